@@ -1,0 +1,145 @@
+import js from '@eslint/js';
+import importX from 'eslint-plugin-import-x';
+import tseslint from 'typescript-eslint';
+
+/**
+ * The arrows of ARCHITECTURE.md: a folder may import what is listed for it, itself, and src/types, which everybody may.
+ * `packages` are the only packages allowed; leave it out where any will do.
+ */
+const HOUSE = {
+  types: { rooms: [], packages: ['@kubernetes/client-node', 'rxjs'] },
+  policies: { rooms: [], packages: [] },
+  machines: { rooms: ['policies'], packages: ['xstate'] },
+  runtime: { rooms: ['policies'] },
+  actors: { rooms: ['machines', 'policies', 'runtime'] },
+  sources: { rooms: ['policies'] },
+  api: { rooms: ['policies'] },
+  config: { rooms: ['policies'] },
+  commands: { rooms: ['api', 'config', 'machines', 'policies', 'runtime', 'daemon.ts'] },
+};
+const ROOMS = [...Object.keys(HOUSE), 'daemon.ts', 'main.ts'];
+
+const PURE_GLOBALS = [
+  'Date',
+  'performance',
+  'setTimeout',
+  'setInterval',
+  'setImmediate',
+  'queueMicrotask',
+].concat(['process', 'console', 'fetch', 'Buffer', 'crypto']);
+
+const arrows = Object.entries(HOUSE).map(([room, { rooms, packages }]) => {
+  const allowed = new Set([room, 'types', ...rooms]);
+  return {
+    files: [`src/${room}/**/*.ts`],
+    rules: {
+      'import-x/no-restricted-paths': [
+        'error',
+        {
+          zones: ROOMS.filter((other) => !allowed.has(other)).map((other) => ({
+            target: `./src/${room}`,
+            from: `./src/${other}`,
+            message: `src/${room} may import only: ${[...allowed].map((name) => `src/${name}`).join(', ')}.`,
+          })),
+        },
+      ],
+      ...(packages && {
+        'no-restricted-imports': [
+          'error',
+          {
+            patterns: [
+              {
+                // Anything that is neither relative nor one of the packages named.
+                regex: `^(?!\\.{1,2}/)(?!(?:${packages.join('|') || '$^'})(?:/|$))`,
+                message: `src/${room} may import no package but: ${packages.join(', ') || 'none'}.`,
+              },
+            ],
+          },
+        ],
+      }),
+    },
+  };
+});
+
+export default tseslint.config(
+  { ignores: ['dist/**', 'coverage/**', 'node_modules/**', '.statelet/**', 'src/generated/**'] },
+  js.configs.recommended,
+  { files: ['**/*.js'], languageOptions: { globals: { process: 'readonly', console: 'readonly' } } },
+  {
+    files: ['**/*.cjs'],
+    languageOptions: { sourceType: 'commonjs', globals: { require: 'readonly', module: 'writable' } },
+  },
+  {
+    files: ['**/*.ts'],
+    extends: [...tseslint.configs.strictTypeChecked, ...tseslint.configs.stylisticTypeChecked],
+    languageOptions: { parserOptions: { projectService: true, tsconfigRootDir: import.meta.dirname } },
+    plugins: { 'import-x': importX },
+    rules: {
+      '@typescript-eslint/consistent-type-imports': ['error', { fixStyle: 'separate-type-imports' }],
+      '@typescript-eslint/restrict-template-expressions': [
+        'error',
+        { allowNumber: true, allowBoolean: true },
+      ],
+      '@typescript-eslint/no-confusing-void-expression': ['error', { ignoreArrowShorthand: true }],
+      '@typescript-eslint/no-non-null-assertion': 'error',
+      '@typescript-eslint/switch-exhaustiveness-check': [
+        'error',
+        { considerDefaultExhaustiveForUnions: true },
+      ],
+      '@typescript-eslint/consistent-type-definitions': 'off',
+      'import-x/no-cycle': 'error',
+      'max-lines': ['error', { max: 400, skipBlankLines: true, skipComments: true }],
+      'max-lines-per-function': ['error', { max: 70, skipBlankLines: true, skipComments: true }],
+      eqeqeq: ['error', 'always', { null: 'ignore' }],
+    },
+  },
+  ...arrows,
+  {
+    files: ['src/machines/**/*.ts', 'src/policies/**/*.ts'],
+    rules: {
+      'no-restricted-globals': [
+        'error',
+        ...PURE_GLOBALS.map((name) => ({ name, message: 'Machines and policies are pure: pass it in.' })),
+      ],
+      'no-restricted-properties': [
+        'error',
+        {
+          object: 'Math',
+          property: 'random',
+          message: 'Machines and policies are pure: pass randomness in.',
+        },
+      ],
+    },
+  },
+  {
+    files: ['src/machines/**/*.ts'],
+    rules: {
+      'no-restricted-syntax': [
+        'error',
+        {
+          selector:
+            "CallExpression[callee.property.name='createMachine'] :matches(ArrowFunctionExpression, FunctionExpression)",
+          message: 'No inline functions in a chart: name it in setup().',
+        },
+        {
+          selector:
+            "CallExpression[callee.property.name='createMachine'] :matches(SpreadElement, CallExpression, Property[computed=true])",
+          message: 'A chart is one literal: no spreads, calls or computed keys.',
+        },
+        {
+          selector:
+            "CallExpression[callee.property.name='createMachine'] Property[key.name=/^(invoke|after)$/]",
+          message: 'A machine asks by named actions and hears of the outcome as events.',
+        },
+      ],
+    },
+  },
+  {
+    files: ['test/**/*.ts', 'scripts/**/*.ts'],
+    rules: {
+      'max-lines-per-function': 'off',
+      '@typescript-eslint/no-unsafe-assignment': 'off',
+      '@typescript-eslint/no-non-null-assertion': 'off',
+    },
+  },
+);

@@ -1,0 +1,12 @@
+export default {
+  testEnvironment: 'node',
+  roots: ['<rootDir>/test'],
+  testMatch: ['**/*.test.ts'],
+  extensionsToTreatAsEsm: ['.ts'],
+  moduleFileExtensions: ['ts', 'js', 'json', 'node'],
+  // Node's own type stripping: positions are kept, so that stack traces need no source maps.
+  transform: { '\\.ts$': '<rootDir>/scripts/jest-strip-types.cjs' },
+  // Two cores are what CI has; end-to-end tests start processes of their own.
+  maxWorkers: 2,
+  testTimeout: 30_000,
+};

@@ -1,0 +1,79 @@
+import type { Observable } from 'rxjs';
+import type {
+  Container,
+  ContainerConfig,
+  ContainerEvent,
+  ContainerFilter,
+  ContainerStats,
+  ContainerStatus,
+  ExecSyncResponse,
+  Image,
+  PodSandbox,
+  PodSandboxConfig,
+  PodSandboxFilter,
+  PodSandboxStatus,
+  RuntimeCondition,
+  VersionResponse,
+} from '../types/cri.ts';
+
+export interface CallOptions {
+  /** Gives the call up. The runtime may still carry it out: who aborts must look before acting on the pod again. */
+  readonly signal?: AbortSignal;
+}
+
+/**
+ * A container runtime, by the names and with the semantics of CRI's RuntimeService and ImageService. Every method
+ * rejects with a `StateletError`; its `kind` says whether trying again can help. One contract suite
+ * (`test/runtime/runtime-contract.ts`) runs against every implementation.
+ */
+export interface RuntimeService {
+  version(options?: CallOptions): Promise<VersionResponse>;
+  status(options?: CallOptions): Promise<readonly RuntimeCondition[]>;
+
+  /** Returns the sandbox's id. A second sandbox of the same metadata (attempt included) is `AlreadyExists`. */
+  runPodSandbox(config: PodSandboxConfig, options?: CallOptions): Promise<string>;
+  /** Ends all containers of the sandbox at once, then the sandbox. Repeating it, or an unknown id, is no error. */
+  stopPodSandbox(podSandboxId: string, options?: CallOptions): Promise<void>;
+  /** Stops the sandbox where needed and removes it with its containers. An unknown id is no error. */
+  removePodSandbox(podSandboxId: string, options?: CallOptions): Promise<void>;
+  podSandboxStatus(podSandboxId: string, options?: CallOptions): Promise<PodSandboxStatus>;
+  listPodSandbox(filter?: PodSandboxFilter, options?: CallOptions): Promise<readonly PodSandbox[]>;
+
+  createContainer(
+    podSandboxId: string,
+    config: ContainerConfig,
+    sandboxConfig: PodSandboxConfig,
+    options?: CallOptions,
+  ): Promise<string>;
+  /** Resolves once the container's process runs; rejects, and leaves it exited, when it cannot be started. */
+  startContainer(containerId: string, options?: CallOptions): Promise<void>;
+  /**
+   * SIGTERM, then SIGKILL after `timeoutSeconds`; resolves when nothing of the container runs. A container that has
+   * ended already, or an unknown id, is no error. A second call with a shorter timeout shortens the first.
+   */
+  stopContainer(containerId: string, timeoutSeconds: number, options?: CallOptions): Promise<void>;
+  /** Kills the container where needed and removes it. An unknown id is no error. */
+  removeContainer(containerId: string, options?: CallOptions): Promise<void>;
+  listContainers(filter?: ContainerFilter, options?: CallOptions): Promise<readonly Container[]>;
+  containerStatus(containerId: string, options?: CallOptions): Promise<ContainerStatus>;
+
+  /** Runs a command beside the container's own; `timeoutSeconds` 0 means no limit. Past it: kind `DeadlineExceeded`. */
+  execSync(
+    containerId: string,
+    command: readonly string[],
+    timeoutSeconds: number,
+    options?: CallOptions,
+  ): Promise<ExecSyncResponse>;
+  listContainerStats(filter?: ContainerFilter, options?: CallOptions): Promise<readonly ContainerStats[]>;
+
+  /** Hints that something happened to a container. May lose, repeat or delay: whoever acts reads the state first. */
+  containerEvents(): Observable<ContainerEvent>;
+
+  pullImage(image: string, options?: CallOptions): Promise<string>;
+  imageStatus(image: string, options?: CallOptions): Promise<Image | undefined>;
+  listImages(options?: CallOptions): Promise<readonly Image[]>;
+  removeImage(image: string, options?: CallOptions): Promise<void>;
+
+  /** Lets go of the connection. What runs keeps running. */
+  close(): Promise<void>;
+}

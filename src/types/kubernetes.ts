@@ -1,0 +1,49 @@
+/**
+ * Kubernetes objects as they travel: plain JSON. The classes of @kubernetes/client-node describe them, but hold
+ * `Date` where JSON holds an RFC 3339 string; only their types are used here, the library itself is not loaded.
+ */
+import type {
+  V1Container,
+  V1ContainerState,
+  V1ContainerStatus,
+  V1EphemeralContainer,
+  V1ObjectMeta,
+  V1Pod,
+  V1PodCondition,
+  V1PodSpec,
+  V1PodStatus,
+} from '@kubernetes/client-node';
+
+/** A type of the API as JSON: times are strings, everything is read-only. */
+export type Json<T> = T extends Date
+  ? string
+  : T extends readonly (infer Item)[]
+    ? readonly Json<Item>[]
+    : T extends object
+      ? { readonly [Key in keyof T]: Json<T[Key]> }
+      : T;
+
+/** The same, open to the one who builds it. */
+export type Draft<T> = T extends readonly (infer Item)[]
+  ? Draft<Item>[]
+  : T extends object
+    ? { -readonly [Key in keyof T]: Draft<T[Key]> }
+    : T;
+
+/** A pod that has what every source guarantees: a name, a namespace and a UID. */
+export type Pod = Json<Omit<V1Pod, 'metadata' | 'spec' | 'status'>> & {
+  readonly metadata: ObjectMeta & { readonly name: string; readonly namespace: string; readonly uid: string };
+  readonly spec: PodSpec;
+  readonly status?: PodStatus;
+};
+export type ObjectMeta = Json<V1ObjectMeta>;
+export type PodSpec = Json<V1PodSpec>;
+export type PodStatus = Json<V1PodStatus>;
+export type PodCondition = Json<V1PodCondition>;
+export type Container = Json<V1Container>;
+export type EphemeralContainer = Json<V1EphemeralContainer>;
+export type ContainerStatus = Json<V1ContainerStatus>;
+export type ContainerState = Json<V1ContainerState>;
+
+export type PodPhase = 'Pending' | 'Running' | 'Succeeded' | 'Failed' | 'Unknown';
+export type QOSClass = 'Guaranteed' | 'Burstable' | 'BestEffort';

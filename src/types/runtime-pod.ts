@@ -1,0 +1,45 @@
+/** What a runtime holds of one pod, in the terms in which the kubelet decides. All times are Unix milliseconds. */
+
+export type RuntimeContainerState = 'created' | 'running' | 'exited' | 'unknown';
+
+export interface RuntimeContainerStatus {
+  readonly id: string;
+  readonly name: string;
+  readonly state: RuntimeContainerState;
+  readonly createdAt: number;
+  /** 0 while it has not happened. */
+  readonly startedAt: number;
+  readonly finishedAt: number;
+  readonly exitCode: number;
+  readonly reason: string;
+  readonly message: string;
+  /** CRI's attempt: how many instances of this container came before. */
+  readonly restartCount: number;
+  readonly image: string;
+  readonly imageRef: string;
+  /** Hash of the container's spec when it was created; undefined when the label is missing. */
+  readonly hash?: string;
+  readonly podSandboxId: string;
+}
+
+export interface RuntimeSandboxStatus {
+  readonly id: string;
+  readonly ready: boolean;
+  readonly attempt: number;
+  readonly createdAt: number;
+  readonly networkMode: string;
+  /** undefined where the runtime did not say, empty where there is none. */
+  readonly ip?: string;
+}
+
+export interface RuntimePodStatus {
+  readonly uid: string;
+  readonly name: string;
+  readonly namespace: string;
+  /** Newest first. */
+  readonly sandboxes: readonly RuntimeSandboxStatus[];
+  /** Newest first within one container name. */
+  readonly containers: readonly RuntimeContainerStatus[];
+  /** When the runtime was asked. */
+  readonly observedAt: number;
+}
