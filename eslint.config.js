@@ -118,17 +118,17 @@ export default tseslint.config(
         'error',
         {
           selector:
-            "CallExpression[callee.property.name='createMachine'] :matches(ArrowFunctionExpression, FunctionExpression)",
+            "CallExpression[callee.property.name='createMachine'] > ObjectExpression :matches(ArrowFunctionExpression, FunctionExpression)",
           message: 'No inline functions in a chart: name it in setup().',
         },
         {
           selector:
-            "CallExpression[callee.property.name='createMachine'] :matches(SpreadElement, CallExpression, Property[computed=true])",
+            "CallExpression[callee.property.name='createMachine'] > ObjectExpression :matches(SpreadElement, CallExpression, Property[computed=true])",
           message: 'A chart is one literal: no spreads, calls or computed keys.',
         },
         {
           selector:
-            "CallExpression[callee.property.name='createMachine'] Property[key.name=/^(invoke|after)$/]",
+            "CallExpression[callee.property.name='createMachine'] > ObjectExpression Property[key.name=/^(invoke|after)$/]",
           message: 'A machine asks by named actions and hears of the outcome as events.',
         },
       ],

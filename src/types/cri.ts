@@ -21,6 +21,9 @@ export interface PodSandboxConfig {
   readonly logDirectory: string;
   readonly labels: Readonly<Record<string, string>>;
   readonly annotations: Readonly<Record<string, string>>;
+  readonly linux?: {
+    readonly securityContext?: { readonly namespaceOptions?: { readonly network?: NamespaceMode } };
+  };
 }
 
 export interface PodSandbox {

@@ -1,0 +1,55 @@
+import { isMirrorPod, podFullName } from '../policies/pod-kinds.ts';
+import type { Pod } from '../types/kubernetes.ts';
+
+/** What the sources want on this node (the kubelet's pod manager): pods by UID, mirror pods beside their static pods. */
+export class DesiredPods {
+  readonly #pods = new Map<string, Pod>();
+  readonly #staticByName = new Map<string, Pod>();
+  readonly #mirrors = new Map<string, Pod>();
+
+  set(pod: Pod): { readonly isMirror: boolean } {
+    if (isMirrorPod(pod)) {
+      this.#mirrors.set(podFullName(pod), pod);
+      return { isMirror: true };
+    }
+    this.#pods.set(pod.metadata.uid, pod);
+    this.#staticByName.set(podFullName(pod), pod);
+    return { isMirror: false };
+  }
+
+  delete(pod: Pod): void {
+    const name = podFullName(pod);
+    if (isMirrorPod(pod)) {
+      this.#mirrors.delete(name);
+      return;
+    }
+    this.#pods.delete(pod.metadata.uid);
+    if (this.#staticByName.get(name)?.metadata.uid === pod.metadata.uid) this.#staticByName.delete(name);
+  }
+
+  clear(): void {
+    this.#pods.clear();
+    this.#staticByName.clear();
+    this.#mirrors.clear();
+  }
+
+  get(uid: string): Pod | undefined {
+    return this.#pods.get(uid);
+  }
+
+  has(uid: string): boolean {
+    return this.#pods.has(uid);
+  }
+
+  keys(): Iterable<string> {
+    return this.#pods.keys();
+  }
+
+  mirrorPodOf(pod: Pod): Pod | undefined {
+    return this.#mirrors.get(podFullName(pod));
+  }
+
+  staticPodOf(mirrorPod: Pod): Pod | undefined {
+    return this.#staticByName.get(podFullName(mirrorPod));
+  }
+}

@@ -1,0 +1,81 @@
+import { podMachine, type PodContext, type PodEvent } from '../machines/pod-machine.ts';
+import { resyncDelayMs } from '../policies/resync.ts';
+import type { SupervisorEvent } from '../machines/supervisor-machine.ts';
+import type { Clock } from '../types/clock.ts';
+import { errorMessage } from '../types/errors.ts';
+import type { Logger } from '../types/logger.ts';
+import type { EffectSlots } from './effect-slots.ts';
+import type { KillWaiters } from './kill-waiters.ts';
+import type { PodMachine } from './pod-registry.ts';
+import type { WorkQueue } from './work-queue.ts';
+
+/** What a pod actor can do in the world. Each resolves to the event that tells the outcome. */
+export interface PodEffects {
+  syncPod(context: PodContext, signal: AbortSignal): Promise<PodEvent>;
+  stopPod(context: PodContext, signal: AbortSignal): Promise<PodEvent>;
+  cleanUpPod(context: PodContext, signal: AbortSignal): Promise<PodEvent>;
+}
+
+export interface PodActorDeps {
+  readonly effects: PodEffects;
+  readonly slots: EffectSlots;
+  readonly workQueue: WorkQueue;
+  readonly waiters: KillWaiters;
+  readonly supervisor: { send(event: SupervisorEvent): void };
+  readonly clock: Clock;
+  /** In [0, 1). */
+  readonly random: () => number;
+  readonly syncFrequencyMs: number;
+  readonly logger: Logger;
+}
+
+/** The pod machine with its effects: made once per daemon, used by every pod actor. */
+export function providePodMachine(deps: PodActorDeps): PodMachine {
+  const { effects, slots, workQueue, waiters, supervisor, clock, random, syncFrequencyMs, logger } = deps;
+
+  const failed = (context: PodContext, what: string, event: PodEvent) => (error: unknown) => {
+    const { fullName, uid } = context;
+    logger.warn(
+      { pod: fullName, uid, err: error },
+      `${what} failed, will be tried again: ${errorMessage(error)}`,
+    );
+    return event;
+  };
+
+  return podMachine.provide({
+    actions: {
+      requestStart: ({ context }) => supervisor.send({ type: 'START_REQUESTED', uid: context.uid }),
+      startSync: ({ context, self }) =>
+        slots.start(self, {
+          run: (signal) => effects.syncPod(context, signal),
+          failed: failed(context, 'sync', { type: 'SYNC_FAILED', reason: { kind: 'failed' }, again: false }),
+        }),
+      abortSync: ({ self }) => slots.abort(self),
+      startStop: ({ context, self }) =>
+        slots.start(self, {
+          run: (signal) => effects.stopPod(context, signal),
+          failed: failed(context, 'stop', { type: 'STOP_FAILED' }),
+        }),
+      abortStop: ({ self }) => slots.abort(self),
+      startCleanup: ({ context, self }) =>
+        slots.start(self, {
+          run: (signal) => effects.cleanUpPod(context, signal),
+          failed: failed(context, 'clean-up', { type: 'CLEANUP_FAILED' }),
+        }),
+      armResync: ({ context }) => {
+        const moment = { syncFrequencyMs, now: clock.now(), random: random() };
+        workQueue.enqueue(context.uid, resyncDelayMs(context.lastOutcome, moment));
+      },
+      disarmResync: ({ context }) => workQueue.cancel(context.uid),
+      answerWaiters: ({ context }) => {
+        for (const waiter of context.waiters) waiters.answer(waiter);
+      },
+      answerThisWaiter: ({ event }) => {
+        const waiter = event.type === 'SyncPodKill' ? event.options?.waiter : undefined;
+        if (waiter !== undefined) waiters.answer(waiter);
+      },
+      reportTerminated: ({ context }) => supervisor.send({ type: 'POD_TERMINATED', uid: context.uid }),
+      reportFinished: ({ context }) => supervisor.send({ type: 'POD_FINISHED', uid: context.uid }),
+    },
+  });
+}

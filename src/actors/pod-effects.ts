@@ -1,0 +1,206 @@
+/** What a pod actor does in the world: the kubelet's SyncPod, SyncTerminatingPod and SyncTerminatedPod. */
+import type { PodContext, PodEvent } from '../machines/pod-machine.ts';
+import { containerHash } from '../policies/container-hash.ts';
+import { computePodActions, type PodActions } from '../policies/pod-actions.ts';
+import type { ProbeResult } from '../policies/pod-facts.ts';
+import {
+  finalPodStatus,
+  generateAPIPodStatus,
+  hasRunToItsEnd,
+  type PodStatusFacts,
+} from '../policies/pod-status.ts';
+import { shouldAllContainersRestart } from '../policies/restart.ts';
+import type { ResyncReason } from '../policies/resync.ts';
+import { isRunning } from '../policies/runtime-pod-status.ts';
+import { rfc3339 } from '../policies/time.ts';
+import type { Pleg } from '../runtime/pleg.ts';
+import type { PodRuntime, SyncFailure } from '../runtime/pod-runtime.ts';
+import type { Clock } from '../types/clock.ts';
+import { StateletError } from '../types/errors.ts';
+import type { EventRecorder, PodReference } from '../types/event-recorder.ts';
+import type { Container, Pod } from '../types/kubernetes.ts';
+import type { RuntimeContainerStatus, RuntimePodStatus } from '../types/runtime-pod.ts';
+import type { PodEffects } from './pod-actor.ts';
+import type { StatusManager } from './status-manager.ts';
+
+export interface PodEffectsDeps {
+  readonly pleg: Pleg;
+  readonly podRuntime: PodRuntime;
+  readonly statusManager: StatusManager;
+  readonly recorder: EventRecorder;
+  readonly clock: Clock;
+  readonly runtimeName: string;
+  /** Addresses of the node, the primary one first. */
+  readonly hostIPs: readonly string[];
+  /** Why pods cannot have a network now, if so. */
+  readonly networkProblem: () => string | undefined;
+}
+
+export function podEffects(deps: PodEffectsDeps): PodEffects {
+  return {
+    syncPod: (context, signal) => held(deps, context, () => syncPod(deps, context, signal)),
+    stopPod: (context, signal) => held(deps, context, () => stopPod(deps, context, signal)),
+    cleanUpPod: (context, signal) => held(deps, context, () => cleanUpPod(deps, context, signal)),
+  };
+}
+
+async function syncPod(deps: PodEffectsDeps, context: PodContext, signal: AbortSignal): Promise<PodEvent> {
+  const { pleg, podRuntime, recorder } = deps;
+  const pod = podOf(context);
+  const before = await pleg.current(pod.metadata, { signal });
+  if (report(deps, context, before).ended) return { type: 'SYNC_DONE', terminal: true, again: false };
+
+  const network = pod.spec.hostNetwork ? undefined : deps.networkProblem();
+  if (network !== undefined) {
+    recorder.event(pod.metadata, 'Warning', 'NetworkNotReady', `network is not ready: ${network}`);
+    return { type: 'SYNC_FAILED', reason: { kind: 'networkNotReady' }, again: false };
+  }
+
+  const actions = decide(deps, pod, before);
+  if (!asksForSomething(actions)) return { type: 'SYNC_DONE', terminal: false, again: false };
+  signal.throwIfAborted();
+  const failures = await podRuntime.syncPod(pod, before, actions, signal);
+
+  // What is decided next is decided on what the runtime says now, not on what was asked of it.
+  const after = await pleg.read(pod.metadata, { signal });
+  if (report(deps, context, after).ended) return { type: 'SYNC_DONE', terminal: true, again: false };
+  await podRuntime.pruneDeadContainers(after);
+  const next = decide(deps, pod, after);
+  if (failures.length === 0) return { type: 'SYNC_DONE', terminal: false, again: asksForSomething(next) };
+  const again = asksForMoreThan(failures, pod, next);
+  return { type: 'SYNC_FAILED', reason: resyncReason(failures), again };
+}
+
+async function stopPod(deps: PodEffectsDeps, context: PodContext, signal: AbortSignal): Promise<PodEvent> {
+  const { pleg, podRuntime } = deps;
+  const reference = referenceOf(context);
+  const before = await pleg.read(reference, { signal });
+  if (context.pod) report(deps, context, before);
+  await podRuntime.killPod(context.pod, before, context.gracePeriodSeconds, signal);
+  const after = await pleg.read(reference, { signal });
+  if (context.pod) report(deps, context, after);
+  if (isRunning(after)) {
+    throw new StateletError(
+      'Internal',
+      'the stop reported success, but the runtime still runs something of the pod',
+    );
+  }
+  return { type: 'STOP_DONE' };
+}
+
+async function cleanUpPod(deps: PodEffectsDeps, context: PodContext, signal: AbortSignal): Promise<PodEvent> {
+  const { pleg, statusManager } = deps;
+  const { pod } = context;
+  if (pod) {
+    const podStatus = await pleg.current(pod.metadata, { signal });
+    statusManager.set(pod.metadata.uid, finalPodStatus(statusFacts(deps, context, pod, podStatus)));
+  }
+  return { type: 'CLEANUP_DONE' };
+}
+
+/** While an effect is at work, the pod is read by it alone. */
+async function held<T>({ pleg }: PodEffectsDeps, context: PodContext, work: () => Promise<T>): Promise<T> {
+  pleg.hold(referenceOf(context));
+  try {
+    return await work();
+  } finally {
+    pleg.release(context.uid);
+  }
+}
+
+/** Computes and keeps the status of the pod as the runtime shows it. */
+function report(deps: PodEffectsDeps, context: PodContext, podStatus: RuntimePodStatus): { ended: boolean } {
+  const status = generateAPIPodStatus(statusFacts(deps, context, podOf(context), podStatus));
+  deps.statusManager.set(context.uid, status);
+  return { ended: hasRunToItsEnd(status) };
+}
+
+function statusFacts(
+  deps: PodEffectsDeps,
+  { uid, statusOverride }: PodContext,
+  pod: Pod,
+  podStatus: RuntimePodStatus,
+): PodStatusFacts {
+  const previous = deps.statusManager.get(uid);
+  return {
+    pod,
+    podStatus,
+    ...(previous && { previous }),
+    podIsTerminal: false,
+    startFailures: deps.podRuntime.startFailures(uid),
+    ...(statusOverride && { override: statusOverride }),
+    runtimeName: deps.runtimeName,
+    hostIPs: deps.hostIPs,
+    now: rfc3339(deps.clock.now()),
+  };
+}
+
+function decide({ statusManager }: PodEffectsDeps, pod: Pod, podStatus: RuntimePodStatus): PodActions {
+  return computePodActions({
+    pod,
+    podStatus,
+    liveness: new Map(),
+    startup: startupResults(pod, podStatus),
+    restartAllContainers: shouldAllContainersRestart(pod, podStatus, statusManager.get(pod.metadata.uid)),
+    specChanged,
+  });
+}
+
+/** Nobody probes yet: a container with a startup probe counts as started, so that what waits for it can start. */
+function startupResults({ spec }: Pod, { containers }: RuntimePodStatus): ReadonlyMap<string, ProbeResult> {
+  const probed = new Set(
+    [...spec.containers, ...(spec.initContainers ?? [])]
+      .filter(({ startupProbe }) => startupProbe)
+      .map(({ name }) => name),
+  );
+  return new Map(containers.filter(({ name }) => probed.has(name)).map(({ id }) => [id, 'Success']));
+}
+
+function specChanged(container: Container, { hash }: RuntimeContainerStatus): boolean {
+  return hash !== undefined && hash !== containerHash(container);
+}
+
+function asksForSomething(actions: PodActions): boolean {
+  return (
+    actions.killPod ||
+    actions.createSandbox ||
+    actions.containersToKill.length > 0 ||
+    startsSomething(actions)
+  );
+}
+
+function startsSomething(actions: PodActions): boolean {
+  return (
+    actions.initContainersToStart.length > 0 ||
+    actions.containersToStart.length > 0 ||
+    actions.ephemeralContainersToStart.length > 0 ||
+    actions.containersToReset.length > 0
+  );
+}
+
+/** Whether a regular container waits to be started that has not just failed: it must not wait for those that did. */
+function asksForMoreThan(failures: readonly SyncFailure[], { spec }: Pod, actions: PodActions): boolean {
+  if (actions.killPod || actions.createSandbox || actions.initContainersToStart.length > 0) return false;
+  const failed = new Set(failures.map(({ target }) => target));
+  return actions.containersToStart.some((index) => !failed.has(spec.containers[index]?.name ?? ''));
+}
+
+/** When all that failed is waiting for a back-off, the next sync is due when the first of them expires. */
+function resyncReason(failures: readonly SyncFailure[]): ResyncReason {
+  const times = failures.map(({ retryAt }) => retryAt).filter((time) => time !== undefined);
+  return times.length === failures.length
+    ? { kind: 'backOff', retryAt: Math.min(...times) }
+    : { kind: 'failed' };
+}
+
+function podOf({ pod, fullName }: PodContext): Pod {
+  if (pod === undefined) throw new StateletError('Internal', `${fullName}: only the runtime knows this pod`);
+  return pod;
+}
+
+/** A pod's name has no underscore: the first one ends it. */
+function referenceOf({ pod, uid, fullName }: PodContext): PodReference {
+  if (pod) return pod.metadata;
+  const separator = fullName.indexOf('_');
+  return { uid, name: fullName.slice(0, separator), namespace: fullName.slice(separator + 1) };
+}

@@ -1,0 +1,132 @@
+/** The pod actors of this node, by UID, and what others may ask about them. Nobody keeps a second copy. */
+import {
+  type ActorOptions,
+  type ActorRefFrom,
+  type AnyActorRef,
+  createActor,
+  type SnapshotFrom,
+} from 'xstate';
+import type { podMachine, PodEvent, PodTag, RuntimeHolds } from '../machines/pod-machine.ts';
+import type { PodReference } from '../types/event-recorder.ts';
+
+export type PodMachine = typeof podMachine;
+export type PodActor = ActorRefFrom<PodMachine>;
+export type PodSnapshot = SnapshotFrom<PodMachine>;
+
+export interface PodEntry {
+  readonly pod: PodReference;
+  readonly fullName: string;
+  readonly actor: PodActor;
+  /** What the runtime keeps of the finished pod is being removed. */
+  retiring: boolean;
+}
+
+export interface PodRegistryOptions {
+  /** With its effects provided. */
+  readonly machine: PodMachine;
+  readonly parent: AnyActorRef;
+  readonly inspect?: ActorOptions<PodMachine>['inspect'];
+  /** Whether every source has been seen: before that, a UID that is not known may still come. */
+  readonly synced: () => boolean;
+}
+
+export class PodRegistry {
+  readonly #options: PodRegistryOptions;
+  readonly #entries = new Map<string, PodEntry>();
+
+  constructor(options: PodRegistryOptions) {
+    this.#options = options;
+  }
+
+  get size(): number {
+    return this.#entries.size;
+  }
+
+  get(uid: string): PodEntry | undefined {
+    return this.#entries.get(uid);
+  }
+
+  entries(): IterableIterator<PodEntry> {
+    return this.#entries.values();
+  }
+
+  /** A new incarnation; it replaces one of the same UID, which must have been stopped. */
+  spawn(pod: PodReference, runtimeHolds: RuntimeHolds): PodEntry {
+    const { machine, parent, inspect } = this.#options;
+    const fullName = `${pod.name}_${pod.namespace}`;
+    const input = { uid: pod.uid, fullName, runtimeHolds };
+    const actor = createActor(machine, { id: pod.uid, parent, input, ...(inspect && { inspect }) });
+    const entry: PodEntry = { pod, fullName, actor, retiring: false };
+    this.#entries.set(pod.uid, entry);
+    actor.start();
+    return entry;
+  }
+
+  forget(uid: string): void {
+    const entry = this.#entries.get(uid);
+    if (entry === undefined) return;
+    this.#entries.delete(uid);
+    this.#options.parent.send({ type: 'POD_FORGOTTEN', actor: entry.actor });
+  }
+
+  /** false when there is no actor of that UID. */
+  send(uid: string, event: PodEvent): boolean {
+    const entry = this.#entries.get(uid);
+    entry?.actor.send(event);
+    return entry !== undefined;
+  }
+
+  // The questions of docs/lifecycle.md. Each takes a UID.
+
+  couldHaveRunningContainers(uid: string): boolean {
+    return this.#answer(uid, { early: true, unknown: false }, 'couldHaveRunningContainers');
+  }
+
+  shouldPodBeFinished(uid: string): boolean {
+    return this.#answer(uid, { early: false, unknown: true }, 'finished');
+  }
+
+  isPodTerminationRequested(uid: string): boolean {
+    return this.#answer(uid, { early: false, unknown: false }, 'terminationRequested');
+  }
+
+  shouldPodContainersBeTerminating(uid: string): boolean {
+    return this.#answer(uid, { early: false, unknown: true }, 'containersTerminating');
+  }
+
+  shouldPodRuntimeBeRemoved(uid: string): boolean {
+    return this.#answer(uid, { early: false, unknown: true }, 'terminated');
+  }
+
+  shouldPodContentBeRemoved(uid: string): boolean {
+    const snapshot = this.#snapshot(uid);
+    if (snapshot === undefined) return this.#options.synced();
+    const { evicted, pod } = snapshot.context;
+    const deleted = pod?.metadata.deletionTimestamp != null;
+    return evicted || (deleted && snapshot.hasTag('terminated'));
+  }
+
+  isPodKnownTerminated(uid: string): boolean {
+    return this.#answer(uid, { early: false, unknown: false }, 'terminated');
+  }
+
+  /** Whether a pod of this full name (name_namespace) has been asked to end and has not yet ended. */
+  isPodForMirrorPodTerminatingByFullName(fullName: string): boolean {
+    return [...this.#entries.values()].some(
+      (entry) =>
+        entry.fullName === fullName &&
+        this.isPodTerminationRequested(entry.pod.uid) &&
+        !this.isPodKnownTerminated(entry.pod.uid),
+    );
+  }
+
+  #answer(uid: string, { early, unknown }: { early: boolean; unknown: boolean }, tag: PodTag): boolean {
+    const snapshot = this.#snapshot(uid);
+    if (snapshot !== undefined) return snapshot.hasTag(tag);
+    return this.#options.synced() ? unknown : early;
+  }
+
+  #snapshot(uid: string): PodSnapshot | undefined {
+    return this.#entries.get(uid)?.actor.getSnapshot();
+  }
+}

@@ -1,0 +1,440 @@
+/** The supervisor actor: the loop's handlers, by the kubelet's names, over the registry of pod actors. */
+import { type ActorOptions, type ActorRefFrom, createActor } from 'xstate';
+import { supervisorMachine, type SupervisorEvent } from '../machines/supervisor-machine.ts';
+import { planHousekeeping } from '../policies/housekeeping.ts';
+import { isStaticPod } from '../policies/pod-kinds.ts';
+import { type KillPodOptions, RUNTIME_ONLY_GRACE_PERIOD_SECONDS } from '../policies/pod-termination.ts';
+import type { Pleg } from '../runtime/pleg.ts';
+import type { PodRuntime } from '../runtime/pod-runtime.ts';
+import type { Clock } from '../types/clock.ts';
+import { errorMessage } from '../types/errors.ts';
+import type { PodReference } from '../types/event-recorder.ts';
+import type { Pod, PodStatus } from '../types/kubernetes.ts';
+import type { Logger } from '../types/logger.ts';
+import type { RuntimePodStatus } from '../types/runtime-pod.ts';
+import { EffectSlots } from './effect-slots.ts';
+import { KillWaiters } from './kill-waiters.ts';
+import { NameClaims } from './name-claims.ts';
+import { type PodEffects, providePodMachine } from './pod-actor.ts';
+import { DesiredPods } from './desired-pods.ts';
+import { type PodEntry, PodRegistry } from './pod-registry.ts';
+import type { StatusManager } from './status-manager.ts';
+import { WorkQueue } from './work-queue.ts';
+
+/** A pod actor that failed is replaced after this time. */
+const REVIVE_DELAY_MS = 1_000;
+
+export interface SupervisorOptions {
+  readonly sources: readonly string[];
+  readonly effects: PodEffects;
+  readonly pleg: Pleg;
+  readonly podRuntime: PodRuntime;
+  readonly statusManager: StatusManager;
+  readonly clock: Clock;
+  readonly random: () => number;
+  readonly syncFrequencyMs: number;
+  readonly maxPods: number;
+  readonly logger: Logger;
+  readonly inspect?: ActorOptions<typeof supervisorMachine>['inspect'];
+  readonly onStopped: () => void;
+}
+
+export class Supervisor {
+  readonly registry: PodRegistry;
+  readonly #options: SupervisorOptions;
+  readonly #actor: ActorRefFrom<typeof supervisorMachine>;
+  readonly #slots = new EffectSlots();
+  readonly #waiters = new KillWaiters();
+  readonly #claims = new NameClaims();
+  readonly #desired = new DesiredPods();
+  readonly #held = new Set<string>();
+  readonly #removing = new Set<string>();
+  /** Spawned and not yet terminated: they hold a place on the node. */
+  readonly #active = new Set<string>();
+  readonly #workQueue: WorkQueue;
+  #started = false;
+  #exiting = false;
+
+  constructor(options: SupervisorOptions) {
+    this.#options = options;
+    const { inspect, clock } = options;
+    this.#workQueue = new WorkQueue(clock, (uids) => this.send({ type: 'SYNC', uids }));
+    this.#actor = createActor(this.#machine(), {
+      id: 'supervisor',
+      input: { sources: options.sources },
+      ...(inspect && { inspect }),
+    });
+    this.registry = new PodRegistry({
+      machine: providePodMachine({
+        ...options,
+        slots: this.#slots,
+        workQueue: this.#workQueue,
+        waiters: this.#waiters,
+        supervisor: this,
+      }),
+      parent: this.#actor,
+      ...(inspect && { inspect }),
+      synced: () => this.synced,
+    });
+  }
+
+  /** Whether every source has been seen. */
+  get synced(): boolean {
+    return this.#actor.getSnapshot().matches({ Sources: 'Ready' });
+  }
+
+  get started(): boolean {
+    return this.#started;
+  }
+
+  /** Why the runtime is not ready, if so. */
+  get runtimeProblem(): string | undefined {
+    return this.#actor.getSnapshot().context.runtimeProblem;
+  }
+
+  /** What runs already holds its name: a static pod of that name that comes now waits for it to end. */
+  start(): void {
+    this.#started = true;
+    for (const pod of this.#options.pleg.pods()) {
+      if (this.#runs(pod.uid)) this.#claims.request(`${pod.name}_${pod.namespace}`, pod.uid);
+    }
+    this.#actor.start();
+  }
+
+  send(event: SupervisorEvent): void {
+    this.#actor.send(event);
+  }
+
+  /** Every pod that is known by its object, with its status and the state of its chart. */
+  *servedPods(): Generator<{ pod: Pod; status?: PodStatus; state: string }> {
+    for (const { pod: reference, actor } of this.registry.entries()) {
+      const { context, value } = actor.getSnapshot();
+      const status = this.#options.statusManager.get(reference.uid);
+      if (context.pod) yield { pod: context.pod, ...(status && { status }), state: stateName(value) };
+    }
+  }
+
+  /**
+   * Ends a pod: the one way for eviction, preemption and shutdown. Resolves when it is Terminated; at once when there
+   * is no such pod.
+   */
+  async killPod(uid: string, options: Omit<KillPodOptions, 'waiter'> = {}): Promise<void> {
+    if (this.registry.get(uid) === undefined) return;
+    const { waiter, answered } = this.#waiters.add();
+    this.registry.send(uid, { type: 'SyncPodKill', options: { ...options, waiter } });
+    await answered;
+  }
+
+  /** Stops routing and asks the effects in flight to come to rest; resolves when they have. */
+  async stop(): Promise<void> {
+    this.#workQueue.stop();
+    for (const { actor } of this.registry.entries()) this.#slots.abort(actor);
+    await this.#slots.allAtRest();
+    this.#actor.stop();
+  }
+
+  #machine(): typeof supervisorMachine {
+    const { logger, onStopped } = this.#options;
+    return supervisorMachine.provide({
+      actions: {
+        handlePodAdditions: on<'CONFIG.ADD'>(({ pods }) => this.#add(pods)),
+        handlePodUpdates: on<'CONFIG.UPDATE'>(({ pods }) => pods.forEach((pod) => this.#update(pod))),
+        dropDesiredPods: on<'CONFIG.REMOVE'>(({ pods }) => pods.forEach((pod) => this.#desired.delete(pod))),
+        handlePodRemoves: on<'CONFIG.REMOVE'>(({ pods }) => {
+          for (const { metadata } of pods) this.registry.send(metadata.uid, { type: 'SyncPodKill' });
+        }),
+        handlePodReconcile: on<'CONFIG.RECONCILE'>(({ pods }) => {
+          for (const pod of pods) this.#desired.set(pod);
+          for (const { metadata } of pods) this.registry.send(metadata.uid, { type: 'SyncPodSync' });
+        }),
+        handlePodLifecycleEvents: on<'PLEG'>(({ uid }) => this.#handleLifecycleEvents(uid)),
+        handlePodSyncs: on<'SYNC'>(({ uids }) => uids.forEach((uid) => this.#sync(uid))),
+        handleProbeResult: on<'PROBE'>(({ uid }) => this.#sync(uid)),
+        handlePodCleanups: () => this.#cleanUpPods(),
+        handlePodTerminated: on<'POD_TERMINATED'>(({ uid }) => this.#handleTerminated(uid)),
+        handlePodFinished: on<'POD_FINISHED'>(({ uid }) => this.#handleFinished(uid)),
+        handlePodError: ({ event }) => this.#handlePodError(event),
+        decideStart: on<'START_REQUESTED'>(({ uid }) => this.#decideStart(uid)),
+        holdStart: on<'START_REQUESTED'>(({ uid }) => this.#held.add(uid)),
+        decideHeldStarts: () => this.#decideHeldStarts(),
+        syncAllPods: () => [...this.registry.entries()].forEach(({ pod }) => this.#sync(pod.uid)),
+        killAllPods: () => this.#killAllPods(),
+        reportRuntimeState: on<'RUNTIME_NOT_READY' | 'RUNTIME_READY'>((event) => {
+          if (event.type === 'RUNTIME_READY') logger.info({}, 'Container runtime is ready');
+          else logger.warn({ problem: event.problem }, 'Container runtime is not ready');
+        }),
+        reportSourcesReady: () => this.send({ type: 'HOUSEKEEPING' }),
+        reportStopped: () => onStopped(),
+      },
+    });
+  }
+
+  // Configuration
+
+  #add(pods: readonly Pod[]): void {
+    const byAge = pods.toSorted((a, b) => age(a).localeCompare(age(b)));
+    for (const pod of byAge) {
+      const { isMirror } = this.#desired.set(pod);
+      if (isMirror) this.#updateStaticPodOf(pod);
+      else this.#create(pod);
+    }
+  }
+
+  #update(pod: Pod): void {
+    const { isMirror } = this.#desired.set(pod);
+    if (isMirror) this.#updateStaticPodOf(pod);
+    else this.#deliver(pod, 'SyncPodUpdate');
+  }
+
+  #updateStaticPodOf(mirrorPod: Pod): void {
+    const pod = this.#desired.staticPodOf(mirrorPod);
+    if (pod !== undefined) this.#deliver(pod, 'SyncPodUpdate');
+  }
+
+  /** Admits or rejects; a rejected pod gets an actor too, which finds it failed and finishes it. */
+  #create(pod: Pod): void {
+    const known = this.registry.get(pod.metadata.uid) !== undefined;
+    const rejection = known ? undefined : this.#rejection();
+    if (rejection === undefined) {
+      this.#deliver(pod, 'SyncPodCreate');
+      return;
+    }
+    this.#options.statusManager.reject(pod, rejection);
+    this.#deliver({ ...pod, status: { ...pod.status, phase: 'Failed', ...rejection } }, 'SyncPodCreate');
+  }
+
+  #rejection(): { reason: string; message: string } | undefined {
+    const { maxPods } = this.#options;
+    const used = this.#active.size;
+    if (used < maxPods) return undefined;
+    const message = `Node didn't have enough resource: pods, requested: 1, used: ${used}, capacity: ${maxPods}`;
+    return { reason: 'OutOfpods', message };
+  }
+
+  #deliver(pod: Pod, type: 'SyncPodCreate' | 'SyncPodUpdate'): void {
+    const { uid } = pod.metadata;
+    if (this.registry.get(uid) === undefined) this.#spawn(pod.metadata);
+    const mirrorPod = this.#desired.mirrorPodOf(pod);
+    this.registry.send(uid, { type, pod, ...(mirrorPod && { mirrorPod }) });
+    const entry = this.registry.get(uid);
+    if (entry && type === 'SyncPodCreate') this.#retireIfDue(entry);
+  }
+
+  #spawn({ uid, name, namespace }: PodReference): PodEntry {
+    this.#active.add(uid);
+    return this.registry.spawn({ uid, name, namespace }, this.#options.pleg.runtimeHolds(uid));
+  }
+
+  // Starting
+
+  #decideStart(uid: string): void {
+    const entry = this.registry.get(uid);
+    if (entry === undefined) return;
+    const { pod } = entry.actor.getSnapshot().context;
+    const mustWait = pod !== undefined && isStaticPod(pod) && !this.#claims.request(entry.fullName, uid);
+    if (!mustWait) entry.actor.send({ type: 'START_GRANTED' });
+  }
+
+  #decideHeldStarts(): void {
+    const held = [...this.#held];
+    this.#held.clear();
+    for (const uid of held) this.#decideStart(uid);
+  }
+
+  #handleTerminated(uid: string): void {
+    this.#active.delete(uid);
+    const fullName = this.registry.get(uid)?.fullName;
+    if (fullName !== undefined) this.#release(fullName, uid);
+  }
+
+  #release(fullName: string, uid: string): void {
+    const next = this.#claims.release(fullName, uid);
+    if (next !== undefined) this.registry.send(next, { type: 'START_GRANTED' });
+  }
+
+  // Routing
+
+  #sync(uid: string): void {
+    this.registry.send(uid, { type: 'SyncPodSync' });
+  }
+
+  #handleLifecycleEvents(uid: string): void {
+    if (this.registry.send(uid, { type: 'SyncPodSync' })) return;
+    // A pod that only the runtime knew has ended by itself: its name is free.
+    const pod = this.#options.pleg.lastSeen(uid);
+    if (pod !== undefined && !this.#runs(uid)) this.#release(`${pod.name}_${pod.namespace}`, uid);
+  }
+
+  #runs(uid: string): boolean {
+    return this.#options.pleg.runtimeHolds(uid) === 'running';
+  }
+
+  // Ending
+
+  #handleFinished(uid: string): void {
+    const entry = this.registry.get(uid);
+    if (entry !== undefined) this.#retireIfDue(entry);
+  }
+
+  /** Finished, and not wanted any more or asked for again: nobody has to wait for housekeeping's next turn. */
+  #retireIfDue(entry: PodEntry): void {
+    const snapshot = entry.actor.getSnapshot();
+    if (!snapshot.hasTag('finished')) return;
+    if (snapshot.context.restartRequested || !this.#desired.has(entry.pod.uid)) void this.#retire(entry);
+  }
+
+  /** Removes what the runtime keeps of a finished pod, then forgets it; it starts again if it was asked for again. */
+  async #retire(entry: PodEntry): Promise<void> {
+    const { pod } = entry;
+    if (entry.retiring) return;
+    entry.retiring = true;
+    if (!(await this.#removeFromRuntime(pod))) {
+      entry.retiring = false;
+      return;
+    }
+    if (this.registry.get(pod.uid) !== entry) return;
+    this.registry.forget(pod.uid);
+    this.#options.statusManager.forget(pod.uid);
+    const desired = this.#desired.get(pod.uid);
+    if (desired !== undefined) this.#create(desired);
+    this.#reportWhenAllGone();
+  }
+
+  async #removeFromRuntime(pod: PodReference): Promise<boolean> {
+    const { pleg, podRuntime, logger } = this.#options;
+    if (this.#removing.has(pod.uid)) return false;
+    this.#removing.add(pod.uid);
+    pleg.hold(pod);
+    try {
+      await podRuntime.removePod(pod, await pleg.read(pod));
+      await pleg.read(pod);
+      return true;
+    } catch (error) {
+      const fields = { pod: `${pod.name}_${pod.namespace}`, uid: pod.uid };
+      logger.warn(
+        fields,
+        `Cannot remove what is left of the pod, will be tried again: ${errorMessage(error)}`,
+      );
+      return false;
+    } finally {
+      pleg.release(pod.uid);
+      this.#removing.delete(pod.uid);
+    }
+  }
+
+  #killAllPods(): void {
+    this.#exiting = true;
+    this.#desired.clear();
+    for (const pod of this.#options.pleg.pods()) {
+      if (this.registry.get(pod.uid) === undefined) this.#killRuntimePod(pod);
+    }
+    for (const entry of [...this.registry.entries()]) {
+      entry.actor.send({ type: 'SyncPodKill' });
+      this.#retireIfDue(entry);
+    }
+    this.#reportWhenAllGone();
+  }
+
+  #reportWhenAllGone(): void {
+    if (this.#exiting && this.registry.size === 0) this.send({ type: 'ALL_PODS_GONE' });
+  }
+
+  #killRuntimePod(pod: RuntimePodStatus): void {
+    this.#spawn(pod);
+    const options = { podTerminationGracePeriodSecondsOverride: RUNTIME_ONLY_GRACE_PERIOD_SECONDS };
+    this.registry.send(pod.uid, { type: 'SyncPodKill', options });
+  }
+
+  // Housekeeping
+
+  #cleanUpPods(): void {
+    const { pleg, podRuntime, statusManager } = this.#options;
+    const plan = planHousekeeping({
+      desired: this.#desired,
+      known: this.#knownPods(),
+      runtimePods: pleg.pods(),
+    });
+    for (const uid of plan.retire) {
+      const entry = this.registry.get(uid);
+      if (entry !== undefined) void this.#retire(entry);
+    }
+    statusManager.keepOnly((uid) => this.registry.get(uid) !== undefined || this.#desired.has(uid));
+    for (const uid of plan.kill) this.registry.send(uid, { type: 'SyncPodKill' });
+    for (const uid of plan.start) {
+      const pod = this.#desired.get(uid);
+      if (pod !== undefined) this.#create(pod);
+    }
+    for (const pod of plan.killRuntimePods) this.#killRuntimePod(pod);
+    for (const pod of plan.removeRuntimePods) void this.#removeFromRuntime(pod);
+    podRuntime.collectBackOffGarbage();
+  }
+
+  *#knownPods() {
+    for (const { pod, actor } of this.registry.entries()) {
+      const snapshot = actor.getSnapshot();
+      yield {
+        uid: pod.uid,
+        finished: snapshot.hasTag('finished'),
+        terminationRequested: snapshot.hasTag('terminationRequested'),
+        restartRequested: snapshot.context.restartRequested,
+      };
+    }
+  }
+
+  // Failures
+
+  #handlePodError(event: SupervisorEvent): void {
+    const uid = event.type.slice('xstate.error.actor.'.length);
+    const entry = this.registry.get(uid);
+    if (entry === undefined) return;
+    const error: unknown = 'error' in event ? event.error : undefined;
+    const fields = { pod: entry.fullName, uid, err: error };
+    this.#options.logger.error(fields, `The pod's actor failed, and is started anew: ${errorMessage(error)}`);
+    this.#options.clock.setTimeout(() => void this.#revive(entry), REVIVE_DELAY_MS);
+  }
+
+  /** Replaces an actor that failed, once its effect is at rest. What was to end goes on ending (I1). */
+  async #revive(entry: PodEntry): Promise<void> {
+    const { uid } = entry.pod;
+    this.#slots.abort(entry.actor);
+    await this.#slots.atRest(entry.actor);
+    if (this.registry.get(uid) !== entry) return;
+    const last = entry.actor.getSnapshot();
+    const { pod, gracePeriodSeconds, evicted, statusOverride, waiters } = last.context;
+    this.registry.forget(uid);
+    this.#spawn(entry.pod);
+    const desired = this.#desired.get(uid);
+    if (desired !== undefined && !last.hasTag('terminationRequested')) {
+      this.#deliver(desired, 'SyncPodCreate');
+      return;
+    }
+    const kill = {
+      podTerminationGracePeriodSecondsOverride: gracePeriodSeconds ?? RUNTIME_ONLY_GRACE_PERIOD_SECONDS,
+      evict: evicted,
+      ...(statusOverride && { podStatus: statusOverride }),
+    };
+    for (const waiter of waiters.length > 0 ? waiters : [undefined]) {
+      const options = { ...kill, ...(waiter !== undefined && { waiter }) };
+      this.registry.send(uid, { type: 'SyncPodKill', ...(pod && { pod }), options });
+    }
+  }
+}
+
+type EventOf<Type extends SupervisorEvent['type']> = Extract<SupervisorEvent, { type: Type }>;
+
+/** A handler of the events that the chart leads to it. */
+function on<Type extends SupervisorEvent['type']>(handle: (event: EventOf<Type>) => void) {
+  return ({ event }: { event: SupervisorEvent }): void => handle(event as EventOf<Type>);
+}
+
+/** `Syncing.Settled`. */
+function stateName(value: object | string): string {
+  if (typeof value === 'string') return value;
+  return Object.entries(value)
+    .map(([state, inner]) => `${state}.${stateName(inner as object | string)}`)
+    .join();
+}
+
+function age({ metadata }: Pod): string {
+  return metadata.creationTimestamp ?? '';
+}

@@ -1,0 +1,75 @@
+import TinyQueue from 'tinyqueue';
+import type { Clock, TimerHandle } from '../types/clock.ts';
+
+interface Due {
+  readonly uid: string;
+  readonly at: number;
+}
+
+/**
+ * When which pod is to be synced again. One timer, armed for the earliest: nothing runs while nothing is due. An entry
+ * that was replaced or cancelled stays in the queue and is dropped when it comes first.
+ */
+export class WorkQueue {
+  readonly #clock: Clock;
+  readonly #onDue: (uids: readonly string[]) => void;
+  readonly #current = new Map<string, Due>();
+  readonly #queue = new TinyQueue<Due>([], (a, b) => a.at - b.at);
+  #timer: { handle: TimerHandle; at: number } | undefined;
+
+  constructor(clock: Clock, onDue: (uids: readonly string[]) => void) {
+    this.#clock = clock;
+    this.#onDue = onDue;
+  }
+
+  /** The pod is due in `delayMs`, whatever was planned before. */
+  enqueue(uid: string, delayMs: number): void {
+    const due = { uid, at: this.#clock.now() + delayMs };
+    this.#current.set(uid, due);
+    this.#queue.push(due);
+    this.#arm();
+  }
+
+  cancel(uid: string): void {
+    this.#current.delete(uid);
+  }
+
+  stop(): void {
+    this.#current.clear();
+    while (this.#queue.length > 0) this.#queue.pop();
+    if (this.#timer) this.#clock.clearTimeout(this.#timer.handle);
+    this.#timer = undefined;
+  }
+
+  #fire(): void {
+    this.#timer = undefined;
+    const now = this.#clock.now();
+    const uids: string[] = [];
+    for (let due = this.#queue.peek(); due !== undefined && due.at <= now; due = this.#queue.peek()) {
+      this.#queue.pop();
+      if (this.#current.get(due.uid) !== due) continue;
+      this.#current.delete(due.uid);
+      uids.push(due.uid);
+    }
+    this.#arm();
+    if (uids.length > 0) this.#onDue(uids);
+  }
+
+  #arm(): void {
+    this.#dropSuperseded();
+    const next = this.#queue.peek();
+    if (next?.at === this.#timer?.at) return;
+    if (this.#timer) this.#clock.clearTimeout(this.#timer.handle);
+    this.#timer = undefined;
+    if (next === undefined) return;
+    const delayMs = Math.max(0, next.at - this.#clock.now());
+    this.#timer = { handle: this.#clock.setTimeout(() => this.#fire(), delayMs), at: next.at };
+  }
+
+  #dropSuperseded(): void {
+    for (let due = this.#queue.peek(); due !== undefined; due = this.#queue.peek()) {
+      if (this.#current.get(due.uid) === due) return;
+      this.#queue.pop();
+    }
+  }
+}

@@ -1,0 +1,234 @@
+/** The composition root: the only file that knows every part. Builds the agent, starts it, and takes it down again. */
+import { mkdir } from 'node:fs/promises';
+import { interval, type Observable, Subscription } from 'rxjs';
+import type { ActorOptions } from 'xstate';
+import { podEffects } from './actors/pod-effects.ts';
+import { StatusManager } from './actors/status-manager.ts';
+import { Supervisor } from './actors/supervisor.ts';
+import { type ApiServer, startApiServer } from './api/server.ts';
+import type { StateletConfig } from './config/config.ts';
+import type { supervisorMachine } from './machines/supervisor-machine.ts';
+import { CRASH_LOOP_BACK_OFF } from './policies/crash-loop-backoff.ts';
+import { Pleg } from './runtime/pleg.ts';
+import { PodRuntime } from './runtime/pod-runtime.ts';
+import { createProcessRuntime } from './runtime/process/process-runtime.ts';
+import { commandResolver, nodeAddresses } from './runtime/node-facts.ts';
+import { lockRootDir, type RootLock } from './runtime/root-lock.ts';
+import type { RuntimeService } from './runtime/runtime-service.ts';
+import { RuntimeState } from './runtime/runtime-state.ts';
+import { systemClock } from './runtime/system-clock.ts';
+import { fileSource } from './sources/file-source.ts';
+import { httpSource } from './sources/http-source.ts';
+import { podConfig, type PodConfigEvent, type PodSources } from './sources/pod-config.ts';
+import { problemText } from './sources/source.ts';
+import type { EventRecorder } from './types/event-recorder.ts';
+import type { Logger } from './types/logger.ts';
+
+const HOUSEKEEPING_PERIOD_MS = 2_000;
+/** The safety net under the runtime's events. */
+const RELIST_PERIOD_MS = 10_000;
+/** The loop counts as stuck when it has not moved for twice the sync frequency, but not before this (the kubelet's). */
+const LOOP_STUCK_MIN_MS = 5 * 60_000;
+/** How long the effects in flight get to come to rest when the agent leaves its pods running. */
+const REST_MS = 2_000;
+
+export interface DaemonDeps {
+  readonly logger: Logger;
+  readonly inspect?: ActorOptions<typeof supervisorMachine>['inspect'];
+}
+
+export interface Daemon {
+  /** Where `/healthz` and `/pods` are served, as `host:port`; undefined when they are not. */
+  readonly address: string | undefined;
+  /** Ends the pods first when configured so; resolves when nothing of the agent is left. */
+  stop(): Promise<void>;
+}
+
+/** Rejects, with everything taken down again, when the agent cannot run as configured. */
+export async function startDaemon(config: StateletConfig, deps: DaemonDeps): Promise<Daemon> {
+  const lock = await lockRootDir(config.rootDir);
+  const agent = new Agent(config, deps, lock);
+  try {
+    await agent.start();
+    return agent;
+  } catch (error) {
+    await agent.takeDown();
+    throw error;
+  }
+}
+
+class Agent implements Daemon {
+  readonly #config: StateletConfig;
+  readonly #deps: DaemonDeps;
+  readonly #lock: RootLock;
+  readonly #subscriptions = new Subscription();
+  readonly #statusManager = new StatusManager();
+  readonly #runtime: RuntimeService;
+  readonly #runtimeState: RuntimeState;
+  readonly #pleg: Pleg;
+  readonly #supervisor: Supervisor;
+  readonly #sources: PodSources;
+  readonly #stopped = Promise.withResolvers<undefined>();
+  #api: ApiServer | undefined;
+  #lastLoopAt = systemClock.now();
+
+  constructor(config: StateletConfig, deps: DaemonDeps, lock: RootLock) {
+    this.#config = config;
+    this.#deps = deps;
+    this.#lock = lock;
+    const { logger } = deps;
+    this.#sources = podSources(config);
+    this.#runtime = createProcessRuntime({
+      rootDir: config.rootDir,
+      logger: { warn: (message) => logger.warn({}, message) },
+    });
+    this.#pleg = new Pleg({
+      runtime: this.#runtime,
+      clock: systemClock,
+      relistPeriodMs: RELIST_PERIOD_MS,
+      onRelist: () => void this.#runtimeState.check(),
+    });
+    this.#runtimeState = new RuntimeState({
+      runtime: this.#runtime,
+      clock: systemClock,
+      prepare: () => this.#pleg.relist(),
+      onReady: () => this.#onRuntimeReady(),
+      onNotReady: (problem) => this.#supervisor.send({ type: 'RUNTIME_NOT_READY', problem }),
+    });
+    this.#supervisor = this.#buildSupervisor();
+  }
+
+  get address(): string | undefined {
+    return this.#api?.address;
+  }
+
+  async start(): Promise<void> {
+    const { healthz, podLogsDir } = this.#config;
+    await mkdir(podLogsDir, { recursive: true });
+    if (healthz) {
+      const view = { health: () => this.#health(), pods: () => this.#supervisor.servedPods() };
+      this.#api = await startApiServer(healthz.host, healthz.port, view);
+    }
+    await this.#runtimeState.check();
+  }
+
+  async stop(): Promise<void> {
+    const { exitWithPods } = this.#config;
+    this.#supervisor.send({ type: 'SHUTDOWN', exitWithPods });
+    await this.#stopped.promise;
+    await this.takeDown();
+  }
+
+  async takeDown(): Promise<void> {
+    this.#subscriptions.unsubscribe();
+    this.#runtimeState.stop();
+    this.#pleg.stop();
+    await Promise.race([this.#supervisor.stop(), rest(REST_MS)]);
+    await this.#api?.close();
+    await this.#runtime.close();
+    this.#lock.release();
+  }
+
+  #buildSupervisor(): Supervisor {
+    const { logger, inspect } = this.#deps;
+    const { syncFrequencyMs, maxPods, maxContainerRestartPeriodMs, podLogsDir } = this.#config;
+    const recorder = logRecorder(logger);
+    const hostIPs = nodeAddresses();
+    const common = { pleg: this.#pleg, statusManager: this.#statusManager, clock: systemClock };
+    const podRuntime = new PodRuntime({
+      runtime: this.#runtime,
+      clock: systemClock,
+      recorder,
+      podLogsDir,
+      backOff: { ...CRASH_LOOP_BACK_OFF, maxMs: maxContainerRestartPeriodMs },
+      resolveCommand: commandResolver(hostIPs),
+    });
+    const effects = podEffects({
+      ...common,
+      podRuntime,
+      recorder,
+      hostIPs,
+      runtimeName: 'statelet',
+      networkProblem: () => this.#runtimeState.networkProblem(),
+    });
+    return new Supervisor({
+      ...common,
+      sources: Object.keys(this.#sources),
+      effects,
+      podRuntime,
+      random: Math.random,
+      syncFrequencyMs,
+      maxPods,
+      logger,
+      ...(inspect && { inspect }),
+      onStopped: () => this.#stopped.resolve(undefined),
+    });
+  }
+
+  /** The first time, everything that depends on knowing what already runs is started. */
+  #onRuntimeReady(): void {
+    if (!this.#supervisor.started) this.#startLoop();
+    this.#supervisor.send({ type: 'RUNTIME_READY' });
+  }
+
+  #startLoop(): void {
+    const { logger } = this.#deps;
+    this.#supervisor.start();
+    this.#pleg.start();
+    this.#subscribe(this.#pleg.changes, (change) => this.#supervisor.send({ type: 'PLEG', ...change }));
+    this.#subscribe(interval(HOUSEKEEPING_PERIOD_MS), () => {
+      this.#lastLoopAt = systemClock.now();
+      this.#supervisor.send({ type: 'HOUSEKEEPING' });
+    });
+    const config = podConfig(this.#sources, {
+      now: () => systemClock.now(),
+      onProblem: (problem) => logger.warn({ source: problem.source }, problemText(problem)),
+    });
+    this.#subscribe(config, (event) => this.#supervisor.send(configEvent(event)));
+  }
+
+  #subscribe<T>(stream: Observable<T>, next: (value: T) => void): void {
+    this.#subscriptions.add(stream.subscribe(next));
+  }
+
+  #health(): string | undefined {
+    const stuckMs = Math.max(2 * this.#config.syncFrequencyMs, LOOP_STUCK_MIN_MS);
+    if (systemClock.now() - this.#lastLoopAt > stuckMs) return 'the sync loop has not moved for too long';
+    return this.#supervisor.runtimeProblem ?? this.#pleg.health();
+  }
+}
+
+function configEvent(event: PodConfigEvent) {
+  if ('type' in event) return { type: event.type, source: event.source } as const;
+  return { type: `CONFIG.${event.op}`, source: event.source, pods: event.pods } as const;
+}
+
+function podSources(config: StateletConfig): PodSources {
+  const { staticPodPath: path, staticPodURL: url, staticPodURLHeader: headers, nodeName } = config;
+  const { fileCheckFrequencyMs, httpCheckFrequencyMs } = config;
+  return {
+    ...(path !== undefined && {
+      file: fileSource({ path, nodeName, checkFrequencyMs: fileCheckFrequencyMs }),
+    }),
+    ...(url !== undefined && {
+      http: httpSource({ url, headers, nodeName, checkFrequencyMs: httpCheckFrequencyMs }),
+    }),
+  };
+}
+
+/** Events of pods as log lines. */
+function logRecorder(logger: Logger): EventRecorder {
+  return {
+    event: ({ name, namespace, uid }, type, reason, message) => {
+      const fields = { pod: `${namespace}/${name}`, uid, reason };
+      if (type === 'Warning') logger.warn(fields, message);
+      else logger.info(fields, message);
+    },
+  };
+}
+
+function rest(delayMs: number): Promise<undefined> {
+  const { promise, resolve } = Promise.withResolvers<undefined>();
+  setTimeout(() => resolve(undefined), delayMs).unref();
+  return promise;
+}

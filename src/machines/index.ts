@@ -1,0 +1,9 @@
+import type { AnyStateMachine } from 'xstate';
+import { podMachine } from './pod-machine.ts';
+import { supervisorMachine } from './supervisor-machine.ts';
+
+/** Every machine of the project, by the name under which `statelet charts` prints it. */
+export const machines: Readonly<Record<string, AnyStateMachine>> = {
+  pod: podMachine,
+  supervisor: supervisorMachine,
+};

@@ -1,0 +1,206 @@
+/**
+ * The agent's loop as a statechart: reads the streams and routes what they bring to the pod actors. It decides nothing
+ * about a pod's life. Names of streams and of their handlers are those of the kubelet's sync loop.
+ */
+import { type AnyActorRef, assign, type ErrorActorEvent, setup, stateIn, stopChild } from 'xstate';
+import type { PodLifecycleEvent } from '../policies/pod-lifecycle-events.ts';
+import type { Pod } from '../types/kubernetes.ts';
+
+export interface SupervisorInput {
+  /** Every source must be seen once before anything is removed. */
+  readonly sources: readonly string[];
+}
+
+export interface SupervisorContext {
+  readonly unseenSources: readonly string[];
+  /** Why the runtime is not ready; undefined when it is. */
+  readonly runtimeProblem: string | undefined;
+}
+
+interface PodsOfSource {
+  readonly source: string;
+  readonly pods: readonly Pod[];
+}
+
+export type SupervisorEvent =
+  | ({ readonly type: 'CONFIG.ADD' } & PodsOfSource)
+  | ({ readonly type: 'CONFIG.RESTORE' } & PodsOfSource)
+  | ({ readonly type: 'CONFIG.UPDATE' } & PodsOfSource)
+  | ({ readonly type: 'CONFIG.DELETE' } & PodsOfSource)
+  | ({ readonly type: 'CONFIG.REMOVE' } & PodsOfSource)
+  | ({ readonly type: 'CONFIG.RECONCILE' } & PodsOfSource)
+  | { readonly type: 'SOURCE_SEEN'; readonly source: string }
+  | { readonly type: 'PLEG'; readonly uid: string; readonly events: readonly PodLifecycleEvent[] }
+  | { readonly type: 'SYNC'; readonly uids: readonly string[] }
+  | {
+      readonly type: 'PROBE';
+      readonly uid: string;
+      readonly probe: 'liveness' | 'readiness' | 'startup';
+      readonly result: 'Success' | 'Failure';
+    }
+  | { readonly type: 'HOUSEKEEPING' }
+  | { readonly type: 'RUNTIME_READY' }
+  | { readonly type: 'RUNTIME_NOT_READY'; readonly problem: string }
+  | { readonly type: 'START_REQUESTED'; readonly uid: string }
+  | { readonly type: 'POD_TERMINATED'; readonly uid: string }
+  | { readonly type: 'POD_FINISHED'; readonly uid: string }
+  | { readonly type: 'POD_FORGOTTEN'; readonly actor: AnyActorRef }
+  | { readonly type: 'SHUTDOWN'; readonly exitWithPods: boolean }
+  | { readonly type: 'ALL_PODS_GONE' }
+  | ErrorActorEvent;
+
+const unreachable = (): void => {
+  throw new Error(
+    'the supervisor machine was run without its effects: provide them (src/actors/supervisor.ts)',
+  );
+};
+
+function initialContext({ input }: { input: SupervisorInput }): SupervisorContext {
+  return { unseenSources: input.sources, runtimeProblem: 'the runtime has not been asked yet' };
+}
+
+export const supervisorMachine = setup({
+  types: {
+    context: {} as SupervisorContext,
+    events: {} as SupervisorEvent,
+    input: {} as SupervisorInput,
+  },
+  guards: {
+    isLastUnseenSource: ({ context, event }) =>
+      event.type === 'SOURCE_SEEN' && context.unseenSources.every((source) => source === event.source),
+    noSources: ({ context }) => context.unseenSources.length === 0,
+    runtimeReady: stateIn({ Runtime: 'Ready' }),
+    sourcesReady: stateIn({ Sources: 'Ready' }),
+    needsSync: ({ event }) =>
+      event.type === 'PROBE' && (event.probe === 'readiness' || event.result === 'Failure'),
+    exitsWithPods: ({ event }) => event.type === 'SHUTDOWN' && event.exitWithPods,
+  },
+  actions: {
+    markSourceSeen: assign({
+      unseenSources: ({ context, event }) =>
+        event.type === 'SOURCE_SEEN'
+          ? context.unseenSources.filter((source) => source !== event.source)
+          : context.unseenSources,
+    }),
+    recordRuntimeProblem: assign({
+      runtimeProblem: ({ event }) => (event.type === 'RUNTIME_NOT_READY' ? event.problem : undefined),
+    }),
+
+    stopPodActor: stopChild(({ event }) => (event.type === 'POD_FORGOTTEN' ? event.actor : '')),
+
+    // What the machine asks for; the actor provides it.
+    handlePodAdditions: unreachable,
+    handlePodUpdates: unreachable,
+    dropDesiredPods: unreachable,
+    handlePodRemoves: unreachable,
+    handlePodReconcile: unreachable,
+    handlePodLifecycleEvents: unreachable,
+    handlePodSyncs: unreachable,
+    handleProbeResult: unreachable,
+    handlePodCleanups: unreachable,
+    handlePodTerminated: unreachable,
+    handlePodFinished: unreachable,
+    handlePodError: unreachable,
+    decideStart: unreachable,
+    holdStart: unreachable,
+    decideHeldStarts: unreachable,
+    syncAllPods: unreachable,
+    killAllPods: unreachable,
+    reportRuntimeState: unreachable,
+    reportSourcesReady: unreachable,
+    reportStopped: unreachable,
+  },
+}).createMachine({
+  id: 'supervisor',
+  description: 'The loop that routes configuration, runtime, sync, probe and housekeeping events to the pods',
+  context: initialContext,
+  type: 'parallel',
+  states: {
+    Sources: {
+      initial: 'Gathering',
+      states: {
+        Gathering: {
+          description: 'Not every source has been seen: nothing is removed',
+          always: { guard: 'noSources', target: 'Ready' },
+          on: {
+            SOURCE_SEEN: [
+              { guard: 'isLastUnseenSource', actions: ['markSourceSeen'], target: 'Ready' },
+              { actions: ['markSourceSeen'] },
+            ],
+          },
+        },
+        Ready: { entry: ['reportSourcesReady'] },
+      },
+    },
+    Runtime: {
+      initial: 'NotReady',
+      states: {
+        NotReady: {
+          description: 'No pod is started or synced until the runtime is ready',
+          on: {
+            RUNTIME_READY: {
+              actions: ['recordRuntimeProblem', 'reportRuntimeState'],
+              target: 'Ready',
+            },
+            RUNTIME_NOT_READY: { actions: ['recordRuntimeProblem'] },
+            START_REQUESTED: { actions: ['holdStart'] },
+          },
+        },
+        Ready: {
+          entry: ['decideHeldStarts', 'syncAllPods'],
+          on: {
+            RUNTIME_NOT_READY: {
+              actions: ['recordRuntimeProblem', 'reportRuntimeState'],
+              target: 'NotReady',
+            },
+            START_REQUESTED: { actions: ['decideStart'] },
+            SYNC: { actions: ['handlePodSyncs'] },
+          },
+        },
+      },
+    },
+    Loop: {
+      initial: 'Running',
+      on: {
+        PLEG: { actions: ['handlePodLifecycleEvents'] },
+        PROBE: { guard: 'needsSync', actions: ['handleProbeResult'] },
+        POD_TERMINATED: { actions: ['handlePodTerminated'] },
+        POD_FINISHED: { actions: ['handlePodFinished'] },
+        POD_FORGOTTEN: { actions: ['stopPodActor'] },
+        HOUSEKEEPING: { guard: 'sourcesReady', actions: ['handlePodCleanups'] },
+        'xstate.error.actor.*': {
+          description: 'A pod actor that fails takes nobody down',
+          actions: ['handlePodError'],
+        },
+      },
+      states: {
+        Running: {
+          on: {
+            'CONFIG.ADD': { actions: ['handlePodAdditions'] },
+            'CONFIG.RESTORE': { actions: ['handlePodAdditions'] },
+            'CONFIG.UPDATE': { actions: ['handlePodUpdates'] },
+            'CONFIG.DELETE': { actions: ['handlePodUpdates'] },
+            'CONFIG.REMOVE': [
+              { guard: 'sourcesReady', actions: ['dropDesiredPods', 'handlePodRemoves'] },
+              {
+                description: 'Housekeeping ends them once all sources have been seen',
+                actions: ['dropDesiredPods'],
+              },
+            ],
+            'CONFIG.RECONCILE': { actions: ['handlePodReconcile'] },
+            SHUTDOWN: [{ guard: 'exitsWithPods', target: 'EndingPods' }, { target: 'Stopped' }],
+          },
+        },
+        EndingPods: {
+          description: 'The agent leaves and takes its pods with it',
+          entry: ['killAllPods'],
+          on: {
+            ALL_PODS_GONE: { target: 'Stopped' },
+            SHUTDOWN: [{ guard: 'exitsWithPods' }, { target: 'Stopped' }],
+          },
+        },
+        Stopped: { entry: ['reportStopped'] },
+      },
+    },
+  },
+});

@@ -1,0 +1,122 @@
+/**
+ * What the API shows of a pod's containers: the runtime's view of them, what was reported before where the runtime forgot,
+ * and why they could not be started.
+ */
+import type { Container, ContainerState, ContainerStatus, PodStatus } from '../types/kubernetes.ts';
+import type { RuntimeContainerStatus } from '../types/runtime-pod.ts';
+import type { ContainerFacts, ContainerKind } from './container-facts.ts';
+import { containerID, containerState } from './container-state.ts';
+import { forgottenContainerStatus, hasDoneItsPart } from './forgotten-container.ts';
+import { containerStatusByName, shouldContainerBeRestarted } from './restart.ts';
+
+export type ContainerStatuses = Required<
+  Pick<PodStatus, 'containerStatuses' | 'initContainerStatuses' | 'ephemeralContainerStatuses'>
+>;
+
+/**
+ * `previous` is the status that was reported last. Init containers come in the order of the spec, the others by name. No
+ * container is `ready` here: that takes the probes.
+ */
+export function apiContainerStatuses(
+  facts: ContainerFacts,
+  previous: PodStatus | undefined,
+): ContainerStatuses {
+  const { containers, initContainers = [], ephemeralContainers = [] } = facts.pod.spec;
+  const ephemeral = ephemeralContainers as readonly Container[];
+  return {
+    containerStatuses: statusesOf(facts, 'regular', containers, previous?.containerStatuses).sort(byName),
+    initContainerStatuses: statusesOf(facts, 'init', initContainers, previous?.initContainerStatuses),
+    ephemeralContainerStatuses: statusesOf(
+      facts,
+      'ephemeral',
+      ephemeral,
+      previous?.ephemeralContainerStatuses,
+    ).sort(byName),
+  };
+}
+
+function byName(a: ContainerStatus, b: ContainerStatus): number {
+  return a.name < b.name ? -1 : 1;
+}
+
+function statusesOf(
+  facts: ContainerFacts,
+  kind: ContainerKind,
+  containers: readonly Container[],
+  previous: readonly ContainerStatus[] = [],
+): ContainerStatus[] {
+  return containers.map((container) => {
+    const old = previous.find(({ name }) => name === container.name);
+    const [newest, before] = instancesOf(facts, container);
+    const status = newest
+      ? knownContainerStatus(facts, newest, before, old)
+      : forgottenContainerStatus(facts, kind, container, old);
+    const failure = startFailureOf(facts, kind, container);
+    return failure ? withWaiting(status, failure) : status;
+  });
+}
+
+/** Newest first. */
+function instancesOf(facts: ContainerFacts, container: Container): readonly RuntimeContainerStatus[] {
+  return facts.podStatus.containers
+    .filter(({ name }) => name === container.name)
+    .toSorted((a, b) => b.createdAt - a.createdAt);
+}
+
+function knownContainerStatus(
+  { runtimeName }: ContainerFacts,
+  newest: RuntimeContainerStatus,
+  before: RuntimeContainerStatus | undefined,
+  old: ContainerStatus | undefined,
+): ContainerStatus {
+  const id = containerID(runtimeName, newest.id);
+  const lastState = before ? containerState(before, runtimeName, old) : formerState(id, old);
+  const state = containerState(newest, runtimeName, old);
+  return {
+    name: newest.name,
+    image: newest.image,
+    imageID: newest.imageRef,
+    containerID: id,
+    ready: false,
+    restartCount: restartCountOf(newest, old),
+    state,
+    ...(lastState && { lastState }),
+    ...(state.running && old?.started !== undefined && { started: old.started }),
+  };
+}
+
+/** How the instance before this one ended, where only the API remembers. */
+function formerState(id: string, old: ContainerStatus | undefined): ContainerState | undefined {
+  const ended = old?.state?.terminated;
+  const terminated = ended && old.containerID !== id ? ended : old?.lastState?.terminated;
+  return terminated && { terminated };
+}
+
+/** Never less than was reported, although the runtime may have forgotten instances and count anew. */
+function restartCountOf(newest: RuntimeContainerStatus, old: ContainerStatus | undefined): number {
+  if (!old) return newest.restartCount;
+  const next = old.restartCount + 1;
+  if (newest.state === 'unknown' && old.state?.running) return next;
+  const ranAgain = newest.state === 'running' && old.state?.terminated !== undefined;
+  return Math.max(newest.restartCount, ranAgain ? next : old.restartCount);
+}
+
+/** The recorded failure of a container that is still to be started. */
+function startFailureOf(facts: ContainerFacts, kind: ContainerKind, container: Container) {
+  const { pod, podStatus } = facts;
+  const newest = containerStatusByName(podStatus, container.name);
+  const hasCompleted = newest
+    ? newest.state === 'exited' && newest.exitCode === 0
+    : hasDoneItsPart(facts, kind, container);
+  if (kind === 'init' && hasCompleted) return undefined;
+  if (!shouldContainerBeRestarted(container, pod, podStatus)) return undefined;
+  return facts.startFailures.get(container.name);
+}
+
+function withWaiting(
+  status: ContainerStatus,
+  { reason, message }: { reason: string; message: string },
+): ContainerStatus {
+  const ended = status.state?.terminated && { lastState: status.state };
+  return { ...status, ...ended, state: { waiting: { reason, message } } };
+}

@@ -1,0 +1,29 @@
+import type { Pod, PodStatus } from '../types/kubernetes.ts';
+import type { RuntimePodStatus } from '../types/runtime-pod.ts';
+
+type Addresses = Pick<PodStatus, 'hostIP' | 'hostIPs' | 'podIP' | 'podIPs'>;
+
+/**
+ * The addresses in a pod's status. A pod that has no sandbox left keeps the address that it had, and one on the host's
+ * network has the host's, `hostIPs`, of which the first is the primary one.
+ */
+export function podAddresses(
+  pod: Pod,
+  podStatus: RuntimePodStatus,
+  previous: PodStatus | undefined,
+  hostIPs: readonly string[],
+): Addresses {
+  const own = podIPsOf(podStatus, previous);
+  const podIPs = own.length === 0 && pod.spec.hostNetwork === true ? hostIPs : own;
+  return {
+    ...(hostIPs.length > 0 && { hostIP: hostIPs[0], hostIPs: hostIPs.map((ip) => ({ ip })) }),
+    ...(podIPs.length > 0 && { podIP: podIPs[0], podIPs: podIPs.map((ip) => ({ ip })) }),
+  };
+}
+
+function podIPsOf({ sandboxes }: RuntimePodStatus, previous: PodStatus | undefined): readonly string[] {
+  const newest = sandboxes[0];
+  if (newest?.ready) return newest.ip ? [newest.ip] : [];
+  if (sandboxes.some(({ ready }) => ready)) return [];
+  return (previous?.podIPs ?? []).map(({ ip }) => ip);
+}

@@ -1,0 +1,32 @@
+/** How an effect ended, as far as the time of the next try depends on it. */
+export type ResyncReason =
+  /** The sync was good; look again after the sync frequency. */
+  | { readonly kind: 'synced' }
+  /** The effect failed. */
+  | { readonly kind: 'failed' }
+  | { readonly kind: 'networkNotReady' }
+  /** A restart or image pull back-off is under way; `retryAt` (Unix ms) is when the first of them expires. */
+  | { readonly kind: 'backOff'; readonly retryAt: number };
+
+/** The kubelet's constants; the sync frequency is a setting of it. */
+const BACK_OFF_PERIOD_MS = 10_000;
+const NETWORK_NOT_READY_PERIOD_MS = 1_000;
+const JITTER_FACTOR = 0.5;
+
+/** Milliseconds until the next sync. `random` is in [0, 1) and spreads it by up to half (lifecycle, Timing). */
+export function resyncDelayMs(
+  reason: ResyncReason,
+  { syncFrequencyMs, now, random }: { syncFrequencyMs: number; now: number; random: number },
+): number {
+  const jittered = (baseMs: number) => baseMs * (1 + JITTER_FACTOR * random);
+  switch (reason.kind) {
+    case 'synced':
+      return jittered(syncFrequencyMs);
+    case 'failed':
+      return jittered(BACK_OFF_PERIOD_MS);
+    case 'networkNotReady':
+      return NETWORK_NOT_READY_PERIOD_MS;
+    case 'backOff':
+      return Math.max(0, reason.retryAt - now);
+  }
+}

@@ -1,0 +1,213 @@
+import { containerConfig, type ResolvedCommand } from '../policies/cri-config.ts';
+import {
+  type BackOffEntry,
+  type BackOffOptions,
+  backOffKey,
+  crashLoopBackOffMessage,
+  decideBackOff,
+  keepBackOffEntry,
+} from '../policies/crash-loop-backoff.ts';
+import { containerStatusByName } from '../policies/restart.ts';
+import { containerGracePeriodSeconds, stopTimeoutSeconds } from '../policies/termination-grace.ts';
+import type { Clock } from '../types/clock.ts';
+import type { PodSandboxConfig } from '../types/cri.ts';
+import { errorKind, errorMessage } from '../types/errors.ts';
+import type { EventRecorder } from '../types/event-recorder.ts';
+import type { Container, EphemeralContainer, Pod } from '../types/kubernetes.ts';
+import type { RuntimePodStatus } from '../types/runtime-pod.ts';
+import { runPostStartHook } from './lifecycle-hooks.ts';
+import type { RuntimeService } from './runtime-service.ts';
+
+export interface ContainerStarterOptions {
+  readonly runtime: RuntimeService;
+  readonly clock: Clock;
+  readonly recorder: EventRecorder;
+  readonly backOff: BackOffOptions;
+  /** Resolves references and `$(VAR)`; throws what makes a CreateContainerConfigError. */
+  readonly resolveCommand: (
+    pod: Pod,
+    container: Container | EphemeralContainer,
+    podStatus: RuntimePodStatus,
+  ) => ResolvedCommand;
+}
+
+/** What the container's waiting state says, and from when on trying again is worth it (Unix ms). */
+export interface StartFailure {
+  readonly reason: string;
+  readonly message: string;
+  readonly retryAt?: number;
+}
+
+interface StartRequest {
+  readonly pod: Pod;
+  readonly container: Container | EphemeralContainer;
+  readonly podStatus: RuntimePodStatus;
+  readonly sandboxId: string;
+  readonly sandboxConfig: PodSandboxConfig;
+}
+
+/** Starts containers one at a time: back-off, image, create, start, postStart hook. Remembers what failed and why. */
+export class ContainerStarter {
+  readonly #options: ContainerStarterOptions;
+  readonly #backOffs = new Map<string, { uid: string; entry: BackOffEntry }>();
+  readonly #failures = new Map<string, Map<string, StartFailure>>();
+
+  constructor(options: ContainerStarterOptions) {
+    this.#options = options;
+  }
+
+  failures(uid: string): ReadonlyMap<string, StartFailure> {
+    return this.#failures.get(uid) ?? new Map<string, StartFailure>();
+  }
+
+  forget(uid: string): void {
+    this.#failures.delete(uid);
+    for (const [key, backOff] of this.#backOffs) if (backOff.uid === uid) this.#backOffs.delete(key);
+  }
+
+  collectGarbage(): void {
+    const now = this.#options.clock.now();
+    for (const [key, { entry }] of this.#backOffs) {
+      if (keepBackOffEntry(entry, now, this.#options.backOff) === undefined) this.#backOffs.delete(key);
+    }
+  }
+
+  /** undefined when the container runs. */
+  async start(request: StartRequest, signal: AbortSignal): Promise<StartFailure | undefined> {
+    const failure = this.#inBackOff(request) ?? (await this.#tryToStart(request, signal));
+    this.#remember(request, failure);
+    return failure;
+  }
+
+  #inBackOff({ pod, container, podStatus }: StartRequest): StartFailure | undefined {
+    const { clock, backOff, recorder } = this.#options;
+    const key = backOffKey(pod, container);
+    const last = podStatus.containers.find(
+      ({ name, state }) => name === container.name && state === 'exited',
+    );
+    const moment = { now: clock.now(), finishedAt: last?.finishedAt };
+    const decision = decideBackOff(this.#backOffs.get(key)?.entry, moment, backOff);
+    if (decision.entry) this.#backOffs.set(key, { uid: pod.metadata.uid, entry: decision.entry });
+    if (!decision.inBackOff) return undefined;
+    const message = crashLoopBackOffMessage(pod, container.name, decision.entry.backOffMs);
+    recorder.event(
+      pod.metadata,
+      'Warning',
+      'BackOff',
+      `Back-off restarting failed container ${container.name}`,
+    );
+    return { reason: 'CrashLoopBackOff', message, retryAt: decision.nextRestartAt };
+  }
+
+  async #tryToStart(request: StartRequest, signal: AbortSignal): Promise<StartFailure | undefined> {
+    const { pod, container } = request;
+    try {
+      await this.#run(request, signal);
+      return undefined;
+    } catch (error) {
+      signal.throwIfAborted();
+      const { reason, eventReason } = error instanceof StepError ? error : UNKNOWN_STEP;
+      const message = errorMessage(error);
+      const text = `${reason}: ${message} (container ${container.name})`;
+      this.#options.recorder.event(pod.metadata, 'Warning', eventReason, text);
+      return { reason, message };
+    }
+  }
+
+  async #run(request: StartRequest, signal: AbortSignal): Promise<void> {
+    const { runtime, recorder, resolveCommand } = this.#options;
+    const { pod, container, podStatus, sandboxId, sandboxConfig } = request;
+
+    if (container.image) await step('ErrImagePull', () => this.#ensureImage(container, signal));
+    const resolved = await step('CreateContainerConfigError', () =>
+      resolveCommand(pod, container, podStatus),
+    );
+    const config = containerConfig(pod, container, nextAttempt(request), resolved);
+    signal.throwIfAborted();
+
+    // From here on every call is awaited to its end: given up, it could still start something later (I2).
+    const id = await step('CreateContainerError', () =>
+      runtime.createContainer(sandboxId, config, sandboxConfig),
+    );
+    recorder.event(pod.metadata, 'Normal', 'Created', `Container created: ${container.name}`);
+    signal.throwIfAborted();
+    await step('RunContainerError', () => runtime.startContainer(id));
+    recorder.event(pod.metadata, 'Normal', 'Started', `Container started: ${container.name}`);
+    await step('PostStartHookError', () => this.#postStart(request, id, signal));
+  }
+
+  async #ensureImage(container: Container | EphemeralContainer, signal: AbortSignal): Promise<void> {
+    const { runtime } = this.#options;
+    const image = container.image ?? '';
+    if (container.imagePullPolicy !== 'Always' && (await runtime.imageStatus(image, { signal }))) return;
+    if (container.imagePullPolicy === 'Never') {
+      throw new Error(`Container image "${image}" is not present with pull policy of Never`);
+    }
+    await runtime.pullImage(image, { signal });
+  }
+
+  /** A container whose hook failed is killed; its restart policy says what comes next. */
+  async #postStart(
+    { pod, container }: StartRequest,
+    containerId: string,
+    signal: AbortSignal,
+  ): Promise<void> {
+    if (!container.lifecycle?.postStart) return;
+    try {
+      await runPostStartHook({ ...this.#options, pod, container, containerId }, signal);
+    } catch (error) {
+      const gracePeriodSeconds = containerGracePeriodSeconds(pod, container, '');
+      if (!signal.aborted) {
+        await this.#options.runtime.stopContainer(containerId, stopTimeoutSeconds({ gracePeriodSeconds }));
+      }
+      throw error;
+    }
+  }
+
+  #remember({ pod, container }: StartRequest, failure: StartFailure | undefined): void {
+    const { uid } = pod.metadata;
+    const failures = this.#failures.get(uid) ?? new Map<string, StartFailure>();
+    if (failure) failures.set(container.name, failure);
+    else failures.delete(container.name);
+    if (failures.size > 0) this.#failures.set(uid, failures);
+    else this.#failures.delete(uid);
+  }
+}
+
+function nextAttempt({ podStatus, container }: StartRequest): number {
+  const latest = containerStatusByName(podStatus, container.name);
+  return latest === undefined ? 0 : latest.restartCount + 1;
+}
+
+type WaitingReason =
+  | 'ErrImagePull'
+  | 'CreateContainerConfigError'
+  | 'CreateContainerError'
+  | 'RunContainerError'
+  | 'PostStartHookError';
+
+const UNKNOWN_STEP = { reason: 'RunContainerError', eventReason: 'Failed' } as const;
+
+/** A step of a start that failed: `reason` is what the container's waiting state says. */
+class StepError extends Error {
+  readonly reason: WaitingReason;
+
+  constructor(reason: WaitingReason, cause: unknown) {
+    super(errorMessage(cause), { cause });
+    this.reason = reason;
+  }
+
+  get eventReason(): string {
+    return this.reason === 'PostStartHookError' ? 'FailedPostStartHook' : 'Failed';
+  }
+}
+
+async function step<T>(reason: WaitingReason, work: () => T | Promise<T>): Promise<T> {
+  try {
+    return await work();
+  } catch (error) {
+    // What the runtime can never do as it was asked to is a matter of the pod's configuration.
+    const misconfigured = reason === 'CreateContainerError' && errorKind(error) === 'InvalidArgument';
+    throw new StepError(misconfigured ? 'CreateContainerConfigError' : reason, error);
+  }
+}

@@ -1,0 +1,31 @@
+import { availableParallelism, networkInterfaces, totalmem } from 'node:os';
+import { resolveCommand } from '../policies/container-env.ts';
+import type { ResolvedCommand } from '../policies/cri-config.ts';
+import { podAddresses } from '../policies/pod-addresses.ts';
+import type { Container, EphemeralContainer, Pod } from '../types/kubernetes.ts';
+import type { RuntimePodStatus } from '../types/runtime-pod.ts';
+
+/** Addresses of this node, IPv4 before IPv6, loopback only where there is nothing else. */
+export function nodeAddresses(interfaces = networkInterfaces()): readonly string[] {
+  const all = Object.values(interfaces).flatMap((addresses) => addresses ?? []);
+  const usable = all.filter(({ internal, address }) => !internal && !address.startsWith('fe80:'));
+  const first = (family: string) => usable.find((address) => address.family === family)?.address;
+  const found = [first('IPv4'), first('IPv6')].filter((address) => address !== undefined);
+  return found.length > 0 ? found : ['127.0.0.1'];
+}
+
+/** What this node can give to pods, by resource name, as quantities. */
+function nodeAllocatable(): Readonly<Record<string, string>> {
+  return { cpu: String(availableParallelism()), memory: String(totalmem()) };
+}
+
+/** Fills in what a container's command, arguments and environment refer to, from the pod and from this node. */
+export function commandResolver(
+  hostIPs: readonly string[],
+): (pod: Pod, container: Container | EphemeralContainer, podStatus: RuntimePodStatus) => ResolvedCommand {
+  const allocatable = nodeAllocatable();
+  return (pod, container, podStatus) => {
+    const podIPs = podAddresses(pod, podStatus, undefined, hostIPs).podIPs?.map(({ ip }) => ip) ?? [];
+    return resolveCommand(pod, container, { podIPs, hostIPs, allocatable });
+  };
+}

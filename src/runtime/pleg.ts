@@ -1,0 +1,212 @@
+/**
+ * The pod lifecycle event generator: knows what the runtime holds of each pod and says what has changed. Runtime events
+ * are hints that lead to a read of that one pod; a relist finds what no hint told of.
+ */
+import { type Observable, Subject, type Subscription } from 'rxjs';
+import { podLifecycleEvents, type PodLifecycleEvent } from '../policies/pod-lifecycle-events.ts';
+import { emptyRuntimePodStatus, isEmpty, isRunning } from '../policies/runtime-pod-status.ts';
+import type { Clock, TimerHandle } from '../types/clock.ts';
+import type { ContainerEvent } from '../types/cri.ts';
+import type { PodReference } from '../types/event-recorder.ts';
+import type { RuntimePodStatus } from '../types/runtime-pod.ts';
+import { listPodStates, readPod } from './pod-reader.ts';
+import type { CallOptions, RuntimeService } from './runtime-service.ts';
+
+/** How long a relist may be overdue before the agent counts as unhealthy (the kubelet's relistThreshold). */
+const RELIST_THRESHOLD_MS = 3 * 60_000;
+const NS_PER_MS = 1e6;
+
+export interface PlegOptions {
+  readonly runtime: RuntimeService;
+  readonly clock: Clock;
+  readonly relistPeriodMs: number;
+  /** After every periodic relist, good or bad. */
+  readonly onRelist: () => void;
+}
+
+export interface PodChange {
+  readonly uid: string;
+  readonly events: readonly PodLifecycleEvent[];
+}
+
+interface PodRecord {
+  status: RuntimePodStatus;
+  /** Effects at work on this pod; they read for themselves, and hints only mark the record as stale. */
+  holders: number;
+  stale: boolean;
+  reading: Promise<void> | undefined;
+}
+
+export class Pleg {
+  readonly #options: PlegOptions;
+  readonly #records = new Map<string, PodRecord>();
+  readonly #changes = new Subject<PodChange>();
+  #relisting: Promise<void> | undefined;
+  #timer: TimerHandle | undefined;
+  #hints: Subscription | undefined;
+  #lastGoodRelist = 0;
+  #running = false;
+
+  constructor(options: PlegOptions) {
+    this.#options = options;
+  }
+
+  /** What has changed, pod by pod. What an effect read for itself is not told again. */
+  get changes(): Observable<PodChange> {
+    return this.#changes;
+  }
+
+  /** From now on changes are told. The caller has relisted before, and so knows what there was. */
+  start(): void {
+    this.#running = true;
+    this.#hints = this.#options.runtime.containerEvents().subscribe((event) => this.#hint(event));
+    this.#armRelist();
+  }
+
+  stop(): void {
+    this.#running = false;
+    this.#hints?.unsubscribe();
+    if (this.#timer !== undefined) this.#options.clock.clearTimeout(this.#timer);
+    this.#changes.complete();
+  }
+
+  /** Why the generator cannot be trusted now, if so. */
+  health(): string | undefined {
+    const ageMs = this.#options.clock.now() - this.#lastGoodRelist;
+    if (ageMs <= RELIST_THRESHOLD_MS) return undefined;
+    return `pleg was last seen active ${String(Math.round(ageMs / 1000))}s ago; threshold is 3m0s`;
+  }
+
+  /** The pods of which the runtime holds something. */
+  pods(): readonly RuntimePodStatus[] {
+    return [...this.#records.values()].map(({ status }) => status).filter((status) => !isEmpty(status));
+  }
+
+  /** The last observation; it may be behind the runtime. */
+  lastSeen(uid: string): RuntimePodStatus | undefined {
+    return this.#records.get(uid)?.status;
+  }
+
+  runtimeHolds(uid: string): 'nothing' | 'ended' | 'running' {
+    const status = this.lastSeen(uid);
+    if (status === undefined || isEmpty(status)) return 'nothing';
+    return isRunning(status) ? 'running' : 'ended';
+  }
+
+  /** An effect takes the pod over: until `release`, hints and relists leave the reading to it. */
+  hold(pod: PodReference): void {
+    this.#record(pod).holders += 1;
+  }
+
+  /** The effect is done. What was hinted at after its last read is read now. */
+  release(uid: string): void {
+    const record = this.#records.get(uid);
+    if (record === undefined) return;
+    record.holders -= 1;
+    if (record.holders > 0) return;
+    if (record.stale) void this.#refresh(record);
+    else if (isEmpty(record.status)) this.#records.delete(uid);
+  }
+
+  /** Reads the pod from the runtime itself, for an effect that acts upon what it reads. */
+  async read(pod: PodReference, options?: CallOptions): Promise<RuntimePodStatus> {
+    const record = this.#record(pod);
+    record.stale = false;
+    record.status = await readPod(this.#options.runtime, pod, this.#options.clock.now(), options);
+    return record.status;
+  }
+
+  /** What an effect may begin with: the last observation where nothing has been hinted at since, else a fresh read. */
+  async current(pod: PodReference, options?: CallOptions): Promise<RuntimePodStatus> {
+    const record = this.#record(pod);
+    return record.stale || record.status.observedAt === 0 ? this.read(pod, options) : record.status;
+  }
+
+  /** Compares everything that the runtime lists with what is known; reads the pods that differ. */
+  async relist(): Promise<void> {
+    this.#relisting ??= this.#relist().finally(() => (this.#relisting = undefined));
+    return this.#relisting;
+  }
+
+  async #relist(): Promise<void> {
+    const listed = await listPodStates(this.#options.runtime);
+    for (const { pod } of listed.values()) this.#record(pod);
+    const differing = [...this.#records.values()].filter(
+      (record) => record.holders === 0 && listed.get(record.status.uid)?.states !== statesOf(record.status),
+    );
+    await Promise.all(differing.map((record) => this.#refresh(record)));
+    this.#lastGoodRelist = this.#options.clock.now();
+  }
+
+  #armRelist(): void {
+    if (!this.#running) return;
+    this.#timer = this.#options.clock.setTimeout(() => {
+      // Why a relist failed is found out by who is told of it; the next one tries again.
+      void this.relist()
+        .catch(() => undefined)
+        .finally(() => {
+          this.#options.onRelist();
+          this.#armRelist();
+        });
+    }, this.#options.relistPeriodMs);
+  }
+
+  #hint(event: ContainerEvent): void {
+    const { uid, name, namespace } = event.podSandboxMetadata;
+    const record = this.#record({ uid, name, namespace });
+    if (event.createdAt / NS_PER_MS < record.status.observedAt) return;
+    record.stale = true;
+    if (record.holders === 0) void this.#refresh(record);
+  }
+
+  /** One read at a time per pod; a hint that arrives meanwhile leads to another. */
+  #refresh(record: PodRecord): Promise<void> {
+    record.stale = true;
+    record.reading ??= this.#refreshWhileStale(record).finally(() => (record.reading = undefined));
+    return record.reading;
+  }
+
+  async #refreshWhileStale(record: PodRecord): Promise<void> {
+    while (record.stale && record.holders === 0) {
+      record.stale = false;
+      const before = record.status;
+      let after: RuntimePodStatus;
+      try {
+        after = await readPod(this.#options.runtime, before, this.#options.clock.now());
+      } catch {
+        // The relist will find it, and its own failure makes the runtime count as not ready.
+        record.stale = true;
+        return;
+      }
+      // An effect has read for itself meanwhile, and later than this read began.
+      if (record.status !== before) continue;
+      this.#observe(record, after);
+    }
+  }
+
+  #observe(record: PodRecord, after: RuntimePodStatus): void {
+    const events = podLifecycleEvents(record.status, after);
+    record.status = after;
+    if (isEmpty(after) && record.holders === 0) this.#records.delete(after.uid);
+    if (events.length > 0) this.#changes.next({ uid: after.uid, events });
+  }
+
+  #record({ uid, name, namespace }: PodReference): PodRecord {
+    let record = this.#records.get(uid);
+    if (record === undefined) {
+      const status = emptyRuntimePodStatus({ uid, name, namespace }, 0);
+      record = { status, holders: 0, stale: false, reading: undefined };
+      this.#records.set(uid, record);
+    }
+    return record;
+  }
+}
+
+/** The observation as `listPodStates` would describe it. */
+function statesOf(status: RuntimePodStatus): string | undefined {
+  const states = [
+    ...status.sandboxes.map(({ id, ready }) => `${id}=${ready ? 'ready' : 'notready'}`),
+    ...status.containers.map(({ id, state }) => `${id}=${state}`),
+  ];
+  return states.length === 0 ? undefined : states.sort().join();
+}

@@ -1,0 +1,170 @@
+import { containerStatusByName } from '../policies/restart.ts';
+import {
+  containerGracePeriodSeconds,
+  type ContainerKillReason,
+  stopTimeoutSeconds,
+  terminationPrerequisites,
+} from '../policies/termination-grace.ts';
+import type { Clock } from '../types/clock.ts';
+import { errorMessage, StateletError } from '../types/errors.ts';
+import type { EventRecorder } from '../types/event-recorder.ts';
+import type { Container, Pod } from '../types/kubernetes.ts';
+import type { RuntimeContainerStatus, RuntimePodStatus } from '../types/runtime-pod.ts';
+import { runPreStopHook } from './lifecycle-hooks.ts';
+import type { RuntimeService } from './runtime-service.ts';
+
+export interface PodKillerOptions {
+  readonly runtime: RuntimeService;
+  readonly clock: Clock;
+  readonly recorder: EventRecorder;
+}
+
+interface ContainerKill {
+  readonly pod: Pod | undefined;
+  readonly container: Container | undefined;
+  readonly status: RuntimeContainerStatus;
+  readonly reason: ContainerKillReason;
+  readonly message: string;
+  /** Seconds; goes before the spec's. */
+  readonly graceOverrideSeconds: number | undefined;
+}
+
+/** Ends containers and whole pods: hooks, order of sidecars and the stop itself share one grace period. */
+export class PodKiller {
+  readonly #options: PodKillerOptions;
+  /** Containers whose preStop hook has been begun: a stop that is begun anew does not run it twice. */
+  readonly #hooked = new Set<string>();
+
+  constructor(options: PodKillerOptions) {
+    this.#options = options;
+  }
+
+  /**
+   * Stops all containers of the pod, sidecars last, then its sandboxes. `pod` is undefined for one that only the
+   * runtime knows. Rejects with the first failure, once everything else has been tried.
+   */
+  async killPod(
+    pod: Pod | undefined,
+    podStatus: RuntimePodStatus,
+    graceOverrideSeconds: number | undefined,
+    signal: AbortSignal,
+  ): Promise<void> {
+    const running = podStatus.containers.filter(({ state }) => state === 'running' || state === 'unknown');
+    const prerequisites = pod && terminationPrerequisites(pod, new Set(running.map(({ name }) => name)));
+    const ends = new Map<string, Promise<void>>();
+    const { promise: allKnown, resolve: begin } = Promise.withResolvers<undefined>();
+    for (const status of running) {
+      const kill: ContainerKill = {
+        pod,
+        container: pod && containerByName(pod, status.name),
+        status,
+        reason: '',
+        message: '',
+        graceOverrideSeconds,
+      };
+      const awaited = () => prerequisites?.get(status.name)?.map((name) => ends.get(name)) ?? [];
+      ends.set(
+        status.name,
+        allKnown.then(() => this.#killInOrder(kill, awaited(), signal)),
+      );
+    }
+    begin(undefined);
+    await allOrFirstFailure([...ends.values()]);
+    signal.throwIfAborted();
+    await allOrFirstFailure(
+      podStatus.sandboxes.map(({ id }) => this.#options.runtime.stopPodSandbox(id, { signal })),
+    );
+  }
+
+  /** Stops one container within a sync: its spec changed, a probe failed, its state is unknown. */
+  async killContainer(
+    pod: Pod,
+    podStatus: RuntimePodStatus,
+    { id, name, reason, message }: { id: string; name: string; reason: ContainerKillReason; message: string },
+    signal: AbortSignal,
+  ): Promise<void> {
+    const status =
+      podStatus.containers.find((container) => container.id === id) ?? containerStatusByName(podStatus, name);
+    if (status === undefined) return;
+    const container = containerByName(pod, name);
+    const kill = { pod, container, status, reason, message, graceOverrideSeconds: undefined };
+    await this.#killInOrder(kill, [], signal);
+  }
+
+  /** Waits for the containers that have to end before, but not beyond the grace period; then hook, then stop. */
+  async #killInOrder(
+    kill: ContainerKill,
+    awaited: readonly (Promise<void> | undefined)[],
+    signal: AbortSignal,
+  ): Promise<void> {
+    const { clock, runtime, recorder } = this.#options;
+    const { pod, container, status } = kill;
+    const begun = clock.now();
+    const spentSeconds = () => Math.floor((clock.now() - begun) / 1000);
+    const grantedSeconds = grantedGraceSeconds(kill);
+
+    if (awaited.length > 0) await this.#within(grantedSeconds, awaited, signal);
+    if (pod)
+      recorder.event(pod.metadata, 'Normal', 'Killing', kill.message || `Stopping container ${status.name}`);
+    if (
+      pod &&
+      container?.lifecycle?.preStop &&
+      spentSeconds() < grantedSeconds &&
+      !this.#hooked.has(status.id)
+    ) {
+      this.#hooked.add(status.id);
+      await runPreStopHook(
+        { ...this.#options, pod, container, containerId: status.id },
+        grantedSeconds - spentSeconds(),
+        signal,
+      );
+    }
+    signal.throwIfAborted();
+    const timeoutSeconds = stopTimeoutSeconds({
+      gracePeriodSeconds: grantedSeconds,
+      spentSeconds: spentSeconds(),
+    });
+    await runtime.stopContainer(status.id, timeoutSeconds, { signal });
+    this.#hooked.delete(status.id);
+  }
+
+  async #within(
+    seconds: number,
+    awaited: readonly (Promise<void> | undefined)[],
+    signal: AbortSignal,
+  ): Promise<void> {
+    const { clock } = this.#options;
+    const { promise: timeUp, resolve, reject } = Promise.withResolvers<undefined>();
+    const timer = clock.setTimeout(() => resolve(undefined), seconds * 1000);
+    const abort = () => reject(new StateletError('Canceled', 'the stop was aborted'));
+    signal.addEventListener('abort', abort, { once: true });
+    try {
+      await Promise.race([Promise.allSettled(awaited.map((end) => end ?? Promise.resolve())), timeUp]);
+    } finally {
+      clock.clearTimeout(timer);
+      signal.removeEventListener('abort', abort);
+    }
+  }
+}
+
+/** A container that only the runtime knows gets what the caller grants; there is no spec to grant more. */
+function grantedGraceSeconds({ pod, container, reason, graceOverrideSeconds }: ContainerKill): number {
+  if (graceOverrideSeconds !== undefined) return graceOverrideSeconds;
+  return pod && container ? containerGracePeriodSeconds(pod, container, reason) : 0;
+}
+
+function containerByName({ spec }: Pod, name: string): Container | undefined {
+  return [...spec.containers, ...(spec.initContainers ?? []), ...(spec.ephemeralContainers ?? [])].find(
+    (container) => container.name === name,
+  );
+}
+
+async function allOrFirstFailure(work: readonly Promise<unknown>[]): Promise<void> {
+  const failures = (await Promise.allSettled(work)).filter((result) => result.status === 'rejected');
+  const [first] = failures;
+  if (first === undefined) return;
+  if (failures.length === 1) throw first.reason;
+  throw new StateletError('Internal', failures.map(({ reason }) => errorMessage(reason)).join('; '), {
+    cause: first.reason,
+  });
+}

@@ -1,0 +1,9 @@
+/** Time from outside, so that a whole node can run under a virtual clock. */
+export interface Clock {
+  /** Unix milliseconds. */
+  now(): number;
+  setTimeout(callback: () => void, delayMs: number): TimerHandle;
+  clearTimeout(handle: TimerHandle): void;
+}
+
+export type TimerHandle = NodeJS.Timeout | number;

@@ -1,0 +1,57 @@
+import { mkdtempSync, readFileSync } from 'node:fs';
+import { rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { firstValueFrom, fromEvent } from 'rxjs';
+import { createProcessRuntime } from '../../src/runtime/process/process-runtime.ts';
+import { connectSocket } from '../../src/runtime/process/socket.ts';
+import type { RuntimeService } from '../../src/runtime/runtime-service.ts';
+import type { ContainerConfig, ContainerStatus, PodSandboxConfig } from '../../src/types/cri.ts';
+import { waitFor } from './wait-for.ts';
+
+/** An embedded runtime on a root directory of its own. */
+export interface ProcessRuntimeBed {
+  readonly rootDir: string;
+  readonly runtime: RuntimeService;
+  /** Another client of the same monitor, closed by cleanup as well. */
+  connect(): RuntimeService;
+  cleanup(): Promise<void>;
+}
+
+export function processRuntimeBed(rootDir = mkdtempSync(join(tmpdir(), 'statelet-'))): ProcessRuntimeBed {
+  const clients: RuntimeService[] = [];
+  const connect = (): RuntimeService => {
+    const client = createProcessRuntime({ rootDir });
+    clients.push(client);
+    return client;
+  };
+  const runtime = connect();
+  const cleanup = async (): Promise<void> => {
+    const last = createProcessRuntime({ rootDir });
+    clients.push(last);
+    for (const { id } of await last.listPodSandbox()) await last.removePodSandbox(id);
+    const pid = await monitorPid(rootDir);
+    await Promise.all(clients.map((client) => client.close()));
+    process.kill(pid, 'SIGTERM');
+    await waitFor(() => !isRunning(pid), { what: `the end of monitor ${pid}` });
+    await rm(rootDir, { recursive: true });
+  };
+  return { rootDir, runtime, connect, cleanup };
+}
+
+/** By the monitor's own word. */
+export async function monitorPid(rootDir: string): Promise<number> {
+  const socket = await connectSocket(join(rootDir, 'runtime'));
+  const [line] = (await firstValueFrom(fromEvent(socket, 'data'))) as [Buffer] | Buffer[];
+  socket.destroy();
+  return (JSON.parse(String(line)) as { pid: number }).pid;
+}
+
+/** Whether a process runs; a zombie does not. */
+export function isRunning(pid: number): boolean {
+  try {
+    return !/\) [ZX] /.test(readFileSync(`/proc/${pid}/stat`, 'latin1'));
+  } catch {
+    return false;
+  }
+}

@@ -1,0 +1,24 @@
+import { setTimeout as delay } from 'node:timers/promises';
+
+export interface WaitOptions {
+  /** What is waited for, as the error message names it. */
+  readonly what: string;
+  readonly timeoutMs?: number;
+}
+
+/**
+ * Asks again and again until there is an answer other than `undefined` and `false`, and returns it. Only for what has
+ * no event to await: a file appears, a process goes.
+ */
+export async function waitFor<T>(
+  check: () => T | undefined | false | Promise<T | undefined | false>,
+  { what, timeoutMs = 10_000 }: WaitOptions,
+): Promise<T> {
+  const deadline = performance.now() + timeoutMs;
+  for (;;) {
+    const answer = await check();
+    if (answer !== undefined && answer !== false) return answer;
+    if (performance.now() > deadline) throw new Error(`waited ${timeoutMs} ms in vain for ${what}`);
+    await delay(10);
+  }
+}
