@@ -1,4 +1,5 @@
 import { podMachine, type PodContext, type PodEvent } from '../machines/pod-machine.ts';
+import { isStaticPod } from '../policies/pod-kinds.ts';
 import { resyncDelayMs } from '../policies/resync.ts';
 import type { SupervisorEvent } from '../machines/supervisor-machine.ts';
 import type { Clock } from '../types/clock.ts';
@@ -44,7 +45,9 @@ export function providePodMachine(deps: PodActorDeps): PodMachine {
 
   return podMachine.provide({
     actions: {
-      requestStart: ({ context }) => supervisor.send({ type: 'START_REQUESTED', uid: context.uid }),
+      // What the supervisor has to know is in the events: while an action runs, the actor's snapshot is still the old one.
+      requestStart: ({ context: { uid, fullName, pod } }) =>
+        supervisor.send({ type: 'START_REQUESTED', uid, ...(pod && isStaticPod(pod) && { fullName }) }),
       startSync: ({ context, self }) =>
         slots.start(self, {
           run: (signal) => effects.syncPod(context, signal),
@@ -75,7 +78,8 @@ export function providePodMachine(deps: PodActorDeps): PodMachine {
         if (waiter !== undefined) waiters.answer(waiter);
       },
       reportTerminated: ({ context }) => supervisor.send({ type: 'POD_TERMINATED', uid: context.uid }),
-      reportFinished: ({ context }) => supervisor.send({ type: 'POD_FINISHED', uid: context.uid }),
+      reportFinished: ({ context: { uid, restartRequested } }) =>
+        supervisor.send({ type: 'POD_FINISHED', uid, restartRequested }),
     },
   });
 }

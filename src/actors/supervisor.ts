@@ -47,7 +47,7 @@ export class Supervisor {
   readonly #waiters = new KillWaiters();
   readonly #claims = new NameClaims();
   readonly #desired = new DesiredPods();
-  readonly #held = new Set<string>();
+  readonly #held = new Map<string, EventOf<'START_REQUESTED'>>();
   readonly #removing = new Set<string>();
   /** Spawned and not yet terminated: they hold a place on the node. */
   readonly #active = new Set<string>();
@@ -152,10 +152,10 @@ export class Supervisor {
         handleProbeResult: on<'PROBE'>(({ uid }) => this.#sync(uid)),
         handlePodCleanups: () => this.#cleanUpPods(),
         handlePodTerminated: on<'POD_TERMINATED'>(({ uid }) => this.#handleTerminated(uid)),
-        handlePodFinished: on<'POD_FINISHED'>(({ uid }) => this.#handleFinished(uid)),
+        handlePodFinished: on<'POD_FINISHED'>((event) => this.#handleFinished(event)),
         handlePodError: ({ event }) => this.#handlePodError(event),
-        decideStart: on<'START_REQUESTED'>(({ uid }) => this.#decideStart(uid)),
-        holdStart: on<'START_REQUESTED'>(({ uid }) => this.#held.add(uid)),
+        decideStart: on<'START_REQUESTED'>((event) => this.#decideStart(event)),
+        holdStart: on<'START_REQUESTED'>((event) => this.#held.set(event.uid, event)),
         decideHeldStarts: () => this.#decideHeldStarts(),
         syncAllPods: () => [...this.registry.entries()].forEach(({ pod }) => this.#sync(pod.uid)),
         killAllPods: () => this.#killAllPods(),
@@ -227,18 +227,15 @@ export class Supervisor {
 
   // Starting
 
-  #decideStart(uid: string): void {
-    const entry = this.registry.get(uid);
-    if (entry === undefined) return;
-    const { pod } = entry.actor.getSnapshot().context;
-    const mustWait = pod !== undefined && isStaticPod(pod) && !this.#claims.request(entry.fullName, uid);
-    if (!mustWait) entry.actor.send({ type: 'START_GRANTED' });
+  #decideStart({ uid, fullName }: EventOf<'START_REQUESTED'>): void {
+    const mustWait = fullName !== undefined && !this.#claims.request(fullName, uid);
+    if (!mustWait) this.registry.send(uid, { type: 'START_GRANTED' });
   }
 
   #decideHeldStarts(): void {
-    const held = [...this.#held];
+    const held = [...this.#held.values()];
     this.#held.clear();
-    for (const uid of held) this.#decideStart(uid);
+    for (const request of held) this.#decideStart(request);
   }
 
   #handleTerminated(uid: string): void {
@@ -271,9 +268,9 @@ export class Supervisor {
 
   // Ending
 
-  #handleFinished(uid: string): void {
+  #handleFinished({ uid, restartRequested }: EventOf<'POD_FINISHED'>): void {
     const entry = this.registry.get(uid);
-    if (entry !== undefined) this.#retireIfDue(entry);
+    if (entry !== undefined && (restartRequested || !this.#desired.has(uid))) void this.#retire(entry);
   }
 
   /** Finished, and not wanted any more or asked for again: nobody has to wait for housekeeping's next turn. */

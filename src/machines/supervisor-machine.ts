@@ -41,9 +41,10 @@ export type SupervisorEvent =
   | { readonly type: 'HOUSEKEEPING' }
   | { readonly type: 'RUNTIME_READY' }
   | { readonly type: 'RUNTIME_NOT_READY'; readonly problem: string }
-  | { readonly type: 'START_REQUESTED'; readonly uid: string }
+  /** `fullName` where only one pod of that name may run: static pods. */
+  | { readonly type: 'START_REQUESTED'; readonly uid: string; readonly fullName?: string }
   | { readonly type: 'POD_TERMINATED'; readonly uid: string }
-  | { readonly type: 'POD_FINISHED'; readonly uid: string }
+  | { readonly type: 'POD_FINISHED'; readonly uid: string; readonly restartRequested: boolean }
   | { readonly type: 'POD_FORGOTTEN'; readonly actor: AnyActorRef }
   | { readonly type: 'SHUTDOWN'; readonly exitWithPods: boolean }
   | { readonly type: 'ALL_PODS_GONE' }

@@ -1,19 +1,18 @@
+import { once } from 'node:events';
 import { mkdtempSync, readFileSync } from 'node:fs';
 import { rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { firstValueFrom, fromEvent } from 'rxjs';
 import { createProcessRuntime } from '../../src/runtime/process/process-runtime.ts';
 import { connectSocket } from '../../src/runtime/process/socket.ts';
 import type { RuntimeService } from '../../src/runtime/runtime-service.ts';
-import type { ContainerConfig, ContainerStatus, PodSandboxConfig } from '../../src/types/cri.ts';
 import { waitFor } from './wait-for.ts';
 
 /** An embedded runtime on a root directory of its own. */
 export interface ProcessRuntimeBed {
   readonly rootDir: string;
   readonly runtime: RuntimeService;
-  /** Another client of the same monitor, closed by cleanup as well. */
+  /** Another client of the same monitor; cleanup closes it as well. */
   connect(): RuntimeService;
   cleanup(): Promise<void>;
 }
@@ -25,10 +24,8 @@ export function processRuntimeBed(rootDir = mkdtempSync(join(tmpdir(), 'statelet
     clients.push(client);
     return client;
   };
-  const runtime = connect();
   const cleanup = async (): Promise<void> => {
-    const last = createProcessRuntime({ rootDir });
-    clients.push(last);
+    const last = connect();
     for (const { id } of await last.listPodSandbox()) await last.removePodSandbox(id);
     const pid = await monitorPid(rootDir);
     await Promise.all(clients.map((client) => client.close()));
@@ -36,15 +33,15 @@ export function processRuntimeBed(rootDir = mkdtempSync(join(tmpdir(), 'statelet
     await waitFor(() => !isRunning(pid), { what: `the end of monitor ${pid}` });
     await rm(rootDir, { recursive: true });
   };
-  return { rootDir, runtime, connect, cleanup };
+  return { rootDir, runtime: connect(), connect, cleanup };
 }
 
 /** By the monitor's own word. */
 export async function monitorPid(rootDir: string): Promise<number> {
   const socket = await connectSocket(join(rootDir, 'runtime'));
-  const [line] = (await firstValueFrom(fromEvent(socket, 'data'))) as [Buffer] | Buffer[];
+  const [line] = (await once(socket, 'data')) as [Buffer];
   socket.destroy();
-  return (JSON.parse(String(line)) as { pid: number }).pid;
+  return (JSON.parse(line.toString()) as { pid: number }).pid;
 }
 
 /** Whether a process runs; a zombie does not. */

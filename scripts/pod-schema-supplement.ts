@@ -1,0 +1,285 @@
+/**
+ * What the API server's validation demands of a pod and its OpenAPI document does not say: enumerations, forms of names,
+ * ranges. Keyed by definition and property as in `src/sources/pod-schema.json`, into which it is merged; rules that
+ * concern several fields are in `src/sources/pod-rules.ts`. A `description` completes the sentence "must be …".
+ */
+export type Schema = Readonly<Record<string, unknown>>;
+
+export interface DefinitionSupplement {
+  readonly required?: readonly string[];
+  readonly properties?: Readonly<Record<string, Schema>>;
+}
+
+const DNS_LABEL = '[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?';
+const QUALIFIED_NAME = '([A-Za-z0-9][-A-Za-z0-9_.]{0,61})?[A-Za-z0-9]';
+const AMOUNT = '(\\d+(\\.\\d*)?|\\.\\d+)([eE][-+]?\\d+|[numkMGTPE]|[KMGTPE]i)?';
+
+/** Shapes of values that several fields share. */
+export const SHAPES: Readonly<Record<string, Schema>> = {
+  Int32: { type: 'integer', minimum: -(2 ** 31), maximum: 2 ** 31 - 1 },
+  Int64: { type: 'integer' },
+  IntOrString: { type: ['integer', 'string'] },
+  Time: {
+    type: 'string',
+    pattern: '^\\d{4}-\\d\\d-\\d\\d[Tt]\\d\\d:\\d\\d:\\d\\d(\\.\\d+)?([Zz]|[-+]\\d\\d:\\d\\d)$',
+    description: 'a time such as 2026-01-31T08:00:00Z',
+  },
+  Quantity: {
+    type: ['string', 'number'],
+    pattern: `^[-+]?${AMOUNT}$`,
+    description: 'a quantity such as 500m or 1.5Gi',
+  },
+  Amount: {
+    type: ['string', 'number'],
+    pattern: `^\\+?${AMOUNT}$`,
+    minimum: 0,
+    description: 'a quantity such as 500m or 1.5Gi, not negative',
+  },
+  Id: { type: 'integer', minimum: 0, maximum: 2 ** 31 - 1 },
+  PortNumber: { type: 'integer', minimum: 1, maximum: 65535 },
+  PortName: {
+    type: 'string',
+    pattern: '^(?=.{1,15}$)(?=.*[a-z])[a-z0-9]+(-[a-z0-9]+)*$',
+    description: "the name of a port (at most 15 of a-z, 0-9 and '-', with a letter among them)",
+  },
+  Port: {
+    type: ['integer', 'string'],
+    minimum: 1,
+    maximum: 65535,
+    pattern: '^(?=.{1,15}$)(?=.*[a-z])[a-z0-9]+(-[a-z0-9]+)*$',
+    description: 'a port from 1 to 65535 or the name of one',
+  },
+  DnsLabel: {
+    type: 'string',
+    pattern: `^${DNS_LABEL}$`,
+    description: "a DNS label (at most 63 of a-z, 0-9 and '-', beginning and ending with a letter or digit)",
+  },
+  DnsSubdomain: {
+    type: 'string',
+    pattern: '^(?=.{1,253}$)[a-z0-9]([-a-z0-9]*[a-z0-9])?(\\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*$',
+    description: "a DNS name (at most 253 of a-z, 0-9, '-' and '.')",
+  },
+  Uid: {
+    type: 'string',
+    pattern: '^[A-Za-z0-9][-A-Za-z0-9_.]{0,127}$',
+    description: "a UID (letters, digits, '-', '_' and '.')",
+  },
+  EnvName: {
+    type: 'string',
+    pattern: '^[ -<>-~]+$',
+    description: "the name of a variable (printable ASCII without '=')",
+  },
+  LabelKey: {
+    type: 'string',
+    pattern: `^([A-Za-z0-9][-A-Za-z0-9.]{0,251}[A-Za-z0-9]?/)?${QUALIFIED_NAME}$`,
+    description: "a qualified name such as 'app' or 'example.com/app' (its name at most 63 characters)",
+  },
+  LabelValue: {
+    type: 'string',
+    pattern: `^(${QUALIFIED_NAME})?$`,
+    description: "a label's value (at most 63 of letters, digits, '-', '_' and '.')",
+  },
+  ResourceName: {
+    type: 'string',
+    pattern: '^(cpu|memory|ephemeral-storage|hugepages-.+|[^/]+/[^/]+)$',
+    description: 'a resource: cpu, memory, ephemeral-storage, hugepages-<size> or a name with a domain',
+  },
+  NotEmpty: { type: 'string', pattern: '^[^]', description: 'a text that is not empty' },
+  PathWithin: {
+    type: 'string',
+    pattern: '^(?!/)(?!(.*/)?\\.\\.(/|$))',
+    description: "a relative path without '..'",
+  },
+  PathWithoutDots: {
+    type: 'string',
+    pattern: '^(?!(.*/)?\\.\\.(/|$))[^]',
+    description: "a path without '..'",
+  },
+  FieldPath: {
+    type: 'string',
+    pattern:
+      "^(metadata\\.(name|namespace|uid|(labels|annotations)(\\['[^']+'\\])?)|spec\\.(nodeName|serviceAccountName)|status\\.(hostIPs?|podIPs?))$",
+    description:
+      "a field of the pod: metadata.name, .namespace, .uid, .labels['KEY'], .annotations['KEY'], spec.nodeName, " +
+      'spec.serviceAccountName, status.hostIP, .hostIPs, .podIP or .podIPs',
+  },
+  Signal: { type: 'string', pattern: '^SIG[A-Z0-9]+([-+][0-9]+)?$', description: 'a signal such as SIGTERM' },
+};
+
+const shape = (name: string, more: Schema = {}): Schema => ({ $ref: `#/$defs/${name}`, ...more });
+const oneOf = (...values: readonly string[]): Schema => ({ type: 'string', enum: values });
+const atLeast = (minimum: number): Schema => ({ minimum });
+const mapOf = (keys: string, values: string): Schema => ({
+  propertyNames: shape(keys),
+  additionalProperties: shape(values),
+});
+const resources: DefinitionSupplement = {
+  properties: { limits: mapOf('ResourceName', 'Amount'), requests: mapOf('ResourceName', 'Amount') },
+};
+
+const containerProperties: Readonly<Record<string, Schema>> = {
+  name: shape('DnsLabel'),
+  imagePullPolicy: oneOf('Always', 'IfNotPresent', 'Never'),
+  restartPolicy: oneOf('Always', 'OnFailure', 'Never'),
+  restartPolicyRules: { maxItems: 20 },
+  terminationMessagePolicy: oneOf('File', 'FallbackToLogsOnError'),
+};
+
+export const SUPPLEMENT: Readonly<Record<string, DefinitionSupplement>> = {
+  Pod: { required: ['apiVersion', 'kind', 'metadata', 'spec'] },
+  ObjectMeta: {
+    properties: {
+      name: shape('DnsSubdomain'),
+      namespace: shape('DnsLabel'),
+      uid: shape('Uid'),
+      labels: mapOf('LabelKey', 'LabelValue'),
+      annotations: { propertyNames: shape('LabelKey') },
+      deletionGracePeriodSeconds: atLeast(0),
+    },
+  },
+  PodSpec: {
+    properties: {
+      containers: { minItems: 1 },
+      restartPolicy: oneOf('Always', 'OnFailure', 'Never'),
+      dnsPolicy: oneOf('ClusterFirst', 'ClusterFirstWithHostNet', 'Default', 'None'),
+      preemptionPolicy: oneOf('PreemptLowerPriority', 'Never'),
+      terminationGracePeriodSeconds: atLeast(0),
+      activeDeadlineSeconds: { minimum: 1, maximum: 2 ** 31 - 1 },
+      hostname: shape('DnsLabel'),
+      subdomain: shape('DnsLabel'),
+      nodeSelector: mapOf('LabelKey', 'LabelValue'),
+      overhead: { additionalProperties: shape('Amount') },
+    },
+  },
+  PodOS: { properties: { name: oneOf('linux', 'windows') } },
+  Container: { properties: containerProperties },
+  EphemeralContainer: { properties: containerProperties },
+  ContainerPort: {
+    properties: {
+      name: shape('PortName'),
+      containerPort: shape('PortNumber'),
+      hostPort: { minimum: 0, maximum: 65535 },
+      protocol: oneOf('TCP', 'UDP', 'SCTP'),
+    },
+  },
+  ContainerResizePolicy: { properties: { restartPolicy: oneOf('NotRequired', 'RestartContainer') } },
+  ContainerRestartRule: {
+    required: ['exitCodes'],
+    properties: { action: oneOf('Restart', 'RestartAllContainers') },
+  },
+  ContainerRestartRuleOnExitCodes: {
+    required: ['values'],
+    properties: { operator: oneOf('In', 'NotIn'), values: { minItems: 1, maxItems: 255 } },
+  },
+  EnvVar: { properties: { name: shape('EnvName') } },
+  ObjectFieldSelector: { properties: { fieldPath: shape('FieldPath') } },
+  ResourceFieldSelector: {
+    properties: {
+      divisor: shape('Amount'),
+      resource: {
+        type: 'string',
+        pattern: '^(limits|requests)\\..+',
+        description: 'limits.RESOURCE or requests.RESOURCE',
+      },
+    },
+  },
+  ResourceRequirements: resources,
+  VolumeResourceRequirements: {
+    properties: {
+      limits: { additionalProperties: shape('Amount') },
+      requests: { additionalProperties: shape('Amount') },
+    },
+  },
+  Probe: {
+    properties: {
+      initialDelaySeconds: atLeast(0),
+      timeoutSeconds: atLeast(0),
+      periodSeconds: atLeast(0),
+      successThreshold: atLeast(0),
+      failureThreshold: atLeast(0),
+      terminationGracePeriodSeconds: atLeast(1),
+    },
+  },
+  HTTPGetAction: { properties: { port: shape('Port'), scheme: oneOf('HTTP', 'HTTPS') } },
+  TCPSocketAction: { properties: { port: shape('Port') } },
+  GRPCAction: { properties: { port: shape('PortNumber') } },
+  ExecAction: { required: ['command'], properties: { command: { minItems: 1 } } },
+  SleepAction: { properties: { seconds: atLeast(0) } },
+  Lifecycle: { properties: { stopSignal: shape('Signal') } },
+  SecurityContext: {
+    properties: {
+      procMount: oneOf('Default', 'Unmasked'),
+      runAsUser: shape('Id'),
+      runAsGroup: shape('Id'),
+    },
+  },
+  PodSecurityContext: {
+    properties: {
+      fsGroupChangePolicy: oneOf('OnRootMismatch', 'Always'),
+      seLinuxChangePolicy: oneOf('Recursive', 'MountOption'),
+      supplementalGroupsPolicy: oneOf('Merge', 'Strict'),
+      runAsUser: shape('Id'),
+      runAsGroup: shape('Id'),
+      fsGroup: shape('Id'),
+      supplementalGroups: { items: shape('Id') },
+    },
+  },
+  SeccompProfile: { properties: { type: oneOf('Localhost', 'RuntimeDefault', 'Unconfined') } },
+  AppArmorProfile: { properties: { type: oneOf('Localhost', 'RuntimeDefault', 'Unconfined') } },
+  Toleration: {
+    properties: {
+      operator: oneOf('', 'Exists', 'Equal', 'Lt', 'Gt'),
+      effect: oneOf('', 'NoSchedule', 'PreferNoSchedule', 'NoExecute'),
+    },
+  },
+  TopologySpreadConstraint: {
+    properties: { maxSkew: atLeast(1), whenUnsatisfiable: oneOf('DoNotSchedule', 'ScheduleAnyway') },
+  },
+  LabelSelectorRequirement: {
+    properties: { operator: oneOf('In', 'NotIn', 'Exists', 'DoesNotExist') },
+  },
+  NodeSelectorRequirement: {
+    properties: { operator: oneOf('In', 'NotIn', 'Exists', 'DoesNotExist', 'Gt', 'Lt') },
+  },
+  Volume: { properties: { name: shape('DnsLabel') } },
+  VolumeMount: {
+    properties: {
+      mountPath: shape('NotEmpty'),
+      subPath: shape('PathWithin'),
+      subPathExpr: shape('PathWithin'),
+      mountPropagation: oneOf('None', 'HostToContainer', 'Bidirectional'),
+      recursiveReadOnly: oneOf('Disabled', 'IfPossible', 'Enabled'),
+    },
+  },
+  VolumeDevice: { properties: { devicePath: shape('NotEmpty') } },
+  EmptyDirVolumeSource: {
+    properties: {
+      sizeLimit: shape('Amount'),
+      medium: {
+        type: 'string',
+        pattern: '^(Memory|HugePages(-.+)?)?$',
+        description: '"", "Memory" or "HugePages"',
+      },
+    },
+  },
+  HostPathVolumeSource: {
+    properties: {
+      path: shape('PathWithoutDots'),
+      type: oneOf(
+        '',
+        'DirectoryOrCreate',
+        'Directory',
+        'FileOrCreate',
+        'File',
+        'Socket',
+        'CharDevice',
+        'BlockDevice',
+      ),
+    },
+  },
+  ImageVolumeSource: { properties: { pullPolicy: oneOf('Always', 'IfNotPresent', 'Never') } },
+  KeyToPath: { properties: { path: shape('PathWithin'), mode: { minimum: 0, maximum: 0o777 } } },
+  DownwardAPIVolumeFile: { properties: { path: shape('PathWithin'), mode: { minimum: 0, maximum: 0o777 } } },
+  ContainerStatus: { properties: { allocatedResources: { additionalProperties: shape('Quantity') } } },
+  PodStatus: { properties: { allocatedResources: { additionalProperties: shape('Quantity') } } },
+};

@@ -1,0 +1,129 @@
+/** Pods of a file or a folder of manifests, watched and read again at intervals. */
+import { resolve } from 'node:path';
+import { isDeepStrictEqual } from 'node:util';
+import {
+  concat,
+  defer,
+  distinctUntilChanged,
+  filter,
+  finalize,
+  ignoreElements,
+  repeat,
+  type Observable,
+} from 'rxjs';
+import { podFullName } from '../policies/pod-kinds.ts';
+import type { Pod } from '../types/kubernetes.ts';
+import { NOTHING_READ, readManifests, type Reading } from './manifest-files.ts';
+import { watchPath, type PathWatch } from './path-watch.ts';
+import type { SourceProblem, SourceUpdate } from './source.ts';
+
+export interface FileSourceOptions {
+  /** A manifest, or a folder of them. Need not exist. */
+  readonly path: string;
+  readonly nodeName: string;
+  /** How often to read where nothing was seen to change: `fileCheckFrequency`. */
+  readonly checkFrequencyMs: number;
+  /** How long it must have been quiet before a change is read, so that files are not read half-written. */
+  readonly quietMs?: number;
+}
+
+const QUIET_MS = 100;
+
+/**
+ * Emits the whole source after the first reading and whenever it has changed. A manifest that is broken or unreadable
+ * keeps its last good version. Of two pods with one full name the one that was there first stays, else the one whose file
+ * sorts first; the other is a problem. Never fails, never completes.
+ */
+export function fileSource(options: FileSourceOptions): Observable<SourceUpdate> {
+  return defer(() => {
+    const follower = new FolderFollower(resolve(options.path), options.nodeName);
+    const round = defer(() => {
+      const watch = watchPath(follower.path);
+      const change = watch.next(options.quietMs ?? QUIET_MS, options.checkFrequencyMs);
+      return concat(follower.read(watch), change.pipe(ignoreElements())).pipe(finalize(() => watch.close()));
+    });
+    return round.pipe(
+      repeat(),
+      filter((update) => update !== undefined),
+      distinctUntilChanged<SourceUpdate>(isDeepStrictEqual),
+    );
+  });
+}
+
+class FolderFollower {
+  readonly path: string;
+  readonly #nodeName: string;
+  #reading = NOTHING_READ;
+  /** Which file's pod has a full name or a UID. */
+  #holders: ReadonlyMap<string, string> = new Map();
+  #wasDisturbed = false;
+
+  constructor(path: string, nodeName: string) {
+    this.path = path;
+    this.#nodeName = nodeName;
+  }
+
+  /** Undefined where the folder changed while it was read: it is read again when it is quiet, then whatever happens. */
+  async read(watch: PathWatch): Promise<SourceUpdate | undefined> {
+    const reading = await readManifests(this.path, this.#nodeName, this.#reading);
+    this.#wasDisturbed = watch.changed && !this.#wasDisturbed;
+    if (this.#wasDisturbed) return undefined;
+    this.#reading = reading;
+    const { pods, holders, problems } = withoutConflicts(reading, this.#holders);
+    this.#holders = holders;
+    return {
+      ...(reading.seen && { pods }),
+      problems: [...this.#pathProblems(reading, watch), ...manifestProblems(reading), ...problems],
+    };
+  }
+
+  #pathProblems({ problems }: Reading, { failure }: PathWatch): readonly SourceProblem[] {
+    if (failure === undefined || problems.length > 0) return problems;
+    const message = `cannot be watched, changes will be seen at intervals only: ${failure}`;
+    return [{ source: 'file', file: this.path, message }];
+  }
+}
+
+function manifestProblems({ files }: Reading): SourceProblem[] {
+  return [...files].flatMap(([file, { problems }]) =>
+    problems.map((problem) => ({ source: 'file' as const, file, ...problem })),
+  );
+}
+
+interface Claim {
+  readonly file: string;
+  readonly pod: Pod;
+}
+
+/** Gives every full name and every UID to one pod. */
+function withoutConflicts({ files }: Reading, before: ReadonlyMap<string, string>) {
+  const claims = [...files].flatMap(([file, { pods }]) => pods.map((pod): Claim => ({ file, pod })));
+  const heldAlready = ({ file, pod }: Claim) => before.get(podFullName(pod)) === file;
+  const holders = new Map<string, string>();
+  const problems: SourceProblem[] = [];
+  const lost = new Set<Pod>();
+  for (const claim of [...claims.filter(heldAlready), ...claims.filter((claim) => !heldAlready(claim))]) {
+    const problem = conflict(claim, holders);
+    if (problem) {
+      problems.push(problem);
+      lost.add(claim.pod);
+    } else {
+      holders.set(podFullName(claim.pod), claim.file).set(claim.pod.metadata.uid, claim.file);
+    }
+  }
+  return { pods: claims.map(({ pod }) => pod).filter((pod) => !lost.has(pod)), holders, problems };
+}
+
+function conflict({ file, pod }: Claim, holders: ReadonlyMap<string, string>): SourceProblem | undefined {
+  const { name, namespace, uid } = pod.metadata;
+  const problem = (field: string, value: string, holder: string): SourceProblem => ({
+    source: 'file',
+    file,
+    field: `metadata.${field}`,
+    message: `${value} is that of a pod in ${holder}: this pod is left out`,
+  });
+  const sameName = holders.get(podFullName(pod));
+  if (sameName !== undefined) return problem('name', `"${name}" in namespace "${namespace}"`, sameName);
+  const sameUid = holders.get(uid);
+  return sameUid === undefined ? undefined : problem('uid', `"${uid}"`, sameUid);
+}

@@ -1,0 +1,165 @@
+/** Reads manifests: YAML or JSON, one document or several, each a v1 Pod or a list of them. */
+import { parseAllDocuments, type Document, type Tags } from 'yaml';
+import { errorMessage } from '../types/errors.ts';
+import type { ObjectMeta, Pod } from '../types/kubernetes.ts';
+import { isTree, type Tree } from './place.ts';
+import { shown } from './schema-problems.ts';
+import type { ManifestProblem } from './source.ts';
+import { podProblems } from './validate-pod.ts';
+
+/** 10 MiB: more than that is no manifest. */
+export const MANIFEST_BYTES_MAX = 10 * 1024 * 1024;
+const PROBLEMS_SHOWN_MAX = 10;
+
+/** A valid pod as it was written: no UID, namespace or defaults but its own. */
+export type ManifestPod = Omit<Pod, 'metadata'> & {
+  readonly metadata: ObjectMeta & { readonly name: string };
+};
+
+/** With any problem there are no pods: half a manifest is not what its author wanted. */
+export interface Manifest {
+  readonly pods: readonly ManifestPod[];
+  readonly problems: readonly ManifestProblem[];
+}
+
+/** Never throws. At most ten problems are told one by one. */
+export function parseManifest(bytes: Uint8Array): Manifest {
+  try {
+    return readManifest(bytes);
+  } catch (error) {
+    return { pods: [], problems: [{ message: `cannot be read: ${errorMessage(error)}` }] };
+  }
+}
+
+function readManifest(bytes: Uint8Array): Manifest {
+  const { documents, problems: syntaxProblems } = parseDocuments(bytes);
+  const entries = documents.flatMap((document, index) =>
+    podEntries(withoutNulls(document), documents.length > 1 ? `document ${index + 1}: ` : ''),
+  );
+  const problems = [...syntaxProblems, ...entries.flatMap(entryProblems)];
+  if (problems.length > 0) return { pods: [], problems: bounded(problems) };
+  return { pods: entries.map(({ pod }) => pod as ManifestPod), problems };
+}
+
+interface Parsed {
+  readonly documents: readonly unknown[];
+  readonly problems: readonly ManifestProblem[];
+}
+
+function broken(message: string): Parsed {
+  return { documents: [], problems: [{ message }] };
+}
+
+function parseDocuments(bytes: Uint8Array): Parsed {
+  if (bytes.length > MANIFEST_BYTES_MAX) return broken('is larger than 10 MiB');
+  let text: string;
+  try {
+    text = new TextDecoder('utf-8', { fatal: true }).decode(bytes);
+  } catch {
+    return broken('is not UTF-8 text');
+  }
+  return parseJson(text) ?? parseYaml(text);
+}
+
+/** Undefined where it is not JSON: YAML's parser has the better message. */
+function parseJson(text: string): Parsed | undefined {
+  if (!/^\s*\{/.test(text)) return undefined;
+  try {
+    return { documents: [JSON.parse(text)], problems: [] };
+  } catch {
+    return undefined;
+  }
+}
+
+function parseYaml(text: string): Parsed {
+  const parsed = parseAllDocuments(text, { schema: 'yaml-1.1', customTags: kubernetesTags });
+  const documents = 'empty' in parsed ? [] : parsed;
+  const problems = documents.flatMap(syntaxProblems);
+  if (problems.length > 0) return { documents: [], problems };
+  const values = documents.map((document) => document.toJS() as unknown).filter((value) => value != null);
+  return values.length > 0 ? { documents: values, problems } : broken('holds no pod: it is empty');
+}
+
+/**
+ * Kubernetes reads YAML 1.1, where `0644` is octal and `yes` is true; but it takes times for texts, and knows nothing of
+ * numbers to the base of 60: `80:80` is a text.
+ */
+function kubernetesTags(tags: Tags): Tags {
+  return tags.filter(
+    (tag) =>
+      typeof tag === 'string' ||
+      !(tag.tag.endsWith(':timestamp') || ('format' in tag && tag.format === 'TIME')),
+  );
+}
+
+function syntaxProblems({ errors }: Document.Parsed): ManifestProblem[] {
+  // Those that come after the first mostly follow from it. Of a message the first line says all, the rest is a picture.
+  return errors.slice(0, 1).map(({ message }) => ({
+    message: `is not valid YAML: ${(message.split('\n')[0] ?? message).replace(/:$/, '')}`,
+  }));
+}
+
+/** A member that is null is one that is not set, everywhere in Kubernetes. */
+function withoutNulls(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map(withoutNulls);
+  if (!isTree(value)) return value;
+  return Object.fromEntries(
+    Object.entries(value).flatMap(([key, member]) => (member === null ? [] : [[key, withoutNulls(member)]])),
+  );
+}
+
+interface PodEntry {
+  readonly pod: unknown;
+  /** What comes before the names of its fields. */
+  readonly prefix: string;
+  readonly problems: readonly ManifestProblem[];
+}
+
+function podEntries(document: unknown, prefix: string): PodEntry[] {
+  const problems = kindProblems(document);
+  if (problems.length > 0 || !isTree(document) || document.kind === 'Pod')
+    return [{ pod: document, prefix, problems }];
+  const list: unknown = document.items ?? [];
+  if (!Array.isArray(list))
+    return [{ pod: undefined, prefix, problems: [{ field: 'items', message: 'must be array' }] }];
+  const isPodList = document.kind === 'PodList';
+  return list.map((item: unknown, index) => {
+    // The items of a typed list need not say what they are.
+    const pod = isPodList && isTree(item) ? { apiVersion: 'v1', kind: 'Pod', ...item } : item;
+    return { pod, prefix: `${prefix}items[${index}].`, problems: kindProblems(pod, ['Pod']) };
+  });
+}
+
+function kindProblems(object: unknown, kinds = ['Pod', 'PodList', 'List']): ManifestProblem[] {
+  if (!isTree(object))
+    return [{ message: `must be an object with apiVersion, kind, metadata and spec (got ${shown(object)})` }];
+  return [
+    ...wrongValue(object, 'apiVersion', ['v1']),
+    ...wrongValue(object, 'kind', kinds).map((problem) =>
+      object.kind === undefined
+        ? problem
+        : { ...problem, message: `${problem.message}; a node runs nothing but pods` },
+    ),
+  ];
+}
+
+function wrongValue(object: Tree, field: string, wanted: readonly string[]): ManifestProblem[] {
+  const value = object[field];
+  if (value === undefined) return [{ field, message: 'is required' }];
+  if (wanted.some((name) => name === value)) return [];
+  return [{ field, message: `must be ${wanted.join(' or ')} (got ${shown(value)})` }];
+}
+
+function entryProblems({ pod, prefix, problems }: PodEntry): ManifestProblem[] {
+  const found = problems.length > 0 ? problems : podProblems(pod);
+  return found.map(({ field, message }) => {
+    const place = field === undefined ? prefix.replace(/[.: ]+$/, '') : `${prefix}${field}`;
+    return place === '' ? { message } : { field: place, message };
+  });
+}
+
+function bounded(problems: readonly ManifestProblem[]): ManifestProblem[] {
+  const more = problems.length - PROBLEMS_SHOWN_MAX;
+  const shown = problems.slice(0, PROBLEMS_SHOWN_MAX);
+  return more > 0 ? [...shown, { message: `and ${more} more problem${more > 1 ? 's' : ''}` }] : shown;
+}

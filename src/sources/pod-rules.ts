@@ -1,0 +1,171 @@
+/** The rules of the API server's validation that concern several fields of a pod at once. */
+import { compareQuantity, parseQuantity, type Quantity } from '../policies/quantity.ts';
+import { child, isTree, items, oneOf, problemAt, repeated, text, type Place } from './place.ts';
+import type { ManifestProblem } from './source.ts';
+
+type Rule = (place: Place) => Iterable<ManifestProblem>;
+
+const HANDLERS = ['exec', 'httpGet', 'tcpSocket'];
+const PROBES = ['livenessProbe', 'readinessProbe', 'startupProbe'];
+
+/** What is wrong in how the fields of the pod go together. Tolerates a pod that breaks the schema. */
+export function ruleProblems(pod: unknown): ManifestProblem[] {
+  if (!isTree(pod)) return [];
+  const root: Place = { path: '', value: pod };
+  return [...child(root, 'metadata').flatMap((metadata) => [...naming(metadata)]), ...specProblems(root)];
+}
+
+function specProblems(root: Place): ManifestProblem[] {
+  return child(root, 'spec').flatMap((spec) => [
+    ...SPEC_RULES.flatMap((rule) => [...rule(spec)]),
+    ...allContainers(spec).flatMap((container) => CONTAINER_RULES.flatMap((rule) => [...rule(container)])),
+  ]);
+}
+
+function allContainers(spec: Place): Place[] {
+  return [...items(spec, 'initContainers'), ...items(spec, 'containers')];
+}
+
+function* naming(metadata: Place): Iterable<ManifestProblem> {
+  if (metadata.value.name === undefined) yield problemAt(metadata, 'name', 'is required');
+}
+
+function* names(spec: Place): Iterable<ManifestProblem> {
+  yield* repeated(allContainers(spec), 'name');
+  yield* repeated(items(spec, 'volumes'), 'name');
+}
+
+function* volumes(spec: Place): Iterable<ManifestProblem> {
+  for (const volume of items(spec, 'volumes')) {
+    const sources = Object.keys(volume.value).filter((field) => field !== 'name');
+    yield* oneOf(volume, sources, { orNone: true });
+  }
+}
+
+function* volumeReferences(spec: Place): Iterable<ManifestProblem> {
+  const known = new Set(items(spec, 'volumes').map((volume) => text(volume, 'name')));
+  for (const container of allContainers(spec)) {
+    for (const mount of [...items(container, 'volumeMounts'), ...items(container, 'volumeDevices')]) {
+      const name = text(mount, 'name');
+      if (name !== undefined && !known.has(name))
+        yield problemAt(mount, 'name', `there is no volume "${name}" in spec.volumes`);
+    }
+  }
+}
+
+function* hostPorts(spec: Place): Iterable<ManifestProblem> {
+  const ports = items(spec, 'containers').flatMap((container) => items(container, 'ports'));
+  yield* repeated(ports, 'hostPort', ({ value }) =>
+    value.hostPort === undefined || value.hostPort === 0
+      ? undefined
+      : JSON.stringify([value.hostPort, value.protocol ?? 'TCP', value.hostIP ?? '']),
+  );
+  if (spec.value.hostNetwork !== true) return;
+  for (const port of ports) {
+    const { hostPort, containerPort } = port.value;
+    if (hostPort !== undefined && hostPort !== 0 && hostPort !== containerPort)
+      yield problemAt(port, 'hostPort', 'must equal containerPort when spec.hostNetwork is true');
+  }
+}
+
+function* initContainers(spec: Place): Iterable<ManifestProblem> {
+  const plain = items(spec, 'initContainers').filter(({ value }) => value.restartPolicy !== 'Always');
+  for (const container of plain) {
+    for (const field of [...PROBES, 'lifecycle']) {
+      if (container.value[field] !== undefined)
+        yield problemAt(container, field, 'only an init container with restartPolicy Always may have it');
+    }
+  }
+}
+
+function* ephemeralContainers(spec: Place): Iterable<ManifestProblem> {
+  if (items(spec, 'ephemeralContainers').length > 0)
+    yield problemAt(
+      spec,
+      'ephemeralContainers',
+      'can only be added to a running pod, through the API server',
+    );
+}
+
+function* dns(spec: Place): Iterable<ManifestProblem> {
+  const servers = child(spec, 'dnsConfig').flatMap(({ value }) => value.nameservers ?? []);
+  if (spec.value.dnsPolicy === 'None' && servers.length === 0)
+    yield problemAt(spec, 'dnsConfig', 'must have nameservers when dnsPolicy is None');
+}
+
+function* containerNames(container: Place): Iterable<ManifestProblem> {
+  yield* repeated(items(container, 'ports'), 'name');
+  yield* repeated(items(container, 'volumeMounts'), 'mountPath');
+}
+
+function* environment(container: Place): Iterable<ManifestProblem> {
+  for (const variable of items(container, 'env')) {
+    yield* oneOf(variable, ['value', 'valueFrom'], { orNone: true });
+    for (const source of child(variable, 'valueFrom')) {
+      yield* oneOf(source, ['fieldRef', 'resourceFieldRef', 'configMapKeyRef', 'secretKeyRef', 'fileKeyRef']);
+      for (const ref of child(source, 'fieldRef')) {
+        if (/^metadata\.(labels|annotations)$/.test(text(ref, 'fieldPath') ?? ''))
+          yield problemAt(ref, 'fieldPath', "a variable holds one label or annotation: add ['KEY']");
+      }
+    }
+  }
+}
+
+function* probes(container: Place): Iterable<ManifestProblem> {
+  for (const field of PROBES) {
+    for (const probe of child(container, field)) {
+      yield* oneOf(probe, [...HANDLERS, 'grpc']);
+      const threshold = probe.value.successThreshold;
+      if (field !== 'readinessProbe' && typeof threshold === 'number' && threshold > 1)
+        yield problemAt(probe, 'successThreshold', 'must be 1');
+      if (field === 'readinessProbe' && probe.value.terminationGracePeriodSeconds !== undefined)
+        yield problemAt(probe, 'terminationGracePeriodSeconds', 'a readiness probe ends nothing');
+    }
+  }
+  for (const lifecycle of child(container, 'lifecycle')) {
+    for (const hook of [...child(lifecycle, 'postStart'), ...child(lifecycle, 'preStop')])
+      yield* oneOf(hook, [...HANDLERS, 'sleep']);
+  }
+}
+
+function* restartRules(container: Place): Iterable<ManifestProblem> {
+  if (items(container, 'restartPolicyRules').length > 0 && container.value.restartPolicy === undefined)
+    yield problemAt(container, 'restartPolicy', 'is required where there are restartPolicyRules');
+}
+
+function* resources(container: Place): Iterable<ManifestProblem> {
+  for (const place of child(container, 'resources')) {
+    const limits = child(place, 'limits')[0]?.value ?? {};
+    for (const requests of child(place, 'requests')) {
+      for (const [name, request] of Object.entries(requests.value)) {
+        if (exceeds(request, limits[name])) yield problemAt(requests, name, 'must not exceed the limit');
+      }
+    }
+  }
+}
+
+function exceeds(request: unknown, limit: unknown): boolean {
+  const [asked, most] = [quantity(request), quantity(limit)];
+  return asked !== undefined && most !== undefined && compareQuantity(asked, most) > 0;
+}
+
+/** Undefined for what is no quantity: the schema has said so. */
+function quantity(value: unknown): Quantity | undefined {
+  if (typeof value !== 'string' && typeof value !== 'number') return undefined;
+  try {
+    return parseQuantity(value);
+  } catch {
+    return undefined;
+  }
+}
+
+const SPEC_RULES: readonly Rule[] = [
+  names,
+  volumes,
+  volumeReferences,
+  hostPorts,
+  initContainers,
+  ephemeralContainers,
+  dns,
+];
+const CONTAINER_RULES: readonly Rule[] = [containerNames, environment, probes, restartRules, resources];

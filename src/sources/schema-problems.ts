@@ -1,0 +1,93 @@
+/** Says in the words of Kubernetes what the schema's validator found. */
+import type { SchemaError } from '../generated/pod-validator.js';
+import { fieldPath } from './place.ts';
+import type { ManifestProblem } from './source.ts';
+
+const GOT_LENGTH_MAX = 60;
+/** How many slips of the pen may lie between an unknown name and the one that is suggested. */
+const TYPO_DISTANCE_MAX = 3;
+const NAME_LENGTH_MAX = 100;
+
+export function schemaProblems(errors: readonly SchemaError[]): ManifestProblem[] {
+  // `propertyNames` only repeats the error that was found in the name.
+  return errors.filter(({ keyword }) => keyword !== 'propertyNames').map(schemaProblem);
+}
+
+function schemaProblem(error: SchemaError): ManifestProblem {
+  const field = fieldOf(error);
+  const rule = RULES[error.keyword]?.(error) ?? `keep the rule "${error.keyword}" of the schema`;
+  const got = ` (got ${shown(error.data)})`;
+  if (error.propertyName !== undefined) return { field, message: `the name must ${rule}` };
+  const message = PLAIN[error.keyword]?.(error) ?? `must ${rule}${got}${quoteHint(error)}`;
+  return { ...(field && { field }), message };
+}
+
+type Words = (error: SchemaError) => string;
+
+/** Whole messages. */
+const PLAIN: Readonly<Record<string, Words>> = {
+  required: () => 'is required',
+  additionalProperties: ({ params, parentSchema }) =>
+    `unknown field${suggestion(String(params.additionalProperty), Object.keys(parentSchema?.properties ?? {}))}`,
+  minItems: ({ params }) => `must have at least ${count(params.limit)}`,
+  maxItems: ({ params }) => `must have at most ${count(params.limit)}`,
+};
+
+/** What follows "must". */
+const RULES: Readonly<Record<string, Words>> = {
+  type: ({ params, parentSchema }) => `be ${parentSchema?.description ?? [params.type].flat().join(' or ')}`,
+  enum: ({ params }) => `be one of ${(params.allowedValues as unknown[]).map(shown).join(', ')}`,
+  pattern: ({ params, parentSchema }) =>
+    `be ${parentSchema?.description ?? `of the form ${String(params.pattern)}`}`,
+  minimum: ({ params }) => `be at least ${String(params.limit)}`,
+  maximum: ({ params }) => `be at most ${String(params.limit)}`,
+};
+
+function count(limit: unknown): string {
+  return limit === 1 ? '1 item' : `${String(limit)} items`;
+}
+
+/** YAML reads 8080 and `on` as a number and a boolean: the commonest of all mistakes. */
+function quoteHint({ keyword, params, data }: SchemaError): string {
+  const scalar = typeof data === 'number' || typeof data === 'boolean';
+  return keyword === 'type' && params.type === 'string' && scalar ? '; put it in quotes' : '';
+}
+
+/** The value as JSON, cut short. */
+export function shown(value: unknown): string {
+  const text = JSON.stringify(value);
+  return text.length > GOT_LENGTH_MAX ? `${text.slice(0, GOT_LENGTH_MAX)}…` : text;
+}
+
+function fieldOf({ instancePath, params, propertyName }: SchemaError): string {
+  const names = instancePath
+    .split('/')
+    .slice(1)
+    .map((part) => part.replaceAll('~1', '/').replaceAll('~0', '~'));
+  const member = propertyName ?? params.additionalProperty ?? params.missingProperty;
+  return fieldPath(typeof member === 'string' ? [...names, member] : names);
+}
+
+function suggestion(name: string, known: readonly string[]): string {
+  if (name.length > NAME_LENGTH_MAX) return '';
+  const limit = Math.min(TYPO_DISTANCE_MAX, Math.ceil(name.length / 3));
+  const ranked = known
+    .map((candidate) => ({ candidate, distance: editDistance(name.toLowerCase(), candidate.toLowerCase()) }))
+    .filter(({ distance }) => distance <= limit)
+    .sort((a, b) => a.distance - b.distance);
+  return ranked[0] ? `; did you mean "${ranked[0].candidate}"?` : '';
+}
+
+/** Levenshtein's: how many letters to insert, to drop or to replace. */
+function editDistance(from: string, to: string): number {
+  let row = Array.from({ length: to.length + 1 }, (_, index) => index);
+  for (const [index, letter] of Array.from(from).entries()) {
+    const next = [index + 1];
+    for (let column = 1; column <= to.length; column++) {
+      const replaced = (row[column - 1] ?? 0) + (letter === to[column - 1] ? 0 : 1);
+      next.push(Math.min(replaced, (row[column] ?? 0) + 1, (next[column - 1] ?? 0) + 1));
+    }
+    row = next;
+  }
+  return row.at(-1) ?? 0;
+}

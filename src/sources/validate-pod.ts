@@ -1,0 +1,12 @@
+/** Whether what was read is a pod that this node could run as a static one. */
+import { validate } from '../generated/pod-validator.js';
+import { apiReferenceProblems } from './api-references.ts';
+import { ruleProblems } from './pod-rules.ts';
+import { schemaProblems } from './schema-problems.ts';
+import type { ManifestProblem } from './source.ts';
+
+/** All that is wrong with a pod of a file or URL: schema, rules between fields, references. Null members count as wrong. */
+export function podProblems(pod: unknown): ManifestProblem[] {
+  const schemaErrors = validate(pod) ? [] : (validate.errors ?? []);
+  return [...schemaProblems(schemaErrors), ...ruleProblems(pod), ...apiReferenceProblems(pod)];
+}

@@ -1,0 +1,308 @@
+import { appendFile, mkdir, mkdtemp, rename, rm, symlink, unlink, writeFile } from 'node:fs/promises';
+import { createServer } from 'node:net';
+import { join } from 'node:path';
+import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
+import { fileSource } from '../../src/sources/file-source.ts';
+import { problemText, type SourceUpdate } from '../../src/sources/source.ts';
+import { Collector, manifest, put, temporaryFolder } from './support.ts';
+
+/** Long enough that what a test sees, it sees by watching. */
+const NEVER_MS = 600_000;
+
+let folder: string;
+let remove: () => Promise<void>;
+let source: Collector<SourceUpdate> | undefined;
+
+beforeEach(async () => {
+  ({ path: folder, remove } = await temporaryFolder());
+});
+afterEach(async () => {
+  source?.close();
+  await remove();
+});
+
+const at = (...names: string[]) => join(folder, ...names);
+const write = (name: string, text: string) => put(at(name), text);
+function follow(path = folder, checkFrequencyMs = NEVER_MS, quietMs = 30): Collector<SourceUpdate> {
+  source = new Collector(fileSource({ path, nodeName: 'node', checkFrequencyMs, quietMs }));
+  return source;
+}
+const names = ({ pods }: SourceUpdate) => pods?.map(({ metadata }) => metadata.name.replace(/-node$/, ''));
+const uids = ({ pods }: SourceUpdate) => pods?.map(({ metadata }) => metadata.uid);
+const texts = ({ problems }: SourceUpdate) =>
+  problems.map((problem) => problemText(problem).replaceAll(folder, 'FOLDER'));
+const holds =
+  (...wanted: string[]) =>
+  (update: SourceUpdate) =>
+    String(names(update)) === String(wanted);
+
+describe('a folder', () => {
+  test('is read in the order of its names; dots and folders are passed over', async () => {
+    await write('b.yaml', manifest('b'));
+    await write('a.json', JSON.stringify({ apiVersion: 'v1', kind: 'List', items: [] }));
+    await write('c.yaml', manifest('c'));
+    await write('.a.yaml.swp', 'not for us');
+    await mkdir(at('old'));
+    await write('old/d.yaml', manifest('d'));
+    const update = await follow().next();
+    expect(names(update)).toEqual(['b', 'c']);
+    expect(update.problems).toEqual([]);
+    expect(update.pods?.[0]?.metadata.annotations?.['kubernetes.io/config.source']).toBe('file');
+  });
+
+  test('empty, has no pods and is seen', async () => {
+    expect(await follow().next()).toEqual({ pods: [], problems: [] });
+  });
+
+  test('tells of a manifest that is added, changed, and taken away', async () => {
+    const updates = follow();
+    await updates.next();
+    await write('a.yaml', manifest('a'));
+    const added = await updates.until(holds('a'));
+    await write('a.yaml', manifest('a', 'sleep 2'));
+    const changed = await updates.next();
+    expect(names(changed)).toEqual(['a']);
+    expect(uids(changed)).not.toEqual(uids(added));
+    await unlink(at('a.yaml'));
+    expect(names(await updates.next())).toEqual([]);
+  });
+
+  test('a manifest that is read again unchanged is no news', async () => {
+    await write('a.yaml', manifest('a'));
+    const updates = follow();
+    const first = await updates.next();
+    await write('a.yaml', `# a comment\n${manifest('a')}`);
+    await write('.hidden', 'nothing');
+    // Read every 5 ms as well.
+    const often = new Collector(fileSource({ path: folder, nodeName: 'node', checkFrequencyMs: 5 }));
+    await often.next();
+    await write('b.yaml', manifest('b'));
+    expect(names(await often.next())).toEqual(['a', 'b']);
+    often.close();
+    const second = await updates.next();
+    expect(names(second)).toEqual(['a', 'b']);
+    expect(uids(second)?.[0]).toBe(uids(first)?.[0]);
+  });
+
+  test('is read again at intervals: a change behind a link raises no event', async () => {
+    const elsewhere = await temporaryFolder();
+    const target = join(elsewhere.path, 'a.yaml');
+    await writeFile(target, manifest('a'));
+    await symlink(target, at('a.yaml'));
+    const updates = follow(folder, 20);
+    expect(names(await updates.next())).toEqual(['a']);
+    await writeFile(target, manifest('b'));
+    expect(names(await updates.until(holds('b')))).toEqual(['b']);
+    await elsewhere.remove();
+  });
+
+  test('that is written to without a pause is read when it is quiet: no half of a manifest is seen', async () => {
+    const updates = follow(folder, NEVER_MS, 400);
+    await updates.next();
+    const text = manifest('a', 'sleep 1 # '.padEnd(2000, '.'));
+    for (let start = 0; start < text.length; start += 100)
+      await appendFile(at('a.yaml'), text.slice(start, start + 100));
+    expect(await updates.next()).toMatchObject({ pods: [{ metadata: { name: 'a-node' } }], problems: [] });
+  });
+
+  test('of a mounted ConfigMap is turned as a whole', async () => {
+    const version = async (name: string, text: string) => {
+      await mkdir(at(name));
+      await writeFile(at(name, 'a.yaml'), text);
+      await symlink(name, at('..new'));
+      await rename(at('..new'), at('..data'));
+    };
+    await version('..1', manifest('one'));
+    await symlink('..data/a.yaml', at('a.yaml'));
+    const updates = follow();
+    expect(names(await updates.next())).toEqual(['one']);
+    await version('..2', manifest('two'));
+    expect(names(await updates.until(holds('two')))).toEqual(['two']);
+  });
+});
+
+describe('what is broken', () => {
+  test('keeps its last good version, is told once, and leaves the others alone', async () => {
+    await write('a.yaml', manifest('a'));
+    await write('b.yaml', manifest('b'));
+    const updates = follow(folder, 10);
+    const good = await updates.next();
+    await write('a.yaml', manifest('a').replace('command', 'comand'));
+    const broken = await updates.next();
+    expect(uids(broken)).toEqual(uids(good));
+    expect(texts(broken)).toEqual([
+      'FOLDER/a.yaml: spec.containers[0].comand: unknown field; did you mean "command"?',
+    ]);
+    // It has been read again and again meanwhile; what comes next is something new.
+    await write('a.yaml', 'half of it: [');
+    const worse = await updates.next();
+    expect(uids(worse)).toEqual(uids(good));
+    expect(texts(worse)).toEqual([expect.stringMatching(/^FOLDER\/a.yaml: is not valid YAML: .* line 1/)]);
+    await write('b.yaml', manifest('c'));
+    expect(names(await updates.next())).toEqual(['a', 'c']);
+    await write('a.yaml', manifest('a'));
+    expect(await updates.next()).toMatchObject({ pods: [good.pods?.[0], {}], problems: [] });
+  });
+
+  test('from the beginning, has no pod; the others of the folder have', async () => {
+    await write('a.yaml', 'kind: Deployment');
+    await write('b.yaml', manifest('b'));
+    const update = await follow().next();
+    expect(names(update)).toEqual(['b']);
+    expect(texts(update)).toHaveLength(2);
+  });
+
+  test('an unreadable manifest keeps its last good version', async () => {
+    await write('a.yaml', manifest('a'));
+    const updates = follow();
+    const good = await updates.next();
+    await symlink('a.yaml', at('.loop'));
+    await rename(at('.loop'), at('a.yaml'));
+    const unreadable = await updates.until(({ problems }) =>
+      texts({ problems }).some((text) => text.includes('a.yaml')),
+    );
+    expect(uids(unreadable)).toEqual(uids(good));
+    expect(texts(unreadable)).toEqual([expect.stringMatching(/^FOLDER\/a.yaml: cannot be read: .*ELOOP/)]);
+  });
+
+  test('a link to nothing, and what is no file, have no pods', async () => {
+    await symlink('nowhere', at('a.yaml'));
+    const server = createServer();
+    await new Promise<void>((resolve) => server.listen(at('b.yaml'), resolve));
+    await writeFile(at('c.yaml'), Buffer.alloc(10 * 1024 * 1024 + 1, '#'));
+    const update = await follow().next();
+    expect(update.pods).toEqual([]);
+    expect(texts(update)).toEqual([
+      'FOLDER/a.yaml: is a link to nothing',
+      'FOLDER/b.yaml: is neither a file nor a folder',
+      'FOLDER/c.yaml: is larger than 10 MiB',
+    ]);
+    await new Promise((resolve) => server.close(resolve));
+  });
+});
+
+describe('two manifests of one pod', () => {
+  const taken = (loser: string, holder: string) =>
+    `FOLDER/${loser}: metadata.name: "x-node" in namespace "default" is that of a pod in FOLDER/${holder}: this pod is left out`;
+
+  test('the file that sorts first has it, the other is told of, and follows when the first has gone', async () => {
+    await write('b.yaml', manifest('x', 'echo b'));
+    await write('a.yaml', manifest('x', 'echo a'));
+    const updates = follow();
+    const both = await updates.next();
+    expect(both.pods?.[0]?.spec.containers[0]?.command?.at(-1)).toBe('echo a');
+    expect(both.pods).toHaveLength(1);
+    expect(texts(both)).toEqual([taken('b.yaml', 'a.yaml')]);
+    await unlink(at('a.yaml'));
+    const second = await updates.next();
+    expect(second.pods?.[0]?.spec.containers[0]?.command?.at(-1)).toBe('echo b');
+    expect(second.problems).toEqual([]);
+  });
+
+  test('a pod that is there already is not pushed out by a copy that sorts before it', async () => {
+    await write('b.yaml', manifest('x', 'echo b'));
+    const updates = follow();
+    const first = await updates.next();
+    await write('a.yaml', manifest('x', 'echo a'));
+    const both = await updates.next();
+    expect(both.pods).toEqual(first.pods);
+    expect(texts(both)).toEqual([taken('a.yaml', 'b.yaml')]);
+  });
+
+  test('one UID given twice', async () => {
+    await write('a.yaml', manifest('a', '', '  uid: same'));
+    await write('b.yaml', manifest('b', '', '  uid: same'));
+    const update = await follow().next();
+    expect(names(update)).toEqual(['a']);
+    expect(texts(update)).toEqual([
+      'FOLDER/b.yaml: metadata.uid: "same" is that of a pod in FOLDER/a.yaml: this pod is left out',
+    ]);
+  });
+});
+
+describe('the path itself', () => {
+  test('that is not there has no pods and is seen; it may come later, go, and come again', async () => {
+    const updates = follow(at('manifests'));
+    const missing = await updates.next();
+    expect(missing.pods).toEqual([]);
+    expect(texts(missing)).toEqual(['FOLDER/manifests: does not exist: it has no pods until it does']);
+    await mkdir(at('manifests'));
+    await write('manifests/a.yaml', manifest('a'));
+    await updates.until(holds('a'));
+    await rm(at('manifests'), { recursive: true });
+    await updates.until((update) => texts(update).length > 0);
+    await mkdir(at('manifests'));
+    await write('manifests/b.yaml', manifest('b'));
+    expect((await updates.until(holds('b'))).problems).toEqual([]);
+  });
+
+  test('that is replaced by another folder is watched there', async () => {
+    await mkdir(at('manifests'));
+    await write('manifests/a.yaml', manifest('a'));
+    const updates = follow(at('manifests'));
+    await updates.next();
+    await mkdir(at('next'));
+    await write('next/b.yaml', manifest('b'));
+    await rename(at('manifests'), at('last'));
+    await rename(at('next'), at('manifests'));
+    await updates.until(holds('b'));
+    await write('manifests/c.yaml', manifest('c'));
+    await updates.until(holds('b', 'c'));
+  });
+
+  test('that is a link which is turned', async () => {
+    const one = await mkdtemp(at('one-'));
+    const two = await mkdtemp(at('two-'));
+    await writeFile(join(one, 'a.yaml'), manifest('a'));
+    await writeFile(join(two, 'b.yaml'), manifest('b'));
+    await symlink(one, at('manifests'));
+    const updates = follow(at('manifests'));
+    expect(names(await updates.next())).toEqual(['a']);
+    await symlink(two, at('turned'));
+    await rename(at('turned'), at('manifests'));
+    await updates.until(holds('b'));
+  });
+
+  test('unreadable from the beginning is not seen: nothing is known of its pods', async () => {
+    await symlink('manifests', at('manifests'));
+    const unknown = await follow(at('manifests')).next();
+    expect(unknown.pods).toBeUndefined();
+    expect(texts(unknown)).toEqual([
+      expect.stringMatching(/^FOLDER\/manifests: cannot be read, its pods stay as they are: .*ELOOP/),
+    ]);
+  });
+
+  test('that becomes unreadable keeps its pods', async () => {
+    await mkdir(at('manifests'));
+    await write('manifests/a.yaml', manifest('a'));
+    const updates = follow(at('manifests'));
+    const good = await updates.next();
+    await symlink('manifests', at('loop'));
+    await rename(at('manifests'), at('away'));
+    await rename(at('loop'), at('manifests'));
+    const unreadable = await updates.until((update) => texts(update).some((text) => text.includes('ELOOP')));
+    expect(uids(unreadable)).toEqual(uids(good));
+  });
+});
+
+describe('a single file', () => {
+  test('is followed through changes and replacements', async () => {
+    await write('web.yaml', manifest('a'));
+    await write('other.yaml', manifest('other'));
+    const updates = follow(at('web.yaml'));
+    expect(names(await updates.next())).toEqual(['a']);
+    await write('next', manifest('b'));
+    await rename(at('next'), at('web.yaml'));
+    expect(names(await updates.next())).toEqual(['b']);
+    await unlink(at('web.yaml'));
+    expect((await updates.next()).pods).toEqual([]);
+  });
+
+  test('broken from the beginning is not seen until it is mended', async () => {
+    await write('web.yaml', 'kind: Pod');
+    const updates = follow(at('web.yaml'));
+    expect((await updates.next()).pods).toBeUndefined();
+    await write('web.yaml', manifest('a'));
+    expect(await updates.next()).toMatchObject({ pods: [{}], problems: [] });
+  });
+});

@@ -1,0 +1,177 @@
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
+import { httpSource, type HttpSourceOptions } from '../../src/sources/http-source.ts';
+import { problemText, type SourceUpdate } from '../../src/sources/source.ts';
+import { Collector, manifest } from './support.ts';
+
+type Handler = (request: IncomingMessage, response: ServerResponse) => void;
+
+let server: Server;
+let url: string;
+let handler: Handler;
+let source: Collector<SourceUpdate> | undefined;
+
+beforeEach(async () => {
+  handler = answer(200, '');
+  server = createServer((request, response) => handler(request, response));
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  url = `http://127.0.0.1:${(server.address() as AddressInfo).port}/pods`;
+});
+afterEach(async () => {
+  source?.close();
+  server.closeAllConnections();
+  await new Promise((resolve) => server.close(resolve));
+});
+
+const answer =
+  (status: number, body: string | Buffer, headers: Record<string, string> = {}): Handler =>
+  (_request, response) =>
+    response.writeHead(status, headers).end(body);
+function follow(options: Partial<HttpSourceOptions> = {}): Collector<SourceUpdate> {
+  source = new Collector(httpSource({ url, nodeName: 'node', checkFrequencyMs: 5, ...options }));
+  return source;
+}
+const names = ({ pods }: SourceUpdate) => pods?.map(({ metadata }) => metadata.name);
+const texts = ({ problems }: SourceUpdate) =>
+  problems.map((problem) => problemText(problem).replaceAll(url, 'URL'));
+/** The next request that the server gets is answered so; resolves when it has come. */
+const handledBy = (next: Handler) =>
+  new Promise<IncomingMessage>((resolve) => {
+    handler = (request, response) => {
+      resolve(request);
+      next(request, response);
+    };
+  });
+
+describe('a URL', () => {
+  test('gives static pods of source http; tells only of changes', async () => {
+    handler = answer(200, manifest('a'));
+    const updates = follow();
+    const first = await updates.next();
+    expect(names(first)).toEqual(['a-node']);
+    expect(first.pods?.[0]?.metadata.annotations?.['kubernetes.io/config.source']).toBe('http');
+    await handledBy(answer(200, `# a comment\n${manifest('a')}`));
+    await handledBy(answer(200, JSON.stringify({ apiVersion: 'v1', kind: 'PodList', items: [] })));
+    expect(await updates.next()).toEqual({ pods: [], problems: [] });
+  });
+
+  test('is sent the headers that are configured, each with all its values', async () => {
+    const request = handledBy(answer(200, manifest('a')));
+    follow({ headers: { 'X-Token': ['secret'], 'X-Zone': ['a', 'b'] } });
+    expect((await request).headers).toMatchObject({ 'x-token': 'secret', 'x-zone': 'a, b' });
+  });
+
+  test('may hold a name and a password: sent as such, never shown', async () => {
+    handler = answer(200, manifest('a'));
+    const plain = await follow().next();
+    source?.close();
+    const named = url.replace('//', '//me:p%40ss@');
+    expect(await follow({ url: named }).next()).toEqual(plain);
+    source?.close();
+    const request = handledBy(answer(500, ''));
+    const updates = follow({ url: named });
+    expect((await request).headers.authorization).toBe(`Basic ${Buffer.from('me:p@ss').toString('base64')}`);
+    expect(texts(await updates.next())).toEqual(['URL: the server answered 500 Internal Server Error']);
+  });
+
+  test('may redirect', async () => {
+    handler = (request, response) =>
+      request.url === '/pods'
+        ? response.writeHead(302, { location: '/there' }).end()
+        : response.writeHead(200).end(manifest('a'));
+    expect(names(await follow().next())).toEqual(['a-node']);
+  });
+
+  test('is left alone once nobody listens: a request under way is given up, no other follows', async () => {
+    const asked = handledBy(() => undefined);
+    follow();
+    const request = await asked;
+    const gone = new Promise((resolve) => request.socket.once('close', resolve));
+    source?.close();
+    await gone;
+    const askers: unknown[] = [];
+    handler = (asker, response) => {
+      askers.push(asker.headers['x-asker']);
+      response.writeHead(200).end(manifest(`a${askers.length}`));
+    };
+    const other = follow({ headers: { 'x-asker': ['other'] } });
+    for (let count = 0; count < 5; count++) await other.next();
+    expect(new Set(askers)).toEqual(new Set(['other']));
+  });
+});
+
+describe('an answer that is no manifest', () => {
+  const cases: [string, Handler, string | RegExp][] = [
+    ['an error', answer(500, 'oops'), 'URL: the server answered 500 Internal Server Error'],
+    ['nothing found', answer(404, ''), 'URL: the server answered 404 Not Found'],
+    ['no content', answer(204, ''), 'URL: the server answered 204 No Content'],
+    ['nothing', answer(200, ''), 'URL: the answer is empty'],
+    [
+      'a web page',
+      answer(200, '<!doctype html><title>Sign in</title>', { 'content-type': 'text/html; charset=utf-8' }),
+      'URL: the answer is a web page, not a manifest: is there a login in the way?',
+    ],
+    [
+      'an invalid pod',
+      answer(200, manifest('a').replace('command', 'comand')),
+      /^URL: spec.containers\[0\].comand: unknown field/,
+    ],
+    ['broken YAML', answer(200, 'a: [1'), /^URL: is not valid YAML: /],
+    [
+      'more than 10 MiB',
+      answer(200, Buffer.alloc(11 * 1024 * 1024, '#')),
+      'URL: the answer is larger than 10 MiB',
+    ],
+    [
+      'a circle',
+      answer(302, '', { location: '/pods' }),
+      /^URL: cannot be fetched: .*redirect count exceeded/,
+    ],
+    ['a broken connection', (request) => request.socket.destroy(), /^URL: cannot be fetched: /],
+    [
+      'half an answer',
+      (_request, response) => {
+        response.writeHead(200, { 'content-length': '100' }).write('kind: Pod');
+        setImmediate(() => response.destroy());
+      },
+      /^URL: cannot be fetched: /,
+    ],
+    ['no answer at all', () => undefined, 'URL: cannot be fetched: no answer within 0.3 s'],
+  ];
+
+  test.each(cases)('%s, from the beginning: the source is not seen', async (_name, bad, message) => {
+    handler = bad;
+    const update = await follow({ timeoutMs: 300 }).next();
+    expect(update.pods).toBeUndefined();
+    expect(texts(update)).toEqual([expect.stringMatching(message)]);
+  });
+
+  test.each(cases)('%s, after a good one: the pods stay, it is told once', async (_name, bad, message) => {
+    handler = answer(200, manifest('a'));
+    const updates = follow({ timeoutMs: 300 });
+    const good = await updates.next();
+    await handledBy(bad);
+    await handledBy(bad);
+    const broken = await updates.next();
+    expect(broken.pods).toEqual(good.pods);
+    expect(texts(broken)).toEqual([expect.stringMatching(message)]);
+    handler = answer(200, manifest('a'));
+    expect(await updates.next()).toEqual(good);
+  });
+
+  test('a server that is not there', async () => {
+    const gone = createServer();
+    await new Promise<void>((resolve) => gone.listen(0, '127.0.0.1', resolve));
+    const { port } = gone.address() as AddressInfo;
+    await new Promise((resolve) => gone.close(resolve));
+    const update = await follow({ url: `http://127.0.0.1:${port}/` }).next();
+    expect(texts(update)).toEqual([expect.stringMatching(/cannot be fetched: .*ECONNREFUSED/)]);
+  });
+
+  test('a URL that is none', async () => {
+    expect(texts(await follow({ url: 'nonsense' }).next())).toEqual([
+      expect.stringMatching(/^nonsense: cannot be fetched: .*Invalid URL/),
+    ]);
+  });
+});

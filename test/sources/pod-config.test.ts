@@ -1,0 +1,99 @@
+import { unlink } from 'node:fs/promises';
+import { join } from 'node:path';
+import { describe, expect, test } from '@jest/globals';
+import { Subject } from 'rxjs';
+import { fileSource } from '../../src/sources/file-source.ts';
+import { podConfig, type PodConfigEvent } from '../../src/sources/pod-config.ts';
+import type { SourceProblem, SourceUpdate } from '../../src/sources/source.ts';
+import type { Pod } from '../../src/types/kubernetes.ts';
+import { Collector, manifest, put, temporaryFolder } from './support.ts';
+
+const pod = (uid: string, name = uid): Pod => ({
+  metadata: { name, namespace: 'default', uid },
+  spec: { containers: [] },
+});
+const problem = (message: string): SourceProblem => ({ source: 'file', file: 'a.yaml', message });
+
+function start() {
+  const file = new Subject<SourceUpdate>();
+  const api = new Subject<SourceUpdate>();
+  const events: string[] = [];
+  const problems: string[] = [];
+  podConfig({ file, api }, { now: () => 0, onProblem: ({ message }) => problems.push(message) }).subscribe(
+    (event) => events.push(text(event)),
+  );
+  return { file, api, events, problems };
+}
+
+function text(event: PodConfigEvent): string {
+  if ('type' in event) return `${event.type} ${event.source} ${event.allSourcesReady}`;
+  return `${event.op} ${event.source} ${event.pods.map(({ metadata }) => metadata.uid).join(' ')}`;
+}
+
+describe('podConfig', () => {
+  test('a source is seen after its first list has been passed on, be it empty', () => {
+    const { file, api, events } = start();
+    file.next({ pods: [pod('a')], problems: [] });
+    api.next({ pods: [], problems: [] });
+    expect(events).toEqual(['ADD file a', 'SOURCE_SEEN file false', 'SOURCE_SEEN api true']);
+    file.next({ pods: [], problems: [] });
+    expect(events.slice(3)).toEqual(['REMOVE file a']);
+  });
+
+  test('a source of which nothing is known is not seen', () => {
+    const { file, events, problems } = start();
+    file.next({ problems: [problem('unreadable')] });
+    expect([events, problems]).toEqual([[], ['unreadable']]);
+    file.next({ pods: [], problems: [] });
+    expect(events).toEqual(['SOURCE_SEEN file false']);
+  });
+
+  test('a list of one source says nothing about the pods of another, even of the same name', () => {
+    const { file, api, events } = start();
+    file.next({ pods: [pod('a', 'web')], problems: [] });
+    api.next({ pods: [pod('b', 'web')], problems: [] });
+    file.next({ pods: [], problems: [] });
+    expect(events.filter((event) => !event.startsWith('SOURCE'))).toEqual([
+      'ADD file a',
+      'ADD api b',
+      'REMOVE file a',
+    ]);
+  });
+
+  test('a problem is told once, and again when it comes back', () => {
+    const { file, problems } = start();
+    for (const now of [['x'], ['x', 'y'], ['y'], ['y', 'x']])
+      file.next({ pods: [], problems: now.map(problem) });
+    expect(problems).toEqual(['x', 'y', 'x']);
+  });
+
+  test('a pod that is left out for its name is a problem', () => {
+    const { api, events, problems } = start();
+    api.next({ pods: [pod('a', 'web'), pod('b', 'web')], problems: [] });
+    expect(events[0]).toBe('ADD api a');
+    expect(problems).toEqual([
+      'pod "web" in namespace "default" (b) has the name or the UID of another pod: it is left out',
+    ]);
+  });
+
+  test('a manifest on disk becomes ADD, REMOVE and ADD, and REMOVE', async () => {
+    const { path, remove } = await temporaryFolder();
+    const file = join(path, 'a.yaml');
+    await put(file, manifest('a'));
+    const source = fileSource({ path, nodeName: 'node', checkFrequencyMs: 600_000 });
+    const events = new Collector(podConfig({ file: source }, { now: () => 0, onProblem: () => undefined }));
+    const added = await events.next();
+    expect(added).toMatchObject({
+      op: 'ADD',
+      pods: [{ metadata: { annotations: { 'kubernetes.io/config.seen': '1970-01-01T00:00:00.000Z' } } }],
+    });
+    expect(await events.next()).toEqual({ type: 'SOURCE_SEEN', source: 'file', allSourcesReady: true });
+    await put(file, manifest('a', 'sleep 2'));
+    expect(await events.next()).toEqual({ ...added, op: 'REMOVE' });
+    expect(await events.next()).toMatchObject({ op: 'ADD' });
+    await unlink(file);
+    expect(await events.next()).toMatchObject({ op: 'REMOVE' });
+    events.close();
+    await remove();
+  });
+});

@@ -1,0 +1,59 @@
+import {
+  type AnyMachineSnapshot,
+  type AnyStateMachine,
+  type EventFromLogic,
+  initialTransition,
+  type InputFrom,
+  type SnapshotFrom,
+  transition,
+} from 'xstate';
+
+/** What a machine asks of the world: the names of its custom actions. xstate's own (assign, raise) are not asked of anyone. */
+function asked(actions: readonly { readonly type: string }[]): string[] {
+  return actions.map(({ type }) => type).filter((type) => !type.startsWith('xstate.'));
+}
+
+/** Steps a machine by pure transitions. Frozen context: a machine that writes into it fails. */
+export class Stepper<Machine extends AnyStateMachine> {
+  readonly #machine: Machine;
+  #snapshot: AnyMachineSnapshot;
+  /** What the last step asked for. */
+  asked: string[] = [];
+
+  constructor(machine: Machine, input: InputFrom<Machine>) {
+    this.#machine = machine;
+    const [snapshot, actions] = initialTransition(machine, input);
+    this.#snapshot = snapshot;
+    this.asked = asked(actions);
+  }
+
+  send(...events: EventFromLogic<Machine>[]): this {
+    for (const event of events) {
+      const [next, actions] = transition(this.#machine, this.#snapshot as SnapshotFrom<Machine>, event);
+      this.#snapshot = next as AnyMachineSnapshot;
+      Object.freeze(this.#snapshot.context);
+      this.asked = asked(actions);
+    }
+    return this;
+  }
+
+  /** `Syncing.Settled`. */
+  get state(): string {
+    return path(this.#snapshot.value as object | string);
+  }
+
+  get context(): SnapshotFrom<Machine>['context'] {
+    return this.#snapshot.context as SnapshotFrom<Machine>['context'];
+  }
+
+  hasTag(tag: string): boolean {
+    return this.#snapshot.hasTag(tag);
+  }
+}
+
+function path(value: object | string): string {
+  if (typeof value === 'string') return value;
+  return Object.entries(value)
+    .map(([state, inner]) => `${state}.${path(inner as object | string)}`)
+    .join(' ');
+}
