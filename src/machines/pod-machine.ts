@@ -326,24 +326,18 @@ export const podMachine = setup({
           description: 'One stop effect in flight',
           entry: ['startStop'],
           on: {
-            SyncPodUpdate: [
-              {
-                description: 'Rule 4',
-                guard: 'shortensGracePeriod',
-                actions: ['recordUpdate', 'recordTermination'],
-                target: 'Shortening',
-              },
-              { actions: ['recordUpdate', 'recordTermination'] },
-            ],
-            SyncPodKill: [
-              {
-                description: 'Rule 4',
-                guard: 'shortensGracePeriod',
-                actions: ['recordUpdate', 'recordTermination'],
-                target: 'Shortening',
-              },
-              { actions: ['recordUpdate', 'recordTermination'] },
-            ],
+            SyncPodUpdate: {
+              description: 'Rule 4',
+              guard: 'shortensGracePeriod',
+              actions: ['recordUpdate', 'recordTermination'],
+              target: 'Shortening',
+            },
+            SyncPodKill: {
+              description: 'Rule 4',
+              guard: 'shortensGracePeriod',
+              actions: ['recordUpdate', 'recordTermination'],
+              target: 'Shortening',
+            },
             STOP_DONE: { target: '#pod.Terminated' },
             STOP_FAILED: { actions: ['recordFailure'], target: 'BackingOff' },
           },
@@ -364,22 +358,16 @@ export const podMachine = setup({
           exit: ['disarmResync'],
           on: {
             SyncPodSync: { target: 'Stopping' },
-            SyncPodUpdate: [
-              {
-                guard: 'shortensGracePeriod',
-                actions: ['recordUpdate', 'recordTermination'],
-                target: 'Stopping',
-              },
-              { actions: ['recordUpdate', 'recordTermination'] },
-            ],
-            SyncPodKill: [
-              {
-                guard: 'shortensGracePeriod',
-                actions: ['recordUpdate', 'recordTermination'],
-                target: 'Stopping',
-              },
-              { actions: ['recordUpdate', 'recordTermination'] },
-            ],
+            SyncPodUpdate: {
+              guard: 'shortensGracePeriod',
+              actions: ['recordUpdate', 'recordTermination'],
+              target: 'Stopping',
+            },
+            SyncPodKill: {
+              guard: 'shortensGracePeriod',
+              actions: ['recordUpdate', 'recordTermination'],
+              target: 'Stopping',
+            },
           },
         },
       },

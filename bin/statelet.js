@@ -1,0 +1,26 @@
+#!/usr/bin/env node
+// Parsed by whatever Node is there: no syntax that an old one does not know, and neither `require` nor static `import`.
+(function () {
+  var version = process.versions.node.split('.');
+  var major = Number(version[0]);
+  if (major < 22 || (major === 22 && Number(version[1]) < 19)) {
+    console.error(
+      'statelet: needs Node 22.19 or newer, and this is ' + process.version + ' (' + process.execPath + ')',
+    );
+    process.exit(1);
+  }
+  import('../dist/main.js').catch(function (error) {
+    var text = String(error && error.message);
+    var missing = error && error.code === 'ERR_MODULE_NOT_FOUND';
+    if (missing && /^Cannot find package/.test(text)) {
+      console.error(
+        'statelet: its packages are not installed: run "npm ci" (' + text.split(' imported')[0] + ')',
+      );
+    } else if (missing && /dist[\\/]main\.js' imported/.test(text)) {
+      console.error('statelet: it has not been built: run "npm run build"');
+    } else {
+      console.error(error);
+    }
+    process.exit(1);
+  });
+})();

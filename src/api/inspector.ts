@@ -1,0 +1,113 @@
+/**
+ * Feeds Stately's inspector with every actor of the daemon. Loaded only for `--inspect`. Nothing is serialised while
+ * nobody is connected; who connects first gets every living actor as it is, then what happens from there on.
+ */
+import { createServer } from 'node:http';
+import type { IncomingMessage } from 'node:http';
+import { isIP } from 'node:net';
+import { createInspector } from '@statelyai/inspect';
+import type { StatelyInspectionEvent } from '@statelyai/inspect';
+import type { InspectionEvent, Observer } from 'xstate';
+import { WebSocketServer } from 'ws';
+import type { WebSocket } from 'ws';
+import { INSPECTOR_PAGE } from './inspector-page.ts';
+import { close, hostPort, listen } from './listen.ts';
+import type { Logger } from './logger.ts';
+import { redact } from './redact.ts';
+
+export interface InspectorOptions {
+  readonly host: string;
+  /** 0: any free port. */
+  readonly port: number;
+  readonly logger: Logger;
+}
+
+export interface RunningInspector {
+  /** To be opened in a browser. A WebSocket client connects to the same place. */
+  readonly url: string;
+  /** For the `inspect` option of the root actor. */
+  readonly inspect: Observer<InspectionEvent>;
+  close(): Promise<void>;
+}
+
+type ActorEvent = InspectionEvent & { readonly type: '@xstate.actor' };
+type Client = Observer<InspectionEvent>;
+
+/** A browser that falls this far behind is cut off, rather than remembered for without end. */
+const MAX_BACKLOG_BYTES = 16 * 1024 * 1024;
+const FLAGS = { portFlag: '--inspect=HOST:PORT', hostFlag: '--inspect=HOST:PORT' };
+
+/** Rejects with `FailedPrecondition` when the port cannot be had. */
+export async function startInspector({ host, port, logger }: InspectorOptions): Promise<RunningInspector> {
+  const actors = new Map<string, ActorEvent>();
+  const clients = new Set<Client>();
+  const server = createServer((_, response) => {
+    response.writeHead(200, { 'Content-Type': 'text/html; charset=utf-8' }).end(INSPECTOR_PAGE);
+  });
+  const sockets = new WebSocketServer({
+    server,
+    maxPayload: 1024,
+    verifyClient: ({ origin, req }: { origin?: string; req: IncomingMessage }) =>
+      mayRead(origin, req.headers.host ?? '', host),
+  });
+  sockets.on('error', () => undefined); // The server's own, answered by listen() below.
+  sockets.on('connection', (socket) => admit(socket, actors, clients, logger));
+  const bound = await listen(server, { host, port, what: "Stately's inspector", ...FLAGS });
+  return {
+    url: `http://${hostPort(host, bound)}`,
+    inspect: { next: (event) => tell(event, actors, clients) },
+    close: () => {
+      for (const socket of sockets.clients) socket.terminate();
+      sockets.close();
+      return close(server);
+    },
+  };
+}
+
+/** Keeps the roll of living actors, which costs next to nothing, and passes the event on to whoever listens. */
+function tell(event: InspectionEvent, actors: Map<string, ActorEvent>, clients: ReadonlySet<Client>): void {
+  if (event.type === '@xstate.actor') actors.set(event.actorRef.sessionId, event);
+  for (const client of clients) client.next?.(event);
+  const ended =
+    event.type === '@xstate.snapshot' && (event.snapshot as { status?: string }).status !== 'active';
+  if (ended) actors.delete(event.actorRef.sessionId);
+}
+
+function admit(
+  socket: WebSocket,
+  actors: ReadonlyMap<string, ActorEvent>,
+  clients: Set<Client>,
+  logger: Logger,
+): void {
+  const inspector = createInspector(
+    { send: (event) => send(socket, event, logger) },
+    { serialize: (event) => redact(event) as StatelyInspectionEvent },
+  );
+  clients.add(inspector.inspect);
+  socket.on('close', () => clients.delete(inspector.inspect));
+  socket.on('error', (err) => logger.debug({ err }, 'inspector: connection failed'));
+  logger.debug('inspector: connected');
+  for (const actor of actors.values()) inspector.inspect.next?.(actor);
+}
+
+function send(socket: WebSocket, event: StatelyInspectionEvent, logger: Logger): void {
+  if (socket.readyState !== socket.OPEN) return;
+  if (socket.bufferedAmount <= MAX_BACKLOG_BYTES) {
+    socket.send(JSON.stringify(event));
+    return;
+  }
+  logger.warn('inspector: the browser does not keep up and is cut off; reload its page to go on');
+  socket.terminate();
+}
+
+/**
+ * Any web page may open a WebSocket to this machine: only our own page may listen in. A host name that is not ours
+ * could be a foreign one that resolves to this machine. Other programs send no origin.
+ */
+function mayRead(origin: string | undefined, requested: string, host: string): boolean {
+  if (origin === undefined || origin === '') return true;
+  if (!URL.canParse(origin)) return false;
+  const { host: originHost, hostname } = new URL(origin);
+  const literal = isIP(hostname.replace(/^\[|\]$/gu, '')) !== 0;
+  return originHost === requested && (literal || hostname === 'localhost' || hostname === host);
+}

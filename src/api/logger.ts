@@ -1,0 +1,44 @@
+/** Log lines on stdout, written synchronously so that none is lost at exit: JSON, or one readable line each. */
+import { pino } from 'pino';
+import type { DestinationStream, Level, Logger } from 'pino';
+
+export type { Logger } from 'pino';
+
+export interface LoggerOptions {
+  /** As of klog: 0-3 info, 4-5 debug, 6 and above trace. */
+  readonly verbosity: number;
+  /** `auto` is text on a terminal and JSON otherwise. */
+  readonly format: 'auto' | 'text' | 'json';
+}
+
+export async function createLogger({ verbosity, format }: LoggerOptions): Promise<Logger> {
+  const isTerminal = process.stdout.isTTY;
+  const text = format === 'text' || (format === 'auto' && isTerminal);
+  const level = levelOf(verbosity);
+  if (!text) return jsonLogger(level, stdout());
+  // Loaded here: nobody reads colours in a log file.
+  const { prettyStream } = await import('./pretty.ts');
+  return textLogger(level, prettyStream(stdout(), isTerminal && process.env.NO_COLOR === undefined));
+}
+
+export function levelOf(verbosity: number): Level {
+  if (verbosity >= 6) return 'trace';
+  return verbosity >= 4 ? 'debug' : 'info';
+}
+
+/** Levels by name and times in RFC 3339, as log collectors like them. */
+export function jsonLogger(level: Level, destination: DestinationStream): Logger {
+  const formatters = { level: (label: string) => ({ level: label }) };
+  return pino({ level, base: undefined, formatters, timestamp: pino.stdTimeFunctions.isoTime }, destination);
+}
+
+export function textLogger(level: Level, destination: DestinationStream): Logger {
+  return pino({ level, base: undefined }, destination);
+}
+
+/** A reader that went away, or a full disk, must not take the daemon down. */
+function stdout(): DestinationStream {
+  const destination = pino.destination({ dest: 1, sync: true });
+  destination.on('error', () => undefined);
+  return destination;
+}

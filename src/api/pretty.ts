@@ -1,0 +1,65 @@
+/** Log lines for people: `12:01:02.345 INFO: default/web: container started container=web attempt=0`. */
+import type { DestinationStream } from 'pino';
+import { prettyFactory } from 'pino-pretty';
+import type { PrettyOptions } from 'pino-pretty';
+
+type Line = Readonly<Record<string, unknown>>;
+type Dim = (text: string) => string;
+
+/** Fields that have a place of their own in the line; a pod's UID is in the JSON form. */
+const PLACED = new Set(['level', 'time', 'msg', 'pod', 'uid', 'err']);
+const FATAL = 60;
+
+export function prettyStream(destination: DestinationStream, colorize: boolean): DestinationStream {
+  const prettify = prettyFactory({ ...OPTIONS, colorize });
+  return { write: (line) => destination.write(prettify(line)) };
+}
+
+const OPTIONS: PrettyOptions = {
+  translateTime: 'SYS:HH:MM:ss.l',
+  customPrettifiers: { time: (time) => time as string },
+  customColors: 'fatal:bgRed,error:red,warn:yellow,info:green,debug:blue,trace:gray,message:reset',
+  hideObject: true,
+  messageFormat: (line, messageKey, _, { colors }) => formatLine(line, textOf(line[messageKey]), colors.dim),
+};
+
+function formatLine(line: Line, message: string, dim: Dim): string {
+  const pod = typeof line.pod === 'string' ? `${line.pod}: ` : '';
+  const text = [pod + printable(message).replaceAll('\n', '\n    '), errorText(line.err)].filter(
+    (part) => part !== '',
+  );
+  const fields = Object.entries(line).filter(([key, value]) => !PLACED.has(key) && value !== undefined);
+  const shown = [
+    text.join(': '),
+    ...fields.map(([key, value]) => dim(`${key}=${printable(valueText(value))}`)),
+  ];
+  return [shown.join(' '), ...defect(line)].join('\n');
+}
+
+function textOf(message: unknown): string {
+  return typeof message === 'string' ? message : '';
+}
+
+function errorText(error: unknown): string {
+  return isRecord(error) && typeof error.message === 'string' ? printable(error.message) : '';
+}
+
+/** Where in the code: only for what is a defect of the daemon. */
+function defect({ level, err }: Line): string[] {
+  const stack = level === FATAL && isRecord(err) ? err.stack : undefined;
+  return typeof stack === 'string' ? [printable(stack)] : [];
+}
+
+function valueText(value: unknown): string {
+  return typeof value === 'string' && /^\S+$/u.test(value) ? value : JSON.stringify(value);
+}
+
+function isRecord(value: unknown): value is Line {
+  return typeof value === 'object' && value !== null;
+}
+
+/** Without what would move the cursor or change colours: pods have a say in these texts. */
+function printable(text: string): string {
+  // eslint-disable-next-line no-control-regex -- they are what is looked for
+  return text.replace(/[\u0000-\u0009\u000b-\u001f\u007f-\u009f]/gu, ' ');
+}

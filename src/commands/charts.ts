@@ -1,0 +1,31 @@
+/** `statelet charts`: any machine of the project, as text that others draw. */
+import type { AnyStateMachine } from 'xstate';
+import { didYouMean } from '../config/did-you-mean.ts';
+import { machines } from '../machines/index.ts';
+import { StateletError } from '../types/errors.ts';
+import { toMermaid } from './charts/mermaid.ts';
+import { toXStateSource } from './charts/xstate-source.ts';
+import { formatTable } from './table.ts';
+
+const FORMATS = { xstate: toXStateSource, mermaid: toMermaid };
+export type ChartFormat = keyof typeof FORMATS;
+
+/** What to print: without a name the list of machines. Throws `InvalidArgument` for a name that is not there. */
+export function charts(name: string | undefined, format: ChartFormat): string {
+  return name === undefined ? listOfMachines() : FORMATS[format](machineOf(name));
+}
+
+function machineOf(name: string): AnyStateMachine {
+  const machine = Object.hasOwn(machines, name) ? machines[name] : undefined;
+  if (machine !== undefined) return machine;
+  const names = Object.keys(machines);
+  throw new StateletError(
+    'InvalidArgument',
+    `no chart is called "${name}"${didYouMean(name, names)}\nthere are: ${names.join(', ')}`,
+  );
+}
+
+function listOfMachines(): string {
+  const rows = Object.entries(machines).map(([name, { root }]) => [name, root.description ?? '']);
+  return formatTable([['NAME', 'DESCRIPTION'], ...rows]);
+}

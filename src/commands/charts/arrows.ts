@@ -1,0 +1,71 @@
+/** A machine's transitions as they are drawn: by name, those of one effect together. */
+import type { AnyStateNode, AnyTransitionDefinition } from 'xstate';
+
+export interface Arrow {
+  readonly source: AnyStateNode;
+  /** undefined: the event is handled without leaving the state. */
+  readonly target?: AnyStateNode;
+  /** `SYNC_DONE [moreToDo] / recordOutcome` */
+  readonly label: string;
+}
+
+/** In the order in which the machine tries them; events that lead to the same in the same way share an arrow. */
+export function arrowsOf(source: AnyStateNode): Arrow[] {
+  const alike = new Map<string, { events: string[]; arrow: Omit<Arrow, 'label'>; rest: string }>();
+  for (const { event, transition, index } of transitionsOf(source)) {
+    const [target] = transition.target ?? [];
+    const rest = guardLabel(transition, index) + actionsLabel(transition.actions);
+    const key = `${target?.id ?? ''}|${rest}`;
+    const known = alike.get(key);
+    if (known === undefined)
+      alike.set(key, { events: [event], arrow: { source, ...(target && { target }) }, rest });
+    else known.events.push(event);
+  }
+  return Array.from(alike.values(), ({ events, arrow, rest }) => ({
+    ...arrow,
+    label: `${events.join(', ')}${rest}`.trim(),
+  }));
+}
+
+/** `entry / startSync`, or nothing. `actions` is one, a list of them, or undefined. */
+export function activityLabel(name: string, actions: unknown): string[] {
+  const all = actions === undefined ? [] : [actions].flat();
+  return all.length === 0 ? [] : [`${name}${actionsLabel(all)}`];
+}
+
+function transitionsOf(
+  node: AnyStateNode,
+): { event: string; transition: AnyTransitionDefinition; index: number }[] {
+  const groups = [...node.transitions, ['', node.always ?? []] as const];
+  return groups.flatMap(([event, transitions]) =>
+    transitions.map((transition: AnyTransitionDefinition, index: number) => ({
+      event: eventLabel(event),
+      transition,
+      index,
+    })),
+  );
+}
+
+/** XState's own events by what they mean. */
+function eventLabel(type: string): string {
+  return type
+    .replace(/^xstate\.after\.([^.]*)\..*$/u, 'after $1')
+    .replace(/^xstate\.done\.state\..*$/u, 'done')
+    .replace(/^xstate\.(done|error|snapshot)\.actor\.(.*)$/u, '$1 $2');
+}
+
+function guardLabel({ guard }: AnyTransitionDefinition, index: number): string {
+  if (guard !== undefined) return ` [${nameOf(guard)}]`;
+  return index > 0 ? ' [else]' : '';
+}
+
+function actionsLabel(actions: readonly unknown[]): string {
+  return actions.length === 0 ? '' : ` / ${actions.map(nameOf).join(', ')}`;
+}
+
+function nameOf(implementation: unknown): string {
+  if (typeof implementation === 'string') return implementation;
+  if (typeof implementation === 'function')
+    return implementation.name === '' ? 'inline' : implementation.name;
+  return (implementation as { type: string }).type;
+}

@@ -1,0 +1,62 @@
+/** A machine as source text that the Stately editor imports: its chart, and its guards and actions by name. */
+import type { AnyStateMachine } from 'xstate';
+
+const WIDTH = 100;
+const IDENTIFIER = /^[\p{ID_Start}_$][\p{ID_Continue}$]*$/u;
+
+/** What stands for an implementation, which is no part of a chart. */
+const STAND_INS = [
+  ['actions', '() => {}'],
+  ['guards', '() => true'],
+  ['delays', '1000'],
+  ['actors', 'fromCallback(() => {})'],
+] as const;
+const INLINE = '() => ({})';
+
+/** Runs as it is, too. Ends with a line break. */
+export function toXStateSource(machine: AnyStateMachine): string {
+  const implementations = machine.implementations as unknown as Readonly<Record<string, object | undefined>>;
+  const named = STAND_INS.map(([kind, standIn]) =>
+    standIns(kind, Object.keys(implementations[kind] ?? {}), standIn),
+  );
+  const setup = named.join('');
+  return [
+    `import { ${setup.includes('fromCallback') ? 'fromCallback, ' : ''}setup } from 'xstate';\n`,
+    `export const machine = setup({${setup === '' ? '' : `\n${setup}`}}).createMachine(${literal(machine.config, '')});\n`,
+  ].join('\n');
+}
+
+function standIns(kind: string, names: readonly string[], standIn: string): string {
+  const lines = names.toSorted().map((name) => `    ${key(name)}: ${standIn},\n`);
+  return lines.length === 0 ? '' : `  ${kind}: {\n${lines.join('')}  },\n`;
+}
+
+function literal(value: unknown, indent: string): string {
+  if (typeof value === 'function') return INLINE;
+  if (typeof value === 'string') return quoted(value);
+  if (typeof value !== 'object' || value === null) return String(value);
+  const inner = `${indent}  `;
+  const [open, shut, parts] = Array.isArray(value)
+    ? ['[', ']', value.map((item) => literal(item, inner))]
+    : ['{', '}', Object.entries(value).flatMap(([name, item]) => field(name, item, inner))];
+  if (parts.length === 0) return open + shut;
+  const space = open === '{' ? ' ' : '';
+  const line = `${open}${space}${parts.join(', ')}${space}${shut}`;
+  if (!line.includes('\n') && indent.length + line.length <= WIDTH) return line;
+  return `${open}\n${parts.map((part) => `${inner}${part},\n`).join('')}${indent}${shut}`;
+}
+
+function field(name: string, value: unknown, indent: string): string[] {
+  if (value === undefined) return [];
+  // The first context is made from an input, which the editor does not have.
+  const shown = name === 'context' && typeof value === 'function' ? {} : value;
+  return [`${key(name)}: ${literal(shown, indent)}`];
+}
+
+function key(name: string): string {
+  return IDENTIFIER.test(name) ? name : quoted(name);
+}
+
+function quoted(text: string): string {
+  return `'${JSON.stringify(text).slice(1, -1).replaceAll('\\"', '"').replaceAll("'", "\\'")}'`;
+}

@@ -1,0 +1,133 @@
+/** The command line: names, flags and help. What a command does is loaded when it is called. */
+import { readFileSync } from 'node:fs';
+import { styleText } from 'node:util';
+import { Argument, Command, CommanderError, Option } from 'commander';
+import type { RunFlags } from '../config/config.ts';
+import { errorMessage, StateletError } from '../types/errors.ts';
+import type { ChartFormat } from './charts.ts';
+import type { PodsFlags } from './pods.ts';
+import { addRunFlags, rootDirFlag } from './run-flags.ts';
+
+const EXIT_FAILURE = 1;
+const EXIT_USAGE = 2;
+
+/** Carries out what `argv` says and resolves with the exit code. */
+export async function runProgram(argv: readonly string[]): Promise<number> {
+  // A reader that has seen enough (`| head`) is no failure.
+  process.stdout.on('error', () => process.exit(0));
+  try {
+    await program().parseAsync(argv);
+    return 0;
+  } catch (error) {
+    return exitCode(error);
+  }
+}
+
+/** Commander has printed its own errors by then. */
+function exitCode(error: unknown): number {
+  if (error instanceof CommanderError) return error.exitCode === 0 ? 0 : EXIT_USAGE;
+  // Anything that is not a StateletError is a defect: where it is helps.
+  const text =
+    error instanceof StateletError || !(error instanceof Error) ? errorMessage(error) : error.stack;
+  process.stderr.write(`statelet: ${text ?? errorMessage(error)}\n`);
+  return error instanceof StateletError && error.kind === 'InvalidArgument' ? EXIT_USAGE : EXIT_FAILURE;
+}
+
+function program(): Command {
+  const root = new Command('statelet')
+    .description('A Kubernetes node agent in which every pod is a statechart')
+    .version(version(), '-V, --version', 'print the version')
+    .helpOption('-h, --help', 'show this help')
+    .helpCommand('help [COMMAND]', 'show the help of a command')
+    .exitOverride()
+    .configureHelp({ styleTitle: (title) => styleText('bold', title) })
+    .configureOutput({ outputError: (text, write) => write(text.replace(/^error: /u, 'statelet: ')) })
+    .addHelpText('after', HELP_TAIL);
+  addRun(root);
+  addPods(root);
+  addCharts(root);
+  return root;
+}
+
+function version(): string {
+  const file = new URL('../../package.json', import.meta.url);
+  return `statelet ${(JSON.parse(readFileSync(file, 'utf8')) as { version: string }).version}`;
+}
+
+function addRun(root: Command): void {
+  addRunFlags(root.command('run'))
+    .description('Run the daemon: learn which pods belong here, run them, keep them as their spec says')
+    .showHelpAfterError('"statelet run --help" lists what it takes.')
+    .addHelpText('after', RUN_EXAMPLES)
+    .action(async (flags: RunFlags) => {
+      const { run } = await import('./run.ts');
+      await run(flags);
+    });
+}
+
+function addPods(root: Command): void {
+  root
+    .command('pods')
+    .description('Show the pods of a running daemon, each with the state of its chart')
+    .addOption(rootDirFlag())
+    .option('--server <URL>', 'where it serves /pods (default: what it wrote into its root folder)')
+    .addOption(
+      new Option('-o, --output <FORMAT>', 'another form than the table').choices(['json', 'yaml', 'wide']),
+    )
+    .showHelpAfterError('"statelet pods --help" lists what it takes.')
+    .addHelpText('after', PODS_EXAMPLES)
+    .action(async (flags: PodsFlags) => {
+      const { pods } = await import('./pods.ts');
+      process.stdout.write(await pods(flags));
+    });
+}
+
+function addCharts(root: Command): void {
+  root
+    .command('charts')
+    .description('Print a statechart of the daemon, or the list of them')
+    .addArgument(new Argument('[NAME]', 'which chart; without it they are listed'))
+    .addOption(
+      new Option('--format <FORMAT>', 'xstate can be pasted into the Stately editor')
+        .choices(['xstate', 'mermaid'])
+        .default('xstate'),
+    )
+    .showHelpAfterError('"statelet charts --help" lists what it takes.')
+    .addHelpText('after', CHARTS_EXAMPLES)
+    .action(async (name: string | undefined, { format }: { format: ChartFormat }) => {
+      const { charts } = await import('./charts.ts');
+      process.stdout.write(charts(name, format));
+    });
+}
+
+const HELP_TAIL = `
+Examples:
+  statelet run --pod-manifest-path examples/pods   run the pods of a folder
+  statelet pods                                    see how they are
+  statelet charts pod --format mermaid             draw the life of a pod
+
+Exit codes:
+  0  done, or stopped in good order
+  1  failed while running: a port in use, no daemon that answers, a defect
+  2  not started: an unknown flag or command, or a configuration that does not hold`;
+
+const RUN_EXAMPLES = `
+Examples:
+  statelet run --pod-manifest-path examples/pods --exit-with-pods
+  statelet run --config kubelet.yaml -v 4
+  statelet run --manifest-url https://example.com/pods.yaml --manifest-url-header "Authorization:Bearer abc"
+  statelet run --pod-manifest-path examples/pods --inspect
+
+Durations are written as 300ms, 20s or 1m30s. Ctrl-C or SIGTERM stops the daemon; its pods keep running, and
+the next start takes them up again, unless --exit-with-pods is given. A second Ctrl-C leaves at once.`;
+
+const PODS_EXAMPLES = `
+Examples:
+  statelet pods --root-dir .statelet
+  statelet pods --server 127.0.0.1:10248 -o json`;
+
+const CHARTS_EXAMPLES = `
+Examples:
+  statelet charts
+  statelet charts pod > pod.ts                 then paste it at https://stately.ai/editor
+  statelet charts supervisor --format mermaid`;

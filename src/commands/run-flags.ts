@@ -1,0 +1,192 @@
+/** The flags of `statelet run`, by the kubelet's names where it has them. */
+import { isIP } from 'node:net';
+import { InvalidArgumentError, Option } from 'commander';
+import type { Command } from 'commander';
+import { DEFAULTS, defaultRootDir, EMBEDDED, thisHost } from '../config/config.ts';
+import type { Endpoint, LogFormat } from '../config/config.ts';
+import { formatDuration, MAX_TIMER_MS, parseDuration } from '../config/duration.ts';
+import { isHttpURL } from '../config/kubelet-configuration.ts';
+
+const MAX_VERBOSITY = 10;
+
+/** The default is part of the text: commander must not fill it in, or it could not be told from a flag that was given. */
+function flag(
+  flags: string,
+  description: string,
+  parse?: (value: string, previous: never) => unknown,
+): Option {
+  const option = new Option(flags, description);
+  return parse === undefined ? option : option.argParser(parse as never);
+}
+
+export function addRunFlags(command: Command): Command {
+  for (const [heading, options] of Object.entries(runFlags())) {
+    for (const option of options) command.addOption(option.helpGroup(`${heading}:`));
+  }
+  return command;
+}
+
+type Flags = Readonly<Record<string, readonly Option[]>>;
+
+/** By the headings of the help. */
+function runFlags(): Flags {
+  return { ...whatToRun(), ...howToRun() };
+}
+
+function whatToRun(): Flags {
+  return {
+    Configuration: [
+      flag('--config <FILE>', 'KubeletConfiguration v1beta1, YAML or JSON; flags win over it'),
+      rootDirFlag(),
+      flag('--hostname-override <NAME>', "name of this node (default: this machine's host name)"),
+    ],
+    Pods: [
+      flag('--pod-manifest-path <PATH>', 'file or folder of manifests of static pods'),
+      flag('--manifest-url <URL>', 'URL of manifests of static pods', httpURL),
+      flag(
+        '--manifest-url-header <NAME:VALUE>',
+        'header for that URL; repeated, or several with commas between',
+        header,
+      ),
+      flag('--max-pods <N>', `how many pods may run here (default: ${DEFAULTS.maxPods})`, wholeNumber()),
+    ],
+    Runtime: [
+      flag(
+        '--container-runtime-endpoint <ENDPOINT>',
+        `only "${EMBEDDED}" so far: host processes (default: ${EMBEDDED})`,
+      ),
+    ],
+  };
+}
+
+function howToRun(): Flags {
+  const { fileCheckFrequencyMs, httpCheckFrequencyMs, syncFrequencyMs, inspect } = DEFAULTS;
+  return {
+    Timing: [
+      flag(
+        '--file-check-frequency <DURATION>',
+        `between two looks at manifests ${by(fileCheckFrequencyMs)}`,
+        frequency,
+      ),
+      flag(
+        '--http-check-frequency <DURATION>',
+        `between two looks at the URL ${by(httpCheckFrequencyMs)}`,
+        frequency,
+      ),
+      flag(
+        '--sync-frequency <DURATION>',
+        `between two syncs of a pod that is well ${by(syncFrequencyMs)}`,
+        frequency,
+      ),
+    ],
+    'Endpoint of /healthz and /pods': [
+      flag(
+        '--healthz-bind-address <IP>',
+        `address to serve on (default: ${DEFAULTS.healthzBindAddress})`,
+        ipAddress,
+      ),
+      flag(
+        '--healthz-port <PORT>',
+        `"auto" for any free port, 0 for none (default: ${DEFAULTS.healthzPort})`,
+        healthzPort,
+      ),
+    ],
+    'Logging and inspection': [
+      flag(
+        '-v, --v <LEVEL>',
+        `0-3 info, 4-5 debug, 6-10 trace (default: ${DEFAULTS.verbosity})`,
+        wholeNumber(MAX_VERBOSITY),
+      ),
+      flag(
+        '--logging-format <FORMAT>',
+        'text, json, or auto: text on a terminal, JSON lines elsewhere (default: auto)',
+        format,
+      ),
+      flag(
+        '--inspect [HOST:PORT]',
+        `every actor in Stately's inspector (default: ${inspect.host}:${inspect.port})`,
+        endpoint,
+      ),
+    ],
+    Stopping: [flag('--exit-with-pods', 'end the pods before leaving (default: they keep running)')],
+  };
+}
+
+/** Shared with `statelet pods`, which looks there for a running daemon. */
+export function rootDirFlag(): Option {
+  return flag('--root-dir <DIR>', `where state is kept (default: ${defaultRootDir(thisHost())})`);
+}
+
+function by(durationMs: number): string {
+  return `(default: ${formatDuration(durationMs)})`;
+}
+
+function wholeNumber(most = 2 ** 31 - 1) {
+  return (value: string): number => {
+    const text = value.replace(/^=/u, ''); // -v=2, as klog takes it
+    const number = /^\d+$/u.test(text) ? Number(text) : NaN;
+    if (number <= most) return number;
+    throw new InvalidArgumentError(`It must be a whole number from 0 to ${most}.`);
+  };
+}
+
+function frequency(value: string): number {
+  const durationMs = parseDuration(value);
+  if (durationMs !== undefined && durationMs >= 1 && durationMs <= MAX_TIMER_MS) return durationMs;
+  throw new InvalidArgumentError(
+    `It must be a duration such as 1m30s, from 1ms to ${formatDuration(MAX_TIMER_MS)}.`,
+  );
+}
+
+function format(value: string): LogFormat {
+  if (value === 'auto' || value === 'text' || value === 'json') return value;
+  throw new InvalidArgumentError('It must be auto, text or json.');
+}
+
+function httpURL(value: string): string {
+  if (isHttpURL(value)) return value;
+  throw new InvalidArgumentError('It must be an http or https URL.');
+}
+
+function ipAddress(value: string): string {
+  if (isIP(value) !== 0) return value;
+  throw new InvalidArgumentError('It must be an IP address.');
+}
+
+function port(text: string): number {
+  const number = /^\d+$/u.test(text) ? Number(text) : NaN;
+  return number <= 65_535 ? number : NaN;
+}
+
+function healthzPort(value: string): number | 'auto' {
+  if (value === 'auto') return value;
+  const number = port(value);
+  if (!Number.isNaN(number)) return number;
+  throw new InvalidArgumentError(
+    'It must be a port from 1 to 65535, "auto" for any free one, or 0 for none.',
+  );
+}
+
+/** `HOST:PORT`, `[::1]:PORT`, `PORT` or `HOST`; 0 takes any free port. */
+function endpoint(value: string): Endpoint {
+  const text = /^\d+$/u.test(value) ? `:${value}` : value;
+  const [, bracketed, name, portText] = /^(?:\[([^\]]+)\]|([^:]*))(?::(\d+))?$/u.exec(text) ?? [];
+  const host = isIP(value) === 6 ? value : (bracketed ?? name);
+  const number = portText === undefined ? DEFAULTS.inspect.port : port(portText);
+  if (host !== undefined && !Number.isNaN(number))
+    return { host: host === '' ? DEFAULTS.inspect.host : host, port: number };
+  throw new InvalidArgumentError('It must be HOST:PORT, such as 127.0.0.1:10247.');
+}
+
+type Headers = Readonly<Record<string, readonly string[]>>;
+
+/** `a:hello,b:again`, as the kubelet takes it: a name may come several times. */
+function header(value: string, previous: Headers | undefined): Headers {
+  const pairs = value.split(',').map((pair) => /^([^:]+):(.*)$/su.exec(pair.trim()));
+  return pairs.reduce<Headers>((headers, pair) => {
+    const [, name, content] = pair ?? [];
+    if (name === undefined || content === undefined) throw new InvalidArgumentError('It must be NAME:VALUE.');
+    const key = name.trim();
+    return { ...headers, [key]: [...(headers[key] ?? []), content.trim()] };
+  }, previous ?? {});
+}

@@ -1,0 +1,181 @@
+/** What the daemon is told to do: flags, then the file, then the kubelet's defaults, in that order of precedence. */
+import { homedir, hostname } from 'node:os';
+import { join, resolve } from 'node:path';
+import { StateletError } from '../types/errors.ts';
+import { parseDuration } from './duration.ts';
+import type { KubeletConfiguration } from './kubelet-configuration.ts';
+
+export interface Endpoint {
+  readonly host: string;
+  /** 0: any free port. */
+  readonly port: number;
+}
+
+export type LogFormat = 'auto' | 'text' | 'json';
+
+/** Complete and checked: paths are absolute, durations in milliseconds. */
+export interface StateletConfig {
+  readonly rootDir: string;
+  readonly podLogsDir: string;
+  readonly nodeName: string;
+  /** A manifest, or a folder of them. */
+  readonly staticPodPath?: string;
+  readonly staticPodURL?: string;
+  readonly staticPodURLHeader: Readonly<Record<string, readonly string[]>>;
+  readonly fileCheckFrequencyMs: number;
+  readonly httpCheckFrequencyMs: number;
+  readonly syncFrequencyMs: number;
+  /** The only runtime so far. */
+  readonly containerRuntimeEndpoint: typeof EMBEDDED;
+  readonly maxPods: number;
+  /** The longest delay of CrashLoopBackOff. */
+  readonly maxContainerRestartPeriodMs: number;
+  /** Where `/healthz` and `/pods` are served; undefined: nowhere. */
+  readonly healthz?: Endpoint;
+  readonly logging: { readonly format: LogFormat; readonly verbosity: number };
+  /** Whether stopping the daemon ends its pods first. */
+  readonly exitWithPods: boolean;
+  /** Where Stately's inspector is served; undefined: off. */
+  readonly inspect?: Endpoint;
+}
+
+/** Flags of `statelet run`, parsed one by one; what was not given is left out. */
+export interface RunFlags {
+  readonly config?: string;
+  readonly podManifestPath?: string;
+  readonly manifestUrl?: string;
+  readonly manifestUrlHeader?: Readonly<Record<string, readonly string[]>>;
+  readonly rootDir?: string;
+  readonly hostnameOverride?: string;
+  readonly containerRuntimeEndpoint?: string;
+  readonly fileCheckFrequency?: number;
+  readonly httpCheckFrequency?: number;
+  readonly syncFrequency?: number;
+  readonly maxPods?: number;
+  readonly healthzBindAddress?: string;
+  /** 0: off, as with the kubelet. */
+  readonly healthzPort?: number | 'auto';
+  readonly exitWithPods?: boolean;
+  /** true: where it is by default. */
+  readonly inspect?: Endpoint | true;
+  readonly v?: number;
+  readonly loggingFormat?: LogFormat;
+}
+
+/** What the machine itself says. */
+export interface Host {
+  readonly hostname: string;
+  readonly homedir: string;
+  readonly isRoot: boolean;
+  readonly env: Readonly<Record<string, string | undefined>>;
+}
+
+/** The runtime inside this process. */
+export const EMBEDDED = 'embedded';
+
+export const DEFAULTS = {
+  fileCheckFrequencyMs: 20_000,
+  httpCheckFrequencyMs: 20_000,
+  syncFrequencyMs: 60_000,
+  maxPods: 110,
+  maxContainerRestartPeriodMs: 300_000,
+  healthzBindAddress: '127.0.0.1',
+  healthzPort: 10_248,
+  verbosity: 0,
+  inspect: { host: '127.0.0.1', port: 10_247 },
+} as const;
+
+export function thisHost(): Host {
+  return { hostname: hostname(), homedir: homedir(), isRoot: process.getuid?.() === 0, env: process.env };
+}
+
+/** Throws `InvalidArgument` where the values do not fit this build or this machine. */
+export function resolveConfig(
+  flags: RunFlags,
+  file: KubeletConfiguration = {},
+  host: Host = thisHost(),
+): StateletConfig {
+  const rootDir = resolve(flags.rootDir ?? defaultRootDir(host));
+  const staticPodPath = given(flags.podManifestPath);
+  const healthz = healthzEndpoint(flags, file);
+  const path = staticPodPath === undefined ? given(file.staticPodPath) : resolve(staticPodPath);
+  const url = given(flags.manifestUrl) ?? given(file.staticPodURL);
+  return {
+    rootDir,
+    podLogsDir: given(file.podLogsDir) ?? join(rootDir, 'pods'),
+    nodeName: nodeName(flags.hostnameOverride, host),
+    ...(path !== undefined && { staticPodPath: path }),
+    ...(url !== undefined && { staticPodURL: url }),
+    staticPodURLHeader: flags.manifestUrlHeader ?? file.staticPodURLHeader ?? {},
+    fileCheckFrequencyMs:
+      flags.fileCheckFrequency ?? ms(file.fileCheckFrequency) ?? DEFAULTS.fileCheckFrequencyMs,
+    httpCheckFrequencyMs:
+      flags.httpCheckFrequency ?? ms(file.httpCheckFrequency) ?? DEFAULTS.httpCheckFrequencyMs,
+    syncFrequencyMs: flags.syncFrequency ?? ms(file.syncFrequency) ?? DEFAULTS.syncFrequencyMs,
+    containerRuntimeEndpoint: runtimeEndpoint(flags, file),
+    maxPods: flags.maxPods ?? (file.maxPods === 0 ? undefined : file.maxPods) ?? DEFAULTS.maxPods,
+    maxContainerRestartPeriodMs:
+      ms(file.crashLoopBackOff?.maxContainerRestartPeriod) ?? DEFAULTS.maxContainerRestartPeriodMs,
+    ...(healthz !== undefined && { healthz }),
+    logging: {
+      format:
+        flags.loggingFormat ?? (file.logging?.format === '' ? undefined : file.logging?.format) ?? 'auto',
+      verbosity: flags.v ?? file.logging?.verbosity ?? DEFAULTS.verbosity,
+    },
+    exitWithPods: flags.exitWithPods ?? false,
+    ...(flags.inspect !== undefined && {
+      inspect: flags.inspect === true ? DEFAULTS.inspect : flags.inspect,
+    }),
+  };
+}
+
+/** Where state is kept when nobody says where: a folder that this user may write. */
+export function defaultRootDir({ isRoot, env, homedir }: Host): string {
+  if (isRoot) return '/var/lib/statelet';
+  return join(given(env.XDG_STATE_HOME) ?? join(homedir, '.local', 'state'), 'statelet');
+}
+
+const MAX_NAME_LENGTH = 253;
+const DNS_SUBDOMAIN = /^[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*$/u;
+
+function nodeName(override: string | undefined, host: Host): string {
+  const origin = given(override) === undefined ? "this machine's host name" : '--hostname-override';
+  const name = (given(override) ?? host.hostname).trim().toLowerCase();
+  if (name.length <= MAX_NAME_LENGTH && DNS_SUBDOMAIN.test(name)) return name;
+  throw new StateletError(
+    'InvalidArgument',
+    `${origin}: "${name}" cannot be a node's name: lower case letters, digits, "-" and "." only, beginning and ending ` +
+      'with a letter or digit; give another with --hostname-override',
+  );
+}
+
+function runtimeEndpoint(flags: RunFlags, file: KubeletConfiguration): typeof EMBEDDED {
+  const flag = given(flags.containerRuntimeEndpoint);
+  const endpoint = flag ?? given(file.containerRuntimeEndpoint) ?? EMBEDDED;
+  if (endpoint === EMBEDDED) return EMBEDDED;
+  const origin =
+    flag === undefined ? `${flags.config ?? 'configuration'}: containerRuntimeEndpoint` : RUNTIME_FLAG;
+  throw new StateletError(
+    'InvalidArgument',
+    `${origin}: "${endpoint}": CRI runtimes are not supported yet; use ${RUNTIME_FLAG} ${EMBEDDED}`,
+  );
+}
+const RUNTIME_FLAG = '--container-runtime-endpoint';
+
+function healthzEndpoint(flags: RunFlags, file: KubeletConfiguration): Endpoint | undefined {
+  const host =
+    given(flags.healthzBindAddress) ?? given(file.healthzBindAddress) ?? DEFAULTS.healthzBindAddress;
+  const port = flags.healthzPort ?? file.healthzPort ?? DEFAULTS.healthzPort;
+  if (port === 0) return undefined;
+  return { host, port: port === 'auto' ? 0 : port };
+}
+
+/** The kubelet's meaning of a setting that is empty: not given. */
+function given(text: string | undefined): string | undefined {
+  return text === '' ? undefined : text;
+}
+
+function ms(duration: string | undefined): number | undefined {
+  const parsed = duration === undefined ? undefined : parseDuration(duration);
+  return parsed === 0 ? undefined : parsed;
+}

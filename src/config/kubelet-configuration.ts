@@ -1,0 +1,269 @@
+/**
+ * KubeletConfiguration of `kubelet.config.k8s.io/v1beta1`, Kubernetes 1.36: every field by its name and type, so that
+ * a spelling mistake is told from a setting that Statelet does not support yet.
+ */
+import { isIP } from 'node:net';
+import { MAX_TIMER_MS, parseDuration } from './duration.ts';
+
+export const API_VERSION = 'kubelet.config.k8s.io/v1beta1';
+export const KIND = 'KubeletConfiguration';
+
+/** The part of a configuration that Statelet uses, as it stands in the file. */
+export interface KubeletConfiguration {
+  readonly staticPodPath?: string;
+  readonly staticPodURL?: string;
+  readonly staticPodURLHeader?: Readonly<Record<string, readonly string[]>>;
+  readonly fileCheckFrequency?: string;
+  readonly httpCheckFrequency?: string;
+  readonly syncFrequency?: string;
+  readonly containerRuntimeEndpoint?: string;
+  readonly maxPods?: number;
+  readonly podLogsDir?: string;
+  readonly healthzBindAddress?: string;
+  readonly healthzPort?: number;
+  readonly crashLoopBackOff?: { readonly maxContainerRestartPeriod?: string };
+  readonly logging?: { readonly format?: 'text' | 'json' | ''; readonly verbosity?: number };
+}
+
+/** Fields that have an effect; whatever else the schema knows is accepted with a warning. */
+export const SUPPORTED_FIELDS: readonly string[] = [
+  'apiVersion',
+  'kind',
+  'staticPodPath',
+  'staticPodURL',
+  'staticPodURLHeader',
+  'fileCheckFrequency',
+  'httpCheckFrequency',
+  'syncFrequency',
+  'containerRuntimeEndpoint',
+  'maxPods',
+  'podLogsDir',
+  'healthzBindAddress',
+  'healthzPort',
+  'crashLoopBackOff.maxContainerRestartPeriod',
+  'logging.format',
+  'logging.verbosity',
+];
+
+/** JSON Schema; `description` completes the sentence "must be …". */
+export interface Schema {
+  readonly type: 'string' | 'boolean' | 'integer' | 'number' | 'array' | 'object' | readonly string[];
+  readonly description: string;
+  readonly format?: keyof typeof FORMATS;
+  readonly enum?: readonly string[];
+  readonly minimum?: number;
+  readonly maximum?: number;
+  readonly items?: Schema;
+  readonly properties?: Readonly<Record<string, Schema>>;
+  readonly additionalProperties?: Schema | false;
+}
+
+/** Checks of text beyond JSON Schema's own. 0 asks for the default, as with the kubelet. */
+export const FORMATS = {
+  duration: (text: string) => parseDuration(text) !== undefined,
+  frequency: (text: string) => isBetween(text, 1, MAX_TIMER_MS) || parseDuration(text) === 0,
+  restartPeriod: (text: string) => isBetween(text, 1000, 300_000),
+  httpURL: (text: string) => text === '' || isHttpURL(text),
+  ip: (text: string) => text === '' || isIP(text) !== 0,
+} as const;
+
+function isBetween(text: string, leastMs: number, mostMs: number): boolean {
+  const ms = parseDuration(text) ?? NaN;
+  return ms >= leastMs && ms <= mostMs;
+}
+
+export function isHttpURL(text: string): boolean {
+  return URL.canParse(text) && /^https?:$/u.test(new URL(text).protocol);
+}
+
+const text: Schema = { type: 'string', description: 'a string' };
+const bool: Schema = { type: 'boolean', description: 'true or false' };
+const duration: Schema = { ...text, format: 'duration', description: 'a duration such as "1m30s"' };
+const frequency: Schema = { ...text, format: 'frequency', description: 'a duration such as "1m30s"' };
+const texts = list(text, 'a list of strings');
+const textMap = map(text, 'an object of strings');
+const int32 = integer(-(2 ** 31), 2 ** 31 - 1);
+const int64: Schema = { type: 'integer', description: 'a whole number' };
+const uint32 = integer(0, 2 ** 32 - 1);
+const port = integer(0, 65_535);
+const quantity: Schema = { type: ['string', 'number'], description: 'a quantity such as "512Mi"' };
+
+function integer(minimum: number, maximum: number): Schema {
+  return { type: 'integer', minimum, maximum, description: `a whole number from ${minimum} to ${maximum}` };
+}
+function oneOf(...values: string[]): Schema {
+  const shown = values.filter((value) => value !== '').map((value) => `"${value}"`);
+  return { ...text, enum: values, description: `one of ${shown.join(', ')}` };
+}
+function list(items: Schema, description: string): Schema {
+  return { type: 'array', items, description };
+}
+function map(additionalProperties: Schema, description: string): Schema {
+  return { type: 'object', additionalProperties, description };
+}
+function object(properties: Readonly<Record<string, Schema>>): Schema {
+  return { type: 'object', properties, additionalProperties: false, description: 'an object' };
+}
+
+const bufferOptions = { splitStream: bool, infoBufferSize: quantity };
+const logging = object({
+  format: oneOf('', 'text', 'json'),
+  verbosity: uint32,
+  flushFrequency: { type: ['string', 'integer'], description: 'a duration such as "5s", or nanoseconds' },
+  vmodule: list(object({ filePattern: text, verbosity: uint32 }), 'a list of file patterns'),
+  options: object({ text: object(bufferOptions), json: object(bufferOptions) }),
+});
+const authentication = object({
+  x509: object({ clientCAFile: text }),
+  webhook: object({ enabled: bool, cacheTTL: duration }),
+  anonymous: object({ enabled: bool }),
+});
+const authorization = object({
+  mode: text,
+  webhook: object({ cacheAuthorizedTTL: duration, cacheUnauthorizedTTL: duration }),
+});
+const taint = object({ key: text, value: text, effect: text, timeAdded: text });
+
+/** In the order of the type's definition. */
+export const KUBELET_CONFIGURATION_SCHEMA: Schema = object({
+  apiVersion: text,
+  kind: text,
+  enableServer: bool,
+  staticPodPath: text,
+  podLogsDir: text,
+  syncFrequency: frequency,
+  fileCheckFrequency: frequency,
+  httpCheckFrequency: frequency,
+  staticPodURL: { ...text, format: 'httpURL', description: 'an http or https URL' },
+  staticPodURLHeader: map(texts, 'an object of lists of strings'),
+  address: text,
+  port,
+  readOnlyPort: port,
+  tlsCertFile: text,
+  tlsPrivateKeyFile: text,
+  tlsCipherSuites: texts,
+  tlsCurvePreferences: list(int32, 'a list of whole numbers'),
+  tlsMinVersion: text,
+  rotateCertificates: bool,
+  serverTLSBootstrap: bool,
+  authentication,
+  authorization,
+  registryPullQPS: int32,
+  registryBurst: int32,
+  imagePullCredentialsVerificationPolicy: text,
+  preloadedImagesVerificationAllowlist: texts,
+  eventRecordQPS: int32,
+  eventBurst: int32,
+  enableDebuggingHandlers: bool,
+  enableContentionProfiling: bool,
+  healthzPort: port,
+  healthzBindAddress: { ...text, format: 'ip', description: 'an IP address' },
+  oomScoreAdj: int32,
+  clusterDomain: text,
+  clusterDNS: texts,
+  streamingConnectionIdleTimeout: duration,
+  nodeStatusUpdateFrequency: duration,
+  nodeStatusReportFrequency: duration,
+  nodeLeaseDurationSeconds: int32,
+  imageMinimumGCAge: duration,
+  imageMaximumGCAge: duration,
+  imageGCHighThresholdPercent: int32,
+  imageGCLowThresholdPercent: int32,
+  volumeStatsAggPeriod: duration,
+  kubeletCgroups: text,
+  systemCgroups: text,
+  cgroupRoot: text,
+  cgroupsPerQOS: bool,
+  cgroupDriver: text,
+  cpuManagerPolicy: text,
+  singleProcessOOMKill: bool,
+  cpuManagerPolicyOptions: textMap,
+  cpuManagerReconcilePeriod: duration,
+  draManagerReconcilePeriod: duration,
+  memoryManagerPolicy: text,
+  topologyManagerPolicy: text,
+  topologyManagerScope: text,
+  topologyManagerPolicyOptions: textMap,
+  qosReserved: textMap,
+  runtimeRequestTimeout: duration,
+  hairpinMode: text,
+  maxPods: integer(0, 2 ** 31 - 1),
+  podCIDR: text,
+  podPidsLimit: int64,
+  resolvConf: text,
+  runOnce: bool,
+  cpuCFSQuota: bool,
+  cpuCFSQuotaPeriod: duration,
+  nodeStatusMaxImages: int32,
+  maxOpenFiles: int64,
+  contentType: text,
+  kubeAPIQPS: int32,
+  kubeAPIBurst: int32,
+  serializeImagePulls: bool,
+  maxParallelImagePulls: int32,
+  evictionHard: textMap,
+  evictionSoft: textMap,
+  evictionSoftGracePeriod: textMap,
+  evictionPressureTransitionPeriod: duration,
+  evictionMaxPodGracePeriod: int32,
+  evictionMinimumReclaim: textMap,
+  mergeDefaultEvictionSettings: bool,
+  podsPerCore: int32,
+  enableControllerAttachDetach: bool,
+  protectKernelDefaults: bool,
+  makeIPTablesUtilChains: bool,
+  iptablesMasqueradeBit: int32,
+  iptablesDropBit: int32,
+  featureGates: map(bool, 'an object of true or false'),
+  failSwapOn: bool,
+  memorySwap: object({ swapBehavior: text }),
+  containerLogMaxSize: text,
+  containerLogMaxFiles: int32,
+  containerLogMaxWorkers: int32,
+  containerLogMonitorInterval: duration,
+  configMapAndSecretChangeDetectionStrategy: text,
+  systemReserved: textMap,
+  kubeReserved: textMap,
+  reservedSystemCPUs: text,
+  showHiddenMetricsForVersion: text,
+  systemReservedCgroup: text,
+  kubeReservedCgroup: text,
+  enforceNodeAllocatable: texts,
+  allowedUnsafeSysctls: texts,
+  volumePluginDir: text,
+  providerID: text,
+  kernelMemcgNotification: bool,
+  logging,
+  enableSystemLogHandler: bool,
+  enableSystemLogQuery: bool,
+  shutdownGracePeriod: duration,
+  shutdownGracePeriodCriticalPods: duration,
+  shutdownGracePeriodByPodPriority: list(
+    object({ priority: int32, shutdownGracePeriodSeconds: int64 }),
+    'a list of priorities with their grace periods',
+  ),
+  crashLoopBackOff: object({
+    maxContainerRestartPeriod: {
+      ...text,
+      format: 'restartPeriod',
+      description: 'a duration from "1s" to "5m"',
+    },
+  }),
+  reservedMemory: list(
+    object({ numaNode: int32, limits: map(quantity, 'an object of quantities') }),
+    'a list of NUMA nodes with their limits',
+  ),
+  enableProfilingHandler: bool,
+  enableDebugFlagsHandler: bool,
+  seccompDefault: bool,
+  memoryThrottlingFactor: { type: 'number', description: 'a number' },
+  memoryReservationPolicy: text,
+  registerWithTaints: list(taint, 'a list of taints'),
+  registerNode: bool,
+  tracing: object({ endpoint: text, samplingRatePerMillion: int32 }),
+  localStorageCapacityIsolation: bool,
+  containerRuntimeEndpoint: text,
+  imageServiceEndpoint: text,
+  failCgroupV1: bool,
+  userNamespaces: object({ idsPerPod: int64 }),
+});

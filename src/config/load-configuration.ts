@@ -1,0 +1,147 @@
+/** Reads a KubeletConfiguration from a file. Loads ajv and yaml, so it is itself loaded only when a file is given. */
+import { readFile } from 'node:fs/promises';
+import { dirname, resolve } from 'node:path';
+import { Ajv } from 'ajv';
+import type { ErrorObject } from 'ajv';
+import { LineCounter, parseDocument } from 'yaml';
+import type { Document } from 'yaml';
+import { errorMessage, StateletError } from '../types/errors.ts';
+import { didYouMean } from './did-you-mean.ts';
+import {
+  API_VERSION,
+  FORMATS,
+  KIND,
+  KUBELET_CONFIGURATION_SCHEMA,
+  SUPPORTED_FIELDS,
+} from './kubelet-configuration.ts';
+import type { KubeletConfiguration, Schema } from './kubelet-configuration.ts';
+
+export interface LoadedConfiguration {
+  readonly file: string;
+  readonly configuration: KubeletConfiguration;
+  /** Each a sentence for the log: fields that are known and have no effect yet. */
+  readonly warnings: readonly string[];
+}
+
+/** Relative paths inside the file are meant relative to it. Rejects with `InvalidArgument`, naming file and field. */
+export async function loadConfiguration(file: string): Promise<LoadedConfiguration> {
+  const document = withoutNulls(parse(file, await read(file)));
+  checkIdentity(file, document);
+  checkFields(file, document);
+  const configuration = document as KubeletConfiguration;
+  return { file, configuration: resolvePaths(file, configuration), warnings: unsupported(file, document) };
+}
+
+function invalid(file: string, ...problems: string[]): StateletError {
+  return new StateletError('InvalidArgument', problems.map((problem) => `${file}: ${problem}`).join('\n'));
+}
+
+const READ_ERRORS: Readonly<Record<string, string>> = {
+  ENOENT: 'no such file; check the path given with --config',
+  EISDIR: 'is a folder; --config takes a file',
+  EACCES: 'may not be read by this user',
+};
+
+async function read(file: string): Promise<string> {
+  try {
+    return await readFile(file, 'utf8');
+  } catch (error) {
+    throw invalid(file, READ_ERRORS[(error as NodeJS.ErrnoException).code ?? ''] ?? errorMessage(error));
+  }
+}
+
+/** YAML 1.1 as the kubelet reads it (`yes` is true); JSON is a part of it. */
+function parse(file: string, content: string): object {
+  const lineCounter = new LineCounter();
+  const document = parseDocument(content, { version: '1.1', lineCounter, prettyErrors: false });
+  const [error] = document.errors;
+  if (error?.code === 'MULTIPLE_DOCS') throw invalid(file, 'holds several documents; --config takes one');
+  if (error !== undefined) {
+    const { line, col } = lineCounter.linePos(error.pos[0]);
+    throw invalid(`${file}:${line}:${col}`, `is neither YAML nor JSON: ${error.message}`);
+  }
+  const value = toJS(file, document);
+  if (isObject(value)) return value;
+  throw invalid(file, `must hold an object of apiVersion ${API_VERSION} and kind ${KIND}`);
+}
+
+/** Aliases are resolved here, so an unknown one, or a few that would expand without end, show only now. */
+function toJS(file: string, document: Document): unknown {
+  try {
+    return document.toJS();
+  } catch (error) {
+    throw invalid(file, errorMessage(error));
+  }
+}
+
+/** A null is a field that was not given. */
+function withoutNulls(value: object): Record<string, unknown> {
+  const given = Object.entries(value).filter(([, item]) => item !== null && item !== undefined);
+  return Object.fromEntries(
+    given.map(([key, item]: [string, unknown]) => [key, isObject(item) ? withoutNulls(item) : item]),
+  );
+}
+
+function isObject(value: unknown): value is Record<string, unknown> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
+
+function checkIdentity(file: string, { apiVersion, kind }: Record<string, unknown>): void {
+  const problems = [
+    ...(apiVersion === API_VERSION ? [] : [`apiVersion: must be "${API_VERSION}" (${got(apiVersion)})`]),
+    ...(kind === KIND ? [] : [`kind: must be "${KIND}" (${got(kind)})`]),
+  ];
+  if (problems.length > 0) throw invalid(file, ...problems);
+}
+
+function checkFields(file: string, document: Record<string, unknown>): void {
+  const ajv = new Ajv({ allErrors: true, verbose: true, allowUnionTypes: true, formats: FORMATS });
+  const validate = ajv.compile(KUBELET_CONFIGURATION_SCHEMA);
+  if (!validate(document)) throw invalid(file, ...new Set((validate.errors ?? []).map(problemOf)));
+}
+
+function problemOf({ instancePath, keyword, params, parentSchema, data }: ErrorObject): string {
+  const path = instancePath.split('/').slice(1).map(unescapePointer);
+  const schema = parentSchema as unknown as Schema;
+  if (keyword !== 'additionalProperties')
+    return `${path.join('.')}: must be ${schema.description} (${got(data)})`;
+  const { additionalProperty: name } = params as { additionalProperty: string };
+  const hint = didYouMean(name, Object.keys(schema.properties ?? {}));
+  return `${[...path, name].join('.')}: is not a field of ${KIND} ${API_VERSION}${hint}`;
+}
+
+function unescapePointer(segment: string): string {
+  return segment.replaceAll('~1', '/').replaceAll('~0', '~');
+}
+
+function got(value: unknown): string {
+  if (value === undefined) return 'it is missing';
+  const shown = JSON.stringify(value);
+  return `got ${shown.length > 60 ? `${shown.slice(0, 57)}...` : shown}`;
+}
+
+function unsupported(file: string, document: Record<string, unknown>): string[] {
+  const fields = unsupportedFields(document);
+  if (fields.length === 0) return [];
+  return [`${file}: known, but not supported yet, so without effect: ${fields.join(', ')}`];
+}
+
+function unsupportedFields(given: Record<string, unknown>, prefix = ''): string[] {
+  return Object.entries(given).flatMap(([name, value]) => {
+    const path = prefix + name;
+    if (SUPPORTED_FIELDS.includes(path)) return [];
+    const partly = SUPPORTED_FIELDS.some((field) => field.startsWith(`${path}.`));
+    return partly && isObject(value) ? unsupportedFields(value, `${path}.`) : [path];
+  });
+}
+
+function resolvePaths(file: string, configuration: KubeletConfiguration): KubeletConfiguration {
+  const { staticPodPath, podLogsDir } = configuration;
+  const folder = dirname(file);
+  return {
+    ...configuration,
+    ...(staticPodPath !== undefined &&
+      staticPodPath !== '' && { staticPodPath: resolve(folder, staticPodPath) }),
+    ...(podLogsDir !== undefined && podLogsDir !== '' && { podLogsDir: resolve(folder, podLogsDir) }),
+  };
+}

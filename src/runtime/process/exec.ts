@@ -1,0 +1,81 @@
+import type { ChildProcess } from 'node:child_process';
+import type { Readable } from 'node:stream';
+import { StateletError } from '../../types/errors.ts';
+import { exitCodeOf, launch } from './launch.ts';
+import type { ProcessSpec } from './launch.ts';
+import type { ExecResult } from './protocol.ts';
+import type { Sweeper } from './sweeper.ts';
+
+/** What a stream says beyond that is read and dropped. */
+const MAX_OUTPUT_BYTES = 16 * 1024 * 1024;
+/** How long output may keep coming after the command's end: something that it left running may hold the pipe. */
+const DRAIN_MS = 1000;
+
+export interface ExecLimits {
+  /** 0 for none. */
+  readonly timeoutSeconds: number;
+  readonly signal: AbortSignal;
+}
+
+/**
+ * Runs a command as a process group of its own and gathers its output. When it takes too long, or nobody waits for it
+ * any more, the whole group is killed.
+ */
+export async function execCommand(
+  spec: ProcessSpec,
+  { timeoutSeconds, signal }: ExecLimits,
+  sweeper: Sweeper,
+): Promise<ExecResult> {
+  const child = await launch(spec, ['ignore', 'pipe', 'pipe']);
+  const output = [new Output(child.stdout), new Output(child.stderr)] as const;
+  const timeout =
+    timeoutSeconds > 0 ? AbortSignal.timeout(Math.min(timeoutSeconds * 1000, 2 ** 31 - 1)) : signal;
+  const giveUp = AbortSignal.any([signal, timeout]);
+  const exitCode = await exitOf(child, giveUp);
+  if (exitCode !== undefined) {
+    await Promise.all(output.map((stream) => stream.drained()));
+    const [stdoutBase64, stderrBase64] = [output[0].base64(), output[1].base64()];
+    return { stdoutBase64, stderrBase64, exitCode };
+  }
+  if (child.pid !== undefined) await sweeper.clear({ sessionId: child.pid, sinceTicks: 0 });
+  if (signal.aborted) throw new StateletError('Canceled', 'the command was given up');
+  throw new StateletError(
+    'DeadlineExceeded',
+    `command "${spec.command.join(' ')}" did not end within ${timeoutSeconds} s and was killed`,
+  );
+}
+
+function exitOf(child: ChildProcess, giveUp: AbortSignal): Promise<number | undefined> {
+  return new Promise((resolve) => {
+    child.once('exit', (code, signal) => resolve(exitCodeOf(code, signal)));
+    if (giveUp.aborted) resolve(undefined);
+    giveUp.addEventListener('abort', () => resolve(undefined), { once: true });
+  });
+}
+
+class Output {
+  readonly #stream: Readable | null;
+  readonly #closed: Promise<void>;
+  #chunks: Buffer[] = [];
+  #room = MAX_OUTPUT_BYTES;
+
+  constructor(stream: Readable | null) {
+    this.#stream = stream;
+    this.#closed = new Promise((resolve) => stream?.once('close', resolve));
+    stream?.on('error', () => undefined);
+    stream?.on('data', (chunk: Buffer) => {
+      this.#chunks.push(chunk.subarray(0, this.#room));
+      this.#room -= Math.min(this.#room, chunk.length);
+    });
+  }
+
+  async drained(): Promise<void> {
+    const timer = setTimeout(() => this.#stream?.destroy(), DRAIN_MS);
+    await this.#closed;
+    clearTimeout(timer);
+  }
+
+  base64(): string {
+    return Buffer.concat(this.#chunks).toString('base64');
+  }
+}

@@ -1,0 +1,40 @@
+import { join, resolve } from 'node:path';
+
+/**
+ * Where the embedded runtime keeps things below the root directory.
+ *
+ * ```
+ * runtime/                         0700, the monitor's own
+ *   monitor.sock  monitor.log
+ *   sandboxes/<id>.json
+ *   containers/<id>/               state.json and the named pipes stdin, stdout, stderr
+ * scratch/<sandbox id>/            reachable for containers that run as another user
+ *   work/                          HOME and default working directory of the pod's containers
+ *   termination/<container id>     default file of the termination message
+ * ```
+ */
+export function runtimeLayout(root: string) {
+  const rootDir = resolve(root);
+  const runtimeDir = join(rootDir, 'runtime');
+  const sandboxesDir = join(runtimeDir, 'sandboxes');
+  const containersDir = join(runtimeDir, 'containers');
+  const scratchDir = join(rootDir, 'scratch');
+  return {
+    rootDir,
+    runtimeDir,
+    sandboxesDir,
+    containersDir,
+    scratchDir,
+    monitorLog: join(runtimeDir, 'monitor.log'),
+    sandboxFile: (id: string) => join(sandboxesDir, `${id}.json`),
+    containerDir: (id: string) => join(containersDir, id),
+    containerFile: (id: string) => join(containersDir, id, 'state.json'),
+    pipe: (id: string, stream: 'stdin' | 'stdout' | 'stderr') => join(containersDir, id, stream),
+    podScratch: (sandboxId: string) => join(scratchDir, sandboxId),
+    workDir: (sandboxId: string) => join(scratchDir, sandboxId, 'work'),
+    terminationDir: (sandboxId: string) => join(scratchDir, sandboxId, 'termination'),
+    terminationFile: (sandboxId: string, id: string) => join(scratchDir, sandboxId, 'termination', id),
+  };
+}
+
+export type RuntimeLayout = ReturnType<typeof runtimeLayout>;

@@ -1,0 +1,85 @@
+import { closeSync, mkdirSync, openSync, write } from 'node:fs';
+import { dirname } from 'node:path';
+
+/** Above this much unwritten text the source has to wait. */
+const BEHIND_BYTES = 256 * 1024;
+
+/**
+ * A log file that is appended to. Text that comes while a write is under way is gathered and written at once. A write
+ * that fails (a full disk, most often) loses its text and nothing else.
+ */
+export class LogFile {
+  readonly #fd: number;
+  readonly #onTrouble: (error: Error) => void;
+  #queue: string[] = [];
+  #queuedBytes = 0;
+  #writing = false;
+  #torn = false;
+  #troubled = false;
+  #idleWaiters: (() => void)[] = [];
+
+  /** Creates file and folder where needed; throws the system's error. `onTrouble` is called for the first failure. */
+  constructor(path: string, onTrouble: (error: Error) => void) {
+    mkdirSync(dirname(path), { recursive: true, mode: 0o755 });
+    this.#fd = openSync(path, 'a', 0o640);
+    this.#onTrouble = onTrouble;
+  }
+
+  /** Whether more has been appended than written for some time; `whenIdle` tells when it is over. */
+  get behind(): boolean {
+    return this.#queuedBytes > BEHIND_BYTES;
+  }
+
+  /** Appends latin1 text. */
+  append(text: string): void {
+    if (text === '') return;
+    this.#queue.push(text);
+    this.#queuedBytes += text.length;
+    if (!this.#writing) this.#flush();
+  }
+
+  /** Resolves when everything appended has been written or lost. */
+  whenIdle(): Promise<void> {
+    if (!this.#writing) return Promise.resolve();
+    return new Promise((resolve) => this.#idleWaiters.push(resolve));
+  }
+
+  async close(): Promise<void> {
+    await this.whenIdle();
+    closeSync(this.#fd);
+  }
+
+  #flush(): void {
+    // A failed write may have left half a line, which must not swallow the next one.
+    const text = (this.#torn ? '\n' : '') + this.#queue.join('');
+    this.#queue = [];
+    this.#queuedBytes = 0;
+    this.#torn = false;
+    this.#writing = true;
+    this.#write(Buffer.from(text, 'latin1'));
+  }
+
+  #write(bytes: Buffer): void {
+    write(this.#fd, bytes, (error, written) => {
+      if (!error && written < bytes.length) {
+        this.#write(bytes.subarray(written));
+        return;
+      }
+      if (error) this.#lose(error);
+      this.#next();
+    });
+  }
+
+  #next(): void {
+    this.#writing = false;
+    if (this.#queue.length > 0) this.#flush();
+    else for (const resolve of this.#idleWaiters.splice(0)) resolve();
+  }
+
+  #lose(error: Error): void {
+    this.#torn = true;
+    if (this.#troubled) return;
+    this.#troubled = true;
+    this.#onTrouble(error);
+  }
+}

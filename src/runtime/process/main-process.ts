@@ -1,0 +1,75 @@
+import type { ChildProcess } from 'node:child_process';
+import { StateletError } from '../../types/errors.ts';
+import { isRunning, readStat } from './proc.ts';
+import type { ProcessIdentity } from './proc.ts';
+
+/** How a process ended; undefined where only its parent, which is gone, could have known. */
+export type Ending = { readonly code: number | null; readonly signal: NodeJS.Signals | null } | undefined;
+
+/** A container's main process, leader of its session and group. */
+export interface MainProcess {
+  readonly identity: ProcessIdentity;
+  readonly ended: Promise<Ending>;
+  /** Sends a signal to the whole group; does nothing once the main process has ended. */
+  signalGroup(signal: NodeJS.Signals): void;
+}
+
+/** One that this monitor started. To be called before the event loop can have noticed its end. */
+export function childProcess(child: ChildProcess): MainProcess {
+  const pid = child.pid;
+  const stat = pid === undefined ? undefined : readStat(pid);
+  if (stat === undefined) throw new StateletError('Internal', `process ${pid ?? '?'} is not in /proc`);
+  let alive = true;
+  const ended = new Promise<Ending>((resolve) => {
+    child.once('exit', (code, signal) => {
+      alive = false;
+      resolve({ code, signal });
+    });
+  });
+  const signalGroup = (signal: NodeJS.Signals): void => {
+    // Its pid cannot belong to another one before the exit event has been heard.
+    if (alive) sendToGroup(stat.pid, signal);
+  };
+  return { identity: { pid: stat.pid, startTicks: stat.startTicks }, ended, signalGroup };
+}
+
+const POLL_MS = 500;
+const STOPPING_POLL_MS = 20;
+
+export interface AdoptedProcess extends MainProcess {
+  /** Looks now: something hints that it may have ended. */
+  look(): void;
+}
+
+/**
+ * One that a former monitor started. The kernel tells only a parent of a process' end, and a pidfd, which would do, is
+ * out of Node's reach: so it is polled, more often once it has been signalled.
+ */
+export function adoptedProcess(identity: ProcessIdentity): AdoptedProcess {
+  let pollMs = POLL_MS;
+  let look = (): void => undefined;
+  const ended = new Promise<Ending>((resolve) => {
+    let timer: NodeJS.Timeout | undefined;
+    look = () => {
+      clearTimeout(timer);
+      if (isRunning(identity)) timer = setTimeout(look, pollMs);
+      else resolve(undefined);
+    };
+    look();
+  });
+  const signalGroup = (signal: NodeJS.Signals): void => {
+    if (isRunning(identity)) sendToGroup(identity.pid, signal);
+    pollMs = STOPPING_POLL_MS;
+    look();
+  };
+  return { identity, ended, signalGroup, look: () => look() };
+}
+
+function sendToGroup(pid: number, signal: NodeJS.Signals): void {
+  try {
+    process.kill(-pid, signal);
+  } catch (error) {
+    // ESRCH: it was quicker. EPERM (it became another user's) must be known by whoever waits for its end.
+    if ((error as NodeJS.ErrnoException).code !== 'ESRCH') throw error;
+  }
+}

@@ -1,0 +1,90 @@
+import { readdirSync, readFileSync } from 'node:fs';
+
+/** One process of /proc/<pid>/stat. Ticks are hundredths of a second on every Linux (USER_HZ). */
+export interface ProcessStat {
+  readonly pid: number;
+  readonly state: string;
+  readonly groupId: number;
+  readonly sessionId: number;
+  /** User and system time, with that of the children waited for. */
+  readonly cpuTicks: number;
+  /** Since boot. With the pid and the boot it names one process for ever. */
+  readonly startTicks: number;
+}
+
+/** What tells a process from a later one that got the same pid. */
+export interface ProcessIdentity {
+  readonly pid: number;
+  readonly startTicks: number;
+}
+
+/** The variable that marks every process of a container, so that those that left its session are found as well. */
+export const CONTAINER_ID_VARIABLE = 'STATELET_CONTAINER_ID';
+
+export function parseStat(text: string): ProcessStat {
+  // The second field is the program's name in parentheses, and may itself hold blanks and parentheses.
+  const fields = text.slice(text.lastIndexOf(')') + 2).split(' ');
+  const field = (number: number): number => Number(fields[number - 3]);
+  return {
+    pid: Number.parseInt(text, 10),
+    state: fields[0] ?? 'X',
+    groupId: field(5),
+    sessionId: field(6),
+    cpuTicks: field(14) + field(15) + field(16) + field(17),
+    startTicks: field(22),
+  };
+}
+
+export function readStat(pid: number): ProcessStat | undefined {
+  const text = readProc(`${pid}/stat`);
+  return text === undefined ? undefined : parseStat(text);
+}
+
+/** A zombie has ended: what is left of it is an entry that its parent has yet to read. */
+export function runs(stat: ProcessStat): boolean {
+  return stat.state !== 'Z' && stat.state !== 'X';
+}
+
+export function isRunning({ pid, startTicks }: ProcessIdentity): boolean {
+  const stat = readStat(pid);
+  return stat?.startTicks === startTicks && runs(stat);
+}
+
+/** All processes that run. */
+export function processTable(): ProcessStat[] {
+  return readdirSync('/proc')
+    .filter((name) => /^\d+$/.test(name))
+    .map((name) => readStat(Number(name)))
+    .filter((stat) => stat !== undefined && runs(stat)) as ProcessStat[];
+}
+
+/** The container that a process was started in, by its environment; undefined for those we may not look into. */
+export function containerOf(pid: number): string | undefined {
+  const entries = readProc(`${pid}/environ`)?.split('\0') ?? [];
+  const prefix = `${CONTAINER_ID_VARIABLE}=`;
+  return entries.find((entry) => entry.startsWith(prefix))?.slice(prefix.length);
+}
+
+/** Memory that a process holds in RAM, pages shared with others included. */
+export function residentBytes(pid: number): number {
+  const kilobytes = /^VmRSS:\s*(\d+) kB/m.exec(readProc(`${pid}/status`) ?? '')?.[1];
+  return Number(kilobytes ?? 0) * 1024;
+}
+
+/** When a process started, in Unix milliseconds. */
+export function startedAtMs(startTicks: number): number {
+  const uptimeMs = Number.parseFloat(readProc('uptime') ?? '') * 1000;
+  return Date.now() - Math.max(0, uptimeMs - startTicks * 10);
+}
+
+export function bootId(): string {
+  return readFileSync('/proc/sys/kernel/random/boot_id', 'latin1').trim();
+}
+
+function readProc(path: string): string | undefined {
+  try {
+    return readFileSync(`/proc/${path}`, 'latin1');
+  } catch {
+    return undefined;
+  }
+}

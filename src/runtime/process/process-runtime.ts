@@ -1,0 +1,74 @@
+import { readFileSync } from 'node:fs';
+import type { RuntimeService } from '../runtime-service.ts';
+import { runtimeLayout } from './layout.ts';
+import { MonitorClient } from './monitor-client.ts';
+
+export interface ProcessRuntimeOptions {
+  /** The agent's root directory; the runtime uses `runtime` and `scratch` in it. */
+  readonly rootDir: string;
+  readonly logger?: { warn(message: string): void };
+}
+
+/**
+ * The embedded runtime: containers are plain processes of this machine, with no isolation and no images. A container's
+ * file system, network and users are the machine's; its environment is its own.
+ *
+ * - Every process finds STATELET_CONTAINER_ID and STATELET_TERMINATION_LOG (the file for its termination message) in
+ *   its environment. HOME, and the working directory where none is given, is a folder that the pod's containers share
+ *   and that lives as long as the pod's sandbox.
+ * - Containers outlive this process; see monitor.ts for who holds them.
+ */
+export function createProcessRuntime({ rootDir, logger }: ProcessRuntimeOptions): RuntimeService {
+  const client = new MonitorClient(runtimeLayout(rootDir), (message) => logger?.warn(message));
+  return {
+    version: () =>
+      Promise.resolve({ runtimeName: 'statelet', runtimeVersion: ownVersion(), runtimeApiVersion: 'v1' }),
+    status: async (options) => {
+      await client.call('ping', [], options?.signal);
+      const ready = { status: true, reason: '', message: '' };
+      return [
+        { type: 'RuntimeReady', ...ready },
+        { type: 'NetworkReady', ...ready },
+      ];
+    },
+
+    runPodSandbox: (config, options) => client.call('runPodSandbox', [config], options?.signal),
+    stopPodSandbox: (id, options) => client.call('stopPodSandbox', [id], options?.signal),
+    removePodSandbox: (id, options) => client.call('removePodSandbox', [id], options?.signal),
+    podSandboxStatus: (id, options) => client.call('podSandboxStatus', [id], options?.signal),
+    listPodSandbox: (filter = {}, options) => client.call('listPodSandbox', [filter], options?.signal),
+
+    createContainer: (podSandboxId, config, _sandboxConfig, options) =>
+      client.call('createContainer', [podSandboxId, config], options?.signal),
+    startContainer: (id, options) => client.call('startContainer', [id], options?.signal),
+    stopContainer: (id, timeoutSeconds, options) =>
+      client.call('stopContainer', [id, timeoutSeconds], options?.signal),
+    removeContainer: (id, options) => client.call('removeContainer', [id], options?.signal),
+    listContainers: (filter = {}, options) => client.call('listContainers', [filter], options?.signal),
+    containerStatus: (id, options) => client.call('containerStatus', [id], options?.signal),
+    execSync: async (id, command, timeoutSeconds, options) => {
+      const result = await client.call('execSync', [id, command, timeoutSeconds], options?.signal);
+      return {
+        stdout: Buffer.from(result.stdoutBase64, 'base64'),
+        stderr: Buffer.from(result.stderrBase64, 'base64'),
+        exitCode: result.exitCode,
+      };
+    },
+    listContainerStats: (filter = {}, options) =>
+      client.call('listContainerStats', [filter], options?.signal),
+    containerEvents: () => client.events,
+
+    // There are no images to hold: an image is whatever a container calls it.
+    pullImage: (image) => Promise.resolve(image),
+    imageStatus: (image) => Promise.resolve({ id: image, repoTags: [image], size: 0 }),
+    listImages: () => Promise.resolve([]),
+    removeImage: () => Promise.resolve(),
+
+    close: () => client.close(),
+  };
+}
+
+function ownVersion(): string {
+  const file = new URL('../../../package.json', import.meta.url);
+  return (JSON.parse(readFileSync(file, 'utf8')) as { version: string }).version;
+}

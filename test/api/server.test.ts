@@ -1,0 +1,164 @@
+import { once } from 'node:events';
+import { createServer, connect } from 'node:net';
+import type { AddressInfo } from 'node:net';
+import { mkdtemp, readdir, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, describe, expect, test } from '@jest/globals';
+import { readAddress, removeAddress, writeAddress } from '../../src/api/address-file.ts';
+import { STATE_ANNOTATION, startApiServer } from '../../src/api/server.ts';
+import type { ApiSources, ServedPod } from '../../src/api/server.ts';
+import type { Pod } from '../../src/types/kubernetes.ts';
+
+const closing: (() => unknown)[] = [];
+afterEach(async () => {
+  for (const close of closing.splice(0).reverse()) await close();
+});
+
+const pod: Pod = {
+  apiVersion: 'v1',
+  kind: 'Pod',
+  metadata: { name: 'web', namespace: 'default', uid: 'u', annotations: { team: 'a' } },
+  spec: { containers: [{ name: 'web' }] },
+  status: { phase: 'Pending' },
+};
+
+async function start({ health, pods }: { health?: () => string | undefined; pods?: () => ServedPod[] } = {}) {
+  const sources: ApiSources = { health: health ?? (() => undefined), pods: pods ?? (() => []) };
+  const server = await startApiServer('127.0.0.1', 0, sources);
+  closing.push(() => server.close());
+  return {
+    server,
+    get: (path: string, init?: RequestInit) => fetch(`http://${server.address}${path}`, init),
+  };
+}
+
+describe('/healthz', () => {
+  test('is 200 ok while the daemon is healthy', async () => {
+    const { get } = await start();
+    const response = await get('/healthz?verbose');
+    expect([response.status, await response.text()]).toEqual([200, 'ok']);
+  });
+
+  test('is 500 with the reason when it is not', async () => {
+    const { get } = await start({ health: () => 'the loop has not moved for 2m' });
+    const response = await get('/healthz');
+    expect([response.status, await response.text()]).toEqual([500, 'the loop has not moved for 2m\n']);
+  });
+
+  test('is 500 and not the end of the daemon when the check itself fails', async () => {
+    const { get } = await start({
+      health: () => {
+        throw new Error('defect');
+      },
+    });
+    expect((await get('/healthz')).status).toBe(500);
+    expect((await get('/pods')).status).toBe(200);
+  });
+});
+
+describe('/pods', () => {
+  test('is a v1 PodList with the computed status and the state of each chart', async () => {
+    const { get } = await start({
+      pods: () => [
+        { pod, status: { phase: 'Running' }, state: 'Syncing.Settled' },
+        { pod: { ...pod, metadata: { ...pod.metadata, annotations: {} } }, state: 'Syncing.AwaitingStart' },
+      ],
+    });
+    const response = await get('/pods');
+    expect(response.headers.get('content-type')).toBe('application/json');
+    const item = { metadata: pod.metadata, spec: pod.spec };
+    expect(await response.json()).toEqual({
+      kind: 'PodList',
+      apiVersion: 'v1',
+      metadata: {},
+      items: [
+        {
+          ...item,
+          metadata: { ...pod.metadata, annotations: { team: 'a', [STATE_ANNOTATION]: 'Syncing.Settled' } },
+          status: { phase: 'Running' },
+        },
+        {
+          ...item,
+          metadata: { ...pod.metadata, annotations: { [STATE_ANNOTATION]: 'Syncing.AwaitingStart' } },
+          status: { phase: 'Pending' },
+        },
+      ],
+    });
+    expect(pod.metadata.annotations).toEqual({ team: 'a' });
+  });
+
+  test('without pods has an empty list of items', async () => {
+    const { get } = await start();
+    expect(await (await get('/pods')).json()).toMatchObject({ items: [] });
+  });
+});
+
+describe('the endpoint', () => {
+  test('answers HEAD without a body', async () => {
+    const { get } = await start();
+    const response = await get('/healthz', { method: 'HEAD' });
+    expect([response.status, response.headers.get('content-length'), await response.text()]).toEqual([
+      200,
+      '2',
+      '',
+    ]);
+  });
+
+  test('changes nothing: other methods are refused', async () => {
+    const { get } = await start();
+    const response = await get('/pods', { method: 'DELETE' });
+    expect([response.status, response.headers.get('allow')]).toEqual([405, 'GET, HEAD']);
+  });
+
+  test('says what is served where nothing is', async () => {
+    const { get } = await start();
+    const response = await get('/metrics');
+    expect([response.status, await response.text()]).toEqual([404, expect.stringContaining('/pods')]);
+  });
+
+  test('says which address and flag when the port is taken', async () => {
+    const taken = createServer().listen(0, '127.0.0.1');
+    await once(taken, 'listening');
+    closing.push(() => taken.close());
+    const { port } = taken.address() as AddressInfo;
+    const sources: ApiSources = { health: () => undefined, pods: () => [] };
+    await expect(startApiServer('127.0.0.1', port, sources)).rejects.toMatchObject({
+      kind: 'FailedPrecondition',
+      message: expect.stringMatching(`127.0.0.1:${port}: the port is in use.*--healthz-port`),
+    });
+    await expect(startApiServer('192.0.2.1', 0, sources)).rejects.toMatchObject({
+      kind: 'FailedPrecondition',
+      message: expect.stringContaining('--healthz-bind-address'),
+    });
+  });
+
+  test('closes although a client keeps its connection open, and frees the port', async () => {
+    const { server, get } = await start();
+    await (await get('/healthz')).text(); // Kept alive by fetch.
+    const idle = connect(server.port, '127.0.0.1');
+    await once(idle, 'connect');
+    idle.on('error', () => undefined);
+    idle.write('GET /healthz HTTP/1.1\r\n');
+    await server.close();
+    const again = createServer().listen(server.port, '127.0.0.1');
+    await once(again, 'listening');
+    again.close();
+    idle.destroy();
+  });
+});
+
+describe('the address file', () => {
+  test('is written whole, read back and removed', async () => {
+    const root = await mkdtemp(join(tmpdir(), 'statelet-'));
+    closing.push(() => rm(root, { recursive: true }));
+    expect(await readAddress(root)).toBeUndefined();
+    await writeAddress(root, '127.0.0.1:1');
+    await writeAddress(root, '127.0.0.1:2');
+    expect(await readAddress(root)).toBe('127.0.0.1:2');
+    expect(await readdir(root)).toEqual(['statelet.addr']);
+    await removeAddress(root);
+    await removeAddress(root);
+    expect(await readAddress(root)).toBeUndefined();
+  });
+});

@@ -1,0 +1,66 @@
+import { spawnSync } from 'node:child_process';
+import { cpSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
+
+const BIN = fileURLToPath(new URL('../../bin/statelet.js', import.meta.url));
+let folder: string;
+beforeEach(() => {
+  folder = mkdtempSync(join(tmpdir(), 'statelet-bin-'));
+  writeFileSync(join(folder, 'package.json'), '{"type":"module"}');
+  mkdirSync(join(folder, 'bin'));
+  cpSync(BIN, join(folder, 'bin', 'statelet.js'));
+});
+afterEach(() => rmSync(folder, { recursive: true }));
+
+function run(setup = '') {
+  const bin = join(folder, 'bin', 'statelet.js');
+  const code = `${setup}; await import(${JSON.stringify(bin)});`;
+  return spawnSync(process.execPath, ['--input-type=module', '--eval', code], { encoding: 'utf8' });
+}
+
+function dist(source: string): void {
+  mkdirSync(join(folder, 'dist'));
+  writeFileSync(join(folder, 'dist', 'main.js'), source);
+}
+
+const node = (version: string) =>
+  `Object.defineProperty(process, 'versions', { value: { ...process.versions, node: '${version}' } })`;
+
+describe('bin/statelet.js', () => {
+  test.each(['12.22.0', '20.19.0', '22.18.0'])('says on Node %s which one it needs', (version) => {
+    dist("console.log('started')");
+    const { status, stdout, stderr } = run(node(version));
+    expect([status, stdout]).toEqual([1, '']);
+    expect(stderr).toMatch(/^statelet: needs Node 22\.19 or newer, and this is v.*\n$/);
+  });
+
+  test.each(['22.19.0', '24.0.0'])('starts on Node %s', (version) => {
+    dist("console.log('started')");
+    expect(run(node(version))).toMatchObject({ status: 0, stdout: 'started\n', stderr: '' });
+  });
+
+  test('says what to do in a clone that has not been built', () => {
+    expect(run()).toMatchObject({
+      status: 1,
+      stderr: 'statelet: it has not been built: run "npm run build"\n',
+    });
+  });
+
+  test('says what to do when the packages are not there', () => {
+    dist("import 'a-package-that-is-not-there'");
+    expect(run()).toMatchObject({
+      status: 1,
+      stderr: expect.stringMatching(
+        /^statelet: its packages are not installed: run "npm ci" \(.*a-package-that-is-not-there.*\)\n$/,
+      ),
+    });
+  });
+
+  test('hides no other error', () => {
+    dist("throw new Error('a defect')");
+    expect(run()).toMatchObject({ status: 1, stderr: expect.stringContaining('a defect') });
+  });
+});

@@ -1,0 +1,200 @@
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { fileURLToPath, pathToFileURL } from 'node:url';
+import { describe, expect, test } from '@jest/globals';
+import { assign, createMachine, fromCallback, setup } from 'xstate';
+import type { AnyStateMachine } from 'xstate';
+import { charts } from '../../src/commands/charts.ts';
+import { toMermaid } from '../../src/commands/charts/mermaid.ts';
+import { toXStateSource } from '../../src/commands/charts/xstate-source.ts';
+import { machines } from '../../src/machines/index.ts';
+
+/** A little of everything that a chart may hold. */
+const lamp = setup({
+  types: { context: {} as { uses: number }, events: {} as { type: 'PRESS' | 'SWAP' | 'LOOK' | 'BREAK' } },
+  actions: {
+    light: () => undefined,
+    count: assign({ uses: ({ context }) => context.uses + 1 }),
+    'say "hi"': () => undefined,
+  },
+  guards: { works: () => true },
+}).createMachine({
+  id: 'lamp',
+  description: "A lamp, that's all",
+  context: () => ({ uses: 0 }),
+  initial: 'Off',
+  on: { BREAK: { target: '.Broken', actions: 'say "hi"' } },
+  states: {
+    Off: {
+      on: {
+        PRESS: [{ guard: 'works', target: 'On', actions: ['light', 'count'] }, { target: 'Broken' }],
+        SWAP: [{ guard: 'works', target: 'On', actions: ['light', 'count'] }, { target: 'Broken' }],
+        LOOK: { actions: 'count' },
+      },
+    },
+    On: {
+      initial: 'Bright',
+      entry: ['light'],
+      states: {
+        Bright: { exit: 'count', on: { SWAP: { target: 'Bright', reenter: true }, PRESS: 'Off' } },
+        Off: { on: { PRESS: '#lamp.Off' } },
+      },
+    },
+    Broken: { type: 'final' },
+  },
+});
+
+describe('mermaid', () => {
+  test('has nested states, shared arrows, what a state does by itself, and [else] for the last resort', () => {
+    expect(toMermaid(lamp)).toBe(`stateDiagram-v2
+  state "lamp" as lamp {
+    [*] --> Off
+    state "Off" as Off
+    Off : LOOK / count
+    state "On" as On {
+      state "all of On" as On_whole
+      On_whole : entry / light
+      [*] --> On_Bright
+      state "Bright" as On_Bright
+      On_Bright : exit / count
+      state "Off" as On_Off
+      On_Bright --> On_Bright : SWAP
+      On_Bright --> On_Off : PRESS
+    }
+    state "Broken" as Broken
+    Broken --> [*]
+    lamp --> Broken : BREAK / say "hi"
+    Off --> On : PRESS, SWAP [works] / light, count
+    Off --> Broken : PRESS, SWAP [else]
+    On_Off --> Off : PRESS
+  }
+`);
+  });
+
+  test('parts the regions of a parallel machine, inside a state of its own', () => {
+    const machine = createMachine({
+      id: 'node',
+      type: 'parallel',
+      states: {
+        A: { initial: 'x', states: { x: {} } },
+        B: { initial: 'y', states: { y: { after: { 500: 'z' } }, z: {} } },
+      },
+    });
+    expect(toMermaid(machine)).toBe(`stateDiagram-v2
+  state "node" as node {
+    state "A" as A {
+      [*] --> A_x
+      state "x" as A_x
+    }
+    --
+    state "B" as B {
+      [*] --> B_y
+      state "y" as B_y
+      state "z" as B_z
+      B_y --> B_z : after 500
+    }
+  }
+`);
+  });
+
+  test('names the events of children, and transitions that need no event', () => {
+    const machine = setup({
+      guards: { ready: () => true },
+      actors: { job: fromCallback(() => undefined) },
+    }).createMachine({
+      id: 'm',
+      initial: 'a',
+      states: {
+        a: { always: { guard: 'ready', target: 'b' } },
+        b: { invoke: { src: 'job', id: 'job', onDone: 'a', onError: 'a' } },
+      },
+    });
+    expect(toMermaid(machine)).toContain('a --> b : [ready]\n');
+    expect(toMermaid(machine)).toContain('b --> a : done job, error job\n');
+  });
+});
+
+async function imported(source: string): Promise<AnyStateMachine> {
+  // Inside the project, so that `xstate` is found.
+  const folder = await mkdtemp(join(fileURLToPath(new URL('..', import.meta.url)), 'chart-'));
+  try {
+    await writeFile(join(folder, 'machine.mjs'), source);
+    const module = (await import(pathToFileURL(join(folder, 'machine.mjs')).href)) as {
+      machine: AnyStateMachine;
+    };
+    return module.machine;
+  } finally {
+    await rm(folder, { recursive: true });
+  }
+}
+
+describe('xstate', () => {
+  const known: [string, AnyStateMachine][] = [['a lamp', lamp], ...Object.entries(machines)];
+
+  test.each(known)('the source of %s runs, and is the same chart', async (_, machine) => {
+    const copy = await imported(toXStateSource(machine));
+    expect(toMermaid(copy)).toBe(toMermaid(machine));
+    expect(copy.config.description).toBe(machine.config.description);
+    expect(Object.keys(copy.implementations.actions)).toEqual(
+      Object.keys(machine.implementations.actions).sort(),
+    );
+  });
+
+  test('is one literal with names only', () => {
+    expect(toXStateSource(lamp)).toBe(`import { setup } from 'xstate';
+
+export const machine = setup({
+  actions: {
+    count: () => {},
+    light: () => {},
+    'say "hi"': () => {},
+  },
+  guards: {
+    works: () => true,
+  },
+}).createMachine({
+  id: 'lamp',
+  description: 'A lamp, that\\'s all',
+  context: {},
+  initial: 'Off',
+  on: { BREAK: { target: '.Broken', actions: 'say "hi"' } },
+  states: {
+    Off: {
+      on: {
+        PRESS: [{ guard: 'works', target: 'On', actions: ['light', 'count'] }, { target: 'Broken' }],
+        SWAP: [{ guard: 'works', target: 'On', actions: ['light', 'count'] }, { target: 'Broken' }],
+        LOOK: { actions: 'count' },
+      },
+    },
+    On: {
+      initial: 'Bright',
+      entry: ['light'],
+      states: {
+        Bright: { exit: 'count', on: { SWAP: { target: 'Bright', reenter: true }, PRESS: 'Off' } },
+        Off: { on: { PRESS: '#lamp.Off' } },
+      },
+    },
+    Broken: { type: 'final' },
+  },
+});
+`);
+  });
+});
+
+describe('statelet charts', () => {
+  test('without a name lists every machine with its description', () => {
+    const list = charts(undefined, 'mermaid');
+    for (const [name, { config }] of Object.entries(machines)) {
+      expect(list).toMatch(new RegExp(`^${name} +${String(config.description).slice(0, 10)}`, 'mu'));
+    }
+  });
+
+  test('with a name prints that machine in the format asked for', () => {
+    expect(charts('pod', 'mermaid')).toBe(toMermaid(machines.pod!));
+    expect(charts('pod', 'xstate')).toBe(toXStateSource(machines.pod!));
+  });
+
+  test('says which there are when the name is wrong', () => {
+    expect(() => charts('pods', 'mermaid')).toThrow(/"pods"; did you mean "pod"\?\nthere are: pod,/);
+  });
+});

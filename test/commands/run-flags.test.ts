@@ -1,0 +1,71 @@
+import { describe, expect, test } from '@jest/globals';
+import { Command } from 'commander';
+import { addRunFlags } from '../../src/commands/run-flags.ts';
+
+function parse(...args: string[]): unknown {
+  return addRunFlags(new Command('run')).exitOverride().parse(args, { from: 'user' }).opts();
+}
+
+test('nothing is filled in for a flag that is not given, so that the file can have its say', () => {
+  expect(parse()).toEqual({});
+});
+
+test('durations become milliseconds, numbers numbers', () => {
+  expect(
+    parse(
+      '--sync-frequency',
+      '1m30s',
+      '--file-check-frequency=300ms',
+      '--http-check-frequency',
+      '2h',
+      '--max-pods',
+      '0',
+    ),
+  ).toEqual({ syncFrequency: 90_000, fileCheckFrequency: 300, httpCheckFrequency: 7_200_000, maxPods: 0 });
+});
+
+test.each([['-v', '4'], ['-v=4'], ['-v4'], ['--v', '4'], ['--v=4']])(
+  'the log level is taken as klog takes it: %s %s',
+  (...args) => {
+    expect(parse(...args)).toEqual({ v: 4 });
+  },
+);
+
+describe('headers are as the kubelet takes them', () => {
+  test('several, with commas between or by repeating the flag', () => {
+    expect(
+      parse('--manifest-url-header', 'a:hello, b:again', '--manifest-url-header', 'b : beautiful'),
+    ).toEqual({
+      manifestUrlHeader: { a: ['hello'], b: ['again', 'beautiful'] },
+    });
+  });
+
+  test('with colons in the value', () => {
+    expect(parse('--manifest-url-header', 'a:b:c')).toEqual({ manifestUrlHeader: { a: ['b:c'] } });
+  });
+});
+
+test.each([
+  ['127.0.0.1:9000', '127.0.0.1', 9000],
+  [':9000', '127.0.0.1', 9000],
+  ['9000', '127.0.0.1', 9000],
+  ['0', '127.0.0.1', 0],
+  ['localhost:9000', 'localhost', 9000],
+  ['0.0.0.0', '0.0.0.0', 10_247],
+  ['[::1]:9000', '::1', 9000],
+  ['::1', '::1', 10_247],
+])('--inspect=%s means host %s and port %d', (value, host, port) => {
+  expect(parse(`--inspect=${value}`)).toEqual({ inspect: { host, port } });
+});
+
+test('--inspect alone is the default place', () => {
+  expect(parse('--inspect', '--exit-with-pods')).toEqual({ inspect: true, exitWithPods: true });
+});
+
+test.each([
+  ['auto', 'auto'],
+  ['0', 0],
+  ['10350', 10_350],
+])('--healthz-port %s', (value, port) => {
+  expect(parse('--healthz-port', value)).toEqual({ healthzPort: port });
+});

@@ -1,0 +1,157 @@
+import { once } from 'node:events';
+import { existsSync, readFileSync } from 'node:fs';
+import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { createServer } from 'node:net';
+import type { AddressInfo } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
+import { readAddress } from '../../src/api/address-file.ts';
+import { startCli } from '../support/cli.ts';
+import { waitFor } from '../support/wait-for.ts';
+
+let folder: string;
+const closing: (() => unknown)[] = [];
+beforeEach(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'statelet-run-'));
+});
+afterEach(async () => {
+  for (const close of closing.splice(0).reverse()) await close();
+  await rm(folder, { recursive: true, force: true });
+});
+
+/** A daemon in a folder of its own, on a port of its own. */
+function start(...args: string[]) {
+  const running = startCli('run', '--root-dir', join(folder, 'root'), '--healthz-port', 'auto', ...args);
+  closing.push(() => running.child.kill('SIGKILL') && running.finished);
+  const address = () =>
+    waitFor(
+      async () =>
+        running.child.exitCode === null ? readAddress(join(folder, 'root')) : running.output.stderr,
+      {
+        what: 'statelet.addr',
+      },
+    );
+  return { ...running, address };
+}
+
+function logLines(stdout: string): Record<string, unknown>[] {
+  return stdout
+    .trim()
+    .split('\n')
+    .map((line) => JSON.parse(line) as Record<string, unknown>);
+}
+
+describe('statelet run', () => {
+  test.each(['SIGINT', 'SIGTERM'] as const)(
+    'serves until %s, then leaves in good order with 0',
+    async (signal) => {
+      const { child, address, finished } = start();
+      expect(await (await fetch(`http://${await address()}/healthz`)).text()).toBe('ok');
+      child.kill(signal);
+      const { code, stdout, stderr } = await finished;
+      expect([code, stderr]).toEqual([0, '']);
+      expect(logLines(stdout).map(({ msg }) => msg)).toEqual(
+        expect.arrayContaining(['stopping; pods keep running', 'stopped']),
+      );
+      expect(existsSync(join(folder, 'root', 'statelet.addr'))).toBe(false);
+    },
+  );
+
+  test('takes its configuration from a file, and warns of what it does not support yet', async () => {
+    await mkdir(join(folder, 'pods'));
+    const config = join(folder, 'kubelet.yaml');
+    await writeFile(
+      config,
+      'apiVersion: kubelet.config.k8s.io/v1beta1\nkind: KubeletConfiguration\nstaticPodPath: pods\nevictionHard: {}\nlogging: { format: text }\n',
+    );
+    const { child, address, finished } = start('--config', config);
+    await address();
+    child.kill('SIGTERM');
+    const { code, stdout } = await finished;
+    expect(code).toBe(0);
+    expect(stdout).toMatch(
+      /WARN: .*kubelet\.yaml: known, but not supported yet, so without effect: evictionHard\n/,
+    );
+    expect(stdout).not.toContain('no source of pods');
+  });
+
+  test('warns when nothing says where pods come from', async () => {
+    const { child, address, finished } = start();
+    await address();
+    child.kill('SIGTERM');
+    const warning = { level: 'warn', msg: expect.stringContaining('--pod-manifest-path') };
+    expect(logLines((await finished).stdout)).toContainEqual(expect.objectContaining(warning));
+  });
+
+  test('does not start twice in one root folder', async () => {
+    await start().address();
+    const { code, stderr } = await start().finished;
+    expect(code).toBe(1);
+    expect(stderr).toMatch(/^statelet: .*root/);
+    expect(stderr).not.toMatch(/^ +at /m);
+  });
+
+  test.each(['--healthz-port', '--inspect'])(
+    'says which flag mends it when the port of %s is in use',
+    async (flag) => {
+      const taken = createServer().listen(0, '127.0.0.1');
+      await once(taken, 'listening');
+      closing.push(() => taken.close());
+      const { port } = taken.address() as AddressInfo;
+      const { code, stderr } = await start(`${flag}=${port}`).finished;
+      expect(code).toBe(1);
+      expect(stderr).toMatch(
+        new RegExp(`^statelet: cannot serve .* on 127.0.0.1:${port}: the port is in use.*${flag}`),
+      );
+      expect(stderr).not.toMatch(/^ +at /m);
+    },
+  );
+
+  test('takes two Ctrl-C at once for one, and leaves at once on a later one', async () => {
+    const pid = join(folder, 'pid');
+    await mkdir(join(folder, 'pods'));
+    await writeFile(
+      join(folder, 'pods', 'stubborn.json'),
+      JSON.stringify({
+        apiVersion: 'v1',
+        kind: 'Pod',
+        metadata: { name: 'stubborn' },
+        spec: {
+          terminationGracePeriodSeconds: 600,
+          containers: [
+            {
+              name: 'main',
+              image: 'host',
+              command: [
+                'sh',
+                '-c', // `$$` stands for one dollar in a command.
+                `trap "" TERM; echo $$$$ > ${pid}; while :; do sleep 1; done`,
+              ],
+            },
+          ],
+        },
+      }),
+    );
+    const { child, output, finished } = start(
+      '--exit-with-pods',
+      '--pod-manifest-path',
+      join(folder, 'pods'),
+    );
+    const group = await waitFor(() => existsSync(pid) && Number(readFileSync(pid, 'utf8')), {
+      what: 'the container',
+    });
+    closing.push(() => process.kill(-group, 'SIGKILL'));
+    child.kill('SIGINT');
+    child.kill('SIGINT');
+    await waitFor(() => output.stdout.includes('ending all pods'), { what: 'the daemon to end its pods' });
+    expect(child.exitCode).toBeNull();
+    await waitFor(
+      () => child.kill('SIGINT') && output.stdout.includes('leaving at once: pods may be left running'),
+      {
+        what: 'a Ctrl-C that counts as another',
+      },
+    );
+    expect((await finished).code).toBe(130);
+  });
+});

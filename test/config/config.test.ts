@@ -1,0 +1,164 @@
+import { describe, expect, test } from '@jest/globals';
+import { resolveConfig } from '../../src/config/config.ts';
+import type { Host, RunFlags } from '../../src/config/config.ts';
+import type { KubeletConfiguration } from '../../src/config/kubelet-configuration.ts';
+
+const HOST: Host = { hostname: 'Node-1.Example', homedir: '/home/me', isRoot: true, env: {} };
+const resolved = (flags: RunFlags = {}, file: KubeletConfiguration = {}, host: Partial<Host> = {}) =>
+  resolveConfig(flags, file, { ...HOST, ...host });
+
+test("without flags and file everything is the kubelet's default", () => {
+  expect(resolved()).toEqual({
+    rootDir: '/var/lib/statelet',
+    podLogsDir: '/var/lib/statelet/pods',
+    nodeName: 'node-1.example',
+    staticPodURLHeader: {},
+    fileCheckFrequencyMs: 20_000,
+    httpCheckFrequencyMs: 20_000,
+    syncFrequencyMs: 60_000,
+    containerRuntimeEndpoint: 'embedded',
+    maxPods: 110,
+    maxContainerRestartPeriodMs: 300_000,
+    healthz: { host: '127.0.0.1', port: 10_248 },
+    logging: { format: 'auto', verbosity: 0 },
+    exitWithPods: false,
+  });
+});
+
+const FILE: KubeletConfiguration = {
+  staticPodPath: '/etc/pods',
+  staticPodURL: 'http://file',
+  staticPodURLHeader: { A: ['file'] },
+  fileCheckFrequency: '1s',
+  httpCheckFrequency: '2s',
+  syncFrequency: '3s',
+  containerRuntimeEndpoint: 'unix:///run/containerd/containerd.sock',
+  maxPods: 4,
+  podLogsDir: '/var/log/pods',
+  healthzBindAddress: '127.0.0.5',
+  healthzPort: 6,
+  crashLoopBackOff: { maxContainerRestartPeriod: '7s' },
+  logging: { format: 'json', verbosity: 8 },
+};
+
+test('the file is used where no flag is given', () => {
+  expect(resolved({}, { ...FILE, containerRuntimeEndpoint: 'embedded' })).toMatchObject({
+    staticPodPath: '/etc/pods',
+    staticPodURL: 'http://file',
+    staticPodURLHeader: { A: ['file'] },
+    fileCheckFrequencyMs: 1000,
+    httpCheckFrequencyMs: 2000,
+    syncFrequencyMs: 3000,
+    maxPods: 4,
+    podLogsDir: '/var/log/pods',
+    healthz: { host: '127.0.0.5', port: 6 },
+    maxContainerRestartPeriodMs: 7000,
+    logging: { format: 'json', verbosity: 8 },
+  });
+});
+
+test('flags win over the file', () => {
+  const flags: RunFlags = {
+    podManifestPath: '/flag/pods',
+    manifestUrl: 'http://flag',
+    manifestUrlHeader: { B: ['flag'] },
+    rootDir: '/flag/root',
+    hostnameOverride: 'Flag',
+    containerRuntimeEndpoint: 'embedded',
+    fileCheckFrequency: 10,
+    httpCheckFrequency: 20,
+    syncFrequency: 30,
+    maxPods: 40,
+    healthzBindAddress: '::1',
+    healthzPort: 60,
+    exitWithPods: true,
+    inspect: true,
+    v: 1,
+    loggingFormat: 'text',
+  };
+  expect(resolved(flags, FILE)).toEqual({
+    rootDir: '/flag/root',
+    podLogsDir: '/var/log/pods',
+    nodeName: 'flag',
+    staticPodPath: '/flag/pods',
+    staticPodURL: 'http://flag',
+    staticPodURLHeader: { B: ['flag'] },
+    fileCheckFrequencyMs: 10,
+    httpCheckFrequencyMs: 20,
+    syncFrequencyMs: 30,
+    containerRuntimeEndpoint: 'embedded',
+    maxPods: 40,
+    maxContainerRestartPeriodMs: 7000,
+    healthz: { host: '::1', port: 60 },
+    logging: { format: 'text', verbosity: 1 },
+    exitWithPods: true,
+    inspect: { host: '127.0.0.1', port: 10_247 },
+  });
+});
+
+test('zero and empty ask for the default, as with the kubelet', () => {
+  const file: KubeletConfiguration = {
+    staticPodPath: '',
+    staticPodURL: '',
+    syncFrequency: '0s',
+    maxPods: 0,
+    podLogsDir: '',
+    containerRuntimeEndpoint: '',
+    healthzBindAddress: '',
+    logging: { format: '' },
+  };
+  expect(resolved({}, file)).toEqual(resolved());
+});
+
+describe('the endpoint', () => {
+  test('is off at port 0, by flag and by file', () => {
+    expect(resolved({ healthzPort: 0 }).healthz).toBeUndefined();
+    expect(resolved({}, { healthzPort: 0 }).healthz).toBeUndefined();
+  });
+
+  test('takes any free port for "auto"', () => {
+    expect(resolved({ healthzPort: 'auto' }).healthz).toEqual({ host: '127.0.0.1', port: 0 });
+  });
+});
+
+describe('paths', () => {
+  test('of flags are relative to the working directory', () => {
+    expect(resolved({ podManifestPath: 'pods', rootDir: 'root' })).toMatchObject({
+      staticPodPath: `${process.cwd()}/pods`,
+      rootDir: `${process.cwd()}/root`,
+      podLogsDir: `${process.cwd()}/root/pods`,
+    });
+  });
+
+  test("of the root folder are the user's own when it is not root", () => {
+    expect(resolved({}, {}, { isRoot: false }).rootDir).toBe('/home/me/.local/state/statelet');
+    const env = { XDG_STATE_HOME: '/state' };
+    expect(resolved({}, {}, { isRoot: false, env }).rootDir).toBe('/state/statelet');
+  });
+});
+
+describe('errors', () => {
+  const invalid = (message: RegExp) =>
+    expect.objectContaining({ kind: 'InvalidArgument', message: expect.stringMatching(message) });
+
+  test('a CRI endpoint is not supported yet, and the message says where it stands', () => {
+    expect(() => resolved({ config: 'kubelet.yaml' }, FILE)).toThrow(
+      invalid(
+        /^kubelet\.yaml: containerRuntimeEndpoint: "unix:.*not supported yet; use --container-runtime-endpoint embedded/,
+      ),
+    );
+    expect(() => resolved({ containerRuntimeEndpoint: 'unix:///x' })).toThrow(
+      invalid(/^--container-runtime-endpoint: "unix:\/\/\/x"/),
+    );
+  });
+
+  test.each(['my_node', '-a', 'a-', 'a..b', 'a b', 'a'.repeat(254)])(
+    '"%s" cannot be the name of a node',
+    (name) => {
+      expect(() => resolved({ hostnameOverride: name })).toThrow(invalid(/^--hostname-override: /));
+      expect(() => resolved({}, {}, { hostname: name })).toThrow(
+        invalid(/^this machine's host name: .*--hostname-override/),
+      );
+    },
+  );
+});

@@ -1,0 +1,211 @@
+import { chmod, mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { loadConfiguration } from '../../src/config/load-configuration.ts';
+
+const HEAD = 'apiVersion: kubelet.config.k8s.io/v1beta1\nkind: KubeletConfiguration\n';
+let folder: string;
+beforeAll(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'statelet-config-'));
+});
+afterAll(() => rm(folder, { recursive: true }));
+
+async function load(content: string, name = 'kubelet.yaml') {
+  const file = join(folder, name);
+  await writeFile(file, content);
+  return loadConfiguration(file);
+}
+
+/** The message of the error, without the folder. */
+async function problem(content: string, name?: string): Promise<string> {
+  const error: unknown = await load(content, name).then(
+    () => new Error('accepted'),
+    (reason: unknown) => reason,
+  );
+  expect(error).toMatchObject({ kind: 'InvalidArgument' });
+  return (error as Error).message.replaceAll(`${folder}/`, '');
+}
+
+describe('a KubeletConfiguration', () => {
+  test('is read from YAML, with its fields as they stand', async () => {
+    const { configuration, warnings } = await load(
+      `${HEAD}syncFrequency: 2m\nmaxPods: 5\nlogging: { verbosity: 4 }\n`,
+    );
+    expect(configuration).toMatchObject({ syncFrequency: '2m', maxPods: 5, logging: { verbosity: 4 } });
+    expect(warnings).toEqual([]);
+  });
+
+  test('is read from JSON, indented with tabs too', async () => {
+    const json = JSON.stringify(
+      {
+        apiVersion: 'kubelet.config.k8s.io/v1beta1',
+        kind: 'KubeletConfiguration',
+        staticPodURLHeader: { A: ['b', 'c'] },
+      },
+      null,
+      '\t',
+    );
+    expect((await load(json, 'kubelet.json')).configuration.staticPodURLHeader).toEqual({ A: ['b', 'c'] });
+  });
+
+  test('may leave fields empty, which is to leave them out', async () => {
+    const { configuration } = await load(`${HEAD}staticPodPath:\nlogging:\n  format: null\n`);
+    expect(configuration.staticPodPath).toBeUndefined();
+    expect(configuration.logging).toEqual({});
+  });
+
+  test('has paths that are relative to its file', async () => {
+    const { configuration } = await load(`${HEAD}staticPodPath: pods\npodLogsDir: /var/log/pods\n`);
+    expect(configuration).toMatchObject({ staticPodPath: join(folder, 'pods'), podLogsDir: '/var/log/pods' });
+  });
+
+  test('may say yes and no as the kubelet lets it', async () => {
+    await expect(load(`${HEAD}failSwapOn: no\n`)).resolves.toBeDefined();
+  });
+
+  test('warns of fields that are known and not supported yet, nested ones by their path', async () => {
+    const { warnings } = await load(
+      `${HEAD}evictionHard: { memory.available: 100Mi }\nlogging: { verbosity: 2, flushFrequency: 5s }\nmaxPods: 9\n`,
+    );
+    expect(warnings).toHaveLength(1);
+    expect(warnings[0]).toMatch(
+      /kubelet\.yaml: .*not supported yet.*: evictionHard, logging\.flushFrequency$/,
+    );
+  });
+});
+
+describe('an error names file, field, what was found and the mend', () => {
+  const cases: [string, string, string][] = [
+    [
+      'a number for a duration',
+      'syncFrequency: 5',
+      'kubelet.yaml: syncFrequency: must be a duration such as "1m30s" (got 5)',
+    ],
+    [
+      'a duration that is none',
+      'syncFrequency: 5 minutes',
+      'kubelet.yaml: syncFrequency: must be a duration such as "1m30s" (got "5 minutes")',
+    ],
+    [
+      'a negative duration',
+      'fileCheckFrequency: -1s',
+      'kubelet.yaml: fileCheckFrequency: must be a duration such as "1m30s" (got "-1s")',
+    ],
+    [
+      'a text for a number',
+      'maxPods: many',
+      'kubelet.yaml: maxPods: must be a whole number from 0 to 2147483647 (got "many")',
+    ],
+    [
+      'a port out of range',
+      'healthzPort: 70000',
+      'kubelet.yaml: healthzPort: must be a whole number from 0 to 65535 (got 70000)',
+    ],
+    [
+      'a back-off out of range',
+      'crashLoopBackOff: { maxContainerRestartPeriod: 10m }',
+      'kubelet.yaml: crashLoopBackOff.maxContainerRestartPeriod: must be a duration from "1s" to "5m" (got "10m")',
+    ],
+    [
+      'a host name for an address',
+      'healthzBindAddress: localhost',
+      'kubelet.yaml: healthzBindAddress: must be an IP address (got "localhost")',
+    ],
+    [
+      'a URL of another kind',
+      'staticPodURL: ftp://x',
+      'kubelet.yaml: staticPodURL: must be an http or https URL (got "ftp://x")',
+    ],
+    [
+      'a list of the wrong things',
+      'staticPodURLHeader: { A: [1] }',
+      'kubelet.yaml: staticPodURLHeader.A.0: must be a string (got 1)',
+    ],
+    [
+      'a value not in the list',
+      'logging: { format: xml }',
+      'kubelet.yaml: logging.format: must be one of "text", "json" (got "xml")',
+    ],
+    [
+      'an ill-typed field that is not supported yet',
+      'evictionHard: { memory.available: 5 }',
+      'kubelet.yaml: evictionHard.memory.available: must be a string (got 5)',
+    ],
+    [
+      'a misspelt field',
+      'syncFrequncy: 1m',
+      'kubelet.yaml: syncFrequncy: is not a field of KubeletConfiguration kubelet.config.k8s.io/v1beta1; did you mean "syncFrequency"?',
+    ],
+    [
+      'wrong upper case',
+      'MaxPods: 1',
+      'kubelet.yaml: MaxPods: is not a field of KubeletConfiguration kubelet.config.k8s.io/v1beta1; did you mean "maxPods"?',
+    ],
+    [
+      'a misspelt nested field',
+      'logging: { verbosty: 1 }',
+      'kubelet.yaml: logging.verbosty: is not a field of KubeletConfiguration kubelet.config.k8s.io/v1beta1; did you mean "verbosity"?',
+    ],
+    [
+      'an unknown field',
+      'zebra: 1',
+      'kubelet.yaml: zebra: is not a field of KubeletConfiguration kubelet.config.k8s.io/v1beta1',
+    ],
+  ];
+  test.each(cases)('%s', async (_, line, message) => {
+    expect(await problem(`${HEAD}${line}\n`)).toBe(message);
+  });
+
+  test('all of them at once', async () => {
+    const message = await problem(`${HEAD}maxPods: many\nsyncFrequency: 5\nzebra: 1\n`);
+    expect(
+      message
+        .split('\n')
+        .map((line) => line.split(':')[1]?.trim())
+        .sort(),
+    ).toEqual(['maxPods', 'syncFrequency', 'zebra']);
+  });
+
+  test('another kind of object', async () => {
+    expect(await problem('apiVersion: v1\nkind: Pod\n')).toBe(
+      'kubelet.yaml: apiVersion: must be "kubelet.config.k8s.io/v1beta1" (got "v1")\n' +
+        'kubelet.yaml: kind: must be "KubeletConfiguration" (got "Pod")',
+    );
+    expect(await problem('maxPods: 1\n')).toContain('kind: must be "KubeletConfiguration" (it is missing)');
+  });
+
+  test('bad YAML, by line and column', async () => {
+    expect(await problem(`${HEAD}maxPods: [1\nsyncFrequency: 1m\n`)).toMatch(
+      /^kubelet\.yaml:4:\d+: is neither YAML nor JSON: /,
+    );
+    expect(await problem(`${HEAD}maxPods: 1\nmaxPods: 2\n`)).toMatch(/^kubelet\.yaml:4:1: .*unique/);
+  });
+
+  test.each([
+    ['an empty file', ''],
+    ['a list', '[]'],
+    ['a text', 'hello'],
+  ])('%s', async (_, content) => {
+    expect(await problem(content)).toMatch(/^kubelet\.yaml: must hold an object of apiVersion/);
+  });
+
+  test('several documents, and aliases without an anchor', async () => {
+    expect(await problem(`${HEAD}---\n${HEAD}`)).toBe(
+      'kubelet.yaml: holds several documents; --config takes one',
+    );
+    expect(await problem(`${HEAD}maxPods: *many\n`)).toMatch(/^kubelet\.yaml.*many/);
+  });
+
+  test('a file that is not there, or is a folder, or may not be read', async () => {
+    await expect(loadConfiguration(join(folder, 'none.yaml'))).rejects.toThrow(
+      /none\.yaml: no such file; .*--config/,
+    );
+    await mkdir(join(folder, 'folder'));
+    await expect(loadConfiguration(join(folder, 'folder'))).rejects.toThrow(/folder: is a folder/);
+    if (process.getuid?.() === 0) return; // Root may read everything.
+    await load(HEAD, 'locked.yaml');
+    await chmod(join(folder, 'locked.yaml'), 0);
+    await expect(loadConfiguration(join(folder, 'locked.yaml'))).rejects.toThrow(/may not be read/);
+  });
+});
