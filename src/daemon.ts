@@ -5,6 +5,8 @@ import type { ActorOptions } from 'xstate';
 import { podEffects } from './actors/pod-effects.ts';
 import { StatusManager } from './actors/status-manager.ts';
 import { Supervisor } from './actors/supervisor.ts';
+import { removeAddress, writeAddress } from './api/address-file.ts';
+import { eventLog } from './api/event-log.ts';
 import { type ApiServer, startApiServer } from './api/server.ts';
 import type { StateletConfig } from './config/config.ts';
 import type { supervisorMachine } from './machines/supervisor-machine.ts';
@@ -21,7 +23,6 @@ import { fileSource } from './sources/file-source.ts';
 import { httpSource } from './sources/http-source.ts';
 import { podConfig, type PodConfigEvent, type PodSources } from './sources/pod-config.ts';
 import { problemText } from './sources/source.ts';
-import type { EventRecorder } from './types/event-recorder.ts';
 import type { Logger } from './types/logger.ts';
 
 const HOUSEKEEPING_PERIOD_MS = 2_000;
@@ -109,6 +110,8 @@ class Agent implements Daemon {
       const view = { health: () => this.#health(), pods: () => this.#supervisor.servedPods() };
       this.#api = await startApiServer(healthz.host, healthz.port, view);
     }
+    if (this.address !== undefined) await writeAddress(this.#config.rootDir, this.address);
+    this.#announce();
     await this.#runtimeState.check();
   }
 
@@ -124,15 +127,29 @@ class Agent implements Daemon {
     this.#runtimeState.stop();
     this.#pleg.stop();
     await Promise.race([this.#supervisor.stop(), rest(REST_MS)]);
+    if (this.#api) await removeAddress(this.#config.rootDir);
     await this.#api?.close();
     await this.#runtime.close();
     this.#lock.release();
   }
 
+  #announce(): void {
+    const {
+      staticPodPath,
+      staticPodURL,
+      nodeName,
+      rootDir,
+      containerRuntimeEndpoint: runtime,
+    } = this.#config;
+    const sources = [staticPodPath, staticPodURL].filter((source) => source !== undefined);
+    const fields = { node: nodeName, rootDir, runtime, ...(this.address && { address: this.address }) };
+    this.#deps.logger.info(fields, `Running the pods of ${sources.join(' and ') || 'no source'}`);
+  }
+
   #buildSupervisor(): Supervisor {
     const { logger, inspect } = this.#deps;
     const { syncFrequencyMs, maxPods, maxContainerRestartPeriodMs, podLogsDir } = this.#config;
-    const recorder = logRecorder(logger);
+    const recorder = eventLog(logger, () => systemClock.now());
     const hostIPs = nodeAddresses();
     const common = { pleg: this.#pleg, statusManager: this.#statusManager, clock: systemClock };
     const podRuntime = new PodRuntime({
@@ -213,17 +230,6 @@ function podSources(config: StateletConfig): PodSources {
     ...(url !== undefined && {
       http: httpSource({ url, headers, nodeName, checkFrequencyMs: httpCheckFrequencyMs }),
     }),
-  };
-}
-
-/** Events of pods as log lines. */
-function logRecorder(logger: Logger): EventRecorder {
-  return {
-    event: ({ name, namespace, uid }, type, reason, message) => {
-      const fields = { pod: `${namespace}/${name}`, uid, reason };
-      if (type === 'Warning') logger.warn(fields, message);
-      else logger.info(fields, message);
-    },
   };
 }
 

@@ -60,11 +60,11 @@ async function syncPod(deps: PodEffectsDeps, context: PodContext, signal: AbortS
   if (!asksForSomething(actions)) return { type: 'SYNC_DONE', terminal: false, again: false };
   signal.throwIfAborted();
   const failures = await podRuntime.syncPod(pod, before, actions, signal);
+  await podRuntime.pruneDeadContainers(before);
 
   // What is decided next is decided on what the runtime says now, not on what was asked of it.
   const after = await pleg.read(pod.metadata, { signal });
   if (report(deps, context, after).ended) return { type: 'SYNC_DONE', terminal: true, again: false };
-  await podRuntime.pruneDeadContainers(after);
   const next = decide(deps, pod, after);
   if (failures.length === 0) return { type: 'SYNC_DONE', terminal: false, again: asksForSomething(next) };
   const again = asksForMoreThan(failures, pod, next);

@@ -1,9 +1,13 @@
 /** The supervisor actor: the loop's handlers, by the kubelet's names, over the registry of pod actors. */
 import { type ActorOptions, type ActorRefFrom, createActor } from 'xstate';
+import type { PodEvent } from '../machines/pod-machine.ts';
 import { supervisorMachine, type SupervisorEvent } from '../machines/supervisor-machine.ts';
 import { planHousekeeping } from '../policies/housekeeping.ts';
-import { isStaticPod } from '../policies/pod-kinds.ts';
-import { type KillPodOptions, RUNTIME_ONLY_GRACE_PERIOD_SECONDS } from '../policies/pod-termination.ts';
+import {
+  isTerminalPhase,
+  type KillPodOptions,
+  RUNTIME_ONLY_GRACE_PERIOD_SECONDS,
+} from '../policies/pod-termination.ts';
 import type { Pleg } from '../runtime/pleg.ts';
 import type { PodRuntime } from '../runtime/pod-runtime.ts';
 import type { Clock } from '../types/clock.ts';
@@ -137,10 +141,14 @@ export class Supervisor {
     const { logger, onStopped } = this.#options;
     return supervisorMachine.provide({
       actions: {
-        handlePodAdditions: on<'CONFIG.ADD'>(({ pods }) => this.#add(pods)),
+        handlePodAdditions: on<'CONFIG.ADD'>(({ pods, source }) => {
+          this.#tell(pods, `Added by source ${source}`);
+          this.#add(pods);
+        }),
         handlePodUpdates: on<'CONFIG.UPDATE'>(({ pods }) => pods.forEach((pod) => this.#update(pod))),
         dropDesiredPods: on<'CONFIG.REMOVE'>(({ pods }) => pods.forEach((pod) => this.#desired.delete(pod))),
-        handlePodRemoves: on<'CONFIG.REMOVE'>(({ pods }) => {
+        handlePodRemoves: on<'CONFIG.REMOVE'>(({ pods, source }) => {
+          this.#tell(pods, `Removed by source ${source}`);
           for (const { metadata } of pods) this.registry.send(metadata.uid, { type: 'SyncPodKill' });
         }),
         handlePodReconcile: on<'CONFIG.RECONCILE'>(({ pods }) => {
@@ -167,6 +175,10 @@ export class Supervisor {
         reportStopped: () => onStopped(),
       },
     });
+  }
+
+  #tell(pods: readonly Pod[], message: string): void {
+    for (const { metadata } of pods) this.#options.logger.info(podFields(metadata), message);
   }
 
   // Configuration
@@ -270,7 +282,15 @@ export class Supervisor {
 
   #handleFinished({ uid, restartRequested }: EventOf<'POD_FINISHED'>): void {
     const entry = this.registry.get(uid);
+    if (entry) this.#tellEnd(entry);
     if (entry !== undefined && (restartRequested || !this.#desired.has(uid))) void this.#retire(entry);
+  }
+
+  #tellEnd({ pod }: PodEntry): void {
+    const { phase, reason } = this.#options.statusManager.get(pod.uid) ?? {};
+    const how = isTerminalPhase(phase) ? [phase, reason && `(${reason})`] : ['stopped'];
+    const message = `Finished: ${how.filter(Boolean).join(' ')}`;
+    this.#options.logger.info(podFields(pod), message);
   }
 
   /** Finished, and not wanted any more or asked for again: nobody has to wait for housekeeping's next turn. */
@@ -384,9 +404,12 @@ export class Supervisor {
     const uid = event.type.slice('xstate.error.actor.'.length);
     const entry = this.registry.get(uid);
     if (entry === undefined) return;
+    entry.backlog = [];
     const error: unknown = 'error' in event ? event.error : undefined;
-    const fields = { pod: entry.fullName, uid, err: error };
-    this.#options.logger.error(fields, `The pod's actor failed, and is started anew: ${errorMessage(error)}`);
+    this.#options.logger.error(
+      { ...podFields(entry.pod), err: error },
+      `The pod's actor failed, and is started anew: ${errorMessage(error)}`,
+    );
     this.#options.clock.setTimeout(() => void this.#revive(entry), REVIVE_DELAY_MS);
   }
 
@@ -396,25 +419,30 @@ export class Supervisor {
     this.#slots.abort(entry.actor);
     await this.#slots.atRest(entry.actor);
     if (this.registry.get(uid) !== entry) return;
-    const last = entry.actor.getSnapshot();
-    const { pod, gracePeriodSeconds, evicted, statusOverride, waiters } = last.context;
     this.registry.forget(uid);
     this.#spawn(entry.pod);
-    const desired = this.#desired.get(uid);
-    if (desired !== undefined && !last.hasTag('terminationRequested')) {
-      this.#deliver(desired, 'SyncPodCreate');
-      return;
-    }
-    const kill = {
-      podTerminationGracePeriodSecondsOverride: gracePeriodSeconds ?? RUNTIME_ONLY_GRACE_PERIOD_SECONDS,
-      evict: evicted,
-      ...(statusOverride && { podStatus: statusOverride }),
-    };
-    for (const waiter of waiters.length > 0 ? waiters : [undefined]) {
-      const options = { ...kill, ...(waiter !== undefined && { waiter }) };
-      this.registry.send(uid, { type: 'SyncPodKill', ...(pod && { pod }), options });
-    }
+    const pod = this.#desired.get(uid);
+    const { ending, kills } = interruptedEnd(entry);
+    if (pod !== undefined && !ending) this.#deliver(pod, 'SyncPodCreate');
+    else for (const kill of kills) this.registry.send(uid, kill);
+    for (const event of entry.backlog ?? []) this.registry.send(uid, event);
   }
+}
+
+/** How far a failed actor was on its way to the pod's end, as kills that take the next one there again. */
+function interruptedEnd({ actor }: PodEntry): { ending: boolean; kills: readonly PodEvent[] } {
+  const snapshot = actor.getSnapshot();
+  const { pod, gracePeriodSeconds, evicted, statusOverride, waiters } = snapshot.context;
+  const options = {
+    podTerminationGracePeriodSecondsOverride: gracePeriodSeconds ?? RUNTIME_ONLY_GRACE_PERIOD_SECONDS,
+    evict: evicted,
+    ...(statusOverride && { podStatus: statusOverride }),
+  };
+  const kill = { type: 'SyncPodKill', ...(pod && { pod }), options } as const;
+  return {
+    ending: snapshot.hasTag('terminationRequested'),
+    kills: [kill, ...waiters.map((waiter) => ({ ...kill, options: { ...options, waiter } }))],
+  };
 }
 
 type EventOf<Type extends SupervisorEvent['type']> = Extract<SupervisorEvent, { type: Type }>;
@@ -430,6 +458,10 @@ function stateName(value: object | string): string {
   return Object.entries(value)
     .map(([state, inner]) => `${state}.${stateName(inner as object | string)}`)
     .join();
+}
+
+function podFields({ name, namespace, uid }: PodReference): object {
+  return { pod: `${namespace}/${name}`, uid };
 }
 
 function age({ metadata }: Pod): string {

@@ -1,7 +1,7 @@
 /**
  * The page that carries inspection events from this machine to Stately's inspector, which runs in a frame of it. The
- * events go from the daemon to the browser and stay there. The socket is opened only once the inspector is there to
- * read, and again whenever it was reloaded.
+ * events go from the daemon to the browser, and there from frame to frame. The socket is opened only once the
+ * inspector is there to read, and again whenever it was reloaded.
  */
 export const INSPECTOR_PAGE = `<!doctype html>
 <html lang="en">

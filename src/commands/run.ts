@@ -1,5 +1,4 @@
 /** `statelet run`: configuration in, daemon up, and down again when asked to. */
-import { removeAddress, writeAddress } from '../api/address-file.ts';
 import { createLogger } from '../api/logger.ts';
 import type { Logger } from '../api/logger.ts';
 import type { RunningInspector } from '../api/inspector.ts';
@@ -16,11 +15,8 @@ export async function run(flags: RunFlags): Promise<void> {
   const inspector = await startInspector(config, logger);
   try {
     const daemon = await startDaemon(config, { logger, ...(inspector && { inspect: inspector.inspect }) });
-    // For `statelet pods`. A daemon that is killed leaves it behind; then nothing answers there.
-    if (daemon.address !== undefined) await writeAddress(config.rootDir, daemon.address);
     logger.info({ signal: await asked }, stoppingMessage(config));
     await daemon.stop();
-    await removeAddress(config.rootDir);
   } finally {
     await inspector?.close();
   }

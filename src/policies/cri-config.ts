@@ -6,8 +6,8 @@ import type { ContainerConfig, KeyValue, PodSandboxConfig } from '../types/cri.t
 import type { Container, EphemeralContainer, Pod } from '../types/kubernetes.ts';
 import { containerHash } from './container-hash.ts';
 
-export const POD_NAME_LABEL = 'io.kubernetes.pod.name';
-export const POD_NAMESPACE_LABEL = 'io.kubernetes.pod.namespace';
+const POD_NAME_LABEL = 'io.kubernetes.pod.name';
+const POD_NAMESPACE_LABEL = 'io.kubernetes.pod.namespace';
 export const POD_UID_LABEL = 'io.kubernetes.pod.uid';
 const CONTAINER_NAME_LABEL = 'io.kubernetes.container.name';
 export const CONTAINER_HASH_ANNOTATION = 'io.kubernetes.container.hash';

@@ -17,7 +17,7 @@ beforeEach(async () => {
 });
 afterEach(async () => {
   for (const close of closing.splice(0).reverse()) await close();
-  await rm(folder, { recursive: true, force: true });
+  await rm(folder, { recursive: true, force: true, maxRetries: 5 });
 });
 
 /** A daemon in a folder of its own, on a port of its own. */

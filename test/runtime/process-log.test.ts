@@ -1,4 +1,4 @@
-import { afterAll, describe, expect, test } from '@jest/globals';
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -76,7 +76,12 @@ describe('the end of a log as a termination message', () => {
 });
 
 describe('a log file', () => {
-  const dir = mkdtempSync(join(tmpdir(), 'statelet-'));
+  let dir: string;
+
+  beforeAll(() => {
+    dir = mkdtempSync(join(tmpdir(), 'statelet-'));
+  });
+
   afterAll(() => rmSync(dir, { recursive: true }));
 
   test('gets everything in order, and says when it is behind', async () => {

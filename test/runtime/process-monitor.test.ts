@@ -308,7 +308,7 @@ describe('one monitor', () => {
 
 describe('a root directory', () => {
   test('may be deeper than a socket address can say', async () => {
-    const deep = join(mkdtempSync(join(tmpdir(), 'statelet-')), 'a'.repeat(100), 'b'.repeat(100));
+    const deep = join(rootDir, 'a'.repeat(100), 'b'.repeat(100));
     const deepBed = processRuntimeBed(deep);
     const { id } = await startPod(deepBed.runtime, join(deep, 'pods'), shell('exit 3'));
     expect((await whenExited(deepBed.runtime, id)).exitCode).toBe(3);

@@ -32,7 +32,7 @@ export interface RuntimeBed {
 /** What every implementation of RuntimeService does alike. */
 export function runtimeContract(name: string, createRuntime: () => Promise<RuntimeBed>): void {
   describe(`${name} fulfils the contract of RuntimeService:`, () => {
-    const logsDir = mkdtempSync(join(tmpdir(), 'statelet-logs-'));
+    let logsDir: string;
     let bed: RuntimeBed;
     let runtime: RuntimeService;
     const start = (config: ContainerConfig) => startPod(runtime, logsDir, config);
@@ -44,6 +44,7 @@ export function runtimeContract(name: string, createRuntime: () => Promise<Runti
     };
 
     beforeAll(async () => {
+      logsDir = mkdtempSync(join(tmpdir(), 'statelet-logs-'));
       bed = await createRuntime();
       ({ runtime } = bed);
     });

@@ -1,0 +1,81 @@
+import { readFileSync } from 'node:fs';
+import { describe, expect, test } from '@jest/globals';
+import { Command } from 'commander';
+import { addRunFlags } from '../../src/commands/run-flags.ts';
+import { DEFAULTS } from '../../src/config/config.ts';
+import { formatDuration } from '../../src/config/duration.ts';
+import { KUBELET_CONFIGURATION_SCHEMA, SUPPORTED_FIELDS } from '../../src/config/kubelet-configuration.ts';
+import type { Schema } from '../../src/config/kubelet-configuration.ts';
+import { cli } from '../support/cli.ts';
+
+const PAGE = readFileSync(new URL('../../docs/configuration.md', import.meta.url), 'utf8');
+
+function section(heading: string): string {
+  const [, rest = ''] = PAGE.split(`${heading}\n`);
+  expect(rest).not.toBe('');
+  return rest.split(/^#/mu)[0] ?? '';
+}
+
+/** The names in backticks, of the first column where the section is a table. */
+function names(text: string): string[] {
+  const rows = text.split('\n').filter((line) => line.startsWith('| `'));
+  const scope = rows.length > 0 ? rows.map((line) => line.split('|')[1] ?? '').join(' ') : text;
+  return Array.from(scope.matchAll(/`([^`]+)`/gu), ([, name]) => name ?? '');
+}
+
+/** Fields that are known and have no effect, as deep as the supported ones go. */
+function unsupported(schema: Schema, prefix = ''): string[] {
+  return Object.entries(schema.properties ?? {}).flatMap(([name, inner]) => {
+    const path = prefix + name;
+    if (SUPPORTED_FIELDS.includes(path)) return [];
+    return SUPPORTED_FIELDS.some((field) => field.startsWith(`${path}.`))
+      ? unsupported(inner, `${path}.`)
+      : [path];
+  });
+}
+
+describe('docs/configuration.md', () => {
+  test('names every flag of statelet run, with its value, and no other', () => {
+    const flags = addRunFlags(new Command()).options.map(({ flags }) => flags.replace(/[<>]/gu, ''));
+    const documented = names(section('## Flags of `statelet run`'));
+    expect(documented).toEqual(
+      [...flags.map((flag) => (flag.startsWith('-v,') ? ['-v LEVEL', '--v LEVEL'] : [flag]))].flat(),
+    );
+  });
+
+  test.each(['pods', 'charts'])('names every flag of statelet %s', async (command) => {
+    const { stdout } = await cli(command, '--help');
+    const flags = [...stdout.matchAll(/^ {2}(?:-\w, )?(--[\w-]+)/gmu)].map(([, flag]) => flag ?? '');
+    const documented = section('## Flags of the other commands');
+    for (const flag of flags.filter((name) => name !== '--help')) expect(documented).toContain(flag);
+  });
+
+  test('names every supported field, and no other', () => {
+    expect(names(section('### Supported fields')).sort()).toEqual([...SUPPORTED_FIELDS].sort());
+  });
+
+  test('names every field that is known and not supported yet, and no other', () => {
+    expect(names(section('### Known, not supported yet')).sort()).toEqual(
+      unsupported(KUBELET_CONFIGURATION_SCHEMA).sort(),
+    );
+  });
+
+  test('states the defaults', () => {
+    const fields = section('### Supported fields');
+    const { fileCheckFrequencyMs, httpCheckFrequencyMs, syncFrequencyMs, maxContainerRestartPeriodMs } =
+      DEFAULTS;
+    const rows = {
+      fileCheckFrequency: formatDuration(fileCheckFrequencyMs),
+      httpCheckFrequency: formatDuration(httpCheckFrequencyMs),
+      syncFrequency: formatDuration(syncFrequencyMs),
+      'crashLoopBackOff.maxContainerRestartPeriod': formatDuration(maxContainerRestartPeriodMs),
+      maxPods: DEFAULTS.maxPods,
+      healthzBindAddress: DEFAULTS.healthzBindAddress,
+      healthzPort: DEFAULTS.healthzPort,
+      'logging.verbosity': DEFAULTS.verbosity,
+    };
+    for (const [field, value] of Object.entries(rows)) {
+      expect(fields).toMatch(new RegExp(`\`${field}\` +\\| ${String(value)}\\b`, 'u'));
+    }
+  });
+});

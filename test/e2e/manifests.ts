@@ -1,0 +1,75 @@
+import { appendFileSync, existsSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import type { Container, ObjectMeta, PodSpec } from '../../src/types/kubernetes.ts';
+import { waitFor } from '../support/wait-for.ts';
+
+/** A container of a shell script. */
+export function shell(script: string, fields: Partial<Container> = {}): Container {
+  return { name: 'main', command: ['sh', '-c', script], ...fields };
+}
+
+/** Runs until it is told to end, and ends at once then. */
+export const SERVE = 'trap "exit 0" TERM; while :; do sleep 1000 & wait $!; done';
+
+export type ManifestFields = Partial<PodSpec> & { readonly metadata?: Partial<ObjectMeta> };
+
+/** A manifest as text: JSON, which is YAML. Its grace period is short, and may be used up. */
+export function manifest(name: string, { metadata, ...spec }: ManifestFields = {}): string {
+  return JSON.stringify({
+    apiVersion: 'v1',
+    kind: 'Pod',
+    metadata: { name, ...metadata },
+    spec: { terminationGracePeriodSeconds: 5, containers: [shell(SERVE)], ...spec },
+  });
+}
+
+/** Puts a whole file in place of another, as editors do. */
+export function replaceFile(path: string, content: string): void {
+  // Dotfiles are no manifests.
+  const draft = join(path, '..', '.draft');
+  writeFileSync(draft, content);
+  renameSync(draft, path);
+}
+
+/** What the containers of a test note down in one file, each line with the time in front. */
+export class Journal {
+  readonly path: string;
+
+  constructor(dir: string) {
+    this.path = join(dir, 'journal');
+    appendFileSync(this.path, '');
+  }
+
+  /** Shell: notes a line. */
+  note(line: string): string {
+    return `echo "$(date +%s%N) ${line}" >> ${this.path}`;
+  }
+
+  /** Shell: notes `NAME starts`, serves until told to end, takes `seconds` over that, and notes `NAME ends`. */
+  serve(name: string, seconds = 0): string {
+    const ending = `sleep ${seconds}; ${this.note(`${name} ends`)}; exit 0`;
+    return `${this.note(`${name} starts`)}; trap '${ending}' TERM; while :; do sleep 1000 & wait $!; done`;
+  }
+
+  /** In the order of their times. */
+  lines(): readonly string[] {
+    const lines = readFileSync(this.path, 'utf8').trimEnd().split('\n');
+    const byTime = (a: string, b: string) => Number(BigInt(a.split(' ')[0] ?? '') - BigInt(b.split(' ')[0] ?? ''));
+    return lines.filter((line) => line !== '').toSorted(byTime).map((line) => line.replace(/^\d+ /, ''));
+  }
+
+  async until(...wanted: string[]): Promise<void> {
+    await waitFor(() => wanted.every((line) => this.lines().includes(line)), {
+      what: `the containers to note ${wanted.join(', ')}`,
+    });
+  }
+}
+
+/** Shell: waits until the file is there. */
+export function awaitFile(path: string): string {
+  return `while [ ! -e ${path} ]; do sleep 0.05; done`;
+}
+
+export function touch(path: string): void {
+  if (!existsSync(path)) writeFileSync(path, '');
+}

@@ -1,0 +1,343 @@
+/** The real command line as child processes, on a root folder and a folder of manifests of their own. */
+import { execFile, spawn, type ChildProcess } from 'node:child_process';
+import { EventEmitter } from 'node:events';
+import { mkdirSync, mkdtempSync, readdirSync, readFileSync, readlinkSync, statSync } from 'node:fs';
+import { rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { createInterface } from 'node:readline';
+import { fileURLToPath } from 'node:url';
+import { addressFile } from '../../src/api/address-file.ts';
+import { STATE_ANNOTATION } from '../../src/api/server.ts';
+import { containerOf, processTable, type ProcessIdentity } from '../../src/runtime/process/proc.ts';
+import type { ContainerStatus, Pod } from '../../src/types/kubernetes.ts';
+import { waitFor } from './wait-for.ts';
+
+export const NODE_NAME = 'node-a';
+const TIMEOUT_MS = 15_000;
+
+const repository = fileURLToPath(new URL('../..', import.meta.url));
+const BIN = join(repository, 'bin/statelet.js');
+
+/** Tests of what was built, and not of what it was built from, would prove nothing. */
+function checkBuild(): void {
+  const mend = 'run "npm run build" first';
+  // The last file that a build writes, whatever had changed.
+  const built = statSync(join(repository, 'dist/generated/pod-validator.js'), { throwIfNoEntry: false });
+  if (!built) throw new Error(`there is no dist/: ${mend}`);
+  const sources = readdirSync(join(repository, 'src'), { recursive: true, encoding: 'utf8' })
+    .filter((name) => name.endsWith('.ts') && !name.startsWith('generated'))
+    .map((name) => join('src', name));
+  const newer = sources.find((name) => statSync(join(repository, name)).mtimeMs > built.mtimeMs);
+  if (newer !== undefined) throw new Error(`${newer} is newer than dist/: ${mend}`);
+}
+
+export interface CommandResult {
+  readonly code: number | null;
+  readonly stdout: string;
+  readonly stderr: string;
+}
+
+/** Runs a command that ends by itself; killed when it does not. */
+export function statelet(...args: string[]): Promise<CommandResult> {
+  return new Promise((resolve) => {
+    const options = { timeout: TIMEOUT_MS, killSignal: 'SIGKILL' } as const;
+    const child = execFile(process.execPath, [BIN, ...args], options, (_error, stdout, stderr) =>
+      resolve({ code: child.exitCode, stdout, stderr }),
+    );
+  });
+}
+
+/** A line of the daemon's log; pods are named `namespace/name`. */
+export interface LogLine {
+  readonly level: string;
+  readonly msg: string;
+  readonly pod?: string;
+  readonly uid?: string;
+  readonly reason?: string;
+}
+
+/** How a process ended: its exit code, or the signal that ended it. */
+export type Ending = number | NodeJS.Signals | null;
+
+/** One run of `statelet run`. */
+export class Daemon {
+  readonly exitsWithPods: boolean;
+  readonly log: LogLine[] = [];
+  /** Resolves when all its output has been read. */
+  readonly ended: Promise<Ending>;
+  ending: Ending | undefined;
+  stderr = '';
+  readonly #child: ChildProcess;
+  readonly #rootDir: string;
+  readonly #news = new EventEmitter();
+  #address = '';
+
+  constructor(rootDir: string, args: readonly string[], env: Readonly<Record<string, string>>) {
+    this.#rootDir = rootDir;
+    this.exitsWithPods = args.includes('--exit-with-pods');
+    const fixed = ['run', '--root-dir', rootDir, '--healthz-port', 'auto', '--hostname-override', NODE_NAME];
+    const child = spawn(process.execPath, [BIN, ...fixed, ...args], {
+      stdio: ['ignore', 'pipe', 'pipe'],
+      env: { PATH: process.env.PATH, ...env },
+    });
+    this.#child = child;
+    child.stderr.setEncoding('utf8').on('data', (text: string) => (this.stderr += text));
+    createInterface({ input: child.stdout }).on('line', (line) => {
+      this.log.push(JSON.parse(line) as LogLine);
+      this.#news.emit('news');
+    });
+    this.ended = new Promise((resolve) => {
+      child.once('close', (code, signal) => {
+        this.ending = code ?? signal;
+        this.#news.emit('news');
+        resolve(this.ending);
+      });
+    });
+  }
+
+  get pid(): number {
+    return this.#child.pid ?? 0;
+  }
+
+  get address(): string {
+    return this.#address;
+  }
+
+  /** Resolves when it serves. The address of one before it, which was killed, does not count. */
+  async ready(stale: bigint | undefined): Promise<void> {
+    const news = () => {
+      if (this.ending !== undefined) throw new Error(`the daemon ended: ${this.#transcript()}`);
+      const written = addressWritten(this.#rootDir);
+      return written !== undefined && written !== stale;
+    };
+    await waitFor(news, { what: 'the daemon to serve', timeoutMs: TIMEOUT_MS });
+    this.#address = readFileSync(addressFile(this.#rootDir), 'latin1').trim();
+  }
+
+  /** The first line of the log that matches, which may have come already. */
+  logged(what: string, matches: (line: LogLine) => boolean): Promise<LogLine> {
+    const { promise, resolve, reject } = Promise.withResolvers<LogLine>();
+    const fail = (why: string) => reject(new Error(`${why} ${what}; ${this.#transcript()}`));
+    const look = () => {
+      const line = this.log.find(matches);
+      if (line) resolve(line);
+      else if (this.ending !== undefined) fail('the daemon ended without');
+    };
+    const timer = setTimeout(() => fail('waited in vain for'), TIMEOUT_MS);
+    this.#news.on('news', look);
+    look();
+    return promise.finally(() => {
+      clearTimeout(timer);
+      this.#news.off('news', look);
+    });
+  }
+
+  /** An event of a pod, by the name in its manifest: the reasons are `Started`, `Killing`, `BackOff`, … */
+  event(name: string, reason: string): Promise<LogLine> {
+    const matches = (line: LogLine) =>
+      line.reason === reason && (line.pod?.endsWith(`/${name}-${NODE_NAME}`) ?? false);
+    return this.logged(`${reason} of ${name}`, matches);
+  }
+
+  /** A warning that contains all of these texts. */
+  warning(...texts: string[]): Promise<LogLine> {
+    const matches = ({ level, msg }: LogLine) =>
+      level === 'warn' && texts.every((text) => msg.includes(text));
+    return this.logged(`a warning with ${JSON.stringify(texts)}`, matches);
+  }
+
+  fetch(path: string): Promise<Response> {
+    return fetch(`http://${this.#address}${path}`, { signal: AbortSignal.timeout(TIMEOUT_MS) });
+  }
+
+  async pods(): Promise<readonly Pod[]> {
+    return ((await (await this.fetch('/pods')).json()) as { items: Pod[] }).items;
+  }
+
+  /** The pod of that name in its manifest, as soon as it is as wanted. */
+  async until(name: string, what: string, isWanted: (pod: Pod) => boolean): Promise<Pod> {
+    let last: Pod | undefined;
+    const look = async () => {
+      last = (await this.pods()).find(({ metadata }) => metadata.name === `${name}-${NODE_NAME}`);
+      return last && isWanted(last) ? last : undefined;
+    };
+    return waitFor(look, { what: '', timeoutMs: TIMEOUT_MS }).catch((error: unknown) => {
+      const shown = last ? `${stateOf(last)} ${JSON.stringify(last.status)}` : 'not there';
+      throw new Error(`waited in vain for ${name} to be ${what}: it is ${shown}; ${this.#transcript()}`, {
+        cause: error,
+      });
+    });
+  }
+
+  /** The pod, once all its containers run. */
+  running(name: string): Promise<Pod> {
+    const runs = ({ state }: ContainerStatus) => state?.running !== undefined;
+    return this.until(name, 'running', ({ spec, status }) => {
+      const statuses = status?.containerStatuses ?? [];
+      return statuses.length === spec.containers.length && statuses.every(runs);
+    });
+  }
+
+  inPhase(name: string, phase: string): Promise<Pod> {
+    return this.until(name, phase, ({ status }) => status?.phase === phase);
+  }
+
+  inState(name: string, state: string): Promise<Pod> {
+    return this.until(name, `in ${state}`, (pod) => stateOf(pod) === state);
+  }
+
+  /** Resolves when exactly these pods are served. */
+  async onlyPods(...names: string[]): Promise<void> {
+    const wanted = names.map((name) => `${name}-${NODE_NAME}`).toSorted();
+    const served = async () => (await this.pods()).map(({ metadata }) => metadata.name).toSorted();
+    await waitFor(async () => (await served()).join() === wanted.join(), {
+      what: `only these pods to be served: ${wanted.join()}`,
+      timeoutMs: TIMEOUT_MS,
+    });
+  }
+
+  signal(signal: NodeJS.Signals): void {
+    this.#child.kill(signal);
+  }
+
+  /** Sends the signal, and resolves when it has ended. */
+  async end(signal: NodeJS.Signals = 'SIGTERM'): Promise<Ending> {
+    this.signal(signal);
+    await waitFor(() => this.ending !== undefined, {
+      what: `the daemon to end on ${signal}`,
+      timeoutMs: TIMEOUT_MS,
+    });
+    return this.ending ?? null;
+  }
+
+  #transcript(): string {
+    return `its log:\n${this.log.map((line) => JSON.stringify(line)).join('\n')}\n${this.stderr}`;
+  }
+}
+
+/** A folder for everything that one test needs, and the daemons that it starts. */
+export class DaemonBed {
+  readonly dir = mkdtempSync(join(tmpdir(), 'statelet-e2e-'));
+  readonly rootDir = join(this.dir, 'root');
+  readonly manifestDir = join(this.dir, 'manifests');
+  readonly #daemons: Daemon[] = [];
+
+  constructor() {
+    checkBuild();
+    mkdirSync(this.manifestDir);
+  }
+
+  /** On the manifests, taking the pods along when it leaves. */
+  start(...flags: string[]): Promise<Daemon> {
+    return this.run(['--pod-manifest-path', this.manifestDir, '--exit-with-pods', ...flags]);
+  }
+
+  /** On the manifests, leaving the pods running when it leaves. */
+  startToLeavePods(...flags: string[]): Promise<Daemon> {
+    return this.run(['--pod-manifest-path', this.manifestDir, ...flags]);
+  }
+
+  async run(flags: readonly string[], env: Readonly<Record<string, string>> = {}): Promise<Daemon> {
+    const stale = addressWritten(this.rootDir);
+    const daemon = new Daemon(this.rootDir, flags, env);
+    this.#daemons.push(daemon);
+    await daemon.ready(stale);
+    return daemon;
+  }
+
+  /** Of a container's first instance, or a later one: the lines as they were written, in CRI's format. */
+  containerLog({ metadata }: Pod, container: string, attempt = 0): string {
+    const folder = `${metadata.namespace}_${metadata.name}_${metadata.uid}`;
+    return readFileSync(join(this.rootDir, 'pods', folder, container, `${attempt}.log`), 'utf8');
+  }
+
+  /** Ends every daemon with its pods, proves that nothing is left, and removes the folder. */
+  async cleanUp(): Promise<void> {
+    try {
+      await this.#endDaemons();
+      await this.#endMonitor();
+      const left = processesOf(this.dir);
+      if (left.length > 0) throw new Error(`left behind: ${left.map(({ text }) => text).join('; ')}`);
+    } finally {
+      for (const { pid } of processesOf(this.dir)) process.kill(pid, 'SIGKILL');
+      await rm(this.dir, { recursive: true, maxRetries: 5 });
+    }
+  }
+
+  async #endDaemons(): Promise<void> {
+    for (const daemon of this.#daemons) if (daemon.ending === undefined) await daemon.end();
+    const last = this.#daemons.at(-1);
+    if (last === undefined) return;
+    // Without a source no pod is wanted: whatever was left running goes.
+    if (!last.exitsWithPods || last.ending !== 0) {
+      const code = await (await this.run(['--exit-with-pods'])).end();
+      if (code !== 0) throw new Error(`the last daemon ended with ${code}`);
+    }
+    const records = ['sandboxes', 'containers'].flatMap((kind) => readdirSync(join(this.rootDir, 'runtime', kind)));
+    const logs = readdirSync(join(this.rootDir, 'pods'));
+    if (records.length + logs.length > 0) throw new Error(`left behind: ${[...records, ...logs].join()}`);
+  }
+
+  /** It would go by itself, having nothing to do; a service manager would not wait for that, nor do we. */
+  async #endMonitor(): Promise<void> {
+    const monitor = processesOf(this.dir).find(({ text }) => text.startsWith('statelet-monitor'));
+    if (monitor === undefined) return;
+    process.kill(monitor.pid, 'SIGTERM');
+    await waitFor(() => !processesOf(this.dir).some(({ pid }) => pid === monitor.pid), {
+      what: 'the monitor to end',
+    });
+  }
+}
+
+export function stateOf({ metadata }: Pod): string | undefined {
+  return metadata.annotations?.[STATE_ANNOTATION];
+}
+
+export function containerStatus({ status }: Pod, name = 'main'): ContainerStatus {
+  const all = [...(status?.initContainerStatuses ?? []), ...(status?.containerStatuses ?? [])];
+  const found = all.find((candidate) => candidate.name === name);
+  if (!found) throw new Error(`there is no status of container ${name}: ${JSON.stringify(status)}`);
+  return found;
+}
+
+/** The main processes of a container's present instance that run: one or none, were it not for defects. */
+export function mainProcesses(pod: Pod, container = 'main'): readonly ProcessIdentity[] {
+  const id = containerStatus(pod, container).containerID?.replace('statelet://', '');
+  if (id === undefined) return [];
+  return processTable()
+    .filter(({ pid, sessionId }) => pid === sessionId && containerOf(pid) === id)
+    .map(({ pid, startTicks }) => ({ pid, startTicks }));
+}
+
+/** Every process that has something to do with the folder: daemons, the monitor, containers and their children. */
+export function processesOf(dir: string): readonly { pid: number; text: string }[] {
+  return processTable()
+    .filter(({ pid }) => pid !== process.pid)
+    .map(({ pid }) => ({ pid, text: read(pid, 'cmdline').replaceAll('\0', ' ').trim() }))
+    .filter(({ pid, text }) => {
+      const output = [1, 2].map((fd) => link(pid, `fd/${fd}`));
+      return [text, read(pid, 'environ'), link(pid, 'cwd'), ...output].some((hint) => hint.includes(`${dir}/`));
+    });
+}
+
+function read(pid: number, file: string): string {
+  return orEmpty(() => readFileSync(`/proc/${pid}/${file}`, 'latin1'));
+}
+
+function link(pid: number, file: string): string {
+  return orEmpty(() => readlinkSync(`/proc/${pid}/${file}`));
+}
+
+/** When the file with the daemon's address was made: each daemon makes a new one. */
+function addressWritten(rootDir: string): bigint | undefined {
+  return statSync(addressFile(rootDir), { bigint: true, throwIfNoEntry: false })?.ctimeNs;
+}
+
+function orEmpty(attempt: () => string): string {
+  try {
+    return attempt();
+  } catch {
+    return '';
+  }
+}
