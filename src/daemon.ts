@@ -3,6 +3,7 @@ import { mkdir } from 'node:fs/promises';
 import { interval, type Observable, Subscription } from 'rxjs';
 import type { ActorOptions } from 'xstate';
 import { podEffects } from './actors/pod-effects.ts';
+import { servedPods } from './actors/served-pods.ts';
 import { StatusManager } from './actors/status-manager.ts';
 import { Supervisor } from './actors/supervisor.ts';
 import { removeAddress, writeAddress } from './api/address-file.ts';
@@ -10,7 +11,7 @@ import { eventLog } from './api/event-log.ts';
 import { type ApiServer, startApiServer } from './api/server.ts';
 import type { StateletConfig } from './config/config.ts';
 import type { supervisorMachine } from './machines/supervisor-machine.ts';
-import { CRASH_LOOP_BACK_OFF } from './policies/crash-loop-backoff.ts';
+import { crashLoopBackOff } from './policies/crash-loop-backoff.ts';
 import { Pleg } from './runtime/pleg.ts';
 import { PodRuntime } from './runtime/pod-runtime.ts';
 import { createProcessRuntime } from './runtime/process/process-runtime.ts';
@@ -107,7 +108,10 @@ class Agent implements Daemon {
     const { healthz, podLogsDir } = this.#config;
     await mkdir(podLogsDir, { recursive: true });
     if (healthz) {
-      const view = { health: () => this.#health(), pods: () => this.#supervisor.servedPods() };
+      const view = {
+        health: () => this.#health(),
+        pods: () => servedPods(this.#supervisor.registry, this.#statusManager),
+      };
       this.#api = await startApiServer(healthz.host, healthz.port, view);
     }
     if (this.address !== undefined) await writeAddress(this.#config.rootDir, this.address);
@@ -117,8 +121,11 @@ class Agent implements Daemon {
 
   async stop(): Promise<void> {
     const { exitWithPods } = this.#config;
-    this.#supervisor.send({ type: 'SHUTDOWN', exitWithPods });
-    await this.#stopped.promise;
+    // Without a runtime there has been no loop, and there is nothing to end.
+    if (this.#supervisor.started) {
+      this.#supervisor.send({ type: 'SHUTDOWN', exitWithPods });
+      await this.#stopped.promise;
+    }
     await this.takeDown();
   }
 
@@ -157,13 +164,14 @@ class Agent implements Daemon {
       clock: systemClock,
       recorder,
       podLogsDir,
-      backOff: { ...CRASH_LOOP_BACK_OFF, maxMs: maxContainerRestartPeriodMs },
+      backOff: crashLoopBackOff(maxContainerRestartPeriodMs),
       resolveCommand: commandResolver(hostIPs),
     });
     const effects = podEffects({
       ...common,
       podRuntime,
       recorder,
+      logger,
       hostIPs,
       runtimeName: 'statelet',
       networkProblem: () => this.#runtimeState.networkProblem(),

@@ -4,7 +4,6 @@ import type { Pod } from '../types/kubernetes.ts';
 /** What the sources want on this node (the kubelet's pod manager): pods by UID, mirror pods beside their static pods. */
 export class DesiredPods {
   readonly #pods = new Map<string, Pod>();
-  readonly #staticByName = new Map<string, Pod>();
   readonly #mirrors = new Map<string, Pod>();
 
   set(pod: Pod): { readonly isMirror: boolean } {
@@ -13,23 +12,16 @@ export class DesiredPods {
       return { isMirror: true };
     }
     this.#pods.set(pod.metadata.uid, pod);
-    this.#staticByName.set(podFullName(pod), pod);
     return { isMirror: false };
   }
 
   delete(pod: Pod): void {
-    const name = podFullName(pod);
-    if (isMirrorPod(pod)) {
-      this.#mirrors.delete(name);
-      return;
-    }
-    this.#pods.delete(pod.metadata.uid);
-    if (this.#staticByName.get(name)?.metadata.uid === pod.metadata.uid) this.#staticByName.delete(name);
+    if (isMirrorPod(pod)) this.#mirrors.delete(podFullName(pod));
+    else this.#pods.delete(pod.metadata.uid);
   }
 
   clear(): void {
     this.#pods.clear();
-    this.#staticByName.clear();
     this.#mirrors.clear();
   }
 
@@ -49,7 +41,9 @@ export class DesiredPods {
     return this.#mirrors.get(podFullName(pod));
   }
 
+  /** Of several pods of one name, the one that came last. */
   staticPodOf(mirrorPod: Pod): Pod | undefined {
-    return this.#staticByName.get(podFullName(mirrorPod));
+    const name = podFullName(mirrorPod);
+    return [...this.#pods.values()].findLast((pod) => podFullName(pod) === name);
   }
 }

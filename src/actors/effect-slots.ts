@@ -16,8 +16,10 @@ export interface Effect {
 /** The effect that each pod actor has in flight: at most one (I5), ended by exactly one event. */
 export class EffectSlots {
   readonly #slots = new Map<AnyActorRef, Slot>();
+  #closed = false;
 
   start(actor: AnyActorRef, effect: Effect): void {
+    if (this.#closed) return;
     if (this.#slots.has(actor)) throw new Error('an effect of this pod is in flight already (I5)');
     const controller = new AbortController();
     const rest = this.#run(actor, effect, controller.signal);
@@ -29,13 +31,15 @@ export class EffectSlots {
     this.#slots.get(actor)?.controller.abort();
   }
 
-  /** Resolves when the actor has no effect in flight. */
+  /** Resolves when the effect that the actor has in flight now, if any, has ended. */
   async atRest(actor: AnyActorRef): Promise<void> {
     await this.#slots.get(actor)?.rest;
   }
 
-  /** Resolves when no actor has an effect in flight. */
-  async allAtRest(): Promise<void> {
+  /** Aborts all effects, and starts none any more; resolves when nothing is in flight. */
+  async close(): Promise<void> {
+    this.#closed = true;
+    for (const { controller } of this.#slots.values()) controller.abort();
     await Promise.all([...this.#slots.values()].map(({ rest }) => rest));
   }
 

@@ -1,6 +1,7 @@
 /** What a pod actor does in the world: the kubelet's SyncPod, SyncTerminatingPod and SyncTerminatedPod. */
 import type { PodContext, PodEvent } from '../machines/pod-machine.ts';
 import { containerHash } from '../policies/container-hash.ts';
+import { endedInstances } from '../policies/ended-instances.ts';
 import { computePodActions, type PodActions } from '../policies/pod-actions.ts';
 import type { ProbeResult } from '../policies/pod-facts.ts';
 import {
@@ -18,7 +19,8 @@ import type { PodRuntime, SyncFailure } from '../runtime/pod-runtime.ts';
 import type { Clock } from '../types/clock.ts';
 import { StateletError } from '../types/errors.ts';
 import type { EventRecorder, PodReference } from '../types/event-recorder.ts';
-import type { Container, Pod } from '../types/kubernetes.ts';
+import type { Container, Pod, PodStatus } from '../types/kubernetes.ts';
+import type { Logger } from '../types/logger.ts';
 import type { RuntimeContainerStatus, RuntimePodStatus } from '../types/runtime-pod.ts';
 import type { PodEffects } from './pod-actor.ts';
 import type { StatusManager } from './status-manager.ts';
@@ -28,6 +30,7 @@ export interface PodEffectsDeps {
   readonly podRuntime: PodRuntime;
   readonly statusManager: StatusManager;
   readonly recorder: EventRecorder;
+  readonly logger: Logger;
   readonly clock: Clock;
   readonly runtimeName: string;
   /** Addresses of the node, the primary one first. */
@@ -110,9 +113,23 @@ async function held<T>({ pleg }: PodEffectsDeps, context: PodContext, work: () =
 
 /** Computes and keeps the status of the pod as the runtime shows it. */
 function report(deps: PodEffectsDeps, context: PodContext, podStatus: RuntimePodStatus): { ended: boolean } {
-  const status = generateAPIPodStatus(statusFacts(deps, context, podOf(context), podStatus));
+  const pod = podOf(context);
+  const status = generateAPIPodStatus(statusFacts(deps, context, pod, podStatus));
+  tellEnds(deps, pod, deps.statusManager.get(context.uid), status);
   deps.statusManager.set(context.uid, status);
   return { ended: hasRunToItsEnd(status) };
+}
+
+function tellEnds(
+  { logger }: PodEffectsDeps,
+  { metadata }: Pod,
+  before: PodStatus | undefined,
+  now: PodStatus,
+): void {
+  const { name, namespace, uid } = metadata;
+  for (const { name: container, exitCode, reason = '' } of endedInstances(before, now)) {
+    logger.info({ pod: `${namespace}/${name}`, uid, exitCode, reason }, `Container ended: ${container}`);
+  }
 }
 
 function statusFacts(
@@ -129,6 +146,8 @@ function statusFacts(
     podIsTerminal: false,
     startFailures: deps.podRuntime.startFailures(uid),
     ...(statusOverride && { override: statusOverride }),
+    // Nobody probes yet: what runs counts as ready.
+    probeResults: () => 'Success',
     runtimeName: deps.runtimeName,
     hostIPs: deps.hostIPs,
     now: rfc3339(deps.clock.now()),

@@ -1,6 +1,5 @@
 /** The supervisor actor: the loop's handlers, by the kubelet's names, over the registry of pod actors. */
 import { type ActorOptions, type ActorRefFrom, createActor } from 'xstate';
-import type { PodEvent } from '../machines/pod-machine.ts';
 import { supervisorMachine, type SupervisorEvent } from '../machines/supervisor-machine.ts';
 import { planHousekeeping } from '../policies/housekeeping.ts';
 import {
@@ -8,12 +7,13 @@ import {
   type KillPodOptions,
   RUNTIME_ONLY_GRACE_PERIOD_SECONDS,
 } from '../policies/pod-termination.ts';
+import { unsupportedFields } from '../policies/unsupported-fields.ts';
 import type { Pleg } from '../runtime/pleg.ts';
 import type { PodRuntime } from '../runtime/pod-runtime.ts';
 import type { Clock } from '../types/clock.ts';
 import { errorMessage } from '../types/errors.ts';
 import type { PodReference } from '../types/event-recorder.ts';
-import type { Pod, PodStatus } from '../types/kubernetes.ts';
+import type { Pod } from '../types/kubernetes.ts';
 import type { Logger } from '../types/logger.ts';
 import type { RuntimePodStatus } from '../types/runtime-pod.ts';
 import { EffectSlots } from './effect-slots.ts';
@@ -22,6 +22,8 @@ import { NameClaims } from './name-claims.ts';
 import { type PodEffects, providePodMachine } from './pod-actor.ts';
 import { DesiredPods } from './desired-pods.ts';
 import { type PodEntry, PodRegistry } from './pod-registry.ts';
+import { interruptedEnd } from './interrupted-end.ts';
+import { PodRemoval } from './pod-removal.ts';
 import type { StatusManager } from './status-manager.ts';
 import { WorkQueue } from './work-queue.ts';
 
@@ -52,7 +54,7 @@ export class Supervisor {
   readonly #claims = new NameClaims();
   readonly #desired = new DesiredPods();
   readonly #held = new Map<string, EventOf<'START_REQUESTED'>>();
-  readonly #removing = new Set<string>();
+  readonly #removal: PodRemoval;
   /** Spawned and not yet terminated: they hold a place on the node. */
   readonly #active = new Set<string>();
   readonly #workQueue: WorkQueue;
@@ -61,7 +63,8 @@ export class Supervisor {
 
   constructor(options: SupervisorOptions) {
     this.#options = options;
-    const { inspect, clock } = options;
+    const { inspect, clock, pleg, podRuntime } = options;
+    this.#removal = new PodRemoval(pleg, podRuntime);
     this.#workQueue = new WorkQueue(clock, (uids) => this.send({ type: 'SYNC', uids }));
     this.#actor = createActor(this.#machine(), {
       id: 'supervisor',
@@ -109,15 +112,6 @@ export class Supervisor {
     this.#actor.send(event);
   }
 
-  /** Every pod that is known by its object, with its status and the state of its chart. */
-  *servedPods(): Generator<{ pod: Pod; status?: PodStatus; state: string }> {
-    for (const { pod: reference, actor } of this.registry.entries()) {
-      const { context, value } = actor.getSnapshot();
-      const status = this.#options.statusManager.get(reference.uid);
-      if (context.pod) yield { pod: context.pod, ...(status && { status }), state: stateName(value) };
-    }
-  }
-
   /**
    * Ends a pod: the one way for eviction, preemption and shutdown. Resolves when it is Terminated; at once when there
    * is no such pod.
@@ -132,8 +126,7 @@ export class Supervisor {
   /** Stops routing and asks the effects in flight to come to rest; resolves when they have. */
   async stop(): Promise<void> {
     this.#workQueue.stop();
-    for (const { actor } of this.registry.entries()) this.#slots.abort(actor);
-    await this.#slots.allAtRest();
+    await this.#slots.close();
     this.#actor.stop();
   }
 
@@ -206,6 +199,7 @@ export class Supervisor {
   /** Admits or rejects; a rejected pod gets an actor too, which finds it failed and finishes it. */
   #create(pod: Pod): void {
     const known = this.registry.get(pod.metadata.uid) !== undefined;
+    if (!known) this.#warnOfUnsupported(pod);
     const rejection = known ? undefined : this.#rejection();
     if (rejection === undefined) {
       this.#deliver(pod, 'SyncPodCreate');
@@ -213,6 +207,15 @@ export class Supervisor {
     }
     this.#options.statusManager.reject(pod, rejection);
     this.#deliver({ ...pod, status: { ...pod.status, phase: 'Failed', ...rejection } }, 'SyncPodCreate');
+  }
+
+  #warnOfUnsupported(pod: Pod): void {
+    const fields = unsupportedFields(pod);
+    if (fields.length === 0) return;
+    this.#options.logger.warn(
+      podFields(pod.metadata),
+      `Not supported yet, without effect: ${fields.join(', ')}`,
+    );
   }
 
   #rejection(): { reason: string; message: string } | undefined {
@@ -252,6 +255,7 @@ export class Supervisor {
 
   #handleTerminated(uid: string): void {
     this.#active.delete(uid);
+    this.#held.delete(uid);
     const fullName = this.registry.get(uid)?.fullName;
     if (fullName !== undefined) this.#release(fullName, uid);
   }
@@ -318,24 +322,12 @@ export class Supervisor {
   }
 
   async #removeFromRuntime(pod: PodReference): Promise<boolean> {
-    const { pleg, podRuntime, logger } = this.#options;
-    if (this.#removing.has(pod.uid)) return false;
-    this.#removing.add(pod.uid);
-    pleg.hold(pod);
     try {
-      await podRuntime.removePod(pod, await pleg.read(pod));
-      await pleg.read(pod);
-      return true;
+      return await this.#removal.remove(pod);
     } catch (error) {
-      const fields = { pod: `${pod.name}_${pod.namespace}`, uid: pod.uid };
-      logger.warn(
-        fields,
-        `Cannot remove what is left of the pod, will be tried again: ${errorMessage(error)}`,
-      );
+      const message = `Cannot remove what is left of the pod, will be tried again: ${errorMessage(error)}`;
+      this.#options.logger.warn(podFields(pod), message);
       return false;
-    } finally {
-      pleg.release(pod.uid);
-      this.#removing.delete(pod.uid);
     }
   }
 
@@ -429,35 +421,11 @@ export class Supervisor {
   }
 }
 
-/** How far a failed actor was on its way to the pod's end, as kills that take the next one there again. */
-function interruptedEnd({ actor }: PodEntry): { ending: boolean; kills: readonly PodEvent[] } {
-  const snapshot = actor.getSnapshot();
-  const { pod, gracePeriodSeconds, evicted, statusOverride, waiters } = snapshot.context;
-  const options = {
-    podTerminationGracePeriodSecondsOverride: gracePeriodSeconds ?? RUNTIME_ONLY_GRACE_PERIOD_SECONDS,
-    evict: evicted,
-    ...(statusOverride && { podStatus: statusOverride }),
-  };
-  const kill = { type: 'SyncPodKill', ...(pod && { pod }), options } as const;
-  return {
-    ending: snapshot.hasTag('terminationRequested'),
-    kills: [kill, ...waiters.map((waiter) => ({ ...kill, options: { ...options, waiter } }))],
-  };
-}
-
 type EventOf<Type extends SupervisorEvent['type']> = Extract<SupervisorEvent, { type: Type }>;
 
 /** A handler of the events that the chart leads to it. */
 function on<Type extends SupervisorEvent['type']>(handle: (event: EventOf<Type>) => void) {
   return ({ event }: { event: SupervisorEvent }): void => handle(event as EventOf<Type>);
-}
-
-/** `Syncing.Settled`. */
-function stateName(value: object | string): string {
-  if (typeof value === 'string') return value;
-  return Object.entries(value)
-    .map(([state, inner]) => `${state}.${stateName(inner as object | string)}`)
-    .join();
 }
 
 function podFields({ name, namespace, uid }: PodReference): object {

@@ -6,6 +6,9 @@ interface Due {
   readonly at: number;
 }
 
+/** What a timer of Node can hold; beyond it, it fires at once. */
+const MAX_TIMER_MS = 2 ** 31 - 1;
+
 /**
  * When which pod is to be synced again. One timer, armed for the earliest: nothing runs while nothing is due. An entry
  * that was replaced or cancelled stays in the queue and is dropped when it comes first.
@@ -16,6 +19,7 @@ export class WorkQueue {
   readonly #current = new Map<string, Due>();
   readonly #queue = new TinyQueue<Due>([], (a, b) => a.at - b.at);
   #timer: { handle: TimerHandle; at: number } | undefined;
+  #stopped = false;
 
   constructor(clock: Clock, onDue: (uids: readonly string[]) => void) {
     this.#clock = clock;
@@ -24,6 +28,7 @@ export class WorkQueue {
 
   /** The pod is due in `delayMs`, whatever was planned before. */
   enqueue(uid: string, delayMs: number): void {
+    if (this.#stopped) return;
     const due = { uid, at: this.#clock.now() + delayMs };
     this.#current.set(uid, due);
     this.#queue.push(due);
@@ -32,13 +37,14 @@ export class WorkQueue {
 
   cancel(uid: string): void {
     this.#current.delete(uid);
+    this.#arm();
   }
 
+  /** Nothing is due any more, now or later: an effect that ends after this may still plan its pod's next sync. */
   stop(): void {
+    this.#stopped = true;
     this.#current.clear();
-    while (this.#queue.length > 0) this.#queue.pop();
-    if (this.#timer) this.#clock.clearTimeout(this.#timer.handle);
-    this.#timer = undefined;
+    this.#arm();
   }
 
   #fire(): void {
@@ -62,7 +68,7 @@ export class WorkQueue {
     if (this.#timer) this.#clock.clearTimeout(this.#timer.handle);
     this.#timer = undefined;
     if (next === undefined) return;
-    const delayMs = Math.max(0, next.at - this.#clock.now());
+    const delayMs = Math.min(Math.max(0, next.at - this.#clock.now()), MAX_TIMER_MS);
     this.#timer = { handle: this.#clock.setTimeout(() => this.#fire(), delayMs), at: next.at };
   }
 

@@ -22,6 +22,11 @@ export const CRASH_LOOP_BACK_OFF: BackOffOptions = {
   expiryMs: 600_000,
 };
 
+/** With a maximum of one's own (`crashLoopBackOff.maxContainerRestartPeriod`), which the first delay does not exceed either. */
+export function crashLoopBackOff(maxMs: number): BackOffOptions {
+  return { ...CRASH_LOOP_BACK_OFF, initialMs: Math.min(CRASH_LOOP_BACK_OFF.initialMs, maxMs), maxMs };
+}
+
 /** Unix milliseconds; `finishedAt` is the end of the newest exited instance, undefined where there is none. */
 export interface BackOffMoment {
   readonly now: number;

@@ -141,7 +141,8 @@ export class ContainerStarter {
     const image = container.image ?? '';
     if (container.imagePullPolicy !== 'Always' && (await runtime.imageStatus(image, { signal }))) return;
     if (container.imagePullPolicy === 'Never') {
-      throw new Error(`Container image "${image}" is not present with pull policy of Never`);
+      const message = `Container image "${image}" is not present with pull policy of Never`;
+      throw new StepError('ErrImageNeverPull', new Error(message));
     }
     await runtime.pullImage(image, { signal });
   }
@@ -180,6 +181,7 @@ function nextAttempt({ podStatus, container }: StartRequest): number {
 }
 
 type WaitingReason =
+  | 'ErrImageNeverPull'
   | 'ErrImagePull'
   | 'CreateContainerConfigError'
   | 'CreateContainerError'
@@ -198,7 +200,14 @@ class StepError extends Error {
   }
 
   get eventReason(): string {
-    return this.reason === 'PostStartHookError' ? 'FailedPostStartHook' : 'Failed';
+    switch (this.reason) {
+      case 'PostStartHookError':
+        return 'FailedPostStartHook';
+      case 'ErrImageNeverPull':
+        return this.reason;
+      default:
+        return 'Failed';
+    }
   }
 }
 
@@ -206,6 +215,7 @@ async function step<T>(reason: WaitingReason, work: () => T | Promise<T>): Promi
   try {
     return await work();
   } catch (error) {
+    if (error instanceof StepError) throw error;
     // What the runtime can never do as it was asked to is a matter of the pod's configuration.
     const misconfigured = reason === 'CreateContainerError' && errorKind(error) === 'InvalidArgument';
     throw new StepError(misconfigured ? 'CreateContainerConfigError' : reason, error);

@@ -63,16 +63,16 @@ async function runHandler(
   throw new StateletError('Unimplemented', 'only exec and sleep hooks can be run so far');
 }
 
-function sleep(clock: Clock, delayMs: number, signal: AbortSignal): Promise<void> {
+async function sleep(clock: Clock, delayMs: number, signal: AbortSignal): Promise<void> {
+  signal.throwIfAborted();
   const { promise, resolve, reject } = Promise.withResolvers<undefined>();
   const timer = clock.setTimeout(() => resolve(undefined), delayMs);
-  signal.addEventListener(
-    'abort',
-    () => {
-      clock.clearTimeout(timer);
-      reject(new StateletError('Canceled', 'the hook was aborted'));
-    },
-    { once: true },
-  );
-  return promise;
+  const abort = () => reject(new StateletError('Canceled', 'the hook was aborted'));
+  signal.addEventListener('abort', abort, { once: true });
+  try {
+    await promise;
+  } finally {
+    clock.clearTimeout(timer);
+    signal.removeEventListener('abort', abort);
+  }
 }

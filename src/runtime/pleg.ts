@@ -105,14 +105,19 @@ export class Pleg {
     record.holders -= 1;
     if (record.holders > 0) return;
     if (record.stale) void this.#refresh(record);
-    else if (isEmpty(record.status)) this.#records.delete(uid);
+    else if (record.reading === undefined) this.#forgetIfEmpty(record);
   }
 
   /** Reads the pod from the runtime itself, for an effect that acts upon what it reads. */
   async read(pod: PodReference, options?: CallOptions): Promise<RuntimePodStatus> {
     const record = this.#record(pod);
     record.stale = false;
-    record.status = await readPod(this.#options.runtime, pod, this.#options.clock.now(), options);
+    try {
+      record.status = await readPod(this.#options.runtime, pod, this.#options.clock.now(), options);
+    } catch (error) {
+      record.stale = true;
+      throw error;
+    }
     return record.status;
   }
 
@@ -145,7 +150,7 @@ export class Pleg {
       void this.relist()
         .catch(() => undefined)
         .finally(() => {
-          this.#options.onRelist();
+          if (this.#running) this.#options.onRelist();
           this.#armRelist();
         });
     }, this.#options.relistPeriodMs);
@@ -162,33 +167,40 @@ export class Pleg {
   /** One read at a time per pod; a hint that arrives meanwhile leads to another. */
   #refresh(record: PodRecord): Promise<void> {
     record.stale = true;
-    record.reading ??= this.#refreshWhileStale(record).finally(() => (record.reading = undefined));
+    record.reading ??= this.#refreshWhileStale(record);
     return record.reading;
   }
 
+  /** `reading` ends with the loop itself: who makes the record stale right after it begins another. */
   async #refreshWhileStale(record: PodRecord): Promise<void> {
-    while (record.stale && record.holders === 0) {
-      record.stale = false;
-      const before = record.status;
-      let after: RuntimePodStatus;
-      try {
-        after = await readPod(this.#options.runtime, before, this.#options.clock.now());
-      } catch {
-        // The relist will find it, and its own failure makes the runtime count as not ready.
-        record.stale = true;
-        return;
-      }
-      // An effect has read for itself meanwhile, and later than this read began.
-      if (record.status !== before) continue;
-      this.#observe(record, after);
+    try {
+      while (record.stale && record.holders === 0) await this.#readAgain(record);
+    } catch {
+      // The relist will find it, and its own failure makes the runtime count as not ready.
+      record.stale = true;
+    } finally {
+      record.reading = undefined;
+      if (!record.stale) this.#forgetIfEmpty(record);
     }
+  }
+
+  async #readAgain(record: PodRecord): Promise<void> {
+    record.stale = false;
+    const before = record.status;
+    const after = await readPod(this.#options.runtime, before, this.#options.clock.now());
+    // Otherwise an effect has read for itself meanwhile, and later than this read began.
+    if (record.status === before) this.#observe(record, after);
   }
 
   #observe(record: PodRecord, after: RuntimePodStatus): void {
     const events = podLifecycleEvents(record.status, after);
     record.status = after;
-    if (isEmpty(after) && record.holders === 0) this.#records.delete(after.uid);
     if (events.length > 0) this.#changes.next({ uid: after.uid, events });
+  }
+
+  /** Not before its end has been told: whoever hears of it may ask what it was. */
+  #forgetIfEmpty({ holders, status }: PodRecord): void {
+    if (holders === 0 && isEmpty(status)) this.#records.delete(status.uid);
   }
 
   #record({ uid, name, namespace }: PodReference): PodRecord {

@@ -51,9 +51,9 @@ export class PodKiller {
   ): Promise<void> {
     const running = podStatus.containers.filter(({ state }) => state === 'running' || state === 'unknown');
     const prerequisites = pod && terminationPrerequisites(pod, new Set(running.map(({ name }) => name)));
-    const ends = new Map<string, Promise<void>>();
     const { promise: allKnown, resolve: begin } = Promise.withResolvers<undefined>();
-    for (const status of running) {
+    // Not by name: of one container several instances may be found running.
+    const ends = running.map((status) => {
       const kill: ContainerKill = {
         pod,
         container: pod && containerByName(pod, status.name),
@@ -62,14 +62,13 @@ export class PodKiller {
         message: '',
         graceOverrideSeconds,
       };
-      const awaited = () => prerequisites?.get(status.name)?.map((name) => ends.get(name)) ?? [];
-      ends.set(
-        status.name,
-        allKnown.then(() => this.#killInOrder(kill, awaited(), signal)),
-      );
-    }
+      const before = prerequisites?.get(status.name) ?? [];
+      const awaited = () => ends.filter(({ name }) => before.includes(name)).map(({ end }) => end);
+      const end: Promise<void> = allKnown.then(() => this.#killInOrder(kill, awaited(), signal));
+      return { name: status.name, end };
+    });
     begin(undefined);
-    await allOrFirstFailure([...ends.values()]);
+    await allOrFirstFailure(ends.map(({ end }) => end));
     signal.throwIfAborted();
     await allOrFirstFailure(
       podStatus.sandboxes.map(({ id }) => this.#options.runtime.stopPodSandbox(id, { signal })),
@@ -94,7 +93,7 @@ export class PodKiller {
   /** Waits for the containers that have to end before, but not beyond the grace period; then hook, then stop. */
   async #killInOrder(
     kill: ContainerKill,
-    awaited: readonly (Promise<void> | undefined)[],
+    awaited: readonly Promise<void>[],
     signal: AbortSignal,
   ): Promise<void> {
     const { clock, runtime, recorder } = this.#options;
@@ -128,18 +127,14 @@ export class PodKiller {
     this.#hooked.delete(status.id);
   }
 
-  async #within(
-    seconds: number,
-    awaited: readonly (Promise<void> | undefined)[],
-    signal: AbortSignal,
-  ): Promise<void> {
+  async #within(seconds: number, awaited: readonly Promise<void>[], signal: AbortSignal): Promise<void> {
     const { clock } = this.#options;
     const { promise: timeUp, resolve, reject } = Promise.withResolvers<undefined>();
     const timer = clock.setTimeout(() => resolve(undefined), seconds * 1000);
     const abort = () => reject(new StateletError('Canceled', 'the stop was aborted'));
     signal.addEventListener('abort', abort, { once: true });
     try {
-      await Promise.race([Promise.allSettled(awaited.map((end) => end ?? Promise.resolve())), timeUp]);
+      await Promise.race([Promise.allSettled(awaited), timeUp]);
     } finally {
       clock.clearTimeout(timer);
       signal.removeEventListener('abort', abort);

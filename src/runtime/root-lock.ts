@@ -2,6 +2,9 @@ import { mkdir, stat } from 'node:fs/promises';
 import { connect, createServer, type Server } from 'node:net';
 import { errorMessage, StateletError } from '../types/errors.ts';
 
+/** How long a holder may take to say who it is: one that is suspended never does. */
+const ANSWER_MS = 1_000;
+
 export interface RootLock {
   release(): void;
 }
@@ -49,6 +52,11 @@ function holder(name: string): Promise<string> {
   const socket = connect(name);
   let pid = '';
   socket.setEncoding('utf8').on('data', (text: string) => (pid += text));
-  socket.once('end', () => resolve(`pid ${pid}`)).once('error', () => resolve('it does not answer'));
+  const giveUp = () => resolve('it does not answer');
+  socket.once('end', () => resolve(`pid ${pid}`)).once('error', giveUp);
+  socket.setTimeout(ANSWER_MS, () => {
+    socket.destroy();
+    giveUp();
+  });
   return promise;
 }

@@ -13,6 +13,7 @@ export interface RuntimeStateOptions {
   /** Called once the runtime answers, before it counts as ready; a rejection means that it is not. */
   readonly prepare: () => Promise<void>;
   readonly onReady: () => void;
+  /** Also when the problem has become another. */
   readonly onNotReady: (problem: string) => void;
 }
 
@@ -20,7 +21,8 @@ export interface RuntimeStateOptions {
 export class RuntimeState {
   readonly #options: RuntimeStateOptions;
   #conditions: readonly RuntimeCondition[] = [];
-  #ready: boolean | undefined;
+  /** Undefined while it is ready. */
+  #problem: string | undefined = 'the runtime has not been asked yet';
   #checking = false;
   #stopped = false;
   #backOffMs = BACK_OFF_MIN_MS;
@@ -47,7 +49,7 @@ export class RuntimeState {
 
   stop(): void {
     this.#stopped = true;
-    if (this.#timer !== undefined) this.#options.clock.clearTimeout(this.#timer);
+    this.#disarm();
   }
 
   async #ask(): Promise<string | undefined> {
@@ -56,7 +58,7 @@ export class RuntimeState {
       this.#conditions = await runtime.status();
       const condition = this.#conditions.find(({ type }) => type === 'RuntimeReady');
       if (condition?.status === false) return `${condition.reason}: ${condition.message}`;
-      if (this.#ready !== true) await prepare();
+      if (this.#problem !== undefined) await prepare();
       return undefined;
     } catch (error) {
       return errorMessage(error);
@@ -65,18 +67,24 @@ export class RuntimeState {
 
   #report(problem: string | undefined): void {
     if (this.#stopped) return;
-    const ready = problem === undefined;
-    const changed = ready !== this.#ready;
-    this.#ready = ready;
-    if (ready) this.#backOffMs = BACK_OFF_MIN_MS;
+    const changed = problem !== this.#problem;
+    this.#problem = problem;
+    this.#disarm();
+    if (problem === undefined) this.#backOffMs = BACK_OFF_MIN_MS;
     else this.#askAgain();
     if (!changed) return;
-    if (ready) this.#options.onReady();
+    if (problem === undefined) this.#options.onReady();
     else this.#options.onNotReady(problem);
   }
 
   #askAgain(): void {
     this.#timer = this.#options.clock.setTimeout(() => void this.check(), this.#backOffMs);
     this.#backOffMs = Math.min(2 * this.#backOffMs, BACK_OFF_MAX_MS);
+  }
+
+  /** Whoever asked, the next question has its own time: there is never a second timer. */
+  #disarm(): void {
+    if (this.#timer !== undefined) this.#options.clock.clearTimeout(this.#timer);
+    this.#timer = undefined;
   }
 }

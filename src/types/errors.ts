@@ -38,7 +38,8 @@ export function errorKind(error: unknown): ErrorKind {
   return error instanceof StateletError ? error.kind : 'Internal';
 }
 
-/** The message of anything thrown. */
+/** The message of anything thrown, errors of another realm included. */
 export function errorMessage(error: unknown): string {
-  return error instanceof Error ? error.message : String(error);
+  const message: unknown = (error as { message?: unknown } | null | undefined)?.message;
+  return typeof message === 'string' ? message : String(error);
 }

@@ -29,7 +29,7 @@ test('a manifest is added, changed and removed: processes come, the old end befo
   const first = await daemon.running('web');
   expect(first.metadata).toMatchObject({ name: `web-${NODE_NAME}`, namespace: 'default' });
   expect(mainProcesses(first)).toHaveLength(1);
-  const firstLogs = join(bed.rootDir, 'pods', `default_web-${NODE_NAME}_${first.metadata.uid}`);
+  const firstLogs = bed.podLogs(first.metadata);
   expect(existsSync(firstLogs)).toBe(true);
 
   // It takes a while to end: a second pod that did not wait for it would be seen.
@@ -57,7 +57,10 @@ test('I6: another manifest of the same full name is moved into place: the two po
   writeFileSync(file('web.json'), manifest('web', { containers: [shell(journal.serve('first', 0.5))] }));
   await daemon.running('web');
   await journal.until('first starts');
-  writeFileSync(join(bed.dir, 'other'), manifest('web', { containers: [shell(journal.serve('second', 0.5))] }));
+  writeFileSync(
+    join(bed.dir, 'other'),
+    manifest('web', { containers: [shell(journal.serve('second', 0.5))] }),
+  );
   renameSync(join(bed.dir, 'other'), file('web.json'));
   await daemon.inState('web', 'Syncing.AwaitingStart');
   // A third one takes the place of the second while that is still waiting, and so is next.
@@ -106,7 +109,10 @@ test('init containers run one after the other, the sidecar before the main conta
   daemon = await bed.start();
   const running = await daemon.running('job');
   expect(mainProcesses(running, 'sidecar')).toHaveLength(1);
-  expect(containerStatus(running, 'one').state?.terminated).toMatchObject({ exitCode: 0, reason: 'Completed' });
+  expect(containerStatus(running, 'one')?.state?.terminated).toMatchObject({
+    exitCode: 0,
+    reason: 'Completed',
+  });
   touch(join(bed.dir, 'go'));
   const { status } = await daemon.inPhase('job', 'Succeeded');
   expect(status?.initContainerStatuses?.map(({ state }) => state?.terminated?.exitCode)).toEqual([0, 0, 0]);
@@ -122,7 +128,12 @@ test('init containers run one after the other, the sidecar before the main conta
     'sidecar ends',
   ]);
   const started = daemon.log.filter(({ reason }) => reason === 'Started').map(({ msg }) => msg);
-  expect(started.map((msg) => msg.replace('Container started: ', ''))).toEqual(['one', 'two', 'sidecar', 'main']);
+  expect(started.map((msg) => msg.replace('Container started: ', ''))).toEqual([
+    'one',
+    'two',
+    'sidecar',
+    'main',
+  ]);
 });
 
 test('4: a container that ignores SIGTERM is killed when the grace period is over, and not before', async () => {
@@ -141,7 +152,10 @@ test('4: a container that ignores SIGTERM is killed when the grace period is ove
 });
 
 test('4: the exit code of a container that had to be killed is 137', async () => {
-  const sidecar = shell('trap "" TERM; while :; do sleep 0.1; done', { name: 'sidecar', restartPolicy: 'Always' });
+  const sidecar = shell('trap "" TERM; while :; do sleep 0.1; done', {
+    name: 'sidecar',
+    restartPolicy: 'Always',
+  });
   writeFileSync(
     file('job.json'),
     manifest('job', {
@@ -154,5 +168,8 @@ test('4: the exit code of a container that had to be killed is 137', async () =>
   daemon = await bed.start();
   const pod = await daemon.inState('job', 'Terminated.Finished');
   expect(pod.status?.phase).toBe('Succeeded');
-  expect(containerStatus(pod, 'sidecar').state?.terminated).toMatchObject({ exitCode: 137, reason: 'Error' });
+  expect(containerStatus(pod, 'sidecar')?.state?.terminated).toMatchObject({
+    exitCode: 137,
+    reason: 'Error',
+  });
 });

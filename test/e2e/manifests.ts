@@ -54,8 +54,12 @@ export class Journal {
   /** In the order of their times. */
   lines(): readonly string[] {
     const lines = readFileSync(this.path, 'utf8').trimEnd().split('\n');
-    const byTime = (a: string, b: string) => Number(BigInt(a.split(' ')[0] ?? '') - BigInt(b.split(' ')[0] ?? ''));
-    return lines.filter((line) => line !== '').toSorted(byTime).map((line) => line.replace(/^\d+ /, ''));
+    const byTime = (a: string, b: string) =>
+      Number(BigInt(a.split(' ')[0] ?? '') - BigInt(b.split(' ')[0] ?? ''));
+    return lines
+      .filter((line) => line !== '')
+      .toSorted(byTime)
+      .map((line) => line.replace(/^\d+ /, ''));
   }
 
   async until(...wanted: string[]): Promise<void> {

@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { podEffects } from '../../src/actors/pod-effects.ts';
 import { type PodEffects } from '../../src/actors/pod-actor.ts';
+import { servedPods } from '../../src/actors/served-pods.ts';
 import { StatusManager } from '../../src/actors/status-manager.ts';
 import { Supervisor } from '../../src/actors/supervisor.ts';
 import { CONFIG_SOURCE_ANNOTATION } from '../../src/policies/pod-kinds.ts';
@@ -51,6 +52,7 @@ export async function startAgent(options: AgentOptions = {}) {
   const effects = podEffects({
     ...common,
     recorder,
+    logger,
     runtimeName: 'statelet',
     hostIPs: ['127.0.0.1'],
     networkProblem: () => undefined,
@@ -72,7 +74,7 @@ export async function startAgent(options: AgentOptions = {}) {
   pleg.changes.subscribe((change) => supervisor.send({ type: 'PLEG', ...change }));
 
   const state = (uid: string) =>
-    [...supervisor.servedPods()].find(({ pod }) => pod.metadata.uid === uid)?.state;
+    [...servedPods(supervisor.registry, statusManager)].find(({ pod }) => pod.metadata.uid === uid)?.state;
   return {
     rootDir,
     supervisor,

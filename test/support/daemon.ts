@@ -7,9 +7,13 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
-import { addressFile } from '../../src/api/address-file.ts';
 import { STATE_ANNOTATION } from '../../src/api/server.ts';
-import { containerOf, processTable, type ProcessIdentity } from '../../src/runtime/process/proc.ts';
+import {
+  containerOf,
+  isRunning,
+  processTable,
+  type ProcessIdentity,
+} from '../../src/runtime/process/proc.ts';
 import type { ContainerStatus, Pod } from '../../src/types/kubernetes.ts';
 import { waitFor } from './wait-for.ts';
 
@@ -31,6 +35,7 @@ function checkBuild(): void {
   const newer = sources.find((name) => statSync(join(repository, name)).mtimeMs > built.mtimeMs);
   if (newer !== undefined) throw new Error(`${newer} is newer than dist/: ${mend}`);
 }
+checkBuild();
 
 export interface CommandResult {
   readonly code: number | null;
@@ -55,6 +60,7 @@ export interface LogLine {
   readonly pod?: string;
   readonly uid?: string;
   readonly reason?: string;
+  readonly address?: string;
 }
 
 /** How a process ended: its exit code, or the signal that ended it. */
@@ -69,12 +75,10 @@ export class Daemon {
   ending: Ending | undefined;
   stderr = '';
   readonly #child: ChildProcess;
-  readonly #rootDir: string;
   readonly #news = new EventEmitter();
   #address = '';
 
   constructor(rootDir: string, args: readonly string[], env: Readonly<Record<string, string>>) {
-    this.#rootDir = rootDir;
     this.exitsWithPods = args.includes('--exit-with-pods');
     const fixed = ['run', '--root-dir', rootDir, '--healthz-port', 'auto', '--hostname-override', NODE_NAME];
     const child = spawn(process.execPath, [BIN, ...fixed, ...args], {
@@ -104,15 +108,11 @@ export class Daemon {
     return this.#address;
   }
 
-  /** Resolves when it serves. The address of one before it, which was killed, does not count. */
-  async ready(stale: bigint | undefined): Promise<void> {
-    const news = () => {
-      if (this.ending !== undefined) throw new Error(`the daemon ended: ${this.#transcript()}`);
-      const written = addressWritten(this.#rootDir);
-      return written !== undefined && written !== stale;
-    };
-    await waitFor(news, { what: 'the daemon to serve', timeoutMs: TIMEOUT_MS });
-    this.#address = readFileSync(addressFile(this.#rootDir), 'latin1').trim();
+  /** Resolves when it serves, and has taken up what runs already. */
+  async ready(): Promise<void> {
+    const { address } = await this.logged('where it serves', (line) => line.address !== undefined);
+    this.#address = address ?? '';
+    await this.logged('the runtime to be ready', ({ msg }) => msg === 'Container runtime is ready');
   }
 
   /** The first line of the log that matches, which may have come already. */
@@ -155,19 +155,25 @@ export class Daemon {
     return ((await (await this.fetch('/pods')).json()) as { items: Pod[] }).items;
   }
 
-  /** The pod of that name in its manifest, as soon as it is as wanted. */
-  async until(name: string, what: string, isWanted: (pod: Pod) => boolean): Promise<Pod> {
-    let last: Pod | undefined;
+  /** The pod of that name in its manifest, as soon as there is one that is as wanted. */
+  async until(
+    name: string,
+    what: string,
+    isWanted: (pod: Pod) => boolean,
+    timeoutMs = TIMEOUT_MS,
+  ): Promise<Pod> {
+    let found: readonly Pod[] = [];
     const look = async () => {
-      last = (await this.pods()).find(({ metadata }) => metadata.name === `${name}-${NODE_NAME}`);
-      return last && isWanted(last) ? last : undefined;
+      found = (await this.pods()).filter(({ metadata }) => metadata.name === `${name}-${NODE_NAME}`);
+      return found.find(isWanted);
     };
-    return waitFor(look, { what: '', timeoutMs: TIMEOUT_MS }).catch((error: unknown) => {
-      const shown = last ? `${stateOf(last)} ${JSON.stringify(last.status)}` : 'not there';
-      throw new Error(`waited in vain for ${name} to be ${what}: it is ${shown}; ${this.#transcript()}`, {
-        cause: error,
-      });
-    });
+    try {
+      return await waitFor(look, { what: `${name} to be ${what}`, timeoutMs });
+    } catch (error) {
+      const shown = found.map((pod) => `${stateOf(pod)} ${JSON.stringify(pod.status)}`).join('; ');
+      const message = `${name} is not ${what} but ${shown || 'not there'}; ${this.#transcript()}`;
+      throw new Error(message, { cause: error });
+    }
   }
 
   /** The pod, once all its containers run. */
@@ -224,7 +230,6 @@ export class DaemonBed {
   readonly #daemons: Daemon[] = [];
 
   constructor() {
-    checkBuild();
     mkdirSync(this.manifestDir);
   }
 
@@ -239,17 +244,20 @@ export class DaemonBed {
   }
 
   async run(flags: readonly string[], env: Readonly<Record<string, string>> = {}): Promise<Daemon> {
-    const stale = addressWritten(this.rootDir);
     const daemon = new Daemon(this.rootDir, flags, env);
     this.#daemons.push(daemon);
-    await daemon.ready(stale);
+    await daemon.ready();
     return daemon;
   }
 
   /** Of a container's first instance, or a later one: the lines as they were written, in CRI's format. */
-  containerLog({ metadata }: Pod, container: string, attempt = 0): string {
-    const folder = `${metadata.namespace}_${metadata.name}_${metadata.uid}`;
-    return readFileSync(join(this.rootDir, 'pods', folder, container, `${attempt}.log`), 'utf8');
+  containerLog(pod: Pod['metadata'], container: string, attempt = 0): string {
+    return readFileSync(join(this.podLogs(pod), container, `${attempt}.log`), 'utf8');
+  }
+
+  /** The folder in which the kubelet keeps the logs of a pod. */
+  podLogs({ namespace, name, uid }: Pod['metadata']): string {
+    return join(this.rootDir, 'pods', `${namespace}_${name}_${uid}`);
   }
 
   /** Ends every daemon with its pods, proves that nothing is left, and removes the folder. */
@@ -261,7 +269,7 @@ export class DaemonBed {
       if (left.length > 0) throw new Error(`left behind: ${left.map(({ text }) => text).join('; ')}`);
     } finally {
       for (const { pid } of processesOf(this.dir)) process.kill(pid, 'SIGKILL');
-      await rm(this.dir, { recursive: true, maxRetries: 5 });
+      await rm(this.dir, { recursive: true, force: true, maxRetries: 5 });
     }
   }
 
@@ -274,7 +282,9 @@ export class DaemonBed {
       const code = await (await this.run(['--exit-with-pods'])).end();
       if (code !== 0) throw new Error(`the last daemon ended with ${code}`);
     }
-    const records = ['sandboxes', 'containers'].flatMap((kind) => readdirSync(join(this.rootDir, 'runtime', kind)));
+    const records = ['sandboxes', 'containers'].flatMap((kind) =>
+      readdirSync(join(this.rootDir, 'runtime', kind)),
+    );
     const logs = readdirSync(join(this.rootDir, 'pods'));
     if (records.length + logs.length > 0) throw new Error(`left behind: ${[...records, ...logs].join()}`);
   }
@@ -294,16 +304,16 @@ export function stateOf({ metadata }: Pod): string | undefined {
   return metadata.annotations?.[STATE_ANNOTATION];
 }
 
-export function containerStatus({ status }: Pod, name = 'main'): ContainerStatus {
+export function containerStatus({ status }: Pod, name = 'main'): ContainerStatus | undefined {
   const all = [...(status?.initContainerStatuses ?? []), ...(status?.containerStatuses ?? [])];
-  const found = all.find((candidate) => candidate.name === name);
-  if (!found) throw new Error(`there is no status of container ${name}: ${JSON.stringify(status)}`);
-  return found;
+  return all.find((candidate) => candidate.name === name);
 }
+
+export { isRunning };
 
 /** The main processes of a container's present instance that run: one or none, were it not for defects. */
 export function mainProcesses(pod: Pod, container = 'main'): readonly ProcessIdentity[] {
-  const id = containerStatus(pod, container).containerID?.replace('statelet://', '');
+  const id = containerStatus(pod, container)?.containerID?.replace('statelet://', '');
   if (id === undefined) return [];
   return processTable()
     .filter(({ pid, sessionId }) => pid === sessionId && containerOf(pid) === id)
@@ -317,7 +327,9 @@ export function processesOf(dir: string): readonly { pid: number; text: string }
     .map(({ pid }) => ({ pid, text: read(pid, 'cmdline').replaceAll('\0', ' ').trim() }))
     .filter(({ pid, text }) => {
       const output = [1, 2].map((fd) => link(pid, `fd/${fd}`));
-      return [text, read(pid, 'environ'), link(pid, 'cwd'), ...output].some((hint) => hint.includes(`${dir}/`));
+      return [text, read(pid, 'environ'), link(pid, 'cwd'), ...output].some((hint) =>
+        hint.includes(`${dir}/`),
+      );
     });
 }
 
@@ -327,11 +339,6 @@ function read(pid: number, file: string): string {
 
 function link(pid: number, file: string): string {
   return orEmpty(() => readlinkSync(`/proc/${pid}/${file}`));
-}
-
-/** When the file with the daemon's address was made: each daemon makes a new one. */
-function addressWritten(rootDir: string): bigint | undefined {
-  return statSync(addressFile(rootDir), { bigint: true, throwIfNoEntry: false })?.ctimeNs;
 }
 
 function orEmpty(attempt: () => string): string {

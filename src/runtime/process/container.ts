@@ -125,10 +125,12 @@ export class Container {
     try {
       const spec = processSpec(layout, this.#sandbox, this.record, [...config.command, ...config.args]);
       this.#log = this.#openLog();
+      // Before it runs: a container may write its termination message, and end, before the launch is known to be done.
+      const startedAt = Number(nowNs());
       const main = await withContainerEnds(pipes, async ([stdout, stderr, stdin]) =>
         childProcess(await launch(spec, [stdin ?? 'ignore', stdout, stderr])),
       );
-      this.#run(main, Number(nowNs()));
+      this.#run(main, startedAt);
     } catch (error) {
       const failure = error instanceof StartError ? error : new StartError(128, errorMessage(error), error);
       await this.#startFailed(failure);

@@ -1,0 +1,142 @@
+/** Looks at a running agent from outside and writes down every invariant of the lifecycle that does not hold. */
+import type { PodActor } from '../../src/actors/pod-registry.ts';
+import type { TestAgent } from '../support/agent.ts';
+
+const NAME_LABEL = 'io.kubernetes.pod.name';
+const UID_LABEL = 'io.kubernetes.pod.uid';
+const ORDER = ['Syncing', 'Terminating', 'Terminated'];
+
+export class InvariantWatch {
+  readonly violations: string[] = [];
+  readonly #agent: TestAgent;
+  readonly #checks: Promise<void>[] = [];
+  readonly #uidOfContainer = new Map<string, string>();
+  #kills = 0;
+  #answers = 0;
+  /** How many containers were started, and incarnations seen: a watch that saw nothing proves nothing. */
+  starts = 0;
+  incarnations = 0;
+
+  constructor(agent: TestAgent) {
+    this.#agent = agent;
+    this.#watchActors();
+    this.#watchStarts();
+  }
+
+  /** I7: whether it is answered is counted. */
+  kill(uid: string, podTerminationGracePeriodSecondsOverride?: number): void {
+    this.#kills += 1;
+    const options = podTerminationGracePeriodSecondsOverride
+      ? { podTerminationGracePeriodSecondsOverride }
+      : {};
+    void this.#agent.supervisor.killPod(uid, options).then(() => (this.#answers += 1));
+  }
+
+  get unansweredKills(): number {
+    return this.#kills - this.#answers;
+  }
+
+  /** I6: of each full name at most one incarnation runs. */
+  async look(): Promise<void> {
+    const running = new Map<string, Set<string>>();
+    for (const { labels } of await this.#agent.runtime.listContainers({ state: 'CONTAINER_RUNNING' })) {
+      const name = labels[NAME_LABEL] ?? '';
+      running.set(name, (running.get(name) ?? new Set<string>()).add(labels[UID_LABEL] ?? ''));
+    }
+    for (const [name, uids] of running) {
+      if (uids.size > 1) this.#violated('I6', name, `${[...uids].join()} run at once`);
+    }
+  }
+
+  /** Resolves when everything that was to be checked has been. */
+  async settle(): Promise<void> {
+    await Promise.all(this.#checks);
+    // I5, and whatever else a pod's chart could not digest, ends its actor.
+    for (const line of this.#agent.log) {
+      if (line.includes("The pod's actor failed")) this.#violated('I5', 'an actor', line);
+    }
+  }
+
+  #violated(invariant: string, whose: string, what: string): void {
+    this.violations.push(`${invariant} ${whose}: ${what}`);
+  }
+
+  #watchActors(): void {
+    const { registry } = this.#agent.supervisor;
+    const spawn = registry.spawn.bind(registry);
+    registry.spawn = (pod, runtimeHolds) => {
+      const entry = spawn(pod, runtimeHolds);
+      this.incarnations += 1;
+      this.#watchActor(pod.uid, entry.actor);
+      return entry;
+    };
+  }
+
+  #watchActor(uid: string, actor: PodActor): void {
+    let rank = 0;
+    let graceSeconds = Infinity;
+    const next = ({ value, context }: ReturnType<PodActor['getSnapshot']>): void => {
+      const [state = ''] = Object.keys(value);
+      const now = ORDER.indexOf(state);
+      if (now < rank) this.#violated('I1', uid, `${ORDER[rank] ?? ''}, then ${state}`);
+      if (now > rank && state === 'Terminated') this.#checks.push(this.#checkTerminated(uid, actor));
+      rank = now;
+      const { gracePeriodSeconds = Infinity } = context;
+      if (gracePeriodSeconds > graceSeconds) {
+        this.#violated('I4', uid, `${graceSeconds} s, then ${gracePeriodSeconds} s`);
+      }
+      graceSeconds = gracePeriodSeconds;
+    };
+    actor.subscribe({ next, error: () => undefined });
+  }
+
+  /** I3: the runtime itself reports nothing that runs; unless the UID lives again by the time it answers. */
+  async #checkTerminated(uid: string, actor: PodActor): Promise<void> {
+    const { runtime, supervisor } = this.#agent;
+    const labelSelector = { [UID_LABEL]: uid };
+    const [sandboxes, containers] = await Promise.all([
+      runtime.listPodSandbox({ state: 'SANDBOX_READY', labelSelector }),
+      runtime.listContainers({ state: 'CONTAINER_RUNNING', labelSelector }),
+    ]);
+    const lives = supervisor.registry.get(uid);
+    if (lives !== undefined && lives.actor !== actor) return;
+    if (sandboxes.length + containers.length > 0) this.#violated('I3', uid, 'something runs in Terminated');
+  }
+
+  /** I2: nothing that may start something is issued, or still in flight, once the pod is Terminating. */
+  #watchStarts(): void {
+    const { runtime } = this.#agent;
+    const { runPodSandbox, createContainer, startContainer } = runtime;
+    const guarded = async <T>(uid: string, call: string, work: () => Promise<T>): Promise<T> => {
+      this.#checkSyncing(uid, `${call} is issued`);
+      try {
+        return await work();
+      } finally {
+        this.#checkSyncing(uid, `${call} was in flight`);
+      }
+    };
+    runtime.runPodSandbox = (config, options) => {
+      const { uid } = config.metadata;
+      return guarded(uid, 'RunPodSandbox', () => runPodSandbox(config, options));
+    };
+    runtime.createContainer = (sandboxId, config, sandbox, options) => {
+      const { uid } = sandbox.metadata;
+      return guarded(uid, 'CreateContainer', async () => {
+        const id = await createContainer(sandboxId, config, sandbox, options);
+        this.#uidOfContainer.set(id, uid);
+        return id;
+      });
+    };
+    runtime.startContainer = (id, options) => {
+      this.starts += 1;
+      const uid = this.#uidOfContainer.get(id) ?? '';
+      return guarded(uid, 'StartContainer', () => startContainer(id, options));
+    };
+  }
+
+  #checkSyncing(uid: string, what: string): void {
+    const { registry } = this.#agent.supervisor;
+    const isSyncing = registry.get(uid)?.actor.getSnapshot().matches('Syncing') === true;
+    if (!isSyncing) this.#violated('I2', uid, `${what} for a pod that is not Syncing`);
+  }
+}

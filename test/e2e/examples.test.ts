@@ -1,0 +1,97 @@
+/** The pods of `examples/pods` do what their comments promise. One daemon for all: they are made to run side by side. */
+import { closeSync, openSync, readFileSync, rmSync } from 'node:fs';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import type { Pod } from '../../src/types/kubernetes.ts';
+import { containerStatus, type Daemon, DaemonBed, NODE_NAME, stateOf } from '../support/daemon.ts';
+import { waitFor } from '../support/wait-for.ts';
+
+const examples = fileURLToPath(new URL('../../examples/pods', import.meta.url));
+/** The slowest of them works for 20 s. */
+const PATIENCE_MS = 40_000;
+
+let bed: DaemonBed;
+let daemon: Daemon;
+
+describe('examples/pods', () => {
+  beforeAll(async () => {
+    bed = new DaemonBed();
+    daemon = await bed.run(['--pod-manifest-path', examples, '--exit-with-pods']);
+  });
+  afterAll(async () => bed.cleanUp());
+
+  const isFinished = (pod: Pod) => stateOf(pod) === 'Terminated.Finished';
+  /** What the container has written, without times and streams. */
+  const output = (pod: Pod, container: string, attempt = 0) =>
+    bed.containerLog(pod.metadata, container, attempt).replaceAll(/^\S+ std(out|err) [FP] /gm, '');
+
+  test('who-am-i: the container learns from its environment what pod it belongs to', async () => {
+    const pod = await daemon.running('who-am-i');
+    const { name, namespace, uid } = pod.metadata;
+    const greeting = `I am ${name} of team examples, in namespace ${namespace} on node ${NODE_NAME} (${uid})\n`;
+    await waitFor(() => output(pod, 'main') === greeting, { what: `the container to write ${greeting}` });
+  });
+
+  test('crash-loop: CrashLoopBackOff for 10 s at first, with exit code and last message', async () => {
+    const isBackingOff = (pod: Pod) => stateOf(pod) === 'Syncing.BackingOff';
+    const pod = await daemon.until('crash-loop', 'backing off', isBackingOff);
+    expect(containerStatus(pod, 'crash')).toMatchObject({
+      restartCount: 1,
+      state: {
+        waiting: { reason: 'CrashLoopBackOff', message: expect.stringContaining('back-off 10s restarting') },
+      },
+      lastState: { terminated: { exitCode: 3, reason: 'Error', message: 'starting\nno luck today\n' } },
+    });
+  });
+
+  test(
+    'count-down: fails twice, and succeeds',
+    async () => {
+      const { metadata } = await daemon.until('count-down', 'known', () => true);
+      try {
+        const pod = await daemon.until('count-down', 'finished', isFinished, PATIENCE_MS);
+        expect(pod.status?.phase).toBe('Succeeded');
+        expect(containerStatus(pod, 'count-down')).toMatchObject({
+          restartCount: 2,
+          state: { terminated: { exitCode: 0 } },
+          lastState: { terminated: { exitCode: 1 } },
+        });
+        expect(output(pod, 'count-down', 2)).toBe('attempt 3: done\n');
+      } finally {
+        // What it remembers of its tries, where it did not get to its end.
+        rmSync(join('/tmp', `count-down-${metadata.uid}`), { force: true });
+      }
+    },
+    PATIENCE_MS + 5_000,
+  );
+
+  test(
+    'init-and-sidecar: in order, and when the work is done the sidecar is ended and the pod has succeeded',
+    async () => {
+      const pod = await daemon.until('init-and-sidecar', 'finished', isFinished, PATIENCE_MS);
+      expect(pod.status?.phase).toBe('Succeeded');
+      const started = daemon.log
+        .filter(({ uid, reason }) => uid === pod.metadata.uid && reason === 'Started')
+        .map(({ msg }) => msg.replace('Container started: ', ''));
+      expect(started).toEqual(['fetch', 'prepare', 'log', 'work']);
+      expect(output(pod, 'work').trimEnd().split('\n')).toHaveLength(5);
+      // The shell may say that the "sleep" in its background was ended as well.
+      expect(output(pod, 'log')).toMatch(/^(still here\n)+(Terminated\n)?last line, the work is done\n$/);
+    },
+    PATIENCE_MS + 5_000,
+  );
+
+  test('clock: tells the time, and says goodbye when the daemon takes its pods along', async () => {
+    const pod = await daemon.running('clock');
+    expect(output(pod, 'clock')).toMatch(/^(it is \d\d:\d\d:\d\d\n)+$/);
+    // Its log goes with the pod: what has been opened before stays readable.
+    const log = openSync(join(bed.podLogs(pod.metadata), 'clock', '0.log'), 'r');
+    try {
+      expect(await daemon.end('SIGINT')).toBe(0);
+      expect(readFileSync(log, 'utf8')).toMatch(/ stdout F goodbye\n$/);
+    } finally {
+      closeSync(log);
+    }
+  });
+});

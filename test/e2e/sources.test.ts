@@ -1,0 +1,254 @@
+/** Where manifests come from, and what becomes of running pods when what comes is no good. */
+import { createServer, type Server } from 'node:http';
+import { mkdirSync, renameSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { createServer as createSocket, type AddressInfo } from 'node:net';
+import { join } from 'node:path';
+import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
+import type { Pod } from '../../src/types/kubernetes.ts';
+import { type Daemon, DaemonBed, isRunning, mainProcesses } from '../support/daemon.ts';
+import { waitFor } from '../support/wait-for.ts';
+import { Journal, manifest, replaceFile, shell } from './manifests.ts';
+
+let bed: DaemonBed;
+let journal: Journal;
+let daemon: Daemon;
+
+beforeEach(() => {
+  bed = new DaemonBed();
+  journal = new Journal(bed.dir);
+});
+afterEach(async () => bed.cleanUp());
+
+const file = (name: string) => join(bed.manifestDir, name);
+
+/** The pod is the one it was, and runs in the processes in which it ran. */
+async function expectUndisturbed(pod: Pod): Promise<void> {
+  const now = (await daemon.pods()).find(({ metadata }) => metadata.uid === pod.metadata.uid);
+  expect(now?.status?.containerStatuses).toEqual(pod.status?.containerStatuses);
+  expect(mainProcesses(pod)).toHaveLength(1);
+}
+
+describe('files', () => {
+  test('broken YAML: a warning names file and line, the last good version and all other pods go on', async () => {
+    writeFileSync(file('web.yaml'), manifest('web'));
+    writeFileSync(file('other.yaml'), manifest('other'));
+    daemon = await bed.start();
+    const [web, other] = [await daemon.running('web'), await daemon.running('other')];
+    replaceFile(file('web.yaml'), 'apiVersion: v1\nkind: Pod\nmetadata: {name: web\nspec: {}\n');
+    const { msg } = await daemon.warning(file('web.yaml'), 'is not valid YAML');
+    expect(msg).toMatch(/ at line [34], column \d+$/);
+    // Something that comes after the warning has been dealt with: the broken file has had every chance to do harm.
+    writeFileSync(file('late.yaml'), manifest('late'));
+    await daemon.running('late');
+    await expectUndisturbed(web);
+    await expectUndisturbed(other);
+
+    // Mended, and as it was: still the same pod.
+    replaceFile(file('web.yaml'), manifest('web'));
+    rmSync(file('late.yaml'));
+    await daemon.onlyPods('web', 'other');
+    await expectUndisturbed(web);
+  });
+
+  test('a field that does not hold: a warning names file and field, and other pods start', async () => {
+    const misspelt = { ...shell('exit 0'), comand: ['sleep'] };
+    writeFileSync(file('misspelt.yaml'), manifest('misspelt', { containers: [misspelt] }));
+    writeFileSync(
+      file('mistyped.yaml'),
+      manifest('mistyped', { terminationGracePeriodSeconds: 'soon' as never }),
+    );
+    writeFileSync(file('service.yaml'), 'apiVersion: v1\nkind: Service\nmetadata: {name: web}\n');
+    writeFileSync(file('empty.yaml'), '');
+    writeFileSync(file('web.yaml'), manifest('web'));
+    daemon = await bed.start();
+    await daemon.running('web');
+    const { msg } = await daemon.warning(
+      `${file('misspelt.yaml')}: spec.containers[0].comand: unknown field`,
+    );
+    expect(msg).toContain('did you mean "command"?');
+    await daemon.warning(`${file('mistyped.yaml')}: spec.terminationGracePeriodSeconds: `, '"soon"');
+    await daemon.warning(`${file('service.yaml')}: kind: `, '"Service"');
+    await daemon.warning(`${file('empty.yaml')}: holds no pod`);
+    await daemon.onlyPods('web');
+  });
+
+  test('a folder that cannot be read: a warning, and its pods go on; when it can be read again nothing has happened', async () => {
+    // As root there are no forbidden folders; a link that leads to itself can be read by nobody.
+    const link = join(bed.dir, 'link');
+    symlinkSync(bed.manifestDir, link);
+    writeFileSync(file('web.yaml'), manifest('web'));
+    daemon = await bed.run([
+      '--pod-manifest-path',
+      link,
+      '--exit-with-pods',
+      '--file-check-frequency',
+      '100ms',
+    ]);
+    const web = await daemon.running('web');
+    turn(link, 'link');
+    const { msg } = await daemon.warning(`${link}: cannot be read, its pods stay as they are`);
+    expect(msg).toContain('ELOOP');
+    await expectUndisturbed(web);
+    writeFileSync(file('late.yaml'), manifest('late'));
+    turn(link, bed.manifestDir);
+    await daemon.running('late');
+    await expectUndisturbed(web);
+  });
+
+  test('what is no manifest is reported, not followed: a socket, a link to nothing, a file that cannot be read', async () => {
+    writeFileSync(file('web.yaml'), manifest('web'));
+    mkdirSync(file('folder.yaml'));
+    symlinkSync('nowhere', file('dangling.yaml'));
+    symlinkSync('endless.yaml', file('endless.yaml'));
+    const socket = createSocket().listen(file('socket.yaml'));
+    try {
+      daemon = await bed.start();
+      await daemon.running('web');
+      await daemon.warning(`${file('socket.yaml')}: is neither a file nor a folder`);
+      await daemon.warning(`${file('dangling.yaml')}: is a link to nothing`);
+      await daemon.warning(`${file('endless.yaml')}: cannot be read`, 'ELOOP');
+    } finally {
+      socket.close();
+    }
+  });
+
+  test('a manifest that becomes unreadable keeps its pod', async () => {
+    writeFileSync(file('web.yaml'), manifest('web'));
+    daemon = await bed.start();
+    const web = await daemon.running('web');
+    turn(file('web.yaml'), 'web.yaml');
+    await daemon.warning(`${file('web.yaml')}: cannot be read`);
+    writeFileSync(file('late.yaml'), manifest('late'));
+    await daemon.running('late');
+    await expectUndisturbed(web);
+  });
+
+  test('a folder that is not there yet has no pods, and is seen when it comes', async () => {
+    const folder = join(bed.dir, 'later');
+    daemon = await bed.run(['--pod-manifest-path', folder, '--exit-with-pods']);
+    await daemon.warning(`${folder}: does not exist`);
+    mkdirSync(folder);
+    writeFileSync(join(folder, 'web.yaml'), manifest('web'));
+    await daemon.running('web');
+  });
+
+  /** Puts a link to `target` in the place of whatever is at `path`. */
+  function turn(path: string, target: string): void {
+    symlinkSync(target, join(bed.dir, '.new'));
+    renameSync(join(bed.dir, '.new'), path);
+  }
+});
+
+describe('http', () => {
+  let server: Server;
+  let answer: { status: number; type: string; body: string };
+  let requests = 0;
+
+  beforeEach(async () => {
+    requests = 0;
+    server = createServer((request, response) => {
+      requests += 1;
+      const { status, type, body } =
+        request.headers['x-token'] === 'abc' ? answer : { status: 401, type: 'text/plain', body: 'no token' };
+      response.writeHead(status, { 'Content-Type': type }).end(body);
+    });
+    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  });
+  afterEach(() => {
+    server.closeAllConnections();
+    server.close();
+  });
+
+  const yaml = (body: string) => ({ status: 200, type: 'application/yaml', body });
+  const podList = (...pods: string[]) =>
+    yaml(
+      JSON.stringify({
+        apiVersion: 'v1',
+        kind: 'PodList',
+        items: pods.map((pod) => JSON.parse(pod) as object),
+      }),
+    );
+
+  function start(...more: string[]): Promise<Daemon> {
+    const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}/pods`;
+    const flags = [
+      '--manifest-url',
+      url,
+      '--manifest-url-header',
+      'X-Token: abc',
+      '--http-check-frequency',
+      '50ms',
+    ];
+    return bed.run([...flags, '--exit-with-pods', ...more]);
+  }
+
+  test('pods come, a changed manifest replaces its pod alone, and pods that are no longer listed go', async () => {
+    const other = manifest('other');
+    answer = podList(manifest('web', { containers: [shell(journal.serve('first', 0.2))] }), other);
+    daemon = await start();
+    const [web, unchanged] = [await daemon.running('web'), await daemon.running('other')];
+    expect(web.metadata.annotations?.['kubernetes.io/config.source']).toBe('http');
+    await journal.until('first starts');
+
+    answer = podList(manifest('web', { containers: [shell(journal.serve('second'))] }), other);
+    await journal.until('second starts');
+    expect(journal.lines()).toEqual(['first starts', 'first ends', 'second starts']);
+    await expectUndisturbed(unchanged);
+
+    answer = podList(other);
+    await daemon.onlyPods('other');
+    expect(journal.lines()).toContain('second ends');
+    await expectUndisturbed(unchanged);
+  });
+
+  test('10: a pod of the same name from a file waits until the one from the URL has ended', async () => {
+    answer = yaml(manifest('web', { containers: [shell(journal.serve('http', 0.2))] }));
+    daemon = await start('--pod-manifest-path', bed.manifestDir);
+    await daemon.running('web');
+    await journal.until('http starts');
+    writeFileSync(file('web.yaml'), manifest('web', { containers: [shell(journal.serve('file'))] }));
+    await daemon.inState('web', 'Syncing.AwaitingStart');
+    answer = podList();
+    await journal.until('file starts');
+    expect(journal.lines()).toEqual(['http starts', 'http ends', 'file starts']);
+  });
+
+  test('500, a web page, an empty answer, no answer: each is a warning, and the pods go on', async () => {
+    answer = yaml(manifest('web'));
+    daemon = await start();
+    const web = await daemon.running('web');
+    answer = { status: 500, type: 'text/plain', body: 'out of order' };
+    await daemon.warning('/pods: the server answered 500');
+    answer = { status: 200, type: 'text/html', body: '<!doctype html><title>Sign in</title>' };
+    await daemon.warning('/pods: the answer is a web page, not a manifest');
+    answer = yaml('');
+    await daemon.warning('/pods: the answer is empty');
+    answer = yaml('kind: Pod\nmetadata: {name: web');
+    await daemon.warning('/pods: is not valid YAML');
+    await expectUndisturbed(web);
+    const processes = mainProcesses(web);
+
+    answer = yaml(manifest('web', { containers: [shell(journal.serve('changed'))] }));
+    await journal.until('changed starts');
+    expect(processes.some(isRunning)).toBe(false);
+    expect(requests).toBeGreaterThan(5);
+  });
+
+  test('a server that is not there at the start of the daemon: the pods of the last run go on until it answers', async () => {
+    answer = yaml(manifest('web'));
+    daemon = await start();
+    const web = await daemon.running('web');
+    await daemon.end('SIGKILL');
+
+    answer = { status: 503, type: 'text/plain', body: 'starting' };
+    daemon = await start();
+    await daemon.warning('/pods: the server answered 503');
+    // Long enough for a round of housekeeping, which ends what nobody wants once all sources have been seen.
+    const before = requests;
+    await waitFor(() => requests > before + 45, { what: 'requests over more than two seconds' });
+    expect(mainProcesses(web)).toHaveLength(1);
+    answer = yaml(manifest('web'));
+    await daemon.running('web');
+    await expectUndisturbed(web);
+  });
+});

@@ -1,0 +1,235 @@
+import { describe, expect, test } from '@jest/globals';
+import { createActor } from 'xstate';
+import { supervisorMachine, type SupervisorEvent } from '../../src/machines/supervisor-machine.ts';
+import { testPod } from '../support/pods.ts';
+import { Stepper } from '../support/stepper.ts';
+
+const PODS = { source: 'file', pods: [testPod()] };
+const config = (op: 'ADD' | 'RESTORE' | 'UPDATE' | 'DELETE' | 'REMOVE' | 'RECONCILE'): SupervisorEvent => ({
+  type: `CONFIG.${op}`,
+  ...PODS,
+});
+const seen = (source: string): SupervisorEvent => ({ type: 'SOURCE_SEEN', source });
+const probe = (kind: 'liveness' | 'readiness' | 'startup', result: 'Success' | 'Failure') =>
+  ({ type: 'PROBE', uid: 'u', probe: kind, result }) as const;
+const shutdown = (exitWithPods: boolean): SupervisorEvent => ({ type: 'SHUTDOWN', exitWithPods });
+const READY: SupervisorEvent = { type: 'RUNTIME_READY' };
+const NOT_READY: SupervisorEvent = { type: 'RUNTIME_NOT_READY', problem: 'it is down' };
+const PLEG: SupervisorEvent = { type: 'PLEG', uid: 'u', events: [{ type: 'ContainerDied', id: 'c' }] };
+const SYNC: SupervisorEvent = { type: 'SYNC', uids: ['u'] };
+const HOUSEKEEPING: SupervisorEvent = { type: 'HOUSEKEEPING' };
+const START: SupervisorEvent = { type: 'START_REQUESTED', uid: 'u' };
+const TERMINATED: SupervisorEvent = { type: 'POD_TERMINATED', uid: 'u' };
+const FINISHED: SupervisorEvent = { type: 'POD_FINISHED', uid: 'u', restartRequested: false };
+const ALL_GONE: SupervisorEvent = { type: 'ALL_PODS_GONE' };
+const POD_ERROR: SupervisorEvent = {
+  type: 'xstate.error.actor.u',
+  error: new Error('poisoned'),
+  actorId: 'u',
+};
+
+const fresh = (...sources: string[]) => new Stepper(supervisorMachine, { sources });
+const gathering = () => fresh('file', 'http').send(READY);
+const ready = () => fresh('file').send(READY, seen('file'));
+const notReady = () => fresh('file').send(seen('file'));
+const ending = () => ready().send(shutdown(true));
+const stopped = () => ready().send(shutdown(false));
+const everywhere: [string, () => Stepper<typeof supervisorMachine>][] = [
+  ['gathering', gathering],
+  ['ready', ready],
+  ['runtime not ready', notReady],
+  ['ending pods', ending],
+  ['stopped', stopped],
+];
+
+describe('the beginning', () => {
+  test('nothing is asked for before the sources and the runtime have been heard of', () => {
+    const it = fresh('file');
+    expect(it.state).toBe('Sources.Gathering Runtime.NotReady Loop.Running');
+    expect(it.asked).toEqual([]);
+    expect(it.context.runtimeProblem).toBe('the runtime has not been asked yet');
+  });
+
+  test('without a source there is nothing to wait for', () => {
+    const it = fresh();
+    expect(it.state).toBe('Sources.Ready Runtime.NotReady Loop.Running');
+    expect(it.asked).toEqual(['reportSourcesReady']);
+  });
+});
+
+describe('sources', () => {
+  test('they are ready once the last of them has been seen, in any order, and that is told once', () => {
+    const it = fresh('file', 'http').send(seen('http'));
+    expect([it.state, it.asked]).toEqual(['Sources.Gathering Runtime.NotReady Loop.Running', []]);
+    it.send(seen('file'));
+    expect([it.state, it.asked]).toEqual([
+      'Sources.Ready Runtime.NotReady Loop.Running',
+      ['reportSourcesReady'],
+    ]);
+    expect(it.send(seen('file')).asked).toEqual([]);
+  });
+
+  test('one that is seen again and again does not stand for the others', () => {
+    const it = fresh('file', 'http').send(seen('file'), seen('file'), seen('api'));
+    expect(it.state).toContain('Sources.Gathering');
+    expect(it.context.unseenSources).toEqual(['http']);
+  });
+
+  test('RESTORE does not mark a source as seen', () => {
+    expect(gathering().send(config('RESTORE')).context.unseenSources).toEqual(['file', 'http']);
+  });
+});
+
+describe('configuration', () => {
+  test.each([
+    ['ADD', ['handlePodAdditions']],
+    ['RESTORE', ['handlePodAdditions']],
+    ['UPDATE', ['handlePodUpdates']],
+    ['DELETE', ['handlePodUpdates']],
+    ['REMOVE', ['dropDesiredPods', 'handlePodRemoves']],
+    ['RECONCILE', ['handlePodReconcile']],
+  ] as const)('%s: %j', (op, asked) => {
+    expect(ready().send(config(op)).asked).toEqual(asked);
+  });
+
+  test('nothing is ended before every source has been seen: REMOVE only leaves the desired set', () => {
+    expect(gathering().send(config('REMOVE')).asked).toEqual(['dropDesiredPods']);
+  });
+
+  test.each(['ADD', 'UPDATE'] as const)('%s does not wait for the sources or the runtime', (op) => {
+    expect(fresh('file').send(config(op)).asked).toHaveLength(1);
+  });
+
+  test.each(['ADD', 'RESTORE', 'UPDATE', 'DELETE', 'REMOVE', 'RECONCILE'] as const)(
+    '%s is not heard any more while the agent leaves',
+    (op) => {
+      expect(ending().send(config(op)).asked).toEqual([]);
+      expect(stopped().send(config(op)).asked).toEqual([]);
+    },
+  );
+});
+
+describe('the runtime', () => {
+  test('ready: starts that were held are decided, and every pod is synced', () => {
+    const it = notReady().send(READY);
+    expect(it.asked).toEqual(['reportRuntimeState', 'decideHeldStarts', 'syncAllPods']);
+    expect(it.context.runtimeProblem).toBeUndefined();
+  });
+
+  test('ready once more: nothing', () => {
+    expect(ready().send(READY).asked).toEqual([]);
+  });
+
+  test('not ready any more: told once, with the newest problem kept', () => {
+    const it = ready().send(NOT_READY);
+    expect([it.state, it.asked]).toEqual([
+      'Sources.Ready Runtime.NotReady Loop.Running',
+      ['reportRuntimeState'],
+    ]);
+    it.send({ type: 'RUNTIME_NOT_READY', problem: 'still down' });
+    expect([it.asked, it.context.runtimeProblem]).toEqual([[], 'still down']);
+  });
+
+  test('no start until it is ready: they are held', () => {
+    expect(notReady().send(START).asked).toEqual(['holdStart']);
+    expect(ready().send(START).asked).toEqual(['decideStart']);
+    expect(ready().send(NOT_READY, START).asked).toEqual(['holdStart']);
+  });
+
+  test('no sync until it is ready', () => {
+    expect(notReady().send(SYNC).asked).toEqual([]);
+    expect(ready().send(SYNC).asked).toEqual(['handlePodSyncs']);
+  });
+});
+
+describe('streams about single pods', () => {
+  test.each(everywhere)('%s: PLEG reaches its pod', (_name, at) => {
+    expect(at().send(PLEG).asked).toEqual(['handlePodLifecycleEvents']);
+  });
+
+  test.each([
+    ['liveness', 'Failure'],
+    ['startup', 'Failure'],
+    ['readiness', 'Failure'],
+    ['readiness', 'Success'],
+  ] as const)('a %s probe: %s leads to a sync', (kind, result) => {
+    expect(ready().send(probe(kind, result)).asked).toEqual(['handleProbeResult']);
+  });
+
+  test('a liveness probe that succeeds changes nothing', () => {
+    expect(ready().send(probe('liveness', 'Success')).asked).toEqual([]);
+  });
+
+  test.failing('a startup probe that succeeds leads to a sync: what waited for it can start', () => {
+    expect(ready().send(probe('startup', 'Success')).asked).toEqual(['handleProbeResult']);
+  });
+
+  test.each(everywhere)('%s: the end of a pod is heard', (_name, at) => {
+    expect(at().send(TERMINATED).asked).toEqual(['handlePodTerminated']);
+    expect(at().send(FINISHED).asked).toEqual(['handlePodFinished']);
+  });
+
+  test.each(everywhere)('%s: an error of a pod actor is handled and takes nobody down', (_name, at) => {
+    const it = at();
+    const before = it.state;
+    it.send(POD_ERROR);
+    expect([it.state, it.asked]).toEqual([before, ['handlePodError']]);
+  });
+
+  test("a forgotten pod's actor is stopped", () => {
+    const parent = createActor(supervisorMachine, { input: { sources: ['file'] } }).start();
+    const child = createActor(supervisorMachine, { parent, input: { sources: ['file'] } }).start();
+    parent.send({ type: 'POD_FORGOTTEN', actor: child });
+    expect([child.getSnapshot().status, parent.getSnapshot().status]).toEqual(['stopped', 'active']);
+  });
+});
+
+describe('housekeeping', () => {
+  test('only once every source has been seen', () => {
+    expect(gathering().send(HOUSEKEEPING).asked).toEqual([]);
+    expect(ready().send(HOUSEKEEPING).asked).toEqual(['handlePodCleanups']);
+  });
+
+  test.each([
+    ['runtime not ready', notReady],
+    ['ending pods', ending],
+  ])('goes on while %s', (_name, at) => {
+    expect(at().send(HOUSEKEEPING).asked).toEqual(['handlePodCleanups']);
+  });
+});
+
+describe('leaving', () => {
+  test('with pods: they are killed, and the end waits for the last of them', () => {
+    const it = ready().send(shutdown(true));
+    expect([it.state, it.asked]).toEqual(['Sources.Ready Runtime.Ready Loop.EndingPods', ['killAllPods']]);
+    it.send(ALL_GONE);
+    expect([it.state, it.asked]).toEqual(['Sources.Ready Runtime.Ready Loop.Stopped', ['reportStopped']]);
+  });
+
+  test('without pods: at once', () => {
+    const it = ready().send(shutdown(false));
+    expect([it.state, it.asked]).toEqual(['Sources.Ready Runtime.Ready Loop.Stopped', ['reportStopped']]);
+  });
+
+  test('before the sources or the runtime were ready', () => {
+    expect(fresh('file').send(shutdown(true)).asked).toEqual(['killAllPods']);
+    expect(fresh('file').send(shutdown(false)).asked).toEqual(['reportStopped']);
+  });
+
+  test('asked to end the pods twice: they are not killed twice', () => {
+    const it = ending().send(shutdown(true));
+    expect([it.state, it.asked]).toEqual(['Sources.Ready Runtime.Ready Loop.EndingPods', []]);
+  });
+
+  test('asked to leave the pods after all: at once', () => {
+    expect(ending().send(shutdown(false)).asked).toEqual(['reportStopped']);
+  });
+
+  test('stopped is told once', () => {
+    expect(stopped().send(shutdown(true), shutdown(false), ALL_GONE).asked).toEqual([]);
+  });
+
+  test('an early word that all pods are gone ends nothing', () => {
+    expect(ready().send(ALL_GONE).state).toContain('Loop.Running');
+  });
+});

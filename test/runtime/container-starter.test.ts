@@ -1,0 +1,395 @@
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
+import { CRASH_LOOP_BACK_OFF } from '../../src/policies/crash-loop-backoff.ts';
+import type { ResolvedCommand } from '../../src/policies/cri-config.ts';
+import { ContainerStarter } from '../../src/runtime/container-starter.ts';
+import type { RuntimeService } from '../../src/runtime/runtime-service.ts';
+import { StateletError } from '../../src/types/errors.ts';
+import type { Container, Pod } from '../../src/types/kubernetes.ts';
+import { whenExited } from '../support/runtime-configs.ts';
+import { VirtualClock } from '../support/virtual-clock.ts';
+import { podBed, type PodBed, podOf, shell } from './pod-bed.ts';
+
+const SLEEPER = shell('main', 'sleep 1000');
+
+let bed: PodBed;
+let clock: VirtualClock;
+let abort: AbortController;
+/** What the runtime was asked about the image. */
+let images: string[];
+let present: boolean;
+
+beforeAll(() => {
+  bed = podBed();
+});
+afterAll(async () => bed.cleanup());
+beforeEach(() => {
+  clock = new VirtualClock(Date.now());
+  abort = new AbortController();
+  images = [];
+  present = true;
+  bed.events.length = 0;
+});
+
+const asWritten = (_pod: Pod, { command = [], args = [] }: Pick<Container, 'command' | 'args'>) => ({
+  command,
+  args,
+  envs: [],
+});
+/** On the real runtime, of which a test may replace one method or other. */
+function newStarter(
+  more: Partial<RuntimeService> = {},
+  resolveCommand: (pod: Pod, container: Container) => ResolvedCommand = asWritten,
+): ContainerStarter {
+  const runtime: RuntimeService = {
+    ...bed.runtime,
+    imageStatus: (image) => {
+      images.push(`status ${image}`);
+      return present ? bed.runtime.imageStatus(image) : Promise.resolve(undefined);
+    },
+    pullImage: (image) => {
+      images.push(`pull ${image}`);
+      return bed.runtime.pullImage(image);
+    },
+    ...more,
+  };
+  const { recorder } = bed;
+  return new ContainerStarter({ runtime, clock, recorder, backOff: CRASH_LOOP_BACK_OFF, resolveCommand });
+}
+
+/** A pod of that container, with its sandbox, and what starts the container by what the runtime holds now. */
+async function podWith(container: Container) {
+  const pod = podOf({ containers: [container] });
+  const sandbox = await bed.newSandbox(pod);
+  return {
+    pod,
+    sandbox,
+    /** `laterMs`: as if its instances had ended later than they did. */
+    start: async (starter: ContainerStarter, laterMs = 0) => {
+      const seen = await bed.read(pod);
+      const containers = seen.containers.map((status) => ({
+        ...status,
+        finishedAt: status.finishedAt + laterMs,
+      }));
+      const request = { pod, container, podStatus: { ...seen, containers }, ...sandbox };
+      return starter.start(request, abort.signal);
+    },
+    /** Name, state and exit code of what there is of it, newest first. */
+    containers: async () =>
+      (await bed.read(pod)).containers.map(({ restartCount, state }) => `${restartCount} ${state}`),
+    ended: async () => {
+      for (const { id } of (await bed.read(pod)).containers) await whenExited(bed.runtime, id);
+    },
+  };
+}
+
+describe('a container that starts', () => {
+  test('runs, and that is told', async () => {
+    const it = await podWith(SLEEPER);
+    expect(await it.start(newStarter())).toBeUndefined();
+    expect(await it.containers()).toEqual(['0 running']);
+    expect(bed.events).toEqual([
+      'Normal Created: Container created: main',
+      'Normal Started: Container started: main',
+    ]);
+  });
+
+  test('gets the next attempt after the newest one that there was', async () => {
+    const it = await podWith(shell('main', 'exit 0'));
+    const starter = newStarter();
+    await it.start(starter);
+    await it.ended();
+    await it.start(starter);
+    expect((await it.containers()).map((line) => line.split(' ')[0])).toEqual(['1', '0']);
+  });
+});
+
+describe('the image', () => {
+  const pulling = (imagePullPolicy?: string): Container => ({
+    ...SLEEPER,
+    image: 'app:1',
+    ...(imagePullPolicy && { imagePullPolicy }),
+  });
+
+  test.each<[string | undefined, boolean, string[]]>([
+    ['IfNotPresent', true, ['status app:1']],
+    ['IfNotPresent', false, ['status app:1', 'pull app:1']],
+    [undefined, true, ['status app:1']],
+    ['Always', true, ['pull app:1']],
+    ['Always', false, ['pull app:1']],
+    ['Never', true, ['status app:1']],
+  ])('policy %s, present %s: %j', async (policy, isPresent, asked) => {
+    present = isPresent;
+    const it = await podWith(pulling(policy));
+    expect(await it.start(newStarter())).toBeUndefined();
+    expect([images, await it.containers()]).toEqual([asked, ['0 running']]);
+  });
+
+  test('policy Never and not present: ErrImageNeverPull, and nothing is created', async () => {
+    present = false;
+    const it = await podWith(pulling('Never'));
+    expect(await it.start(newStarter())).toEqual({
+      reason: 'ErrImageNeverPull',
+      message: 'Container image "app:1" is not present with pull policy of Never',
+    });
+    expect([images, await it.containers()]).toEqual([['status app:1'], []]);
+    expect(bed.events[0]).toContain('Warning ErrImageNeverPull: ');
+  });
+
+  test('a pull that fails: ErrImagePull, and nothing is created', async () => {
+    const pullImage = () => Promise.reject(new StateletError('NotFound', 'no such image'));
+    const it = await podWith(pulling('Always'));
+    expect(await it.start(newStarter({ pullImage }))).toEqual({
+      reason: 'ErrImagePull',
+      message: 'no such image',
+    });
+    expect(await it.containers()).toEqual([]);
+    expect(bed.events).toEqual(['Warning Failed: ErrImagePull: no such image (container main)']);
+  });
+
+  test('a container without one: nobody is asked', async () => {
+    const it = await podWith(SLEEPER);
+    await it.start(newStarter());
+    expect(images).toEqual([]);
+  });
+});
+
+describe('a container that cannot be started', () => {
+  test('references that cannot be resolved: CreateContainerConfigError', async () => {
+    const it = await podWith(SLEEPER);
+    const starter = newStarter({}, () => {
+      throw new StateletError('FailedPrecondition', 'there is no Secret s');
+    });
+    expect(await it.start(starter)).toEqual({
+      reason: 'CreateContainerConfigError',
+      message: 'there is no Secret s',
+    });
+    expect(await it.containers()).toEqual([]);
+  });
+
+  test('no command: CreateContainerConfigError that says why', async () => {
+    const it = await podWith({ name: 'main', image: 'app:1' });
+    const failure = await it.start(newStarter());
+    expect(failure?.reason).toBe('CreateContainerConfigError');
+    expect(failure?.message).toContain('has no command: the embedded runtime runs plain processes');
+    expect(await it.containers()).toEqual([]);
+  });
+
+  test('what the runtime cannot create now: CreateContainerError', async () => {
+    const it = await podWith(SLEEPER);
+    await bed.runtime.stopPodSandbox(it.sandbox.sandboxId);
+    expect(await it.start(newStarter())).toMatchObject({ reason: 'CreateContainerError' });
+    expect(await it.containers()).toEqual([]);
+  });
+
+  test('a command that does not exist: RunContainerError, and the container has ended', async () => {
+    const it = await podWith({ name: 'main', command: ['/no/such/program'] });
+    const failure = await it.start(newStarter());
+    expect(failure).toMatchObject({ reason: 'RunContainerError' });
+    expect(failure?.message).toContain('/no/such/program');
+    expect(await it.containers()).toEqual(['0 exited']);
+    expect(bed.events.at(-1)).toContain('Warning Failed: RunContainerError: ');
+  });
+
+  test('is remembered with its reason, until it starts', async () => {
+    const it = await podWith(SLEEPER);
+    const { uid } = it.pod.metadata;
+    let isThere = false;
+    const starter = newStarter({}, (pod, container) => {
+      if (!isThere) throw new Error('there is no Secret s');
+      return asWritten(pod, container);
+    });
+    await it.start(starter);
+    expect([...starter.failures(uid)]).toEqual([
+      ['main', { reason: 'CreateContainerConfigError', message: 'there is no Secret s' }],
+    ]);
+    isThere = true;
+    await it.start(starter);
+    expect(starter.failures(uid).size).toBe(0);
+  });
+
+  test('is forgotten with its pod', async () => {
+    const it = await podWith({ name: 'main' });
+    const starter = newStarter();
+    await it.start(starter);
+    starter.forget(it.pod.metadata.uid);
+    expect(starter.failures(it.pod.metadata.uid).size).toBe(0);
+  });
+});
+
+describe('the postStart hook', () => {
+  const hooked = (script: string, more: Partial<Container> = {}): Container => ({
+    ...SLEEPER,
+    lifecycle: { postStart: { exec: { command: ['sh', '-c', script] } } },
+    ...more,
+  });
+
+  test('has ended when the container counts as started', async () => {
+    const it = await podWith(hooked(`sleep 0.1; ${bed.say('hook-done')}`));
+    expect(await it.start(newStarter())).toBeUndefined();
+    expect(bed.lines()).toContain('hook-done');
+  });
+
+  test('that fails kills the container: PostStartHookError', async () => {
+    const it = await podWith(hooked('echo broken >&2; exit 3'));
+    expect(await it.start(newStarter())).toEqual({
+      reason: 'PostStartHookError',
+      message: 'command exited with 3: broken',
+    });
+    expect(await it.containers()).toEqual(['0 exited']);
+    expect(bed.events.at(-1)).toContain('Warning FailedPostStartHook: ');
+  });
+
+  test('that is aborted leaves the container to the stop that follows', async () => {
+    const it = await podWith(hooked(`${bed.say('hook-begun')}; sleep 1000`));
+    const starting = it.start(newStarter());
+    starting.catch(() => undefined);
+    await bed.until('hook-begun');
+    abort.abort();
+    await expect(starting).rejects.toThrow();
+    expect(await it.containers()).toEqual(['0 running']);
+  });
+});
+
+describe('aborted (I2)', () => {
+  test('before anything was done: nothing is created', async () => {
+    const it = await podWith(SLEEPER);
+    abort.abort();
+    await expect(it.start(newStarter())).rejects.toThrow();
+    expect(await it.containers()).toEqual([]);
+  });
+
+  test('during a pull: nothing is created, and it is no failure of the container', async () => {
+    const pullImage = () => {
+      abort.abort();
+      return Promise.reject(new StateletError('Canceled', 'given up'));
+    };
+    const it = await podWith({ ...SLEEPER, image: 'app:1', imagePullPolicy: 'Always' });
+    const starter = newStarter({ pullImage });
+    await expect(it.start(starter)).rejects.toThrow();
+    expect([await it.containers(), starter.failures(it.pod.metadata.uid).size]).toEqual([[], 0]);
+    expect(bed.events).toEqual([]);
+  });
+
+  test('between create and start: nothing is left running', async () => {
+    const it = await podWith(SLEEPER);
+    const starter = newStarter({
+      createContainer: async (...args) => {
+        const id = await bed.runtime.createContainer(...args);
+        abort.abort();
+        return id;
+      },
+    });
+    await expect(it.start(starter)).rejects.toThrow();
+    expect(await it.containers()).toEqual(['0 created']);
+  });
+
+  test('while it is being started: the start is awaited, so that nothing comes later', async () => {
+    const it = await podWith(SLEEPER);
+    const started: string[] = [];
+    const starter = newStarter({
+      startContainer: async (id, options) => {
+        expect(options?.signal).toBeUndefined();
+        abort.abort();
+        await bed.runtime.startContainer(id, options);
+        started.push(id);
+      },
+    });
+    await it.start(starter).catch(() => undefined);
+    expect([started.length, await it.containers()]).toEqual([1, ['0 running']]);
+  });
+});
+
+describe('restart back-off', () => {
+  const CRASHER = shell('main', 'exit 1');
+
+  /** Starts it and waits for its end. */
+  async function crash(it: Awaited<ReturnType<typeof podWith>>, starter: ContainerStarter) {
+    const failure = await it.start(starter);
+    await it.ended();
+    return failure;
+  }
+  const finishedAt = async ({ pod }: { pod: Pod }) => (await bed.read(pod)).containers[0]!.finishedAt;
+
+  test('the first restart does not wait, the next one waits 10 s from the end, and then 20 s', async () => {
+    const it = await podWith(CRASHER);
+    const starter = newStarter();
+    expect(await crash(it, starter)).toBeUndefined();
+    expect(await crash(it, starter)).toBeUndefined();
+    const { name, namespace, uid } = it.pod.metadata;
+    const firstEnd = await finishedAt(it);
+    expect(await it.start(starter)).toEqual({
+      reason: 'CrashLoopBackOff',
+      message: `back-off 10s restarting failed container=main pod=${name}_${namespace}(${uid})`,
+      retryAt: firstEnd + 10_000,
+    });
+    await clock.advance(firstEnd + 10_000 - clock.now());
+    expect(await crash(it, starter)).toBeUndefined();
+    expect(await it.containers()).toHaveLength(3);
+    expect((await it.start(starter))?.message).toContain('back-off 20s');
+  });
+
+  test('while it waits nothing is created, the event says why, and the reason is remembered', async () => {
+    const it = await podWith(CRASHER);
+    const starter = newStarter();
+    await crash(it, starter);
+    await crash(it, starter);
+    bed.events.length = 0;
+    await it.start(starter);
+    expect(await it.containers()).toHaveLength(2);
+    expect(bed.events).toEqual(['Warning BackOff: Back-off restarting failed container main']);
+    expect(starter.failures(it.pod.metadata.uid).get('main')?.reason).toBe('CrashLoopBackOff');
+  });
+
+  test('a container that could not even be started waits as well', async () => {
+    const it = await podWith({ name: 'main', command: ['/no/such/program'] });
+    const starter = newStarter();
+    await crash(it, starter);
+    await crash(it, starter);
+    expect(await it.start(starter)).toMatchObject({ reason: 'CrashLoopBackOff' });
+  });
+
+  test('a pod that was forgotten begins anew', async () => {
+    const it = await podWith(CRASHER);
+    const starter = newStarter();
+    await crash(it, starter);
+    await crash(it, starter);
+    starter.forget(it.pod.metadata.uid);
+    expect(await crash(it, starter)).toBeUndefined();
+  });
+
+  test('pods do not wait for each other', async () => {
+    const starter = newStarter();
+    const [one, two] = [await podWith(CRASHER), await podWith(CRASHER)];
+    await crash(one, starter);
+    await crash(one, starter);
+    await crash(two, starter);
+    expect([await one.start(starter), await two.start(starter)]).toEqual([
+      expect.objectContaining({ reason: 'CrashLoopBackOff' }),
+      undefined,
+    ]);
+  });
+
+  test('garbage collection drops what nobody has touched for 10 min, and not before', async () => {
+    const it = await podWith(CRASHER);
+    const starter = newStarter();
+    await crash(it, starter);
+    await crash(it, starter);
+    starter.collectGarbage();
+    expect(await it.start(starter)).toMatchObject({ reason: 'CrashLoopBackOff' });
+    await clock.advance(600_001);
+    starter.collectGarbage();
+    expect(await crash(it, starter)).toBeUndefined();
+    // Not 20 s: the count has started over.
+    expect((await it.start(starter, 600_001))?.message).toContain('back-off 10s');
+  });
+
+  test('without garbage collection in between the count goes on', async () => {
+    const it = await podWith(CRASHER);
+    const starter = newStarter();
+    await crash(it, starter);
+    await crash(it, starter);
+    await clock.advance(600_001);
+    expect(await crash(it, starter)).toBeUndefined();
+    expect((await it.start(starter, 600_001))?.message).toContain('back-off 20s');
+  });
+});
