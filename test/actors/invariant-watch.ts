@@ -1,4 +1,5 @@
 /** Looks at a running agent from outside and writes down every invariant of the lifecycle that does not hold. */
+import type { Subscription } from 'xstate';
 import type { PodActor } from '../../src/actors/pod-registry.ts';
 import type { TestAgent } from '../support/agent.ts';
 
@@ -7,9 +8,10 @@ const UID_LABEL = 'io.kubernetes.pod.uid';
 const ORDER = ['Syncing', 'Terminating', 'Terminated'];
 
 export class InvariantWatch {
-  readonly violations: string[] = [];
+  readonly #violations: string[] = [];
   readonly #agent: TestAgent;
   readonly #checks: Promise<void>[] = [];
+  readonly #subscriptions: Subscription[] = [];
   readonly #uidOfContainer = new Map<string, string>();
   #kills = 0;
   #answers = 0;
@@ -36,29 +38,40 @@ export class InvariantWatch {
     return this.#kills - this.#answers;
   }
 
-  /** I6: of each full name at most one incarnation runs. */
+  /** I6: of each full name at most one incarnation runs. I10: and of each of its containers at most one instance. */
   async look(): Promise<void> {
-    const running = new Map<string, Set<string>>();
-    for (const { labels } of await this.#agent.runtime.listContainers({ state: 'CONTAINER_RUNNING' })) {
-      const name = labels[NAME_LABEL] ?? '';
-      running.set(name, (running.get(name) ?? new Set<string>()).add(labels[UID_LABEL] ?? ''));
+    const uids = new Map<string, Set<string>>();
+    const instances = new Set<string>();
+    const running = await this.#agent.runtime.listContainers({ state: 'CONTAINER_RUNNING' });
+    for (const { labels, metadata } of running) {
+      const { [NAME_LABEL]: name = '', [UID_LABEL]: uid = '' } = labels;
+      uids.set(name, (uids.get(name) ?? new Set<string>()).add(uid));
+      const instance = `${uid}/${metadata.name}`;
+      if (instances.has(instance)) this.#violated('I10', instance, 'runs twice');
+      instances.add(instance);
     }
-    for (const [name, uids] of running) {
-      if (uids.size > 1) this.#violated('I6', name, `${[...uids].join()} run at once`);
+    for (const [name, incarnations] of uids) {
+      if (incarnations.size > 1) this.#violated('I6', name, `${[...incarnations].join()} run at once`);
     }
   }
 
-  /** Resolves when everything that was to be checked has been. */
-  async settle(): Promise<void> {
+  /** From now on nothing is looked at: the agent leaves. */
+  stop(): void {
+    for (const subscription of this.#subscriptions) subscription.unsubscribe();
+  }
+
+  /** Resolves to what was violated once everything that was to be checked has been. */
+  async settle(): Promise<readonly string[]> {
     await Promise.all(this.#checks);
     // I5, and whatever else a pod's chart could not digest, ends its actor.
     for (const line of this.#agent.log) {
       if (line.includes("The pod's actor failed")) this.#violated('I5', 'an actor', line);
     }
+    return this.#violations;
   }
 
   #violated(invariant: string, whose: string, what: string): void {
-    this.violations.push(`${invariant} ${whose}: ${what}`);
+    this.#violations.push(`${invariant} ${whose}: ${what}`);
   }
 
   #watchActors(): void {
@@ -87,7 +100,7 @@ export class InvariantWatch {
       }
       graceSeconds = gracePeriodSeconds;
     };
-    actor.subscribe({ next, error: () => undefined });
+    this.#subscriptions.push(actor.subscribe({ next, error: () => undefined }));
   }
 
   /** I3: the runtime itself reports nothing that runs; unless the UID lives again by the time it answers. */

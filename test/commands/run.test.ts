@@ -47,7 +47,11 @@ describe('statelet run', () => {
     'serves until %s, then leaves in good order with 0',
     async (signal) => {
       const { child, address, finished } = start();
-      expect(await (await fetch(`http://${await address()}/healthz`)).text()).toBe('ok');
+      const healthz = `http://${await address()}/healthz`;
+      // It answers before the container runtime does.
+      await waitFor(async () => (await (await fetch(healthz)).text()) === 'ok', {
+        what: '/healthz to be ok',
+      });
       child.kill(signal);
       const { code, stdout, stderr } = await finished;
       expect([code, stderr]).toEqual([0, '']);
