@@ -6,17 +6,23 @@ import type { PodReference } from '../types/event-recorder.ts';
 export class PodRemoval {
   readonly #pleg: Pleg;
   readonly #podRuntime: PodRuntime;
-  readonly #removing = new Set<string>();
+  readonly #removals = new Map<string, Promise<undefined>>();
 
   constructor(pleg: Pleg, podRuntime: PodRuntime) {
     this.#pleg = pleg;
     this.#podRuntime = podRuntime;
   }
 
+  /** The removal of that UID, if there is one: it ends, well or not. Until then the UID must not start again. */
+  underWay(uid: string): Promise<undefined> | undefined {
+    return this.#removals.get(uid);
+  }
+
   /** Resolves to true once nothing is left, to false when a removal is under way already; rejects when it failed. */
   async remove(pod: PodReference): Promise<boolean> {
-    if (this.#removing.has(pod.uid)) return false;
-    this.#removing.add(pod.uid);
+    if (this.#removals.has(pod.uid)) return false;
+    const { promise, resolve } = Promise.withResolvers<undefined>();
+    this.#removals.set(pod.uid, promise);
     this.#pleg.hold(pod);
     try {
       await this.#podRuntime.removePod(pod, await this.#pleg.read(pod));
@@ -24,7 +30,8 @@ export class PodRemoval {
       return true;
     } finally {
       this.#pleg.release(pod.uid);
-      this.#removing.delete(pod.uid);
+      this.#removals.delete(pod.uid);
+      resolve(undefined);
     }
   }
 }

@@ -207,6 +207,7 @@ export class Supervisor {
     }
     this.#options.statusManager.reject(pod, rejection);
     this.#deliver({ ...pod, status: { ...pod.status, phase: 'Failed', ...rejection } }, 'SyncPodCreate');
+    this.#active.delete(pod.metadata.uid);
   }
 
   #warnOfUnsupported(pod: Pod): void {
@@ -242,7 +243,15 @@ export class Supervisor {
 
   // Starting
 
-  #decideStart({ uid, fullName }: EventOf<'START_REQUESTED'>): void {
+  #decideStart(request: EventOf<'START_REQUESTED'>): void {
+    const { uid, fullName } = request;
+    // It may have ended since it asked: it must not take the name then.
+    if (this.registry.get(uid) === undefined || this.registry.isPodKnownTerminated(uid)) return;
+    const removal = this.#removal.underWay(uid);
+    if (removal !== undefined) {
+      void removal.then(() => this.send(request));
+      return;
+    }
     const mustWait = fullName !== undefined && !this.#claims.request(fullName, uid);
     if (!mustWait) this.registry.send(uid, { type: 'START_GRANTED' });
   }

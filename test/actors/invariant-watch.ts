@@ -119,7 +119,7 @@ export class InvariantWatch {
   /** I2: nothing that may start something is issued, or still in flight, once the pod is Terminating. */
   #watchStarts(): void {
     const { runtime } = this.#agent;
-    const { runPodSandbox, createContainer, startContainer } = runtime;
+    const real = { ...runtime };
     const guarded = async <T>(uid: string, call: string, work: () => Promise<T>): Promise<T> => {
       this.#checkSyncing(uid, `${call} is issued`);
       try {
@@ -130,12 +130,12 @@ export class InvariantWatch {
     };
     runtime.runPodSandbox = (config, options) => {
       const { uid } = config.metadata;
-      return guarded(uid, 'RunPodSandbox', () => runPodSandbox(config, options));
+      return guarded(uid, 'RunPodSandbox', () => real.runPodSandbox(config, options));
     };
     runtime.createContainer = (sandboxId, config, sandbox, options) => {
       const { uid } = sandbox.metadata;
       return guarded(uid, 'CreateContainer', async () => {
-        const id = await createContainer(sandboxId, config, sandbox, options);
+        const id = await real.createContainer(sandboxId, config, sandbox, options);
         this.#uidOfContainer.set(id, uid);
         return id;
       });
@@ -143,7 +143,7 @@ export class InvariantWatch {
     runtime.startContainer = (id, options) => {
       this.starts += 1;
       const uid = this.#uidOfContainer.get(id) ?? '';
-      return guarded(uid, 'StartContainer', () => startContainer(id, options));
+      return guarded(uid, 'StartContainer', () => real.startContainer(id, options));
     };
   }
 

@@ -8,7 +8,7 @@ import { waitFor } from '../support/wait-for.ts';
 import { InvariantWatch } from './invariant-watch.ts';
 
 const NAMES = Array.from({ length: 50 }, (_, index) => `pod-${String(index)}`);
-const STEPS = 150;
+const STEPS = 100;
 
 const shell = (name: string, script: string, more = {}) => ({ name, command: ['sh', '-c', script], ...more });
 const SPECS: Partial<Pod['spec']>[] = [
@@ -85,7 +85,7 @@ class Storm {
       this.#add(this.#newPod(name));
       return;
     }
-    const events = [
+    const events: (() => void | Promise<void>)[] = [
       () => this.#remove(pod),
       () => {
         this.#remove(pod);
@@ -98,9 +98,9 @@ class Storm {
       },
       () =>
         this.#update({ ...pod, metadata: { ...pod.metadata, labels: { version: String(++this.#lastUid) } } }),
-      // Two kills, of which the second may grant more.
+      // Several kills, of which a later one may grant more, or less.
       () => {
-        for (let kill = 0; kill < 2; kill++) {
+        for (let kill = 0; kill < 4; kill++) {
           this.watch.kill(pod.metadata.uid, this.#random.pick([undefined, 1, 2, 3]));
         }
       },
@@ -148,7 +148,9 @@ async function expectNothingLeft(running: TestAgent): Promise<void> {
   expect(await running.runtime.listPodSandbox()).toEqual([]);
 }
 
-const SEEDS = (process.env['SEEDS'] ?? '1,2').split(',').map(Number);
+/** Others can be tried: `SEEDS=3,4,5`. */
+const SEEDS = (process.env.SEEDS ?? '1').split(',').map(Number);
+
 test.each(SEEDS)('seed %d: 50 pods come, change and go; I1 to I7 hold, and nothing is left', async (seed) => {
   agent = await startAgent();
   const storm = new Storm(seed, agent);
@@ -202,7 +204,7 @@ test('I7: a kill that comes while a failed actor is being replaced is answered',
   expect(await agent.runtime.listContainers({ state: 'CONTAINER_RUNNING' })).toEqual([]);
 });
 
-test('a pod that comes back while what is left of it is being removed keeps the logs of its new life', async () => {
+test('a pod that comes back while its remains are being removed keeps the logs of its new life', async () => {
   const chatty = staticPod('web', 'uid-web', { containers: [shell('main', 'echo hello; sleep 1000')] });
   agent = await startAgent();
   agent.ready();
@@ -220,9 +222,8 @@ test('a pod that comes back while what is left of it is being removed keeps the 
   await agent.until('uid-web', 'Syncing.Settled');
   const [running] = await agent.runtime.listContainers({ state: 'CONTAINER_RUNNING' });
   const { logPath } = await agent.runtime.containerStatus(running!.id);
-  await waitFor(() => readFileSync(logPath, 'utf8').includes('hello'), { what: `hello in ${logPath}` });
-  await agent.runtime.listContainers();
-  expect(existsSync(logPath)).toBe(true);
+  const log = () => existsSync(logPath) && readFileSync(logPath, 'utf8').includes('hello');
+  await waitFor(log, { what: `hello in ${logPath}` });
 });
 
 test('a rejected pod takes no place: the next one is told how many there really are', async () => {
