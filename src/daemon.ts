@@ -72,6 +72,7 @@ class Agent implements Daemon {
   readonly #sources: PodSources;
   readonly #stopped = Promise.withResolvers<undefined>();
   #api: ApiServer | undefined;
+  #looping = false;
   #lastLoopAt = systemClock.now();
 
   constructor(config: StateletConfig, deps: DaemonDeps, lock: RootLock) {
@@ -107,6 +108,7 @@ class Agent implements Daemon {
   async start(): Promise<void> {
     const { healthz, podLogsDir } = this.#config;
     await mkdir(podLogsDir, { recursive: true });
+    this.#supervisor.start();
     if (healthz) {
       const view = {
         health: () => this.#health(),
@@ -121,11 +123,8 @@ class Agent implements Daemon {
 
   async stop(): Promise<void> {
     const { exitWithPods } = this.#config;
-    // Without a runtime there has been no loop, and there is nothing to end.
-    if (this.#supervisor.started) {
-      this.#supervisor.send({ type: 'SHUTDOWN', exitWithPods });
-      await this.#stopped.promise;
-    }
+    this.#supervisor.send({ type: 'SHUTDOWN', exitWithPods });
+    await this.#stopped.promise;
     await this.takeDown();
   }
 
@@ -174,6 +173,7 @@ class Agent implements Daemon {
       logger,
       hostIPs,
       runtimeName: 'statelet',
+      runtimeProblem: () => this.#runtimeState.runtimeProblem(),
       networkProblem: () => this.#runtimeState.networkProblem(),
     });
     return new Supervisor({
@@ -192,13 +192,14 @@ class Agent implements Daemon {
 
   /** The first time, everything that depends on knowing what already runs is started. */
   #onRuntimeReady(): void {
-    if (!this.#supervisor.started) this.#startLoop();
+    if (!this.#looping) this.#startLoop();
     this.#supervisor.send({ type: 'RUNTIME_READY' });
   }
 
   #startLoop(): void {
     const { logger } = this.#deps;
-    this.#supervisor.start();
+    this.#looping = true;
+    this.#supervisor.adopt();
     this.#pleg.start();
     this.#subscribe(this.#pleg.changes, (change) => this.#supervisor.send({ type: 'PLEG', ...change }));
     this.#subscribe(interval(HOUSEKEEPING_PERIOD_MS), () => {

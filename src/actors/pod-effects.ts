@@ -35,6 +35,8 @@ export interface PodEffectsDeps {
   readonly runtimeName: string;
   /** Addresses of the node, the primary one first. */
   readonly hostIPs: readonly string[];
+  /** Why no pod can be synced now, if so; once that is over, every pod is. */
+  readonly runtimeProblem: () => string | undefined;
   /** Why pods cannot have a network now, if so. */
   readonly networkProblem: () => string | undefined;
 }
@@ -50,6 +52,8 @@ export function podEffects(deps: PodEffectsDeps): PodEffects {
 async function syncPod(deps: PodEffectsDeps, context: PodContext, signal: AbortSignal): Promise<PodEvent> {
   const { pleg, podRuntime, recorder } = deps;
   const pod = podOf(context);
+  const problem = deps.runtimeProblem();
+  if (problem !== undefined) throw new StateletError('Unavailable', `the runtime is not ready: ${problem}`);
   const before = await pleg.current(pod.metadata, { signal });
   if (report(deps, context, before).ended) return { type: 'SYNC_DONE', terminal: true, again: false };
 

@@ -19,8 +19,8 @@ export interface PodEntry {
   readonly actor: PodActor;
   /** What the runtime keeps of the finished pod is being removed. */
   retiring: boolean;
-  /** The actor has failed: what is sent to the pod waits here for the next one. */
-  backlog: PodEvent[] | undefined;
+  /** What is sent to the pod after its actor has failed waits here for the next one. */
+  readonly backlog: PodEvent[];
 }
 
 export interface PodRegistryOptions {
@@ -58,7 +58,7 @@ export class PodRegistry {
     const fullName = `${pod.name}_${pod.namespace}`;
     const input = { uid: pod.uid, fullName, runtimeHolds };
     const actor = createActor(machine, { id: pod.uid, parent, input, ...(inspect && { inspect }) });
-    const entry: PodEntry = { pod, fullName, actor, retiring: false, backlog: undefined };
+    const entry: PodEntry = { pod, fullName, actor, retiring: false, backlog: [] };
     this.#entries.set(pod.uid, entry);
     actor.start();
     return entry;
@@ -74,9 +74,10 @@ export class PodRegistry {
   /** false when there is no actor of that UID. */
   send(uid: string, event: PodEvent): boolean {
     const entry = this.#entries.get(uid);
-    if (entry?.backlog) entry.backlog.push(event);
-    else entry?.actor.send(event);
-    return entry !== undefined;
+    if (entry === undefined) return false;
+    if (entry.actor.getSnapshot().status === 'error') entry.backlog.push(event);
+    else entry.actor.send(event);
+    return true;
   }
 
   // The questions of docs/lifecycle.md. Each takes a UID.

@@ -58,7 +58,6 @@ export class Supervisor {
   /** Spawned and not yet terminated: they hold a place on the node. */
   readonly #active = new Set<string>();
   readonly #workQueue: WorkQueue;
-  #started = false;
   #exiting = false;
 
   constructor(options: SupervisorOptions) {
@@ -90,22 +89,20 @@ export class Supervisor {
     return this.#actor.getSnapshot().matches({ Sources: 'Ready' });
   }
 
-  get started(): boolean {
-    return this.#started;
-  }
-
   /** Why the runtime is not ready, if so. */
   get runtimeProblem(): string | undefined {
     return this.#actor.getSnapshot().context.runtimeProblem;
   }
 
-  /** What runs already holds its name: a static pod of that name that comes now waits for it to end. */
   start(): void {
-    this.#started = true;
+    this.#actor.start();
+  }
+
+  /** What runs already holds its name: a static pod of that name that comes now waits for it to end. */
+  adopt(): void {
     for (const pod of this.#options.pleg.pods()) {
       if (this.#runs(pod.uid)) this.#claims.request(`${pod.name}_${pod.namespace}`, pod.uid);
     }
-    this.#actor.start();
   }
 
   send(event: SupervisorEvent): void {
@@ -142,7 +139,7 @@ export class Supervisor {
         dropDesiredPods: on<'CONFIG.REMOVE'>(({ pods }) => pods.forEach((pod) => this.#desired.delete(pod))),
         handlePodRemoves: on<'CONFIG.REMOVE'>(({ pods, source }) => {
           this.#tell(pods, `Removed by source ${source}`);
-          for (const { metadata } of pods) this.registry.send(metadata.uid, { type: 'SyncPodKill' });
+          for (const { metadata } of pods) this.#removeDesired(metadata.uid);
         }),
         handlePodReconcile: on<'CONFIG.RECONCILE'>(({ pods }) => {
           for (const pod of pods) this.#desired.set(pod);
@@ -164,7 +161,7 @@ export class Supervisor {
           if (event.type === 'RUNTIME_READY') logger.info({}, 'Container runtime is ready');
           else logger.warn({ problem: event.problem }, 'Container runtime is not ready');
         }),
-        reportSourcesReady: () => this.send({ type: 'HOUSEKEEPING' }),
+        reportSourcesReady: () => this.#handleSourcesReady(),
         reportStopped: () => onStopped(),
       },
     });
@@ -306,6 +303,12 @@ export class Supervisor {
     this.#options.logger.info(podFields(pod), message);
   }
 
+  #removeDesired(uid: string): void {
+    this.registry.send(uid, { type: 'SyncPodKill' });
+    const entry = this.registry.get(uid);
+    if (entry !== undefined) this.#retireIfDue(entry);
+  }
+
   /** Finished, and not wanted any more or asked for again: nobody has to wait for housekeeping's next turn. */
   #retireIfDue(entry: PodEntry): void {
     const snapshot = entry.actor.getSnapshot();
@@ -365,6 +368,14 @@ export class Supervisor {
 
   // Housekeeping
 
+  #handleSourcesReady(): void {
+    this.send({ type: 'HOUSEKEEPING' });
+    const { podRuntime, pleg } = this.#options;
+    const isKnown = (uid: string) =>
+      this.registry.get(uid) !== undefined || this.#desired.has(uid) || pleg.runtimeHolds(uid) !== 'nothing';
+    void podRuntime.removeOrphanedLogs(isKnown);
+  }
+
   #cleanUpPods(): void {
     const { pleg, podRuntime, statusManager } = this.#options;
     const plan = planHousekeeping({
@@ -405,7 +416,6 @@ export class Supervisor {
     const uid = event.type.slice('xstate.error.actor.'.length);
     const entry = this.registry.get(uid);
     if (entry === undefined) return;
-    entry.backlog = [];
     const error: unknown = 'error' in event ? event.error : undefined;
     this.#options.logger.error(
       { ...podFields(entry.pod), err: error },
@@ -426,7 +436,7 @@ export class Supervisor {
     const { ending, kills } = interruptedEnd(entry);
     if (pod !== undefined && !ending) this.#deliver(pod, 'SyncPodCreate');
     else for (const kill of kills) this.registry.send(uid, kill);
-    for (const event of entry.backlog ?? []) this.registry.send(uid, event);
+    for (const event of entry.backlog) this.registry.send(uid, event);
   }
 }
 

@@ -72,8 +72,9 @@ export const supervisorMachine = setup({
     noSources: ({ context }) => context.unseenSources.length === 0,
     runtimeReady: stateIn({ Runtime: 'Ready' }),
     sourcesReady: stateIn({ Sources: 'Ready' }),
+    /** A liveness probe that succeeds changes nothing. */
     needsSync: ({ event }) =>
-      event.type === 'PROBE' && (event.probe === 'readiness' || event.result === 'Failure'),
+      event.type === 'PROBE' && (event.probe !== 'liveness' || event.result === 'Failure'),
     exitsWithPods: ({ event }) => event.type === 'SHUTDOWN' && event.exitWithPods,
   },
   actions: {
@@ -143,7 +144,7 @@ export const supervisorMachine = setup({
               actions: ['recordRuntimeProblem', 'reportRuntimeState'],
               target: 'Ready',
             },
-            RUNTIME_NOT_READY: { actions: ['recordRuntimeProblem'] },
+            RUNTIME_NOT_READY: { actions: ['recordRuntimeProblem', 'reportRuntimeState'] },
             START_REQUESTED: { actions: ['holdStart'] },
           },
         },
@@ -196,6 +197,7 @@ export const supervisorMachine = setup({
           description: 'The agent leaves and takes its pods with it',
           entry: ['killAllPods'],
           on: {
+            HOUSEKEEPING: { actions: ['handlePodCleanups'] },
             ALL_PODS_GONE: { target: 'Stopped' },
             SHUTDOWN: [{ guard: 'exitsWithPods' }, { target: 'Stopped' }],
           },

@@ -31,6 +31,11 @@ export function podLogsFolder(pod: { namespace: string; name: string; uid: strin
   return `${pod.namespace}_${pod.name}_${pod.uid}`;
 }
 
+/** The UID of the pod whose logs a folder of that name holds; undefined where the name is no such folder's. */
+export function uidOfLogsFolder(folder: string): string | undefined {
+  return /^[^_]+_[^_]+_(.+)$/.exec(folder)?.[1];
+}
+
 export function podSandboxConfig(pod: Pod, attempt: number, podLogsDir: string): PodSandboxConfig {
   const { name, namespace, uid, labels, annotations } = pod.metadata;
   return {

@@ -1,6 +1,6 @@
-import { rm } from 'node:fs/promises';
+import { readdir, rm } from 'node:fs/promises';
 import { join } from 'node:path';
-import { podLogsFolder, podSandboxConfig } from '../policies/cri-config.ts';
+import { podLogsFolder, podSandboxConfig, uidOfLogsFolder } from '../policies/cri-config.ts';
 import type { PodActions } from '../policies/pod-actions.ts';
 import { errorMessage } from '../types/errors.ts';
 import type { PodReference } from '../types/event-recorder.ts';
@@ -93,6 +93,22 @@ export class PodRuntime {
     await Promise.all((podStatus?.sandboxes ?? []).map(({ id }) => runtime.removePodSandbox(id)));
     await rm(join(podLogsDir, podLogsFolder(pod)), { recursive: true, force: true });
     this.#starter.forget(pod.uid);
+  }
+
+  /**
+   * Removes the logs of pods that nobody knows: an agent that was killed may have left them. As with the kubelet, nobody
+   * else may keep pods' logs in `podLogsDir`.
+   */
+  async removeOrphanedLogs(isKnown: (uid: string) => boolean): Promise<void> {
+    const { podLogsDir } = this.#options;
+    const folders = await readdir(podLogsDir).catch((): string[] => []);
+    const orphans = folders.filter((folder) => {
+      const uid = uidOfLogsFolder(folder);
+      return uid !== undefined && !isKnown(uid);
+    });
+    await Promise.allSettled(
+      orphans.map((folder) => rm(join(podLogsDir, folder), { recursive: true, force: true })),
+    );
   }
 
   /** Drops back-off entries that nothing has touched for long. */

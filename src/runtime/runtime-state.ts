@@ -32,6 +32,11 @@ export class RuntimeState {
     this.#options = options;
   }
 
+  /** Why no pod can be synced now, if so. */
+  runtimeProblem(): string | undefined {
+    return this.#problem;
+  }
+
   /** Why pods cannot have a network, if so. */
   networkProblem(): string | undefined {
     const network = this.#conditions.find(({ type }) => type === 'NetworkReady');

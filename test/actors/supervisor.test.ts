@@ -1,3 +1,5 @@
+import { mkdir, readdir } from 'node:fs/promises';
+import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
 import type { PodContext } from '../../src/machines/pod-machine.ts';
 import type { Pod } from '../../src/types/kubernetes.ts';
@@ -177,6 +179,46 @@ describe('on the embedded runtime', () => {
     await agent.supervisor.killPod('uid-web');
     expect(await runningNames()).toEqual([]);
     expect(agent.events.filter((event) => event === 'web Started')).toHaveLength(1);
+  });
+
+  test('I7: a kill of a pod whose actor has just failed is answered', async () => {
+    agent.ready();
+    agent.add(staticPod('web', 'uid-web'));
+    await agent.until('uid-web', 'Syncing.Settled');
+    const poison = { ...staticPod('web', 'uid-web'), metadata: undefined } as unknown as Pod;
+    agent.supervisor.registry.send('uid-web', { type: 'SyncPodUpdate', pod: poison });
+    await agent.supervisor.killPod('uid-web');
+    expect(await runningNames()).toEqual([]);
+  });
+
+  test('a finished pod that is removed is forgotten without waiting for housekeeping', async () => {
+    agent.ready();
+    const job = staticPod('job', 'uid-job', {
+      restartPolicy: 'Never',
+      containers: [{ name: 'main', command: ['sh', '-c', 'exit 0'] }],
+    });
+    agent.add(job);
+    await agent.until('uid-job', 'Terminated.Finished');
+    agent.remove(job);
+    await agent.until('uid-job', '');
+    expect(await agent.runtime.listPodSandbox()).toEqual([]);
+  });
+
+  test('logs of pods that nobody knows are removed once all sources have been seen, and no others', async () => {
+    const logs = join(agent.rootDir, 'pods');
+    await mkdir(join(logs, 'default_ghost_uid-ghost', 'main'), { recursive: true });
+    await mkdir(join(logs, 'not-a-pod'));
+    agent.supervisor.send({ type: 'RUNTIME_READY' });
+    agent.add(staticPod('web', 'uid-web'));
+    await agent.until('uid-web', 'Syncing.Settled');
+    expect((await readdir(logs)).toSorted()).toEqual([
+      'default_ghost_uid-ghost',
+      'default_web_uid-web',
+      'not-a-pod',
+    ]);
+    agent.supervisor.send({ type: 'SOURCE_SEEN', source: 'file' });
+    await waitFor(async () => (await readdir(logs)).length === 2, { what: 'the logs of the ghost to go' });
+    expect((await readdir(logs)).toSorted()).toEqual(['default_web_uid-web', 'not-a-pod']);
   });
 
   test('SHUTDOWN with pods ends what runs, what waits and what only the runtime knows', async () => {

@@ -55,6 +55,7 @@ export async function startAgent(options: AgentOptions = {}) {
     logger,
     runtimeName: 'statelet',
     hostIPs: ['127.0.0.1'],
+    runtimeProblem: () => undefined,
     networkProblem: () => undefined,
   });
   const stopped = Promise.withResolvers<undefined>();
@@ -70,6 +71,7 @@ export async function startAgent(options: AgentOptions = {}) {
   });
   await pleg.relist();
   supervisor.start();
+  supervisor.adopt();
   pleg.start();
   pleg.changes.subscribe((change) => supervisor.send({ type: 'PLEG', ...change }));
 
