@@ -57,7 +57,12 @@ export class PodRegistry {
     const { machine, parent, inspect } = this.#options;
     const fullName = `${pod.name}_${pod.namespace}`;
     const input = { uid: pod.uid, fullName, runtimeHolds };
-    const actor = createActor(machine, { id: pod.uid, parent, input, ...(inspect && { inspect }) });
+    const actor = createActor(machine, {
+      id: actorId(fullName, pod.uid),
+      parent,
+      input,
+      ...(inspect && { inspect }),
+    });
     const entry: PodEntry = { pod, fullName, actor, retiring: false, backlog: [] };
     this.#entries.set(pod.uid, entry);
     actor.start();
@@ -133,4 +138,14 @@ export class PodRegistry {
   #snapshot(uid: string): PodSnapshot | undefined {
     return this.#entries.get(uid)?.actor.getSnapshot();
   }
+}
+
+/** What people see in the inspector: the name before the UID. Neither has a blank in it. */
+function actorId(fullName: string, uid: string): string {
+  return `${fullName} ${uid}`;
+}
+
+/** The UID of the pod whose actor has that id. */
+export function uidOfActor(id: string): string {
+  return id.slice(id.indexOf(' ') + 1);
 }

@@ -21,7 +21,7 @@ import { KillWaiters } from './kill-waiters.ts';
 import { NameClaims } from './name-claims.ts';
 import { type PodEffects, providePodMachine } from './pod-actor.ts';
 import { DesiredPods } from './desired-pods.ts';
-import { type PodEntry, PodRegistry } from './pod-registry.ts';
+import { type PodEntry, PodRegistry, uidOfActor } from './pod-registry.ts';
 import { interruptedEnd } from './interrupted-end.ts';
 import { PodRemoval } from './pod-removal.ts';
 import type { StatusManager } from './status-manager.ts';
@@ -413,7 +413,7 @@ export class Supervisor {
   // Failures
 
   #handlePodError(event: SupervisorEvent): void {
-    const uid = event.type.slice('xstate.error.actor.'.length);
+    const uid = uidOfActor(event.type.slice('xstate.error.actor.'.length));
     const entry = this.registry.get(uid);
     if (entry === undefined) return;
     const error: unknown = 'error' in event ? event.error : undefined;
