@@ -1,11 +1,14 @@
-/** A machine's transitions as they are drawn: by name, those of one effect together. */
+/**
+ * A machine's transitions as they are drawn: by name, those of one effect together. What a machine only notes for itself
+ * (assign) is left out: a chart shows what it asks for.
+ */
 import type { AnyStateNode, AnyTransitionDefinition } from 'xstate';
 
 export interface Arrow {
   readonly source: AnyStateNode;
   /** undefined: the event is handled without leaving the state. */
   readonly target?: AnyStateNode;
-  /** `SYNC_DONE [moreToDo] / recordOutcome` */
+  /** `SyncPodKill [shortensGracePeriod] / abortStop` */
   readonly label: string;
 }
 
@@ -14,7 +17,7 @@ export function arrowsOf(source: AnyStateNode): Arrow[] {
   const alike = new Map<string, { events: string[]; arrow: Omit<Arrow, 'label'>; rest: string }>();
   for (const { event, transition, index } of transitionsOf(source)) {
     const [target] = transition.target ?? [];
-    const rest = guardLabel(transition, index) + actionsLabel(transition.actions);
+    const rest = guardLabel(transition, index) + actionsLabel(source, transition.actions);
     const key = `${target?.id ?? ''}|${rest}`;
     const known = alike.get(key);
     if (known === undefined)
@@ -28,9 +31,9 @@ export function arrowsOf(source: AnyStateNode): Arrow[] {
 }
 
 /** `entry / startSync`, or nothing. `actions` is one, a list of them, or undefined. */
-export function activityLabel(name: string, actions: unknown): string[] {
-  const all = actions === undefined ? [] : [actions].flat();
-  return all.length === 0 ? [] : [`${name}${actionsLabel(all)}`];
+export function activityLabel(node: AnyStateNode, name: string, actions: unknown): string[] {
+  const label = actionsLabel(node, actions === undefined ? [] : [actions].flat());
+  return label === '' ? [] : [`${name}${label}`];
 }
 
 function transitionsOf(
@@ -59,8 +62,17 @@ function guardLabel({ guard }: AnyTransitionDefinition, index: number): string {
   return index > 0 ? ' [else]' : '';
 }
 
-function actionsLabel(actions: readonly unknown[]): string {
-  return actions.length === 0 ? '' : ` / ${actions.map(nameOf).join(', ')}`;
+function actionsLabel(node: AnyStateNode, actions: readonly unknown[]): string {
+  const known = node.machine.implementations.actions as Readonly<Record<string, unknown>>;
+  const names = actions
+    .filter((action) => !isAssign(typeof action === 'function' ? action : known[nameOf(action)]))
+    .map(nameOf);
+  return names.length === 0 ? '' : ` / ${names.join(', ')}`;
+}
+
+/** Whether an action only changes the machine's own context. */
+export function isAssign(implementation: unknown): boolean {
+  return (implementation as { type?: string } | undefined)?.type === 'xstate.assign';
 }
 
 function nameOf(implementation: unknown): string {

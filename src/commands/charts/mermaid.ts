@@ -64,8 +64,8 @@ function ownLines(node: AnyStateNode): string[] {
   // From the configuration: XState adds actions of its own, which serve its delays.
   const { entry, exit } = node.config as { readonly entry?: unknown; readonly exit?: unknown };
   return [
-    ...activityLabel('entry', entry),
-    ...activityLabel('exit', exit),
+    ...activityLabel(node, 'entry', entry),
+    ...activityLabel(node, 'exit', exit),
     ...arrowsOf(node).flatMap(({ target, label }) => (target === undefined ? [label] : [])),
   ];
 }

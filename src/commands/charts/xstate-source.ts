@@ -1,5 +1,6 @@
 /** A machine as source text that the Stately editor imports: its chart, and its guards and actions by name. */
 import type { AnyStateMachine } from 'xstate';
+import { isAssign } from './arrows.ts';
 
 const WIDTH = 100;
 const IDENTIFIER = /^[\p{ID_Start}_$][\p{ID_Continue}$]*$/u;
@@ -15,19 +16,24 @@ const INLINE = '() => ({})';
 
 /** Runs as it is, too. Ends with a line break. */
 export function toXStateSource(machine: AnyStateMachine): string {
-  const implementations = machine.implementations as unknown as Readonly<Record<string, object | undefined>>;
-  const named = STAND_INS.map(([kind, standIn]) =>
-    standIns(kind, Object.keys(implementations[kind] ?? {}), standIn),
+  const implementations = machine.implementations as unknown as Readonly<Record<string, Named | undefined>>;
+  const setup = STAND_INS.map(([kind, standIn]) => standIns(kind, implementations[kind] ?? {}, standIn)).join(
+    '',
   );
-  const setup = named.join('');
+  const imports = ['assign', 'fromCallback'].filter((name) => setup.includes(`: ${name}(`));
   return [
-    `import { ${setup.includes('fromCallback') ? 'fromCallback, ' : ''}setup } from 'xstate';\n`,
+    `import { ${[...imports, 'setup'].join(', ')} } from 'xstate';\n`,
     `export const machine = setup({${setup === '' ? '' : `\n${setup}`}}).createMachine(${literal(machine.config, '')});\n`,
   ].join('\n');
 }
 
-function standIns(kind: string, names: readonly string[], standIn: string): string {
-  const lines = names.toSorted().map((name) => `    ${key(name)}: ${standIn},\n`);
+type Named = Readonly<Record<string, unknown>>;
+
+/** What only notes something in the context can be told from what is asked of the world. */
+function standIns(kind: string, named: Named, standIn: string): string {
+  const lines = Object.keys(named)
+    .toSorted()
+    .map((name) => `    ${key(name)}: ${isAssign(named[name]) ? 'assign({})' : standIn},\n`);
   return lines.length === 0 ? '' : `  ${kind}: {\n${lines.join('')}  },\n`;
 }
 
