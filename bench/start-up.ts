@@ -10,6 +10,7 @@ import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
+import { monitorPid } from '../test/support/process-runtime.ts';
 
 const CLI = fileURLToPath(new URL('../bin/statelet.js', import.meta.url));
 const IDLE_MS = 15_000;
@@ -65,7 +66,7 @@ async function run(measureIdle: boolean): Promise<Run> {
   }
   const times = seen(marks).map((name) => Number(readFileSync(join(marks, name), 'utf8')) / 1e6 - begun);
   const cpuSeconds = cpuOf(daemon);
-  const idle = measureIdle ? await idleOf(daemon) : undefined;
+  const idle = measureIdle ? await idleOf(daemon, root) : undefined;
   daemon.kill('SIGTERM');
   await once(daemon, 'exit');
   rmSync(folder, { recursive: true, force: true, maxRetries: 10, retryDelay: 200 });
@@ -74,13 +75,13 @@ async function run(measureIdle: boolean): Promise<Run> {
 
 const seen = (marks: string) => readdirSync(marks).filter((name) => !name.startsWith('.'));
 
-async function idleOf(daemon: ChildProcess) {
+async function idleOf(daemon: ChildProcess, root: string) {
   await delay(3_000);
   const before = cpuOf(daemon);
   await delay(IDLE_MS);
   return {
     rssMiB: rssMiB(pidOf(daemon)),
-    monitorRssMiB: rssMiB(newestMonitor()),
+    monitorRssMiB: rssMiB(await monitorPid(root)),
     cpuPercent: ((cpuOf(daemon) - before) / IDLE_MS) * 1e5,
   };
 }
@@ -100,11 +101,6 @@ function rssMiB(pid: number): number {
 function pidOf({ pid }: ChildProcess): number {
   if (pid === undefined) throw new Error('the daemon was not started');
   return pid;
-}
-
-function newestMonitor(): number {
-  const { stdout } = spawnSync('pgrep', ['-n', '-f', '^statelet-monitor'], { encoding: 'utf8' });
-  return Number(stdout);
 }
 
 function emptyNodeMs(): number {
