@@ -132,6 +132,6 @@ test('charts prints what the Stately editor takes, or Mermaid', async () => {
     cli('charts', 'pod', '--format', 'mermaid'),
   ]);
   expect(list.stdout).toMatch(/^NAME .*\npod /);
-  expect(source.stdout).toMatch(/^import { setup } from 'xstate';/);
+  expect(source.stdout).toMatch(/^import { assign, setup } from 'xstate';/);
   expect(mermaid.stdout).toMatch(/^stateDiagram-v2\n/);
 });
