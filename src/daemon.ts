@@ -1,5 +1,6 @@
 /** The composition root: the only file that knows every part. Builds the agent, starts it, and takes it down again. */
 import { mkdir } from 'node:fs/promises';
+import { setTimeout as delay } from 'node:timers/promises';
 import { interval, type Observable, Subscription } from 'rxjs';
 import type { ActorOptions } from 'xstate';
 import { podEffects } from './actors/pod-effects.ts';
@@ -132,7 +133,7 @@ class Agent implements Daemon {
     this.#subscriptions.unsubscribe();
     this.#runtimeState.stop();
     this.#pleg.stop();
-    await Promise.race([this.#supervisor.stop(), rest(REST_MS)]);
+    await Promise.race([this.#supervisor.stop(), delay(REST_MS, undefined, { ref: false })]);
     if (this.#api) await removeAddress(this.#config.rootDir);
     await this.#api?.close();
     await this.#runtime.close();
@@ -240,10 +241,4 @@ function podSources(config: StateletConfig): PodSources {
       http: httpSource({ url, headers, nodeName, checkFrequencyMs: httpCheckFrequencyMs }),
     }),
   };
-}
-
-function rest(delayMs: number): Promise<undefined> {
-  const { promise, resolve } = Promise.withResolvers<undefined>();
-  setTimeout(() => resolve(undefined), delayMs).unref();
-  return promise;
 }

@@ -4,9 +4,10 @@ import { resyncDelayMs } from '../policies/resync.ts';
 import type { SupervisorEvent } from '../machines/supervisor-machine.ts';
 import type { Clock } from '../types/clock.ts';
 import { errorMessage } from '../types/errors.ts';
-import type { Logger } from '../types/logger.ts';
+import { type Logger, podFields } from '../types/logger.ts';
 import type { EffectSlots } from './effect-slots.ts';
 import type { KillWaiters } from './kill-waiters.ts';
+import { referenceOf } from './pod-reference.ts';
 import type { PodMachine } from './pod-registry.ts';
 import type { WorkQueue } from './work-queue.ts';
 
@@ -35,9 +36,8 @@ export function providePodMachine(deps: PodActorDeps): PodMachine {
   const { effects, slots, workQueue, waiters, supervisor, clock, random, syncFrequencyMs, logger } = deps;
 
   const failed = (context: PodContext, what: string, event: PodEvent) => (error: unknown) => {
-    const { fullName, uid } = context;
     logger.warn(
-      { pod: fullName, uid, err: error },
+      { ...podFields(referenceOf(context)), err: error },
       `${what} failed, will be tried again: ${errorMessage(error)}`,
     );
     return event;

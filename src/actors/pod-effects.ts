@@ -18,11 +18,12 @@ import type { Pleg } from '../runtime/pleg.ts';
 import type { PodRuntime, SyncFailure } from '../runtime/pod-runtime.ts';
 import type { Clock } from '../types/clock.ts';
 import { StateletError } from '../types/errors.ts';
-import type { EventRecorder, PodReference } from '../types/event-recorder.ts';
+import type { EventRecorder } from '../types/event-recorder.ts';
 import type { Container, Pod, PodStatus } from '../types/kubernetes.ts';
-import type { Logger } from '../types/logger.ts';
+import { type Logger, podFields } from '../types/logger.ts';
 import type { RuntimeContainerStatus, RuntimePodStatus } from '../types/runtime-pod.ts';
 import type { PodEffects } from './pod-actor.ts';
+import { referenceOf } from './pod-reference.ts';
 import type { StatusManager } from './status-manager.ts';
 
 export interface PodEffectsDeps {
@@ -130,9 +131,8 @@ function tellEnds(
   before: PodStatus | undefined,
   now: PodStatus,
 ): void {
-  const { name, namespace, uid } = metadata;
-  for (const { name: container, exitCode, reason = '' } of endedInstances(before, now)) {
-    logger.info({ pod: `${namespace}/${name}`, uid, exitCode, reason }, `Container ended: ${container}`);
+  for (const { name, exitCode, reason = '' } of endedInstances(before, now)) {
+    logger.info({ ...podFields(metadata), exitCode, reason }, `Container ended: ${name}`);
   }
 }
 
@@ -219,11 +219,4 @@ function resyncReason(failures: readonly SyncFailure[]): ResyncReason {
 function podOf({ pod, fullName }: PodContext): Pod {
   if (pod === undefined) throw new StateletError('Internal', `${fullName}: only the runtime knows this pod`);
   return pod;
-}
-
-/** A pod's name has no underscore: the first one ends it. */
-function referenceOf({ pod, uid, fullName }: PodContext): PodReference {
-  if (pod) return pod.metadata;
-  const separator = fullName.indexOf('_');
-  return { uid, name: fullName.slice(0, separator), namespace: fullName.slice(separator + 1) };
 }

@@ -7,6 +7,7 @@ import {
   type SnapshotFrom,
 } from 'xstate';
 import type { podMachine, PodEvent, PodTag, RuntimeHolds } from '../machines/pod-machine.ts';
+import { fullName } from '../policies/pod-kinds.ts';
 import type { PodReference } from '../types/event-recorder.ts';
 
 export type PodMachine = typeof podMachine;
@@ -55,15 +56,15 @@ export class PodRegistry {
   /** A new incarnation; it replaces one of the same UID, which must have been stopped. */
   spawn(pod: PodReference, runtimeHolds: RuntimeHolds): PodEntry {
     const { machine, parent, inspect } = this.#options;
-    const fullName = `${pod.name}_${pod.namespace}`;
-    const input = { uid: pod.uid, fullName, runtimeHolds };
+    const name = fullName(pod);
+    const input = { uid: pod.uid, fullName: name, runtimeHolds };
     const actor = createActor(machine, {
-      id: actorId(fullName, pod.uid),
+      id: actorId(name, pod.uid),
       parent,
       input,
       ...(inspect && { inspect }),
     });
-    const entry: PodEntry = { pod, fullName, actor, retiring: false, backlog: [] };
+    const entry: PodEntry = { pod, fullName: name, actor, retiring: false, backlog: [] };
     this.#entries.set(pod.uid, entry);
     actor.start();
     return entry;
@@ -120,10 +121,10 @@ export class PodRegistry {
   }
 
   /** Whether a pod of this full name (name_namespace) has been asked to end and has not yet ended. */
-  isPodForMirrorPodTerminatingByFullName(fullName: string): boolean {
+  isPodForMirrorPodTerminatingByFullName(name: string): boolean {
     return [...this.#entries.values()].some(
       (entry) =>
-        entry.fullName === fullName &&
+        entry.fullName === name &&
         this.isPodTerminationRequested(entry.pod.uid) &&
         !this.isPodKnownTerminated(entry.pod.uid),
     );
@@ -141,8 +142,8 @@ export class PodRegistry {
 }
 
 /** What people see in the inspector: the name before the UID. Neither has a blank in it. */
-function actorId(fullName: string, uid: string): string {
-  return `${fullName} ${uid}`;
+function actorId(name: string, uid: string): string {
+  return `${name} ${uid}`;
 }
 
 /** The UID of the pod whose actor has that id. */

@@ -2,6 +2,7 @@
 import { type ActorOptions, type ActorRefFrom, createActor } from 'xstate';
 import { supervisorMachine, type SupervisorEvent } from '../machines/supervisor-machine.ts';
 import { planHousekeeping } from '../policies/housekeeping.ts';
+import { fullName } from '../policies/pod-kinds.ts';
 import {
   isTerminalPhase,
   type KillPodOptions,
@@ -14,7 +15,7 @@ import type { Clock } from '../types/clock.ts';
 import { errorMessage } from '../types/errors.ts';
 import type { PodReference } from '../types/event-recorder.ts';
 import type { Pod } from '../types/kubernetes.ts';
-import type { Logger } from '../types/logger.ts';
+import { type Logger, podFields } from '../types/logger.ts';
 import type { RuntimePodStatus } from '../types/runtime-pod.ts';
 import { EffectSlots } from './effect-slots.ts';
 import { KillWaiters } from './kill-waiters.ts';
@@ -101,7 +102,7 @@ export class Supervisor {
   /** What runs already holds its name: a static pod of that name that comes now waits for it to end. */
   adopt(): void {
     for (const pod of this.#options.pleg.pods()) {
-      if (this.#runs(pod.uid)) this.#claims.request(`${pod.name}_${pod.namespace}`, pod.uid);
+      if (this.#runs(pod.uid)) this.#claims.request(fullName(pod), pod.uid);
     }
   }
 
@@ -241,7 +242,7 @@ export class Supervisor {
   // Starting
 
   #decideStart(request: EventOf<'START_REQUESTED'>): void {
-    const { uid, fullName } = request;
+    const { uid, fullName: name } = request;
     // It may have ended since it asked: it must not take the name then.
     if (this.registry.get(uid) === undefined || this.registry.isPodKnownTerminated(uid)) return;
     const removal = this.#removal.underWay(uid);
@@ -249,7 +250,7 @@ export class Supervisor {
       void removal.then(() => this.send(request));
       return;
     }
-    const mustWait = fullName !== undefined && !this.#claims.request(fullName, uid);
+    const mustWait = name !== undefined && !this.#claims.request(name, uid);
     if (!mustWait) this.registry.send(uid, { type: 'START_GRANTED' });
   }
 
@@ -262,12 +263,12 @@ export class Supervisor {
   #handleTerminated(uid: string): void {
     this.#active.delete(uid);
     this.#held.delete(uid);
-    const fullName = this.registry.get(uid)?.fullName;
-    if (fullName !== undefined) this.#release(fullName, uid);
+    const entry = this.registry.get(uid);
+    if (entry !== undefined) this.#release(entry.fullName, uid);
   }
 
-  #release(fullName: string, uid: string): void {
-    const next = this.#claims.release(fullName, uid);
+  #release(name: string, uid: string): void {
+    const next = this.#claims.release(name, uid);
     if (next !== undefined) this.registry.send(next, { type: 'START_GRANTED' });
   }
 
@@ -281,7 +282,7 @@ export class Supervisor {
     if (this.registry.send(uid, { type: 'SyncPodSync' })) return;
     // A pod that only the runtime knew has ended by itself: its name is free.
     const pod = this.#options.pleg.lastSeen(uid);
-    if (pod !== undefined && !this.#runs(uid)) this.#release(`${pod.name}_${pod.namespace}`, uid);
+    if (pod !== undefined && !this.#runs(uid)) this.#release(fullName(pod), uid);
   }
 
   #runs(uid: string): boolean {
@@ -303,6 +304,7 @@ export class Supervisor {
     this.#options.logger.info(podFields(pod), message);
   }
 
+  /** No source wants it any more. */
   #removeDesired(uid: string): void {
     this.registry.send(uid, { type: 'SyncPodKill' });
     const entry = this.registry.get(uid);
@@ -349,10 +351,7 @@ export class Supervisor {
     for (const pod of this.#options.pleg.pods()) {
       if (this.registry.get(pod.uid) === undefined) this.#killRuntimePod(pod);
     }
-    for (const entry of [...this.registry.entries()]) {
-      entry.actor.send({ type: 'SyncPodKill' });
-      this.#retireIfDue(entry);
-    }
+    for (const { pod } of [...this.registry.entries()]) this.#removeDesired(pod.uid);
     this.#reportWhenAllGone();
   }
 
@@ -445,10 +444,6 @@ type EventOf<Type extends SupervisorEvent['type']> = Extract<SupervisorEvent, { 
 /** A handler of the events that the chart leads to it. */
 function on<Type extends SupervisorEvent['type']>(handle: (event: EventOf<Type>) => void) {
   return ({ event }: { event: SupervisorEvent }): void => handle(event as EventOf<Type>);
-}
-
-function podFields({ name, namespace, uid }: PodReference): object {
-  return { pod: `${namespace}/${name}`, uid };
 }
 
 function age({ metadata }: Pod): string {

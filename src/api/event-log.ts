@@ -1,5 +1,5 @@
 import type { EventRecorder } from '../types/event-recorder.ts';
-import type { Logger } from '../types/logger.ts';
+import { type Logger, podFields } from '../types/logger.ts';
 
 /** For how long an event that comes again is not news (the kubelet's event aggregator). */
 const REPEAT_MS = 10 * 60_000;
@@ -17,11 +17,11 @@ export function eventLog(logger: Logger, now: () => number): EventRecorder {
     return before !== undefined && now() - before < REPEAT_MS;
   };
   return {
-    event: ({ name, namespace, uid }, type, reason, message) => {
-      const fields = { pod: `${namespace}/${name}`, uid, reason };
+    event: (pod, type, reason, message) => {
+      const fields = { ...podFields(pod), reason };
       // What goes well happens again and again, and is news each time.
       if (type === 'Normal') logger.info(fields, message);
-      else if (isRepeated(`${uid} ${reason} ${message}`)) logger.debug(fields, message);
+      else if (isRepeated(`${pod.uid} ${reason} ${message}`)) logger.debug(fields, message);
       else logger.warn(fields, message);
     },
   };

@@ -6,7 +6,7 @@ import type { ErrorObject } from 'ajv';
 import { LineCounter, parseDocument } from 'yaml';
 import type { Document } from 'yaml';
 import { errorMessage, StateletError } from '../types/errors.ts';
-import { didYouMean } from './did-you-mean.ts';
+import { didYouMean } from '../policies/did-you-mean.ts';
 import {
   API_VERSION,
   FORMATS,

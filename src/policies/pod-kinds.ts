@@ -16,7 +16,11 @@ const SYSTEM_NODE_CRITICAL = 'system-node-critical';
 
 /** `name_namespace`: how the kubelet names a pod whatever its UID. */
 export function podFullName(pod: Pod): string {
-  return `${pod.metadata.name}_${pod.metadata.namespace}`;
+  return fullName(pod.metadata);
+}
+
+export function fullName({ name, namespace }: { readonly name: string; readonly namespace: string }): string {
+  return `${name}_${namespace}`;
 }
 
 /** Whether the pod came from a manifest rather than from the API server. A source that is present but odd counts. */

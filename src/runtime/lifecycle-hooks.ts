@@ -3,6 +3,7 @@ import { errorMessage, StateletError } from '../types/errors.ts';
 import type { EventRecorder } from '../types/event-recorder.ts';
 import type { Container, Pod } from '../types/kubernetes.ts';
 import type { RuntimeService } from './runtime-service.ts';
+import { sleep } from './sleep.ts';
 
 export interface HookTarget {
   readonly runtime: RuntimeService;
@@ -61,18 +62,4 @@ async function runHandler(
     return;
   }
   throw new StateletError('Unimplemented', 'only exec and sleep hooks can be run so far');
-}
-
-async function sleep(clock: Clock, delayMs: number, signal: AbortSignal): Promise<void> {
-  signal.throwIfAborted();
-  const { promise, resolve, reject } = Promise.withResolvers<undefined>();
-  const timer = clock.setTimeout(() => resolve(undefined), delayMs);
-  const abort = () => reject(new StateletError('Canceled', 'the hook was aborted'));
-  signal.addEventListener('abort', abort, { once: true });
-  try {
-    await promise;
-  } finally {
-    clock.clearTimeout(timer);
-    signal.removeEventListener('abort', abort);
-  }
 }

@@ -9,7 +9,7 @@ import type { Clock, TimerHandle } from '../types/clock.ts';
 import type { ContainerEvent } from '../types/cri.ts';
 import type { PodReference } from '../types/event-recorder.ts';
 import type { RuntimePodStatus } from '../types/runtime-pod.ts';
-import { listPodStates, readPod } from './pod-reader.ts';
+import { listPodStates, readPod, statesOf } from './pod-reader.ts';
 import type { CallOptions, RuntimeService } from './runtime-service.ts';
 
 /** How long a relist may be overdue before the agent counts as unhealthy (the kubelet's relistThreshold). */
@@ -212,13 +212,4 @@ export class Pleg {
     }
     return record;
   }
-}
-
-/** The observation as `listPodStates` would describe it. */
-function statesOf(status: RuntimePodStatus): string | undefined {
-  const states = [
-    ...status.sandboxes.map(({ id, ready }) => `${id}=${ready ? 'ready' : 'notready'}`),
-    ...status.containers.map(({ id, state }) => `${id}=${state}`),
-  ];
-  return states.length === 0 ? undefined : states.sort().join();
 }

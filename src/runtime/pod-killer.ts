@@ -12,6 +12,7 @@ import type { Container, Pod } from '../types/kubernetes.ts';
 import type { RuntimeContainerStatus, RuntimePodStatus } from '../types/runtime-pod.ts';
 import { runPreStopHook } from './lifecycle-hooks.ts';
 import type { RuntimeService } from './runtime-service.ts';
+import { sleep } from './sleep.ts';
 
 export interface PodKillerOptions {
   readonly runtime: RuntimeService;
@@ -128,16 +129,12 @@ export class PodKiller {
   }
 
   async #within(seconds: number, awaited: readonly Promise<void>[], signal: AbortSignal): Promise<void> {
-    const { clock } = this.#options;
-    const { promise: timeUp, resolve, reject } = Promise.withResolvers<undefined>();
-    const timer = clock.setTimeout(() => resolve(undefined), seconds * 1000);
-    const abort = () => reject(new StateletError('Canceled', 'the stop was aborted'));
-    signal.addEventListener('abort', abort, { once: true });
+    const allEnded = new AbortController();
+    const timeUp = sleep(this.#options.clock, seconds * 1000, AbortSignal.any([signal, allEnded.signal]));
     try {
       await Promise.race([Promise.allSettled(awaited), timeUp]);
     } finally {
-      clock.clearTimeout(timer);
-      signal.removeEventListener('abort', abort);
+      allEnded.abort();
     }
   }
 }

@@ -2,7 +2,7 @@ import { POD_UID_LABEL } from '../policies/cri-config.ts';
 import { RUNTIME_STATES, runtimePodStatus } from '../policies/runtime-pod-status.ts';
 import { errorKind } from '../types/errors.ts';
 import type { PodReference } from '../types/event-recorder.ts';
-import type { RuntimePodStatus } from '../types/runtime-pod.ts';
+import type { RuntimeContainerState, RuntimePodStatus } from '../types/runtime-pod.ts';
 import type { CallOptions, RuntimeService } from './runtime-service.ts';
 
 /**
@@ -51,14 +51,27 @@ export async function listPodStates(runtime: RuntimeService): Promise<ReadonlyMa
   for (const { id, metadata, state, labels } of sandboxes) {
     if (labels[POD_UID_LABEL] === undefined) continue;
     owners.set(id, metadata);
-    add(metadata, `${id}=${state === 'SANDBOX_READY' ? 'ready' : 'notready'}`);
+    add(metadata, sandboxState(id, state === 'SANDBOX_READY'));
   }
   for (const { id, podSandboxId, state } of containers) {
     const owner = owners.get(podSandboxId);
-    if (owner !== undefined) add(owner, `${id}=${RUNTIME_STATES[state]}`);
+    if (owner !== undefined) add(owner, containerState(id, RUNTIME_STATES[state]));
   }
-  return new Map([...found].map(([uid, { pod, states }]) => [uid, { pod, states: states.sort().join() }]));
+  return new Map([...found].map(([uid, { pod, states }]) => [uid, { pod, states: joined(states) }]));
 }
+
+/** An observation as `listPodStates` describes it; undefined where the runtime holds nothing of the pod. */
+export function statesOf({ sandboxes, containers }: RuntimePodStatus): string | undefined {
+  const states = [
+    ...sandboxes.map(({ id, ready }) => sandboxState(id, ready)),
+    ...containers.map(({ id, state }) => containerState(id, state)),
+  ];
+  return states.length === 0 ? undefined : joined(states);
+}
+
+const sandboxState = (id: string, ready: boolean) => `${id}=${ready ? 'ready' : 'notready'}`;
+const containerState = (id: string, state: RuntimeContainerState) => `${id}=${state}`;
+const joined = (states: readonly string[]) => states.toSorted().join();
 
 async function unlessGone<T>(answer: Promise<T>): Promise<T | undefined> {
   try {

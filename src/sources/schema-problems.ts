@@ -1,4 +1,5 @@
 /** Says in the words of Kubernetes what the schema's validator found. */
+import { didYouMean } from '../policies/did-you-mean.ts';
 import type { SchemaError } from '../generated/pod-validator.js';
 import { fieldPath } from './place.ts';
 import type { ManifestProblem } from './source.ts';
@@ -70,24 +71,5 @@ function fieldOf({ instancePath, params, propertyName }: SchemaError): string {
 
 function suggestion(name: string, known: readonly string[]): string {
   if (name.length > NAME_LENGTH_MAX) return '';
-  const limit = Math.min(TYPO_DISTANCE_MAX, Math.ceil(name.length / 3));
-  const ranked = known
-    .map((candidate) => ({ candidate, distance: editDistance(name.toLowerCase(), candidate.toLowerCase()) }))
-    .filter(({ distance }) => distance <= limit)
-    .sort((a, b) => a.distance - b.distance);
-  return ranked[0] ? `; did you mean "${ranked[0].candidate}"?` : '';
-}
-
-/** Levenshtein's: how many letters to insert, to drop or to replace. */
-function editDistance(from: string, to: string): number {
-  let row = Array.from({ length: to.length + 1 }, (_, index) => index);
-  for (const [index, letter] of Array.from(from).entries()) {
-    const next = [index + 1];
-    for (let column = 1; column <= to.length; column++) {
-      const replaced = (row[column - 1] ?? 0) + (letter === to[column - 1] ? 0 : 1);
-      next.push(Math.min(replaced, (row[column] ?? 0) + 1, (next[column - 1] ?? 0) + 1));
-    }
-    row = next;
-  }
-  return row.at(-1) ?? 0;
+  return didYouMean(name, known, () => Math.min(TYPO_DISTANCE_MAX, Math.ceil(name.length / 3)));
 }
