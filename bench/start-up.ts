@@ -11,10 +11,10 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
 import { monitorPid } from '../test/support/process-runtime.ts';
+import { cpuSeconds, median, rssMiB } from './support/measures.ts';
 
 const CLI = fileURLToPath(new URL('../bin/statelet.js', import.meta.url));
 const IDLE_MS = 15_000;
-const TICKS_PER_SECOND = 100;
 
 const { values } = parseArgs({
   options: { pods: { type: 'string', default: '1' }, runs: { type: 'string', default: '5' } },
@@ -25,7 +25,7 @@ const runs = Number(values.runs);
 interface Run {
   readonly firstMs: number;
   readonly allMs: number;
-  readonly cpuSeconds: number;
+  readonly cpuSecondsTillThen: number;
   readonly idle?: { readonly rssMiB: number; readonly monitorRssMiB: number; readonly cpuPercent: number };
 }
 
@@ -65,37 +65,30 @@ async function run(measureIdle: boolean): Promise<Run> {
     await delay(2);
   }
   const times = seen(marks).map((name) => Number(readFileSync(join(marks, name), 'utf8')) / 1e6 - begun);
-  const cpuSeconds = cpuOf(daemon);
+  const cpuSecondsTillThen = cpuSeconds(pidOf(daemon));
   const idle = measureIdle ? await idleOf(daemon, root) : undefined;
   daemon.kill('SIGTERM');
   await once(daemon, 'exit');
   rmSync(folder, { recursive: true, force: true, maxRetries: 10, retryDelay: 200 });
-  return { firstMs: Math.min(...times), allMs: Math.max(...times), cpuSeconds, ...(idle && { idle }) };
+  return {
+    firstMs: Math.min(...times),
+    allMs: Math.max(...times),
+    cpuSecondsTillThen,
+    ...(idle && { idle }),
+  };
 }
 
 const seen = (marks: string) => readdirSync(marks).filter((name) => !name.startsWith('.'));
 
 async function idleOf(daemon: ChildProcess, root: string) {
   await delay(3_000);
-  const before = cpuOf(daemon);
+  const before = cpuSeconds(pidOf(daemon));
   await delay(IDLE_MS);
   return {
     rssMiB: rssMiB(pidOf(daemon)),
     monitorRssMiB: rssMiB(await monitorPid(root)),
-    cpuPercent: ((cpuOf(daemon) - before) / IDLE_MS) * 1e5,
+    cpuPercent: ((cpuSeconds(pidOf(daemon)) - before) / IDLE_MS) * 1e5,
   };
-}
-
-function cpuOf(daemon: ChildProcess): number {
-  const fields =
-    readFileSync(`/proc/${pidOf(daemon)}/stat`, 'latin1')
-      .split(') ')[1]
-      ?.split(' ') ?? [];
-  return (Number(fields[11]) + Number(fields[12])) / TICKS_PER_SECOND;
-}
-
-function rssMiB(pid: number): number {
-  return Number(/VmRSS:\s+(\d+)/.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1]) / 1024;
 }
 
 function pidOf({ pid }: ChildProcess): number {
@@ -109,10 +102,6 @@ function emptyNodeMs(): number {
   return performance.now() - begun;
 }
 
-function median(numbers: readonly number[]): number {
-  return numbers.toSorted((a, b) => a - b)[Math.floor(numbers.length / 2)] ?? Number.NaN;
-}
-
 const results: Run[] = [];
 for (let index = 0; index < runs; index++) results.push(await run(index === runs - 1));
 const nodeMs = median(Array.from({ length: 5 }, emptyNodeMs));
@@ -123,7 +112,7 @@ const idle = results.at(-1)?.idle;
 console.log(`${pods} pods on the embedded runtime, median of ${runs} runs`);
 console.log(`first container runs after  ${ratio(of(({ firstMs }) => firstMs))}`);
 console.log(`last container runs after   ${ratio(of(({ allMs }) => allMs))}`);
-console.log(`CPU of the daemon till then ${of(({ cpuSeconds }) => cpuSeconds).toFixed(2)} s`);
+console.log(`CPU of the daemon till then ${of(({ cpuSecondsTillThen }) => cpuSecondsTillThen).toFixed(2)} s`);
 console.log(
   `idle: daemon ${idle?.rssMiB.toFixed(0)} MiB resident, monitor ${idle?.monitorRssMiB.toFixed(0)} MiB, daemon's CPU ${idle?.cpuPercent.toFixed(2)}% of a core`,
 );

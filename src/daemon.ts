@@ -4,27 +4,28 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { interval, type Observable, Subscription } from 'rxjs';
 import type { ActorOptions } from 'xstate';
 import { podEffects } from './actors/pod-effects.ts';
+import { ProbeManager } from './actors/probe-manager.ts';
 import { servedPods } from './actors/served-pods.ts';
 import { StatusManager } from './actors/status-manager.ts';
 import { Supervisor } from './actors/supervisor.ts';
 import { removeAddress, writeAddress } from './api/address-file.ts';
 import { eventLog } from './api/event-log.ts';
 import { type ApiServer, startApiServer } from './api/server.ts';
-import type { StateletConfig } from './config/config.ts';
+import { EMBEDDED, type StateletConfig } from './config/config.ts';
 import type { supervisorMachine } from './machines/supervisor-machine.ts';
 import { crashLoopBackOff } from './policies/crash-loop-backoff.ts';
 import { Pleg } from './runtime/pleg.ts';
 import { PodRuntime } from './runtime/pod-runtime.ts';
-import { createProcessRuntime } from './runtime/process/process-runtime.ts';
-import { commandResolver, nodeAddresses } from './runtime/node-facts.ts';
+import { nodeAddresses } from './runtime/node-facts.ts';
+import type { NodeParts } from './runtime/pod-node.ts';
 import { lockRootDir, type RootLock } from './runtime/root-lock.ts';
-import type { RuntimeService } from './runtime/runtime-service.ts';
 import { RuntimeState } from './runtime/runtime-state.ts';
 import { systemClock } from './runtime/system-clock.ts';
 import { fileSource } from './sources/file-source.ts';
 import { httpSource } from './sources/http-source.ts';
 import { podConfig, type PodConfigEvent, type PodSources } from './sources/pod-config.ts';
 import { problemText } from './sources/source.ts';
+import type { EventRecorder } from './types/event-recorder.ts';
 import type { Logger } from './types/logger.ts';
 
 const HOUSEKEEPING_PERIOD_MS = 2_000;
@@ -50,7 +51,8 @@ export interface Daemon {
 /** Rejects, with everything taken down again, when the agent cannot run as configured. */
 export async function startDaemon(config: StateletConfig, deps: DaemonDeps): Promise<Daemon> {
   const lock = await lockRootDir(config.rootDir);
-  const agent = new Agent(config, deps, lock);
+  const recorder = eventLog(deps.logger, () => systemClock.now());
+  const agent = new Agent(config, { ...deps, recorder }, lock, await openNode(config, recorder, deps.logger));
   try {
     await agent.start();
     return agent;
@@ -60,45 +62,61 @@ export async function startDaemon(config: StateletConfig, deps: DaemonDeps): Pro
   }
 }
 
+/** Only the runtime that is used is loaded. */
+async function openNode(config: StateletConfig, recorder: EventRecorder, logger: Logger): Promise<NodeParts> {
+  const { containerRuntimeEndpoint: endpoint, node, rootDir, podLogsDir, nodeName } = config;
+  const hostIPs = nodeAddresses(node.nodeIP);
+  if (endpoint === EMBEDDED) {
+    const { openProcessNode } = await import('./runtime/process/process-node.ts');
+    return openProcessNode({ rootDir, podLogsDir, hostIPs, logger });
+  }
+  const { openCriNode } = await import('./runtime/open-cri-node.ts');
+  return openCriNode({ endpoint, rootDir, podLogsDir, nodeName, hostIPs, settings: node, recorder, logger });
+}
+
+interface AgentDeps extends DaemonDeps {
+  readonly recorder: EventRecorder;
+}
+
 class Agent implements Daemon {
   readonly #config: StateletConfig;
-  readonly #deps: DaemonDeps;
+  readonly #deps: AgentDeps;
   readonly #lock: RootLock;
   readonly #subscriptions = new Subscription();
   readonly #statusManager = new StatusManager();
-  readonly #runtime: RuntimeService;
+  readonly #parts: NodeParts;
   readonly #runtimeState: RuntimeState;
   readonly #pleg: Pleg;
+  readonly #probes: ProbeManager;
   readonly #supervisor: Supervisor;
   readonly #sources: PodSources;
   readonly #stopped = Promise.withResolvers<undefined>();
   #api: ApiServer | undefined;
+  #runtimeName = '';
   #looping = false;
   #lastLoopAt = systemClock.now();
 
-  constructor(config: StateletConfig, deps: DaemonDeps, lock: RootLock) {
+  constructor(config: StateletConfig, deps: AgentDeps, lock: RootLock, parts: NodeParts) {
     this.#config = config;
     this.#deps = deps;
     this.#lock = lock;
-    const { logger } = deps;
+    this.#parts = parts;
     this.#sources = podSources(config);
-    this.#runtime = createProcessRuntime({
-      rootDir: config.rootDir,
-      logger: { warn: (message) => logger.warn({}, message) },
-    });
+    const { runtime } = parts;
     this.#pleg = new Pleg({
-      runtime: this.#runtime,
+      runtime,
       clock: systemClock,
       relistPeriodMs: RELIST_PERIOD_MS,
       onRelist: () => void this.#runtimeState.check(),
     });
     this.#runtimeState = new RuntimeState({
-      runtime: this.#runtime,
+      runtime,
       clock: systemClock,
-      prepare: () => this.#pleg.relist(),
+      prepare: () => this.#prepare(),
       onReady: () => this.#onRuntimeReady(),
       onNotReady: (problem) => this.#supervisor.send({ type: 'RUNTIME_NOT_READY', problem }),
     });
+    this.#probes = this.#buildProbes();
     this.#supervisor = this.#buildSupervisor();
   }
 
@@ -132,11 +150,12 @@ class Agent implements Daemon {
   async takeDown(): Promise<void> {
     this.#subscriptions.unsubscribe();
     this.#runtimeState.stop();
+    this.#probes.stop();
     this.#pleg.stop();
     await Promise.race([this.#supervisor.stop(), delay(REST_MS, undefined, { ref: false })]);
     if (this.#api) await removeAddress(this.#config.rootDir);
     await this.#api?.close();
-    await this.#runtime.close();
+    await this.#parts.stop();
     this.#lock.release();
   }
 
@@ -153,29 +172,48 @@ class Agent implements Daemon {
     this.#deps.logger.info(fields, `Running the pods of ${sources.join(' and ') || 'no source'}`);
   }
 
+  #buildProbes(): ProbeManager {
+    const { runtime, node } = this.#parts;
+    return new ProbeManager({
+      ...{ runtime, clock: systemClock, recorder: this.#deps.recorder, logger: this.#deps.logger },
+      random: Math.random,
+      podStatus: (uid) => this.#statusManager.get(uid),
+      podIP: (pod) => {
+        const seen = this.#pleg.lastSeen(pod.metadata.uid);
+        return seen && node.podIP(pod, seen);
+      },
+      send: (event) => this.#supervisor.send(event),
+      parent: () => this.#supervisor.actor,
+    });
+  }
+
   #buildSupervisor(): Supervisor {
     const { logger, inspect } = this.#deps;
     const { syncFrequencyMs, maxPods, maxContainerRestartPeriodMs, podLogsDir } = this.#config;
-    const recorder = eventLog(logger, () => systemClock.now());
-    const hostIPs = nodeAddresses();
-    const common = { pleg: this.#pleg, statusManager: this.#statusManager, clock: systemClock };
-    const podRuntime = new PodRuntime({
-      runtime: this.#runtime,
+    const { runtime, node } = this.#parts;
+    const recorder = this.#deps.recorder;
+    const common = {
+      node,
+      probes: this.#probes,
+      pleg: this.#pleg,
+      statusManager: this.#statusManager,
       clock: systemClock,
-      recorder,
-      podLogsDir,
+    };
+    const podRuntime = new PodRuntime({
+      ...{ runtime, node, recorder, podLogsDir, clock: systemClock },
       backOff: crashLoopBackOff(maxContainerRestartPeriodMs),
-      resolveCommand: commandResolver(hostIPs),
+      deadInstancesKept: this.#config.node.maximumDeadContainersPerContainer,
     });
     const effects = podEffects({
       ...common,
       podRuntime,
       recorder,
       logger,
-      hostIPs,
-      runtimeName: 'statelet',
+      hostIPs: nodeAddresses(this.#config.node.nodeIP),
+      runtimeName: () => this.#runtimeName,
       runtimeProblem: () => this.#runtimeState.runtimeProblem(),
       networkProblem: () => this.#runtimeState.networkProblem(),
+      onRuntimeUnavailable: () => void this.#runtimeState.check(),
     });
     return new Supervisor({
       ...common,
@@ -191,6 +229,12 @@ class Agent implements Daemon {
     });
   }
 
+  /** Before the runtime counts as ready: which one it is, and what it holds. */
+  async #prepare(): Promise<void> {
+    this.#runtimeName = (await this.#parts.runtime.version()).runtimeName;
+    await this.#pleg.relist();
+  }
+
   /** The first time, everything that depends on knowing what already runs is started. */
   #onRuntimeReady(): void {
     if (!this.#looping) this.#startLoop();
@@ -202,6 +246,10 @@ class Agent implements Daemon {
     this.#looping = true;
     this.#supervisor.adopt();
     this.#pleg.start();
+    this.#parts.start({
+      pods: () => this.#pleg.pods(),
+      isPodRemovable: (uid) => this.#supervisor.registry.shouldPodContentBeRemoved(uid),
+    });
     this.#subscribe(this.#pleg.changes, (change) => this.#supervisor.send({ type: 'PLEG', ...change }));
     this.#subscribe(interval(HOUSEKEEPING_PERIOD_MS), () => {
       this.#lastLoopAt = systemClock.now();

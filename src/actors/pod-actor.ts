@@ -1,4 +1,5 @@
 import { podMachine, type PodContext, type PodEvent } from '../machines/pod-machine.ts';
+import { activeDeadline } from '../policies/active-deadline.ts';
 import { isStaticPod } from '../policies/pod-kinds.ts';
 import { resyncDelayMs } from '../policies/resync.ts';
 import type { SupervisorEvent } from '../machines/supervisor-machine.ts';
@@ -9,6 +10,7 @@ import type { EffectSlots } from './effect-slots.ts';
 import type { KillWaiters } from './kill-waiters.ts';
 import { referenceOf } from './pod-reference.ts';
 import type { PodMachine } from './pod-registry.ts';
+import type { StatusManager } from './status-manager.ts';
 import type { WorkQueue } from './work-queue.ts';
 
 /** What a pod actor can do in the world. Each resolves to the event that tells the outcome. */
@@ -23,6 +25,7 @@ export interface PodActorDeps {
   readonly slots: EffectSlots;
   readonly workQueue: WorkQueue;
   readonly waiters: KillWaiters;
+  readonly statusManager: StatusManager;
   readonly supervisor: { send(event: SupervisorEvent): void };
   readonly clock: Clock;
   /** In [0, 1). */
@@ -33,7 +36,8 @@ export interface PodActorDeps {
 
 /** The pod machine with its effects: made once per daemon, used by every pod actor. */
 export function providePodMachine(deps: PodActorDeps): PodMachine {
-  const { effects, slots, workQueue, waiters, supervisor, clock, random, syncFrequencyMs, logger } = deps;
+  const { effects, slots, workQueue, waiters, statusManager, supervisor, clock, random } = deps;
+  const { syncFrequencyMs, logger } = deps;
 
   const failed = (context: PodContext, what: string, event: PodEvent) => (error: unknown) => {
     logger.warn(
@@ -66,8 +70,12 @@ export function providePodMachine(deps: PodActorDeps): PodMachine {
           failed: failed(context, 'clean-up', { type: 'CLEANUP_FAILED' }),
         }),
       armResync: ({ context }) => {
-        const moment = { syncFrequencyMs, now: clock.now(), random: random() };
-        workQueue.enqueue(context.uid, resyncDelayMs(context.lastOutcome, moment));
+        const now = clock.now();
+        const delayMs = resyncDelayMs(context.lastOutcome, { syncFrequencyMs, now, random: random() });
+        const deadline = context.pod && activeDeadline(context.pod, statusManager.get(context.uid));
+        // One that has passed was seen by the last sync, or that failed and is tried again in its own time.
+        const isAhead = deadline !== undefined && deadline > now;
+        workQueue.enqueue(context.uid, isAhead ? Math.min(delayMs, deadline - now) : delayMs);
       },
       disarmResync: ({ context }) => workQueue.cancel(context.uid),
       answerWaiters: ({ context }) => {

@@ -1,9 +1,9 @@
 /** What a pod actor does in the world: the kubelet's SyncPod, SyncTerminatingPod and SyncTerminatedPod. */
 import type { PodContext, PodEvent } from '../machines/pod-machine.ts';
+import { activeDeadline, DEADLINE_EXCEEDED } from '../policies/active-deadline.ts';
 import { containerHash } from '../policies/container-hash.ts';
 import { endedInstances } from '../policies/ended-instances.ts';
 import { computePodActions, type PodActions } from '../policies/pod-actions.ts';
-import type { ProbeResult } from '../policies/pod-facts.ts';
 import {
   finalPodStatus,
   generateAPIPodStatus,
@@ -15,31 +15,38 @@ import type { ResyncReason } from '../policies/resync.ts';
 import { isRunning } from '../policies/runtime-pod-status.ts';
 import { rfc3339 } from '../policies/time.ts';
 import type { Pleg } from '../runtime/pleg.ts';
+import { type PodNode, PrepareError } from '../runtime/pod-node.ts';
 import type { PodRuntime, SyncFailure } from '../runtime/pod-runtime.ts';
 import type { Clock } from '../types/clock.ts';
-import { StateletError } from '../types/errors.ts';
+import { errorKind, StateletError } from '../types/errors.ts';
 import type { EventRecorder } from '../types/event-recorder.ts';
 import type { Container, Pod, PodStatus } from '../types/kubernetes.ts';
 import { type Logger, podFields } from '../types/logger.ts';
 import type { RuntimeContainerStatus, RuntimePodStatus } from '../types/runtime-pod.ts';
 import type { PodEffects } from './pod-actor.ts';
 import { referenceOf } from './pod-reference.ts';
+import type { ProbeManager } from './probe-manager.ts';
 import type { StatusManager } from './status-manager.ts';
 
 export interface PodEffectsDeps {
   readonly pleg: Pleg;
   readonly podRuntime: PodRuntime;
+  readonly node: PodNode;
+  readonly probes: ProbeManager;
   readonly statusManager: StatusManager;
   readonly recorder: EventRecorder;
   readonly logger: Logger;
   readonly clock: Clock;
-  readonly runtimeName: string;
+  /** Goes before the ids of containers. */
+  readonly runtimeName: () => string;
   /** Addresses of the node, the primary one first. */
   readonly hostIPs: readonly string[];
   /** Why no pod can be synced now, if so; once that is over, every pod is. */
   readonly runtimeProblem: () => string | undefined;
   /** Why pods cannot have a network now, if so. */
   readonly networkProblem: () => string | undefined;
+  /** The runtime did not answer an effect. */
+  readonly onRuntimeUnavailable: () => void;
 }
 
 export function podEffects(deps: PodEffectsDeps): PodEffects {
@@ -64,6 +71,9 @@ async function syncPod(deps: PodEffectsDeps, context: PodContext, signal: AbortS
     return { type: 'SYNC_FAILED', reason: { kind: 'networkNotReady' }, again: false };
   }
 
+  const unprepared = await prepare(deps, pod, signal);
+  if (unprepared !== undefined) return unprepared;
+  deps.probes.addPod(pod);
   const actions = decide(deps, pod, before);
   if (!asksForSomething(actions)) return { type: 'SYNC_DONE', terminal: false, again: false };
   signal.throwIfAborted();
@@ -80,8 +90,9 @@ async function syncPod(deps: PodEffectsDeps, context: PodContext, signal: AbortS
 }
 
 async function stopPod(deps: PodEffectsDeps, context: PodContext, signal: AbortSignal): Promise<PodEvent> {
-  const { pleg, podRuntime } = deps;
+  const { pleg, podRuntime, probes } = deps;
   const reference = referenceOf(context);
+  probes.stopLivenessAndStartup(context.uid);
   const before = await pleg.read(reference, { signal });
   if (context.pod) report(deps, context, before);
   await podRuntime.killPod(context.pod, before, context.gracePeriodSeconds, signal);
@@ -93,24 +104,48 @@ async function stopPod(deps: PodEffectsDeps, context: PodContext, signal: AbortS
       'the stop reported success, but the runtime still runs something of the pod',
     );
   }
+  probes.removePod(context.uid);
   return { type: 'STOP_DONE' };
 }
 
 async function cleanUpPod(deps: PodEffectsDeps, context: PodContext, signal: AbortSignal): Promise<PodEvent> {
-  const { pleg, statusManager } = deps;
+  const { pleg, statusManager, node, probes } = deps;
   const { pod } = context;
+  probes.removePod(context.uid);
   if (pod) {
     const podStatus = await pleg.current(pod.metadata, { signal });
     statusManager.set(pod.metadata.uid, finalPodStatus(statusFacts(deps, context, pod, podStatus)));
   }
+  await node.release(context.uid);
   return { type: 'CLEANUP_DONE' };
 }
 
+/** Nothing is started before the node is ready for the pod: its folders, volumes and cgroup. */
+async function prepare(
+  { node, recorder }: PodEffectsDeps,
+  pod: Pod,
+  signal: AbortSignal,
+): Promise<PodEvent | undefined> {
+  try {
+    await node.prepare(pod, signal);
+    return undefined;
+  } catch (error) {
+    signal.throwIfAborted();
+    if (!(error instanceof PrepareError)) throw error;
+    recorder.event(pod.metadata, 'Warning', error.reason, error.message);
+    return { type: 'SYNC_FAILED', reason: { kind: 'failed' }, again: false };
+  }
+}
+
 /** While an effect is at work, the pod is read by it alone. */
-async function held<T>({ pleg }: PodEffectsDeps, context: PodContext, work: () => Promise<T>): Promise<T> {
+async function held<T>(deps: PodEffectsDeps, context: PodContext, work: () => Promise<T>): Promise<T> {
+  const { pleg, onRuntimeUnavailable } = deps;
   pleg.hold(referenceOf(context));
   try {
     return await work();
+  } catch (error) {
+    if (errorKind(error) === 'Unavailable') onRuntimeUnavailable();
+    throw error;
   } finally {
     pleg.release(context.uid);
   }
@@ -122,6 +157,7 @@ function report(deps: PodEffectsDeps, context: PodContext, podStatus: RuntimePod
   const status = generateAPIPodStatus(statusFacts(deps, context, pod, podStatus));
   tellEnds(deps, pod, deps.statusManager.get(context.uid), status);
   deps.statusManager.set(context.uid, status);
+  deps.probes.podStatusChanged(context.uid);
   return { ended: hasRunToItsEnd(status) };
 }
 
@@ -143,40 +179,36 @@ function statusFacts(
   podStatus: RuntimePodStatus,
 ): PodStatusFacts {
   const previous = deps.statusManager.get(uid);
+  const results = deps.probes.results(uid);
+  const now = deps.clock.now();
+  const deadline = activeDeadline(pod, previous ?? pod.status);
+  const override =
+    statusOverride ?? (deadline !== undefined && deadline <= now ? DEADLINE_EXCEEDED : undefined);
   return {
     pod,
     podStatus,
     ...(previous && { previous }),
     podIsTerminal: false,
     startFailures: deps.podRuntime.startFailures(uid),
-    ...(statusOverride && { override: statusOverride }),
-    // Nobody probes yet: what runs counts as ready.
-    probeResults: () => 'Success',
-    runtimeName: deps.runtimeName,
+    ...(override && { override }),
+    probeResults: (probe, containerId) => results[probe].get(containerId),
+    runtimeName: deps.runtimeName(),
     hostIPs: deps.hostIPs,
-    now: rfc3339(deps.clock.now()),
+    now: rfc3339(now),
   };
 }
 
-function decide({ statusManager }: PodEffectsDeps, pod: Pod, podStatus: RuntimePodStatus): PodActions {
+function decide(
+  { statusManager, probes }: PodEffectsDeps,
+  pod: Pod,
+  podStatus: RuntimePodStatus,
+): PodActions {
+  const { uid } = pod.metadata;
+  const { liveness, startup } = probes.results(uid);
   return computePodActions({
-    pod,
-    podStatus,
-    liveness: new Map(),
-    startup: startupResults(pod, podStatus),
-    restartAllContainers: shouldAllContainersRestart(pod, podStatus, statusManager.get(pod.metadata.uid)),
-    specChanged,
+    ...{ pod, podStatus, liveness, startup, specChanged },
+    restartAllContainers: shouldAllContainersRestart(pod, podStatus, statusManager.get(uid)),
   });
-}
-
-/** Nobody probes yet: a container with a startup probe counts as started, so that what waits for it can start. */
-function startupResults({ spec }: Pod, { containers }: RuntimePodStatus): ReadonlyMap<string, ProbeResult> {
-  const probed = new Set(
-    [...spec.containers, ...(spec.initContainers ?? [])]
-      .filter(({ startupProbe }) => startupProbe)
-      .map(({ name }) => name),
-  );
-  return new Map(containers.filter(({ name }) => probed.has(name)).map(({ id }) => [id, 'Success']));
 }
 
 function specChanged(container: Container, { hash }: RuntimeContainerStatus): boolean {

@@ -1,5 +1,5 @@
 /** The supervisor actor: the loop's handlers, by the kubelet's names, over the registry of pod actors. */
-import { type ActorOptions, type ActorRefFrom, createActor } from 'xstate';
+import { type ActorOptions, type ActorRefFrom, type AnyActorRef, createActor } from 'xstate';
 import { supervisorMachine, type SupervisorEvent } from '../machines/supervisor-machine.ts';
 import { planHousekeeping } from '../policies/housekeeping.ts';
 import { fullName } from '../policies/pod-kinds.ts';
@@ -8,8 +8,8 @@ import {
   type KillPodOptions,
   RUNTIME_ONLY_GRACE_PERIOD_SECONDS,
 } from '../policies/pod-termination.ts';
-import { unsupportedFields } from '../policies/unsupported-fields.ts';
 import type { Pleg } from '../runtime/pleg.ts';
+import type { PodNode } from '../runtime/pod-node.ts';
 import type { PodRuntime } from '../runtime/pod-runtime.ts';
 import type { Clock } from '../types/clock.ts';
 import { errorMessage } from '../types/errors.ts';
@@ -25,6 +25,7 @@ import { DesiredPods } from './desired-pods.ts';
 import { type PodEntry, PodRegistry, uidOfActor } from './pod-registry.ts';
 import { interruptedEnd } from './interrupted-end.ts';
 import { PodRemoval } from './pod-removal.ts';
+import type { ProbeManager } from './probe-manager.ts';
 import type { StatusManager } from './status-manager.ts';
 import { WorkQueue } from './work-queue.ts';
 
@@ -36,6 +37,8 @@ export interface SupervisorOptions {
   readonly effects: PodEffects;
   readonly pleg: Pleg;
   readonly podRuntime: PodRuntime;
+  readonly node: PodNode;
+  readonly probes: ProbeManager;
   readonly statusManager: StatusManager;
   readonly clock: Clock;
   readonly random: () => number;
@@ -83,6 +86,11 @@ export class Supervisor {
       ...(inspect && { inspect }),
       synced: () => this.synced,
     });
+  }
+
+  /** The root of the tree of actors. */
+  get actor(): AnyActorRef {
+    return this.#actor;
   }
 
   /** Whether every source has been seen. */
@@ -198,7 +206,7 @@ export class Supervisor {
   #create(pod: Pod): void {
     const known = this.registry.get(pod.metadata.uid) !== undefined;
     if (!known) this.#warnOfUnsupported(pod);
-    const rejection = known ? undefined : this.#rejection();
+    const rejection = known ? undefined : this.#rejection(pod);
     if (rejection === undefined) {
       this.#deliver(pod, 'SyncPodCreate');
       return;
@@ -209,18 +217,18 @@ export class Supervisor {
   }
 
   #warnOfUnsupported(pod: Pod): void {
-    const fields = unsupportedFields(pod);
+    const fields = this.#options.node.unsupportedFields(pod);
     if (fields.length === 0) return;
     this.#options.logger.warn(
       podFields(pod.metadata),
-      `Not supported yet, without effect: ${fields.join(', ')}`,
+      `Not supported on this node, without effect: ${fields.join(', ')}`,
     );
   }
 
-  #rejection(): { reason: string; message: string } | undefined {
-    const { maxPods } = this.#options;
+  #rejection(pod: Pod): { reason: string; message: string } | undefined {
+    const { maxPods, node } = this.#options;
     const used = this.#active.size;
-    if (used < maxPods) return undefined;
+    if (used < maxPods) return node.rejection(pod);
     const message = `Node didn't have enough resource: pods, requested: 1, used: ${used}, capacity: ${maxPods}`;
     return { reason: 'OutOfpods', message };
   }
@@ -372,11 +380,11 @@ export class Supervisor {
     const { podRuntime, pleg } = this.#options;
     const isKnown = (uid: string) =>
       this.registry.get(uid) !== undefined || this.#desired.has(uid) || pleg.runtimeHolds(uid) !== 'nothing';
-    void podRuntime.removeOrphanedLogs(isKnown);
+    void podRuntime.removeOrphans(isKnown);
   }
 
   #cleanUpPods(): void {
-    const { pleg, podRuntime, statusManager } = this.#options;
+    const { pleg, podRuntime, statusManager, probes } = this.#options;
     const plan = planHousekeeping({
       desired: this.#desired,
       known: this.#knownPods(),
@@ -386,7 +394,9 @@ export class Supervisor {
       const entry = this.registry.get(uid);
       if (entry !== undefined) void this.#retire(entry);
     }
-    statusManager.keepOnly((uid) => this.registry.get(uid) !== undefined || this.#desired.has(uid));
+    const isKnown = (uid: string) => this.registry.get(uid) !== undefined || this.#desired.has(uid);
+    statusManager.keepOnly(isKnown);
+    probes.keepOnly(isKnown);
     for (const uid of plan.kill) this.registry.send(uid, { type: 'SyncPodKill' });
     for (const uid of plan.start) {
       const pod = this.#desired.get(uid);

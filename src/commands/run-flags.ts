@@ -6,6 +6,8 @@ import { DEFAULTS, defaultRootDir, EMBEDDED, thisHost } from '../config/config.t
 import type { Endpoint, LogFormat } from '../config/config.ts';
 import { formatDuration, MAX_TIMER_MS, parseDuration } from '../config/duration.ts';
 import { isHttpURL } from '../config/kubelet-configuration.ts';
+import { ALL_NODE_SETTINGS, parseSetting, type Setting, shownDefault } from '../config/node-settings.ts';
+import { errorMessage } from '../types/errors.ts';
 
 const MAX_VERBOSITY = 10;
 
@@ -30,7 +32,7 @@ type Flags = Readonly<Record<string, readonly Option[]>>;
 
 /** By the headings of the help. */
 function runFlags(): Flags {
-  return { ...whatToRun(), ...howToRun() };
+  return { ...whatToRun(), 'Real containers (CRI)': nodeFlags(), ...howToRun() };
 }
 
 function whatToRun(): Flags {
@@ -53,10 +55,29 @@ function whatToRun(): Flags {
     Runtime: [
       flag(
         '--container-runtime-endpoint <ENDPOINT>',
-        `only "${EMBEDDED}" so far: host processes (default: ${EMBEDDED})`,
+        `"${EMBEDDED}": plain host processes; unix:///PATH: a CRI runtime (default: ${EMBEDDED})`,
       ),
     ],
   };
+}
+
+/** A row of the table each, where the kubelet has a flag for it. */
+function nodeFlags(): readonly Option[] {
+  return ALL_NODE_SETTINGS.flatMap((setting) => {
+    if (setting.flag === undefined) return [];
+    const byDefault = shownDefault(setting);
+    const description =
+      byDefault === '' ? setting.description : `${setting.description} (default: ${byDefault})`;
+    return [flag(setting.flag, description, (value) => parsedSetting(setting, value))];
+  });
+}
+
+function parsedSetting(setting: Setting, value: string): unknown {
+  try {
+    return parseSetting(setting, value);
+  } catch (error) {
+    throw new InvalidArgumentError(errorMessage(error));
+  }
 }
 
 function howToRun(): Flags {

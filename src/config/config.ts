@@ -4,6 +4,7 @@ import { join, resolve } from 'node:path';
 import { StateletError } from '../types/errors.ts';
 import { parseDuration } from './duration.ts';
 import type { KubeletConfiguration } from './kubelet-configuration.ts';
+import { type NodeSettings, resolveNodeSettings } from './node-settings.ts';
 
 export interface Endpoint {
   readonly host: string;
@@ -25,8 +26,10 @@ export interface StateletConfig {
   readonly fileCheckFrequencyMs: number;
   readonly httpCheckFrequencyMs: number;
   readonly syncFrequencyMs: number;
-  /** The only runtime so far. */
-  readonly containerRuntimeEndpoint: typeof EMBEDDED;
+  /** `embedded`, or the socket of a CRI runtime: `unix:///PATH`. */
+  readonly containerRuntimeEndpoint: string;
+  /** What matters to real containers only. */
+  readonly node: NodeSettings;
   readonly maxPods: number;
   /** The longest delay of CrashLoopBackOff. */
   readonly maxContainerRestartPeriodMs: number;
@@ -39,8 +42,9 @@ export interface StateletConfig {
   readonly inspect?: Endpoint;
 }
 
-/** Flags of `statelet run`, parsed one by one; what was not given is left out. */
+/** Flags of `statelet run`, parsed one by one; what was not given is left out. Those of `NODE_SETTINGS` come by their keys. */
 export interface RunFlags {
+  readonly [nodeSetting: string]: unknown;
   readonly config?: string;
   readonly podManifestPath?: string;
   readonly manifestUrl?: string;
@@ -100,9 +104,10 @@ export function resolveConfig(
   const healthz = healthzEndpoint(flags, file);
   const path = staticPodPath === undefined ? given(file.staticPodPath) : resolve(staticPodPath);
   const url = given(flags.manifestUrl) ?? given(file.staticPodURL);
+  const containerRuntimeEndpoint = runtimeEndpoint(flags, file);
   return {
     rootDir,
-    podLogsDir: given(file.podLogsDir) ?? join(rootDir, 'pods'),
+    podLogsDir: given(file.podLogsDir) ?? defaultPodLogsDir(containerRuntimeEndpoint, rootDir),
     nodeName: nodeName(flags.hostnameOverride, host),
     ...(path !== undefined && { staticPodPath: path }),
     ...(url !== undefined && { staticPodURL: url }),
@@ -112,7 +117,8 @@ export function resolveConfig(
     httpCheckFrequencyMs:
       flags.httpCheckFrequency ?? ms(file.httpCheckFrequency) ?? DEFAULTS.httpCheckFrequencyMs,
     syncFrequencyMs: flags.syncFrequency ?? ms(file.syncFrequency) ?? DEFAULTS.syncFrequencyMs,
-    containerRuntimeEndpoint: runtimeEndpoint(flags, file),
+    containerRuntimeEndpoint,
+    node: resolveNodeSettings(flags, { ...file }, flags.config ?? 'configuration'),
     maxPods: flags.maxPods ?? (file.maxPods === 0 ? undefined : file.maxPods) ?? DEFAULTS.maxPods,
     maxContainerRestartPeriodMs:
       ms(file.crashLoopBackOff?.maxContainerRestartPeriod) ?? DEFAULTS.maxContainerRestartPeriodMs,
@@ -149,18 +155,24 @@ function nodeName(override: string | undefined, host: Host): string {
   );
 }
 
-function runtimeEndpoint(flags: RunFlags, file: KubeletConfiguration): typeof EMBEDDED {
+const RUNTIME_FLAG = '--container-runtime-endpoint';
+
+function runtimeEndpoint(flags: RunFlags, file: KubeletConfiguration): string {
   const flag = given(flags.containerRuntimeEndpoint);
   const endpoint = flag ?? given(file.containerRuntimeEndpoint) ?? EMBEDDED;
-  if (endpoint === EMBEDDED) return EMBEDDED;
+  if (endpoint === EMBEDDED || /^unix:\/\/\/./u.test(endpoint)) return endpoint;
   const origin =
     flag === undefined ? `${flags.config ?? 'configuration'}: containerRuntimeEndpoint` : RUNTIME_FLAG;
   throw new StateletError(
     'InvalidArgument',
-    `${origin}: "${endpoint}": CRI runtimes are not supported yet; use ${RUNTIME_FLAG} ${EMBEDDED}`,
+    `${origin}: "${endpoint}": must be "${EMBEDDED}" or the socket of a CRI runtime, such as unix:///run/containerd/containerd.sock`,
   );
 }
-const RUNTIME_FLAG = '--container-runtime-endpoint';
+
+/** Where others look for logs too; containers that are plain processes have theirs beside the agent's state. */
+function defaultPodLogsDir(endpoint: string, rootDir: string): string {
+  return endpoint === EMBEDDED ? join(rootDir, 'pods') : '/var/log/pods';
+}
 
 function healthzEndpoint(flags: RunFlags, file: KubeletConfiguration): Endpoint | undefined {
   const host =

@@ -4,6 +4,7 @@
  */
 import { isIP } from 'node:net';
 import { MAX_TIMER_MS, parseDuration } from './duration.ts';
+import { NODE_FIELDS } from './node-settings.ts';
 
 export const API_VERSION = 'kubelet.config.k8s.io/v1beta1';
 export const KIND = 'KubeletConfiguration';
@@ -23,6 +24,7 @@ export interface KubeletConfiguration {
   readonly healthzPort?: number;
   readonly crashLoopBackOff?: { readonly maxContainerRestartPeriod?: string };
   readonly logging?: { readonly format?: 'text' | 'json' | ''; readonly verbosity?: number };
+  readonly resolvConf?: string;
 }
 
 /** Fields that have an effect; whatever else the schema knows is accepted with a warning. */
@@ -43,6 +45,7 @@ export const SUPPORTED_FIELDS: readonly string[] = [
   'crashLoopBackOff.maxContainerRestartPeriod',
   'logging.format',
   'logging.verbosity',
+  ...NODE_FIELDS,
 ];
 
 /** JSON Schema; `description` completes the sentence "must be …". */

@@ -135,13 +135,13 @@ function unsupportedFields(given: Record<string, unknown>, prefix = ''): string[
   });
 }
 
+const PATHS = ['staticPodPath', 'podLogsDir', 'resolvConf'] as const;
+
 function resolvePaths(file: string, configuration: KubeletConfiguration): KubeletConfiguration {
-  const { staticPodPath, podLogsDir } = configuration;
   const folder = dirname(file);
-  return {
-    ...configuration,
-    ...(staticPodPath !== undefined &&
-      staticPodPath !== '' && { staticPodPath: resolve(folder, staticPodPath) }),
-    ...(podLogsDir !== undefined && podLogsDir !== '' && { podLogsDir: resolve(folder, podLogsDir) }),
-  };
+  const paths = PATHS.flatMap((field) => {
+    const path = configuration[field];
+    return path ? [[field, resolve(folder, path)] as const] : [];
+  });
+  return { ...configuration, ...Object.fromEntries(paths) };
 }

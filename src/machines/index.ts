@@ -1,9 +1,11 @@
 import type { AnyStateMachine } from 'xstate';
 import { podMachine } from './pod-machine.ts';
+import { probeMachine } from './probe-machine.ts';
 import { supervisorMachine } from './supervisor-machine.ts';
 
 /** Every machine of the project, by the name under which `statelet charts` prints it. */
 export const machines: Readonly<Record<string, AnyStateMachine>> = {
   pod: podMachine,
+  probe: probeMachine,
   supervisor: supervisorMachine,
 };

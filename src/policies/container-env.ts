@@ -2,7 +2,7 @@
 import type { KeyValue } from '../types/cri.ts';
 import type { Container, EphemeralContainer, Pod } from '../types/kubernetes.ts';
 import { StateletError } from '../types/errors.ts';
-import type { ResolvedCommand } from './cri-config.ts';
+import type { ResolvedCommand } from './container-config.ts';
 import { fieldValue } from './downward-fields.ts';
 import type { PodAddresses } from './downward-fields.ts';
 import { resourceFieldValue } from './downward-resources.ts';

@@ -1,8 +1,11 @@
-/** How long to wait before something that keeps failing is tried again. The caller keeps the entries, by `backOffKey`. */
+/**
+ * How long to wait before something that keeps failing is tried again: containers that end, images that cannot be
+ * pulled. The caller keeps the entries, those of containers by `backOffKey`.
+ */
 import type { Container, Pod } from '../types/kubernetes.ts';
 import { canonicalJson } from './canonical-json.ts';
 
-/** What is remembered of a container between its restarts. */
+/** What is remembered between one try and the next. */
 export interface BackOffEntry {
   readonly backOffMs: number;
   /** When the entry was made or last doubled, Unix milliseconds. */
@@ -45,13 +48,28 @@ export function decideBackOff(
   options: BackOffOptions = CRASH_LOOP_BACK_OFF,
 ): BackOffDecision {
   if (finishedAt === undefined) return { inBackOff: false, entry };
-  if (!entry || finishedAt - entry.lastUpdate > options.expiryMs) {
-    return { inBackOff: false, entry: { backOffMs: options.initialMs, lastUpdate: now } };
+  if (entry && !isExpired(entry, finishedAt, options)) {
+    const nextRestartAt = finishedAt + entry.backOffMs;
+    if (now < nextRestartAt) return { inBackOff: true, entry, nextRestartAt };
   }
-  const nextRestartAt = finishedAt + entry.backOffMs;
-  if (now < nextRestartAt) return { inBackOff: true, entry, nextRestartAt };
-  const backOffMs = Math.min(entry.backOffMs * 2, options.maxMs);
-  return { inBackOff: false, entry: { backOffMs, lastUpdate: now } };
+  return { inBackOff: false, entry: nextBackOffEntry(entry, { now, finishedAt }, options) };
+}
+
+/** The entry after one more failure, which ended at `finishedAt`: twice the wait, or the first one over again. */
+export function nextBackOffEntry(
+  entry: BackOffEntry | undefined,
+  { now, finishedAt }: { readonly now: number; readonly finishedAt: number },
+  options: BackOffOptions,
+): BackOffEntry {
+  const startsOver = !entry || isExpired(entry, finishedAt, options);
+  return {
+    backOffMs: startsOver ? options.initialMs : Math.min(entry.backOffMs * 2, options.maxMs),
+    lastUpdate: now,
+  };
+}
+
+function isExpired({ lastUpdate }: BackOffEntry, now: number, { expiryMs }: BackOffOptions): boolean {
+  return now - lastUpdate > expiryMs;
 }
 
 /** Garbage collection: the entry, or undefined once nothing has touched it for longer than its expiry. */
@@ -60,7 +78,7 @@ export function keepBackOffEntry(
   now: number,
   options: BackOffOptions = CRASH_LOOP_BACK_OFF,
 ): BackOffEntry | undefined {
-  return entry && now - entry.lastUpdate > options.expiryMs ? undefined : entry;
+  return entry && isExpired(entry, now, options) ? undefined : entry;
 }
 
 /** Under which key a container's entry is kept: another image or other resources make the count start over. */
@@ -78,7 +96,7 @@ export function crashLoopBackOffMessage(pod: Pod, containerName: string, backOff
 }
 
 /** A duration as Go prints it: `1m20s`, `10s`, `500ms`; the kubelet's messages have it so. */
-function formatDuration(durationMs: number): string {
+export function formatDuration(durationMs: number): string {
   if (durationMs > 0 && durationMs < 1000) return `${durationMs}ms`;
   const hours = Math.floor(durationMs / 3_600_000);
   const minutes = Math.floor(durationMs / 60_000) % 60;

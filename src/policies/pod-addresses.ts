@@ -13,7 +13,7 @@ export function podAddresses(
   previous: PodStatus | undefined,
   hostIPs: readonly string[],
 ): Addresses {
-  const own = podIPsOf(podStatus, previous);
+  const own = podIPsOf(podStatus, previous, hostIPs[0]);
   const podIPs = own.length === 0 && pod.spec.hostNetwork === true ? hostIPs : own;
   return {
     ...(hostIPs.length > 0 && { hostIP: hostIPs[0], hostIPs: hostIPs.map((ip) => ({ ip })) }),
@@ -21,9 +21,24 @@ export function podAddresses(
   };
 }
 
-function podIPsOf({ sandboxes }: RuntimePodStatus, previous: PodStatus | undefined): readonly string[] {
+function podIPsOf(
+  { sandboxes }: RuntimePodStatus,
+  previous: PodStatus | undefined,
+  primaryHostIP: string | undefined,
+): readonly string[] {
   const newest = sandboxes[0];
-  if (newest?.ready) return newest.ip ? [newest.ip] : [];
+  if (newest?.ready) return oneOfEachFamily(newest.ips ?? (newest.ip ? [newest.ip] : []), primaryHostIP);
   if (sandboxes.some(({ ready }) => ready)) return [];
   return (previous?.podIPs ?? []).map(({ ip }) => ip);
+}
+
+/** As the API wants them: the first of the node's primary family, then the first of the other one. */
+function oneOfEachFamily(ips: readonly string[], primaryHostIP: string | undefined): readonly string[] {
+  const primary = isIPv6(primaryHostIP ?? ips[0] ?? '');
+  const first = (v6: boolean) => ips.find((ip) => isIPv6(ip) === v6);
+  return [first(primary), first(!primary)].filter((ip) => ip !== undefined);
+}
+
+function isIPv6(ip: string): boolean {
+  return ip.includes(':');
 }

@@ -5,7 +5,7 @@ import type {
   RuntimePodStatus,
   RuntimeSandboxStatus,
 } from '../types/runtime-pod.ts';
-import { CONTAINER_HASH_ANNOTATION } from './cri-config.ts';
+import { CONTAINER_HASH_ANNOTATION } from './cri-labels.ts';
 
 /** The kubelet's names for the states of CRI. */
 export const RUNTIME_STATES: Readonly<Record<ContainerStateName, RuntimeContainerState>> = {
@@ -53,7 +53,8 @@ export function isEmpty(status: RuntimePodStatus): boolean {
   return status.sandboxes.length === 0 && status.containers.length === 0;
 }
 
-function sandboxView(sandbox: PodSandboxStatus): RuntimeSandboxStatus {
+/** How the kubelet sees a sandbox of CRI. */
+export function sandboxView(sandbox: PodSandboxStatus): RuntimeSandboxStatus {
   return {
     id: sandbox.id,
     ready: sandbox.state === 'SANDBOX_READY',
@@ -61,7 +62,13 @@ function sandboxView(sandbox: PodSandboxStatus): RuntimeSandboxStatus {
     createdAt: toMs(sandbox.createdAt),
     networkMode: sandbox.networkMode ?? 'POD',
     ip: sandbox.network?.ip,
+    ...addresses(sandbox),
   };
+}
+
+function addresses({ network }: PodSandboxStatus): { readonly ips?: readonly string[] } {
+  if (!network?.ip) return {};
+  return { ips: [network.ip, ...(network.additionalIps ?? [])] };
 }
 
 function containerView(container: ContainerStatus): RuntimeContainerStatus {

@@ -19,6 +19,27 @@ export function rfc3339(unixMs: number): string {
   return `${dateOf(days)}T${clock.join(':')}Z`;
 }
 
+const RFC_3339 = /^(\d{4})-(\d\d)-(\d\d)T(\d\d):(\d\d):(\d\d)(\.\d+)?(?:Z|([+-])(\d\d):(\d\d))$/i;
+
+/** Unix milliseconds of a time in RFC 3339; NaN for anything else. */
+export function unixMs(time: string): number {
+  const match = RFC_3339.exec(time);
+  if (match === null) return NaN;
+  const [year = 0, month = 0, day = 0, hour = 0, minute = 0, second = 0] = match.slice(1, 7).map(Number);
+  const [fraction = '0', sign = '+', zoneHours = '0', zoneMinutes = '0'] = match.slice(7);
+  const zoneSeconds = Number(`${sign}1`) * (Number(zoneHours) * 3600 + Number(zoneMinutes) * 60);
+  const seconds = daysTo(year, month, day) * DAY_SECONDS + hour * 3600 + minute * 60 + second - zoneSeconds;
+  return (seconds + Number(fraction)) * SECOND_MS;
+}
+
+/** Days from 1970-01-01. */
+function daysTo(year: number, month: number, day: number): number {
+  const years = month <= 2 ? year - 1 : year;
+  const dayOfYear = Math.floor((153 * ((month + 9) % 12) + 2) / 5) + day - 1;
+  const leapDays = Math.floor(years / 4) - Math.floor(years / 100) + Math.floor(years / 400);
+  return years * DAYS_YEAR + leapDays + dayOfYear - DAYS_TO_EPOCH;
+}
+
 /** `days` since 1970-01-01. */
 function dateOf(days: number): string {
   const era = Math.floor((days + DAYS_TO_EPOCH) / DAYS_400_YEARS);

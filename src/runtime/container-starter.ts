@@ -1,4 +1,3 @@
-import { containerConfig, type ResolvedCommand } from '../policies/cri-config.ts';
 import {
   type BackOffEntry,
   type BackOffOptions,
@@ -10,12 +9,14 @@ import {
 import { containerStatusByName } from '../policies/restart.ts';
 import { containerGracePeriodSeconds, stopTimeoutSeconds } from '../policies/termination-grace.ts';
 import type { Clock } from '../types/clock.ts';
-import type { PodSandboxConfig } from '../types/cri.ts';
+import type { ContainerConfig, PodSandboxConfig } from '../types/cri.ts';
 import { errorKind, errorMessage } from '../types/errors.ts';
 import type { EventRecorder } from '../types/event-recorder.ts';
 import type { Container, EphemeralContainer, Pod } from '../types/kubernetes.ts';
 import type { RuntimePodStatus } from '../types/runtime-pod.ts';
+import { ImageError } from './images/image-error.ts';
 import { runPostStartHook } from './lifecycle-hooks.ts';
+import type { ImageInUse, PodNode } from './pod-node.ts';
 import type { RuntimeService } from './runtime-service.ts';
 
 export interface ContainerStarterOptions {
@@ -23,12 +24,7 @@ export interface ContainerStarterOptions {
   readonly clock: Clock;
   readonly recorder: EventRecorder;
   readonly backOff: BackOffOptions;
-  /** Resolves references and `$(VAR)`; throws what makes a CreateContainerConfigError. */
-  readonly resolveCommand: (
-    pod: Pod,
-    container: Container | EphemeralContainer,
-    podStatus: RuntimePodStatus,
-  ) => ResolvedCommand;
+  readonly node: PodNode;
 }
 
 /** What the container's waiting state says, and from when on trying again is worth it (Unix ms). */
@@ -46,7 +42,7 @@ interface StartRequest {
   readonly sandboxConfig: PodSandboxConfig;
 }
 
-/** Starts containers one at a time: back-off, image, create, start, postStart hook. Remembers what failed and why. */
+/** Starts containers one at a time: back-off, image, configuration, create, start, postStart hook. Remembers what failed and why. */
 export class ContainerStarter {
   readonly #options: ContainerStarterOptions;
   readonly #backOffs = new Map<string, { uid: string; entry: BackOffEntry }>();
@@ -106,8 +102,10 @@ export class ContainerStarter {
       return undefined;
     } catch (error) {
       signal.throwIfAborted();
-      const { reason, eventReason } = error instanceof StepError ? error : UNKNOWN_STEP;
       const message = errorMessage(error);
+      // What becomes of an image is told where it happens.
+      if (error instanceof ImageError) return { reason: error.reason, message, ...retryOf(error) };
+      const { reason, eventReason } = error instanceof StepError ? error : UNKNOWN_STEP;
       const text = `${reason}: ${message} (container ${container.name})`;
       this.#options.recorder.event(pod.metadata, 'Warning', eventReason, text);
       return { reason, message };
@@ -115,20 +113,20 @@ export class ContainerStarter {
   }
 
   async #run(request: StartRequest, signal: AbortSignal): Promise<void> {
-    const { runtime, recorder, resolveCommand } = this.#options;
+    const { runtime, recorder, node } = this.#options;
     const { pod, container, podStatus, sandboxId, sandboxConfig } = request;
 
-    if (container.image) await step('ErrImagePull', () => this.#ensureImage(container, signal));
-    const resolved = await step('CreateContainerConfigError', () =>
-      resolveCommand(pod, container, podStatus),
+    const image = await node.image(pod, container, sandboxConfig, signal);
+    const config = await step('CreateContainerConfigError', () =>
+      node.container({ pod, container, attempt: nextAttempt(request), podStatus, image }),
     );
-    const config = containerConfig(pod, container, nextAttempt(request), resolved);
     signal.throwIfAborted();
 
     // From here on every call is awaited to its end: given up, it could still start something later (I2).
     const id = await step('CreateContainerError', () =>
-      runtime.createContainer(sandboxId, config, sandboxConfig),
+      this.#create(sandboxId, config, sandboxConfig, image),
     );
+    node.created(pod.metadata, id, config, sandboxConfig.logDirectory);
     recorder.event(pod.metadata, 'Normal', 'Created', `Container created: ${container.name}`);
     signal.throwIfAborted();
     await step('RunContainerError', () => runtime.startContainer(id));
@@ -136,26 +134,30 @@ export class ContainerStarter {
     await step('PostStartHookError', () => this.#postStart(request, id, signal));
   }
 
-  async #ensureImage(container: Container | EphemeralContainer, signal: AbortSignal): Promise<void> {
-    const { runtime } = this.#options;
-    const image = container.image ?? '';
-    if (container.imagePullPolicy !== 'Always' && (await runtime.imageStatus(image, { signal }))) return;
-    if (container.imagePullPolicy === 'Never') {
-      const message = `Container image "${image}" is not present with pull policy of Never`;
-      throw new StepError('ErrImageNeverPull', new Error(message));
+  async #create(
+    sandboxId: string,
+    config: ContainerConfig,
+    sandboxConfig: PodSandboxConfig,
+    { imageRef }: ImageInUse,
+  ): Promise<string> {
+    try {
+      return await this.#options.runtime.createContainer(sandboxId, config, sandboxConfig);
+    } catch (error) {
+      if (errorKind(error) === 'NotFound') this.#options.node.forgetImage(imageRef);
+      throw error;
     }
-    await runtime.pullImage(image, { signal });
   }
 
   /** A container whose hook failed is killed; its restart policy says what comes next. */
   async #postStart(
-    { pod, container }: StartRequest,
+    { pod, container, podStatus }: StartRequest,
     containerId: string,
     signal: AbortSignal,
   ): Promise<void> {
     if (!container.lifecycle?.postStart) return;
     try {
-      await runPostStartHook({ ...this.#options, pod, container, containerId }, signal);
+      const podIP = () => this.#options.node.podIP(pod, podStatus);
+      await runPostStartHook({ ...this.#options, pod, container, containerId, podIP }, signal);
     } catch (error) {
       const gracePeriodSeconds = containerGracePeriodSeconds(pod, container, '');
       if (!signal.aborted) {
@@ -180,13 +182,12 @@ function nextAttempt({ podStatus, container }: StartRequest): number {
   return latest === undefined ? 0 : latest.restartCount + 1;
 }
 
+function retryOf({ retryAt }: ImageError): { retryAt?: number } {
+  return retryAt === undefined ? {} : { retryAt };
+}
+
 type WaitingReason =
-  | 'ErrImageNeverPull'
-  | 'ErrImagePull'
-  | 'CreateContainerConfigError'
-  | 'CreateContainerError'
-  | 'RunContainerError'
-  | 'PostStartHookError';
+  'CreateContainerConfigError' | 'CreateContainerError' | 'RunContainerError' | 'PostStartHookError';
 
 const UNKNOWN_STEP = { reason: 'RunContainerError', eventReason: 'Failed' } as const;
 
@@ -200,14 +201,7 @@ class StepError extends Error {
   }
 
   get eventReason(): string {
-    switch (this.reason) {
-      case 'PostStartHookError':
-        return 'FailedPostStartHook';
-      case 'ErrImageNeverPull':
-        return this.reason;
-      default:
-        return 'Failed';
-    }
+    return this.reason === 'PostStartHookError' ? 'FailedPostStartHook' : 'Failed';
   }
 }
 

@@ -1,7 +1,17 @@
+import {
+  type HTTPRequest,
+  httpRequest,
+  isNamed,
+  requestURL,
+  socketAddress,
+} from '../policies/probe-request.ts';
 import type { Clock } from '../types/clock.ts';
 import { errorMessage, StateletError } from '../types/errors.ts';
 import type { EventRecorder } from '../types/event-recorder.ts';
 import type { Container, Pod } from '../types/kubernetes.ts';
+import { withDeadline } from './probes/deadline.ts';
+import { httpGet, isHTTPResponseError } from './probes/http-get.ts';
+import { tcpConnect } from './probes/tcp-connect.ts';
 import type { RuntimeService } from './runtime-service.ts';
 import { sleep } from './sleep.ts';
 
@@ -12,6 +22,8 @@ export interface HookTarget {
   readonly pod: Pod;
   readonly container: Container;
   readonly containerId: string;
+  /** Asked only by httpGet and tcpSocket hooks that name no host. */
+  readonly podIP: () => string | undefined;
 }
 
 type Handler = NonNullable<NonNullable<Container['lifecycle']>['preStop']>;
@@ -39,27 +51,64 @@ export async function runPreStopHook(
   }
 }
 
+/** `limitSeconds` 0: none. */
 async function runHandler(
-  { runtime, clock, containerId }: HookTarget,
+  target: HookTarget,
   handler: Handler,
   limitSeconds: number,
   signal: AbortSignal,
 ): Promise<void> {
-  if (handler.exec) {
-    const { exitCode, stderr } = await runtime.execSync(
-      containerId,
-      handler.exec.command ?? [],
-      limitSeconds,
-      { signal },
+  const { clock, container } = target;
+  const { exec, httpGet: http, tcpSocket: tcp } = handler;
+  if (exec) {
+    await runExec(target, exec.command ?? [], limitSeconds, signal);
+  } else if (http) {
+    const request = httpRequest(http, container, podIPFor(target, http), 'lifecycle');
+    await withDeadline(clock, limitSeconds * 1000, signal, (limited) => runHTTP(target, request, limited));
+  } else if (tcp) {
+    const address = socketAddress(tcp, container, podIPFor(target, tcp));
+    await withDeadline(clock, limitSeconds * 1000, signal, (limited) => tcpConnect(address, limited));
+  } else if (handler.sleep) {
+    const { seconds } = handler.sleep;
+    await sleep(clock, (limitSeconds > 0 ? Math.min(seconds, limitSeconds) : seconds) * 1000, signal);
+  } else {
+    throw new StateletError(
+      'InvalidArgument',
+      'the hook has no handler: give it exec, httpGet, tcpSocket or sleep',
     );
-    if (exitCode === 0) return;
-    const output = stderr.toString('utf8').trim();
-    throw new StateletError('Internal', `command exited with ${exitCode}${output && `: ${output}`}`);
   }
-  if (handler.sleep) {
-    const seconds = limitSeconds > 0 ? Math.min(handler.sleep.seconds, limitSeconds) : handler.sleep.seconds;
-    await sleep(clock, seconds * 1000, signal);
-    return;
+}
+
+function podIPFor({ podIP }: HookTarget, { host }: { readonly host?: string }): string | undefined {
+  return host ? undefined : podIP();
+}
+
+async function runExec(
+  { runtime, containerId }: HookTarget,
+  command: readonly string[],
+  limitSeconds: number,
+  signal: AbortSignal,
+): Promise<void> {
+  const { exitCode, stderr } = await runtime.execSync(containerId, command, limitSeconds, { signal });
+  if (exitCode === 0) return;
+  const output = stderr.toString('utf8').trim();
+  throw new StateletError('Internal', `command exited with ${exitCode}${output && `: ${output}`}`);
+}
+
+/** Any answer is a good one, as with the kubelet. So is that of a server which speaks HTTP where HTTPS was asked for. */
+async function runHTTP(
+  { recorder, pod }: HookTarget,
+  request: HTTPRequest,
+  signal: AbortSignal,
+): Promise<void> {
+  try {
+    (await httpGet(request, signal)).discard();
+  } catch (error) {
+    if (!isHTTPResponseError(error)) throw error;
+    // What was meant for an encrypted connection is not sent in the clear.
+    const headers = request.headers.filter((header) => !isNamed(header, 'Authorization'));
+    (await httpGet({ ...request, scheme: 'http', headers }, signal)).discard();
+    const message = `request to HTTPS lifecycle hook ${requestURL(request)} got an HTTP response, and was sent again by HTTP`;
+    recorder.event(pod.metadata, 'Warning', 'LifecycleHTTPFallback', message);
   }
-  throw new StateletError('Unimplemented', 'only exec and sleep hooks can be run so far');
 }

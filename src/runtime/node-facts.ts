@@ -1,12 +1,16 @@
 import { availableParallelism, networkInterfaces, totalmem } from 'node:os';
 import { resolveCommand } from '../policies/container-env.ts';
-import type { ResolvedCommand } from '../policies/cri-config.ts';
+import type { ResolvedCommand } from '../policies/container-config.ts';
 import { podAddresses } from '../policies/pod-addresses.ts';
 import type { Container, EphemeralContainer, Pod } from '../types/kubernetes.ts';
 import type { RuntimePodStatus } from '../types/runtime-pod.ts';
 
-/** Addresses of this node, IPv4 before IPv6, loopback only where there is nothing else. */
-export function nodeAddresses(interfaces = networkInterfaces()): readonly string[] {
+/** Addresses of this node: those that were `given`, else IPv4 before IPv6, loopback only where there is nothing else. */
+export function nodeAddresses(
+  given: readonly string[] = [],
+  interfaces = networkInterfaces(),
+): readonly string[] {
+  if (given.length > 0) return given;
   const all = Object.values(interfaces).flatMap((addresses) => addresses ?? []);
   const usable = all.filter(({ internal, address }) => !internal && !address.startsWith('fe80:'));
   const first = (family: string) => usable.find((address) => address.family === family)?.address;
@@ -15,7 +19,7 @@ export function nodeAddresses(interfaces = networkInterfaces()): readonly string
 }
 
 /** What this node can give to pods, by resource name, as quantities. */
-function nodeAllocatable(): Readonly<Record<string, string>> {
+export function nodeAllocatable(): Readonly<Record<string, string>> {
   return { cpu: String(availableParallelism()), memory: String(totalmem()) };
 }
 

@@ -14,6 +14,8 @@ import type { CallOptions, RuntimeService } from './runtime-service.ts';
 
 /** How long a relist may be overdue before the agent counts as unhealthy (the kubelet's relistThreshold). */
 const RELIST_THRESHOLD_MS = 3 * 60_000;
+/** The kubelet's relist period where it has no runtime events. */
+const RELIST_PERIOD_WITHOUT_EVENTS_MS = 1_000;
 const NS_PER_MS = 1e6;
 
 export interface PlegOptions {
@@ -46,9 +48,11 @@ export class Pleg {
   #hints: Subscription | undefined;
   #lastGoodRelist = 0;
   #running = false;
+  #relistPeriodMs: number;
 
   constructor(options: PlegOptions) {
     this.#options = options;
+    this.#relistPeriodMs = options.relistPeriodMs;
   }
 
   /** What has changed, pod by pod. What an effect read for itself is not told again. */
@@ -59,7 +63,10 @@ export class Pleg {
   /** From now on changes are told. The caller has relisted before, and so knows what there was. */
   start(): void {
     this.#running = true;
-    this.#hints = this.#options.runtime.containerEvents().subscribe((event) => this.#hint(event));
+    const withoutHints = () => this.#relistOften();
+    this.#hints = this.#options.runtime
+      .containerEvents()
+      .subscribe({ next: (event) => this.#hint(event), error: withoutHints, complete: withoutHints });
     this.#armRelist();
   }
 
@@ -121,10 +128,15 @@ export class Pleg {
     return record.status;
   }
 
-  /** What an effect may begin with: the last observation where nothing has been hinted at since, else a fresh read. */
+  /**
+   * What an effect may begin with: the last observation where nothing has been hinted at since, else a fresh read. Of a pod
+   * that the last relist did not find the runtime holds nothing: only the agent itself brings pods there.
+   */
   async current(pod: PodReference, options?: CallOptions): Promise<RuntimePodStatus> {
     const record = this.#record(pod);
-    return record.stale || record.status.observedAt === 0 ? this.read(pod, options) : record.status;
+    if (record.stale) return this.read(pod, options);
+    if (record.status.observedAt === 0 && this.#lastGoodRelist === 0) return this.read(pod, options);
+    return record.status;
   }
 
   /** Compares everything that the runtime lists with what is known; reads the pods that differ. */
@@ -145,6 +157,7 @@ export class Pleg {
 
   #armRelist(): void {
     if (!this.#running) return;
+    if (this.#timer !== undefined) this.#options.clock.clearTimeout(this.#timer);
     this.#timer = this.#options.clock.setTimeout(() => {
       // Why a relist failed is found out by who is told of it; the next one tries again.
       void this.relist()
@@ -153,7 +166,14 @@ export class Pleg {
           if (this.#running) this.#options.onRelist();
           this.#armRelist();
         });
-    }, this.#options.relistPeriodMs);
+    }, this.#relistPeriodMs);
+  }
+
+  /** The runtime has no events to tell: what has changed is found by looking. */
+  #relistOften(): void {
+    if (!this.#running) return;
+    this.#relistPeriodMs = Math.min(this.#relistPeriodMs, RELIST_PERIOD_WITHOUT_EVENTS_MS);
+    this.#armRelist();
   }
 
   #hint(event: ContainerEvent): void {

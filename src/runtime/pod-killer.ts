@@ -18,10 +18,13 @@ export interface PodKillerOptions {
   readonly runtime: RuntimeService;
   readonly clock: Clock;
   readonly recorder: EventRecorder;
+  /** Where hooks that name no host find the pod. */
+  readonly podIP: (pod: Pod, podStatus: RuntimePodStatus) => string | undefined;
 }
 
 interface ContainerKill {
   readonly pod: Pod | undefined;
+  readonly podStatus: RuntimePodStatus;
   readonly container: Container | undefined;
   readonly status: RuntimeContainerStatus;
   readonly reason: ContainerKillReason;
@@ -57,6 +60,7 @@ export class PodKiller {
     const ends = running.map((status) => {
       const kill: ContainerKill = {
         pod,
+        podStatus,
         container: pod && containerByName(pod, status.name),
         status,
         reason: '',
@@ -87,7 +91,7 @@ export class PodKiller {
       podStatus.containers.find((container) => container.id === id) ?? containerStatusByName(podStatus, name);
     if (status === undefined) return;
     const container = containerByName(pod, name);
-    const kill = { pod, container, status, reason, message, graceOverrideSeconds: undefined };
+    const kill = { pod, podStatus, container, status, reason, message, graceOverrideSeconds: undefined };
     await this.#killInOrder(kill, [], signal);
   }
 
@@ -114,7 +118,13 @@ export class PodKiller {
     ) {
       this.#hooked.add(status.id);
       await runPreStopHook(
-        { ...this.#options, pod, container, containerId: status.id },
+        {
+          ...this.#options,
+          pod,
+          container,
+          containerId: status.id,
+          podIP: () => this.#options.podIP(pod, kill.podStatus),
+        },
         grantedSeconds - spentSeconds(),
         signal,
       );

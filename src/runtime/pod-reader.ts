@@ -1,4 +1,4 @@
-import { POD_UID_LABEL } from '../policies/cri-config.ts';
+import { POD_UID_LABEL } from '../policies/cri-labels.ts';
 import { RUNTIME_STATES, runtimePodStatus } from '../policies/runtime-pod-status.ts';
 import { errorKind } from '../types/errors.ts';
 import type { PodReference } from '../types/event-recorder.ts';

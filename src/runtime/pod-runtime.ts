@@ -1,16 +1,20 @@
 import { readdir, rm } from 'node:fs/promises';
 import { join } from 'node:path';
-import { podLogsFolder, podSandboxConfig, uidOfLogsFolder } from '../policies/cri-config.ts';
+import { podLogsFolder, uidOfLogsFolder } from '../policies/cri-labels.ts';
 import type { PodActions } from '../policies/pod-actions.ts';
+import { sandboxView } from '../policies/runtime-pod-status.ts';
 import { errorMessage } from '../types/errors.ts';
 import type { PodReference } from '../types/event-recorder.ts';
 import type { Container, EphemeralContainer, Pod } from '../types/kubernetes.ts';
-import type { RuntimePodStatus } from '../types/runtime-pod.ts';
+import type { PodSandboxConfig } from '../types/cri.ts';
+import type { RuntimeContainerStatus, RuntimePodStatus } from '../types/runtime-pod.ts';
 import { ContainerStarter, type ContainerStarterOptions, type StartFailure } from './container-starter.ts';
-import { PodKiller } from './pod-killer.ts';
+import { PodKiller, type PodKillerOptions } from './pod-killer.ts';
 
 export interface PodRuntimeOptions extends ContainerStarterOptions {
   readonly podLogsDir: string;
+  /** How many dead instances of one container are kept beside the running one; negative: all. */
+  readonly deadInstancesKept: number;
 }
 
 /** Something that a sync could not do. `retryAt` (Unix ms) says when it is worth trying again, if that is known. */
@@ -21,9 +25,6 @@ export interface SyncFailure {
   readonly retryAt?: number;
 }
 
-/** How many dead instances of one container are kept beside the running one (the kubelet's maxPerPodContainer). */
-const DEAD_INSTANCES_KEPT = 1;
-
 /** Carries pod actions out on a runtime. Decides nothing: what is to be done has been decided in `src/policies`. */
 export class PodRuntime {
   readonly #options: PodRuntimeOptions;
@@ -33,7 +34,8 @@ export class PodRuntime {
   constructor(options: PodRuntimeOptions) {
     this.#options = options;
     this.#starter = new ContainerStarter(options);
-    this.#killer = new PodKiller(options);
+    const podIP: PodKillerOptions['podIP'] = (pod, podStatus) => options.node.podIP(pod, podStatus);
+    this.#killer = new PodKiller({ ...options, podIP });
   }
 
   /** Why containers of the pod could not be started last time, by container name. */
@@ -54,14 +56,10 @@ export class PodRuntime {
     const killFailures = await this.#kill(pod, podStatus, actions, signal);
     if (killFailures.length > 0) return killFailures;
     signal.throwIfAborted();
+    if (!startsSomething(actions)) return [];
 
-    let sandboxId = actions.sandboxId;
-    if (actions.createSandbox) {
-      const created = await this.#createSandbox(pod, actions.attempt);
-      if (typeof created !== 'string') return [created];
-      sandboxId = created;
-    }
-    return this.#start(pod, podStatus, actions, sandboxId, signal);
+    const prepared = await this.#prepare(pod, podStatus, actions, signal);
+    return isFailure(prepared) ? [prepared] : this.#start(pod, actions, prepared, signal);
   }
 
   /** Ends everything of the pod. `graceOverrideSeconds` goes before what its spec says. */
@@ -76,44 +74,59 @@ export class PodRuntime {
 
   /** Removes instances of containers that were followed by others. Background work: what fails is tried next time. */
   async pruneDeadContainers(podStatus: RuntimePodStatus): Promise<void> {
+    const { deadInstancesKept } = this.#options;
+    if (deadInstancesKept < 0) return;
     const seen = new Map<string, number>();
     const surplus = podStatus.containers.filter(({ name, state }) => {
       if (state !== 'exited') return false;
       const dead = (seen.get(name) ?? 0) + 1;
       seen.set(name, dead);
-      return dead > DEAD_INSTANCES_KEPT;
+      return dead > deadInstancesKept;
     });
-    await Promise.allSettled(surplus.map(({ id }) => this.#options.runtime.removeContainer(id)));
+    await Promise.allSettled(surplus.map((container) => this.#remove(podStatus, container)));
   }
 
-  /** Removes what is left of a pod that has ended: containers, sandboxes, logs. */
+  async #remove(pod: PodReference, container: RuntimeContainerStatus): Promise<void> {
+    const { runtime, node } = this.#options;
+    await runtime.removeContainer(container.id);
+    await node.removed(pod, container);
+  }
+
+  /** Removes what is left of a pod that has ended: containers, sandboxes, logs, folders. */
   async removePod(pod: PodReference, podStatus: RuntimePodStatus | undefined): Promise<void> {
-    const { runtime, podLogsDir } = this.#options;
-    await Promise.all((podStatus?.containers ?? []).map(({ id }) => runtime.removeContainer(id)));
+    const { runtime, podLogsDir, node } = this.#options;
+    await Promise.all((podStatus?.containers ?? []).map((container) => this.#remove(pod, container)));
     await Promise.all((podStatus?.sandboxes ?? []).map(({ id }) => runtime.removePodSandbox(id)));
     await rm(join(podLogsDir, podLogsFolder(pod)), { recursive: true, force: true });
+    await node.remove(pod.uid);
     this.#starter.forget(pod.uid);
   }
 
   /**
-   * Removes the logs of pods that nobody knows: an agent that was killed may have left them. As with the kubelet, nobody
-   * else may keep pods' logs in `podLogsDir`.
+   * Removes what an agent that was killed may have left of pods that nobody knows: logs, volumes, cgroups. As with the
+   * kubelet, nobody else may keep pods' logs in `podLogsDir`. Background work: what fails is tried at the next start.
    */
-  async removeOrphanedLogs(isKnown: (uid: string) => boolean): Promise<void> {
-    const { podLogsDir } = this.#options;
+  async removeOrphans(isKnown: (uid: string) => boolean): Promise<void> {
+    const { podLogsDir, node } = this.#options;
     const folders = await readdir(podLogsDir).catch((): string[] => []);
     const orphans = folders.filter((folder) => {
       const uid = uidOfLogsFolder(folder);
       return uid !== undefined && !isKnown(uid);
     });
-    await Promise.allSettled(
-      orphans.map((folder) => rm(join(podLogsDir, folder), { recursive: true, force: true })),
-    );
+    const uids = (await node.podsOnDisk().catch((): readonly string[] => [])).filter((uid) => !isKnown(uid));
+    await Promise.allSettled([
+      ...orphans.map((folder) => rm(join(podLogsDir, folder), { recursive: true, force: true })),
+      ...uids.map(async (uid) => {
+        await node.release(uid);
+        await node.remove(uid);
+      }),
+    ]);
   }
 
   /** Drops back-off entries that nothing has touched for long. */
   collectBackOffGarbage(): void {
     this.#starter.collectGarbage();
+    this.#options.node.collectGarbage();
   }
 
   async #kill(
@@ -154,39 +167,78 @@ export class PodRuntime {
     return [];
   }
 
-  async #createSandbox(pod: Pod, attemptNumber: number): Promise<string | SyncFailure> {
-    const { runtime, recorder, podLogsDir } = this.#options;
+  /** The sandbox in which containers are to be started, made where there is none to use. */
+  async #prepare(
+    pod: Pod,
+    podStatus: RuntimePodStatus,
+    { createSandbox, sandboxId, attempt: attemptNumber }: PodActions,
+    signal: AbortSignal,
+  ): Promise<PreparedSandbox | SyncFailure> {
+    const { recorder, node } = this.#options;
     try {
-      return await runtime.runPodSandbox(podSandboxConfig(pod, attemptNumber, podLogsDir));
+      const { config, runtimeHandler } = await node.sandbox(pod, attemptNumber);
+      signal.throwIfAborted();
+      if (!createSandbox) return { sandboxId, sandboxConfig: config, podStatus };
+      return await this.#createSandbox(pod, podStatus, config, runtimeHandler);
     } catch (error) {
+      signal.throwIfAborted();
       const message = `Failed to create pod sandbox: ${errorMessage(error)}`;
       recorder.event(pod.metadata, 'Warning', 'FailedCreatePodSandBox', message);
       return { target: 'sandbox', reason: 'CreatePodSandboxError', message };
     }
   }
 
+  /** Containers may be told the pod's address, which only a sandbox of its own network has. */
+  async #createSandbox(
+    pod: Pod,
+    podStatus: RuntimePodStatus,
+    sandboxConfig: PodSandboxConfig,
+    runtimeHandler: string | undefined,
+  ): Promise<PreparedSandbox> {
+    const { runtime } = this.#options;
+    const sandboxId = await runtime.runPodSandbox(sandboxConfig, {
+      ...(runtimeHandler && { runtimeHandler }),
+    });
+    if (pod.spec.hostNetwork === true) return { sandboxId, sandboxConfig, podStatus };
+    const sandbox = sandboxView(await runtime.podSandboxStatus(sandboxId));
+    const sandboxes = [sandbox, ...podStatus.sandboxes];
+    return { sandboxId, sandboxConfig, podStatus: { ...podStatus, sandboxes } };
+  }
+
   /** Ephemeral containers, then init containers, then the regular ones, each list in the order of the spec. */
   async #start(
     pod: Pod,
-    podStatus: RuntimePodStatus,
     actions: PodActions,
-    sandboxId: string,
+    sandbox: PreparedSandbox,
     signal: AbortSignal,
   ): Promise<readonly SyncFailure[]> {
-    const sandboxConfig = podSandboxConfig(pod, actions.attempt, this.#options.podLogsDir);
     const failures: SyncFailure[] = [];
     for (const { container, mayBlock } of containersToStart(pod, actions)) {
       signal.throwIfAborted();
-      const failure = await this.#starter.start(
-        { pod, container, podStatus, sandboxId, sandboxConfig },
-        signal,
-      );
+      const failure = await this.#starter.start({ pod, container, ...sandbox }, signal);
       if (failure === undefined) continue;
       failures.push({ target: container.name, ...failure });
       if (mayBlock) break;
     }
     return failures;
   }
+}
+
+interface PreparedSandbox {
+  readonly sandboxId: string;
+  readonly sandboxConfig: PodSandboxConfig;
+  /** With the sandbox. */
+  readonly podStatus: RuntimePodStatus;
+}
+
+function startsSomething(actions: PodActions): boolean {
+  const { ephemeralContainersToStart, initContainersToStart, containersToStart: regular } = actions;
+  const starts = ephemeralContainersToStart.length + initContainersToStart.length + regular.length;
+  return actions.createSandbox || starts > 0;
+}
+
+function isFailure(prepared: PreparedSandbox | SyncFailure): prepared is SyncFailure {
+  return 'reason' in prepared;
 }
 
 /** `mayBlock`: what follows needs this one; when it cannot be started, nothing after it is. */

@@ -1,5 +1,6 @@
 import type { Observable } from 'rxjs';
 import type {
+  AuthConfig,
   Container,
   ContainerConfig,
   ContainerEvent,
@@ -7,6 +8,7 @@ import type {
   ContainerStats,
   ContainerStatus,
   ExecSyncResponse,
+  FilesystemUsage,
   Image,
   PodSandbox,
   PodSandboxConfig,
@@ -21,6 +23,16 @@ export interface CallOptions {
   readonly signal?: AbortSignal;
 }
 
+export interface RunPodSandboxOptions extends CallOptions {
+  /** Of the pod's RuntimeClass; the runtime's default without it. */
+  readonly runtimeHandler?: string;
+}
+
+export interface PullImageOptions extends CallOptions {
+  readonly auth?: AuthConfig;
+  readonly sandboxConfig?: PodSandboxConfig;
+}
+
 /**
  * A container runtime, by the names and with the semantics of CRI's RuntimeService and ImageService. Every method
  * rejects with a `StateletError`; its `kind` says whether trying again can help. One contract suite
@@ -31,7 +43,7 @@ export interface RuntimeService {
   status(options?: CallOptions): Promise<readonly RuntimeCondition[]>;
 
   /** Returns the sandbox's id. A second sandbox of the same metadata (attempt included) is `AlreadyExists`. */
-  runPodSandbox(config: PodSandboxConfig, options?: CallOptions): Promise<string>;
+  runPodSandbox(config: PodSandboxConfig, options?: RunPodSandboxOptions): Promise<string>;
   /** Ends all containers of the sandbox at once, then the sandbox. Repeating it, or an unknown id, is no error. */
   stopPodSandbox(podSandboxId: string, options?: CallOptions): Promise<void>;
   /** Stops the sandbox where needed and removes it with its containers. An unknown id is no error. */
@@ -69,10 +81,16 @@ export interface RuntimeService {
   /** Hints that something happened to a container. May lose, repeat or delay: whoever acts reads the state first. */
   containerEvents(): Observable<ContainerEvent>;
 
-  pullImage(image: string, options?: CallOptions): Promise<string>;
+  /** Opens the container's log file anew, once it has been moved away. */
+  reopenContainerLog(containerId: string, options?: CallOptions): Promise<void>;
+
+  /** Returns the reference by which the runtime knows the image. */
+  pullImage(image: string, options?: PullImageOptions): Promise<string>;
   imageStatus(image: string, options?: CallOptions): Promise<Image | undefined>;
   listImages(options?: CallOptions): Promise<readonly Image[]>;
   removeImage(image: string, options?: CallOptions): Promise<void>;
+  /** Where images are kept, and how much they take. */
+  imageFsInfo(options?: CallOptions): Promise<readonly FilesystemUsage[]>;
 
   /** Lets go of the connection. What runs keeps running. */
   close(): Promise<void>;

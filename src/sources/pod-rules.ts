@@ -1,4 +1,6 @@
 /** The rules of the API server's validation that concern several fields of a pod at once. */
+import { dnsConfigProblems } from '../policies/dns-rules.ts';
+import { securityProblems } from '../policies/security-rules.ts';
 import { compareQuantity, parseQuantity, type Quantity } from '../policies/quantity.ts';
 import { child, isTree, items, oneOf, problemAt, repeated, text, type Place } from './place.ts';
 import type { ManifestProblem } from './source.ts';
@@ -54,7 +56,7 @@ function* volumeReferences(spec: Place): Iterable<ManifestProblem> {
 }
 
 function* hostPorts(spec: Place): Iterable<ManifestProblem> {
-  const ports = items(spec, 'containers').flatMap((container) => items(container, 'ports'));
+  const ports = allContainers(spec).flatMap((container) => items(container, 'ports'));
   yield* repeated(ports, 'hostPort', ({ value }) =>
     value.hostPort === undefined || value.hostPort === 0
       ? undefined
@@ -88,6 +90,7 @@ function* ephemeralContainers(spec: Place): Iterable<ManifestProblem> {
 }
 
 function* dns(spec: Place): Iterable<ManifestProblem> {
+  for (const { path, message } of dnsConfigProblems(spec.value.dnsConfig)) yield { field: path, message };
   const servers = child(spec, 'dnsConfig').flatMap(({ value }) => value.nameservers ?? []);
   if (spec.value.dnsPolicy === 'None' && servers.length === 0)
     yield problemAt(spec, 'dnsConfig', 'must have nameservers when dnsPolicy is None');
@@ -159,7 +162,12 @@ function quantity(value: unknown): Quantity | undefined {
   }
 }
 
+function* security(spec: Place): Iterable<ManifestProblem> {
+  for (const { path, message } of securityProblems(spec.value)) yield { field: path, message };
+}
+
 const SPEC_RULES: readonly Rule[] = [
+  security,
   names,
   volumes,
   volumeReferences,

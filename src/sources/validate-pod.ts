@@ -1,4 +1,6 @@
 /** Whether what was read is a pod that this node could run as a static one. */
+import { volumeProblems } from '../policies/volume-rules.ts';
+import type { Pod } from '../types/kubernetes.ts';
 import { validate } from '../generated/pod-validator.js';
 import { apiReferenceProblems } from './api-references.ts';
 import { ruleProblems } from './pod-rules.ts';
@@ -8,5 +10,14 @@ import type { ManifestProblem } from './source.ts';
 /** All that is wrong with a pod of a file or URL: schema, rules between fields, references. Null members count as wrong. */
 export function podProblems(pod: unknown): ManifestProblem[] {
   const schemaErrors = validate(pod) ? [] : (validate.errors ?? []);
-  return [...schemaProblems(schemaErrors), ...ruleProblems(pod), ...apiReferenceProblems(pod)];
+  return [
+    ...schemaProblems(schemaErrors),
+    ...ruleProblems(pod),
+    ...(schemaErrors.length === 0 ? volumeRuleProblems(pod as Pod) : []),
+    ...apiReferenceProblems(pod),
+  ];
+}
+
+function volumeRuleProblems({ spec }: Pod): ManifestProblem[] {
+  return volumeProblems(spec).map(({ path, message }) => ({ field: path, message }));
 }

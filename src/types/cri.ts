@@ -14,15 +14,86 @@ export interface PodSandboxMetadata {
   readonly attempt: number;
 }
 
+export interface DNSConfig {
+  readonly servers: readonly string[];
+  readonly searches: readonly string[];
+  readonly options: readonly string[];
+}
+
+export interface PortMapping {
+  readonly protocol: 'TCP' | 'UDP' | 'SCTP';
+  readonly containerPort: number;
+  readonly hostPort: number;
+  readonly hostIp: string;
+}
+
+export type NamespaceMode = 'POD' | 'CONTAINER' | 'NODE' | 'TARGET';
+
+export interface NamespaceOption {
+  readonly network: NamespaceMode;
+  readonly pid: NamespaceMode;
+  readonly ipc: NamespaceMode;
+  /** The container whose PID namespace is joined, where `pid` is TARGET. */
+  readonly targetId?: string;
+}
+
+/** `localhostRef`: the absolute path of a seccomp profile, the name of an AppArmor one. */
+export interface SecurityProfile {
+  readonly profileType: 'RuntimeDefault' | 'Unconfined' | 'Localhost';
+  readonly localhostRef: string;
+}
+
+export interface SELinuxOption {
+  readonly user: string;
+  readonly role: string;
+  readonly type: string;
+  readonly level: string;
+}
+
+/** `memorySwapLimitInBytes` and the rest of CRI's fields are left to the runtime. 0: not set. */
+export interface LinuxContainerResources {
+  readonly cpuPeriod: number;
+  readonly cpuQuota: number;
+  readonly cpuShares: number;
+  readonly memoryLimitInBytes: number;
+  readonly oomScoreAdj: number;
+  readonly hugepageLimits?: readonly { readonly pageSize: string; readonly limit: number }[];
+  /** Keys of cgroup v2, such as `memory.high`. */
+  readonly unified?: Readonly<Record<string, string>>;
+}
+
+export type SupplementalGroupsPolicy = 'Merge' | 'Strict';
+
+export interface LinuxSandboxSecurityContext {
+  readonly namespaceOptions: NamespaceOption;
+  readonly selinuxOptions?: SELinuxOption;
+  readonly runAsUser?: number;
+  readonly runAsGroup?: number;
+  readonly readonlyRootfs?: boolean;
+  readonly supplementalGroups?: readonly number[];
+  readonly supplementalGroupsPolicy?: SupplementalGroupsPolicy;
+  readonly privileged?: boolean;
+  readonly seccomp?: SecurityProfile;
+  readonly apparmor?: SecurityProfile;
+}
+
 export interface PodSandboxConfig {
   readonly metadata: PodSandboxMetadata;
   readonly hostname?: string;
   /** Folder of the pod's log files: `<podLogsDir>/<namespace>_<name>_<uid>`. */
   readonly logDirectory: string;
+  /** Without it the runtime uses the node's own. */
+  readonly dnsConfig?: DNSConfig;
+  readonly portMappings?: readonly PortMapping[];
   readonly labels: Readonly<Record<string, string>>;
   readonly annotations: Readonly<Record<string, string>>;
   readonly linux?: {
-    readonly securityContext?: { readonly namespaceOptions?: { readonly network?: NamespaceMode } };
+    /** The pod's cgroup, as the runtime's cgroup driver spells it. */
+    readonly cgroupParent?: string;
+    readonly securityContext?: LinuxSandboxSecurityContext;
+    readonly sysctls?: Readonly<Record<string, string>>;
+    readonly overhead?: LinuxContainerResources;
+    readonly resources?: LinuxContainerResources;
   };
 }
 
@@ -33,9 +104,8 @@ export interface PodSandbox {
   readonly createdAt: number;
   readonly labels: Readonly<Record<string, string>>;
   readonly annotations: Readonly<Record<string, string>>;
+  readonly runtimeHandler?: string;
 }
-
-export type NamespaceMode = 'POD' | 'CONTAINER' | 'NODE' | 'TARGET';
 
 export interface PodSandboxStatus extends PodSandbox {
   readonly network?: { readonly ip: string; readonly additionalIps?: readonly string[] };
@@ -53,13 +123,56 @@ export interface KeyValue {
   readonly value: string;
 }
 
+export type MountPropagation =
+  'PROPAGATION_PRIVATE' | 'PROPAGATION_HOST_TO_CONTAINER' | 'PROPAGATION_BIDIRECTIONAL';
+
+export interface Mount {
+  readonly containerPath: string;
+  readonly hostPath: string;
+  readonly readonly: boolean;
+  readonly recursiveReadOnly?: boolean;
+  readonly selinuxRelabel?: boolean;
+  readonly propagation: MountPropagation;
+}
+
+export interface Device {
+  readonly containerPath: string;
+  readonly hostPath: string;
+  /** Of `r`, `w`, `m`. */
+  readonly permissions: string;
+}
+
+export interface LinuxContainerSecurityContext {
+  readonly capabilities?: {
+    readonly addCapabilities: readonly string[];
+    readonly dropCapabilities: readonly string[];
+  };
+  readonly privileged?: boolean;
+  readonly namespaceOptions?: NamespaceOption;
+  readonly selinuxOptions?: SELinuxOption;
+  readonly runAsUser?: number;
+  readonly runAsGroup?: number;
+  readonly runAsUsername?: string;
+  readonly readonlyRootfs?: boolean;
+  readonly supplementalGroups?: readonly number[];
+  readonly supplementalGroupsPolicy?: SupplementalGroupsPolicy;
+  readonly noNewPrivs?: boolean;
+  readonly maskedPaths?: readonly string[];
+  readonly readonlyPaths?: readonly string[];
+  readonly seccomp?: SecurityProfile;
+  readonly apparmor?: SecurityProfile;
+}
+
 export interface ContainerConfig {
   readonly metadata: ContainerMetadata;
-  readonly image: { readonly image: string };
+  /** `image` is what the runtime calls it (an `imageRef`), `userSpecifiedImage` what the pod says. */
+  readonly image: { readonly image: string; readonly userSpecifiedImage?: string };
   readonly command: readonly string[];
   readonly args: readonly string[];
   readonly workingDir?: string;
   readonly envs: readonly KeyValue[];
+  readonly mounts?: readonly Mount[];
+  readonly devices?: readonly Device[];
   readonly labels: Readonly<Record<string, string>>;
   readonly annotations: Readonly<Record<string, string>>;
   /** Relative to the sandbox's `logDirectory`: `<container>/<attempt>.log`. */
@@ -68,10 +181,8 @@ export interface ContainerConfig {
   readonly stdinOnce?: boolean;
   readonly tty?: boolean;
   readonly linux?: {
-    readonly securityContext?: {
-      readonly runAsUser?: number;
-      readonly runAsGroup?: number;
-    };
+    readonly resources?: LinuxContainerResources;
+    readonly securityContext?: LinuxContainerSecurityContext;
   };
 }
 
@@ -94,8 +205,10 @@ export interface ContainerStatus extends Container {
   readonly exitCode: number;
   /** `Completed`, `Error`, `OOMKilled`, `StartError`, … in an exited container. */
   readonly reason: string;
+  /** What the container left as its termination message, else what the runtime says about its end. */
   readonly message: string;
   readonly logPath: string;
+  readonly mounts?: readonly Mount[];
 }
 
 export interface PodSandboxFilter {
@@ -146,7 +259,29 @@ export interface ContainerEvent {
 export interface Image {
   readonly id: string;
   readonly repoTags: readonly string[];
+  readonly repoDigests?: readonly string[];
   readonly size: number;
+  /** The user that the image runs as: by number, or by name where that is all the image says. */
+  readonly uid?: number;
+  readonly username?: string;
+  /** Never removed as garbage. */
+  readonly pinned?: boolean;
+}
+
+export interface AuthConfig {
+  readonly username?: string;
+  readonly password?: string;
+  readonly auth?: string;
+  readonly serverAddress?: string;
+  readonly identityToken?: string;
+  readonly registryToken?: string;
+}
+
+export interface FilesystemUsage {
+  readonly timestamp: number;
+  readonly mountpoint: string;
+  readonly usedBytes: number;
+  readonly inodesUsed: number;
 }
 
 export interface ContainerStats {

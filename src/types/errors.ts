@@ -13,9 +13,22 @@ export type ErrorKind =
   /** The runtime does not answer; trying again can help. */
   | 'Unavailable'
   | 'Unimplemented'
-  | 'Internal';
+  | 'Internal'
+  /** The runtime does not say what kind; containerd answers most failures so. */
+  | 'Unknown'
+  /** There is too little of something: memory, space, or room in one message. */
+  | 'ResourceExhausted'
+  | 'PermissionDenied'
+  | 'Unauthenticated'
+  /** Another call was in the way. */
+  | 'Aborted'
+  | 'OutOfRange'
+  | 'DataLoss';
 
-const RETRIABLE: ReadonlySet<ErrorKind> = new Set(['Unavailable', 'DeadlineExceeded', 'Internal']);
+const RETRIABLE: ReadonlySet<ErrorKind> = new Set([
+  ...(['Unavailable', 'DeadlineExceeded', 'Internal'] as const),
+  ...(['Unknown', 'ResourceExhausted', 'Aborted'] as const),
+]);
 
 /** An error that says what kind it is, so that callers need not read its message. */
 export class StateletError extends Error {

@@ -30,6 +30,8 @@ export interface RuntimeSandboxStatus {
   readonly networkMode: string;
   /** undefined where the runtime did not say, empty where there is none. */
   readonly ip?: string;
+  /** All addresses, `ip` first; left out where there is none. */
+  readonly ips?: readonly string[];
 }
 
 export interface RuntimePodStatus {

@@ -7,8 +7,21 @@ const HOST: Host = { hostname: 'Node-1.Example', homedir: '/home/me', isRoot: tr
 const resolved = (flags: RunFlags = {}, file: KubeletConfiguration = {}, host: Partial<Host> = {}) =>
   resolveConfig(flags, file, { ...HOST, ...host });
 
+/** The settings of real containers have tests of their own: node-settings.test.ts. */
+const node: unknown = expect.any(Object);
+
+test('with a CRI runtime logs are where others look for them', () => {
+  const containerRuntimeEndpoint = 'unix:///run/containerd/containerd.sock';
+  expect(resolved({ containerRuntimeEndpoint })).toMatchObject({
+    containerRuntimeEndpoint,
+    podLogsDir: '/var/log/pods',
+  });
+  expect(resolved({ containerRuntimeEndpoint }, { podLogsDir: '/logs' }).podLogsDir).toBe('/logs');
+});
+
 test("without flags and file everything is the kubelet's default", () => {
   expect(resolved()).toEqual({
+    node,
     rootDir: '/var/lib/statelet',
     podLogsDir: '/var/lib/statelet/pods',
     nodeName: 'node-1.example',
@@ -77,6 +90,7 @@ test('flags win over the file', () => {
     loggingFormat: 'text',
   };
   expect(resolved(flags, FILE)).toEqual({
+    node,
     rootDir: '/flag/root',
     podLogsDir: '/var/log/pods',
     nodeName: 'flag',
@@ -141,14 +155,14 @@ describe('errors', () => {
   const invalid = (message: RegExp) =>
     expect.objectContaining({ kind: 'InvalidArgument', message: expect.stringMatching(message) });
 
-  test('a CRI endpoint is not supported yet, and the message says where it stands', () => {
-    expect(() => resolved({ config: 'kubelet.yaml' }, FILE)).toThrow(
-      invalid(
-        /^kubelet\.yaml: containerRuntimeEndpoint: "unix:.*not supported yet; use --container-runtime-endpoint embedded/,
-      ),
+  test('an endpoint that is no socket names where it stands, and says what would be one', () => {
+    const file = { containerRuntimeEndpoint: 'tcp://127.0.0.1:1' };
+    const sample = /unix:\/\/\/run\/containerd\/containerd\.sock$/.source;
+    expect(() => resolved({ config: 'kubelet.yaml' }, file)).toThrow(
+      invalid(new RegExp(`^kubelet\\.yaml: containerRuntimeEndpoint: "tcp:.*${sample}`)),
     );
-    expect(() => resolved({ containerRuntimeEndpoint: 'unix:///x' })).toThrow(
-      invalid(/^--container-runtime-endpoint: "unix:\/\/\/x"/),
+    expect(() => resolved({ containerRuntimeEndpoint: '/x.sock' })).toThrow(
+      invalid(new RegExp(`^--container-runtime-endpoint: "/x\\.sock": .*${sample}`)),
     );
   });
 

@@ -4,6 +4,7 @@ import {
   crashLoopBackOffMessage,
   decideBackOff,
   keepBackOffEntry,
+  nextBackOffEntry,
 } from '../../src/policies/crash-loop-backoff.ts';
 import type { BackOffEntry } from '../../src/policies/crash-loop-backoff.ts';
 import type { Pod } from '../../src/types/kubernetes.ts';
@@ -61,6 +62,25 @@ describe('decideBackOff', () => {
     expect(first?.backOffMs).toBe(100);
     expect(decideBackOff(first, { now: 100, finishedAt: 0 }, options).entry?.backOffMs).toBe(150);
     expect(decideBackOff(first, { now: 1001, finishedAt: 1001 }, options).inBackOff).toBe(false);
+  });
+});
+
+describe('nextBackOffEntry', () => {
+  const OPTIONS = { initialMs: 10, maxMs: 35, expiryMs: 100 };
+  const after = (entry: BackOffEntry | undefined, now: number) =>
+    nextBackOffEntry(entry, { now, finishedAt: now }, OPTIONS);
+
+  test('each failure doubles the wait, up to the maximum', () => {
+    let entry = after(undefined, 0);
+    const waits = [entry.backOffMs];
+    for (let now = 40; waits.length < 4; now += 40) waits.push((entry = after(entry, now)).backOffMs);
+    expect(waits).toEqual([10, 20, 35, 35]);
+    expect(entry.lastUpdate).toBe(120);
+  });
+
+  test('one that comes after the expiry begins anew', () => {
+    const entry = { backOffMs: 35, lastUpdate: 0 };
+    expect([after(entry, 100).backOffMs, after(entry, 101).backOffMs]).toEqual([35, 10]);
   });
 });
 

@@ -96,6 +96,15 @@ describe("the runtime's words in the kubelet's terms", () => {
   });
 });
 
+test('a sandbox: all its addresses, the primary one first', () => {
+  const ipsOf = (network: PodSandboxStatus['network']) =>
+    statusOf([sandbox({ network })], []).sandboxes[0]?.ips;
+  expect(ipsOf({ ip: '10.0.0.7', additionalIps: ['fd00::7'] })).toEqual(['10.0.0.7', 'fd00::7']);
+  expect(ipsOf({ ip: '10.0.0.7' })).toEqual(['10.0.0.7']);
+  expect(ipsOf({ ip: '' })).toBeUndefined();
+  expect(ipsOf(undefined)).toBeUndefined();
+});
+
 describe('newest first', () => {
   test('by the time of creation', () => {
     const containers = [

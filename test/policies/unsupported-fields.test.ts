@@ -1,5 +1,5 @@
 import { expect, test } from '@jest/globals';
-import { unsupportedFields } from '../../src/policies/unsupported-fields.ts';
+import { CRI_LIMITS, EMBEDDED_LIMITS, unsupportedFields } from '../../src/policies/unsupported-fields.ts';
 import type { Pod } from '../../src/types/kubernetes.ts';
 import { testPod } from '../support/pods.ts';
 
@@ -9,24 +9,32 @@ const withSpec = (spec: Partial<Pod['spec']>): Pod => {
 };
 
 test('a pod that asks for nothing special has no such field', () => {
-  expect(unsupportedFields(testPod())).toEqual([]);
-  expect(unsupportedFields(withSpec({ volumes: [], containers: [{ name: 'a', volumeMounts: [] }] }))).toEqual(
-    [],
-  );
+  const plain = withSpec({ volumes: [], containers: [{ name: 'a', volumeMounts: [] }] });
+  expect(unsupportedFields(testPod(), EMBEDDED_LIMITS)).toEqual([]);
+  expect(unsupportedFields(plain, EMBEDDED_LIMITS)).toEqual([]);
 });
 
-test('each field is named by its path, the container by its name', () => {
-  const pod = withSpec({
-    activeDeadlineSeconds: 60,
-    volumes: [{ name: 'data', emptyDir: {} }],
-    initContainers: [{ name: 'init', volumeMounts: [{ name: 'data', mountPath: '/data' }] }],
-    containers: [{ name: 'web', readinessProbe: { periodSeconds: 1 }, resources: { limits: { cpu: '1' } } }],
-  });
-  expect(unsupportedFields(pod)).toEqual([
-    'spec.activeDeadlineSeconds',
+const ASKING = withSpec({
+  volumes: [{ name: 'data', emptyDir: {} }],
+  initContainers: [{ name: 'init', volumeMounts: [{ name: 'data', mountPath: '/data' }] }],
+  containers: [
+    {
+      name: 'web',
+      volumeDevices: [{ name: 'data', devicePath: '/dev/x' }],
+      resources: { limits: { cpu: '1' } },
+    },
+  ],
+});
+
+test('plain processes have neither volumes nor limits: each field is named by its path, the container by its name', () => {
+  expect(unsupportedFields(ASKING, EMBEDDED_LIMITS)).toEqual([
     'spec.volumes',
-    'spec.containers[web].readinessProbe',
+    'spec.containers[web].volumeDevices',
     'spec.containers[web].resources.limits',
     'spec.initContainers[init].volumeMounts',
   ]);
+});
+
+test('a container runtime has them, but for block devices', () => {
+  expect(unsupportedFields(ASKING, CRI_LIMITS)).toEqual(['spec.containers[web].volumeDevices']);
 });

@@ -1,7 +1,9 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
 import { CRASH_LOOP_BACK_OFF } from '../../src/policies/crash-loop-backoff.ts';
-import type { ResolvedCommand } from '../../src/policies/cri-config.ts';
 import { ContainerStarter } from '../../src/runtime/container-starter.ts';
+import { ImageError } from '../../src/runtime/images/image-error.ts';
+import type { PodNode } from '../../src/runtime/pod-node.ts';
+import { processNode } from '../../src/runtime/process/process-node.ts';
 import type { RuntimeService } from '../../src/runtime/runtime-service.ts';
 import { StateletError } from '../../src/types/errors.ts';
 import type { Container, Pod } from '../../src/types/kubernetes.ts';
@@ -14,9 +16,6 @@ const SLEEPER = shell('main', 'sleep 1000');
 let bed: PodBed;
 let clock: VirtualClock;
 let abort: AbortController;
-/** What the runtime was asked about the image. */
-let images: string[];
-let present: boolean;
 
 beforeAll(() => {
   bed = podBed();
@@ -25,35 +24,16 @@ afterAll(async () => bed.cleanup());
 beforeEach(() => {
   clock = new VirtualClock(Date.now());
   abort = new AbortController();
-  images = [];
-  present = true;
   bed.events.length = 0;
 });
 
-const asWritten = (_pod: Pod, { command = [], args = [] }: Pick<Container, 'command' | 'args'>) => ({
-  command,
-  args,
-  envs: [],
-});
-/** On the real runtime, of which a test may replace one method or other. */
-function newStarter(
-  more: Partial<RuntimeService> = {},
-  resolveCommand: (pod: Pod, container: Container) => ResolvedCommand = asWritten,
-): ContainerStarter {
-  const runtime: RuntimeService = {
-    ...bed.runtime,
-    imageStatus: (image) => {
-      images.push(`status ${image}`);
-      return present ? bed.runtime.imageStatus(image) : Promise.resolve(undefined);
-    },
-    pullImage: (image) => {
-      images.push(`pull ${image}`);
-      return bed.runtime.pullImage(image);
-    },
-    ...more,
-  };
-  const { recorder } = bed;
-  return new ContainerStarter({ runtime, clock, recorder, backOff: CRASH_LOOP_BACK_OFF, resolveCommand });
+/** On the real runtime and node, of which a test may replace one method or other. */
+function newStarter(runtime: Partial<RuntimeService> = {}, node: Partial<PodNode> = {}): ContainerStarter {
+  return new ContainerStarter({
+    runtime: { ...bed.runtime, ...runtime },
+    node: { ...processNode({ hostIPs: ['127.0.0.1'], podLogsDir: bed.rootDir }), ...node },
+    ...{ clock, recorder: bed.recorder, backOff: CRASH_LOOP_BACK_OFF },
+  });
 }
 
 /** A pod of that container, with its sandbox, and what starts the container by what the runtime holds now. */
@@ -104,61 +84,35 @@ describe('a container that starts', () => {
 });
 
 describe('the image', () => {
-  const pulling = (imagePullPolicy?: string): Container => ({
-    ...SLEEPER,
-    image: 'app:1',
-    ...(imagePullPolicy && { imagePullPolicy }),
-  });
-
-  test.each<[string | undefined, boolean, string[]]>([
-    ['IfNotPresent', true, ['status app:1']],
-    ['IfNotPresent', false, ['status app:1', 'pull app:1']],
-    [undefined, true, ['status app:1']],
-    ['Always', true, ['pull app:1']],
-    ['Always', false, ['pull app:1']],
-    ['Never', true, ['status app:1']],
-  ])('policy %s, present %s: %j', async (policy, isPresent, asked) => {
-    present = isPresent;
-    const it = await podWith(pulling(policy));
-    expect(await it.start(newStarter())).toBeUndefined();
-    expect([images, await it.containers()]).toEqual([asked, ['0 running']]);
-  });
-
-  test('policy Never and not present: ErrImageNeverPull, and nothing is created', async () => {
-    present = false;
-    const it = await podWith(pulling('Never'));
-    expect(await it.start(newStarter())).toEqual({
-      reason: 'ErrImageNeverPull',
-      message: 'Container image "app:1" is not present with pull policy of Never',
+  test('that cannot be had is why nothing is created; it is not told a second time', async () => {
+    const failure = new ImageError('ImagePullBackOff', 'Back-off pulling image "app:1"', {
+      kind: 'Unavailable',
+      retryAt: 7,
     });
-    expect([images, await it.containers()]).toEqual([['status app:1'], []]);
-    expect(bed.events[0]).toContain('Warning ErrImageNeverPull: ');
-  });
-
-  test('a pull that fails: ErrImagePull, and nothing is created', async () => {
-    const pullImage = () => Promise.reject(new StateletError('NotFound', 'no such image'));
-    const it = await podWith(pulling('Always'));
-    expect(await it.start(newStarter({ pullImage }))).toEqual({
-      reason: 'ErrImagePull',
-      message: 'no such image',
-    });
-    expect(await it.containers()).toEqual([]);
-    expect(bed.events).toEqual(['Warning Failed: ErrImagePull: no such image (container main)']);
-  });
-
-  test('a container without one: nobody is asked', async () => {
     const it = await podWith(SLEEPER);
-    await it.start(newStarter());
-    expect(images).toEqual([]);
+    expect(await it.start(newStarter({}, { image: () => Promise.reject(failure) }))).toEqual({
+      reason: 'ImagePullBackOff',
+      message: 'Back-off pulling image "app:1"',
+      retryAt: 7,
+    });
+    expect([await it.containers(), bed.events]).toEqual([[], []]);
+  });
+
+  test('that the runtime has lost is looked for anew the next time', async () => {
+    const forgotten: string[] = [];
+    const it = await podWith({ ...SLEEPER, image: 'app:1' });
+    const createContainer = () => Promise.reject(new StateletError('NotFound', 'no such image'));
+    const starter = newStarter({ createContainer }, { forgetImage: (image) => forgotten.push(image) });
+    expect(await it.start(starter)).toMatchObject({ reason: 'CreateContainerError' });
+    expect(forgotten).toEqual(['app:1']);
   });
 });
 
 describe('a container that cannot be started', () => {
   test('references that cannot be resolved: CreateContainerConfigError', async () => {
     const it = await podWith(SLEEPER);
-    const starter = newStarter({}, () => {
-      throw new StateletError('FailedPrecondition', 'there is no Secret s');
-    });
+    const error = new StateletError('FailedPrecondition', 'there is no Secret s');
+    const starter = newStarter({}, { container: () => Promise.reject(error) });
     expect(await it.start(starter)).toEqual({
       reason: 'CreateContainerConfigError',
       message: 'there is no Secret s',
@@ -194,10 +148,14 @@ describe('a container that cannot be started', () => {
     const it = await podWith(SLEEPER);
     const { uid } = it.pod.metadata;
     let isThere = false;
-    const starter = newStarter({}, (pod, container) => {
-      if (!isThere) throw new Error('there is no Secret s');
-      return asWritten(pod, container);
-    });
+    const { container: configure } = processNode({ hostIPs: [], podLogsDir: bed.rootDir });
+    const starter = newStarter(
+      {},
+      {
+        container: (request) =>
+          isThere ? configure(request) : Promise.reject(new Error('there is no Secret s')),
+      },
+    );
     await it.start(starter);
     expect([...starter.failures(uid)]).toEqual([
       ['main', { reason: 'CreateContainerConfigError', message: 'there is no Secret s' }],
@@ -259,12 +217,12 @@ describe('aborted (I2)', () => {
   });
 
   test('during a pull: nothing is created, and it is no failure of the container', async () => {
-    const pullImage = () => {
+    const image = () => {
       abort.abort();
       return Promise.reject(new StateletError('Canceled', 'given up'));
     };
     const it = await podWith({ ...SLEEPER, image: 'app:1', imagePullPolicy: 'Always' });
-    const starter = newStarter({ pullImage });
+    const starter = newStarter({}, { image });
     await expect(it.start(starter)).rejects.toThrow();
     expect([await it.containers(), starter.failures(it.pod.metadata.uid).size]).toEqual([[], 0]);
     expect(bed.events).toEqual([]);

@@ -5,6 +5,7 @@ import { isRunning } from '../support/process-runtime.ts';
 import { settled, VirtualClock } from '../support/virtual-clock.ts';
 import { waitFor } from '../support/wait-for.ts';
 import { podBed, type PodBed, podOf, runContainer, shell } from './pod-bed.ts';
+import { closedPort, closeServers, httpServer, httpsServer, tcpServer } from './probes/servers.ts';
 
 type Lifecycle = NonNullable<Container['lifecycle']>;
 
@@ -19,17 +20,21 @@ beforeAll(async () => {
   const { sandboxId, sandboxConfig } = await bed.newSandbox(pod);
   containerId = await runContainer(bed.runtime, pod, pod.spec.containers[0]!, sandboxId, sandboxConfig);
 });
-afterAll(async () => bed.cleanup());
+afterAll(async () => {
+  await closeServers();
+  await bed.cleanup();
+});
 beforeEach(() => {
   clock = new VirtualClock();
   abort = new AbortController();
   bed.events.length = 0;
 });
 
-function target(lifecycle: Lifecycle) {
+function target(lifecycle: Lifecycle, podIP = '127.0.0.1') {
   const container = shell('main', 'sleep 1000', { lifecycle });
   const { runtime, recorder } = bed;
-  return { runtime, recorder, clock, pod: podOf({ containers: [container] }), container, containerId };
+  const pod = podOf({ containers: [container] });
+  return { runtime, recorder, clock, pod, container, containerId, podIP: () => podIP };
 }
 const exec = (script: string) => ({ exec: { command: ['sh', '-c', script] } });
 const postStart = (hook: Lifecycle['postStart']) =>
@@ -69,9 +74,8 @@ describe('postStart', () => {
     await hook;
   });
 
-  test('other handlers are refused by name, not ignored', async () => {
-    const httpGet = { path: '/', port: 80 };
-    await expect(postStart({ httpGet })).rejects.toMatchObject({ kind: 'Unimplemented' });
+  test('one without a handler is refused, not ignored', async () => {
+    await expect(postStart({})).rejects.toMatchObject({ kind: 'InvalidArgument' });
   });
 });
 
@@ -108,6 +112,89 @@ describe('preStop', () => {
   });
 });
 
+describe('httpGet', () => {
+  test('any answer is good, and the server sees who asks', async () => {
+    let agent: string | undefined = '';
+    const port = await httpServer((incoming, response) => {
+      agent = incoming.headers['user-agent'];
+      response.writeHead(500).end();
+    });
+    await postStart({ httpGet: { port, path: '/started' } });
+    expect(agent).toBe('kube-lifecycle/1.36');
+    expect(bed.events).toEqual([]);
+  });
+
+  test('no answer fails the hook', async () => {
+    const port = await closedPort();
+    await expect(postStart({ httpGet: { port } })).rejects.toThrow('connection refused');
+    await preStop({ httpGet: { port } });
+    expect(bed.events).toEqual([
+      `Warning FailedPreStopHook: PreStopHook failed: Get "http://127.0.0.1:${String(port)}/": ` +
+        `dial tcp 127.0.0.1:${String(port)}: connect: connection refused`,
+    ]);
+  });
+
+  test('a host of its own needs no address of the pod; without one there must be an address', async () => {
+    const port = await httpServer((_, response) => response.end());
+    const run = (host: string) => {
+      const hook = { postStart: { httpGet: { port, host } } };
+      return runPostStartHook(target(hook, ''), abort.signal);
+    };
+    await run('127.0.0.1');
+    await expect(run('')).rejects.toThrow('the pod has no address yet');
+  });
+
+  test('over HTTPS', async () => {
+    const port = await httpsServer((_, response) => response.end());
+    await postStart({ httpGet: { port, scheme: 'HTTPS' } });
+    expect(bed.events).toEqual([]);
+  });
+
+  test('a server that speaks HTTP only is asked again by HTTP, without what must not be sent in the clear', async () => {
+    let headers: unknown;
+    const port = await httpServer((incoming, response) => {
+      headers = incoming.headers;
+      response.end();
+    });
+    const httpHeaders = [
+      { name: 'authorization', value: 'Bearer x' },
+      { name: 'X-A', value: '1' },
+    ];
+    await postStart({ httpGet: { port, scheme: 'HTTPS', httpHeaders } });
+    expect(headers).toMatchObject({ 'x-a': '1' });
+    expect(headers).not.toHaveProperty('authorization');
+    expect(bed.events).toEqual([
+      expect.stringMatching(/^Warning LifecycleHTTPFallback: .*got an HTTP response/u),
+    ]);
+  });
+
+  test('before the stop it gets the grace period and no more', async () => {
+    const port = await httpServer(() => void clock.advance(5_000));
+    await preStop({ httpGet: { port } }, 5);
+    expect(bed.events).toEqual([expect.stringContaining('context deadline exceeded')]);
+    expect(clock.armed).toBe(0);
+  });
+
+  test('after the start it has no limit', async () => {
+    const port = await httpServer((_, response) => {
+      expect(clock.armed).toBe(0);
+      response.end();
+    });
+    await postStart({ httpGet: { port } });
+  });
+});
+
+describe('tcpSocket', () => {
+  test('a connection is enough', async () => {
+    await postStart({ tcpSocket: { port: await tcpServer() } });
+  });
+
+  test('none fails the hook', async () => {
+    const port = await closedPort();
+    await expect(postStart({ tcpSocket: { port } })).rejects.toThrow('connect: connection refused');
+  });
+});
+
 describe('aborted', () => {
   test('a sleep ends at once and leaves no timer', async () => {
     const hook = postStart({ sleep: { seconds: 1000 } });
@@ -117,15 +204,24 @@ describe('aborted', () => {
     expect(clock.armed).toBe(0);
   });
 
-  test.each([['sleep', { sleep: { seconds: 1000 } }] as const, ['exec', exec('sleep 1000')] as const])(
-    'before it began: %s does not begin',
-    async (_name, handler) => {
-      abort.abort();
-      await expect(postStart(handler)).rejects.toThrow();
-      await expect(preStop(handler)).rejects.toThrow();
-      expect(clock.armed).toBe(0);
-    },
-  );
+  test('httpGet ends at once', async () => {
+    const port = await httpServer(() => abort.abort());
+    await expect(preStop({ httpGet: { port } })).rejects.toMatchObject({ name: 'AbortError' });
+    expect(clock.armed).toBe(0);
+    expect(bed.events).toEqual([]);
+  });
+
+  test.each([
+    ['sleep', { sleep: { seconds: 1000 } }] as const,
+    ['exec', exec('sleep 1000')] as const,
+    ['httpGet', { httpGet: { port: 1 } }] as const,
+    ['tcpSocket', { tcpSocket: { port: 1 } }] as const,
+  ])('before it began: %s does not begin', async (_name, handler) => {
+    abort.abort();
+    await expect(postStart(handler)).rejects.toThrow();
+    await expect(preStop(handler)).rejects.toThrow();
+    expect(clock.armed).toBe(0);
+  });
 
   test('exec ends at once, and so does its command', async () => {
     const hook = preStop(exec(`${bed.say('$$')}; sleep 1000`));

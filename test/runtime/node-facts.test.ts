@@ -14,7 +14,7 @@ const ip = (address: string, internal = false): NetworkInterfaceInfo => {
 describe('addresses of the node', () => {
   test('one of each family, IPv4 first', () => {
     const interfaces = { eth0: [ip('2001:db8::7'), ip('192.0.2.7')], eth1: [ip('198.51.100.7')] };
-    expect(nodeAddresses(interfaces)).toEqual(['192.0.2.7', '2001:db8::7']);
+    expect(nodeAddresses([], interfaces)).toEqual(['192.0.2.7', '2001:db8::7']);
   });
 
   test('no loopback and no link-local address', () => {
@@ -22,16 +22,16 @@ describe('addresses of the node', () => {
       lo: [ip('127.0.0.1', true), ip('::1', true)],
       eth0: [ip('fe80::1'), ip('192.0.2.7')],
     };
-    expect(nodeAddresses(interfaces)).toEqual(['192.0.2.7']);
+    expect(nodeAddresses([], interfaces)).toEqual(['192.0.2.7']);
   });
 
   test('a node of IPv6 alone', () => {
-    expect(nodeAddresses({ eth0: [ip('2001:db8::7')] })).toEqual(['2001:db8::7']);
+    expect(nodeAddresses([], { eth0: [ip('2001:db8::7')] })).toEqual(['2001:db8::7']);
   });
 
   test('loopback where there is nothing else', () => {
-    expect(nodeAddresses({ lo: [ip('127.0.0.1', true)] })).toEqual(['127.0.0.1']);
-    expect(nodeAddresses({})).toEqual(['127.0.0.1']);
+    expect(nodeAddresses([], { lo: [ip('127.0.0.1', true)] })).toEqual(['127.0.0.1']);
+    expect(nodeAddresses([], {})).toEqual(['127.0.0.1']);
   });
 
   test('this machine has one', () => {

@@ -3,7 +3,8 @@ import { Subject } from 'rxjs';
 import type { ContainerEvent } from '../../src/types/cri.ts';
 import { settled } from '../support/virtual-clock.ts';
 import { waitFor } from '../support/wait-for.ts';
-import { DEAF, PlegBed } from './pleg-bed.ts';
+import { PlegBed } from './pleg-bed.ts';
+import { podOf } from './pod-bed.ts';
 
 let bed: PlegBed;
 
@@ -73,11 +74,20 @@ describe('while an effect holds the pod', () => {
     expect(counted.count).toBe(1);
   });
 
-  test('current: a pod that was never looked at is read', async () => {
-    const pleg = await bed.started(DEAF);
+  test('current: before the first relist a pod that was never looked at is read', async () => {
+    const pleg = bed.create();
     const { pod, id } = await bed.runPod();
     pleg.hold(pod.metadata);
     expect((await pleg.current(pod.metadata)).containers[0]?.id).toBe(id);
+  });
+
+  test('current: of a pod that the last relist did not find, nothing is asked', async () => {
+    const counted = bed.reads();
+    const pleg = await bed.started(counted.runtime);
+    const pod = podOf({ containers: [] });
+    pleg.hold(pod.metadata);
+    expect(await pleg.current(pod.metadata)).toMatchObject({ sandboxes: [], containers: [] });
+    expect(counted.count).toBe(0);
   });
 
   test('a read that failed leaves what was hinted at to the next one', async () => {

@@ -1,7 +1,8 @@
 /** An embedded runtime with pods as the agent would start them, for tests of what acts upon pods. */
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { containerConfig, podSandboxConfig } from '../../src/policies/cri-config.ts';
+import { containerConfig } from '../../src/policies/container-config.ts';
+import { podSandboxConfig } from '../../src/policies/sandbox-config.ts';
 import { readPod } from '../../src/runtime/pod-reader.ts';
 import type { RuntimeService } from '../../src/runtime/runtime-service.ts';
 import type { PodSandboxConfig } from '../../src/types/cri.ts';
@@ -69,7 +70,7 @@ export const shell = (name: string, script: string, more: Partial<Container> = {
 });
 
 async function runSandbox(runtime: RuntimeService, pod: Pod, rootDir: string) {
-  const sandboxConfig = podSandboxConfig(pod, 0, join(rootDir, 'pods'));
+  const sandboxConfig = podSandboxConfig(pod, 0, { podLogsDir: join(rootDir, 'pods') });
   return { sandboxConfig, sandboxId: await runtime.runPodSandbox(sandboxConfig) };
 }
 
@@ -82,7 +83,8 @@ export async function runContainer(
   attempt = 0,
 ): Promise<string> {
   const { command = [], args = [] } = container;
-  const config = containerConfig(pod, container, attempt, { command, args, envs: [] });
+  const resolved = { command, args, envs: [] };
+  const config = containerConfig({ pod, container, attempt, resolved });
   const id = await runtime.createContainer(sandboxId, config, sandboxConfig);
   await runtime.startContainer(id);
   return id;

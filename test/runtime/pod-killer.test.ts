@@ -9,6 +9,7 @@ import type { RuntimePodStatus } from '../../src/types/runtime-pod.ts';
 import { settled, VirtualClock } from '../support/virtual-clock.ts';
 import { waitFor } from '../support/wait-for.ts';
 import { podBed, type PodBed, podOf, runContainer, shell } from './pod-bed.ts';
+import { closeServers, httpServer } from './probes/servers.ts';
 
 let bed: PodBed;
 let abort: AbortController;
@@ -20,7 +21,10 @@ let stuck: Set<string>;
 beforeAll(() => {
   bed = podBed();
 });
-afterAll(async () => bed.cleanup());
+afterAll(async () => {
+  await closeServers();
+  await bed.cleanup();
+});
 beforeEach(() => {
   abort = new AbortController();
   stops = [];
@@ -42,8 +46,9 @@ const runtime = (): RuntimeService => ({
     return bed.runtime.stopPodSandbox(id, options);
   },
 });
+const podIP = () => '127.0.0.1';
 const killer = (clock: Clock = systemClock) =>
-  new PodKiller({ runtime: runtime(), clock, recorder: bed.recorder });
+  new PodKiller({ runtime: runtime(), clock, recorder: bed.recorder, podIP });
 
 /** Runs until it is told to end, and says so; `endSeconds` is how long that takes it. */
 function server(name: string, more: Partial<Container> = {}, endSeconds = 0): Container {
@@ -220,7 +225,7 @@ describe('the grace period', () => {
         await runtime().stopContainer(id, timeoutSeconds, options);
       },
     };
-    const killed = new PodKiller({ runtime: slow, clock, recorder: bed.recorder }).killPod(
+    const killed = new PodKiller({ runtime: slow, clock, recorder: bed.recorder, podIP }).killPod(
       pod,
       status,
       undefined,
@@ -250,6 +255,26 @@ describe('the preStop hook', () => {
     expect(stops[0]).toEqual(['main-8', 2]);
     expect(bed.events).toContainEqual(expect.stringContaining('FailedPreStopHook'));
     expect(ends('main-8')).toEqual(['main-8']);
+  });
+
+  test('httpGet goes to the address of the pod, as the runtime shows it, before SIGTERM', async () => {
+    let asked = '';
+    const port = await httpServer((incoming, response) => {
+      asked = `${incoming.url ?? ''} ${String(ends('main-10').length)}`;
+      response.end();
+    });
+    const pod = podOf({ containers: [server('main-10', preStop({ httpGet: { port, path: '/bye' } }))] });
+    const status = await run(pod);
+    const seen: unknown[] = [];
+    const options = { runtime: runtime(), clock: systemClock, recorder: bed.recorder };
+    const address = (...given: unknown[]) => {
+      seen.push(...given);
+      return '127.0.0.1';
+    };
+    await new PodKiller({ ...options, podIP: address }).killPod(pod, status, undefined, abort.signal);
+    expect(asked).toBe('/bye 0');
+    expect(seen).toEqual([pod, status]);
+    expect(ends('main-10')).toEqual(['main-10']);
   });
 
   test('one that fails does not hold up the stop', async () => {

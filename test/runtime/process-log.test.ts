@@ -1,10 +1,14 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { rfc3339Nano } from '../../src/runtime/process/clock.ts';
 import { CriLogFormatter, outputTail } from '../../src/runtime/process/cri-log-format.ts';
 import { LogFile } from '../../src/runtime/process/log-file.ts';
+import type { ProcessRuntimeBed } from '../support/process-runtime.ts';
+import { processRuntimeBed } from '../support/process-runtime.ts';
+import { shell, startPod, whenExited } from '../support/runtime-configs.ts';
+import { waitFor } from '../support/wait-for.ts';
 
 const TIME_NS = 1_767_225_600_123_456_789n;
 const TIME = '2026-01-01T00:00:00.123456789Z';
@@ -104,6 +108,32 @@ describe('a log file', () => {
     expect(readFileSync(join(dir, 'twice.log'), 'latin1')).toBe('first\nsecond\n');
   });
 
+  test('goes on in a new file once it was moved away and is opened anew, without losing or tearing a line', async () => {
+    const path = join(dir, 'moved.log');
+    const file = new LogFile(path, () => undefined);
+    const texts = Array.from({ length: 500 }, (_, index) => `${index} ${'x'.repeat(1000)}\n`);
+    for (const text of texts.slice(0, 300)) file.append(text);
+    renameSync(path, `${path}.old`);
+    await file.reopen();
+    const old = readFileSync(`${path}.old`, 'latin1');
+    for (const text of texts.slice(300)) file.append(text);
+    await file.close();
+    expect(readFileSync(`${path}.old`, 'latin1')).toBe(old);
+    expect(old).toMatch(/^0 x{1000}\n(.*\n)*$/);
+    expect(old + readFileSync(path, 'latin1')).toBe(texts.join(''));
+  });
+
+  test('stays with its old file when it cannot be opened anew', async () => {
+    const path = join(dir, 'stays.log');
+    const file = new LogFile(path, () => undefined);
+    renameSync(path, `${path}.old`);
+    mkdirSync(path);
+    await expect(file.reopen()).rejects.toThrow('EISDIR');
+    file.append('kept\n');
+    await file.close();
+    expect(readFileSync(`${path}.old`, 'latin1')).toBe('kept\n');
+  });
+
   test('on a full disk loses what is written to it, and says so once', async () => {
     const troubles: Error[] = [];
     const file = new LogFile('/dev/full', (error) => troubles.push(error));
@@ -113,5 +143,65 @@ describe('a log file', () => {
     }
     await file.close();
     expect(troubles.map(({ message }) => message)).toEqual([expect.stringContaining('ENOSPC')]);
+  });
+});
+
+describe("the embedded runtime's reopenContainerLog", () => {
+  let logsDir: string;
+  let bed: ProcessRuntimeBed;
+  const lines = (path: string): string[] =>
+    readFileSync(path, 'utf8')
+      .split('\n')
+      .filter((line) => line !== '')
+      .map((line) => line.split(' ').slice(3).join(' '));
+
+  beforeAll(() => {
+    logsDir = mkdtempSync(join(tmpdir(), 'statelet-logs-'));
+    bed = processRuntimeBed();
+  });
+
+  afterAll(async () => {
+    await bed.cleanup();
+    rmSync(logsDir, { recursive: true });
+  });
+
+  test('leaves what was written in the moved file, and writes what follows into a new one', async () => {
+    const gate = join(logsDir, 'gate');
+    const script = `echo one; until [ -e ${gate} ]; do sleep 0.01; done; echo two >&2`;
+    const { id, logFile } = await startPod(bed.runtime, logsDir, shell(script));
+    await waitFor(() => readFileSync(logFile, 'utf8') !== '', { what: 'the first line' });
+    renameSync(logFile, `${logFile}.1`);
+    await bed.runtime.reopenContainerLog(id);
+    writeFileSync(gate, '');
+    await whenExited(bed.runtime, id);
+    expect(lines(`${logFile}.1`)).toEqual(['one']);
+    expect(lines(logFile)).toEqual(['two']);
+  });
+
+  test('loses nothing of a container that writes all the while', async () => {
+    const gate = join(logsDir, 'end');
+    const script = `i=0; until [ -e ${gate} ]; do i=$((i+1)); echo $i; done`;
+    const { id, logFile } = await startPod(bed.runtime, logsDir, shell(script));
+    const moved = [1, 2, 3].map((round) => `${logFile}.${round}`);
+    for (const path of moved) {
+      await waitFor(() => readFileSync(logFile, 'utf8') !== '', { what: 'output in the new file' });
+      renameSync(logFile, path);
+      await bed.runtime.reopenContainerLog(id);
+    }
+    writeFileSync(gate, '');
+    await whenExited(bed.runtime, id);
+    const written = [...moved, logFile].flatMap((path) => lines(path));
+    expect(written).toEqual(written.map((_, index) => String(index + 1)));
+  });
+
+  test('is NotFound for a container that there is not, FailedPrecondition for one that does not run', async () => {
+    await expect(bed.runtime.reopenContainerLog('none')).rejects.toMatchObject({ kind: 'NotFound' });
+    const { id } = await startPod(bed.runtime, logsDir, shell('exit 0'));
+    await whenExited(bed.runtime, id);
+    await expect(bed.runtime.reopenContainerLog(id)).rejects.toMatchObject({ kind: 'FailedPrecondition' });
+  });
+
+  test('knows of no file system of images', async () => {
+    expect(await bed.runtime.imageFsInfo()).toEqual([]);
   });
 });

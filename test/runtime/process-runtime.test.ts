@@ -356,7 +356,8 @@ describe('a container of the embedded runtime', () => {
   });
 
   test('a pod has no address of its own, and the network mode that it asked for', async () => {
-    const linux = { securityContext: { namespaceOptions: { network: 'NODE' } } } as const;
+    const namespaceOptions = { network: 'NODE', pid: 'CONTAINER', ipc: 'POD' } as const;
+    const linux = { securityContext: { namespaceOptions } };
     const id = await runtime.runPodSandbox(podConfig(logsDir, { linux }));
     const status = await runtime.podSandboxStatus(id);
     expect([status.networkMode, status.network]).toEqual(['NODE', undefined]);

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { ReplaySubject } from 'rxjs';
 import type { RuntimeService } from '../../src/runtime/runtime-service.ts';
-import type { ContainerConfig, ContainerEvent } from '../../src/types/cri.ts';
+import type { ContainerConfig, ContainerEvent, PodSandboxConfig } from '../../src/types/cri.ts';
 import { containerConfig, podConfig, startPod, whenExited } from '../support/runtime-configs.ts';
 import { waitFor } from '../support/wait-for.ts';
 
@@ -26,18 +26,31 @@ export interface RuntimeBed {
   readonly runtime: RuntimeService;
   /** For a runtime without real processes, whose containers are ready as soon as they run. */
   readonly simulated?: true;
+  /** What every sandbox needs here. Commands must not be process 1 of their namespace: that has no default for SIGTERM. */
+  readonly sandbox?: Partial<PodSandboxConfig>;
+  /** What every container needs here. */
+  readonly container?: Partial<ContainerConfig>;
+  /** An image that can be pulled. */
+  readonly image?: string;
   cleanup(): Promise<void>;
 }
 
-/** What every implementation of RuntimeService does alike. */
-export function runtimeContract(name: string, createRuntime: () => Promise<RuntimeBed>): void {
+/** What every implementation of RuntimeService does alike. `setUpTimeoutMs`: how long making the runtime may take. */
+export function runtimeContract(
+  name: string,
+  createRuntime: () => Promise<RuntimeBed>,
+  setUpTimeoutMs?: number,
+): void {
   describe(`${name} fulfils the contract of RuntimeService:`, () => {
     let logsDir: string;
     let bed: RuntimeBed;
     let runtime: RuntimeService;
-    const start = (config: ContainerConfig) => startPod(runtime, logsDir, config);
+    const podOf = (more: Partial<PodSandboxConfig> = {}) => podConfig(logsDir, { ...bed.sandbox, ...more });
+    const containerOf = (command: readonly string[], more: Partial<ContainerConfig> = {}) =>
+      containerConfig(command, { ...bed.container, ...more });
+    const start = (config: ContainerConfig) => startPod(runtime, logsDir, config, bed.sandbox);
     const startIgnoringTerm = async () => {
-      const pod = await start(containerConfig(C.ignoreTerm));
+      const pod = await start(containerOf(C.ignoreTerm));
       if (bed.simulated) return pod;
       await waitFor(() => readFileSync(pod.logFile, 'utf8').includes('ready'), { what: 'its word' });
       return pod;
@@ -47,7 +60,7 @@ export function runtimeContract(name: string, createRuntime: () => Promise<Runti
       logsDir = mkdtempSync(join(tmpdir(), 'statelet-logs-'));
       bed = await createRuntime();
       ({ runtime } = bed);
-    });
+    }, setUpTimeoutMs);
 
     afterAll(async () => {
       await bed.cleanup();
@@ -72,7 +85,7 @@ export function runtimeContract(name: string, createRuntime: () => Promise<Runti
 
       test('answers with kind Canceled when a call is aborted before it begins', async () => {
         const signal = AbortSignal.abort();
-        await expect(runtime.runPodSandbox(podConfig(logsDir), { signal })).rejects.toEqual(kind('Canceled'));
+        await expect(runtime.runPodSandbox(podOf(), { signal })).rejects.toEqual(kind('Canceled'));
       });
 
       test('answers with kind Canceled when a call is aborted on its way', async () => {
@@ -87,7 +100,7 @@ export function runtimeContract(name: string, createRuntime: () => Promise<Runti
 
     describe('a sandbox', () => {
       test('is ready once it runs, and keeps what it was given', async () => {
-        const config = podConfig(logsDir, { labels: { a: 'b' }, annotations: { c: 'd' } });
+        const config = podOf({ labels: { a: 'b' }, annotations: { c: 'd' } });
         const id = await runtime.runPodSandbox(config);
         const status = await runtime.podSandboxStatus(id);
         const { metadata, labels, annotations } = config;
@@ -96,7 +109,7 @@ export function runtimeContract(name: string, createRuntime: () => Promise<Runti
       });
 
       test('is the only one of its metadata; the next attempt is another', async () => {
-        const config = podConfig(logsDir);
+        const config = podOf();
         const first = await runtime.runPodSandbox(config);
         await expect(runtime.runPodSandbox(config)).rejects.toEqual(kind('AlreadyExists'));
         await runtime.stopPodSandbox(first);
@@ -106,7 +119,7 @@ export function runtimeContract(name: string, createRuntime: () => Promise<Runti
       });
 
       test('is found by id, state and labels', async () => {
-        const config = podConfig(logsDir);
+        const config = podOf();
         const id = await runtime.runPodSandbox(config);
         const ids = async (filter: object) =>
           (await runtime.listPodSandbox({ labelSelector: config.labels, ...filter })).map(
@@ -122,7 +135,7 @@ export function runtimeContract(name: string, createRuntime: () => Promise<Runti
       });
 
       test('that stops ends its containers and is not ready; a second stop changes nothing', async () => {
-        const { sandboxId, id } = await start(containerConfig(C.ignoreTerm));
+        const { sandboxId, id } = await start(containerOf(C.ignoreTerm));
         await runtime.stopPodSandbox(sandboxId);
         expect((await runtime.containerStatus(id)).state).toBe('CONTAINER_EXITED');
         await runtime.stopPodSandbox(sandboxId);
@@ -130,7 +143,7 @@ export function runtimeContract(name: string, createRuntime: () => Promise<Runti
       });
 
       test('that is removed takes its containers along', async () => {
-        const { sandboxId, id } = await start(containerConfig(C.runForever));
+        const { sandboxId, id } = await start(containerOf(C.runForever));
         await runtime.removePodSandbox(sandboxId);
         await expect(runtime.podSandboxStatus(sandboxId)).rejects.toEqual(kind('NotFound'));
         await expect(runtime.containerStatus(id)).rejects.toEqual(kind('NotFound'));
@@ -145,9 +158,9 @@ export function runtimeContract(name: string, createRuntime: () => Promise<Runti
 
     describe('a container', () => {
       test('is created, and keeps what it was given', async () => {
-        const sandbox = podConfig(logsDir);
+        const sandbox = podOf();
         const podSandboxId = await runtime.runPodSandbox(sandbox);
-        const config = containerConfig(C.runForever, { labels: { a: 'b' }, annotations: { c: 'd' } });
+        const config = containerOf(C.runForever, { labels: { a: 'b' }, annotations: { c: 'd' } });
         const id = await runtime.createContainer(podSandboxId, config, sandbox);
         expect(await runtime.containerStatus(id)).toMatchObject({
           ...{ id, podSandboxId, state: 'CONTAINER_CREATED', metadata: config.metadata },
@@ -157,11 +170,11 @@ export function runtimeContract(name: string, createRuntime: () => Promise<Runti
       });
 
       test('is the only one of its name and attempt in its sandbox', async () => {
-        const { sandboxId, sandbox, id } = await start(containerConfig(C.succeed));
+        const { sandboxId, sandbox, id } = await start(containerOf(C.succeed));
         const create = (attempt: number) =>
           runtime.createContainer(
             sandboxId,
-            containerConfig(C.succeed, { metadata: { name: 'main', attempt } }),
+            containerOf(C.succeed, { metadata: { name: 'main', attempt } }),
             sandbox,
           );
         await expect(create(0)).rejects.toEqual(kind('AlreadyExists'));
@@ -169,18 +182,18 @@ export function runtimeContract(name: string, createRuntime: () => Promise<Runti
       });
 
       test('is not created in a sandbox that is unknown or not ready', async () => {
-        const sandbox = podConfig(logsDir);
+        const sandbox = podOf();
         const id = await runtime.runPodSandbox(sandbox);
         await runtime.stopPodSandbox(id);
         const create = (sandboxId: string) =>
-          runtime.createContainer(sandboxId, containerConfig(C.succeed), sandbox);
+          runtime.createContainer(sandboxId, containerOf(C.succeed), sandbox);
         await expect(create(id)).rejects.toEqual(kind('FailedPrecondition'));
         await expect(create('unknown')).rejects.toEqual(kind('NotFound'));
       });
 
       test('is found by id, sandbox, state and labels', async () => {
         const labels = { test: 'filters' };
-        const { sandboxId, id } = await start(containerConfig(C.runForever, { labels }));
+        const { sandboxId, id } = await start(containerOf(C.runForever, { labels }));
         const ids = async (filter: object) =>
           (await runtime.listContainers(filter)).map((container) => container.id);
         expect(await ids({ id })).toEqual([id]);
@@ -193,7 +206,7 @@ export function runtimeContract(name: string, createRuntime: () => Promise<Runti
       });
 
       test('runs once started, and cannot be started a second time', async () => {
-        const { id } = await start(containerConfig(C.runForever));
+        const { id } = await start(containerOf(C.runForever));
         const status = await runtime.containerStatus(id);
         expect(status.state).toBe('CONTAINER_RUNNING');
         expect(status.startedAt).toBeGreaterThanOrEqual(status.createdAt);
@@ -206,22 +219,22 @@ export function runtimeContract(name: string, createRuntime: () => Promise<Runti
       });
 
       test('that succeeds is Completed with exit code 0', async () => {
-        const { id } = await start(containerConfig(C.succeed));
+        const { id } = await start(containerOf(C.succeed));
         const status = await whenExited(runtime, id);
         expect(status).toMatchObject({ exitCode: 0, reason: 'Completed' });
         expect(status.finishedAt).toBeGreaterThanOrEqual(status.startedAt);
       });
 
       test('that fails is an Error with its exit code, and stays exited', async () => {
-        const { id } = await start(containerConfig(C.fail));
+        const { id } = await start(containerOf(C.fail));
         expect(await whenExited(runtime, id)).toMatchObject({ exitCode: 3, reason: 'Error' });
         await expect(runtime.startContainer(id)).rejects.toEqual(kind('FailedPrecondition'));
       });
 
       test('whose program is missing is rejected and exited, and says which program', async () => {
-        const sandbox = podConfig(logsDir);
+        const sandbox = podOf();
         const podSandboxId = await runtime.runPodSandbox(sandbox);
-        const id = await runtime.createContainer(podSandboxId, containerConfig(C.missing), sandbox);
+        const id = await runtime.createContainer(podSandboxId, containerOf(C.missing), sandbox);
         await expect(runtime.startContainer(id)).rejects.toThrow('/no/such/program');
         const status = await runtime.containerStatus(id);
         expect(status).toMatchObject({ state: 'CONTAINER_EXITED', reason: 'StartError' });
@@ -230,7 +243,7 @@ export function runtimeContract(name: string, createRuntime: () => Promise<Runti
       });
 
       test('ends by SIGTERM when it is stopped; a second stop changes nothing', async () => {
-        const { id } = await start(containerConfig(C.runForever));
+        const { id } = await start(containerOf(C.runForever));
         await runtime.stopContainer(id, 1000);
         expect(await runtime.containerStatus(id)).toMatchObject({ state: 'CONTAINER_EXITED', exitCode: 143 });
         await runtime.stopContainer(id, 0);
@@ -251,7 +264,7 @@ export function runtimeContract(name: string, createRuntime: () => Promise<Runti
       });
 
       test('is killed when it is removed while it runs', async () => {
-        const { id } = await start(containerConfig(C.ignoreTerm));
+        const { id } = await start(containerOf(C.ignoreTerm));
         await runtime.removeContainer(id);
         await expect(runtime.containerStatus(id)).rejects.toEqual(kind('NotFound'));
       });
@@ -262,7 +275,7 @@ export function runtimeContract(name: string, createRuntime: () => Promise<Runti
       });
 
       test('has statistics while it runs', async () => {
-        const { id } = await start(containerConfig(C.runForever));
+        const { id } = await start(containerOf(C.runForever));
         const [stats] = await runtime.listContainerStats({ id });
         expect(stats?.attributes.id).toBe(id);
         await runtime.stopContainer(id, 0);
@@ -272,7 +285,7 @@ export function runtimeContract(name: string, createRuntime: () => Promise<Runti
       test('is told of, from its creation to its removal', async () => {
         const events = new ReplaySubject<ContainerEvent>();
         const subscription = runtime.containerEvents().subscribe(events);
-        const { id, sandbox } = await start(containerConfig(C.succeed));
+        const { id, sandbox } = await start(containerOf(C.succeed));
         await whenExited(runtime, id);
         await runtime.removeContainer(id);
         const heard: ContainerEvent[] = [];
@@ -289,18 +302,18 @@ export function runtimeContract(name: string, createRuntime: () => Promise<Runti
 
     describe('execSync', () => {
       test('gives output and exit code of a command', async () => {
-        const { id } = await start(containerConfig(C.runForever));
+        const { id } = await start(containerOf(C.runForever));
         const { stdout, stderr, exitCode } = await runtime.execSync(id, C.say, 0);
         expect([stdout.toString(), stderr.toString(), exitCode]).toEqual(['out\n', 'err\n', 7]);
       });
 
       test('kills a command that takes too long', async () => {
-        const { id } = await start(containerConfig(C.runForever));
+        const { id } = await start(containerOf(C.runForever));
         await expect(runtime.execSync(id, C.runForever, 1)).rejects.toEqual(kind('DeadlineExceeded'));
       });
 
       test('needs a container that runs', async () => {
-        const { id } = await start(containerConfig(C.succeed));
+        const { id } = await start(containerOf(C.succeed));
         await whenExited(runtime, id);
         await expect(runtime.execSync(id, C.say, 0)).rejects.toEqual(kind('FailedPrecondition'));
         await expect(runtime.execSync('unknown', C.say, 0)).rejects.toEqual(kind('NotFound'));
@@ -309,7 +322,7 @@ export function runtimeContract(name: string, createRuntime: () => Promise<Runti
 
     describe('an image', () => {
       test('is there once it was pulled, by the reference that was returned', async () => {
-        const reference = await runtime.pullImage('registry.invalid/app:1');
+        const reference = await runtime.pullImage(bed.image ?? 'registry.invalid/app:1');
         expect(await runtime.imageStatus(reference)).toMatchObject({ id: reference });
       });
     });

@@ -3,15 +3,15 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { podEffects } from '../../src/actors/pod-effects.ts';
 import { type PodEffects } from '../../src/actors/pod-actor.ts';
+import { ProbeManager } from '../../src/actors/probe-manager.ts';
 import { servedPods } from '../../src/actors/served-pods.ts';
 import { StatusManager } from '../../src/actors/status-manager.ts';
 import { Supervisor } from '../../src/actors/supervisor.ts';
 import { CONFIG_SOURCE_ANNOTATION } from '../../src/policies/pod-kinds.ts';
 import { CRASH_LOOP_BACK_OFF } from '../../src/policies/crash-loop-backoff.ts';
-import { commandResolver } from '../../src/runtime/node-facts.ts';
 import { Pleg } from '../../src/runtime/pleg.ts';
 import { PodRuntime } from '../../src/runtime/pod-runtime.ts';
-import { createProcessRuntime } from '../../src/runtime/process/process-runtime.ts';
+import { openProcessNode } from '../../src/runtime/process/process-node.ts';
 import { systemClock } from '../../src/runtime/system-clock.ts';
 import type { Pod, PodSpec } from '../../src/types/kubernetes.ts';
 import type { Logger } from '../../src/types/logger.ts';
@@ -37,29 +37,36 @@ export async function startAgent(options: AgentOptions = {}) {
   const write = (_fields: object, message: string) => void log.push(message);
   const logger: Logger = { trace: write, debug: write, info: write, warn: write, error: write };
 
-  const runtime = createProcessRuntime({ rootDir });
+  const podLogsDir = join(rootDir, 'pods');
+  const hostIPs = ['127.0.0.1'];
+  const { runtime, node } = openProcessNode({ rootDir, podLogsDir, hostIPs, logger });
   const statusManager = new StatusManager();
   const pleg = new Pleg({ runtime, clock: systemClock, relistPeriodMs: 10_000, onRelist: () => undefined });
   const podRuntime = new PodRuntime({
-    runtime,
-    clock: systemClock,
-    recorder,
-    podLogsDir: join(rootDir, 'pods'),
+    ...{ runtime, node, recorder, podLogsDir, clock: systemClock },
     backOff: CRASH_LOOP_BACK_OFF,
-    resolveCommand: commandResolver(['127.0.0.1']),
+    deadInstancesKept: 1,
   });
-  const common = { pleg, podRuntime, statusManager, clock: systemClock };
+  const probes: ProbeManager = new ProbeManager({
+    ...{ runtime, recorder, logger, clock: systemClock, random: () => 0 },
+    podStatus: (uid) => statusManager.get(uid),
+    podIP: () => '127.0.0.1',
+    send: (event) => supervisor.send(event),
+    parent: () => supervisor.actor,
+  });
+  const common = { node, probes, pleg, podRuntime, statusManager, clock: systemClock };
   const effects = podEffects({
     ...common,
     recorder,
     logger,
-    runtimeName: 'statelet',
-    hostIPs: ['127.0.0.1'],
+    runtimeName: () => 'statelet',
+    hostIPs,
     runtimeProblem: () => undefined,
     networkProblem: () => undefined,
+    onRuntimeUnavailable: () => undefined,
   });
   const stopped = Promise.withResolvers<undefined>();
-  const supervisor = new Supervisor({
+  const supervisor: Supervisor = new Supervisor({
     ...common,
     sources: options.sources ?? ['file'],
     effects: options.wrapEffects?.(effects) ?? effects,
@@ -99,6 +106,7 @@ export async function startAgent(options: AgentOptions = {}) {
     },
     /** Leaves the pods running, as a daemon that ends does. */
     detach: async () => {
+      probes.stop();
       pleg.stop();
       await supervisor.stop();
       await runtime.close();
@@ -107,6 +115,7 @@ export async function startAgent(options: AgentOptions = {}) {
     cleanUp: async () => {
       supervisor.send({ type: 'SHUTDOWN', exitWithPods: true });
       await stopped.promise;
+      probes.stop();
       pleg.stop();
       await supervisor.stop();
       await runtime.close();

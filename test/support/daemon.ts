@@ -282,11 +282,16 @@ export class DaemonBed {
       const code = await (await this.run(['--exit-with-pods'])).end();
       if (code !== 0) throw new Error(`the last daemon ended with ${code}`);
     }
+    const left = await this.leftBehind();
+    if (left.length > 0) throw new Error(`left behind: ${left.join()}`);
+  }
+
+  /** What is still there of pods once all of them have ended. */
+  protected leftBehind(): Promise<readonly string[]> {
     const records = ['sandboxes', 'containers'].flatMap((kind) =>
       readdirSync(join(this.rootDir, 'runtime', kind)),
     );
-    const logs = readdirSync(join(this.rootDir, 'pods'));
-    if (records.length + logs.length > 0) throw new Error(`left behind: ${[...records, ...logs].join()}`);
+    return Promise.resolve([...records, ...readdirSync(join(this.rootDir, 'pods'))]);
   }
 
   /** It would go by itself, having nothing to do; a service manager would not wait for that, nor do we. */

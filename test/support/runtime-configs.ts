@@ -46,8 +46,9 @@ export async function startPod(
   runtime: RuntimeService,
   logsDir: string,
   container: ContainerConfig,
+  more: Partial<PodSandboxConfig> = {},
 ): Promise<{ sandboxId: string; id: string; sandbox: PodSandboxConfig; logFile: string }> {
-  const sandbox = podConfig(logsDir);
+  const sandbox = podConfig(logsDir, more);
   const sandboxId = await runtime.runPodSandbox(sandbox);
   const id = await runtime.createContainer(sandboxId, container, sandbox);
   await runtime.startContainer(id);

@@ -24,6 +24,10 @@ export class ContainerLog {
     return Promise.all(this.#pumps.map((pump) => pump.ended)).then(() => undefined);
   }
 
+  async reopen(): Promise<void> {
+    await this.#file?.reopen();
+  }
+
   /** Reads what is left in the pipes, writes it and closes everything. */
   async finish(): Promise<void> {
     const timer = setTimeout(() => this.#stopReading(), DRAIN_MS);

@@ -1,5 +1,6 @@
 import { errorMessage, StateletError } from '../../types/errors.ts';
 import type { ContainerEventType } from '../../types/cri.ts';
+import { terminationMessage } from '../termination-message.ts';
 import { nowNs } from './clock.ts';
 import { ContainerLog } from './container-log.ts';
 import { messageFile, processSpec } from './container-spec.ts';
@@ -16,7 +17,6 @@ import type { ProcessIdentity } from './proc.ts';
 import type { ExecResult } from './protocol.ts';
 import type { ContainerRecord, Exit, RecordStore, SandboxRecord } from './records.ts';
 import type { Sweeper } from './sweeper.ts';
-import { terminationMessage } from './termination-message.ts';
 import { logFilePath } from './views.ts';
 
 const UNKNOWN_EXIT = {
@@ -94,6 +94,15 @@ export class Container {
     }
     const spec = processSpec(this.#host.layout, this.#sandbox, this.record, command);
     return execCommand(spec, limits, this.#host.sweeper);
+  }
+
+  /** Goes on in a new file where the old one was moved away; resolves when nothing is written to that any more. */
+  async reopenLog(): Promise<void> {
+    if (this.record.state !== 'CONTAINER_RUNNING' || !this.#log) {
+      const message = `the log of container ${this.record.id} cannot be opened anew: nothing is written to it`;
+      throw new StateletError('FailedPrecondition', message);
+    }
+    await this.#log.reopen();
   }
 
   /** A process of a container that was started by a monitor killed before it could write that down. */
@@ -184,11 +193,9 @@ export class Container {
   #message(exitCode: number): string {
     const message = messageFile(this.#host.layout, this.record);
     const log = logFilePath(this.record, this.#sandbox);
-    return terminationMessage(
-      this.record.config,
-      { exitCode, startedAt: this.record.startedAt },
-      { message, log },
-    );
+    const { annotations } = this.record.config;
+    const writtenSinceMs = this.record.startedAt / 1e6;
+    return terminationMessage({ annotations, exitCode }, { message, writtenSinceMs, log });
   }
 
   #settle(message: string): void {

@@ -35,6 +35,7 @@ export function engineHandlers(engine: Engine): Handlers {
       const { record } = engine.container(id);
       return toContainerStatus(record, engine.sandbox(record.podSandboxId));
     },
+    reopenContainerLog: ([id]) => engine.container(id).reopenLog(),
     execSync: ([id, command, timeoutSeconds], signal) =>
       engine.container(id).exec(command, { timeoutSeconds, signal }),
     listContainerStats: ([filter]) =>

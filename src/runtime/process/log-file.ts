@@ -9,7 +9,8 @@ const BEHIND_BYTES = 256 * 1024;
  * that fails (a full disk, most often) loses its text and nothing else.
  */
 export class LogFile {
-  readonly #fd: number;
+  readonly #path: string;
+  #fd: number;
   readonly #onTrouble: (error: Error) => void;
   #queue: string[] = [];
   #queuedBytes = 0;
@@ -17,11 +18,12 @@ export class LogFile {
   #torn = false;
   #troubled = false;
   #idleWaiters: (() => void)[] = [];
+  #writeWaiters: (() => void)[] = [];
 
   /** Creates file and folder where needed; throws the system's error. `onTrouble` is called for the first failure. */
   constructor(path: string, onTrouble: (error: Error) => void) {
-    mkdirSync(dirname(path), { recursive: true, mode: 0o755 });
-    this.#fd = openSync(path, 'a', 0o640);
+    this.#path = path;
+    this.#fd = open(path);
     this.#onTrouble = onTrouble;
   }
 
@@ -44,6 +46,18 @@ export class LogFile {
     return new Promise((resolve) => this.#idleWaiters.push(resolve));
   }
 
+  /**
+   * Goes on in a new file where this one has been moved away; resolves when nothing is written to the old one any more.
+   * Throws the system's error, and stays with the old one, when there cannot be a new one.
+   */
+  async reopen(): Promise<void> {
+    const old = this.#fd;
+    this.#fd = open(this.#path);
+    this.#torn = false;
+    if (this.#writing) await new Promise<void>((resolve) => this.#writeWaiters.push(resolve));
+    closeSync(old);
+  }
+
   async close(): Promise<void> {
     await this.whenIdle();
     closeSync(this.#fd);
@@ -56,30 +70,36 @@ export class LogFile {
     this.#queuedBytes = 0;
     this.#torn = false;
     this.#writing = true;
-    this.#write(Buffer.from(text, 'latin1'));
+    this.#write(this.#fd, Buffer.from(text, 'latin1'));
   }
 
-  #write(bytes: Buffer): void {
-    write(this.#fd, bytes, (error, written) => {
+  #write(fd: number, bytes: Buffer): void {
+    write(fd, bytes, (error, written) => {
       if (!error && written < bytes.length) {
-        this.#write(bytes.subarray(written));
+        this.#write(fd, bytes.subarray(written));
         return;
       }
-      if (error) this.#lose(error);
+      if (error) this.#lose(fd, error);
       this.#next();
     });
   }
 
   #next(): void {
     this.#writing = false;
+    for (const resolve of this.#writeWaiters.splice(0)) resolve();
     if (this.#queue.length > 0) this.#flush();
     else for (const resolve of this.#idleWaiters.splice(0)) resolve();
   }
 
-  #lose(error: Error): void {
-    this.#torn = true;
+  #lose(fd: number, error: Error): void {
+    this.#torn = fd === this.#fd;
     if (this.#troubled) return;
     this.#troubled = true;
     this.#onTrouble(error);
   }
+}
+
+function open(path: string): number {
+  mkdirSync(dirname(path), { recursive: true, mode: 0o755 });
+  return openSync(path, 'a', 0o640);
 }

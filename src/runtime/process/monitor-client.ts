@@ -20,6 +20,7 @@ const REPEATABLE: ReadonlySet<MethodName> = new Set<MethodName>([
     'listContainers',
     'containerStatus',
     'listContainerStats',
+    'reopenContainerLog',
   ] as const),
   'ping',
 ]);

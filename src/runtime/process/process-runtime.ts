@@ -57,12 +57,14 @@ export function createProcessRuntime({ rootDir, logger }: ProcessRuntimeOptions)
     listContainerStats: (filter = {}, options) =>
       client.call('listContainerStats', [filter], options?.signal),
     containerEvents: () => client.events,
+    reopenContainerLog: (id, options) => client.call('reopenContainerLog', [id], options?.signal),
 
     // There are no images to hold: an image is whatever a container calls it.
     pullImage: (image) => Promise.resolve(image),
     imageStatus: (image) => Promise.resolve({ id: image, repoTags: [image], size: 0 }),
     listImages: () => Promise.resolve([]),
     removeImage: () => Promise.resolve(),
+    imageFsInfo: () => Promise.resolve([]),
 
     close: () => client.close(),
   };

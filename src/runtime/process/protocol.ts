@@ -32,6 +32,7 @@ export interface MonitorMethods {
   removeContainer: Method<[id: string]>;
   listContainers: Method<[filter: ContainerFilter], Container[]>;
   containerStatus: Method<[id: string], ContainerStatus>;
+  reopenContainerLog: Method<[id: string]>;
   execSync: Method<[id: string, command: readonly string[], timeoutSeconds: number], ExecResult>;
   listContainerStats: Method<[filter: ContainerFilter], ContainerStats[]>;
   ping: Method<[]>;

@@ -1,0 +1,93 @@
+/** Messages of runtime.v1 about images and the runtime itself: field numbers as in `api.proto` of k8s.io/cri-api. */
+import type {
+  AuthConfig,
+  FilesystemUsage,
+  Image,
+  PodSandboxConfig,
+  RuntimeCondition,
+  VersionResponse,
+} from '../../src/types/cri.ts';
+import { bool, field, int, list, message, string, wrapped } from './protobuf.ts';
+import { podSandboxConfig } from './sandbox-messages.ts';
+
+/** What has no fields, or none that matter here. */
+export const empty = message<object>({});
+
+export const versionResponse = message<VersionResponse>({
+  runtimeName: field(2, string),
+  runtimeVersion: field(3, string),
+  runtimeApiVersion: field(4, string),
+});
+
+export type WireRuntimeCondition = Omit<RuntimeCondition, 'type'> & { readonly type: string };
+
+interface RuntimeStatus {
+  readonly conditions: readonly WireRuntimeCondition[];
+}
+
+export const statusResponse = message<{ status?: RuntimeStatus }>({
+  status: field(
+    1,
+    message<RuntimeStatus>({
+      conditions: list(
+        1,
+        message<WireRuntimeCondition>({
+          type: field(1, string),
+          status: field(2, bool),
+          reason: field(3, string),
+          message: field(4, string),
+        }),
+      ),
+    }),
+  ),
+});
+
+const imageSpec = wrapped(string);
+
+const image = message<Image>({
+  id: field(1, string),
+  repoTags: list(2, string),
+  repoDigests: list(3, string),
+  size: field(4, int),
+  uid: field(5, wrapped(int)),
+  username: field(6, string),
+  pinned: field(8, bool),
+});
+
+export const imageRequest = message<{ image: string }>({ image: field(1, imageSpec) });
+export const imageStatusResponse = message<{ image?: Image }>({ image: field(1, image) });
+export const listImagesResponse = message<{ images: readonly Image[] }>({ images: list(1, image) });
+
+export const pullImageRequest = message<{
+  image: string;
+  auth?: AuthConfig;
+  sandboxConfig?: PodSandboxConfig;
+}>({
+  image: field(1, imageSpec),
+  auth: field(
+    2,
+    message<AuthConfig>({
+      username: field(1, string),
+      password: field(2, string),
+      auth: field(3, string),
+      serverAddress: field(4, string),
+      identityToken: field(5, string),
+      registryToken: field(6, string),
+    }),
+  ),
+  sandboxConfig: field(3, podSandboxConfig),
+});
+
+export const pullImageResponse = message<{ imageRef: string }>({ imageRef: field(1, string) });
+
+export const imageFsInfoResponse = message<{ imageFilesystems: readonly FilesystemUsage[] }>({
+  imageFilesystems: list(
+    1,
+    message<FilesystemUsage>({
+      timestamp: field(1, int),
+      mountpoint: field(2, wrapped(string, '')),
+      usedBytes: field(3, wrapped(int, 0)),
+      inodesUsed: field(4, wrapped(int, 0)),
+    }),
+  ),
+});

@@ -1,0 +1,383 @@
+/**
+ * Settings of real containers, each a row: the kubelet's flag, its field of KubeletConfiguration, its default. The table
+ * serves the command line, the file and the documentation.
+ */
+import { isIP } from 'node:net';
+import { StateletError } from '../types/errors.ts';
+import { sysctlPatternProblem } from '../policies/sysctls.ts';
+import { parseQuantity, quantityValue } from '../policies/quantity.ts';
+import { formatDuration, MAX_TIMER_MS, parseDuration } from './duration.ts';
+
+export interface NodeSettings {
+  readonly imageServiceEndpoint: string;
+  readonly runtimeRequestTimeoutMs: number;
+  readonly nodeIP: readonly string[];
+  readonly cgroupDriver: string;
+  readonly cgroupRoot: string;
+  readonly cgroupsPerQOS: boolean;
+  /** -1: no limit. */
+  readonly podPidsLimit: number;
+  readonly cpuCFSQuota: boolean;
+  readonly cpuCFSQuotaPeriodMs: number;
+  readonly clusterDNS: readonly string[];
+  readonly clusterDomain: string;
+  readonly resolvConf: string;
+  readonly seccompDefault: boolean;
+  readonly allowedUnsafeSysctls: readonly string[];
+  /** `NAME=HANDLER` each. */
+  readonly runtimeClasses: readonly string[];
+  readonly serializeImagePulls: boolean;
+  /** 0: no limit. */
+  readonly maxParallelImagePulls: number;
+  /** 0: no limit. */
+  readonly registryPullQPS: number;
+  readonly registryBurst: number;
+  readonly imageMinimumGCAgeMs: number;
+  /** 0: images are not removed for their age. */
+  readonly imageMaximumGCAgeMs: number;
+  readonly imageGCHighThresholdPercent: number;
+  readonly imageGCLowThresholdPercent: number;
+  readonly containerLogMaxSizeBytes: number;
+  readonly containerLogMaxFiles: number;
+  readonly containerLogMaxWorkers: number;
+  readonly containerLogMonitorIntervalMs: number;
+  readonly minimumContainerTTLMs: number;
+  /** -1: no limit. */
+  readonly maximumDeadContainersPerContainer: number;
+  /** -1: no limit. */
+  readonly maximumDeadContainers: number;
+}
+
+export interface Setting<T = unknown> {
+  /** As commander spells it; undefined where the kubelet has none. */
+  readonly flag?: string;
+  /** Of KubeletConfiguration; undefined where the kubelet has none. */
+  readonly field?: string;
+  readonly default: T;
+  readonly description: string;
+  readonly kind: Kind<T>;
+  /** Completes the sentence "must be …" when the value is out of range. */
+  readonly problem?: (value: T) => string | undefined;
+}
+
+interface Kind<T> {
+  /** Undefined for what is no such value. */
+  readonly fromText: (text: string) => T | undefined;
+  /** What the file holds, which the schema has checked. Undefined: as if it had not been given. */
+  readonly fromField: (value: unknown) => T | undefined;
+  readonly expects: string;
+  readonly show: (value: T) => string;
+}
+
+const text: Kind<string> = {
+  fromText: (given) => given,
+  fromField: (value) => (value === '' ? undefined : (value as string)),
+  expects: 'a text',
+  show: (value) => value,
+};
+const list: Kind<readonly string[]> = {
+  fromText: (given) => given.split(',').filter((item) => item !== ''),
+  fromField: (value) => value as readonly string[],
+  expects: 'a list with commas between',
+  show: (value) => value.join(','),
+};
+const flagOrNot: Kind<boolean> = {
+  fromText: (given) => ({ true: true, false: false })[given],
+  fromField: (value) => value as boolean,
+  expects: 'true or false',
+  show: String,
+};
+const number: Kind<number> = {
+  fromText: (given) => (/^-?\d+$/u.test(given) ? Number(given) : undefined),
+  fromField: (value) => value as number,
+  expects: 'a whole number',
+  show: String,
+};
+/** Of these, 0 asks for the default, as with the kubelet. */
+const positive: Kind<number> = { ...number, fromField: (value) => unlessZero(value as number) };
+const duration: Kind<number> = {
+  fromText: parseDuration,
+  fromField: (value) => unlessZero(parseDuration(value as string)),
+  expects: 'a duration such as 1m30s',
+  show: formatDuration,
+};
+const bytes: Kind<number> = {
+  fromText: quantityBytes,
+  fromField: (value) => (value === '' ? undefined : (quantityBytes(value as string) ?? NaN)),
+  expects: 'a size such as 10Mi',
+  show: (value) => (value % 2 ** 20 === 0 ? `${value / 2 ** 20}Mi` : String(value)),
+};
+
+function unlessZero(value: number | undefined): number | undefined {
+  return value === 0 ? undefined : value;
+}
+
+function quantityBytes(given: string): number | undefined {
+  try {
+    return Number(quantityValue(parseQuantity(given)));
+  } catch {
+    return undefined;
+  }
+}
+
+const between = (least: number, most: number) => (value: number) =>
+  value >= least && value <= most ? undefined : `from ${least} to ${most}`;
+const atLeast = (least: number) => (value: number) => (value >= least ? undefined : `${least} or more`);
+const timer = (least: number) => (value: number) =>
+  value >= least && value <= MAX_TIMER_MS
+    ? undefined
+    : `from ${formatDuration(least)} to ${formatDuration(MAX_TIMER_MS)}`;
+const addresses = (value: readonly string[]) =>
+  value.every((address) => isIP(address) !== 0) ? undefined : 'IP addresses';
+const socket = (value: string) =>
+  value === '' || value.startsWith('unix:///')
+    ? undefined
+    : 'unix:///PATH, the socket of a CRI image service';
+
+export const NODE_SETTINGS: { readonly [Name in keyof NodeSettings]: Setting<NodeSettings[Name]> } = {
+  imageServiceEndpoint: {
+    ...{
+      flag: '--image-service-endpoint <ENDPOINT>',
+      field: 'imageServiceEndpoint',
+      default: '',
+      kind: text,
+    },
+    description: "socket of the image service, where it is not the runtime's own",
+    problem: socket,
+  },
+  runtimeRequestTimeoutMs: {
+    ...{ flag: '--runtime-request-timeout <DURATION>', field: 'runtimeRequestTimeout', kind: duration },
+    default: 120_000,
+    description: 'how long a call of the runtime may take; pulls may take longer',
+    problem: timer(1),
+  },
+  nodeIP: {
+    ...{ flag: '--node-ip <IP>', default: [], kind: list, problem: addresses },
+    description: 'address of this node, or one of each family with a comma between',
+  },
+  cgroupDriver: {
+    ...{ flag: '--cgroup-driver <DRIVER>', field: 'cgroupDriver', default: 'cgroupfs', kind: text },
+    description: 'who makes the cgroups of pods; only cgroupfs is supported',
+    problem: (value) => (value === 'cgroupfs' ? undefined : 'cgroupfs; the systemd driver is not supported'),
+  },
+  cgroupRoot: {
+    ...{ flag: '--cgroup-root <PATH>', field: 'cgroupRoot', default: '/', kind: text },
+    description: 'cgroup below which those of pods are made',
+    problem: (value) => (value.startsWith('/') ? undefined : 'an absolute path within the cgroup tree'),
+  },
+  cgroupsPerQOS: {
+    ...{ flag: '--cgroups-per-qos [BOOL]', field: 'cgroupsPerQOS', default: true, kind: flagOrNot },
+    description: 'whether pods get cgroups by QoS class, below kubepods',
+  },
+  podPidsLimit: {
+    ...{ flag: '--pod-max-pids <N>', field: 'podPidsLimit', default: -1, kind: number },
+    description: 'how many processes a pod may have; -1: no limit',
+    problem: (value) => (value === -1 || value > 0 ? undefined : 'positive, or -1 for no limit'),
+  },
+  cpuCFSQuota: {
+    ...{ flag: '--cpu-cfs-quota [BOOL]', field: 'cpuCFSQuota', default: true, kind: flagOrNot },
+    description: 'whether CPU limits are enforced',
+  },
+  cpuCFSQuotaPeriodMs: {
+    ...{
+      flag: '--cpu-cfs-quota-period <DURATION>',
+      field: 'cpuCFSQuotaPeriod',
+      default: 100,
+      kind: duration,
+    },
+    description: 'period within which a CPU limit is kept',
+    problem: between(1, 1000),
+  },
+  clusterDNS: {
+    ...{ flag: '--cluster-dns <IP>', field: 'clusterDNS', default: [], kind: list, problem: addresses },
+    description: 'DNS servers of pods with dnsPolicy ClusterFirst',
+  },
+  clusterDomain: {
+    ...{ flag: '--cluster-domain <DOMAIN>', field: 'clusterDomain', default: '', kind: text },
+    description: 'domain that pods search beside those of the node',
+  },
+  resolvConf: {
+    ...{ flag: '--resolv-conf <FILE>', field: 'resolvConf', default: '/etc/resolv.conf', kind: text },
+    description: "the node's resolver configuration, for the DNS of pods",
+  },
+  seccompDefault: {
+    ...{ flag: '--seccomp-default [BOOL]', field: 'seccompDefault', default: false, kind: flagOrNot },
+    description: 'whether RuntimeDefault is the seccomp profile of those who name none',
+  },
+  allowedUnsafeSysctls: {
+    ...{ flag: '--allowed-unsafe-sysctls <LIST>', field: 'allowedUnsafeSysctls', default: [], kind: list },
+    description: 'unsafe sysctls, or patterns ending in *, that pods may set',
+    problem: (value) =>
+      value.some((pattern) => sysctlPatternProblem(pattern) !== undefined)
+        ? 'names of namespaced sysctls, or patterns ending in *: kernel.shm*, kernel.msg*, kernel.sem, fs.mqueue.*, net.*'
+        : undefined,
+  },
+  runtimeClasses: {
+    ...{ flag: '--runtime-classes <LIST>', default: [], kind: list },
+    description: 'handlers of the RuntimeClasses that pods may name, as NAME=HANDLER with commas between',
+    problem: (value) => (value.every((item) => /^[^=]+=[^=]+$/u.test(item)) ? undefined : 'NAME=HANDLER'),
+  },
+  serializeImagePulls: {
+    ...{
+      flag: '--serialize-image-pulls [BOOL]',
+      field: 'serializeImagePulls',
+      default: true,
+      kind: flagOrNot,
+    },
+    description: 'whether images are pulled one at a time',
+  },
+  maxParallelImagePulls: {
+    ...{ field: 'maxParallelImagePulls', default: 0, kind: number, problem: atLeast(0) },
+    description: 'how many at a time, where they are not serialized; 0: no limit',
+  },
+  registryPullQPS: {
+    ...{
+      flag: '--registry-qps <N>',
+      field: 'registryPullQPS',
+      default: 5,
+      kind: number,
+      problem: atLeast(0),
+    },
+    description: 'how many pulls a second; 0: no limit',
+  },
+  registryBurst: {
+    ...{
+      flag: '--registry-burst <N>',
+      field: 'registryBurst',
+      default: 10,
+      kind: positive,
+      problem: atLeast(1),
+    },
+    description: 'how many pulls at once, for a moment',
+  },
+  imageMinimumGCAgeMs: {
+    ...{ flag: '--minimum-image-ttl-duration <DURATION>', field: 'imageMinimumGCAge', kind: duration },
+    default: 120_000,
+    description: 'how long an unused image is kept in any case',
+    problem: atLeast(0),
+  },
+  imageMaximumGCAgeMs: {
+    ...{ field: 'imageMaximumGCAge', default: 0, kind: duration, problem: atLeast(0) },
+    description: 'how long an unused image is kept at most; 0: as long as there is room',
+  },
+  imageGCHighThresholdPercent: {
+    ...{ flag: '--image-gc-high-threshold <PERCENT>', field: 'imageGCHighThresholdPercent', kind: number },
+    default: 85,
+    description: 'disk usage from which on unused images are removed',
+    problem: between(0, 100),
+  },
+  imageGCLowThresholdPercent: {
+    ...{ flag: '--image-gc-low-threshold <PERCENT>', field: 'imageGCLowThresholdPercent', kind: number },
+    default: 80,
+    description: 'disk usage down to which they are removed',
+    problem: between(0, 100),
+  },
+  containerLogMaxSizeBytes: {
+    ...{ flag: '--container-log-max-size <SIZE>', field: 'containerLogMaxSize', kind: bytes },
+    default: 10 * 2 ** 20,
+    description: "size from which on a container's log is rotated",
+    problem: atLeast(1),
+  },
+  containerLogMaxFiles: {
+    ...{ flag: '--container-log-max-files <N>', field: 'containerLogMaxFiles', default: 5, kind: positive },
+    description: 'how many files of a log are kept',
+    problem: atLeast(2),
+  },
+  containerLogMaxWorkers: {
+    ...{ field: 'containerLogMaxWorkers', default: 1, kind: positive, problem: atLeast(1) },
+    description: 'how many logs are rotated at a time',
+  },
+  containerLogMonitorIntervalMs: {
+    ...{ field: 'containerLogMonitorInterval', default: 10_000, kind: duration, problem: timer(1000) },
+    description: 'how often the sizes of logs are looked at',
+  },
+  minimumContainerTTLMs: {
+    ...{
+      flag: '--minimum-container-ttl-duration <DURATION>',
+      default: 0,
+      kind: duration,
+      problem: atLeast(0),
+    },
+    description: 'how long a dead container is kept in any case',
+  },
+  maximumDeadContainersPerContainer: {
+    ...{
+      flag: '--maximum-dead-containers-per-container <N>',
+      default: 1,
+      kind: number,
+      problem: atLeast(-1),
+    },
+    description: 'how many dead instances of a container are kept; -1: all',
+  },
+  maximumDeadContainers: {
+    ...{ flag: '--maximum-dead-containers <N>', default: -1, kind: number, problem: atLeast(-1) },
+    description: 'how many dead containers are kept on the node; -1: all',
+  },
+};
+
+const NAMES = Object.keys(NODE_SETTINGS) as readonly (keyof NodeSettings)[];
+
+/** The name by which commander hands a flag's value over: `--node-ip <IP>` is `nodeIp`. */
+export function flagKey(flag: string): string {
+  const name = flag.slice(2).split(' ')[0] ?? '';
+  return name.replaceAll(/-(\w)/gu, (_, letter: string) => letter.toUpperCase());
+}
+
+/** Reads a flag's text; throws an Error that says what is expected. */
+export function parseSetting({ kind }: Setting, given: string): unknown {
+  const value = kind.fromText(given);
+  if (value === undefined) throw new Error(`It must be ${kind.expects}.`);
+  return value;
+}
+
+/** The default as it is written on the command line; empty where there is none. */
+export function shownDefault(setting: Setting): string {
+  return setting.kind.show(setting.default);
+}
+
+/** Throws `InvalidArgument` that names the flag or the file's field whose value does not fit. */
+export function resolveNodeSettings(
+  flags: Readonly<Record<string, unknown>>,
+  file: Readonly<Record<string, unknown>>,
+  fileName: string,
+): NodeSettings {
+  const settings = Object.fromEntries(
+    NAMES.map((name) => [name, resolved(NODE_SETTINGS[name] as Setting, flags, file, fileName)]),
+  ) as unknown as NodeSettings;
+  checkThresholds(settings);
+  return settings;
+}
+
+function resolved(
+  { flag, field, kind, problem, default: byDefault }: Setting,
+  flags: Readonly<Record<string, unknown>>,
+  file: Readonly<Record<string, unknown>>,
+  fileName: string,
+): unknown {
+  const fromFlag = flag === undefined ? undefined : flags[flagKey(flag)];
+  const inFile = field === undefined ? undefined : file[field];
+  const fromField = inFile === undefined ? undefined : kind.fromField(inFile);
+  const value = fromFlag ?? fromField ?? byDefault;
+  const wrong = problem?.(value);
+  if (wrong === undefined) return value;
+  const origin = fromFlag === undefined ? `${fileName}: ${field ?? ''}` : (flag?.split(' ')[0] ?? '');
+  const shown = typeof value === 'number' && Number.isNaN(value) ? JSON.stringify(inFile) : kind.show(value);
+  throw new StateletError('InvalidArgument', `${origin}: must be ${wrong} (got ${shown})`);
+}
+
+function checkThresholds({
+  imageGCHighThresholdPercent: high,
+  imageGCLowThresholdPercent: low,
+}: NodeSettings) {
+  if (low < high) return;
+  throw new StateletError(
+    'InvalidArgument',
+    `imageGCLowThresholdPercent (--image-gc-low-threshold): must be below imageGCHighThresholdPercent, ${high} (got ${low})`,
+  );
+}
+
+/** The rows, for those who do not ask for one by its name. */
+export const ALL_NODE_SETTINGS = Object.values(NODE_SETTINGS) as unknown as readonly Setting[];
+
+/** The fields of KubeletConfiguration that the table serves. */
+export const NODE_FIELDS: readonly string[] = ALL_NODE_SETTINGS.flatMap(({ field }) => field ?? []);

@@ -1,0 +1,101 @@
+/** How a container mounts a volume: read-only or not, which mounts it shares with the node, what below the volume. */
+import type { MountPropagation } from '../types/cri.ts';
+import type { Container, EphemeralContainer } from '../types/kubernetes.ts';
+import { StateletError } from '../types/errors.ts';
+import { expandVariables } from './container-env.ts';
+import { namesOf } from './volume-files.ts';
+import type { VolumeKind, VolumeMount } from './volume-source.ts';
+
+export interface MountPlan {
+  readonly containerPath: string;
+  readonly readonly: boolean;
+  readonly recursiveReadOnly: boolean;
+  readonly propagation: MountPropagation;
+  /** Names of the path below the volume's root; empty for the volume itself. */
+  readonly subPath: readonly string[];
+  /** The volume is the pod's own, so that it may be labelled for the pod. */
+  readonly selinuxRelabel: boolean;
+}
+
+interface MountFacts {
+  readonly container: Container | EphemeralContainer;
+  readonly kind: VolumeKind;
+  /** The container's resolved environment. */
+  readonly env: ReadonlyMap<string, string>;
+  /** Whether the runtime can make a mount read-only with all that is mounted below it. */
+  readonly supportsRecursiveReadOnly: boolean;
+}
+
+/** Throws a StateletError of kind InvalidArgument for what cannot be mounted as it is asked for. */
+export function mountPlan(mount: VolumeMount, facts: MountFacts): MountPlan {
+  const { mountPath } = mount;
+  return {
+    containerPath: mountPath.startsWith('/') ? mountPath : `/${mountPath}`,
+    readonly: mount.readOnly === true || isReadOnlyKind(facts.kind),
+    recursiveReadOnly: recursiveReadOnly(mount, facts),
+    propagation: propagation(mount, facts.container),
+    subPath: subPathNames(mount, facts.env),
+    selinuxRelabel: facts.kind !== 'hostPath',
+  };
+}
+
+function isReadOnlyKind(kind: VolumeKind): boolean {
+  return kind !== 'emptyDir' && kind !== 'hostPath';
+}
+
+function propagation(
+  { name, mountPropagation }: VolumeMount,
+  { securityContext }: MountFacts['container'],
+): MountPropagation {
+  switch (mountPropagation) {
+    case undefined:
+    case 'None':
+      return 'PROPAGATION_PRIVATE';
+    case 'HostToContainer':
+      return 'PROPAGATION_HOST_TO_CONTAINER';
+    case 'Bidirectional':
+      if (securityContext?.privileged === true) return 'PROPAGATION_BIDIRECTIONAL';
+      throw invalid(name, 'mountPropagation Bidirectional is only for privileged containers');
+    default:
+      throw invalid(name, `mountPropagation ${mountPropagation} is not known`);
+  }
+}
+
+function recursiveReadOnly(mount: VolumeMount, { supportsRecursiveReadOnly }: MountFacts): boolean {
+  const { name, recursiveReadOnly: mode = 'Disabled', mountPropagation = 'None' } = mount;
+  if (mode === 'Disabled') return false;
+  if (mount.readOnly !== true) throw invalid(name, `recursiveReadOnly ${mode} needs readOnly`);
+  if (mountPropagation !== 'None') {
+    throw invalid(name, `recursiveReadOnly ${mode} cannot be had with mountPropagation ${mountPropagation}`);
+  }
+  if (mode === 'IfPossible' || supportsRecursiveReadOnly) return supportsRecursiveReadOnly;
+  throw invalid(name, `recursiveReadOnly ${mode} is not supported by the container runtime`);
+}
+
+function subPathNames(
+  { name, subPath, subPathExpr }: VolumeMount,
+  env: ReadonlyMap<string, string>,
+): readonly string[] {
+  const path = subPathExpr ? expanded(name, subPathExpr, env) : (subPath ?? '');
+  if (path.startsWith('/')) throw invalid(name, `subPath ${path} must not be an absolute path`);
+  const names = namesOf(path);
+  if (names.includes('..')) throw invalid(name, `subPath ${path} must not contain '..'`);
+  if (path.includes('\0')) throw invalid(name, 'subPath must not have a NUL character');
+  return names;
+}
+
+function expanded(name: string, expression: string, env: ReadonlyMap<string, string>): string {
+  for (const [, variable] of expression.matchAll(/\$(?:\$|\(([^)]*)\))/g)) {
+    if (variable !== undefined && !env.has(variable)) {
+      throw invalid(
+        name,
+        `subPathExpr ${expression}: there is no environment variable ${variable} in the container`,
+      );
+    }
+  }
+  return expandVariables(expression, env);
+}
+
+function invalid(volume: string, problem: string): StateletError {
+  return new StateletError('InvalidArgument', `volumeMount ${volume}: ${problem}`);
+}

@@ -1,0 +1,98 @@
+import { existsSync, readFileSync, rmdirSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
+import { StateletError } from '../../types/errors.ts';
+import { subfolders } from './cgroup-tree.ts';
+
+const PAUSE_MAX_MS = 100;
+/** Longer than a process with much memory takes to end. One that waits for a dead disk may never. */
+const PATIENCE_MS = 10_000;
+
+/**
+ * Removes cgroups with all below, folders of one pod in any number of hierarchies. Kills only where processes are in the
+ * way; there is no event for their leaving, hence the rounds. Rejects as Internal when some do not go.
+ */
+export async function removeCgroups(folders: readonly string[], patienceMs = PATIENCE_MS): Promise<void> {
+  const deadlineMs = performance.now() + patienceMs;
+  let left = folders.filter((folder) => !removed(folder));
+  for (let pauseMs = 1; left.length > 0; pauseMs = Math.min(PAUSE_MAX_MS, pauseMs * 2)) {
+    if (performance.now() > deadlineMs) throw stillThere(left);
+    killAll(left);
+    await delay(pauseMs);
+    left = left.filter((folder) => !removed(folder));
+  }
+}
+
+/** Whether the folder is gone. */
+function removed(folder: string): boolean {
+  return tryRemove(folder) || (subfoldersOf(folder).every(removed) && tryRemove(folder));
+}
+
+function tryRemove(folder: string): boolean {
+  try {
+    rmdirSync(folder);
+    return true;
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException;
+    if (code === 'ENOENT') return true;
+    if (code === 'EBUSY' || code === 'ENOTEMPTY') return false;
+    throw error;
+  }
+}
+
+/** A runtime may be removing a container's group at the same time. */
+function subfoldersOf(folder: string): string[] {
+  try {
+    return subfolders(folder).map((name) => join(folder, name));
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return [];
+    throw error;
+  }
+}
+
+function killAll(folders: readonly string[]): void {
+  const pids = new Set<number>();
+  for (const folder of folders) if (!killedAtOnce(folder)) for (const pid of pidsIn(folder)) pids.add(pid);
+  for (const pid of pids) kill(pid);
+}
+
+/** Since Linux 5.14 a group of v2 can be killed with all below; no process slips away by forking. */
+function killedAtOnce(folder: string): boolean {
+  const file = join(folder, 'cgroup.kill');
+  if (!existsSync(file)) return false;
+  try {
+    writeFileSync(file, '1');
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+/** Here and below. 0 stands for a process of another PID namespace; to signal it would hit our own group. */
+function pidsIn(folder: string): number[] {
+  const own = readPids(join(folder, 'cgroup.procs')).filter((pid) => pid > 1 && pid !== process.pid);
+  return [...own, ...subfoldersOf(folder).flatMap(pidsIn)];
+}
+
+function readPids(file: string): number[] {
+  try {
+    return readFileSync(file, 'latin1').split('\n').map(Number);
+  } catch {
+    // Removed meanwhile, or a threaded group, whose processes are listed above it.
+    return [];
+  }
+}
+
+function kill(pid: number): void {
+  try {
+    process.kill(pid, 'SIGKILL');
+  } catch {
+    // Gone already; or not ours to kill, which the deadline will tell.
+  }
+}
+
+function stillThere(folders: readonly string[]): StateletError {
+  const pids = [...new Set(folders.flatMap(pidsIn))].join(', ') || 'none that can be seen';
+  const message = `${folders.join(', ')} cannot be removed: there are processes in it that do not end (${pids})`;
+  return new StateletError('Internal', message);
+}

@@ -1,0 +1,187 @@
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
+import { findCgroupMounts } from '../../policies/cgroup-mounts.ts';
+import {
+  cgroupPath,
+  podCgroup,
+  podCgroupName,
+  qosCgroups,
+  uidOfPodCgroup,
+} from '../../policies/cgroup-names.ts';
+import type { QOSCgroups } from '../../policies/cgroup-names.ts';
+import {
+  burstableCPUShares,
+  kubepodsResources,
+  podCgroupResources,
+} from '../../policies/cgroup-resources.ts';
+import type { CgroupResources, PodCgroupSettings } from '../../policies/cgroup-resources.ts';
+import { cgroupValues, isHugetlbLimit } from '../../policies/cgroup-values.ts';
+import type { CgroupVersion } from '../../policies/cgroup-values.ts';
+import type { ResourceList } from '../../policies/resources.ts';
+import { StateletError } from '../../types/errors.ts';
+import type { Pod } from '../../types/kubernetes.ts';
+import type { Logger } from '../../types/logger.ts';
+import { removeCgroups } from './cgroup-removal.ts';
+import { CgroupTree } from './cgroup-tree.ts';
+import { delegateControllers } from './delegation.ts';
+
+export interface PodCgroupsOptions extends PodCgroupSettings {
+  /** Where `kubepods` is made: a path in the tree of cgroups, `/` for its top. Has to be there. */
+  readonly cgroupRoot: string;
+  /** false: no groups are made. Default: true. */
+  readonly cgroupsPerQOS?: boolean;
+  /** Default: this process's. */
+  readonly mountinfoFile?: string;
+  readonly logger: Logger;
+}
+
+/**
+ * The cgroups of pods, below `kubepods` by QoS class as the kubelet lays them out with the cgroupfs driver. The groups of
+ * containers, below a pod's, are the runtime's.
+ */
+export class PodCgroups {
+  /** Of this machine, whether pods have groups of their own or not. Undefined: it has no cgroups. */
+  readonly version: CgroupVersion | undefined;
+  readonly #options: PodCgroupsOptions;
+  readonly #groups: QOSCgroups;
+  /** Undefined: pods have no groups of their own. */
+  readonly #tree: CgroupTree | undefined;
+  readonly #needed: readonly string[];
+  #allocatable: ResourceList = {};
+  #hugetlbFiles: readonly string[] = [];
+  #burstableShares: number | undefined;
+  /** What was last written for a pod, by UID. */
+  readonly #written = new Map<string, string>();
+
+  private constructor(options: PodCgroupsOptions) {
+    this.#options = options;
+    this.#groups = qosCgroups(options.cgroupRoot);
+    this.#needed = ['cpu', 'memory', ...(options.podPidsLimit > 0 ? ['pids'] : [])];
+    const { cgroupsPerQOS = true, mountinfoFile = '/proc/self/mountinfo', logger } = options;
+    this.#tree = cgroupsPerQOS ? new CgroupTree(mountinfoFile, this.#needed, logger) : undefined;
+    this.version = this.#tree?.version ?? findCgroupMounts(readFileSync(mountinfoFile, 'utf8')).version;
+  }
+
+  /** Rejects as FailedPrecondition where a controller, or `cgroupRoot`, is missing; says which, and what would help. */
+  static open(options: PodCgroupsOptions): Promise<PodCgroups> {
+    return promiseOf(() => {
+      const cgroups = new PodCgroups(options);
+      cgroups.#requireRoot();
+      return cgroups;
+    });
+  }
+
+  /** Makes the groups above the pods. `allocatable`: the CPU and memory that all pods together may use. */
+  setUp(allocatable: ResourceList = {}): Promise<void> {
+    this.#allocatable = allocatable;
+    return promiseOf(() => this.#setUp());
+  }
+
+  /** CRI's `cgroup_parent`. Empty: the runtime's own choice. */
+  parentOf(pod: Pod): string {
+    if (this.#tree) return podCgroup(this.#groups, pod);
+    const root = cgroupPath(this.#options.cgroupRoot);
+    return root === '/' ? '' : root;
+  }
+
+  /** Makes the pod's group where it is not there, and writes its limits where they have changed. */
+  ensurePod(pod: Pod): Promise<void> {
+    return promiseOf(() => this.#ensurePod(pod));
+  }
+
+  /** Kills what is left in the pod's group and removes it; resolves when it is gone. An unknown UID is no error. */
+  async removePod(uid: string): Promise<void> {
+    this.#written.delete(uid);
+    const name = podCgroupName(uid);
+    // Its class is not known of a pod from before a restart.
+    await removeCgroups(this.#folders((group) => `${group}/${name}`).filter(existsSync));
+  }
+
+  /** Writes the shares of the burstable pods' group. To be told of all pods that may run, whenever these change. */
+  updateQoS(pods: Iterable<Pod>): Promise<void> {
+    return promiseOf(() => {
+      const shares = burstableCPUShares(pods);
+      if (this.#tree && shares !== this.#burstableShares) this.#writeBurstableShares(this.#tree, shares);
+    });
+  }
+
+  /** UIDs that have a group in any hierarchy, known or not. */
+  podsOnDisk(): Promise<readonly string[]> {
+    return promiseOf(() => {
+      const names = this.#folders((group) => group).flatMap((folder) => namesIn(folder));
+      return [...new Set(names.map(uidOfPodCgroup).filter((uid) => uid !== undefined))];
+    });
+  }
+
+  #requireRoot(): void {
+    const cgroupRoot = cgroupPath(this.#options.cgroupRoot);
+    const folders = this.#tree ? this.#needed.map((name) => this.#tree?.folder(name, cgroupRoot) ?? '') : [];
+    const missing = folders.find((folder) => !existsSync(folder));
+    if (missing === undefined) return;
+    const message = `cgroupRoot ${cgroupRoot} does not exist: make ${missing}, or leave cgroupRoot out`;
+    throw new StateletError('FailedPrecondition', message);
+  }
+
+  #setUp(): void {
+    const tree = this.#tree;
+    if (!tree) return;
+    const { kubepods, byClass } = this.#groups;
+    this.#setUpGroup(tree, kubepods, kubepodsResources(this.#allocatable));
+    this.#setUpGroup(tree, byClass.BestEffort, { cpuShares: burstableCPUShares([]) });
+    // The shares of a group that was there before are right, or will be by updateQoS.
+    const isNew = this.#setUpGroup(tree, byClass.Burstable, {});
+    if (isNew) this.#writeBurstableShares(tree, this.#burstableShares ?? burstableCPUShares([]));
+    if (tree.has('hugetlb')) {
+      this.#hugetlbFiles = readdirSync(tree.folder('hugetlb', kubepods)).filter(isHugetlbLimit);
+    }
+  }
+
+  #setUpGroup(tree: CgroupTree, group: string, resources: CgroupResources): boolean {
+    const isNew = tree.make(group, { recursive: true });
+    delegateControllers(tree, group, this.#needed);
+    tree.write(group, cgroupValues(tree.version, resources));
+    return isNew;
+  }
+
+  #writeBurstableShares(tree: CgroupTree, cpuShares: number): void {
+    tree.write(this.#groups.byClass.Burstable, cgroupValues(tree.version, { cpuShares }));
+    this.#burstableShares = cpuShares;
+  }
+
+  #ensurePod(pod: Pod): void {
+    if (!this.#tree) return;
+    const path = podCgroup(this.#groups, pod);
+    const resources = podCgroupResources(pod, this.#options);
+    const values = cgroupValues(this.#tree.version, resources, this.#hugetlbFiles);
+    const written = JSON.stringify([path, values]);
+    const { uid } = pod.metadata;
+    if (this.#written.get(uid) === written && this.#tree.exists(path)) return;
+    this.#makePod(this.#tree, path);
+    this.#tree.write(path, values);
+    this.#written.set(uid, written);
+  }
+
+  #makePod(tree: CgroupTree, path: string): void {
+    try {
+      tree.make(path, { recursive: false });
+    } catch (error) {
+      if ((error as NodeJS.ErrnoException).code !== 'ENOENT') throw error;
+      // Somebody has tidied the groups above it away.
+      this.#setUp();
+      tree.make(path, { recursive: false });
+    }
+  }
+
+  /** Of every class in every hierarchy. */
+  #folders(pathIn: (group: string) => string): string[] {
+    return Object.values(this.#groups.byClass).flatMap((group) => this.#tree?.folders(pathIn(group)) ?? []);
+  }
+}
+
+function namesIn(folder: string): string[] {
+  return existsSync(folder) ? readdirSync(folder) : [];
+}
+
+/** Turns what is thrown into a rejection. */
+function promiseOf<T>(work: () => T): Promise<T> {
+  return new Promise((resolve) => resolve(work()));
+}

@@ -1,0 +1,200 @@
+/** Pods of real containers: what a node with a CRI runtime puts around them. */
+import { mkdir } from 'node:fs/promises';
+import { join } from 'node:path';
+import { appArmorRejection } from '../policies/apparmor.ts';
+import { containerConfig, targetContainerId } from '../policies/container-config.ts';
+import { resolveCommand } from '../policies/container-env.ts';
+import { containerLogPath } from '../policies/cri-labels.ts';
+import type { PodAddresses } from '../policies/downward-fields.ts';
+import { podAddresses } from '../policies/pod-addresses.ts';
+import { type NodeDNS, podDNS } from '../policies/pod-dns.ts';
+import { podHostname } from '../policies/pod-hostname.ts';
+import { runtimeHandler } from '../policies/runtime-class.ts';
+import { podSandboxConfig } from '../policies/sandbox-config.ts';
+import { sysctlRejection } from '../policies/sysctls.ts';
+import { CRI_LIMITS, unsupportedFields } from '../policies/unsupported-fields.ts';
+import type { ContainerFacts } from '../policies/container-config.ts';
+import type { ContainerConfig } from '../types/cri.ts';
+import type { EventRecorder, PodReference } from '../types/event-recorder.ts';
+import type { Pod } from '../types/kubernetes.ts';
+import type { RuntimeContainerStatus, RuntimePodStatus } from '../types/runtime-pod.ts';
+import type { PodCgroups } from './cgroups/pod-cgroups.ts';
+import type { ImageManager } from './images/image-manager.ts';
+import type { ContainerLogManager } from './logs/container-log-manager.ts';
+import type { LogLinks } from './logs/log-links.ts';
+import {
+  type ContainerRequest,
+  type ImageInUse,
+  type PodNode,
+  PrepareError,
+  type SandboxRequest,
+} from './pod-node.ts';
+import type { ResolvConf } from './resolv-conf.ts';
+import type { VolumeManager } from './volumes/volume-manager.ts';
+
+export interface CriNodeOptions {
+  readonly podLogsDir: string;
+  readonly hostIPs: readonly string[];
+  /** The node's name, which pods on its network go by. */
+  readonly hostname: string;
+  readonly allocatable: Readonly<Record<string, string>>;
+  readonly containers: ContainerFacts;
+  readonly clusterDNS: readonly string[];
+  readonly clusterDomain: string;
+  readonly resolvConf: ResolvConf;
+  readonly allowedUnsafeSysctls: readonly string[];
+  /** Whether the kernel enforces AppArmor. */
+  readonly appArmor: boolean;
+  /** Handlers by the names of their RuntimeClasses. */
+  readonly runtimeHandlers: ReadonlyMap<string, string>;
+  readonly cgroups: PodCgroups;
+  readonly volumes: VolumeManager;
+  readonly images: ImageManager;
+  readonly logs: ContainerLogManager;
+  readonly logLinks: LogLinks;
+  readonly recorder: EventRecorder;
+}
+
+export class CriNode implements PodNode {
+  readonly #options: CriNodeOptions;
+  /** Those that have been made ready and not been released. */
+  readonly #pods = new Map<string, Pod>();
+  /** Pods whose DNS has been warned of. */
+  readonly #warned = new Set<string>();
+
+  constructor(options: CriNodeOptions) {
+    this.#options = options;
+  }
+
+  unsupportedFields(pod: Pod): readonly string[] {
+    return unsupportedFields(pod, CRI_LIMITS);
+  }
+
+  rejection(pod: Pod): { readonly reason: string; readonly message: string } | undefined {
+    const { allowedUnsafeSysctls, appArmor } = this.#options;
+    return sysctlRejection(pod, allowedUnsafeSysctls) ?? appArmorRejection(pod, appArmor);
+  }
+
+  async prepare(pod: Pod, signal: AbortSignal): Promise<void> {
+    const { cgroups, volumes } = this.#options;
+    await orFail('FailedCreatePodContainer', async () => {
+      await cgroups.ensurePod(pod);
+      await this.#known(pod);
+    });
+    await orFail('FailedMount', () => volumes.mountPod(pod, signal));
+  }
+
+  async sandbox(pod: Pod, attempt: number): Promise<SandboxRequest> {
+    const { podLogsDir, cgroups, containers, runtimeHandlers } = this.#options;
+    const dns = await this.#dns();
+    this.#warnOfDNS(pod, dns);
+    const handler = runtimeHandler(pod, runtimeHandlers);
+    const cgroupParent = cgroups.parentOf(pod);
+    const config = podSandboxConfig(pod, attempt, { podLogsDir, dns, cgroupParent, resources: containers });
+    await mkdir(config.logDirectory, { recursive: true, mode: 0o755 });
+    return { config, ...(handler !== undefined && { runtimeHandler: handler }) };
+  }
+
+  image(...request: Parameters<PodNode['image']>): Promise<ImageInUse> {
+    return this.#options.images.ensureImage(...request);
+  }
+
+  async container(request: ContainerRequest): Promise<ContainerConfig> {
+    const { pod, container, attempt, podStatus, image } = request;
+    const { volumes, allocatable, containers: node } = this.#options;
+    const addresses = this.#addresses(pod, podStatus);
+    const resolved = resolveCommand(pod, container, { ...addresses, allocatable });
+    const targetId = targetContainerId(container, podStatus);
+    const mounts = await volumes.containerMounts({
+      ...{ pod, container, attempt, addresses, hostname: this.#hostname(pod) },
+      env: new Map(resolved.envs.map(({ key, value }) => [key, value])),
+    });
+    const { imageRef, ...imageUser } = image;
+    return containerConfig({
+      ...{ pod, container, attempt, resolved, imageRef, imageUser, mounts, node },
+      ...(targetId !== undefined && { targetId }),
+    });
+  }
+
+  created(pod: PodReference, containerId: string, config: ContainerConfig, logDirectory: string): void {
+    this.#options.logLinks.create(pod, config.metadata.name, containerId, join(logDirectory, config.logPath));
+  }
+
+  async removed(pod: PodReference, { id, name, restartCount }: RuntimeContainerStatus): Promise<void> {
+    const { podLogsDir, logs, logLinks } = this.#options;
+    await logs.clean(containerLogPath(podLogsDir, pod, name, restartCount));
+    logLinks.remove(pod, name, id);
+  }
+
+  forgetImage(image: string): void {
+    this.#options.images.forget(image);
+  }
+
+  async release(uid: string): Promise<void> {
+    const { cgroups, volumes } = this.#options;
+    await volumes.releaseVolumes(uid);
+    await cgroups.removePod(uid);
+    if (this.#pods.delete(uid)) await cgroups.updateQoS(this.#pods.values());
+  }
+
+  async remove(uid: string): Promise<void> {
+    this.#warned.delete(uid);
+    await this.release(uid);
+    await this.#options.volumes.unmountPod(uid);
+  }
+
+  async podsOnDisk(): Promise<readonly string[]> {
+    const { cgroups, volumes } = this.#options;
+    const found = await Promise.all([cgroups.podsOnDisk(), volumes.podsOnDisk()]);
+    return [...new Set(found.flat())];
+  }
+
+  podIP(pod: Pod, podStatus: RuntimePodStatus): string | undefined {
+    return this.#addresses(pod, podStatus).podIPs[0];
+  }
+
+  collectGarbage(): void {
+    this.#options.images.collectGarbage();
+  }
+
+  /** The shares of the burstable pods' group follow from all of them. */
+  async #known(pod: Pod): Promise<void> {
+    const { uid } = pod.metadata;
+    if (this.#pods.get(uid) === pod) return;
+    this.#pods.set(uid, pod);
+    await this.#options.cgroups.updateQoS(this.#pods.values());
+  }
+
+  #addresses(pod: Pod, podStatus: RuntimePodStatus): PodAddresses {
+    const { hostIPs } = this.#options;
+    const { podIPs = [] } = podAddresses(pod, podStatus, undefined, hostIPs);
+    return { podIPs: podIPs.map(({ ip }) => ip), hostIPs };
+  }
+
+  #hostname(pod: Pod): string {
+    const { hostname, clusterDomain } = this.#options;
+    return pod.spec.hostNetwork === true ? hostname : podHostname(pod, clusterDomain);
+  }
+
+  async #dns(): Promise<NodeDNS> {
+    const { clusterDNS, clusterDomain, resolvConf } = this.#options;
+    return { clusterDNS, clusterDomain, resolvConf: await resolvConf.read() };
+  }
+
+  #warnOfDNS(pod: Pod, dns: NodeDNS): void {
+    const { uid } = pod.metadata;
+    if (this.#warned.has(uid)) return;
+    this.#warned.add(uid);
+    for (const { reason, message } of podDNS(pod, dns).warnings) {
+      this.#options.recorder.event(pod.metadata, 'Warning', reason, message);
+    }
+  }
+}
+
+async function orFail(reason: PrepareError['reason'], work: () => Promise<void>): Promise<void> {
+  try {
+    await work();
+  } catch (error) {
+    throw new PrepareError(reason, error);
+  }
+}

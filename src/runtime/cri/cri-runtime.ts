@@ -1,0 +1,67 @@
+import type { RuntimeCondition } from '../../types/cri.ts';
+import type { RuntimeService } from '../runtime-service.ts';
+import { CallContext } from './call-context.ts';
+import { Channel } from './channel.ts';
+import { containerCalls } from './container-calls.ts';
+import { runningContainerCalls } from './running-container-calls.ts';
+import { imageCalls } from './image-calls.ts';
+import type { WireRuntimeCondition } from './image-messages.ts';
+import { STATUS, VERSION } from './methods.ts';
+import { RuntimeEvents } from './runtime-events.ts';
+import { sandboxCalls } from './sandbox-calls.ts';
+
+export interface CriRuntimeOptions {
+  /** `unix:///path` of the runtime's socket. */
+  readonly endpoint: string;
+  /** Where images are served by something else. */
+  readonly imageEndpoint?: string;
+  /** How long a call may take (the kubelet's runtimeRequestTimeout). */
+  readonly requestTimeoutMs: number;
+  readonly logger: { warn(message: string): void };
+}
+
+/**
+ * A container runtime that is reached by CRI v1.
+ *
+ * - Limits of time: `requestTimeoutMs`; twice that for RunPodSandbox; for StopContainer, and ExecSync with a limit of its
+ *   own, that much more than they may take anyway; none for ExecSync without one, and for PullImage.
+ * - While the runtime is down, calls reject at once with kind `Unavailable`. The connection comes back by itself.
+ * - `containerEvents()` listens to CRI's GetContainerEvents, else to containerd's own events on the same socket. Where the
+ *   runtime has neither, it warns once and completes. It never errors.
+ */
+export function createCriRuntime(options: CriRuntimeOptions): RuntimeService {
+  const { endpoint, imageEndpoint = endpoint, requestTimeoutMs, logger } = options;
+  const channel = new Channel(endpoint);
+  const imageChannel = imageEndpoint === endpoint ? channel : new Channel(imageEndpoint);
+  const closed = new AbortController();
+  const context = new CallContext(channel, requestTimeoutMs);
+  const sandboxes = sandboxCalls(context);
+  const containers = containerCalls(context);
+  const { events } = new RuntimeEvents({
+    ...{ channel, context, closed: closed.signal, ...sandboxes, ...containers },
+    warn: (message) => logger.warn(message),
+  });
+  return {
+    version: (callOptions) => context.call(VERSION, {}, callOptions),
+    status: async (callOptions) => {
+      const { status } = await context.call(STATUS, {}, callOptions);
+      return (status?.conditions ?? []).filter(isRequired);
+    },
+    ...sandboxes,
+    ...containers,
+    ...runningContainerCalls(context, containers.listContainers),
+    ...imageCalls(imageChannel, requestTimeoutMs),
+    containerEvents: () => events,
+    close: () => {
+      closed.abort();
+      channel.close();
+      imageChannel.close();
+      return Promise.resolve();
+    },
+  };
+}
+
+/** Runtimes may add conditions of their own, which say nothing about whether pods can run. */
+function isRequired(condition: WireRuntimeCondition): condition is RuntimeCondition {
+  return condition.type === 'RuntimeReady' || condition.type === 'NetworkReady';
+}

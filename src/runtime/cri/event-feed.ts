@@ -1,0 +1,93 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import type { StatusObject } from '@grpc/grpc-js';
+import { callError } from './call-errors.ts';
+import type { Channel } from './channel.ts';
+import { EVENT_SOURCES, type EventSource } from './event-sources.ts';
+import type { Happening } from './hints.ts';
+
+const FIRST_DELAY_MS = 100;
+const MAX_DELAY_MS = 5000;
+/** So often in a row may a source end before it has told anything; then it counts as missing. */
+const ATTEMPTS = 5;
+
+export interface EventFeedOptions {
+  readonly channel: Channel;
+  readonly tell: (happening: Happening) => void;
+  /** Tells the present states, for what happened unheard. Rejects where the runtime does not answer (yet). */
+  readonly repeatStates: () => Promise<void>;
+  readonly warn: (message: string) => void;
+}
+
+/** `missing`: the runtime has no such source. `fruitless`: it ended without having told anything. */
+type Ending = 'missing' | 'fruitless' | 'lost';
+
+/**
+ * Listens to the first source of events that the runtime has, and again after it broke, until `signal` aborts. Resolves
+ * earlier only where the runtime has none, of which it warns.
+ */
+export async function feedEvents(options: EventFeedOptions, signal: AbortSignal): Promise<void> {
+  let index = 0;
+  let failures = 0;
+  let gap = false;
+  while (!signal.aborted) {
+    const source = EVENT_SOURCES[index];
+    if (source === undefined) {
+      options.warn(withoutEvents(options.channel.endpoint));
+      return;
+    }
+    const ending = await listen(options, source, gap, signal);
+    failures = ending === 'fruitless' ? failures + 1 : 0;
+    if (ending === 'missing' || failures === ATTEMPTS) {
+      index += 1;
+      failures = 0;
+      continue;
+    }
+    gap = true;
+    // Another version may run there now, which has what the last one had not.
+    if (ending === 'lost') index = 0;
+    await pause(Math.min(FIRST_DELAY_MS * 2 ** failures, MAX_DELAY_MS), signal);
+  }
+}
+
+async function listen(
+  { channel, tell, repeatStates }: EventFeedOptions,
+  source: EventSource,
+  gap: boolean,
+  signal: AbortSignal,
+): Promise<Ending> {
+  const ended = new AbortController();
+  let heard = false as boolean;
+  const stream = source(channel, (happening) => {
+    heard = true;
+    tell(happening);
+  });
+  const onAbort = (): void => stream.cancel();
+  signal.addEventListener('abort', onAbort);
+  if (gap) void untilDone(repeatStates, ended.signal);
+  // The status says the same as the error, and comes in any case.
+  stream.on('error', () => undefined);
+  const status = await new Promise<StatusObject>((resolve) => stream.once('status', resolve));
+  signal.removeEventListener('abort', onAbort);
+  ended.abort();
+  const { kind } = callError('the stream of events', channel.endpoint, status);
+  if (kind === 'Unimplemented') return 'missing';
+  return heard || kind === 'Unavailable' || kind === 'Canceled' ? 'lost' : 'fruitless';
+}
+
+async function untilDone(work: () => Promise<void>, signal: AbortSignal): Promise<void> {
+  for (let delayMs = FIRST_DELAY_MS; !signal.aborted; delayMs = Math.min(2 * delayMs, MAX_DELAY_MS)) {
+    try {
+      await work();
+      return;
+    } catch {
+      await pause(delayMs, signal);
+    }
+  }
+}
+
+/** Cut short by the signal. */
+const pause = (delayMs: number, signal: AbortSignal): Promise<void> =>
+  delay(delayMs, undefined, { signal, ref: false }).catch(() => undefined);
+
+const withoutEvents = (endpoint: string): string =>
+  `the container runtime at ${endpoint} tells of no events: changes are seen by relisting alone`;

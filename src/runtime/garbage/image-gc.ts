@@ -1,0 +1,164 @@
+import {
+  detectImages,
+  type DiskSpace,
+  diskUsage,
+  evictionOrder,
+  type ImageGCPolicy,
+  type ImageRecord,
+  isPastMaxAge,
+} from '../../policies/image-gc.ts';
+import type { Clock } from '../../types/clock.ts';
+import { errorMessage, StateletError } from '../../types/errors.ts';
+import type { Logger } from '../../types/logger.ts';
+import type { RuntimeService } from '../runtime-service.ts';
+
+export interface ImageGCOptions extends ImageGCPolicy {
+  readonly runtime: Pick<RuntimeService, 'listImages' | 'listContainers' | 'removeImage' | 'imageFsInfo'>;
+  readonly clock: Clock;
+  /** The kubelet's events of the node have no pod to be about: they go to the log. */
+  readonly logger: Pick<Logger, 'info' | 'warn'>;
+  readonly statfs: (path: string) => Promise<DiskSpace>;
+  /** As the runtime's configuration names it: for runtimes that do not pin it. */
+  readonly sandboxImage?: string;
+  /** An image is gone: whoever remembers it should forget. */
+  readonly onRemoved?: (imageId: string) => void;
+}
+
+/** Removes images that nobody uses, to make room where images are kept and for their age. */
+export class ImageGC {
+  readonly #options: ImageGCOptions;
+  readonly #beganAt: number;
+  #records: ReadonlyMap<string, ImageRecord> | undefined;
+  /** What was begun last: one collection at a time. */
+  #last: Promise<unknown> = Promise.resolve();
+
+  constructor(options: ImageGCOptions) {
+    this.#options = options;
+    this.#beganAt = options.clock.now();
+  }
+
+  /** Nothing would ever be removed. */
+  get isDisabled(): boolean {
+    return this.#options.highThresholdPercent === 100 && this.#options.maxAgeMs === 0;
+  }
+
+  /** Takes note of which images there are and which are in use. */
+  detect(signal: AbortSignal = NEVER): Promise<void> {
+    return this.#inTurn(() => this.#detect(signal));
+  }
+
+  /** Rejects when there is too little that may be removed, or something cannot be. */
+  collect(signal: AbortSignal = NEVER): Promise<void> {
+    return this.#inTurn(() => this.#collect(signal));
+  }
+
+  /** However full the disk is. Returns the bytes that were freed. */
+  deleteUnusedImages(signal: AbortSignal = NEVER): Promise<number> {
+    return this.#inTurn(async () => {
+      await this.#detect(signal);
+      return this.#free(Infinity, signal);
+    });
+  }
+
+  #inTurn<T>(work: () => Promise<T>): Promise<T> {
+    const turn = this.#last.then(work, work);
+    this.#last = turn.catch(() => undefined);
+    return turn;
+  }
+
+  async #detect(signal: AbortSignal): Promise<void> {
+    const { runtime, clock, sandboxImage } = this.#options;
+    const images = await runtime.listImages({ signal });
+    const containers = await runtime.listContainers(undefined, { signal });
+    const facts = { images, containers, ...(sandboxImage !== undefined && { sandboxImage }) };
+    this.#records = detectImages(this.#records, facts, clock.now());
+  }
+
+  async #collect(signal: AbortSignal): Promise<void> {
+    await this.#detect(signal);
+    await this.#removeOld(signal);
+    const space = await this.#space(signal);
+    const { usagePercent, bytesToFree } = diskUsage(space, this.#options);
+    if (bytesToFree === 0) return;
+    this.#options.logger.info(
+      { usagePercent, bytesToFree },
+      `Disk usage on image filesystem is at ${usagePercent}%, over the high threshold of ` +
+        `${this.#options.highThresholdPercent}%: removing unused images`,
+    );
+    const freed = await this.#free(bytesToFree, signal);
+    if (freed < bytesToFree) {
+      throw this.#problem(
+        'FreeDiskSpaceFailed',
+        `Failed to garbage collect required amount of images. Attempted to free ${bytesToFree} bytes, ` +
+          `but only found ${freed} bytes eligible to free.`,
+      );
+    }
+  }
+
+  async #removeOld(signal: AbortSignal): Promise<void> {
+    const { clock } = this.#options;
+    const times = { now: clock.now(), beganAt: this.#beganAt };
+    const old = this.#evictable().filter((record) => isPastMaxAge(record, times, this.#options));
+    await this.#removeAll(old, Infinity, signal);
+  }
+
+  async #space(signal: AbortSignal): Promise<DiskSpace> {
+    const { runtime, statfs } = this.#options;
+    const [filesystem] = await runtime.imageFsInfo({ signal });
+    if (filesystem === undefined) {
+      throw new StateletError('Internal', 'the runtime does not say where it keeps images');
+    }
+    const space = await statfs(filesystem.mountpoint);
+    if (space.capacityBytes > 0) return space;
+    throw this.#problem('InvalidDiskCapacity', 'invalid capacity 0 on image filesystem');
+  }
+
+  #free(bytes: number, signal: AbortSignal): Promise<number> {
+    return this.#removeAll(this.#evictable(), bytes, signal);
+  }
+
+  #evictable(): readonly ImageRecord[] {
+    return evictionOrder(this.#records?.values() ?? [], this.#options.clock.now(), this.#options);
+  }
+
+  /** In that order, until so many bytes are free; goes on where one cannot be removed, and rejects in the end. */
+  async #removeAll(records: readonly ImageRecord[], bytes: number, signal: AbortSignal): Promise<number> {
+    const errors: unknown[] = [];
+    let freed = 0;
+    for (const record of records) {
+      if (freed >= bytes) break;
+      signal.throwIfAborted();
+      try {
+        await this.#remove(record, signal);
+        freed += record.sizeBytes;
+      } catch (error) {
+        signal.throwIfAborted();
+        errors.push(error);
+      }
+    }
+    if (errors.length === 0) return freed;
+    const wanted = Number.isFinite(bytes) ? `wanted to free ${bytes} bytes, but ` : '';
+    const reasons = errors.map(errorMessage).join(', ');
+    throw new StateletError(
+      'Internal',
+      `${wanted}freed ${freed} bytes with errors in image deletion: ${reasons}`,
+    );
+  }
+
+  async #remove({ id, sizeBytes }: ImageRecord, signal: AbortSignal): Promise<void> {
+    const { runtime, logger, onRemoved } = this.#options;
+    logger.info({ image: id, sizeBytes }, 'Removing unused image');
+    await runtime.removeImage(id, { signal });
+    const records = new Map(this.#records);
+    records.delete(id);
+    this.#records = records;
+    onRemoved?.(id);
+  }
+
+  #problem(reason: string, message: string): StateletError {
+    this.#options.logger.warn({ reason }, message);
+    return new StateletError('Internal', message);
+  }
+}
+
+const NEVER = new AbortController().signal;

@@ -1,0 +1,196 @@
+import {
+  type BackOffEntry,
+  type BackOffOptions,
+  keepBackOffEntry,
+  nextBackOffEntry,
+} from '../../policies/crash-loop-backoff.ts';
+import {
+  imageBackOffKey,
+  type ImageErrorReason,
+  imagePullPolicy,
+  pulledMessage,
+  pullFailure,
+} from '../../policies/image-pull.ts';
+import { withDefaultTag } from '../../policies/image-reference.ts';
+import type { Clock } from '../../types/clock.ts';
+import type { PodSandboxConfig } from '../../types/cri.ts';
+import { errorKind, errorMessage } from '../../types/errors.ts';
+import type { EventRecorder } from '../../types/event-recorder.ts';
+import type { Container, EphemeralContainer, Pod } from '../../types/kubernetes.ts';
+import type { ImageInUse } from '../pod-node.ts';
+import { ImageError } from './image-error.ts';
+import { ImagePuller, type ImagePullerOptions } from './image-puller.ts';
+import { PresentImages } from './present-images.ts';
+import { unlessAborted } from './unless-aborted.ts';
+
+export interface ImageManagerOptions extends Omit<ImagePullerOptions, 'onPulled'> {
+  readonly clock: Clock;
+  readonly recorder: EventRecorder;
+  /** The kubelet's: 10 s, doubling to 300 s. */
+  readonly backOff: BackOffOptions;
+}
+
+interface Request {
+  readonly pod: Pod;
+  /** As the pod says it, and with its default tag. */
+  readonly image: string;
+  readonly name: string;
+  readonly sandboxConfig: PodSandboxConfig;
+}
+
+interface PullBackOff {
+  readonly entry: BackOffEntry;
+  /** What the last pull came to. */
+  readonly failure: string;
+}
+
+/** Makes sure that containers have their images, and tells what became of it by the kubelet's events. */
+export class ImageManager {
+  readonly #options: ImageManagerOptions;
+  readonly #present: PresentImages;
+  readonly #puller: ImagePuller;
+  readonly #backOffs = new Map<string, PullBackOff>();
+
+  constructor(options: ImageManagerOptions) {
+    this.#options = options;
+    this.#present = new PresentImages(options.runtime, options.clock);
+    this.#puller = new ImagePuller({
+      ...options,
+      onPulled: (name, image) => this.#present.found(name, image),
+    });
+  }
+
+  /**
+   * What the runtime calls the image, and the user that it says. Rejects with an ImageError, of which everything that
+   * there is to tell has been told; with the signal's reason when that aborts: a pull is given up once nobody waits for it.
+   */
+  async ensureImage(
+    pod: Pod,
+    container: Container | EphemeralContainer,
+    sandboxConfig: PodSandboxConfig,
+    signal: AbortSignal,
+  ): Promise<ImageInUse> {
+    try {
+      return await this.#ensure(pod, container, sandboxConfig, signal);
+    } catch (error) {
+      signal.throwIfAborted();
+      if (error instanceof ImageError) this.#tell(pod, 'Warning', 'Failed', `Error: ${error.reason}`);
+      throw error;
+    }
+  }
+
+  /** The runtime does not have it any more: by its name, or by what the runtime called it. */
+  forget(image: string): void {
+    this.#present.forget(image);
+  }
+
+  collectGarbage(): void {
+    const now = this.#options.clock.now();
+    for (const [key, { entry }] of this.#backOffs) {
+      if (keepBackOffEntry(entry, now, this.#options.backOff) === undefined) this.#backOffs.delete(key);
+    }
+    this.#present.collectGarbage();
+  }
+
+  async #ensure(
+    pod: Pod,
+    container: Container | EphemeralContainer,
+    sandboxConfig: PodSandboxConfig,
+    signal: AbortSignal,
+  ): Promise<ImageInUse> {
+    const { image = '' } = container;
+    const request = { pod, image, name: this.#nameOf(pod, image), sandboxConfig };
+    const policy = imagePullPolicy(container);
+    if (policy === 'Always') return this.#pull(request, false, signal);
+
+    const present = await this.#find(request, signal);
+    if (present !== undefined) {
+      const message = `Container image "${image}" already present on machine and can be accessed by the pod`;
+      this.#tell(pod, 'Normal', 'Pulled', message);
+      return present;
+    }
+    if (policy === 'IfNotPresent') return this.#pull(request, true, signal);
+    const message = `Container image "${image}" is not present with pull policy of Never`;
+    this.#tell(pod, 'Warning', 'ErrImageNeverPull', message);
+    throw new ImageError('ErrImageNeverPull', message, { kind: 'NotFound' });
+  }
+
+  #nameOf(pod: Pod, image: string): string {
+    try {
+      return withDefaultTag(image);
+    } catch (error) {
+      throw this.#inspectFailure(
+        pod,
+        'InvalidImageName',
+        `Failed to apply default image tag "${image}"`,
+        error,
+      );
+    }
+  }
+
+  async #find({ pod, image, name }: Request, signal: AbortSignal): Promise<ImageInUse | undefined> {
+    try {
+      return await unlessAborted(this.#present.find(name), signal);
+    } catch (error) {
+      signal.throwIfAborted();
+      throw this.#inspectFailure(pod, 'ImageInspectError', `Failed to inspect image "${image}"`, error);
+    }
+  }
+
+  #inspectFailure(pod: Pod, reason: ImageErrorReason, what: string, cause: unknown): ImageError {
+    const message = `${what}: ${errorMessage(cause)}`;
+    this.#tell(pod, 'Warning', 'InspectFailed', message);
+    return new ImageError(reason, message, { kind: errorKind(cause), cause });
+  }
+
+  /** `joins`: a pull of the same image that is under way already will do, too. */
+  async #pull(request: Request, joins: boolean, signal: AbortSignal): Promise<ImageInUse> {
+    const { pod, image, name, sandboxConfig } = request;
+    this.#checkBackOff(request);
+    this.#tell(pod, 'Normal', 'Pulling', `Pulling image "${image}"`);
+    const { clock } = this.#options;
+    const askedAt = clock.now();
+    try {
+      const pulled = await this.#puller.pull({ pod, name, sandboxConfig, joins }, signal);
+      const waitedMs = clock.now() - askedAt;
+      // Of a pull that had begun before, this pod saw the end only.
+      const times = { pullMs: Math.min(pulled.pullMs, waitedMs), waitedMs };
+      this.#tell(pod, 'Normal', 'Pulled', pulledMessage(image, { ...times, sizeBytes: pulled.sizeBytes }));
+      return pulled.image;
+    } catch (error) {
+      signal.throwIfAborted();
+      throw this.#pullFailed(request, error);
+    }
+  }
+
+  #checkBackOff({ pod, image }: Request): void {
+    const backOff = this.#backOffs.get(imageBackOffKey(pod.metadata.uid, image));
+    if (backOff === undefined) return;
+    const retryAt = backOff.entry.lastUpdate + backOff.entry.backOffMs;
+    if (this.#options.clock.now() >= retryAt) return;
+    const message = `Back-off pulling image "${image}"`;
+    this.#tell(pod, 'Normal', 'BackOff', message);
+    throw new ImageError('ImagePullBackOff', `${message}: ${backOff.failure}`, {
+      kind: 'Unavailable',
+      retryAt,
+    });
+  }
+
+  #pullFailed({ pod, image, name }: Request, cause: unknown): ImageError {
+    this.#tell(pod, 'Warning', 'Failed', `Failed to pull image "${image}": ${errorMessage(cause)}`);
+    const { reason, message } = pullFailure(name, errorMessage(cause));
+    const key = imageBackOffKey(pod.metadata.uid, image);
+    const now = this.#options.clock.now();
+    const entry = nextBackOffEntry(
+      this.#backOffs.get(key)?.entry,
+      { now, finishedAt: now },
+      this.#options.backOff,
+    );
+    this.#backOffs.set(key, { entry, failure: `${reason}: ${message}` });
+    return new ImageError(reason, message, { kind: errorKind(cause), cause });
+  }
+
+  #tell({ metadata }: Pod, type: 'Normal' | 'Warning', reason: string, message: string): void {
+    this.#options.recorder.event(metadata, type, reason, message);
+  }
+}

@@ -1,0 +1,127 @@
+import { readFile, stat } from 'node:fs/promises';
+import { join } from 'node:path';
+import {
+  type DockerConfig,
+  type DockerConfigFormat,
+  matchingCredentials,
+  readDockerConfig,
+} from '../../policies/image-credentials.ts';
+import type { ImageReference } from '../../policies/image-reference.ts';
+import type { AuthConfig } from '../../types/cri.ts';
+import { errorMessage } from '../../types/errors.ts';
+import type { Logger } from '../../types/logger.ts';
+
+/** The credentials of the node. */
+export interface Keyring {
+  /** All that fit, the most specific first; none: the registry is asked without. */
+  lookup(image: ImageReference): Promise<readonly AuthConfig[]>;
+}
+
+export interface KeyringOptions {
+  readonly rootDir: string;
+  readonly homeDir: string;
+  readonly logger: Pick<Logger, 'warn'>;
+  /** For tests: the working directory, and the folder in which `.docker` of the whole machine is. */
+  readonly workingDir?: string;
+  readonly systemDir?: string;
+}
+
+interface ConfigFile {
+  readonly path: string;
+  readonly format: DockerConfigFormat;
+}
+
+/**
+ * Credentials from the docker configuration file of the node: the first that there is, of the places where the kubelet
+ * looks. The file is looked at before each pull, and read again when it has changed. One that cannot be used is named in
+ * a warning, once for each of its versions, and the next place is tried; no message holds anything of its content.
+ */
+export function createKeyring(options: KeyringOptions): Keyring {
+  const files = configFiles(options).map((file) => new CachedFile(file, options.logger));
+  return {
+    lookup: async (image) => {
+      for (const file of files) {
+        const config = await file.read();
+        if (config !== undefined) return matchingCredentials(config.credentials, image);
+      }
+      return [];
+    },
+  };
+}
+
+function configFiles({
+  rootDir,
+  homeDir,
+  workingDir = process.cwd(),
+  systemDir = '/',
+}: KeyringOptions): readonly ConfigFile[] {
+  const docker = [rootDir, workingDir, join(homeDir, '.docker'), join(systemDir, '.docker')];
+  const older = [rootDir, workingDir, homeDir, systemDir];
+  const all: ConfigFile[] = [
+    ...docker.map((folder) => ({ path: join(folder, 'config.json'), format: 'config.json' as const })),
+    ...older.map((folder) => ({ path: join(folder, '.dockercfg'), format: '.dockercfg' as const })),
+    ...older.map((folder) => ({ path: join(folder, '.dockerconfigjson'), format: 'config.json' as const })),
+  ];
+  return [...new Map(all.map((file) => [file.path, file])).values()];
+}
+
+class CachedFile {
+  readonly #file: ConfigFile;
+  readonly #logger: Pick<Logger, 'warn'>;
+  #version = '';
+  /** Of that version. */
+  #config: Promise<DockerConfig | undefined> = Promise.resolve(undefined);
+
+  constructor(file: ConfigFile, logger: Pick<Logger, 'warn'>) {
+    this.#file = file;
+    this.#logger = logger;
+  }
+
+  async read(): Promise<DockerConfig | undefined> {
+    const version = await versionOf(this.#file.path);
+    if (version !== this.#version) {
+      this.#version = version;
+      this.#config = version === '' ? Promise.resolve(undefined) : this.#load();
+    }
+    return this.#config;
+  }
+
+  async #load(): Promise<DockerConfig | undefined> {
+    const config = await this.#parse();
+    for (const problem of config?.problems ?? []) this.#warn(`${problem}; no pull will use it`);
+    return config;
+  }
+
+  async #parse(): Promise<DockerConfig | undefined> {
+    const { path, format } = this.#file;
+    let text: string;
+    try {
+      text = await readFile(path, 'utf8');
+    } catch (error) {
+      this.#warn(`it cannot be read (${errorMessage(error)}); no pull will use it`);
+      return undefined;
+    }
+    try {
+      return readDockerConfig(JSON.parse(text), format);
+    } catch {
+      // What the parser says quotes the file, which holds passwords.
+      this.#warn('it is not valid JSON; no pull will use it until that is mended');
+      return undefined;
+    }
+  }
+
+  #warn(problem: string): void {
+    this.#logger.warn({ file: this.#file.path }, `Credentials of ${this.#file.path}: ${problem}`);
+  }
+}
+
+/** Another text for another content; empty where there is no file. */
+async function versionOf(path: string): Promise<string> {
+  try {
+    const { mtimeNs, size, ino } = await stat(path, { bigint: true });
+    return `${mtimeNs} ${size} ${ino}`;
+  } catch (error) {
+    const { code = '' } = error as NodeJS.ErrnoException;
+    return code === 'ENOENT' || code === 'ENOTDIR' ? '' : code;
+  }
+}

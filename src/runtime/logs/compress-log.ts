@@ -1,0 +1,22 @@
+import { createReadStream, createWriteStream } from 'node:fs';
+import { rename, rm, stat } from 'node:fs/promises';
+import { pipeline } from 'node:stream/promises';
+import { compressedLogNames } from '../../policies/log-rotation.ts';
+
+/**
+ * Replaces a rotated log by its gzip. Rejects with the system's error, or with that of `signal`; the log is then there as
+ * before, and nothing beside it.
+ */
+export async function compressLog(path: string, signal: AbortSignal): Promise<void> {
+  const { temporary, final } = compressedLogNames(path);
+  try {
+    const { mode } = await stat(path);
+    const { createGzip } = await import('node:zlib');
+    await pipeline(createReadStream(path), createGzip(), createWriteStream(temporary, { mode }), { signal });
+    await rename(temporary, final);
+  } catch (error) {
+    await rm(temporary, { force: true });
+    throw error;
+  }
+  await rm(path, { force: true });
+}

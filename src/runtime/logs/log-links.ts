@@ -1,0 +1,73 @@
+import { existsSync, mkdirSync, rmSync, symlinkSync } from 'node:fs';
+import { readdir, rm } from 'node:fs/promises';
+import { join } from 'node:path';
+import { containerIdOfLogLink, containerLogLink } from '../../policies/log-links.ts';
+import { errorMessage } from '../../types/errors.ts';
+import type { Logger } from '../../types/logger.ts';
+
+interface PodName {
+  readonly name: string;
+  readonly namespace: string;
+}
+
+/** Links to the logs of containers, in one folder, where log collectors look for them. */
+export class LogLinks {
+  readonly #dir: string;
+  readonly #logger: Logger;
+  #trouble = '';
+
+  /** `dir`: the kubelet's is `/var/log/containers`; made where needed. */
+  constructor({ dir, logger }: { readonly dir: string; readonly logger: Logger }) {
+    this.#dir = dir;
+    this.#logger = logger;
+  }
+
+  /** A container runs as well without: what goes wrong is logged, once. */
+  create(pod: PodName, containerName: string, containerId: string, target: string): void {
+    const link = join(this.#dir, containerLogLink(pod, containerName, containerId));
+    try {
+      mkdirSync(this.#dir, { recursive: true, mode: 0o755 });
+      replaceLink(link, target);
+      this.#trouble = '';
+    } catch (error) {
+      this.#tell(error);
+    }
+  }
+
+  remove(pod: PodName, containerName: string, containerId: string): void {
+    rmSync(join(this.#dir, containerLogLink(pod, containerName, containerId)), { force: true });
+  }
+
+  /**
+   * Removes links whose log is gone, and nothing else. While the log of a container that runs is rotated, it is gone for
+   * a moment. Rejects with the system's error.
+   */
+  async removeDangling(isRunning: (containerId: string) => boolean): Promise<void> {
+    if (!existsSync(this.#dir)) return;
+    for (const entry of await readdir(this.#dir, { withFileTypes: true })) {
+      const containerId = containerIdOfLogLink(entry.name);
+      if (!entry.isSymbolicLink() || containerId === undefined || isRunning(containerId)) continue;
+      const link = join(this.#dir, entry.name);
+      if (!existsSync(link)) await rm(link, { force: true });
+    }
+  }
+
+  #tell(error: unknown): void {
+    const { code = '' } = error as NodeJS.ErrnoException;
+    if (this.#trouble === code) return;
+    this.#trouble = code;
+    const message = `Logs are not linked to: ${errorMessage(error)}; log collectors do not find them`;
+    this.#logger.warn({ dir: this.#dir }, message);
+  }
+}
+
+/** One of that name leads elsewhere where logs were kept in another folder before. */
+function replaceLink(link: string, target: string): void {
+  try {
+    symlinkSync(target, link);
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error;
+    rmSync(link);
+    symlinkSync(target, link);
+  }
+}

@@ -1,0 +1,71 @@
+/** What this machine has that the configuration of containers depends on. None of it changes while the agent runs. */
+import { access, readdir, readFile } from 'node:fs/promises';
+import { totalmem } from 'node:os';
+import { join } from 'node:path';
+import { hugePageSizeName } from '../policies/huge-pages.ts';
+
+export interface MachineFacts {
+  readonly memoryCapacityBytes: number;
+  /** As cgroups call them: `2MB`. */
+  readonly hugePageSizes: readonly string[];
+  /** Whether cgroups limit swap. */
+  readonly swapController: boolean;
+  /** What containers must not see of this machine: how hot its CPUs are tells what others compute. */
+  readonly maskedPaths: readonly string[];
+  /** Whether the kernel enforces AppArmor. */
+  readonly appArmor: boolean;
+}
+
+/** What cannot be read is not there. `root`: where `/proc` and `/sys` are. */
+export async function readMachineFacts(cgroupVersion: 1 | 2, root = '/'): Promise<MachineFacts> {
+  const [hugePageSizes, swapController, maskedPaths, appArmor] = await Promise.all([
+    readHugePageSizes(root),
+    hasSwapController(cgroupVersion, root),
+    thermalPaths(root),
+    readText(join(root, 'sys/module/apparmor/parameters/enabled')),
+  ]);
+  return {
+    memoryCapacityBytes: totalmem(),
+    hugePageSizes,
+    swapController,
+    maskedPaths,
+    appArmor: appArmor.startsWith('Y'),
+  };
+}
+
+async function readHugePageSizes(root: string): Promise<readonly string[]> {
+  const folders = await namesIn(join(root, 'sys/kernel/mm/hugepages'));
+  return folders.flatMap((folder) => {
+    const kibibytes = /^hugepages-(\d+)kB$/.exec(folder)?.[1];
+    return kibibytes === undefined ? [] : [hugePageSizeName(Number(kibibytes) * 1024)];
+  });
+}
+
+/** The root of cgroup v2 has no such file, so that it is looked for in our own cgroup. */
+async function hasSwapController(cgroupVersion: 1 | 2, root: string): Promise<boolean> {
+  if (cgroupVersion === 1) return exists(join(root, 'sys/fs/cgroup/memory/memory.memsw.limit_in_bytes'));
+  const own = /^0::(.*)$/m.exec(await readText(join(root, 'proc/self/cgroup')))?.[1];
+  return own !== undefined && exists(join(root, 'sys/fs/cgroup', own, 'memory.swap.max'));
+}
+
+async function thermalPaths(root: string): Promise<readonly string[]> {
+  const cpus = (await namesIn(join(root, 'sys/devices/system/cpu'))).filter((name) => /^cpu\d+$/.test(name));
+  const paths = cpus.map((cpu) => `/sys/devices/system/cpu/${cpu}/thermal_throttle`);
+  const there = await Promise.all(paths.map((path) => exists(join(root, path))));
+  return paths.filter((_, index) => there[index]);
+}
+
+function namesIn(folder: string): Promise<readonly string[]> {
+  return readdir(folder).catch(() => []);
+}
+
+function readText(path: string): Promise<string> {
+  return readFile(path, 'utf8').catch(() => '');
+}
+
+function exists(path: string): Promise<boolean> {
+  return access(path).then(
+    () => true,
+    () => false,
+  );
+}

@@ -1,0 +1,222 @@
+/** Puts together what a node with a CRI runtime consists of. Loaded only where there is one. */
+import { homedir } from 'node:os';
+import { dirname, join } from 'node:path';
+import { containerLogPath, podOfLabels } from '../policies/cri-labels.ts';
+import { CRASH_LOOP_BACK_OFF } from '../policies/crash-loop-backoff.ts';
+import type { EventRecorder } from '../types/event-recorder.ts';
+import type { Logger } from '../types/logger.ts';
+import type { RuntimePodStatus } from '../types/runtime-pod.ts';
+import { PodCgroups } from './cgroups/pod-cgroups.ts';
+import { createCriRuntime } from './cri/cri-runtime.ts';
+import { CriNode } from './cri-node.ts';
+import { ContainerGC } from './garbage/container-gc.ts';
+import { diskSpace } from './garbage/disk-space.ts';
+import { type GarbageCollector, startGarbageCollection } from './garbage/garbage-collector.ts';
+import { ImageGC } from './garbage/image-gc.ts';
+import { ImageManager } from './images/image-manager.ts';
+import { createKeyring } from './images/keyring.ts';
+import { ContainerLogManager } from './logs/container-log-manager.ts';
+import { LogLinks } from './logs/log-links.ts';
+import { readMachineFacts } from './machine-facts.ts';
+import { nodeAllocatable } from './node-facts.ts';
+import type { NodeParts, NodeView } from './pod-node.ts';
+import { ResolvConf } from './resolv-conf.ts';
+import type { RuntimeService } from './runtime-service.ts';
+import { systemClock } from './system-clock.ts';
+import { VolumeManager } from './volumes/volume-manager.ts';
+
+/** What the operator has set, by the kubelet's names. */
+export interface CriSettings {
+  readonly imageServiceEndpoint: string;
+  readonly runtimeRequestTimeoutMs: number;
+  readonly cgroupRoot: string;
+  readonly cgroupsPerQOS: boolean;
+  readonly podPidsLimit: number;
+  readonly cpuCFSQuota: boolean;
+  readonly cpuCFSQuotaPeriodMs: number;
+  readonly clusterDNS: readonly string[];
+  readonly clusterDomain: string;
+  readonly resolvConf: string;
+  readonly seccompDefault: boolean;
+  readonly allowedUnsafeSysctls: readonly string[];
+  readonly runtimeClasses: readonly string[];
+  readonly serializeImagePulls: boolean;
+  readonly maxParallelImagePulls: number;
+  readonly registryPullQPS: number;
+  readonly registryBurst: number;
+  readonly imageMinimumGCAgeMs: number;
+  readonly imageMaximumGCAgeMs: number;
+  readonly imageGCHighThresholdPercent: number;
+  readonly imageGCLowThresholdPercent: number;
+  readonly containerLogMaxSizeBytes: number;
+  readonly containerLogMaxFiles: number;
+  readonly containerLogMaxWorkers: number;
+  readonly containerLogMonitorIntervalMs: number;
+  readonly minimumContainerTTLMs: number;
+  readonly maximumDeadContainersPerContainer: number;
+  readonly maximumDeadContainers: number;
+}
+
+export interface CriNodeSetup {
+  /** Of the runtime: `unix:///PATH`. */
+  readonly endpoint: string;
+  readonly rootDir: string;
+  readonly podLogsDir: string;
+  readonly nodeName: string;
+  readonly hostIPs: readonly string[];
+  readonly settings: CriSettings;
+  readonly recorder: EventRecorder;
+  readonly logger: Logger;
+}
+
+interface Parts {
+  readonly runtime: RuntimeService;
+  readonly cgroups: PodCgroups;
+  readonly images: ImageManager;
+  readonly logs: ContainerLogManager;
+  readonly logLinks: LogLinks;
+}
+
+/** Rejects where this machine cannot be such a node: a cgroup controller is missing, say. */
+export async function openCriNode(setup: CriNodeSetup): Promise<NodeParts> {
+  const { endpoint, podLogsDir, settings, logger } = setup;
+  const cgroups = await openCgroups(setup);
+  const runtime = createCriRuntime({
+    endpoint,
+    ...(settings.imageServiceEndpoint && { imageEndpoint: settings.imageServiceEndpoint }),
+    requestTimeoutMs: settings.runtimeRequestTimeoutMs,
+    logger: { warn: (message) => logger.warn({}, message) },
+  });
+  const logLinks = new LogLinks({ dir: join(dirname(podLogsDir), 'containers'), logger });
+  let pods: NodeView['pods'] = () => [];
+  const logs = logManager(setup, runtime, () => pods());
+  const parts = { runtime, cgroups, logs, logLinks, images: imageManager(setup, runtime) };
+  let garbage: GarbageCollector | undefined;
+  return {
+    runtime,
+    node: await criNode(setup, parts),
+    start: (view) => {
+      ({ pods } = view);
+      logs.start();
+      garbage = startGarbage(setup, parts, view);
+    },
+    stop: async () => {
+      await Promise.all([logs.stop(), garbage?.stop()]);
+      await runtime.close();
+    },
+  };
+}
+
+async function openCgroups({ settings, logger }: CriNodeSetup): Promise<PodCgroups> {
+  const { cgroupRoot, cgroupsPerQOS, podPidsLimit, cpuCFSQuota } = settings;
+  const cpuCFSQuotaPeriodUs = settings.cpuCFSQuotaPeriodMs * 1000;
+  const cgroups = await PodCgroups.open({
+    ...{ cgroupRoot, cgroupsPerQOS, podPidsLimit, cpuCFSQuota, cpuCFSQuotaPeriodUs, logger },
+  });
+  await cgroups.setUp(nodeAllocatable());
+  return cgroups;
+}
+
+function imageManager(
+  { rootDir, settings, recorder, logger }: CriNodeSetup,
+  runtime: RuntimeService,
+): ImageManager {
+  const { serializeImagePulls, maxParallelImagePulls, registryPullQPS, registryBurst } = settings;
+  return new ImageManager({
+    ...{ runtime, recorder, serializeImagePulls, maxParallelImagePulls, registryPullQPS, registryBurst },
+    clock: systemClock,
+    keyring: createKeyring({ rootDir, homeDir: homedir(), logger }),
+    backOff: CRASH_LOOP_BACK_OFF,
+  });
+}
+
+async function criNode(setup: CriNodeSetup, { cgroups, images, logs, logLinks }: Parts): Promise<CriNode> {
+  const { rootDir, podLogsDir, nodeName, hostIPs, settings, recorder, logger } = setup;
+  const { clusterDNS, clusterDomain, seccompDefault, allowedUnsafeSysctls, cpuCFSQuota } = settings;
+  const allocatable = nodeAllocatable();
+  const cgroupVersion = cgroups.version ?? 1;
+  const machine = await readMachineFacts(cgroupVersion);
+  const containers = {
+    ...machine,
+    ...{ cgroupVersion, seccompDefault, cpuCFSQuota },
+    cpuCFSQuotaPeriodUs: settings.cpuCFSQuotaPeriodMs * 1000,
+    seccompProfileRoot: join(rootDir, 'seccomp'),
+  };
+  return new CriNode({
+    ...{ podLogsDir, hostIPs, allocatable, containers, clusterDNS, clusterDomain, allowedUnsafeSysctls },
+    ...{ cgroups, images, logs, logLinks, recorder },
+    appArmor: machine.appArmor,
+    hostname: nodeName,
+    resolvConf: new ResolvConf(settings.resolvConf),
+    runtimeHandlers: new Map(settings.runtimeClasses.map(nameAndHandler)),
+    volumes: new VolumeManager({ rootDir, allocatable, clusterDomain, clock: systemClock, logger }),
+  });
+}
+
+/** Of `NAME=HANDLER`. */
+function nameAndHandler(text: string): [string, string] {
+  const [name = '', handler = ''] = text.split('=');
+  return [name, handler];
+}
+
+function startGarbage(setup: CriNodeSetup, parts: Parts, view: NodeView): GarbageCollector {
+  return startGarbageCollection({
+    ...{ clock: systemClock, logger: setup.logger },
+    containerGC: containerGC(setup, parts, view),
+    imageGC: imageGC(setup, parts),
+  });
+}
+
+function logManager(
+  { podLogsDir, settings, logger }: CriNodeSetup,
+  runtime: RuntimeService,
+  pods: NodeView['pods'],
+): ContainerLogManager {
+  return new ContainerLogManager({
+    ...{ runtime, logger, clock: systemClock },
+    containers: () => runningContainers(podLogsDir, pods()),
+    maxSizeBytes: settings.containerLogMaxSizeBytes,
+    maxFiles: settings.containerLogMaxFiles,
+    maxWorkers: settings.containerLogMaxWorkers,
+    monitorPeriodMs: settings.containerLogMonitorIntervalMs,
+  });
+}
+
+function* runningContainers(podLogsDir: string, pods: Iterable<RuntimePodStatus>) {
+  for (const pod of pods) {
+    for (const { id, name, state, restartCount } of pod.containers) {
+      if (state === 'running') yield { id, logPath: containerLogPath(podLogsDir, pod, name, restartCount) };
+    }
+  }
+}
+
+function containerGC(
+  { podLogsDir, settings, logger }: CriNodeSetup,
+  { runtime, logs, logLinks }: Parts,
+  { isPodRemovable }: NodeView,
+): ContainerGC {
+  return new ContainerGC({
+    ...{ runtime, logger, isPodRemovable, clock: systemClock },
+    policy: {
+      minAgeMs: settings.minimumContainerTTLMs,
+      maxPerPodContainer: settings.maximumDeadContainersPerContainer,
+      maxContainers: settings.maximumDeadContainers,
+    },
+    removeContainerLogs: async ({ labels, metadata }) => {
+      const pod = podOfLabels(labels);
+      await logs.clean(containerLogPath(podLogsDir, pod, metadata.name, metadata.attempt));
+    },
+    removeOrphanedLogs: (isInUse) => logLinks.removeDangling(isInUse),
+  });
+}
+
+function imageGC({ settings, logger }: CriNodeSetup, { runtime, images }: Parts): ImageGC {
+  return new ImageGC({
+    ...{ runtime, logger, clock: systemClock, statfs: diskSpace },
+    highThresholdPercent: settings.imageGCHighThresholdPercent,
+    lowThresholdPercent: settings.imageGCLowThresholdPercent,
+    minAgeMs: settings.imageMinimumGCAgeMs,
+    maxAgeMs: settings.imageMaximumGCAgeMs,
+    onRemoved: (image) => images.forget(image),
+  });
+}

@@ -1,0 +1,91 @@
+import type { ContainerConfig, PodSandboxConfig } from '../types/cri.ts';
+import type { PodReference } from '../types/event-recorder.ts';
+import type { Container, EphemeralContainer, Pod } from '../types/kubernetes.ts';
+import { errorMessage } from '../types/errors.ts';
+import type { RuntimeContainerStatus, RuntimePodStatus } from '../types/runtime-pod.ts';
+import type { RuntimeService } from './runtime-service.ts';
+
+export interface ImageInUse {
+  /** What the runtime calls the image. */
+  readonly imageRef: string;
+  /** The user that the image says, by number or by name. */
+  readonly uid?: number;
+  readonly username?: string;
+}
+
+export interface SandboxRequest {
+  readonly config: PodSandboxConfig;
+  readonly runtimeHandler?: string;
+}
+
+export interface ContainerRequest {
+  readonly pod: Pod;
+  readonly container: Container | EphemeralContainer;
+  readonly attempt: number;
+  /** With the sandbox in which the container is to run. */
+  readonly podStatus: RuntimePodStatus;
+  readonly image: ImageInUse;
+}
+
+/** The node cannot be made ready for a pod; `reason` is that of the event which says so. */
+export class PrepareError extends Error {
+  readonly reason: 'FailedMount' | 'FailedCreatePodContainer';
+
+  constructor(reason: PrepareError['reason'], cause: unknown) {
+    super(errorMessage(cause), { cause });
+    this.reason = reason;
+  }
+}
+
+/** What a node puts around the containers of its pods, beside the runtime itself. */
+export interface PodNode {
+  /** Fields of the pod that have no effect here, by path. */
+  unsupportedFields(pod: Pod): readonly string[];
+  /** Why the pod can never run here, if so. */
+  rejection(pod: Pod): { readonly reason: string; readonly message: string } | undefined;
+  /** Before anything of the pod is started, and on every sync: cgroup, folders, volumes. Rejects with a PrepareError. */
+  prepare(pod: Pod, signal: AbortSignal): Promise<void>;
+  sandbox(pod: Pod, attempt: number): Promise<SandboxRequest>;
+  /** Makes sure that the image is there. Rejects with an ImageError. */
+  image(
+    pod: Pod,
+    container: Container | EphemeralContainer,
+    sandboxConfig: PodSandboxConfig,
+    signal: AbortSignal,
+  ): Promise<ImageInUse>;
+  /** Rejects where the container's spec, or what it refers to, makes no container (CreateContainerConfigError). */
+  container(request: ContainerRequest): Promise<ContainerConfig>;
+  /** A container has been created: the image was there, and its log will be. */
+  created(pod: PodReference, containerId: string, config: ContainerConfig, logDirectory: string): void;
+  /** An instance of a container has been removed, its pod stays. */
+  removed(pod: PodReference, container: RuntimeContainerStatus): Promise<void>;
+  /** The runtime does not have the image any more. */
+  forgetImage(image: string): void;
+  /** Where the pod is reached from this node; undefined while it has no network. */
+  podIP(pod: Pod, podStatus: RuntimePodStatus): string | undefined;
+  /** After Terminated: takes volumes and cgroup away again. */
+  release(uid: string): Promise<void>;
+  /** The pod is being forgotten: nothing of it is left on this node. */
+  remove(uid: string): Promise<void>;
+  /** UIDs of the pods of which something is left on this node. */
+  podsOnDisk(): Promise<readonly string[]>;
+  collectGarbage(): void;
+}
+
+/** What the work beside the pods has to know of them. */
+export interface NodeView {
+  /** What the runtime holds, as last seen. */
+  readonly pods: () => Iterable<RuntimePodStatus>;
+  /** Nobody needs the pod's containers any more. */
+  readonly isPodRemovable: (uid: string) => boolean;
+}
+
+/** A runtime with the node around it. */
+export interface NodeParts {
+  readonly runtime: RuntimeService;
+  readonly node: PodNode;
+  /** Begins the work beside the pods: logs, garbage. */
+  start(view: NodeView): void;
+  /** Ends it; what runs keeps running. */
+  stop(): Promise<void>;
+}

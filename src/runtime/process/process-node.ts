@@ -1,0 +1,61 @@
+import { containerConfig } from '../../policies/container-config.ts';
+import { podSandboxConfig } from '../../policies/sandbox-config.ts';
+import { EMBEDDED_LIMITS, unsupportedFields } from '../../policies/unsupported-fields.ts';
+import { commandResolver } from '../node-facts.ts';
+import type { Logger } from '../../types/logger.ts';
+import type { NodeParts, PodNode } from '../pod-node.ts';
+import { createProcessRuntime } from './process-runtime.ts';
+
+/** Plain processes are on the machine's own network. */
+const LOOPBACK = '127.0.0.1';
+
+const nothing = (): Promise<void> => Promise.resolve();
+
+/** The embedded runtime. */
+export function openProcessNode(options: {
+  readonly rootDir: string;
+  readonly podLogsDir: string;
+  readonly hostIPs: readonly string[];
+  readonly logger: Logger;
+}): NodeParts {
+  const { rootDir, logger } = options;
+  const runtime = createProcessRuntime({ rootDir, logger: { warn: (message) => logger.warn({}, message) } });
+  return { runtime, node: processNode(options), start: () => undefined, stop: () => runtime.close() };
+}
+
+/** Plain processes have no images, volumes or cgroups: the node only fills in what they are to run. */
+export function processNode(options: {
+  readonly hostIPs: readonly string[];
+  readonly podLogsDir: string;
+}): PodNode {
+  const resolveCommand = commandResolver(options.hostIPs);
+  return {
+    unsupportedFields: (pod) => unsupportedFields(pod, EMBEDDED_LIMITS),
+    rejection: () => undefined,
+    prepare: nothing,
+    sandbox: (pod, attempt) =>
+      settled(() => ({ config: podSandboxConfig(pod, attempt, { podLogsDir: options.podLogsDir }) })),
+    // Nothing but the pod says whom a process runs as: without that, it is whoever the agent is.
+    image: (_pod, { image = '' }) => Promise.resolve({ imageRef: image, uid: process.getuid?.() ?? 0 }),
+    container: ({ pod, container, attempt, podStatus, image }) =>
+      settled(() => {
+        const resolved = resolveCommand(pod, container, podStatus);
+        return containerConfig({ pod, container, attempt, resolved, imageUser: image });
+      }),
+    created: () => undefined,
+    removed: nothing,
+    podIP: () => LOOPBACK,
+    forgetImage: () => undefined,
+    release: nothing,
+    remove: nothing,
+    podsOnDisk: () => Promise.resolve([]),
+    collectGarbage: () => undefined,
+  };
+}
+
+/** What throws becomes a rejection. */
+function settled<T>(work: () => T): Promise<T> {
+  return new Promise((resolve) => {
+    resolve(work());
+  });
+}

@@ -1,0 +1,40 @@
+import { memoryFilesystem } from '../../policies/volume-empty-dir.ts';
+import { volumePayload } from '../../policies/volume-files.ts';
+import { podFsGroup } from '../../policies/volume-ownership.ts';
+import { filesVolume, projectionKind, type Volume } from '../../policies/volume-source.ts';
+import type { ResourceList } from '../../policies/resources.ts';
+import type { Clock } from '../../types/clock.ts';
+import type { Pod } from '../../types/kubernetes.ts';
+import type { Logger } from '../../types/logger.ts';
+import { writePayload } from './atomic-writer.ts';
+import { filesOf, type VolumeContentsByKind } from './volume-contents.ts';
+import { makeVolumeFolder, mountVolumeFolder } from './volume-folder.ts';
+
+export interface FilesVolumeDeps {
+  readonly allocatable: ResourceList;
+  readonly contents: VolumeContentsByKind;
+  readonly clock: Clock;
+  readonly logger: Logger;
+}
+
+/** Writes the files of a downwardAPI, projected, configMap or secret volume, or brings them up to date. */
+export async function setUpFilesVolume(
+  { allocatable, contents, clock, logger }: FilesVolumeDeps,
+  pod: Pod,
+  volume: Volume,
+  folder: string,
+  signal: AbortSignal,
+): Promise<void> {
+  const { sources, defaultMode } = filesVolume(volume);
+  const request = { pod, defaultMode, allocatable };
+  const files = await Promise.all(sources.map((source) => filesOf(source, contents, request, signal)));
+  const payload = volumePayload(files.flat());
+  const kinds = sources.map(projectionKind);
+  const isSecret = kinds.some((kind) => kind !== undefined && contents.get(kind)?.isSecret === true);
+  const ownership = { fsGroup: podFsGroup(pod), logger };
+
+  signal.throwIfAborted();
+  if (isSecret) await mountVolumeFolder(folder, memoryFilesystem(pod));
+  else await makeVolumeFolder(folder, ownership);
+  await writePayload(folder, payload, ownership, clock.now());
+}

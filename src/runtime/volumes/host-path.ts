@@ -1,0 +1,51 @@
+import { mkdir, open, stat } from 'node:fs/promises';
+import type { Stats } from 'node:fs';
+import { hostPathCheck, type FileKind } from '../../policies/volume-host-path.ts';
+import type { Volume } from '../../policies/volume-source.ts';
+import { StateletError } from '../../types/errors.ts';
+import { errnoCode, ifThere } from './fs-errors.ts';
+
+/** Checks that there is what the type asks for; makes it where the type says so. */
+export async function setUpHostPath({ path, type = '' }: NonNullable<Volume['hostPath']>): Promise<void> {
+  if (path.split('/').includes('..')) {
+    throw new StateletError('InvalidArgument', `invalid HostPath \`${path}\`: must not contain '..'`);
+  }
+  const check = hostPathCheck(type);
+  if (!check) return;
+  let found = await kindAt(path);
+  if (found === undefined && check.create) {
+    await make(path, check.create);
+    found = await kindAt(path);
+  }
+  const problem = check.problem(path, found);
+  if (problem !== undefined) throw new StateletError('FailedPrecondition', problem);
+}
+
+/** A file needs a folder that is there. What somebody else makes meanwhile is left as it is. */
+async function make(
+  path: string,
+  { kind, mode }: { readonly kind: 'directory' | 'file'; readonly mode: number },
+): Promise<void> {
+  if (kind === 'directory') {
+    await mkdir(path, { recursive: true, mode });
+    return;
+  }
+  try {
+    await (await open(path, 'wx', mode)).close();
+  } catch (error) {
+    if (errnoCode(error) !== 'EEXIST') throw error;
+  }
+}
+
+async function kindAt(path: string): Promise<FileKind | undefined> {
+  const stats = await ifThere(stat(path));
+  return stats && kindOf(stats);
+}
+
+function kindOf(stats: Stats): FileKind {
+  if (stats.isDirectory()) return 'directory';
+  if (stats.isFile()) return 'file';
+  if (stats.isSocket()) return 'socket';
+  if (stats.isCharacterDevice()) return 'character device';
+  return stats.isBlockDevice() ? 'block device' : 'other';
+}

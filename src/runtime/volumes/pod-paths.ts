@@ -1,0 +1,41 @@
+import { join } from 'node:path';
+import { PLUGIN_FOLDERS, type OwnVolumeKind } from '../../policies/volume-source.ts';
+import { StateletError } from '../../types/errors.ts';
+
+/** Of folders that only the agent looks into. What containers get is mounted into them and needs no way through these. */
+export const PRIVATE_FOLDER_MODE = 0o750;
+
+/**
+ * Where the kubelet keeps what belongs to a pod. Names of pods, volumes and containers become names of folders: throws a
+ * StateletError of kind InvalidArgument for one that would lead elsewhere.
+ *
+ * ```
+ * <podsDir>/<uid>/                              0750
+ *   etc-hosts                                   0644, mounted at /etc/hosts
+ *   containers/<container>/<attempt, 8 hex>     0666, the termination message of one instance
+ *   volumes/kubernetes.io~<plugin>/<volume>     what the volume holds, or a filesystem mounted there
+ *   volume-subpaths/<volume>/<container>/<index of the mount>   bind mounts of parts of volumes
+ * ```
+ */
+export function podPaths(podsDir: string, uid: string) {
+  const podDir = join(podsDir, folderName(uid));
+  const subPathsDir = join(podDir, 'volume-subpaths');
+  return {
+    podDir,
+    subPathsDir,
+    volumesDir: join(podDir, 'volumes'),
+    hostsFile: join(podDir, 'etc-hosts'),
+    terminationDir: (container: string) => join(podDir, 'containers', folderName(container)),
+    volume: (kind: OwnVolumeKind, name: string) =>
+      join(podDir, 'volumes', PLUGIN_FOLDERS[kind], folderName(name)),
+    subPath: (volume: string, container: string, index: number) =>
+      join(subPathsDir, folderName(volume), folderName(container), String(index)),
+  };
+}
+
+export type PodPaths = ReturnType<typeof podPaths>;
+
+function folderName(name: string): string {
+  if (name !== '' && name !== '.' && name !== '..' && !/[/\0]/.test(name)) return name;
+  throw new StateletError('InvalidArgument', `${JSON.stringify(name)} cannot be the name of a folder`);
+}

@@ -1,0 +1,60 @@
+import { mkdir, open, readdir, rmdir, stat, unlink, type FileHandle } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
+import { ifThere } from './fs-errors.ts';
+import { bindMount, unmountBelow } from './mounter.ts';
+import { PRIVATE_FOLDER_MODE } from './pod-paths.ts';
+import { openInVolume, placeOf } from './safe-open.ts';
+
+/** Nobody but the agent sees the file below the mount. */
+const TARGET_FILE_MODE = 0o640;
+
+/**
+ * Mounts a part of a volume on `target`, which no container can change: a path into the volume itself could lead
+ * elsewhere by the time that the runtime mounts it. A mount from before stays where it is of the same part.
+ */
+export async function bindSubPath(volume: string, names: readonly string[], target: string): Promise<void> {
+  const source = await openInVolume(volume, names);
+  try {
+    if (!(await isMountedOn(target, source))) await bind(source, target);
+  } finally {
+    await source.close();
+  }
+}
+
+async function isMountedOn(target: string, source: FileHandle): Promise<boolean> {
+  const found = await ifThere(stat(target, { bigint: true }));
+  if (found === undefined) return false;
+  const { dev, ino } = await source.stat({ bigint: true });
+  return found.dev === dev && found.ino === ino;
+}
+
+async function bind(source: FileHandle, target: string): Promise<void> {
+  if (await ifThere(stat(target))) {
+    await unmountBelow(target);
+    await removeTarget(target);
+  }
+  await mkdir(dirname(target), { recursive: true, mode: PRIVATE_FOLDER_MODE });
+  if ((await source.stat()).isDirectory()) await mkdir(target, PRIVATE_FOLDER_MODE);
+  else await (await open(target, 'wx', TARGET_FILE_MODE)).close();
+  await bindMount(placeOf(source), target);
+}
+
+/** Never takes anything away that lies below: what is still mounted makes it reject. */
+async function removeTarget(target: string): Promise<void> {
+  const isFolder = (await stat(target)).isDirectory();
+  await (isFolder ? rmdir(target) : unlink(target));
+}
+
+/** Removes the places of sub-paths: `<volume>/<container>/<index>`. */
+export async function removeSubPaths(subPathsDir: string): Promise<void> {
+  for (const volume of await foldersIn(subPathsDir)) {
+    for (const container of await foldersIn(volume)) {
+      for (const target of await foldersIn(container)) await removeTarget(target);
+    }
+  }
+}
+
+async function foldersIn(folder: string): Promise<readonly string[]> {
+  const names = (await ifThere(readdir(folder))) ?? [];
+  return names.map((name) => join(folder, name));
+}

@@ -1,0 +1,68 @@
+import { downwardAPIFiles } from '../../policies/volume-downward-api.ts';
+import type { ResourceList } from '../../policies/resources.ts';
+import type { VolumeFile } from '../../policies/volume-files.ts';
+import {
+  isOptional,
+  projectionKind,
+  type ProjectionKind,
+  type VolumeProjection,
+} from '../../policies/volume-source.ts';
+import { StateletError } from '../../types/errors.ts';
+import type { Pod } from '../../types/kubernetes.ts';
+
+export interface ContentsRequest {
+  readonly pod: Pod;
+  /** Of files that have no mode of their own. */
+  readonly defaultMode: number;
+  /** What the node can give to pods, by resource. */
+  readonly allocatable: ResourceList;
+}
+
+/** Undefined where what the source names does not exist. */
+type Files = readonly VolumeFile[] | undefined;
+
+/**
+ * Where the files of one kind of source come from: a `downwardAPI`, and with an API server a `configMap`, a `secret`, … A
+ * volume of such a kind, and a source of that kind in a projected volume, ask alike.
+ */
+export interface VolumeContents {
+  /** It must not get onto a disk: its volume is a tmpfs. */
+  readonly isSecret: boolean;
+  files(source: VolumeProjection, request: ContentsRequest, signal: AbortSignal): Files | Promise<Files>;
+}
+
+export type VolumeContentsByKind = ReadonlyMap<ProjectionKind, VolumeContents>;
+
+export const downwardAPIContents: VolumeContents = {
+  isSecret: false,
+  files: ({ downwardAPI }, { pod, defaultMode, allocatable }) =>
+    downwardAPIFiles(pod, downwardAPI?.items ?? [], defaultMode, allocatable),
+};
+
+/** An optional source that does not exist, or that nobody can give, has no files. */
+export async function filesOf(
+  source: VolumeProjection,
+  contents: VolumeContentsByKind,
+  request: ContentsRequest,
+  signal: AbortSignal,
+): Promise<readonly VolumeFile[]> {
+  const kind = projectionKind(source);
+  if (kind === undefined) throw new StateletError('InvalidArgument', 'a projected source names nothing');
+  const provider = contents.get(kind);
+  const files = await provider?.files(source, request, signal);
+  if (files !== undefined) return files;
+  if (isOptional(source)) return [];
+  throw provider === undefined ? needsServer(kind) : missing(source, kind);
+}
+
+function needsServer(kind: ProjectionKind): StateletError {
+  return new StateletError(
+    'FailedPrecondition',
+    `a ${kind} can only be read from an API server, and this node has none; mark it optional or use a hostPath volume`,
+  );
+}
+
+function missing(source: VolumeProjection, kind: ProjectionKind): StateletError {
+  const { name = '' } = source[kind] as { readonly name?: string };
+  return new StateletError('NotFound', `${kind} "${name}" not found`);
+}

@@ -1,0 +1,48 @@
+import { chmod, chown, mkdir, rename, stat } from 'node:fs/promises';
+import { basename, dirname, join } from 'node:path';
+import type { MemoryFilesystem } from '../../policies/volume-empty-dir.ts';
+import { volumeRootMode } from '../../policies/volume-ownership.ts';
+import { errorMessage } from '../../types/errors.ts';
+import type { Logger } from '../../types/logger.ts';
+import { ifThere } from './fs-errors.ts';
+import { hasFilesystem, mountFilesystem } from './mounter.ts';
+import { PRIVATE_FOLDER_MODE } from './pod-paths.ts';
+
+/** To whom what is in a volume is given. */
+export interface Ownership {
+  readonly fsGroup: number | undefined;
+  readonly logger: Logger;
+}
+
+/** The group first: a change of owner may take bits of the mode away. */
+export async function setOwnership(
+  path: string,
+  mode: number,
+  { fsGroup, logger }: Ownership,
+): Promise<void> {
+  if (fsGroup !== undefined) {
+    // As with the kubelet a node that may not change groups, or a filesystem that has none, does not hold up the pod.
+    await chown(path, -1, fsGroup).catch((error: unknown) =>
+      logger.warn({ path, fsGroup }, `cannot give a volume to its fsGroup: ${errorMessage(error)}`),
+    );
+  }
+  await chmod(path, mode);
+}
+
+/**
+ * The root of a volume, on the disk. It comes into being under its name with mode and group: one that is there is never
+ * touched again, whatever a container has made of it, and one that a killed agent left half-made is not taken for it.
+ */
+export async function makeVolumeFolder(folder: string, ownership: Ownership): Promise<void> {
+  if ((await ifThere(stat(folder))) !== undefined) return;
+  const draft = join(dirname(folder), `.${basename(folder)}`);
+  await mkdir(draft, { recursive: true, mode: PRIVATE_FOLDER_MODE });
+  await setOwnership(draft, volumeRootMode(ownership.fsGroup), ownership);
+  await rename(draft, folder);
+}
+
+/** The root of a volume that is a filesystem of its own. Mode and group come with the mount. */
+export async function mountVolumeFolder(folder: string, filesystem: MemoryFilesystem): Promise<void> {
+  await mkdir(folder, { recursive: true, mode: PRIVATE_FOLDER_MODE });
+  if (!(await hasFilesystem(folder))) await mountFilesystem(filesystem, folder);
+}

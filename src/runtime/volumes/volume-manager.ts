@@ -1,0 +1,235 @@
+import { mkdir, readdir, readFile, realpath, rm, stat } from 'node:fs/promises';
+import { join } from 'node:path';
+import type { PodAddresses } from '../../policies/downward-fields.ts';
+import { ETC_HOSTS_PATH, etcHosts, mountsEtcHosts } from '../../policies/etc-hosts.ts';
+import { emptyDirFilesystem } from '../../policies/volume-empty-dir.ts';
+import { mountPlan } from '../../policies/volume-mounts.ts';
+import { podFsGroup } from '../../policies/volume-ownership.ts';
+import { usedVolumes, volumeKind, type Volume, type VolumeMount } from '../../policies/volume-source.ts';
+import type { Clock } from '../../types/clock.ts';
+import type { Mount } from '../../types/cri.ts';
+import { errorKind, errorMessage, StateletError } from '../../types/errors.ts';
+import type { Container, EphemeralContainer, Pod } from '../../types/kubernetes.ts';
+import { podFields, type Logger } from '../../types/logger.ts';
+import { makeTerminationFile, writeHostsFile } from './container-files.ts';
+import { setUpFilesVolume } from './files-volume.ts';
+import { ifThere } from './fs-errors.ts';
+import { setUpHostPath } from './host-path.ts';
+import { shareMounts, unmountBelow } from './mounter.ts';
+import { podPaths, PRIVATE_FOLDER_MODE, type PodPaths } from './pod-paths.ts';
+import { bindSubPath, removeSubPaths } from './sub-path.ts';
+import { downwardAPIContents, type VolumeContentsByKind } from './volume-contents.ts';
+import { makeVolumeFolder, mountVolumeFolder } from './volume-folder.ts';
+
+export interface VolumeManagerOptions {
+  readonly rootDir: string;
+  /** What the node can give to pods, by resource name, as quantities. */
+  readonly allocatable: Readonly<Record<string, string>>;
+  /** The domain of pods with a subdomain ends in it; may be empty. */
+  readonly clusterDomain: string;
+  readonly clock: Clock;
+  readonly logger: Logger;
+  /** Sources of files beside `downwardAPI`. */
+  readonly contents?: VolumeContentsByKind;
+}
+
+export interface ContainerMountsRequest {
+  readonly pod: Pod;
+  readonly container: Container | EphemeralContainer;
+  readonly attempt: number;
+  /** The container's resolved environment. */
+  readonly env: ReadonlyMap<string, string>;
+  readonly addresses: PodAddresses;
+  readonly hostname: string;
+  /** Whether the runtime can mount read-only with all that is mounted below; no where it is left out. */
+  readonly supportsRecursiveReadOnly?: boolean;
+}
+
+/**
+ * What pods keep on the node, below `<rootDir>/pods/<uid>`: volumes, `/etc/hosts`, termination messages. Remembers nothing:
+ * what is there and what is mounted is looked up, so that an agent goes on from where another one was killed. Calls for
+ * one pod must not overlap.
+ */
+export class VolumeManager {
+  readonly #options: VolumeManagerOptions;
+  readonly #contents: VolumeContentsByKind;
+  #podsDir: string | undefined;
+
+  constructor(options: VolumeManagerOptions) {
+    this.#options = options;
+    this.#contents = new Map([...(options.contents ?? []), ['downwardAPI', downwardAPIContents]]);
+  }
+
+  /**
+   * Before the first container of the pod, and on every sync: sets up the volumes that its containers mount, and brings
+   * what the agent writes into them up to date. Rejects with a StateletError that has the messages of the kubelet's
+   * FailedMount events; nothing is in flight then.
+   */
+  async mountPod(pod: Pod, signal: AbortSignal): Promise<void> {
+    const paths = await this.#pathsOf(pod.metadata.uid);
+    await mkdir(paths.podDir, { recursive: true, mode: PRIVATE_FOLDER_MODE });
+    const work = usedVolumes(pod).map((volume) => this.#setUp(pod, volume, paths, signal));
+    const failures = (await Promise.allSettled(work)).filter((outcome) => outcome.status === 'rejected');
+    signal.throwIfAborted();
+    const [first] = failures;
+    if (first === undefined) return;
+    const message = failures.map(({ reason }) => errorMessage(reason)).join('; ');
+    throw new StateletError(errorKind(first.reason), message, { cause: first.reason });
+  }
+
+  /**
+   * What is mounted into a container beside what its image has, once `mountPod` has resolved. Rejects with a StateletError
+   * where a mount cannot be had as the container asks for it.
+   */
+  async containerMounts(request: ContainerMountsRequest): Promise<readonly Mount[]> {
+    const paths = await this.#pathsOf(request.pod.metadata.uid);
+    const mounts: Mount[] = [];
+    for (const [index, mount] of (request.container.volumeMounts ?? []).entries()) {
+      mounts.push(await this.#volumeMount(request, paths, mount, index));
+    }
+    mounts.push(...(await hostsMount(request, paths, this.#options)));
+    mounts.push(...(await terminationMount(request, paths)));
+    return mounts;
+  }
+
+  /**
+   * After the pod is Terminated, never before: takes its volumes away. What its containers left as their last words stays
+   * for as long as they can be asked for. Rejects where something stays mounted. An unknown UID is no error.
+   */
+  async releaseVolumes(uid: string): Promise<void> {
+    const { podDir, volumesDir, subPathsDir } = await this.#pathsOf(uid);
+    if ((await ifThere(stat(podDir))) === undefined) return;
+    await unmountBelow(podDir);
+    await removeSubPaths(subPathsDir);
+    await rm(volumesDir, { recursive: true, force: true });
+  }
+
+  /**
+   * Once the pod is forgotten: unmounts what is mounted below the pod's folder and removes the folder.
+   * Rejects, and keeps what is left for the next try, where something stays mounted. An unknown UID is no error.
+   */
+  async unmountPod(uid: string): Promise<void> {
+    const { podDir, subPathsDir } = await this.#pathsOf(uid);
+    if ((await ifThere(stat(podDir))) === undefined) return;
+    await unmountBelow(podDir);
+    await removeSubPaths(subPathsDir);
+    await rm(podDir, { recursive: true, force: true });
+  }
+
+  /** UIDs of the pods that have a folder here. */
+  async podsOnDisk(): Promise<readonly string[]> {
+    return (await ifThere(readdir(join(this.#options.rootDir, 'pods')))) ?? [];
+  }
+
+  async #pathsOf(uid: string): Promise<PodPaths> {
+    if (this.#podsDir === undefined) {
+      const podsDir = join(this.#options.rootDir, 'pods');
+      await mkdir(podsDir, { recursive: true, mode: PRIVATE_FOLDER_MODE });
+      // As the kernel names it in its table of mounts.
+      this.#podsDir = await realpath(podsDir);
+    }
+    return podPaths(this.#podsDir, uid);
+  }
+
+  async #setUp(pod: Pod, volume: Volume, paths: PodPaths, signal: AbortSignal): Promise<void> {
+    try {
+      await this.#setUpByKind(pod, volume, paths, signal);
+    } catch (error) {
+      const message = `MountVolume.SetUp failed for volume "${volume.name}" : ${errorMessage(error)}`;
+      throw new StateletError(errorKind(error), message, { cause: error });
+    }
+  }
+
+  async #setUpByKind(pod: Pod, volume: Volume, paths: PodPaths, signal: AbortSignal): Promise<void> {
+    const { allocatable, clock, logger } = this.#options;
+    const kind = volumeKind(volume);
+    if (kind === 'hostPath') {
+      if (volume.hostPath) await setUpHostPath(volume.hostPath);
+      return;
+    }
+    const folder = paths.volume(kind, volume.name);
+    if (kind === 'emptyDir') {
+      const filesystem = emptyDirFilesystem(pod, volume, allocatable);
+      if (filesystem) await mountVolumeFolder(folder, filesystem);
+      else await makeVolumeFolder(folder, { fsGroup: podFsGroup(pod), logger });
+      return;
+    }
+    await setUpFilesVolume(
+      { allocatable, contents: this.#contents, clock, logger },
+      pod,
+      volume,
+      folder,
+      signal,
+    );
+  }
+
+  async #volumeMount(
+    { pod, container, env, supportsRecursiveReadOnly = false }: ContainerMountsRequest,
+    paths: PodPaths,
+    mount: VolumeMount,
+    index: number,
+  ): Promise<Mount> {
+    const volume = pod.spec.volumes?.find(({ name }) => name === mount.name);
+    if (!volume) {
+      const message = `cannot find volume "${mount.name}" to mount into container "${container.name}"`;
+      throw new StateletError('InvalidArgument', message);
+    }
+    const kind = volumeKind(volume);
+    const { subPath, ...plan } = mountPlan(mount, { container, kind, env, supportsRecursiveReadOnly });
+    const folder = kind === 'hostPath' ? (volume.hostPath?.path ?? '') : paths.volume(kind, volume.name);
+    // Where a hostPath shares its mounts is up to the node; the pod's own folders are the agent's.
+    if (kind !== 'hostPath' && plan.propagation !== 'PROPAGATION_PRIVATE') await shareMounts(folder);
+    if (subPath.length === 0) return { ...plan, hostPath: folder };
+    const target = paths.subPath(volume.name, container.name, index);
+    await this.#bindSubPath(pod, container.name, mount, () => bindSubPath(folder, subPath, target));
+    return { ...plan, hostPath: target };
+  }
+
+  /** As with the kubelet the message does not tell what the node's filesystem looks like: the log does. */
+  async #bindSubPath(
+    pod: Pod,
+    container: string,
+    { name }: VolumeMount,
+    work: () => Promise<void>,
+  ): Promise<void> {
+    try {
+      await work();
+    } catch (error) {
+      const message = `failed to prepare subPath for volumeMount "${name}" of container "${container}"`;
+      this.#options.logger.warn({ ...podFields(pod.metadata) }, `${message}: ${errorMessage(error)}`);
+      throw new StateletError(errorKind(error), message, { cause: error });
+    }
+  }
+}
+
+async function hostsMount(
+  { pod, container, addresses: { podIPs }, hostname }: ContainerMountsRequest,
+  { hostsFile }: PodPaths,
+  { clusterDomain }: VolumeManagerOptions,
+): Promise<readonly Mount[]> {
+  if (!mountsEtcHosts(pod, container, podIPs)) return [];
+  const nodeHosts = pod.spec.hostNetwork ? await readFile(ETC_HOSTS_PATH, 'utf8') : undefined;
+  const facts = { podIPs, hostname, clusterDomain, ...(nodeHosts !== undefined && { nodeHosts }) };
+  await writeHostsFile(hostsFile, etcHosts(pod, facts));
+  return [fileMount(ETC_HOSTS_PATH, hostsFile)];
+}
+
+async function terminationMount(
+  { container, attempt }: ContainerMountsRequest,
+  paths: PodPaths,
+): Promise<readonly Mount[]> {
+  const containerPath = container.terminationMessagePath ?? '/dev/termination-log';
+  if (containerPath === '') return [];
+  const file = await makeTerminationFile(paths.terminationDir(container.name), attempt);
+  return [fileMount(containerPath, file)];
+}
+
+function fileMount(containerPath: string, hostPath: string): Mount {
+  return {
+    containerPath,
+    hostPath,
+    readonly: false,
+    selinuxRelabel: true,
+    propagation: 'PROPAGATION_PRIVATE',
+  };
+}

@@ -1,0 +1,210 @@
+import { describe, expect, test } from '@jest/globals';
+import { podLogsFolder, uidOfLogsFolder } from '../../src/policies/cri-labels.ts';
+import { podSandboxConfig, type SandboxFacts } from '../../src/policies/sandbox-config.ts';
+import type { Container, Pod } from '../../src/types/kubernetes.ts';
+import { testPod } from '../support/pods.ts';
+
+const FACTS: SandboxFacts = { podLogsDir: '/logs' };
+const RESOURCES = { cpuCFSQuota: true, cpuCFSQuotaPeriodUs: 100_000, cgroupVersion: 1 } as const;
+
+const podWith = (spec: Partial<Pod['spec']>, metadata: Partial<Pod['metadata']> = {}): Pod => {
+  const pod = testPod();
+  return { metadata: { ...pod.metadata, ...metadata }, spec: { ...pod.spec, ...spec } };
+};
+const configOf = (spec: Partial<Pod['spec']>, facts: Partial<SandboxFacts> = {}) =>
+  podSandboxConfig(podWith(spec), 0, { ...FACTS, ...facts });
+const securityOf = (spec: Partial<Pod['spec']>) => configOf(spec).linux?.securityContext;
+
+describe('a sandbox', () => {
+  const pod = podWith(
+    {},
+    {
+      labels: { app: 'web', 'io.kubernetes.pod.uid': 'forged' },
+      annotations: { note: 'kept', 'kubernetes.io/config.source': 'file' },
+    },
+  );
+
+  test('is known by name, UID, namespace and attempt', () => {
+    expect(podSandboxConfig(pod, 3, FACTS).metadata).toEqual({
+      name: 'web',
+      uid: 'uid-of-web',
+      namespace: 'default',
+      attempt: 3,
+    });
+  });
+
+  test("carries the pod's labels, and over them the kubelet's, which nobody can forge", () => {
+    expect(podSandboxConfig(pod, 0, FACTS).labels).toEqual({
+      app: 'web',
+      'io.kubernetes.pod.name': 'web',
+      'io.kubernetes.pod.namespace': 'default',
+      'io.kubernetes.pod.uid': 'uid-of-web',
+    });
+  });
+
+  test("carries the pod's annotations, those of its source included", () => {
+    expect(podSandboxConfig(pod, 0, FACTS).annotations).toEqual({
+      note: 'kept',
+      'kubernetes.io/config.source': 'file',
+    });
+  });
+
+  test("has its logs in the kubelet's layout", () => {
+    expect(podSandboxConfig(pod, 0, FACTS).logDirectory).toBe('/logs/default_web_uid-of-web');
+    expect(podLogsFolder(pod.metadata)).toBe('default_web_uid-of-web');
+    expect(uidOfLogsFolder('default_web_uid-of-web')).toBe('uid-of-web');
+    expect(uidOfLogsFolder('lost+found')).toBeUndefined();
+  });
+
+  test('has a host name of its own, but none on the network of the node, whose name stands', () => {
+    expect(configOf({}).hostname).toBe('web');
+    expect(configOf({ hostNetwork: true })).not.toHaveProperty('hostname');
+  });
+
+  test('is told the DNS of its pod, where the node has any', () => {
+    const resolvConf = { servers: ['192.0.2.1'], searches: [], options: [] };
+    const dns = { clusterDNS: [], clusterDomain: '', resolvConf };
+    expect(configOf({ dnsPolicy: 'Default' }, { dns }).dnsConfig).toEqual(resolvConf);
+    expect(configOf({ hostNetwork: true }, { dns }).dnsConfig).toEqual(resolvConf);
+    expect(configOf({})).not.toHaveProperty('dnsConfig');
+  });
+
+  test('is put into the cgroup of its pod', () => {
+    expect(configOf({}, { cgroupParent: '/kubepods/poduid' }).linux?.cgroupParent).toBe('/kubepods/poduid');
+  });
+
+  test('has its sysctls, with dots between the parts of their names', () => {
+    const sysctls = [
+      { name: 'net/ipv4/tcp_rmem', value: '1 2 3' },
+      { name: 'kernel.sem', value: '4' },
+    ];
+    expect(configOf({ securityContext: { sysctls } }).linux?.sysctls).toEqual({
+      'net.ipv4.tcp_rmem': '1 2 3',
+      'kernel.sem': '4',
+    });
+  });
+
+  test('has the resources of all containers together, and its overhead beside them', () => {
+    const resources = { requests: { cpu: '250m' }, limits: { cpu: '500m', memory: '64Mi' } };
+    const containers: Container[] = [
+      { name: 'a', resources },
+      { name: 'b', resources },
+    ];
+    const { linux } = configOf({ containers, overhead: { memory: '8Mi' } }, { resources: RESOURCES });
+    expect(linux?.resources).toEqual({
+      cpuShares: 512,
+      cpuPeriod: 100_000,
+      cpuQuota: 100_000,
+      memoryLimitInBytes: 128 * 2 ** 20,
+      oomScoreAdj: 0,
+    });
+    expect(linux?.overhead).toEqual({
+      cpuShares: 2,
+      cpuPeriod: 100_000,
+      cpuQuota: 0,
+      memoryLimitInBytes: 8 * 2 ** 20,
+      oomScoreAdj: 0,
+    });
+    expect(configOf({ containers }, { resources: RESOURCES }).linux?.overhead).toBeUndefined();
+  });
+});
+
+describe('the namespaces of a sandbox', () => {
+  test.each([
+    [{}, { network: 'POD', pid: 'CONTAINER', ipc: 'POD' }],
+    [{ hostNetwork: true }, { network: 'NODE', pid: 'CONTAINER', ipc: 'POD' }],
+    [{ hostPID: true }, { network: 'POD', pid: 'NODE', ipc: 'POD' }],
+    [{ hostIPC: true }, { network: 'POD', pid: 'CONTAINER', ipc: 'NODE' }],
+    [{ shareProcessNamespace: true }, { network: 'POD', pid: 'POD', ipc: 'POD' }],
+    [
+      { shareProcessNamespace: false, hostUsers: true },
+      { network: 'POD', pid: 'CONTAINER', ipc: 'POD' },
+    ],
+  ])('with %j', (spec, wanted) => {
+    expect(securityOf(spec)?.namespaceOptions).toEqual(wanted);
+  });
+
+  test('a user namespace is refused rather than left out', () => {
+    expect(() => configOf({ hostUsers: false })).toThrow('spec.hostUsers: user namespaces are not supported');
+  });
+});
+
+describe('the security context of a sandbox', () => {
+  test('its own process is confined as far as it can be', () => {
+    expect(securityOf({})).toEqual({
+      namespaceOptions: { network: 'POD', pid: 'CONTAINER', ipc: 'POD' },
+      supplementalGroups: [],
+      privileged: false,
+      seccomp: { profileType: 'RuntimeDefault', localhostRef: '' },
+    });
+  });
+
+  test('it runs as the user and with the groups of the pod', () => {
+    const securityContext = {
+      runAsUser: 1000,
+      runAsGroup: 3000,
+      fsGroup: 2000,
+      supplementalGroups: [4000],
+      supplementalGroupsPolicy: 'Strict',
+      seLinuxOptions: { level: 's0:c1' },
+      seccompProfile: { type: 'Unconfined' },
+    };
+    expect(securityOf({ securityContext })).toMatchObject({
+      runAsUser: 1000,
+      runAsGroup: 3000,
+      supplementalGroups: [2000, 4000],
+      supplementalGroupsPolicy: 'Strict',
+      selinuxOptions: { user: '', role: '', type: '', level: 's0:c1' },
+      seccomp: { profileType: 'RuntimeDefault' },
+    });
+  });
+
+  test('a group without a user, which runtimes refuse, is left to the containers', () => {
+    expect(securityOf({ securityContext: { runAsGroup: 3000 } })?.runAsGroup).toBeUndefined();
+  });
+
+  test.each(['containers', 'initContainers', 'ephemeralContainers'] as const)(
+    'it is privileged where one of %s is',
+    (list) => {
+      const privileged: Container = { name: 'x', securityContext: { privileged: true } };
+      expect(securityOf({ [list]: [{ name: 'plain' }, privileged] })?.privileged).toBe(true);
+    },
+  );
+});
+
+describe('port mappings', () => {
+  const web: Container = {
+    name: 'web',
+    ports: [{ containerPort: 80, hostPort: 8080 }, { containerPort: 9 }],
+  };
+  const ports = (spec: Partial<Pod['spec']>) => configOf(spec).portMappings;
+
+  test('are the ports that have one of the node', () => {
+    expect(ports({ containers: [web] })).toEqual([
+      { protocol: 'TCP', containerPort: 80, hostPort: 8080, hostIp: '' },
+    ]);
+    expect(ports({ containers: [{ name: 'none', ports: [{ containerPort: 9 }] }] })).toBeUndefined();
+  });
+
+  test('have the protocol and the address that were asked for', () => {
+    const udp = { containerPort: 53, hostPort: 53, protocol: 'UDP', hostIP: '192.0.2.1' };
+    expect(ports({ containers: [{ name: 'dns', ports: [udp] }] })).toEqual([
+      { protocol: 'UDP', containerPort: 53, hostPort: 53, hostIp: '192.0.2.1' },
+    ]);
+  });
+
+  test('of sidecars are there too, those of init containers that end are not', () => {
+    const sidecar: Container = {
+      name: 's',
+      restartPolicy: 'Always',
+      ports: [{ containerPort: 1, hostPort: 2 }],
+    };
+    const init: Container = { name: 'i', ports: [{ containerPort: 3, hostPort: 4 }] };
+    const found = ports({ containers: [web], initContainers: [init, sidecar] });
+    expect(found?.map(({ hostPort }) => hostPort)).toEqual([8080, 2]);
+  });
+
+  test('there are none on the network of the node', () => {
+    expect(ports({ hostNetwork: true, containers: [web] })).toBeUndefined();
+  });
+});

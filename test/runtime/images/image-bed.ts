@@ -1,0 +1,83 @@
+/** An image manager under a virtual clock, on a double of a runtime that a test holds in its hand. */
+import { CRASH_LOOP_BACK_OFF } from '../../../src/policies/crash-loop-backoff.ts';
+import { ImageManager, type ImageManagerOptions } from '../../../src/runtime/images/image-manager.ts';
+import type { PullImageOptions } from '../../../src/runtime/runtime-service.ts';
+import type { AuthConfig, Image, PodSandboxConfig } from '../../../src/types/cri.ts';
+import { StateletError } from '../../../src/types/errors.ts';
+import type { Container, Pod } from '../../../src/types/kubernetes.ts';
+import { VirtualClock } from '../../support/virtual-clock.ts';
+
+interface Pull {
+  readonly image: string;
+  readonly auth?: AuthConfig;
+  readonly isAborted: () => boolean;
+  succeed(): void;
+  fail(message: string): void;
+}
+
+export function podOf(uid: string): Pod {
+  return { metadata: { name: uid, namespace: 'default', uid }, spec: { containers: [] } };
+}
+
+export function sandboxOf({ metadata: { name, namespace, uid } }: Pod): PodSandboxConfig {
+  return {
+    metadata: { name, namespace, uid, attempt: 0 },
+    logDirectory: `/logs/${uid}`,
+    labels: {},
+    annotations: {},
+  };
+}
+
+export function imageBed(options: Partial<ImageManagerOptions> = {}) {
+  const clock = new VirtualClock();
+  const present = new Map<string, Image>();
+  const asked: string[] = [];
+  const pulls: Pull[] = [];
+  const events: string[] = [];
+  const runtime = {
+    imageStatus: (image: string): Promise<Image | undefined> => {
+      asked.push(image);
+      return Promise.resolve(
+        [...present.values()].find(({ id, repoTags }) => [id, ...repoTags].includes(image)),
+      );
+    },
+    pullImage: (image: string, { auth, signal }: PullImageOptions = {}): Promise<string> => {
+      const { promise, resolve, reject } = Promise.withResolvers<string>();
+      const canceled = () => reject(new StateletError('Canceled', 'canceled'));
+      signal?.addEventListener('abort', canceled, { once: true });
+      pulls.push({
+        image,
+        ...(auth && { auth }),
+        isAborted: () => signal?.aborted ?? false,
+        succeed: () => {
+          add(image);
+          resolve(`id of ${image}`);
+        },
+        fail: (message) => reject(new StateletError('Internal', message)),
+      });
+      return promise;
+    },
+  };
+  const add = (name: string, more: Partial<Image> = {}) =>
+    present.set(name, { id: `id of ${name}`, repoTags: [name], size: 789, ...more });
+  const manager = new ImageManager({
+    runtime,
+    clock,
+    recorder: {
+      event: (pod, type, reason, message) => void events.push(`${pod.uid}: ${type} ${reason} ${message}`),
+    },
+    keyring: { lookup: () => Promise.resolve([]) },
+    backOff: CRASH_LOOP_BACK_OFF,
+    serializeImagePulls: true,
+    registryPullQPS: 0,
+    registryBurst: 10,
+    ...options,
+  });
+  const ensure = (uid: string, container: Partial<Container>, signal = new AbortController().signal) => {
+    const pod = podOf(uid);
+    return manager.ensureImage(pod, { name: 'main', image: 'app:1', ...container }, sandboxOf(pod), signal);
+  };
+  return { clock, manager, runtime, present, asked, pulls, events, add, ensure };
+}
+
+export type ImageBed = ReturnType<typeof imageBed>;

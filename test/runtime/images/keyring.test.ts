@@ -1,0 +1,120 @@
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
+import { afterEach, beforeEach, expect, test } from '@jest/globals';
+import { parseImageReference } from '../../../src/policies/image-reference.ts';
+import { createKeyring } from '../../../src/runtime/images/keyring.ts';
+
+let dir: string;
+let warnings: string[];
+
+beforeEach(() => {
+  dir = mkdtempSync(join(tmpdir(), 'statelet-keyring-'));
+  warnings = [];
+});
+afterEach(() => rmSync(dir, { recursive: true }));
+
+const folder = (name: string) => join(dir, name);
+const newKeyring = () =>
+  createKeyring({
+    rootDir: folder('root'),
+    workingDir: folder('work'),
+    homeDir: folder('home'),
+    systemDir: folder('system'),
+    logger: { warn: (fields, message) => warnings.push(`${JSON.stringify(fields)} ${message}`) },
+  });
+const write = (name: string, text: string) => {
+  mkdirSync(dirname(folder(name)), { recursive: true });
+  writeFileSync(folder(name), text);
+};
+const entries = (username: string) => ({ 'quay.io': { username, password: 'hush' } });
+const auths = (username: string) => JSON.stringify({ auths: entries(username) });
+const user = async (keyring = newKeyring()) => {
+  const [auth] = await keyring.lookup(parseImageReference('quay.io/app:1'));
+  return auth?.username;
+};
+
+test('of the places where the kubelet looks, the first that has a file counts', async () => {
+  const places = [
+    'root/config.json',
+    'work/config.json',
+    'home/.docker/config.json',
+    'system/.docker/config.json',
+    'root/.dockercfg',
+    'work/.dockercfg',
+    'home/.dockercfg',
+    'system/.dockercfg',
+    'root/.dockerconfigjson',
+  ];
+  for (const place of places) {
+    write(place, place.endsWith('.dockercfg') ? JSON.stringify(entries(place)) : auths(place));
+  }
+  for (const place of places) {
+    expect(await user()).toBe(place);
+    rmSync(folder(place));
+  }
+  expect(await user()).toBeUndefined();
+  expect(warnings).toEqual([]);
+});
+
+test('files do not add up: what the first does not know is not looked for in the next', async () => {
+  write('root/config.json', JSON.stringify({ auths: { 'gcr.io': { username: 'me' } } }));
+  write('home/.docker/config.json', auths('home'));
+  expect(await user()).toBeUndefined();
+});
+
+test('a file of the same name that is about something else is passed over', async () => {
+  write('work/config.json', '{"port": 80}');
+  write('home/.docker/config.json', auths('home'));
+  expect(await user()).toBe('home');
+  expect(warnings).toEqual([]);
+});
+
+test('a file that changes, comes or goes is read again', async () => {
+  const keyring = newKeyring();
+  expect(await user(keyring)).toBeUndefined();
+  write('home/.docker/config.json', auths('home'));
+  expect(await user(keyring)).toBe('home');
+  write('home/.docker/config.json', auths('home, later'));
+  expect(await user(keyring)).toBe('home, later');
+  write('root/config.json', auths('root'));
+  expect(await user(keyring)).toBe('root');
+  rmSync(folder('root/config.json'));
+  expect(await user(keyring)).toBe('home, later');
+});
+
+test('all who ask at the same moment get the same answer', async () => {
+  write('root/config.json', auths('root'));
+  const keyring = newKeyring();
+  expect(await Promise.all([user(keyring), user(keyring)])).toEqual(['root', 'root']);
+});
+
+test('a file that is not JSON is named in a warning, once for each of its versions, and nothing of it is', async () => {
+  write('root/config.json', '{"auths": {"quay.io": {"password": "hush');
+  write('home/.docker/config.json', auths('home'));
+  const keyring = newKeyring();
+  expect([await user(keyring), await user(keyring)]).toEqual(['home', 'home']);
+  expect(warnings).toHaveLength(1);
+  expect(warnings[0]).toContain(`${folder('root/config.json')}: it is not valid JSON`);
+  write('root/config.json', 'hush, a longer one');
+  await user(keyring);
+  expect(warnings).toHaveLength(2);
+  expect(warnings.join()).not.toContain('hush');
+});
+
+test('a file that cannot be read is named in a warning', async () => {
+  mkdirSync(folder('root/config.json'), { recursive: true });
+  expect(await user()).toBeUndefined();
+  expect(warnings).toEqual([expect.stringContaining('it cannot be read (EISDIR')]);
+});
+
+test('entries that are of no use are named, the others are used', async () => {
+  const config = { auths: { ...entries('me'), 'gcr.io': { auth: 'hush' } }, credsStore: 'pass' };
+  write('root/config.json', JSON.stringify(config));
+  expect(await user()).toBe('me');
+  expect(warnings).toEqual([
+    expect.stringContaining('credsStore: credential helpers are not run'),
+    expect.stringContaining('auths["gcr.io"].auth: must be base64'),
+  ]);
+  expect(warnings.join()).not.toContain('hush');
+});

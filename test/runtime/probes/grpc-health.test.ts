@@ -1,0 +1,118 @@
+import { Server, ServerCredentials, status } from '@grpc/grpc-js';
+import type { handleUnaryCall } from '@grpc/grpc-js';
+import { afterAll, describe, expect, test } from '@jest/globals';
+import protobuf from 'protobufjs';
+import { withDeadline } from '../../../src/runtime/probes/deadline.ts';
+import { grpcHealth } from '../../../src/runtime/probes/grpc-health.ts';
+import { VirtualClock } from '../../support/virtual-clock.ts';
+import { closedPort } from './servers.ts';
+
+const servers: Server[] = [];
+afterAll(() => servers.forEach((server) => server.forceShutdown()));
+
+/** The messages as their definition has them, so that both ends are not wrong in the same way. */
+const { root } = protobuf.parse(`
+  syntax = "proto3";
+  message HealthCheckRequest { string service = 1; }
+  message HealthCheckResponse { int32 status = 1; }
+`);
+const requestType = root.lookupType('HealthCheckRequest');
+const responseType = root.lookupType('HealthCheckResponse');
+
+interface Request {
+  readonly service: string;
+}
+
+async function start(check?: handleUnaryCall<Request, number>): Promise<number> {
+  const server = new Server();
+  servers.push(server);
+  if (check) {
+    const method = {
+      path: '/grpc.health.v1.Health/Check',
+      requestStream: false,
+      responseStream: false,
+      requestSerialize: () => Buffer.alloc(0),
+      requestDeserialize: (bytes: Buffer) => requestType.decode(bytes) as unknown as Request,
+      responseSerialize: (number: number) => Buffer.from(responseType.encode({ status: number }).finish()),
+      responseDeserialize: () => 0,
+    };
+    server.addService({ Check: method }, { Check: check });
+  }
+  return new Promise((resolve, reject) => {
+    server.bindAsync('127.0.0.1:0', ServerCredentials.createInsecure(), (error, port) =>
+      error ? reject(error) : resolve(port),
+    );
+  });
+}
+
+const answering = (number: number) => start((_, done) => done(null, number));
+const { signal } = new AbortController();
+const health = (port: number, service = '', given = signal) =>
+  grpcHealth({ host: '127.0.0.1', port }, service, 1, given);
+
+describe('grpcHealth', () => {
+  test.each([
+    [0, 'UNKNOWN'],
+    [1, 'SERVING'],
+    [2, 'NOT_SERVING'],
+    [3, 'SERVICE_UNKNOWN'],
+    [77, '77'],
+  ])('%i means %s', async (number, meaning) => {
+    expect(await health(await answering(number))).toBe(meaning);
+  });
+
+  test.each(['', 'liveness', 'ü', 'x'.repeat(200), 'y'.repeat(20_000)])(
+    'asks for the service %#',
+    async (service) => {
+      let asked = '';
+      let agent: unknown;
+      const port = await start((call, done) => {
+        asked = call.request.service;
+        agent = call.metadata.get('user-agent')[0];
+        done(null, 1);
+      });
+      await health(port, service);
+      expect(asked).toBe(service);
+      expect(agent).toMatch(/^kube-probe\/1\.36 /u);
+    },
+  );
+
+  test('a server without the health service', async () => {
+    await expect(health(await start())).rejects.toMatchObject({
+      kind: 'Unimplemented',
+      message: expect.stringContaining('does not implement the grpc health protocol (grpc.health.v1.Health)'),
+    });
+  });
+
+  test('a server that errs', async () => {
+    const port = await start((_, done) => done({ code: status.INTERNAL, details: 'no disk' }));
+    await expect(health(port)).rejects.toThrow('error: health rpc probe failed: 13 INTERNAL: no disk');
+  });
+
+  test('a server that does not come up in time', async () => {
+    const clock = new VirtualClock();
+    const port = await closedPort();
+    const pending = withDeadline(clock, 1000, signal, (limited) => {
+      const asking = health(port, '', limited);
+      void clock.advance(1000);
+      return asking;
+    });
+    await expect(pending).rejects.toThrow(
+      /^timeout: failed to connect service "127\.0\.0\.1:\d+" within 1s: context deadline exceeded$/u,
+    );
+  });
+
+  test('a server that does not answer in time', async () => {
+    const clock = new VirtualClock();
+    const port = await start(() => void clock.advance(1000));
+    const pending = withDeadline(clock, 1000, signal, (limited) => health(port, '', limited));
+    await expect(pending).rejects.toThrow('timeout: health rpc did not complete within 1s');
+  });
+
+  test('given up: the reason is told', async () => {
+    const abort = new AbortController();
+    const port = await start(() => abort.abort(new Error('the pod ends')));
+    await expect(health(port, '', abort.signal)).rejects.toThrow('the pod ends');
+    await expect(health(port, '', abort.signal)).rejects.toThrow('the pod ends');
+  });
+});

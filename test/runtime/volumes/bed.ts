@@ -1,0 +1,117 @@
+import { execFileSync } from 'node:child_process';
+import { mkdtempSync, readFileSync, realpathSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { describe } from '@jest/globals';
+import { mountsBelow, parseMountInfo } from '../../../src/policies/volume-mount-table.ts';
+import {
+  VolumeManager,
+  type ContainerMountsRequest,
+  type VolumeManagerOptions,
+} from '../../../src/runtime/volumes/volume-manager.ts';
+import type { Mount } from '../../../src/types/cri.ts';
+import type { Container, Pod, PodSpec } from '../../../src/types/kubernetes.ts';
+import type { Logger } from '../../../src/types/logger.ts';
+import { VirtualClock } from '../../support/virtual-clock.ts';
+
+const isRoot = process.getuid?.() === 0;
+
+/** A suite that mounts, or gives files away: without root it is skipped, and stderr says so. */
+export function describeAsRoot(name: string, suite: () => void): void {
+  if (!isRoot) process.stderr.write(`\nSKIPPED, NOTHING PROVED: "${name}" mounts, and this is not root.\n`);
+  (isRoot ? describe : describe.skip)(name, suite);
+}
+
+export type Volume = NonNullable<PodSpec['volumes']>[number];
+type MountOfContainer = NonNullable<Container['volumeMounts']>[number];
+
+export function run(command: string, ...args: readonly string[]): void {
+  execFileSync(command, args);
+}
+
+const SIGNAL = new AbortController().signal;
+export const POD_IP = '10.1.0.5';
+
+/** A manager on a folder of its own, and what tests ask it again and again. */
+export class VolumeBed {
+  /** As the kernel names it. */
+  readonly dir = realpathSync(mkdtempSync(join(tmpdir(), 'statelet volumes-')));
+  readonly rootDir = join(this.dir, 'root');
+  readonly clock = new VirtualClock();
+  readonly warnings: string[] = [];
+  readonly #options: Partial<VolumeManagerOptions>;
+  manager: VolumeManager;
+
+  constructor(options: Partial<VolumeManagerOptions> = {}) {
+    this.#options = options;
+    this.manager = this.newManager();
+  }
+
+  /** Stands for a new agent on what the former one left. */
+  newManager(): VolumeManager {
+    const silent = () => undefined;
+    const warn = (_: object, message: string) => void this.warnings.push(message);
+    const logger: Logger = { trace: silent, debug: silent, info: silent, warn, error: silent };
+    this.manager = new VolumeManager({
+      rootDir: this.rootDir,
+      allocatable: { memory: '1Gi', cpu: '2' },
+      clusterDomain: 'cluster.local',
+      clock: this.clock,
+      logger,
+      ...this.#options,
+    });
+    return this.manager;
+  }
+
+  remove(): void {
+    const mounts = this.mounts(this.dir);
+    if (mounts.length > 0) run('umount', '--no-canonicalize', ...mounts);
+    rmSync(this.dir, { recursive: true, force: true });
+  }
+
+  /** What is mounted on the folder and below it. */
+  mounts(folder = this.rootDir): readonly string[] {
+    return mountsBelow(parseMountInfo(readFileSync('/proc/self/mountinfo', 'utf8')), folder);
+  }
+
+  podDir(uid = 'u-1'): string {
+    return join(this.rootDir, 'pods', uid);
+  }
+
+  async mount(pod: Pod, signal: AbortSignal = SIGNAL): Promise<void> {
+    await this.manager.mountPod(pod, signal);
+  }
+
+  /** The mounts of the pod's first container, without those that every container has. */
+  async volumeMounts(pod: Pod, request: Partial<ContainerMountsRequest> = {}): Promise<readonly Mount[]> {
+    const mounts = await this.containerMounts(pod, request);
+    return mounts.filter(({ containerPath }) => containerPath.startsWith('/data'));
+  }
+
+  async containerMounts(pod: Pod, request: Partial<ContainerMountsRequest> = {}): Promise<readonly Mount[]> {
+    const [container] = pod.spec.containers;
+    return this.manager.containerMounts({
+      pod,
+      container: container ?? { name: '' },
+      attempt: 0,
+      env: new Map(),
+      addresses: { podIPs: [POD_IP], hostIPs: ['10.0.0.1'] },
+      hostname: 'web',
+      ...request,
+    });
+  }
+}
+
+/** A pod whose container mounts the volumes at `/data0`, `/data1`, … */
+export function podWith(
+  volumes: readonly Omit<Volume, 'name'>[],
+  spec: Partial<PodSpec> = {},
+  mount: Partial<MountOfContainer> = {},
+): Pod {
+  const named = volumes.map((volume, i) => ({ name: `v${i}`, ...volume }));
+  const volumeMounts = named.map(({ name }, i) => ({ name, mountPath: `/data${i}`, ...mount }));
+  return {
+    metadata: { name: 'web', namespace: 'shop', uid: 'u-1', labels: { app: 'web' } },
+    spec: { volumes: named, containers: [{ name: 'main', volumeMounts }], ...spec },
+  };
+}

@@ -1,0 +1,145 @@
+import {
+  chmodSync,
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  statfsSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs';
+import { join } from 'node:path';
+import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
+import { describeAsRoot, podWith, run, VolumeBed } from './bed.ts';
+
+let bed: VolumeBed;
+beforeEach(() => void (bed = new VolumeBed()));
+afterEach(() => bed.remove());
+
+const modeOf = (path: string) => (statSync(path).mode & 0o7777).toString(8);
+const folderOf = (name = 'v0') => join(bed.podDir(), 'volumes/kubernetes.io~empty-dir', name);
+
+describe('on the disk', () => {
+  const pod = podWith([{ emptyDir: {} }]);
+
+  test('it is a folder where the kubelet has it, which everybody may write', async () => {
+    await bed.mount(pod);
+    expect(modeOf(folderOf())).toBe('777');
+    expect(await bed.volumeMounts(pod)).toEqual([
+      {
+        containerPath: '/data0',
+        hostPath: folderOf(),
+        readonly: false,
+        recursiveReadOnly: false,
+        propagation: 'PROPAGATION_PRIVATE',
+        selinuxRelabel: true,
+      },
+    ]);
+    expect(modeOf(bed.podDir())).toBe('750');
+  });
+
+  test('what a container has made of it stays, over a restart of the agent too', async () => {
+    await bed.mount(pod);
+    writeFileSync(join(folderOf(), 'kept'), 'x');
+    chmodSync(folderOf(), 0o700);
+    await bed.newManager().mountPod(pod, new AbortController().signal);
+    expect(readdirSync(folderOf())).toEqual(['kept']);
+    expect(modeOf(folderOf())).toBe('700');
+  });
+
+  test('what a killed agent has half made is finished', async () => {
+    mkdirSync(join(folderOf(), '../.v0'), { recursive: true, mode: 0o700 });
+    await bed.mount(pod);
+    expect(readdirSync(join(folderOf(), '..'))).toEqual(['v0']);
+    expect(modeOf(folderOf())).toBe('777');
+  });
+
+  test('a volume that nobody mounts is not made', async () => {
+    await bed.mount({ ...pod, spec: { ...pod.spec, containers: [{ name: 'main' }] } });
+    expect(readdirSync(bed.podDir())).toEqual([]);
+  });
+
+  test('a medium that does not fit is the kind of failure that the kubelet reports', async () => {
+    const wrong = podWith([{ emptyDir: { medium: 'HugePages' } }, { nfs: { server: 's', path: '/' } }]);
+    await expect(bed.mount(wrong)).rejects.toMatchObject({
+      kind: 'InvalidArgument',
+      message:
+        'MountVolume.SetUp failed for volume "v0" : emptyDir.medium HugePages: no container requests hugepages-SIZE; ' +
+        'MountVolume.SetUp failed for volume "v1" : a volume of nfs is not supported; there are emptyDir, hostPath, downwardAPI, projected, configMap, secret',
+    });
+  });
+
+  test.each(['..', 'a/b', ''])('a volume or pod named %j gets no folder', async (name) => {
+    const named = podWith([{ emptyDir: {}, name } as object]);
+    await expect(bed.mount(named)).rejects.toThrow('cannot be the name of a folder');
+    await expect(bed.manager.unmountPod(name)).rejects.toThrow('cannot be the name of a folder');
+  });
+});
+
+describeAsRoot('an emptyDir with rights and mounts', () => {
+  test('is given to the fsGroup, with what is made in it', async () => {
+    await bed.mount(podWith([{ emptyDir: {} }], { securityContext: { fsGroup: 2345 } }));
+    expect(modeOf(folderOf())).toBe('2777');
+    mkdirSync(join(folderOf(), 'sub'));
+    expect(statSync(join(folderOf(), 'sub')).gid).toBe(2345);
+  });
+
+  const inMemory = podWith([{ emptyDir: { medium: 'Memory', sizeLimit: '64Ki' } }], {
+    securityContext: { fsGroup: 2345 },
+  });
+
+  test('in memory is a tmpfs of its size, mode and group', async () => {
+    await bed.mount(inMemory);
+    const { bsize, blocks } = statfsSync(folderOf());
+    expect(bsize * blocks).toBe(64 * 1024);
+    expect([modeOf(folderOf()), statSync(folderOf()).gid]).toEqual(['2777', 2345]);
+    expect(() => writeFileSync(join(folderOf(), 'big'), Buffer.alloc(65 * 1024))).toThrow('ENOSPC');
+  });
+
+  test('in memory is mounted once, over a restart of the agent too', async () => {
+    await bed.mount(inMemory);
+    writeFileSync(join(folderOf(), 'kept'), 'x');
+    await bed.mount(inMemory);
+    await bed.newManager().mountPod(inMemory, new AbortController().signal);
+    expect(bed.mounts()).toEqual([folderOf()]);
+    expect(readFileSync(join(folderOf(), 'kept'), 'utf8')).toBe('x');
+  });
+
+  test('in memory is mounted again after a restart of the node', async () => {
+    await bed.mount(inMemory);
+    run('umount', folderOf());
+    await bed.mount(inMemory);
+    expect(bed.mounts()).toEqual([folderOf()]);
+  });
+
+  const hugePages = existsSync('/sys/kernel/mm/hugepages/hugepages-2048kB');
+  (hugePages ? test : test.skip)('in huge pages is a hugetlbfs', async () => {
+    const pod = podWith([{ emptyDir: { medium: 'HugePages' } }]);
+    const [container] = pod.spec.containers;
+    const resources = { limits: { 'hugepages-2Mi': '2Mi' } };
+    await bed.mount({ ...pod, spec: { ...pod.spec, containers: [{ ...container!, resources }] } });
+    expect(statfsSync(folderOf()).bsize).toBe(2 * 2 ** 20);
+    expect(modeOf(folderOf())).toBe('777');
+  });
+
+  test.each(['HostToContainer', 'Bidirectional'])(
+    'shares its mounts where a container asks for %s',
+    async (mountPropagation) => {
+      const pod = podWith([{ emptyDir: {} }, { emptyDir: { medium: 'Memory' } }], {}, { mountPropagation });
+      const container = { ...pod.spec.containers[0]!, securityContext: { privileged: true } };
+      await bed.mount(pod);
+      writeFileSync(join(folderOf(), 'kept'), 'x');
+      for (let i = 0; i < 2; i++) {
+        await bed.volumeMounts(pod, { container });
+        const info = readFileSync('/proc/self/mountinfo', 'utf8').split('\n');
+        const shared = info.filter(
+          (line) => line.includes('statelet\\040volumes') && line.includes('shared:'),
+        );
+        expect(shared).toHaveLength(2);
+      }
+      expect(readdirSync(folderOf())).toEqual(['kept']);
+      await bed.manager.unmountPod('u-1');
+      expect(existsSync(bed.podDir())).toBe(false);
+    },
+  );
+});

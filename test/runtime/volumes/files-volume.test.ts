@@ -1,0 +1,233 @@
+import {
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  readlinkSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
+import { join } from 'node:path';
+import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
+import type { VolumeContents } from '../../../src/runtime/volumes/volume-contents.ts';
+import type { VolumeFile } from '../../../src/policies/volume-files.ts';
+import type { Pod } from '../../../src/types/kubernetes.ts';
+import { describeAsRoot, podWith, VolumeBed, type Volume } from './bed.ts';
+
+let bed: VolumeBed;
+beforeEach(() => void (bed = new VolumeBed()));
+afterEach(() => bed.remove());
+
+const modeOf = (path: string) => (statSync(path).mode & 0o7777).toString(8);
+const folder = (plugin = 'downward-api') => join(bed.podDir(), `volumes/kubernetes.io~${plugin}/v0`);
+const NAME = { fieldPath: 'metadata.name' };
+const LABELS = { fieldPath: 'metadata.labels' };
+
+const DOWNWARD: Omit<Volume, 'name'> = {
+  downwardAPI: {
+    items: [
+      { path: 'labels', fieldRef: LABELS },
+      { path: 'conf/name', fieldRef: NAME, mode: 0o400 },
+    ],
+  },
+};
+
+function labelled(labels: Record<string, string>): Pod {
+  const pod = podWith([DOWNWARD]);
+  return { ...pod, metadata: { ...pod.metadata, labels } };
+}
+
+describe('a downwardAPI volume', () => {
+  test('has the files in the layout of the kubelet, with their modes', async () => {
+    await bed.mount(labelled({ app: 'web' }));
+    const [version] = readdirSync(folder()).filter((name) => name.startsWith('..2'));
+    expect(version).toMatch(/^\.\.2030_01_01_00_00_00\..{6}$/);
+    expect(readdirSync(folder()).sort()).toEqual([version, '..data', 'conf', 'labels'].sort());
+    expect(readlinkSync(join(folder(), '..data'))).toBe(version);
+    expect(readlinkSync(join(folder(), 'labels'))).toBe('..data/labels');
+    expect(readlinkSync(join(folder(), 'conf'))).toBe('..data/conf');
+    expect(readFileSync(join(folder(), 'labels'), 'utf8')).toBe('app="web"');
+    expect(readFileSync(join(folder(), 'conf/name'), 'utf8')).toBe('web');
+    expect(['', '..data', 'conf', 'labels', 'conf/name'].map((name) => modeOf(join(folder(), name)))).toEqual(
+      ['777', '755', '755', '644', '400'],
+    );
+  });
+
+  test('is read-only for containers, whatever they ask for', async () => {
+    await bed.mount(labelled({}));
+    expect(await bed.volumeMounts(labelled({}))).toMatchObject([{ hostPath: folder(), readonly: true }]);
+  });
+
+  test('is left as it is while nothing changes', async () => {
+    await bed.mount(labelled({ app: 'web' }));
+    const before = readlinkSync(join(folder(), '..data'));
+    await bed.clock.advance(60_000);
+    await bed.mount(labelled({ app: 'web' }));
+    expect(readlinkSync(join(folder(), '..data'))).toBe(before);
+  });
+
+  test('changes all at once: who holds the old files keeps them', async () => {
+    await bed.mount(labelled({ app: 'web' }));
+    const old = readlinkSync(join(folder(), '..data'));
+    const { ino } = statSync(folder());
+    await bed.clock.advance(60_000);
+    await bed.mount(labelled({ app: 'shop' }));
+    const now = readlinkSync(join(folder(), '..data'));
+    expect(now).toMatch(/^\.\.2030_01_01_00_01_00\./);
+    expect(existsSync(join(folder(), old))).toBe(false);
+    expect(readFileSync(join(folder(), 'labels'), 'utf8')).toBe('app="shop"');
+    expect(statSync(folder()).ino).toBe(ino);
+  });
+
+  test('what is no longer asked for goes, what is new comes', async () => {
+    await bed.mount(labelled({}));
+    await bed.mount(podWith([{ downwardAPI: { items: [{ path: 'labels/name', fieldRef: NAME }] } }]));
+    expect(readdirSync(folder()).filter((name) => !name.startsWith('..'))).toEqual(['labels']);
+    expect(readFileSync(join(folder(), 'labels/name'), 'utf8')).toBe('web');
+  });
+
+  describe('after a kill in the middle', () => {
+    test('of writing, the next one begins anew', async () => {
+      mkdirSync(join(folder(), '..2029_12_31_23_59_59.abcdef'), { recursive: true });
+      writeFileSync(join(folder(), '..2029_12_31_23_59_59.abcdef/labels'), 'half');
+      symlinkSync('..2029_12_31_23_59_59.abcdef', join(folder(), '..data_tmp'));
+      await bed.mount(labelled({ app: 'web' }));
+      expect(
+        readdirSync(folder())
+          .filter((name) => !name.startsWith('..2030'))
+          .sort(),
+      ).toEqual(['..data', 'conf', 'labels'].sort());
+    });
+
+    test('between the exchange and the names, these are made', async () => {
+      await bed.mount(labelled({ app: 'web' }));
+      const version = readlinkSync(join(folder(), '..data'));
+      rmSync(join(folder(), 'labels'));
+      await bed.mount(labelled({ app: 'web' }));
+      expect(readlinkSync(join(folder(), '..data'))).toBe(version);
+      expect(readFileSync(join(folder(), 'labels'), 'utf8')).toBe('app="web"');
+    });
+
+    test('with files gone, they are written again', async () => {
+      await bed.mount(labelled({ app: 'web' }));
+      rmSync(join(folder(), readlinkSync(join(folder(), '..data'))), { recursive: true });
+      await bed.mount(labelled({ app: 'web' }));
+      expect(readFileSync(join(folder(), 'labels'), 'utf8')).toBe('app="web"');
+    });
+  });
+
+  test.each(['../up', '/abs', '..data', ''])('a path such as %j is refused', async (path) => {
+    const pod = podWith([{ downwardAPI: { items: [{ path, fieldRef: NAME }] } }]);
+    await expect(bed.mount(pod)).rejects.toThrow(
+      `MountVolume.SetUp failed for volume "v0" : path ${JSON.stringify(path)} must`,
+    );
+  });
+});
+
+describe('a projected volume', () => {
+  const projected = (sources: readonly object[], defaultMode = 0o640): Pod =>
+    podWith([{ projected: { defaultMode, sources } }]);
+  const named = (path: string) => ({ downwardAPI: { items: [{ path, fieldRef: NAME }] } });
+
+  test('has the files of all its sources', async () => {
+    await bed.mount(projected([named('a'), named('b/c')]));
+    expect(readFileSync(join(folder('projected'), 'a'), 'utf8')).toBe('web');
+    expect(modeOf(join(folder('projected'), 'b/c'))).toBe('640');
+  });
+
+  test('does without optional sources of an API server', async () => {
+    const optional = { name: 'x', optional: true };
+    const sources = [
+      { configMap: optional },
+      { secret: optional },
+      { clusterTrustBundle: { ...optional, path: 'ca' } },
+    ];
+    await bed.mount(projected([...sources, named('a')]));
+    expect(readdirSync(folder('projected')).filter((name) => !name.startsWith('..'))).toEqual(['a']);
+  });
+
+  test.each([
+    ['configMap', { configMap: { name: 'x' } }],
+    ['secret', { secret: { name: 'x', optional: false } }],
+    ['serviceAccountToken', { serviceAccountToken: { path: 'token' } }],
+    ['clusterTrustBundle', { clusterTrustBundle: { path: 'ca' } }],
+  ])('says of a %s that it needs an API server', async (kind, source) => {
+    await expect(bed.mount(projected([named('a'), source]))).rejects.toMatchObject({
+      kind: 'FailedPrecondition',
+      message: `MountVolume.SetUp failed for volume "v0" : a ${kind} can only be read from an API server, and this node has none; mark it optional or use a hostPath volume`,
+    });
+    expect(existsSync(folder('projected'))).toBe(false);
+  });
+
+  test('without sources it is empty', async () => {
+    await bed.mount(projected([]));
+    expect(readdirSync(join(folder('projected'), '..data'))).toEqual([]);
+  });
+});
+
+test('an optional configMap or secret volume is empty, another one fails', async () => {
+  await bed.mount(podWith([{ configMap: { name: 'x', optional: true } }]));
+  expect(readdirSync(join(folder('configmap'), '..data'))).toEqual([]);
+  await bed.mount(podWith([{ secret: { secretName: 'x', optional: true } }]));
+  expect(existsSync(folder('secret'))).toBe(true);
+  await expect(bed.mount(podWith([{ secret: { secretName: 'x' } }]))).rejects.toThrow(
+    'a secret can only be read from an API server',
+  );
+});
+
+test('a sync that is aborted leaves off before it writes', async () => {
+  const pod = labelled({});
+  await expect(bed.mount(pod, AbortSignal.abort())).rejects.toMatchObject({ name: 'AbortError' });
+  expect(existsSync(folder())).toBe(false);
+});
+
+describe('a source of files that comes with an API server', () => {
+  const files: VolumeFile[] = [{ path: 'password', content: Buffer.from([0xff, 0]), mode: 0o644 }];
+  const provider = (isSecret: boolean, found: VolumeFile[] | undefined): VolumeContents => ({
+    isSecret,
+    files: () => Promise.resolve(found),
+  });
+
+  test('is asked for volumes and projections of its kind', async () => {
+    bed.remove();
+    bed = new VolumeBed({ contents: new Map([['configMap', provider(false, files)]]) });
+    await bed.mount(podWith([{ configMap: { name: 'x' } }]));
+    expect(readFileSync(join(folder('configmap'), 'password'))).toEqual(Buffer.from([0xff, 0]));
+    await bed.mount(podWith([{ projected: { sources: [{ configMap: { name: 'x' } }] } }]));
+    expect(readFileSync(join(folder('projected'), 'password'))).toEqual(Buffer.from([0xff, 0]));
+  });
+
+  test('may not find what is named', async () => {
+    bed.remove();
+    bed = new VolumeBed({ contents: new Map([['configMap', provider(false, undefined)]]) });
+    await expect(bed.mount(podWith([{ configMap: { name: 'x' } }]))).rejects.toMatchObject({
+      kind: 'NotFound',
+      message: 'MountVolume.SetUp failed for volume "v0" : configMap "x" not found',
+    });
+    await bed.mount(podWith([{ configMap: { name: 'x', optional: true } }]));
+  });
+
+  describeAsRoot('secrets', () => {
+    test('are kept in memory', async () => {
+      bed.remove();
+      bed = new VolumeBed({ contents: new Map([['secret', provider(true, files)]]) });
+      await bed.mount(podWith([{ secret: { secretName: 'x' } }]));
+      expect(bed.mounts()).toEqual([folder('secret')]);
+      expect(readFileSync(join(folder('secret'), 'password'))).toHaveLength(2);
+      await bed.manager.unmountPod('u-1');
+      expect(bed.mounts()).toEqual([]);
+    });
+  });
+});
+
+describeAsRoot('the fsGroup of files', () => {
+  test('may read them all, and nobody else gets more', async () => {
+    const pod = podWith([DOWNWARD], { securityContext: { fsGroup: 2345 } });
+    await bed.mount(pod);
+    const names = ['', '..data', 'conf', 'labels', 'conf/name'].map((name) => join(folder(), name));
+    expect(names.map(modeOf)).toEqual(['2777', '2755', '2755', '644', '440']);
+    expect(names.map((name) => statSync(name).gid)).toEqual(Array(5).fill(2345));
+  });
+});

@@ -1,0 +1,239 @@
+import {
+  chmodSync,
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
+import { join } from 'node:path';
+import { Worker } from 'node:worker_threads';
+import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
+import { openInVolume } from '../../../src/runtime/volumes/safe-open.ts';
+import type { Pod } from '../../../src/types/kubernetes.ts';
+import { describeAsRoot, podWith, run, VolumeBed } from './bed.ts';
+
+let bed: VolumeBed;
+let volume: string;
+beforeEach(() => {
+  bed = new VolumeBed();
+  volume = join(bed.dir, 'volume');
+  mkdirSync(volume);
+  mkdirSync(join(bed.dir, 'outside'));
+  writeFileSync(join(bed.dir, 'outside/secret'), 'secret');
+});
+afterEach(() => bed.remove());
+
+const modeOf = (path: string) => (statSync(path).mode & 0o7777).toString(8);
+const withSubPath = (subPath: string): Pod => podWith([{ hostPath: { path: volume } }], {}, { subPath });
+const target = () => join(bed.podDir(), 'volume-subpaths/v0/main/0');
+const REFUSED = 'failed to prepare subPath for volumeMount "v0" of container "main"';
+
+describeAsRoot('a part of a volume', () => {
+  test('is mounted where no container can reach, and that is what the container mounts', async () => {
+    mkdirSync(join(volume, 'a/b'), { recursive: true });
+    writeFileSync(join(volume, 'a/b/file'), 'x');
+    await bed.mount(withSubPath('a/b'));
+    expect(await bed.volumeMounts(withSubPath('a/b'))).toMatchObject([
+      { containerPath: '/data0', hostPath: target() },
+    ]);
+    expect(readFileSync(join(target(), 'file'), 'utf8')).toBe('x');
+    expect(bed.mounts()).toEqual([target()]);
+  });
+
+  test('may be a file', async () => {
+    writeFileSync(join(volume, 'file'), 'x');
+    await bed.volumeMounts(withSubPath('file'));
+    expect(readFileSync(target(), 'utf8')).toBe('x');
+  });
+
+  test('may be a pipe: nobody opens it', async () => {
+    run('mkfifo', join(volume, 'pipe'));
+    await bed.volumeMounts(withSubPath('pipe'));
+    expect(statSync(target()).isFIFO()).toBe(true);
+  });
+
+  test("is made where it is missing, with the mode of the volume's root", async () => {
+    chmodSync(volume, 0o2777);
+    mkdirSync(join(volume, 'a'), { mode: 0o755 });
+    await bed.volumeMounts(withSubPath('a/b/c'));
+    expect(['a', 'a/b', 'a/b/c'].map((path) => modeOf(join(volume, path)))).toEqual(['2755', '2777', '2777']);
+    expect(modeOf(target())).toBe('2777');
+  });
+
+  test('belongs to the fsGroup when it is made in an emptyDir', async () => {
+    const spec = { securityContext: { fsGroup: 2345 } };
+    const pod = podWith([{ emptyDir: {} }], spec, { subPathExpr: 'logs/$(POD)' });
+    await bed.mount(pod);
+    await bed.volumeMounts(pod, { env: new Map([['POD', 'web-0']]) });
+    const made = join(bed.podDir(), 'volumes/kubernetes.io~empty-dir/v0/logs/web-0');
+    expect([modeOf(made), statSync(made).gid]).toEqual(['2777', 2345]);
+    expect(statSync(target()).ino).toBe(statSync(made).ino);
+  });
+
+  test('of the downward API is the file, through the links that lead to it', async () => {
+    const items = [{ path: 'name', fieldRef: { fieldPath: 'metadata.name' } }];
+    const pod = podWith([{ downwardAPI: { items } }], {}, { subPath: 'name' });
+    await bed.mount(pod);
+    expect(await bed.volumeMounts(pod)).toMatchObject([{ hostPath: target(), readonly: true }]);
+    expect(readFileSync(target(), 'utf8')).toBe('web');
+  });
+
+  test('stays mounted for the next instance, over a restart of the agent too', async () => {
+    await bed.volumeMounts(withSubPath('a'));
+    bed.newManager();
+    await bed.volumeMounts(withSubPath('a'));
+    expect(bed.mounts()).toEqual([target()]);
+  });
+
+  test('is mounted anew where another one has taken its place', async () => {
+    await bed.volumeMounts(withSubPath('a'));
+    renameSync(join(volume, 'a'), join(volume, 'old'));
+    writeFileSync(join(volume, 'a'), 'a file now');
+    await bed.volumeMounts(withSubPath('a'));
+    expect(readFileSync(target(), 'utf8')).toBe('a file now');
+    expect(bed.mounts()).toEqual([target()]);
+  });
+
+  test('is mounted where a killed agent had only made the place', async () => {
+    mkdirSync(target(), { recursive: true });
+    await bed.volumeMounts(withSubPath('a'));
+    expect(bed.mounts()).toEqual([target()]);
+  });
+
+  test('is mounted for every mount that asks for one', async () => {
+    const pod = withSubPath('a');
+    const [mount] = pod.spec.containers[0]!.volumeMounts!;
+    const volumeMounts = [mount!, { ...mount!, mountPath: '/data9', subPath: 'b' }];
+    await bed.volumeMounts(pod, { container: { name: 'side', volumeMounts } });
+    const places = join(bed.podDir(), 'volume-subpaths/v0/side');
+    expect(readdirSync(places)).toEqual(['0', '1']);
+    expect(bed.mounts()).toHaveLength(2);
+  });
+});
+
+describeAsRoot('a symbolic link in a volume', () => {
+  test('counts where it leads to within the volume', async () => {
+    mkdirSync(join(volume, 'real'));
+    symlinkSync('real', join(volume, 'link'));
+    await bed.volumeMounts(withSubPath('link/made'));
+    expect(statSync(target()).ino).toBe(statSync(join(volume, 'real/made')).ino);
+  });
+
+  test.each([
+    ['absolute', '/etc'],
+    ['relative', '../outside'],
+    ['to the volume itself and out of it', '../volume/../outside'],
+    ['to the root', '/'],
+    ['to a process', '/proc/self/root'],
+  ])('never leads out of it: %s', async (_, to) => {
+    symlinkSync(to, join(volume, 'link'));
+    for (const subPath of ['link', 'link/secret', 'link/made']) {
+      await expect(bed.volumeMounts(withSubPath(subPath))).rejects.toMatchObject({
+        kind: 'FailedPrecondition',
+        message: REFUSED,
+      });
+    }
+    expect(bed.mounts()).toEqual([]);
+    expect(readdirSync(join(bed.dir, 'outside'))).toEqual(['secret']);
+  });
+
+  test('that leads nowhere is not followed to make what it names', async () => {
+    symlinkSync('../outside/made', join(volume, 'link'));
+    await expect(bed.volumeMounts(withSubPath('link'))).rejects.toThrow(REFUSED);
+    await expect(bed.volumeMounts(withSubPath('link/x'))).rejects.toThrow(REFUSED);
+    expect(readdirSync(join(bed.dir, 'outside'))).toEqual(['secret']);
+  });
+
+  test('that leads to itself is an error', async () => {
+    symlinkSync('link', join(volume, 'link'));
+    await expect(bed.volumeMounts(withSubPath('link'))).rejects.toThrow(REFUSED);
+  });
+
+  test('is told of in the log, not to the user', async () => {
+    symlinkSync('/etc', join(volume, 'link'));
+    await expect(bed.volumeMounts(withSubPath('link'))).rejects.toThrow(REFUSED);
+    expect(bed.warnings).toEqual([`${REFUSED}: /etc is outside of the volume ${volume}`]);
+  });
+});
+
+test.each(['../x', '/etc', 'a/../../b'])(
+  'subPath %s is refused before anything is looked at',
+  async (subPath) => {
+    await expect(bed.volumeMounts(withSubPath(subPath))).rejects.toMatchObject({ kind: 'InvalidArgument' });
+    expect(existsSync(join(bed.podDir(), 'volume-subpaths'))).toBe(false);
+  },
+);
+
+describe('opening below a volume', () => {
+  /** Exchanges a folder and a link to the outside, as fast as it goes, from another thread. */
+  const SWAP = `
+    const { renameSync, rmSync } = require('node:fs');
+    const { workerData: { at, folder, link, stop } } = require('node:worker_threads');
+    const flag = new Int32Array(stop);
+    function move(from, to) {
+      for (;;) {
+        try { return renameSync(from, to); }
+        // Whoever opens has made a folder here, since there was none for a moment.
+        catch { try { rmSync(to, { recursive: true, force: true }); } catch {} }
+      }
+    }
+    while (Atomics.load(flag, 0) === 0) {
+      move(at, folder); move(link, at);
+      move(at, link); move(folder, at);
+      Atomics.store(flag, 1, 1); Atomics.notify(flag, 1);
+    }`;
+
+  test('is never led astray by one who exchanges folders for links meanwhile', async () => {
+    mkdirSync(join(volume, 'a'));
+    writeFileSync(join(volume, 'a/secret'), 'ours');
+    symlinkSync(join(bed.dir, 'outside'), join(volume, 'link'));
+    const ours = statSync(join(volume, 'a/secret')).ino;
+    const stop = new SharedArrayBuffer(8);
+    const workerData = {
+      at: join(volume, 'a'),
+      folder: join(volume, 'hidden'),
+      link: join(volume, 'link'),
+      stop,
+    };
+    const worker = new Worker(SWAP, { eval: true, workerData });
+    const ended = new Promise((resolve) => worker.once('exit', resolve));
+    const flag = new Int32Array(stop);
+    await Atomics.waitAsync(flag, 1, 0).value;
+    let opened = 0;
+    try {
+      for (let i = 0; i < 500; i++) {
+        const handle = await openInVolume(volume, ['a', 'secret']).catch(() => undefined);
+        if (handle === undefined) continue;
+        const { ino } = await handle.stat();
+        await handle.close();
+        // A folder that was made in the place of one that was away for a moment is the volume's own as well.
+        if (ino === ours) opened++;
+        else expect(ino).not.toBe(statSync(join(bed.dir, 'outside/secret')).ino);
+      }
+    } finally {
+      Atomics.store(flag, 0, 1);
+      await ended;
+    }
+    expect(opened).toBeGreaterThan(0);
+    expect(readdirSync(join(bed.dir, 'outside'))).toEqual(['secret']);
+  });
+
+  test('leaves no file open, whether it succeeds or not', async () => {
+    mkdirSync(join(volume, 'a/b'), { recursive: true });
+    writeFileSync(join(volume, 'file'), '');
+    symlinkSync('/etc', join(volume, 'link'));
+    const open = () => readdirSync('/proc/self/fd').length;
+    const before = open();
+    await (await openInVolume(volume, ['a', 'b', 'c', 'd'])).close();
+    for (const names of [['link'], ['file', 'below'], ['a', 'x'.repeat(300)]]) {
+      await expect(openInVolume(volume, names)).rejects.toThrow();
+    }
+    expect(open()).toBe(before);
+    rmSync(join(volume, 'a'), { recursive: true });
+  });
+});

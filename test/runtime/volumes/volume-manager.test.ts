@@ -1,0 +1,278 @@
+import { execFileSync } from 'node:child_process';
+import {
+  chmodSync,
+  closeSync,
+  existsSync,
+  mkdirSync,
+  openSync,
+  readdirSync,
+  readFileSync,
+  statSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
+import { join } from 'node:path';
+import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
+import { testPod } from '../../support/pods.ts';
+import { describeAsRoot, POD_IP, podWith, run, VolumeBed } from './bed.ts';
+
+let bed: VolumeBed;
+beforeEach(() => void (bed = new VolumeBed()));
+afterEach(() => bed.remove());
+
+const POD = testPod({ uid: 'u-1' });
+
+describe('a container of a pod without volumes', () => {
+  test('has its hosts file and a file for its termination message, and there is nothing else', async () => {
+    await bed.mount(POD);
+    expect(await bed.containerMounts(POD)).toEqual([
+      {
+        containerPath: '/etc/hosts',
+        hostPath: join(bed.podDir(), 'etc-hosts'),
+        readonly: false,
+        selinuxRelabel: true,
+        propagation: 'PROPAGATION_PRIVATE',
+      },
+      {
+        containerPath: '/dev/termination-log',
+        hostPath: join(bed.podDir(), 'containers/main/00000000'),
+        readonly: false,
+        selinuxRelabel: true,
+        propagation: 'PROPAGATION_PRIVATE',
+      },
+    ]);
+    expect(readdirSync(bed.podDir()).sort()).toEqual(['containers', 'etc-hosts']);
+  });
+
+  test('has neither where it asks for neither', async () => {
+    const container = {
+      name: 'main',
+      terminationMessagePath: '',
+      volumeMounts: [{ name: 'hosts', mountPath: '/etc/hosts' }],
+    };
+    const volumes = [{ name: 'hosts', hostPath: { path: '/etc/hosts' } }];
+    const pod = { ...POD, spec: { ...POD.spec, volumes } };
+    expect(await bed.containerMounts(pod, { container })).toMatchObject([
+      { containerPath: '/etc/hosts', hostPath: '/etc/hosts' },
+    ]);
+  });
+});
+
+describe('the hosts file', () => {
+  beforeEach(() => bed.mount(POD));
+
+  const file = () => join(bed.podDir(), 'etc-hosts');
+
+  test('is written on every start, into the file that running containers have mounted', async () => {
+    await bed.containerMounts(POD);
+    expect(readFileSync(file(), 'utf8')).toContain(`${POD_IP}\tweb\n`);
+    expect(statSync(file()).mode & 0o777).toBe(0o644);
+    const { ino } = statSync(file());
+    writeFileSync(file(), 'spoilt by a container, and longer than it was before '.repeat(20));
+    await bed.containerMounts(POD);
+    expect(readFileSync(file(), 'utf8')).toMatch(/^# Kubernetes-managed hosts file\.\n/);
+    expect(readFileSync(file(), 'utf8')).not.toContain('spoilt');
+    expect(statSync(file()).ino).toBe(ino);
+  });
+
+  test('follows a new address of the pod', async () => {
+    await bed.containerMounts(POD);
+    await bed.containerMounts(POD, { addresses: { podIPs: ['10.1.0.6'], hostIPs: [] } });
+    expect(readFileSync(file(), 'utf8')).toContain('10.1.0.6\tweb\n');
+    expect(readFileSync(file(), 'utf8')).not.toContain(POD_IP);
+  });
+
+  test("on the node's network it is the node's, with the aliases", async () => {
+    const hostAliases = [{ ip: '10.9.9.9', hostnames: ['db'] }];
+    await bed.containerMounts({ ...POD, spec: { ...POD.spec, hostNetwork: true, hostAliases } });
+    const text = readFileSync(file(), 'utf8');
+    expect(text).toContain(readFileSync('/etc/hosts', 'utf8'));
+    expect(text).toMatch(/10\.9\.9\.9\tdb\n$/);
+  });
+});
+
+describe('the file for the termination message', () => {
+  beforeEach(() => bed.mount(POD));
+
+  const folder = () => join(bed.podDir(), 'containers/main');
+
+  test('is empty and everybody may write it, each instance its own', async () => {
+    for (const attempt of [0, 1, 255]) await bed.containerMounts(POD, { attempt });
+    expect(readdirSync(folder()).sort()).toEqual(['00000000', '00000001', '000000ff']);
+    for (const name of readdirSync(folder())) {
+      const { mode, size } = statSync(join(folder(), name));
+      expect([mode & 0o777, size]).toEqual([0o666, 0]);
+    }
+  });
+
+  test('is empty again where an attempt is made anew', async () => {
+    await bed.containerMounts(POD);
+    writeFileSync(join(folder(), '00000000'), 'of a start that failed');
+    await bed.containerMounts(POD);
+    expect(statSync(join(folder(), '00000000')).size).toBe(0);
+  });
+
+  test('does not pile up: those of instances that nobody asks for any more go', async () => {
+    for (let attempt = 0; attempt < 10; attempt++) await bed.containerMounts(POD, { attempt });
+    expect(readdirSync(folder()).sort()).toEqual(['00000007', '00000008', '00000009']);
+  });
+
+  test('is mounted where the container wants it', async () => {
+    const container = { name: 'main', terminationMessagePath: '/tmp/bye' };
+    expect((await bed.containerMounts(POD, { container })).at(-1)).toMatchObject({
+      containerPath: '/tmp/bye',
+    });
+  });
+});
+
+test('a mount that names no volume is an error that names both', async () => {
+  const container = { name: 'main', volumeMounts: [{ name: 'nope', mountPath: '/x' }] };
+  await expect(bed.containerMounts(POD, { container })).rejects.toMatchObject({
+    kind: 'InvalidArgument',
+    message: 'cannot find volume "nope" to mount into container "main"',
+  });
+});
+
+describe('taking a pod away', () => {
+  test('removes its folder; there may be none', async () => {
+    await bed.mount(POD);
+    await bed.containerMounts(POD);
+    await bed.manager.unmountPod('u-1');
+    expect(readdirSync(join(bed.rootDir, 'pods'))).toEqual([]);
+    await bed.manager.unmountPod('u-1');
+    await bed.manager.unmountPod('never-seen');
+  });
+
+  test("never touches what a volume's link or a hostPath leads to", async () => {
+    const outside = join(bed.dir, 'outside');
+    mkdirSync(outside);
+    writeFileSync(join(outside, 'kept'), '');
+    await bed.mount(podWith([{ emptyDir: {} }, { hostPath: { path: outside } }]));
+    symlinkSync(outside, join(bed.podDir(), 'volumes/kubernetes.io~empty-dir/v0/link'));
+    await bed.manager.unmountPod('u-1');
+    expect(readdirSync(outside)).toEqual(['kept']);
+    expect(existsSync(bed.podDir())).toBe(false);
+  });
+
+  test('leaves other pods alone, those with a like name too', async () => {
+    await bed.mount(POD);
+    await bed.mount(testPod({ uid: 'u-12' }));
+    await bed.manager.unmountPod('u-1');
+    expect(await bed.manager.podsOnDisk()).toEqual(['u-12']);
+  });
+});
+
+test('the pods that have a folder are told; there may be none at all', async () => {
+  expect(await bed.manager.podsOnDisk()).toEqual([]);
+  for (const uid of ['a', 'b']) await bed.mount(testPod({ uid }));
+  expect([...(await bed.manager.podsOnDisk())].sort()).toEqual(['a', 'b']);
+});
+
+describeAsRoot('taking a pod with mounts away', () => {
+  const SUB_PATH = { subPath: 'part' };
+
+  test('unmounts all of it, over a restart of the agent too, and harms nothing', async () => {
+    const host = join(bed.dir, 'host');
+    mkdirSync(join(host, 'part'), { recursive: true });
+    writeFileSync(join(host, 'part/kept'), '');
+    const volumes = [
+      { emptyDir: { medium: 'Memory' } },
+      { emptyDir: {} },
+      { hostPath: { path: host } },
+      { hostPath: { path: host } },
+    ];
+    const pod = podWith(volumes, {}, SUB_PATH);
+    await bed.mount(pod);
+    await bed.volumeMounts(pod);
+    expect(bed.mounts()).toHaveLength(5);
+    await bed.newManager().unmountPod('u-1');
+    expect(bed.mounts()).toEqual([]);
+    expect(existsSync(bed.podDir())).toBe(false);
+    expect(readdirSync(join(host, 'part'))).toEqual(['kept']);
+  });
+
+  test('unmounts what is mounted in layers, and what a container has left in a shared volume', async () => {
+    const pod = podWith([{ emptyDir: {} }]);
+    await bed.mount(pod);
+    const folder = join(bed.podDir(), 'volumes/kubernetes.io~empty-dir/v0');
+    for (const name of ['left behind', 'left behind/deeper', 'left behind/deeper']) {
+      mkdirSync(join(folder, name), { recursive: true });
+      run('mount', '-t', 'tmpfs', 'tmpfs', join(folder, name));
+    }
+    await bed.manager.unmountPod('u-1');
+    expect([bed.mounts(), existsSync(bed.podDir())]).toEqual([[], false]);
+  });
+
+  test('keeps all that is left while something is in use, and goes on when it is not', async () => {
+    const host = join(bed.dir, 'host');
+    mkdirSync(join(host, 'part'), { recursive: true });
+    const pod = podWith([{ emptyDir: { medium: 'Memory' } }, { hostPath: { path: host } }]);
+    await bed.mount(pod);
+    const busy = join(bed.podDir(), 'volumes/kubernetes.io~empty-dir/v0');
+    const file = openSync(join(busy, 'in-use'), 'w');
+    try {
+      await expect(bed.manager.unmountPod('u-1')).rejects.toMatchObject({
+        kind: 'Internal',
+        message: expect.stringMatching(
+          /^still mounted, it is tried again: .*kubernetes\.io~empty-dir\/v0: umount: .*target is busy/,
+        ),
+      });
+      expect(readdirSync(busy)).toEqual(['in-use']);
+      expect(await bed.manager.podsOnDisk()).toEqual(['u-1']);
+    } finally {
+      closeSync(file);
+    }
+    await bed.manager.unmountPod('u-1');
+    expect(existsSync(bed.podDir())).toBe(false);
+  });
+
+  test('goes for many at once, while others come', async () => {
+    const pod = (uid: string) => {
+      const inMemory = podWith([{ emptyDir: { medium: 'Memory' } }]);
+      return { ...inMemory, metadata: { ...inMemory.metadata, uid } };
+    };
+    const going = Array.from({ length: 8 }, (_, i) => `going-${i}`);
+    const coming = Array.from({ length: 8 }, (_, i) => `coming-${i}`);
+    await Promise.all(going.map((uid) => bed.mount(pod(uid))));
+    await Promise.all([
+      ...going.map((uid) => bed.manager.unmountPod(uid)),
+      ...coming.map(async (uid) => {
+        await bed.mount(pod(uid));
+        await bed.manager.unmountPod(uid);
+      }),
+    ]);
+    expect(bed.mounts()).toEqual([]);
+    expect(await bed.manager.podsOnDisk()).toEqual([]);
+  });
+
+  test('goes on where a killed agent had left off', async () => {
+    const pod = podWith([{ emptyDir: { medium: 'Memory' } }, { emptyDir: {} }], {}, SUB_PATH);
+    await bed.mount(pod);
+    await bed.volumeMounts(pod);
+    const [first] = bed.mounts();
+    run('umount', first ?? '');
+    await bed.newManager().unmountPod('u-1');
+    expect([bed.mounts(), existsSync(bed.podDir())]).toEqual([[], false]);
+  });
+
+  test('without the rights to give files away it is told, and the pod goes on', () => {
+    const folder = join(bed.dir, 'as-nobody');
+    mkdirSync(folder);
+    chmodSync(folder, 0o777);
+    chmodSync(bed.dir, 0o755);
+    const module = new URL('../../../src/runtime/volumes/volume-manager.ts', import.meta.url).href;
+    const script = `
+      const { VolumeManager } = await import(${JSON.stringify(module)});
+      process.setgroups([]); process.setgid(65534); process.setuid(65534);
+      const logger = { warn: (_, message) => console.log(message) };
+      const options = { rootDir: ${JSON.stringify(folder)}, allocatable: {}, clusterDomain: '', clock: Date, logger };
+      const pod = ${JSON.stringify(podWith([{ emptyDir: {} }], { securityContext: { fsGroup: 2345 } }))};
+      await new VolumeManager(options).mountPod(pod, new AbortController().signal);`;
+    const output = execFileSync(process.execPath, ['--input-type=module', '-e', script], {
+      encoding: 'utf8',
+      stdio: ['ignore', 'pipe', 'inherit'],
+    });
+    expect(output).toMatch(/^cannot give a volume to its fsGroup: EPERM/);
+    expect(existsSync(join(folder, 'pods/u-1/volumes/kubernetes.io~empty-dir/v0'))).toBe(true);
+  });
+});

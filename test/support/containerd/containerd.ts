@@ -1,0 +1,205 @@
+/** A containerd of a test's own, with a network and images, beside any other that may run on the machine. */
+import { execFile, spawn, type ChildProcess } from 'node:child_process';
+import { closeSync, existsSync, mkdirSync, openSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { promisify } from 'node:util';
+import { waitFor } from '../wait-for.ts';
+import { criHasImage, criServes } from './cri-probe.ts';
+import { archive, BUSYBOX, PAUSE, standardImages, type TestImage } from './images.ts';
+import { createLayout, type Layout } from './layout.ts';
+import { installPackages } from './packages.ts';
+import { wipe } from './wipe.ts';
+
+export interface ContainerdOptions {
+  /** Beside the standard ones. */
+  readonly images?: readonly TestImage[];
+  /** Appended to config.toml. */
+  readonly config?: string;
+}
+
+export interface StopOptions {
+  /** `fail`, unless told otherwise: what is still in the runtime is an error. It is removed in any case. */
+  readonly leftovers?: 'fail' | 'remove';
+}
+
+/** Installs what is missing first, which may take minutes: see `SET_UP_TIMEOUT_MS`. */
+export async function startContainerd(options: ContainerdOptions = {}): Promise<ContainerdBed> {
+  const pluginDir = await installPackages();
+  const bed = new ContainerdBed(createLayout(pluginDir, options.config ?? ''));
+  try {
+    await bed.start();
+    await bed.importImages([...standardImages(), ...(options.images ?? [])]);
+  } catch (error) {
+    const { logs } = bed;
+    await bed.stop({ leftovers: 'remove' });
+    throw new Error(`containerd did not come up; its log:\n${logs}`, { cause: error });
+  }
+  return bed;
+}
+
+export class ContainerdBed {
+  readonly dir: string;
+  readonly endpoint: string;
+  readonly image = BUSYBOX;
+  readonly pauseImage = PAUSE;
+  readonly cniConfDir: string;
+  /** A cgroup that goes with the bed: for a daemon's `--cgroup-root`. */
+  readonly cgroupRoot: string;
+  readonly #layout: Layout;
+  readonly #janitor: ChildProcess;
+  #child: ChildProcess | undefined;
+
+  constructor(layout: Layout) {
+    this.#layout = layout;
+    this.dir = layout.dir;
+    this.endpoint = `unix://${layout.socket}`;
+    this.cniConfDir = layout.cniConfDir;
+    this.cgroupRoot = layout.cgroupRoot;
+    this.#janitor = startJanitor(layout.dir);
+  }
+
+  /** Everything that containerd has written to its log. */
+  get logs(): string {
+    return existsSync(this.#layout.logFile) ? readFileSync(this.#layout.logFile, 'utf8') : '';
+  }
+
+  /** The process of containerd itself; undefined while it is down. */
+  get pid(): number | undefined {
+    return this.#running()?.pid;
+  }
+
+  async start(): Promise<void> {
+    const log = openSync(this.#layout.logFile, 'a');
+    const child = spawn('containerd', ['--config', this.#layout.configFile], {
+      stdio: ['ignore', log, log],
+      // A Ctrl-C in the terminal is for the test, which takes its containerd along.
+      detached: true,
+      env: environment(),
+    });
+    closeSync(log);
+    this.#child = child;
+    const ended = new Promise<never>((_resolve, reject) => {
+      child.once('error', reject);
+      child.once('exit', (code, signal) => reject(new Error(`containerd ended with ${code ?? signal}`)));
+    });
+    ended.catch(() => undefined);
+    const serves = waitFor(() => criServes(this.endpoint), { what: `CRI on ${this.endpoint}` });
+    await Promise.race([serves, ended]);
+  }
+
+  /** Ends containerd as a crash would: shims and containers stay. */
+  async kill(signal: NodeJS.Signals = 'SIGKILL'): Promise<void> {
+    const child = this.#running();
+    if (child === undefined) return;
+    const ended = new Promise((resolve) => child.once('exit', resolve));
+    child.kill(signal);
+    await ended;
+  }
+
+  /** Stops containerd where it runs, and starts it on what it had. */
+  async restart(): Promise<void> {
+    await this.kill();
+    await this.start();
+  }
+
+  /** Holds containerd still: connections stand, and no call is answered until `resume`. */
+  pause(): void {
+    this.#running()?.kill('SIGSTOP');
+  }
+
+  resume(): void {
+    this.#running()?.kill('SIGCONT');
+  }
+
+  /**
+   * Has every call that touches the network of the pod, RunPodSandbox and StopPodSandbox, hang until it is released;
+   * `podName` as the sandbox has it. Pods on the host's network are not held.
+   */
+  hold(podName: string): void {
+    writeFileSync(join(this.#layout.heldDir, podName), '');
+  }
+
+  release(podName: string): void {
+    rmSync(join(this.#layout.heldDir, podName));
+  }
+
+  /** An empty disk of so many bytes, mounted in the bed's folder. Returns its path. */
+  async smallDisk(name: string, bytes: number): Promise<string> {
+    const path = join(this.dir, name);
+    mkdirSync(path);
+    await promisify(execFile)('mount', ['-t', 'tmpfs', '-o', `size=${bytes}`, 'tmpfs', path]);
+    return path;
+  }
+
+  /** containerd's own client, in the namespace of CRI. */
+  async ctr(...args: string[]): Promise<string> {
+    return (await promisify(execFile)('ctr', this.#ctrArgs(args))).stdout;
+  }
+
+  /** Resolves when CRI knows them. */
+  async importImages(images: readonly TestImage[]): Promise<void> {
+    const imported = promisify(execFile)('ctr', this.#ctrArgs(['images', 'import', '-']));
+    imported.child.stdin?.end(archive(images));
+    await imported;
+    for (const { ref } of images) {
+      await waitFor(() => criHasImage(this.endpoint, ref), { what: `CRI to know ${ref}` });
+    }
+  }
+
+  /** What is in the runtime, sandboxes included, by names that tell where it came from. */
+  async leftovers(): Promise<readonly string[]> {
+    const ids = (await this.ctr('containers', 'list', '--quiet')).split('\n').filter(Boolean);
+    return Promise.all(ids.map((id) => this.#describe(id)));
+  }
+
+  /** Fails when something is left in the runtime; removes everything in any case. */
+  async stop({ leftovers = 'fail' }: StopOptions = {}): Promise<void> {
+    try {
+      if (leftovers === 'remove') return;
+      this.resume();
+      if (this.#running() === undefined) await this.start();
+      const left = await this.leftovers();
+      if (left.length > 0) throw new Error(`left in the runtime: ${left.join('; ')}`);
+    } finally {
+      await wipe(this.dir);
+      this.#janitor.stdin?.end('nothing to do\n');
+    }
+  }
+
+  #running(): ChildProcess | undefined {
+    const child = this.#child;
+    return child?.exitCode === null && child.signalCode === null ? child : undefined;
+  }
+
+  async #describe(id: string): Promise<string> {
+    const info = JSON.parse(await this.ctr('containers', 'info', id)) as { Labels?: Record<string, string> };
+    const labels = info.Labels ?? {};
+    const names = ['namespace', 'name'].map((name) => labels[`io.kubernetes.pod.${name}`] ?? '?');
+    const container = labels['io.kubernetes.container.name'];
+    const kind = labels['io.cri-containerd.kind'] ?? 'container';
+    return `${kind} ${id.slice(0, 13)} of pod ${names.join('/')}${container ? `, ${container}` : ''}`;
+  }
+
+  #ctrArgs(args: readonly string[]): string[] {
+    return ['--address', this.#layout.socket, '--namespace', 'k8s.io', ...args];
+  }
+}
+
+/** Everything is on loopback: a proxy, if there is one, has no business in it. */
+function environment(): NodeJS.ProcessEnv {
+  return Object.fromEntries(Object.entries(process.env).filter(([name]) => !/_proxy$/i.test(name)));
+}
+
+/**
+ * Cleans up after a test that died before it could: its end closes the pipe on which the janitor waits. A shell waits,
+ * being small; Node is started only when there is something to do.
+ */
+function startJanitor(dir: string): ChildProcess {
+  const janitorFile = fileURLToPath(new URL('janitor.ts', import.meta.url));
+  const script = 'read -r word || exec "$0" "$@"';
+  const args = ['-c', script, process.execPath, '--disable-warning=ExperimentalWarning', janitorFile, dir];
+  const janitor = spawn('sh', args, { stdio: ['pipe', 'ignore', 'ignore'], detached: true });
+  janitor.unref();
+  return janitor;
+}

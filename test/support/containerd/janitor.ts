@@ -1,0 +1,4 @@
+/** `node janitor.ts <dir>` cleans up the containerd of a test that died before it could. */
+import { wipe } from './wipe.ts';
+
+await wipe(process.argv[2] ?? '');

@@ -1,0 +1,144 @@
+/** The files of one containerd of a test's own, and the names that it takes outside its folder. */
+import { randomBytes } from 'node:crypto';
+import {
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  statfsSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
+import { networkInterfaces, tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { PAUSE } from './images.ts';
+
+/** What lies outside the folder, kept inside it: whoever removes a bed has to know no more than its folder. */
+export interface Belongings {
+  readonly bridge: string;
+  /** In the comments of iptables rules too. */
+  readonly network: string;
+  /** A cgroup below which a daemon of the test may put its own; it goes with the bed. */
+  readonly cgroupRoot: string;
+}
+
+export interface Layout extends Belongings {
+  readonly dir: string;
+  readonly socket: string;
+  readonly cniConfDir: string;
+  readonly cniBinDir: string;
+  /** A file here, of a pod's name, holds up whatever is to be done to that pod's network. */
+  readonly heldDir: string;
+  readonly configFile: string;
+  readonly logFile: string;
+}
+
+const CAP_SYS_RESOURCE = 24n;
+/** The plugin that stands before the others. */
+const GATE = 'gate';
+const OVERLAYFS_MAGIC = 0x794c7630;
+
+/** Of no use here, and each costs time at every start. */
+const DISABLED_PLUGINS = ['aufs', 'btrfs', 'devmapper', 'zfs'].map(
+  (name) => `io.containerd.snapshotter.v1.${name}`,
+);
+
+export function layoutIn(dir: string): Layout {
+  const belongings = JSON.parse(readFileSync(join(dir, 'belongings.json'), 'utf8')) as Belongings;
+  return {
+    ...belongings,
+    dir,
+    socket: join(dir, 'containerd.sock'),
+    cniConfDir: join(dir, 'cni'),
+    cniBinDir: join(dir, 'cni-bin'),
+    heldDir: join(dir, 'held'),
+    configFile: join(dir, 'config.toml'),
+    logFile: join(dir, 'containerd.log'),
+  };
+}
+
+/** `pluginDir`: where the machine has its CNI plugins; `more`: what is appended to the configuration. */
+export function createLayout(pluginDir: string, more: string): Layout {
+  const dir = mkdtempSync(join(tmpdir(), 'statelet-containerd-'));
+  const id = randomBytes(4).toString('hex');
+  const network = `statelet-test-${id}`;
+  const belongings: Belongings = { bridge: `st${id}`, network, cgroupRoot: `/${network}` };
+  writeFileSync(join(dir, 'belongings.json'), JSON.stringify(belongings));
+  const layout = layoutIn(dir);
+  for (const path of [layout.cniConfDir, layout.cniBinDir, layout.heldDir]) mkdirSync(path);
+  for (const name of readdirSync(pluginDir)) symlinkSync(join(pluginDir, name), join(layout.cniBinDir, name));
+  writeFileSync(join(layout.cniBinDir, GATE), gate(layout, pluginDir), { mode: 0o755 });
+  writeFileSync(join(layout.cniConfDir, '10-pods.conflist'), JSON.stringify(cniConf(layout), null, 2));
+  writeFileSync(layout.configFile, config(layout) + more);
+  return layout;
+}
+
+function config({ dir, socket, cniConfDir, cniBinDir }: Layout): string {
+  const snapshotter = statfsSync(dir).type === OVERLAYFS_MAGIC ? 'native' : 'overlayfs';
+  const text = JSON.stringify;
+  return `version = 2
+root = ${text(join(dir, 'root'))}
+state = ${text(join(dir, 'state'))}
+disabled_plugins = ${text(DISABLED_PLUGINS)}
+
+[grpc]
+address = ${text(socket)}
+
+[plugins."io.containerd.grpc.v1.cri"]
+sandbox_image = ${text(PAUSE)}
+restrict_oom_score_adj = ${restrictsOomScoreAdj()}
+netns_mounts_under_state_dir = true
+
+[plugins."io.containerd.grpc.v1.cri".cni]
+bin_dir = ${text(cniBinDir)}
+conf_dir = ${text(cniConfDir)}
+
+[plugins."io.containerd.grpc.v1.cri".containerd]
+snapshotter = ${text(snapshotter)}
+default_runtime_name = "runc"
+
+[plugins."io.containerd.grpc.v1.cri".containerd.runtimes.runc]
+runtime_type = "io.containerd.runc.v2"
+
+[plugins."io.containerd.grpc.v1.cri".containerd.runtimes.runc.options]
+Root = ${text(join(dir, 'runc'))}
+`;
+}
+
+function cniConf({ dir, bridge, network }: Layout): object {
+  const ranges = [[{ subnet: freeSubnet() }]];
+  const ipam = { type: 'host-local', ranges, routes: [{ dst: '0.0.0.0/0' }], dataDir: join(dir, 'ipam') };
+  return {
+    cniVersion: '0.4.0',
+    name: network,
+    plugins: [
+      { type: GATE, bridge, isGateway: true, hairpinMode: true, ipam },
+      { type: 'portmap', capabilities: { portMappings: true } },
+    ],
+  };
+}
+
+/** The bridge plugin, once the pod is not held up any more. */
+function gate({ heldDir }: Layout, pluginDir: string): string {
+  return `#!/bin/sh
+pod=\${CNI_ARGS#*K8S_POD_NAME=}
+while [ -e "${heldDir}/\${pod%%;*}" ]; do sleep 0.05; done
+exec "${pluginDir}/bridge"
+`;
+}
+
+/** At random, so that beds which start at the same moment hardly choose the same. */
+function freeSubnet(): string {
+  const taken = Object.values(networkInterfaces()).flatMap((addresses) => addresses ?? []);
+  for (;;) {
+    const [second = 0, third = 0] = randomBytes(2);
+    const prefix = `10.${64 + (second % 128)}.${third}.`;
+    if (!taken.some(({ address }) => address.startsWith(prefix))) return `${prefix}0/24`;
+  }
+}
+
+/** Without the capability no process may get a lower OOM score than its parent, and no sandbox would start. */
+export function restrictsOomScoreAdj(): boolean {
+  const effective = /^CapEff:\s*(\w+)/m.exec(readFileSync('/proc/self/status', 'utf8'))?.[1] ?? '0';
+  return ((BigInt(`0x${effective}`) >> CAP_SYS_RESOURCE) & 1n) === 0n;
+}

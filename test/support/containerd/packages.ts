@@ -1,0 +1,69 @@
+/** What has to be on the machine for real containers, and how it gets there. */
+import { execFile } from 'node:child_process';
+import { existsSync } from 'node:fs';
+import { delimiter, join } from 'node:path';
+import { promisify } from 'node:util';
+
+const run = promisify(execFile);
+
+/** Debian's package by the file that shows it to be there; another vendor's will do as well. */
+const PACKAGES: Readonly<Record<string, string>> = {
+  containerd: 'containerd',
+  ctr: 'containerd',
+  runc: 'runc',
+  busybox: 'busybox-static',
+  iptables: 'iptables',
+  ip: 'iproute2',
+  'docker-registry': 'docker-registry',
+};
+const CNI_PACKAGE = 'containernetworking-plugins';
+const CNI_FOLDERS = ['/usr/lib/cni', '/opt/cni/bin'];
+const CNI_PLUGINS = ['bridge', 'host-local', 'portmap', 'loopback'];
+
+/** apt waits for nobody: one at a time, whichever test worker comes first. */
+const LOCK = '/run/lock/statelet-test-packages';
+
+/** Installs what is missing. Returns the folder of the CNI plugins. */
+export async function installPackages(): Promise<string> {
+  const missing = missingPackages();
+  if (missing.length > 0) await install(missing);
+  const stillMissing = missingPackages();
+  const folder = cniFolder();
+  if (stillMissing.length > 0 || folder === undefined) {
+    throw new Error(`installed, and yet missing: ${stillMissing.join()}; see PATH and ${CNI_FOLDERS.join()}`);
+  }
+  return folder;
+}
+
+function missingPackages(): readonly string[] {
+  const packages = Object.entries(PACKAGES).filter(([file]) => !onPath(file));
+  const names = packages.map(([, name]) => name);
+  return [...new Set(cniFolder() === undefined ? [...names, CNI_PACKAGE] : names)];
+}
+
+function onPath(file: string): boolean {
+  const folders = [...(process.env.PATH ?? '').split(delimiter), '/usr/sbin', '/sbin'];
+  return folders.some((folder) => existsSync(join(folder, file)));
+}
+
+function cniFolder(): string | undefined {
+  return CNI_FOLDERS.find((folder) => CNI_PLUGINS.every((plugin) => existsSync(join(folder, plugin))));
+}
+
+async function install(packages: readonly string[]): Promise<void> {
+  const names = packages.join(' ');
+  process.stderr.write(`\nInstalling ${names} for the tests with containerd.\n`);
+  const get = `apt-get install -y --no-install-recommends ${names}`;
+  // Debian would start what it installs; the tests start their own.
+  const policy = '/usr/sbin/policy-rc.d';
+  const noServices = `[ -e ${policy} ] || { printf '#!/bin/sh\\nexit 101\\n' > ${policy}; chmod +x ${policy}; trap 'rm -f ${policy}' EXIT; }`;
+  const script = `${noServices}; ${get} || { apt-get update && ${get}; }`;
+  const env = { ...process.env, DEBIAN_FRONTEND: 'noninteractive' };
+  try {
+    await run('flock', [LOCK, 'sh', '-c', script], { env, maxBuffer: 64 * 1024 * 1024 });
+  } catch (error) {
+    const { stderr = '' } = error as { stderr?: string };
+    const mend = 'the tests with containerd need these packages: install them, or run the tests without root';
+    throw new Error(`apt-get could not install ${names}; ${mend}\n${stderr}`, { cause: error });
+  }
+}

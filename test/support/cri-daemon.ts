@@ -1,0 +1,132 @@
+/** The daemon on a containerd of the test's own. */
+import {
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs';
+import { join } from 'node:path';
+import type { Container, Pod } from '../../src/types/kubernetes.ts';
+import { type ContainerdBed, startContainerd } from './containerd/containerd.ts';
+import { containerStatus, type Daemon, DaemonBed } from './daemon.ts';
+
+export interface CriDaemonOptions {
+  /** Fields of KubeletConfiguration. */
+  readonly config?: Readonly<Record<string, unknown>>;
+}
+
+/** Runs until it is told to end, and ends at once then. */
+export const SERVE = ['sh', '-c', 'trap "exit 0" TERM; while :; do sleep 1000 & wait $!; done'];
+
+/** One containerd serves several of them, one after another. */
+export class CriDaemonBed extends DaemonBed {
+  readonly containerd: ContainerdBed;
+  readonly podLogsDir = join(this.dir, 'log', 'pods');
+  readonly containerLogsDir = join(this.dir, 'log', 'containers');
+  readonly #configFile = join(this.dir, 'kubelet.json');
+
+  constructor(containerd: ContainerdBed, { config = {} }: CriDaemonOptions = {}) {
+    super();
+    this.containerd = containerd;
+    makeCgroup(containerd.cgroupRoot);
+    const identity = { apiVersion: 'kubelet.config.k8s.io/v1beta1', kind: 'KubeletConfiguration' };
+    const fields = { ...identity, podLogsDir: this.podLogsDir, cgroupRoot: containerd.cgroupRoot, ...config };
+    writeFileSync(this.#configFile, JSON.stringify(fields));
+  }
+
+  override run(flags: readonly string[], env: Readonly<Record<string, string>> = {}): Promise<Daemon> {
+    const { endpoint } = this.containerd;
+    return super.run(['--container-runtime-endpoint', endpoint, '--config', this.#configFile, ...flags], env);
+  }
+
+  override podLogs({ namespace, name, uid }: Pod['metadata']): string {
+    return join(this.podLogsDir, `${namespace}_${name}_${uid}`);
+  }
+
+  /** A container of a shell script, in the test's image. */
+  shell(script: string, fields: Partial<Container> = {}): Container {
+    return { name: 'main', image: this.containerd.image, command: ['sh', '-c', script], ...fields };
+  }
+
+  /** Runs until it is told to end. */
+  server(fields: Partial<Container> = {}): Container {
+    return { name: 'main', image: this.containerd.image, command: SERVE, ...fields };
+  }
+
+  /** Writes, or replaces, a manifest of that name. It is on the node's network unless its spec says otherwise. */
+  apply(name: string, spec: Partial<Pod['spec']>, metadata: Partial<Pod['metadata']> = {}): void {
+    const pod = {
+      apiVersion: 'v1',
+      kind: 'Pod',
+      metadata: { name, ...metadata },
+      spec: { hostNetwork: true, terminationGracePeriodSeconds: 5, ...spec },
+    };
+    // Dotfiles are no manifests: nobody reads half of one.
+    const draft = join(this.manifestDir, '.draft');
+    writeFileSync(draft, JSON.stringify(pod));
+    renameSync(draft, join(this.manifestDir, `${name}.json`));
+  }
+
+  withdraw(name: string): void {
+    rmSync(join(this.manifestDir, `${name}.json`));
+  }
+
+  /** The id of a container, as the runtime knows it. */
+  idOf(pod: Pod, container = 'main'): string {
+    const id = containerStatus(pod, container)?.containerID ?? '';
+    if (!id.startsWith('containerd://')) throw new Error(`${container} has no container: "${id}"`);
+    return id.slice('containerd://'.length);
+  }
+
+  /** Runs a command in a container and resolves to its output. */
+  exec(pod: Pod, command: readonly string[], container = 'main'): Promise<string> {
+    const id = `exec-${String(++execs)}`;
+    return this.containerd.ctr('tasks', 'exec', '--exec-id', id, this.idOf(pod, container), ...command);
+  }
+
+  protected override async leftBehind(): Promise<readonly string[]> {
+    const mounts = readFileSync('/proc/self/mountinfo', 'utf8').split('\n');
+    return [
+      ...(await this.containerd.leftovers()),
+      ...[this.podLogsDir, this.containerLogsDir, join(this.rootDir, 'pods')].flatMap(namesIn),
+      ...mounts.filter((line) => line.includes(`${this.rootDir}/`)),
+      ...cgroupsOfPods(this.containerd.cgroupRoot),
+    ];
+  }
+}
+
+const CGROUPS = '/sys/fs/cgroup';
+let execs = 0;
+
+export async function startCriBed(options: CriDaemonOptions = {}): Promise<CriDaemonBed> {
+  return new CriDaemonBed(await startContainerd(), options);
+}
+
+/** In every hierarchy that takes one: a daemon on a node of its own would have the top of them. */
+function makeCgroup(cgroupRoot: string): void {
+  const controllers = namesIn(CGROUPS).filter((name) => statSync(join(CGROUPS, name)).isDirectory());
+  const isUnified = existsSync(join(CGROUPS, 'cgroup.controllers'));
+  const hierarchies = isUnified ? [CGROUPS] : controllers.map((name) => join(CGROUPS, name));
+  for (const hierarchy of hierarchies) mkdirSync(join(hierarchy, cgroupRoot), { recursive: true });
+}
+
+function namesIn(folder: string): string[] {
+  try {
+    return readdirSync(folder);
+  } catch {
+    return [];
+  }
+}
+
+/** What there is below the QoS classes, in the hierarchy of memory or the only one. */
+function cgroupsOfPods(cgroupRoot: string): string[] {
+  const hierarchies = [join(CGROUPS, 'memory'), CGROUPS].map((top) => join(top, cgroupRoot, 'kubepods'));
+  return hierarchies
+    .flatMap((kubepods) => [kubepods, join(kubepods, 'burstable'), join(kubepods, 'besteffort')])
+    .flatMap(namesIn)
+    .filter((name) => name.startsWith('pod'));
+}
