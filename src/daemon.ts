@@ -220,6 +220,7 @@ class Agent implements Daemon {
       sources: Object.keys(this.#sources),
       effects,
       podRuntime,
+      recorder,
       random: Math.random,
       syncFrequencyMs,
       maxPods,

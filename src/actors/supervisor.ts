@@ -13,7 +13,7 @@ import type { PodNode } from '../runtime/pod-node.ts';
 import type { PodRuntime } from '../runtime/pod-runtime.ts';
 import type { Clock } from '../types/clock.ts';
 import { errorMessage } from '../types/errors.ts';
-import type { PodReference } from '../types/event-recorder.ts';
+import type { EventRecorder, PodReference } from '../types/event-recorder.ts';
 import type { Pod } from '../types/kubernetes.ts';
 import { type Logger, podFields } from '../types/logger.ts';
 import type { RuntimePodStatus } from '../types/runtime-pod.ts';
@@ -44,6 +44,7 @@ export interface SupervisorOptions {
   readonly random: () => number;
   readonly syncFrequencyMs: number;
   readonly maxPods: number;
+  readonly recorder: EventRecorder;
   readonly logger: Logger;
   readonly inspect?: ActorOptions<typeof supervisorMachine>['inspect'];
   readonly onStopped: () => void;
@@ -211,7 +212,9 @@ export class Supervisor {
       this.#deliver(pod, 'SyncPodCreate');
       return;
     }
-    this.#options.statusManager.reject(pod, rejection);
+    const { statusManager, recorder } = this.#options;
+    statusManager.reject(pod, rejection);
+    recorder.event(pod.metadata, 'Warning', rejection.reason, rejection.message);
     this.#deliver({ ...pod, status: { ...pod.status, phase: 'Failed', ...rejection } }, 'SyncPodCreate');
     this.#active.delete(pod.metadata.uid);
   }

@@ -42,16 +42,14 @@ export function containerResources(
     memoryLimit: limitOr(limits?.memory, ofPod?.memory),
   });
   const hugePages = hugePageLimits(limits);
-  // Nothing of a container is swapped out, as with the kubelet's NoSwap.
-  const unified = noSwap(facts) ? { ...own.unified, 'memory.swap.max': '0' } : own.unified;
   return {
     ...own,
+    ...noSwap(own, facts),
     oomScoreAdj: oomScoreAdj(pod, container, facts.memoryCapacityBytes),
     hugepageLimits: facts.hugePageSizes.map((pageSize) => ({
       pageSize,
       limit: hugePages.get(pageSize) ?? 0,
     })),
-    ...(unified && { unified }),
   };
 }
 
@@ -97,8 +95,15 @@ function linuxResources(
   };
 }
 
-function noSwap({ cgroupVersion, swapController }: ContainerResourceFacts): boolean {
-  return cgroupVersion === 2 && swapController;
+/** Nothing of a container is swapped out, as with the kubelet's NoSwap. */
+function noSwap(
+  { memoryLimitInBytes, unified }: LinuxContainerResources,
+  { cgroupVersion, swapController }: ContainerResourceFacts,
+): Pick<LinuxContainerResources, 'memorySwapLimitInBytes' | 'unified'> {
+  if (!swapController) return {};
+  if (cgroupVersion === 2) return { unified: { ...unified, 'memory.swap.max': '0' } };
+  // Of cgroup v1 it is the limit of both together; without one of memory there is none of them either.
+  return { memorySwapLimitInBytes: memoryLimitInBytes };
 }
 
 /** The first that is more than nothing. */

@@ -50,12 +50,14 @@ export interface SELinuxOption {
   readonly level: string;
 }
 
-/** `memorySwapLimitInBytes` and the rest of CRI's fields are left to the runtime. 0: not set. */
+/** The rest of CRI's fields is left to the runtime. 0: not set. */
 export interface LinuxContainerResources {
   readonly cpuPeriod: number;
   readonly cpuQuota: number;
   readonly cpuShares: number;
   readonly memoryLimitInBytes: number;
+  /** Memory and swap together, of cgroup v1. */
+  readonly memorySwapLimitInBytes?: number;
   readonly oomScoreAdj: number;
   readonly hugepageLimits?: readonly { readonly pageSize: string; readonly limit: number }[];
   /** Keys of cgroup v2, such as `memory.high`. */

@@ -143,6 +143,7 @@ describe('on the embedded runtime', () => {
     agent.add(staticPod('web', 'uid-web'), staticPod('late', 'uid-late'));
     await agent.until('uid-late', 'Terminated.Finished');
     expect(agent.statusManager.get('uid-late')).toMatchObject({ phase: 'Failed', reason: 'OutOfpods' });
+    expect(agent.events).toContain('late OutOfpods');
     await agent.until('uid-web', 'Syncing.Settled');
   });
 

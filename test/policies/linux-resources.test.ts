@@ -114,6 +114,14 @@ describe('cgroup v2', () => {
     expect(resourcesOf({}, { cgroupVersion: 2 }).unified).toEqual({ 'memory.oom.group': '1' });
   });
 
+  test('with v1 memory and swap together may be what memory alone may be', () => {
+    const limits = { memory: '64Mi' };
+    const limitOf = (swapController: boolean) =>
+      resourcesOf({ limits }, { swapController }).memorySwapLimitInBytes;
+    expect(limitOf(true)).toBe(64 * 2 ** 20);
+    expect(limitOf(false)).toBeUndefined();
+  });
+
   test('v1 knows none of its keys', () => {
     expect(resourcesOf({}, { swapController: true }).unified).toBeUndefined();
   });

@@ -10,6 +10,7 @@ import {
   writeFileSync,
 } from 'node:fs';
 import { join } from 'node:path';
+import { createCriRuntime } from '../../src/runtime/cri/cri-runtime.ts';
 import type { Container, Pod } from '../../src/types/kubernetes.ts';
 import { type ContainerdBed, startContainerd } from './containerd/containerd.ts';
 import { containerStatus, type Daemon, DaemonBed } from './daemon.ts';
@@ -82,10 +83,19 @@ export class CriDaemonBed extends DaemonBed {
     return id.slice('containerd://'.length);
   }
 
-  /** Runs a command in a container and resolves to its output. */
-  exec(pod: Pod, command: readonly string[], container = 'main'): Promise<string> {
-    const id = `exec-${String(++execs)}`;
-    return this.containerd.ctr('tasks', 'exec', '--exec-id', id, this.idOf(pod, container), ...command);
+  /** Runs a command in a container and resolves to its output; rejects with what it says where it fails. */
+  async exec(pod: Pod, command: readonly string[], container = 'main'): Promise<string> {
+    // Not by ctr, which may lose the last of the output.
+    const logger = { warn: () => undefined };
+    const { endpoint } = this.containerd;
+    const runtime = createCriRuntime({ endpoint, requestTimeoutMs: EXEC_TIMEOUT_MS, logger });
+    try {
+      const { stdout, stderr, exitCode } = await runtime.execSync(this.idOf(pod, container), command, 0);
+      if (exitCode !== 0) throw new Error(`${command.join(' ')}: ${exitCode}: ${String(stderr)}`);
+      return String(stdout);
+    } finally {
+      await runtime.close();
+    }
   }
 
   protected override async leftBehind(): Promise<readonly string[]> {
@@ -100,7 +110,7 @@ export class CriDaemonBed extends DaemonBed {
 }
 
 const CGROUPS = '/sys/fs/cgroup';
-let execs = 0;
+const EXEC_TIMEOUT_MS = 20_000;
 
 export async function startCriBed(options: CriDaemonOptions = {}): Promise<CriDaemonBed> {
   return new CriDaemonBed(await startContainerd(), options);

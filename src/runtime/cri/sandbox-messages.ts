@@ -49,6 +49,7 @@ export const linuxContainerResources = message<LinuxContainerResources>({
     message<{ pageSize: string; limit: number }>({ pageSize: field(1, string), limit: field(2, int) }),
   ),
   unified: map(9),
+  memorySwapLimitInBytes: field(10, int),
 });
 
 const linuxSandboxSecurityContext = message<LinuxSandboxSecurityContext>({
