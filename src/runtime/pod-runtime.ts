@@ -175,6 +175,10 @@ export class PodRuntime {
     signal: AbortSignal,
   ): Promise<PreparedSandbox | SyncFailure> {
     const { recorder, node } = this.#options;
+    // `sandboxId` is then that of the one which cannot be used any more.
+    if (createSandbox && sandboxId !== '') {
+      recorder.event(pod.metadata, 'Normal', 'SandboxChanged', SANDBOX_CHANGED);
+    }
     try {
       const { config, runtimeHandler } = await node.sandbox(pod, attemptNumber);
       signal.throwIfAborted();
@@ -223,6 +227,9 @@ export class PodRuntime {
     return failures;
   }
 }
+
+/** The kubelet's words. */
+const SANDBOX_CHANGED = 'Pod sandbox changed, it will be killed and re-created.';
 
 interface PreparedSandbox {
   readonly sandboxId: string;

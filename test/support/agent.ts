@@ -13,6 +13,8 @@ import { Pleg } from '../../src/runtime/pleg.ts';
 import { PodRuntime } from '../../src/runtime/pod-runtime.ts';
 import { openProcessNode } from '../../src/runtime/process/process-node.ts';
 import { systemClock } from '../../src/runtime/system-clock.ts';
+import type { NodeParts } from '../../src/runtime/pod-node.ts';
+import type { EventRecorder } from '../../src/types/event-recorder.ts';
 import type { Pod, PodSpec } from '../../src/types/kubernetes.ts';
 import type { Logger } from '../../src/types/logger.ts';
 import { waitFor } from './wait-for.ts';
@@ -21,11 +23,21 @@ export interface AgentOptions {
   readonly rootDir?: string;
   readonly sources?: readonly string[];
   readonly maxPods?: number;
+  /** The node to run on; without it, the embedded runtime. */
+  readonly openNode?: (context: NodeContext) => Promise<NodeParts>;
   /** Puts something between the pod actors and their real effects. */
   readonly wrapEffects?: (effects: PodEffects) => PodEffects;
 }
 
-/** A supervisor with its actors on the embedded runtime, without sources: the test sends the events of the streams. */
+export interface NodeContext {
+  readonly rootDir: string;
+  readonly podLogsDir: string;
+  readonly hostIPs: readonly string[];
+  readonly recorder: EventRecorder;
+  readonly logger: Logger;
+}
+
+/** A supervisor with its actors, on the embedded runtime unless the test has another, without sources: the test sends the events of the streams. */
 export async function startAgent(options: AgentOptions = {}) {
   const rootDir = options.rootDir ?? (await mkdtemp(join(tmpdir(), 'statelet-agent-')));
   const events: string[] = [];
@@ -39,7 +51,8 @@ export async function startAgent(options: AgentOptions = {}) {
 
   const podLogsDir = join(rootDir, 'pods');
   const hostIPs = ['127.0.0.1'];
-  const { runtime, node } = openProcessNode({ rootDir, podLogsDir, hostIPs, logger });
+  const openNode = options.openNode ?? openProcessNode;
+  const { runtime, node } = await openNode({ rootDir, podLogsDir, hostIPs, recorder, logger });
   const statusManager = new StatusManager();
   const pleg = new Pleg({ runtime, clock: systemClock, relistPeriodMs: 10_000, onRelist: () => undefined });
   const podRuntime = new PodRuntime({
@@ -99,6 +112,7 @@ export async function startAgent(options: AgentOptions = {}) {
       waitFor(() => (state(uid) ?? '') === wanted, {
         what: `${uid} to be in ${wanted} (it is in ${state(uid)})`,
       }),
+    update: (...pods: Pod[]) => supervisor.send({ type: 'CONFIG.UPDATE', source: 'file', pods }),
     add: (...pods: Pod[]) => supervisor.send({ type: 'CONFIG.ADD', source: 'file', pods }),
     remove: (...pods: Pod[]) => supervisor.send({ type: 'CONFIG.REMOVE', source: 'file', pods }),
     ready: () => {

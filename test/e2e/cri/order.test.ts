@@ -27,10 +27,9 @@ describeWithContainerd('the order of a pod’s containers', () => {
   }, 60_000);
 
   /** Of a pod whose containers write into `/notes`. */
-  const volumes: Pod['spec']['volumes'] = [];
   const withNotes = (name: string): Partial<Pod['spec']> => {
     mkdirSync(join(notes, name), { recursive: true });
-    return { volumes: [...(volumes ?? []), { name: 'notes', hostPath: { path: join(notes, name) } }] };
+    return { volumes: [{ name: 'notes', hostPath: { path: join(notes, name) } }] };
   };
   const volumeMounts = [{ name: 'notes', mountPath: '/notes' }];
   const writer = (name: string, script: string, fields: Partial<Container> = {}) =>
