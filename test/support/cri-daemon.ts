@@ -38,9 +38,12 @@ export class CriDaemonBed extends DaemonBed {
     writeFileSync(this.#configFile, JSON.stringify(fields));
   }
 
-  override run(flags: readonly string[], env: Readonly<Record<string, string>> = {}): Promise<Daemon> {
+  override launch(flags: readonly string[], env: Readonly<Record<string, string>> = {}): Daemon {
     const { endpoint } = this.containerd;
-    return super.run(['--container-runtime-endpoint', endpoint, '--config', this.#configFile, ...flags], env);
+    return super.launch(
+      ['--container-runtime-endpoint', endpoint, '--config', this.#configFile, ...flags],
+      env,
+    );
   }
 
   override podLogs({ namespace, name, uid }: Pod['metadata']): string {
