@@ -13,7 +13,7 @@ import type { PodNode } from '../runtime/pod-node.ts';
 import type { PodRuntime } from '../runtime/pod-runtime.ts';
 import type { Clock } from '../types/clock.ts';
 import { errorMessage } from '../types/errors.ts';
-import type { PodReference } from '../types/event-recorder.ts';
+import type { EventRecorder, PodReference } from '../types/event-recorder.ts';
 import type { Pod } from '../types/kubernetes.ts';
 import { type Logger, podFields } from '../types/logger.ts';
 import type { RuntimePodStatus } from '../types/runtime-pod.ts';
@@ -44,6 +44,7 @@ export interface SupervisorOptions {
   readonly random: () => number;
   readonly syncFrequencyMs: number;
   readonly maxPods: number;
+  readonly recorder: EventRecorder;
   readonly logger: Logger;
   readonly inspect?: ActorOptions<typeof supervisorMachine>['inspect'];
   readonly onStopped: () => void;

@@ -122,6 +122,8 @@ export class ContainerStarter {
     );
     signal.throwIfAborted();
 
+    await step('CreateContainerError', () => this.#removeUnstarted(request));
+    signal.throwIfAborted();
     // From here on every call is awaited to its end: given up, it could still start something later (I2).
     const id = await step('CreateContainerError', () =>
       this.#create(sandboxId, config, sandboxConfig, image),
@@ -132,6 +134,21 @@ export class ContainerStarter {
     await step('RunContainerError', () => runtime.startContainer(id));
     recorder.event(pod.metadata, 'Normal', 'Started', `Container started: ${container.name}`);
     await step('PostStartHookError', () => this.#postStart(request, id, signal));
+  }
+
+  /**
+   * A start that was not answered in time may still be on its way: the instance that it is about must not come to run
+   * beside the next one.
+   */
+  async #removeUnstarted({ container, podStatus }: StartRequest): Promise<void> {
+    const { runtime, node } = this.#options;
+    const unstarted = podStatus.containers.filter(
+      ({ name, state }) => name === container.name && state === 'created',
+    );
+    for (const instance of unstarted) {
+      await runtime.removeContainer(instance.id);
+      await node.removed(podStatus, instance);
+    }
   }
 
   async #create(

@@ -136,13 +136,17 @@ export class PodRuntime {
     signal: AbortSignal,
   ): Promise<readonly SyncFailure[]> {
     if (actions.killPod) {
-      const failure = await attempt('KillPodSandboxError', 'sandbox', signal, () =>
+      if (actions.createSandbox && actions.sandboxId !== '') {
+        const message = 'Pod sandbox changed, it will be killed and re-created.';
+        this.#options.recorder.event(pod.metadata, 'Normal', 'SandboxChanged', message);
+      }
+      const failure = await this.#attemptKill(pod, 'KillPodSandboxError', 'sandbox', signal, () =>
         this.#killer.killPod(pod, podStatus, undefined, signal),
       );
       return failure === undefined ? [] : [failure];
     }
     const kills = actions.containersToKill.map((kill) =>
-      attempt('KillContainerError', kill.name, signal, () =>
+      this.#attemptKill(pod, 'KillContainerError', kill.name, signal, () =>
         this.#killer.killContainer(pod, podStatus, kill, signal),
       ),
     );
@@ -157,7 +161,7 @@ export class PodRuntime {
     signal: AbortSignal,
   ): Promise<readonly SyncFailure[]> {
     for (const { id, name, kill } of containersToReset) {
-      const failure = await attempt('KillContainerError', name, signal, async () => {
+      const failure = await this.#attemptKill(pod, 'KillContainerError', name, signal, async () => {
         const message = `Container ${name} will be removed for restarting all containers`;
         if (kill) await this.#killer.killContainer(pod, podStatus, { id, name, reason: '', message }, signal);
         await this.#options.runtime.removeContainer(id);
@@ -165,6 +169,25 @@ export class PodRuntime {
       if (failure !== undefined) return [failure];
     }
     return [];
+  }
+
+  async #attemptKill(
+    pod: Pod,
+    reason: string,
+    target: string,
+    signal: AbortSignal,
+    kill: () => Promise<void>,
+  ): Promise<SyncFailure | undefined> {
+    try {
+      await kill();
+      return undefined;
+    } catch (error) {
+      signal.throwIfAborted();
+      const message = errorMessage(error);
+      const text = `error killing pod: ${reason} of ${target}: ${message}`;
+      this.#options.recorder.event(pod.metadata, 'Warning', 'FailedKillPod', text);
+      return { target, reason, message };
+    }
   }
 
   /** The sandbox in which containers are to be started, made where there is none to use. */
@@ -259,19 +282,4 @@ function containersToStart(
     })),
     ...pick(spec.containers, actions.containersToStart).map((container) => ({ container, mayBlock: false })),
   ];
-}
-
-async function attempt(
-  reason: string,
-  target: string,
-  signal: AbortSignal,
-  work: () => Promise<void>,
-): Promise<SyncFailure | undefined> {
-  try {
-    await work();
-    return undefined;
-  } catch (error) {
-    signal.throwIfAborted();
-    return { target, reason, message: errorMessage(error) };
-  }
 }

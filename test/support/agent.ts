@@ -63,7 +63,7 @@ export async function startAgent(options: AgentOptions = {}) {
     hostIPs,
     runtimeProblem: () => undefined,
     networkProblem: () => undefined,
-    onRuntimeUnavailable: () => undefined,
+    onRuntimeDoubtful: () => undefined,
   });
   const stopped = Promise.withResolvers<undefined>();
   const supervisor: Supervisor = new Supervisor({
@@ -73,6 +73,7 @@ export async function startAgent(options: AgentOptions = {}) {
     random: () => 0,
     syncFrequencyMs: 60_000,
     maxPods: options.maxPods ?? 110,
+    recorder,
     logger,
     onStopped: () => stopped.resolve(undefined),
   });

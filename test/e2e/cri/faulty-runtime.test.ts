@@ -1,6 +1,6 @@
 /** A runtime that is not there, goes away, comes back, or answers nothing; a network that is not ready. */
 import { once } from 'node:events';
-import { mkdirSync, renameSync, writeFileSync } from 'node:fs';
+import { mkdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:http';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from '@jest/globals';
@@ -45,7 +45,7 @@ describeWithContainerd('a faulty runtime', () => {
     );
   /** Of the runtime itself. */
   const tasks = async () =>
-    (await containerd.ctr('tasks', 'list')).split('\n').filter((line) => /RUNNING/.test(line));
+    (await containerd.ctr('tasks', 'list')).split('\n').filter((line) => line.includes('RUNNING'));
 
   test(
     'an endpoint where no runtime listens: /healthz and the log name it and say what to check; SIGTERM ends the daemon',
@@ -147,9 +147,12 @@ describeWithContainerd('a faulty runtime', () => {
   test(
     'hangs: calls end by their deadline, and everything is caught up with once it answers again',
     async () => {
-      const daemon = await bed.start('--runtime-request-timeout', '2s');
+      const patient = await bed.startToLeavePods();
       for (const name of ['stays', 'withdrawn']) bed.apply(name, { containers: [bed.server()] });
-      const [stays] = await Promise.all(['stays', 'withdrawn'].map((name) => daemon.running(name)));
+      const [stays] = await Promise.all(['stays', 'withdrawn'].map((name) => patient.running(name)));
+      await patient.end();
+      const daemon = await bed.start('--runtime-request-timeout', '3s');
+      await Promise.all(['stays', 'withdrawn'].map((name) => daemon.running(name)));
       containerd.pause();
       bed.apply('added', { containers: [bed.server()] });
       bed.withdraw('withdrawn');
@@ -210,7 +213,8 @@ describeWithContainerd('a faulty runtime', () => {
       await daemon.event('dropped', 'NetworkNotReady');
       bed.withdraw('dropped');
       await daemon.onlyPods('on-host', 'own');
-      renameSync(join(away, 'conf'), conf);
+      // containerd looks at a file that is written, not at one that is moved there.
+      writeFileSync(conf, readFileSync(join(away, 'conf')));
       expect((await daemon.running('own')).status?.podIP).toMatch(/^10\./);
     },
     TEST_TIMEOUT_MS,
