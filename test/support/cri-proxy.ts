@@ -74,7 +74,10 @@ export class CriProxy {
   readonly #faults = new Set<{ fault: Fault; applies: (request: Buffer) => boolean }>();
   /** Ids of sandboxes and containers, by the request that made them. */
   readonly #ids = new Map<string, Buffer>();
-  readonly #streams = new Set<{ up: ClientReadableStream<Buffer>; down: { destroy(error: Error): void } }>();
+  readonly #streams = new Set<{
+    up: ClientReadableStream<Buffer>;
+    down: ServerWritableStream<Buffer, Buffer>;
+  }>();
 
   /** `target`: the endpoint of the runtime. */
   constructor(target: string) {
@@ -137,8 +140,10 @@ export class CriProxy {
   /** As if the connection of the streams of events had broken. */
   breakStreams(): void {
     for (const { up, down } of this.#streams) {
-      up.cancel();
-      down.destroy(Object.assign(new Error('broken'), { code: grpc.status.UNAVAILABLE, details: 'broken' }));
+      up.removeAllListeners('error')
+        .on('error', () => undefined)
+        .cancel();
+      down.emit('error', { code: grpc.status.UNAVAILABLE, details: 'broken' });
     }
   }
 
@@ -204,7 +209,7 @@ export class CriProxy {
     const entry = { up, down };
     this.#streams.add(entry);
     up.on('data', (message: Buffer) => down.write(message));
-    up.on('error', (error) => down.destroy(error));
+    up.on('error', (error) => down.emit('error', error));
     up.on('end', () => down.end());
     const end = () => {
       this.#streams.delete(entry);

@@ -32,7 +32,7 @@ describeWithContainerd('faulty calls', () => {
   }, TEST_TIMEOUT_MS);
 
   const start = (...flags: string[]) =>
-    bed.start('--container-runtime-endpoint', proxy.endpoint, '--runtime-request-timeout', '4s', ...flags);
+    bed.start('--container-runtime-endpoint', proxy.endpoint, '--runtime-request-timeout', '3s', ...flags);
   const serve = (...names: string[]) => {
     for (const name of names) bed.apply(name, { containers: [bed.server()] });
   };
@@ -41,19 +41,28 @@ describeWithContainerd('faulty calls', () => {
       const { reason = '', message = '' } = containerStatus(pod)?.state?.waiting ?? {};
       return texts.every((text) => `${reason}: ${message}`.includes(text));
     });
-  /** The containers of each pod, sandboxes included, that run. */
+  /** As the runtime has them, sandboxes included. */
+  const containersOf = async (name: string) => {
+    const filter = `labels."io.kubernetes.pod.name"==${name}-node-a`;
+    return (await containerd.ctr('containers', 'list', '--quiet', filter)).split('\n').filter(Boolean);
+  };
+  /** Those of them that run. */
   const running = async (name: string) => {
     const ids = (await containerd.ctr('tasks', 'list'))
       .split('\n')
       .filter((line) => line.includes('RUNNING'));
-    const filter = `labels."io.kubernetes.pod.name"==${name}-node-a`;
-    const own = (await containerd.ctr('containers', 'list', '--quiet', filter)).split('\n').filter(Boolean);
+    const own = await containersOf(name);
     return own.filter((id) => ids.some((line) => line.startsWith(id)));
   };
   const runsOnce = (name: string) =>
     waitFor(async () => (await running(name)).length === 2, {
       what: `${name} to have one sandbox and one container`,
       timeoutMs: 30_000,
+    });
+  const nothingIsLeft = (name: string) =>
+    waitFor(async () => (await containersOf(name)).length === 0, {
+      what: `nothing of ${name} to be left`,
+      timeoutMs: 40_000,
     });
   const others = ['other-1', 'other-2', 'other-3', 'other-4', 'other-5'];
 
@@ -72,6 +81,8 @@ describeWithContainerd('faulty calls', () => {
         ran: proxy.loseAnswers('RunPodSandbox', 'ran-node-a'),
       };
       const names = [...Object.keys(held), ...Object.keys(lost)];
+      containerd.hold('network-node-a');
+      bed.apply('network', { hostNetwork: false, containers: [bed.server()] });
       serve(...names, ...others);
       await Promise.all(others.map((name) => daemon.running(name)));
 
@@ -84,16 +95,17 @@ describeWithContainerd('faulty calls', () => {
           'its event',
           ({ reason, msg }) => reason === 'Failed' && msg.includes('StartContainer'),
         ),
-        ...['sandbox', 'ran'].map(async (name) => {
+        ...['sandbox', 'ran', 'network'].map(async (name) => {
           const { msg } = await daemon.event(name, 'FailedCreatePodSandBox');
           expect(msg).toContain(answered);
         }),
       ]);
       // The next tries are passed on; what was held lands beside them.
       for (const fault of [...Object.values(held), ...Object.values(lost)]) fault.lift();
-      await Promise.all(names.map((name) => daemon.running(name)));
+      containerd.release('network-node-a');
+      await Promise.all([...names, 'network'].map((name) => daemon.running(name)));
       await Promise.all(Object.values(held).map((hold) => hold.release()));
-      await Promise.all(names.map(runsOnce));
+      await Promise.all([...names, 'network'].map(runsOnce));
       for (const name of ['created', 'started', 'ran']) {
         expect(await running(name)).toContain(bed.idOf(await daemon.running(name)));
       }
@@ -102,58 +114,44 @@ describeWithContainerd('faulty calls', () => {
   );
 
   test(
-    'I2, I3: a call that hangs while its pod is deleted: the pod ends, and what lands late does not stay',
+    'I2, I3: pods whose start or stop hangs or fails are deleted: each ends in its time, and what lands late does not stay',
     async () => {
       const daemon = await start();
+      const stops = ['stop-hangs', 'stop-fails', 'network-fails', 'stops'];
+      serve(...stops, 'other');
+      await Promise.all([...stops, 'other'].map((name) => daemon.running(name)));
       const held = {
         start: proxy.hold('StartContainer', 'start-node-a'),
         create: proxy.hold('CreateContainer', 'create-node-a'),
         sandbox: proxy.hold('RunPodSandbox', 'sandbox-node-a'),
       };
-      const names = Object.keys(held);
-      serve(...names, 'other');
-      await Promise.all([...Object.values(held).map((hold) => hold.met()), daemon.running('other')]);
-      for (const name of names) bed.withdraw(name);
-      await Promise.all(names.map((name) => daemon.inState(name, 'Syncing.Draining')));
-      await daemon.onlyPods('other');
-      await Promise.all(Object.values(held).map((hold) => hold.release()));
-      for (const name of names) {
-        await waitFor(
-          async () => {
-            const filter = `labels."io.kubernetes.pod.name"==${name}-node-a`;
-            return (await containerd.ctr('containers', 'list', '--quiet', filter)).trim() === '';
-          },
-          { what: `nothing of ${name} to be left`, timeoutMs: 40_000 },
-        );
-      }
-      await daemon.onlyPods('other');
-    },
-    TEST_TIMEOUT_MS,
-  );
-
-  test(
-    'a stop that hangs, or fails, holds up no other; the pod ends once stops are carried out',
-    async () => {
-      const daemon = await start();
-      const names = ['hangs', 'fails', 'sandbox', 'other'];
-      serve(...names);
-      await Promise.all(names.map((name) => daemon.running(name)));
-      const stop = proxy.hold('StopContainer', 'hangs-node-a');
-      const faults = [
-        proxy.fail('StopContainer', grpc.status.UNKNOWN, 'no mood for stopping', 'fails-node-a'),
-        proxy.fail('StopPodSandbox', grpc.status.UNKNOWN, 'the network plugin failed', 'sandbox-node-a'),
+      const starts = Object.keys(held);
+      const heldStop = proxy.hold('StopContainer', 'stop-hangs-node-a');
+      const failing = [
+        proxy.fail('StopContainer', grpc.status.UNKNOWN, 'no mood for stopping', 'stop-fails-node-a'),
+        proxy.fail(
+          'StopPodSandbox',
+          grpc.status.UNKNOWN,
+          'the network plugin failed',
+          'network-fails-node-a',
+        ),
       ];
-      for (const name of names) bed.withdraw(name);
-      await daemon.onlyPods('hangs', 'fails', 'sandbox');
-      expect((await daemon.event('fails', 'FailedKillPod')).msg).toBe(
-        'error killing pod: no mood for stopping',
-      );
-      expect((await daemon.event('sandbox', 'FailedKillPod')).msg).toContain('the network plugin failed');
-      expect((await daemon.event('hangs', 'FailedKillPod')).msg).toContain('has not answered StopContainer');
-      expect(await running('fails')).toHaveLength(2);
-      for (const fault of faults) fault.lift();
-      await stop.release();
-      await daemon.onlyPods();
+      serve(...starts);
+      await Promise.all(Object.values(held).map((hold) => hold.met()));
+      for (const name of [...starts, ...stops]) bed.withdraw(name);
+      await Promise.all(starts.map((name) => daemon.inState(name, 'Syncing.Draining')));
+      await daemon.onlyPods('stop-hangs', 'stop-fails', 'network-fails', 'other');
+
+      const killError = async (name: string) => (await daemon.event(name, 'FailedKillPod')).msg;
+      expect(await killError('stop-fails')).toBe('error killing pod: no mood for stopping');
+      expect(await killError('network-fails')).toBe('error killing pod: the network plugin failed');
+      expect(await killError('stop-hangs')).toContain('has not answered StopContainer');
+      expect(await running('stop-fails')).toHaveLength(2);
+
+      for (const fault of failing) fault.lift();
+      await Promise.all([...Object.values(held), heldStop].map((hold) => hold.release()));
+      await Promise.all(starts.map(nothingIsLeft));
+      await daemon.onlyPods('other');
     },
     TEST_TIMEOUT_MS,
   );
