@@ -4,7 +4,7 @@ import { isStaticPod } from '../policies/pod-kinds.ts';
 import { resyncDelayMs } from '../policies/resync.ts';
 import type { SupervisorEvent } from '../machines/supervisor-machine.ts';
 import type { Clock } from '../types/clock.ts';
-import { errorKind, errorMessage } from '../types/errors.ts';
+import { errorMessage } from '../types/errors.ts';
 import type { EventRecorder } from '../types/event-recorder.ts';
 import { type Logger, podFields } from '../types/logger.ts';
 import type { EffectSlots } from './effect-slots.ts';
@@ -56,8 +56,7 @@ export function providePodMachine(deps: PodActorDeps): PodMachine {
     (error: unknown) => {
       const reference = referenceOf(context);
       const message = `${what}: ${errorMessage(error)}`;
-      // That the runtime is away is told once for the node, not by every pod.
-      if (errorKind(error) !== 'Unavailable') recorder.event(reference, 'Warning', reason, message);
+      recorder.event(reference, 'Warning', reason, message);
       logger.debug({ ...podFields(reference), err: error }, message);
       return event;
     };

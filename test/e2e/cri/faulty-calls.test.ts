@@ -157,6 +157,31 @@ describeWithContainerd('faulty calls', () => {
   );
 
   test(
+    'I10: a daemon that is killed while it starts a container: the next one starts it, and what lands late doubles nothing',
+    async () => {
+      const first = await start();
+      const held = [
+        proxy.hold('StartContainer', 'start-node-a'),
+        proxy.hold('RunPodSandbox', 'sandbox-node-a'),
+        proxy.hold('CreateContainer', 'create-node-a'),
+      ];
+      const names = ['start', 'sandbox', 'create'];
+      serve(...names);
+      await Promise.all(held.map((hold) => hold.met()));
+      await first.end('SIGKILL');
+      for (const hold of held) hold.lift();
+      const second = await start();
+      await Promise.all(names.map((name) => second.running(name)));
+      await Promise.all(held.map((hold) => hold.release()));
+      await Promise.all(names.map(runsOnce));
+      for (const name of names) {
+        expect(await running(name)).toContain(bed.idOf(await second.running(name)));
+      }
+    },
+    TEST_TIMEOUT_MS,
+  );
+
+  test(
     'NotFound for what was just listed, lists that fail, streams of events that break: caught up with afterwards',
     async () => {
       const daemon = await start();
