@@ -135,6 +135,15 @@ describe('a container that cannot be started', () => {
     expect(await it.containers()).toEqual([]);
   });
 
+  test('a start that is not answered in time may land late: its instance is removed before the next is made', async () => {
+    const it = await podWith(SLEEPER);
+    const startContainer = () => Promise.reject(new StateletError('DeadlineExceeded', 'no answer'));
+    expect(await it.start(newStarter({ startContainer }))).toMatchObject({ reason: 'RunContainerError' });
+    expect(await it.containers()).toEqual(['0 created']);
+    expect(await it.start(newStarter())).toBeUndefined();
+    expect(await it.containers()).toEqual(['1 running']);
+  });
+
   test('a command that does not exist: RunContainerError, and the container has ended', async () => {
     const it = await podWith({ name: 'main', command: ['/no/such/program'] });
     const failure = await it.start(newStarter());
