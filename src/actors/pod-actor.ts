@@ -44,7 +44,7 @@ interface Failure {
 
 const SYNC_FAILURE: Failure = { reason: 'FailedSync', what: 'error syncing pod, will be tried again' };
 const STOP_FAILURE: Failure = { reason: 'FailedKillPod', what: 'error killing pod' };
-const CLEANUP_FAILURE: Failure = { reason: 'FailedCleanUp', what: 'error cleaning up after the pod' };
+const CLEANUP_FAILURE: Failure = { reason: 'FailedSync', what: 'error cleaning up after the pod' };
 
 /** The pod machine with its effects: made once per daemon, used by every pod actor. */
 export function providePodMachine(deps: PodActorDeps): PodMachine {

@@ -157,12 +157,12 @@ describe('a container that cannot be started', () => {
     const it = await podWith(SLEEPER);
     const { uid } = it.pod.metadata;
     let isThere = false;
-    const { container: configure } = processNode({ hostIPs: [], podLogsDir: bed.rootDir });
+    const configuring = processNode({ hostIPs: [], podLogsDir: bed.rootDir });
     const starter = newStarter(
       {},
       {
         container: (request) =>
-          isThere ? configure(request) : Promise.reject(new Error('there is no Secret s')),
+          isThere ? configuring.container(request) : Promise.reject(new Error('there is no Secret s')),
       },
     );
     await it.start(starter);
