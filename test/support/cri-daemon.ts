@@ -9,7 +9,7 @@ import {
   statSync,
   writeFileSync,
 } from 'node:fs';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import type { Container, Pod } from '../../src/types/kubernetes.ts';
 import { type ContainerdBed, startContainerd } from './containerd/containerd.ts';
 import { containerStatus, type Daemon, DaemonBed } from './daemon.ts';
@@ -17,6 +17,8 @@ import { containerStatus, type Daemon, DaemonBed } from './daemon.ts';
 export interface CriDaemonOptions {
   /** Fields of KubeletConfiguration. */
   readonly config?: Readonly<Record<string, unknown>>;
+  /** Logs lie beside what else the agent keeps of pods, and not apart from it. */
+  readonly logsAmongPods?: boolean;
 }
 
 /** Runs until it is told to end, and ends at once then. */
@@ -25,12 +27,14 @@ export const SERVE = ['sh', '-c', 'trap "exit 0" TERM; while :; do sleep 1000 & 
 /** One containerd serves several of them, one after another. */
 export class CriDaemonBed extends DaemonBed {
   readonly containerd: ContainerdBed;
-  readonly podLogsDir = join(this.dir, 'log', 'pods');
-  readonly containerLogsDir = join(this.dir, 'log', 'containers');
+  readonly podLogsDir: string;
+  readonly containerLogsDir: string;
   readonly #configFile = join(this.dir, 'kubelet.json');
 
-  constructor(containerd: ContainerdBed, { config = {} }: CriDaemonOptions = {}) {
+  constructor(containerd: ContainerdBed, { config = {}, logsAmongPods = false }: CriDaemonOptions = {}) {
     super();
+    this.podLogsDir = logsAmongPods ? join(this.rootDir, 'pods') : join(this.dir, 'log', 'pods');
+    this.containerLogsDir = join(dirname(this.podLogsDir), 'containers');
     this.containerd = containerd;
     makeCgroup(containerd.cgroupRoot);
     const identity = { apiVersion: 'kubelet.config.k8s.io/v1beta1', kind: 'KubeletConfiguration' };
