@@ -11,7 +11,7 @@ import {
 } from 'node:fs';
 import { createServer } from 'node:net';
 import { dirname, join } from 'node:path';
-import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import type { Container, Pod, PodSpec } from '../../../src/types/kubernetes.ts';
 import { type ContainerdBed, startContainerd } from '../../support/containerd/containerd.ts';
 import { describeWithContainerd, SET_UP_TIMEOUT_MS } from '../../support/containerd/suite.ts';
@@ -22,6 +22,7 @@ import { waitFor } from '../../support/wait-for.ts';
 
 type Volume = NonNullable<PodSpec['volumes']>[number];
 type VolumeMount = NonNullable<Container['volumeMounts']>[number];
+type Mounted = Volume & { readonly mount?: Partial<VolumeMount> };
 
 /** Long enough for a sync that failed to be tried again. */
 const RETRY_TIMEOUT_MS = 30_000;
@@ -50,31 +51,26 @@ describeWithContainerd('volumes of real containers', () => {
     (await bed.exec(pod, ['sh', '-c', `{ ${script}; } 2>&1; true`], container)).trimEnd().split('\n');
   /** What the node has for the test to mount: removed with the bed. */
   const onNode = (name: string) => join(bed.dir, name);
-  const message = (name: string, reason: string, text: string) =>
-    daemon.logged(
-      `${reason} of ${name} with ${text}`,
-      (line) =>
-        line.reason === reason &&
-        line.pod?.endsWith(`/${name}-${NODE_NAME}`) === true &&
-        line.msg.includes(text),
-    );
   const gone = (pod: Pod) => waitFor(() => !existsSync(podDir(pod)), { what: 'the folder of the pod to go' });
 
-  /** Applies a pod of one container that mounts the volumes at `/<name>`, and waits until it runs. */
+  /** Applies a pod of one container that mounts the volumes at `/<name>`. */
   function podWith(
     name: string,
-    volumes: readonly (Volume & { readonly mount?: Partial<VolumeMount> })[],
+    volumes: readonly Mounted[],
     { main = {}, ...spec }: Partial<PodSpec> & { readonly main?: Partial<Container> } = {},
     metadata: Partial<Pod['metadata']> = {},
   ): void {
-    const volumeMounts = volumes.map((volume) => ({
-      name: volume.name,
-      mountPath: `/${volume.name}`,
-      ...volume.mount,
+    const volumeMounts = volumes.map(({ name: volume, mount = {} }) => ({
+      name: volume,
+      mountPath: `/${volume}`,
+      ...mount,
     }));
-    const container = bed.server({ volumeMounts, ...main });
-    const plain = volumes.map(({ mount: _, ...volume }) => volume);
-    bed.apply(name, { volumes: plain, containers: [container], ...spec }, metadata);
+    const plain = volumes.map((volume) => ({ ...volume, mount: undefined }));
+    bed.apply(
+      name,
+      { volumes: plain, containers: [bed.server({ volumeMounts, ...main })], ...spec },
+      metadata,
+    );
   }
 
   test('an emptyDir is one for all containers, outlives each of them, and goes with the pod', async () => {
