@@ -73,11 +73,12 @@ async function measure(bed: ContainerdBed, bench: PodsBench): Promise<Report> {
   return { ...facts, bare, bareRestartMs, daemon, ...(steady && { steady }) };
 }
 
+// It insists on a build of the daemon, which is better learnt now than after minutes.
+if (!values.bare) await import('./support/daemon-pods.ts');
 const bed = await startContainerd();
 try {
   const bench = await PodsBench.on(bed, pods);
-  const report = await measure(bed, bench);
-  await bench.close();
+  const report = await measure(bed, bench).finally(() => bench.close());
   console.log(values.output === 'json' ? JSON.stringify(report, null, 2) : table(report));
 } finally {
   await bed.stop({ leftovers: 'remove' });

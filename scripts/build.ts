@@ -1,16 +1,34 @@
-/** Builds `dist/` from `src/`. The validator of pods is generated first: compiling it at every start would cost 0.2 s. */
-import { execFileSync } from 'node:child_process';
-import { copyFileSync, mkdirSync } from 'node:fs';
+/**
+ * Builds `dist/` from `src/`, with the libraries in it: a few files load in half the time of five hundred, and take 20 MB less
+ * of memory. What a mode does not need stays in files of its own, which are loaded when they are asked for. The validator
+ * of pods is generated first: compiling it at every start would cost 0.2 s.
+ */
+import { rmSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
+import { build } from 'esbuild';
 import { generatePodValidator } from './generate-pod-validator.ts';
 
 const path = (relative: string) => fileURLToPath(new URL(`../${relative}`, import.meta.url));
 
 generatePodValidator();
-execFileSync(process.execPath, [path('node_modules/typescript/bin/tsc'), '-p', 'tsconfig.build.json'], {
-  cwd: path('.'),
-  stdio: 'inherit',
+rmSync(path('dist'), { recursive: true, force: true });
+await build({
+  entryPoints: { main: path('src/main.ts'), monitor: path('src/runtime/process/monitor.ts') },
+  // Flat: what a file finds beside itself, or one folder up, it finds there from every file of dist/.
+  outdir: path('dist'),
+  chunkNames: '[name]-[hash]',
+  bundle: true,
+  splitting: true,
+  format: 'esm',
+  platform: 'node',
+  target: 'node22.19',
+  // They start workers or other files of theirs, or are seldom needed.
+  external: ['pino', 'pino-pretty', 'ws', '@statelyai/inspect'],
+  // Names stay, so that stack traces can be read.
+  minifyWhitespace: true,
+  minifySyntax: true,
+  legalComments: 'linked',
+  // Libraries in the old format of modules ask for Node's own by `require`.
+  banner: { js: "import{createRequire as __r}from'node:module';const require=__r(import.meta.url);" },
+  logLevel: 'warning',
 });
-// tsc has read only its declaration.
-mkdirSync(path('dist/generated'), { recursive: true });
-copyFileSync(path('src/generated/pod-validator.js'), path('dist/generated/pod-validator.js'));

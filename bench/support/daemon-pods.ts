@@ -34,7 +34,12 @@ export class DaemonPods {
   /** Resolves when the daemon waits for pods; `count` of them are prepared. */
   static async listen(bed: ContainerdBed, count: number): Promise<DaemonPods> {
     const pods = new DaemonPods(bed, count);
-    await pods.#daemon.ready();
+    try {
+      await pods.#daemon.ready();
+    } catch (error) {
+      pods.#daemon.signal('SIGKILL');
+      throw error;
+    }
     await pods.settled();
     return pods;
   }
@@ -57,8 +62,9 @@ export class DaemonPods {
     return move(this.#manifests, this.#prepared);
   }
 
+  /** Does nothing when it has ended. */
   async stop(): Promise<void> {
-    await this.#daemon.end();
+    if (this.#daemon.ending === undefined) await this.#daemon.end();
   }
 }
 

@@ -20,6 +20,7 @@ export class PodsBench {
   readonly #events: RuntimeEvents;
   readonly #bare: BarePods;
   readonly #pods: number;
+  #daemon: DaemonPods | undefined;
 
   private constructor(bed: ContainerdBed, events: RuntimeEvents, pods: number) {
     this.#bed = bed;
@@ -33,6 +34,7 @@ export class PodsBench {
   }
 
   async close(): Promise<void> {
+    await this.#daemon?.stop();
     this.#events.stop();
     await this.#bare.close();
   }
@@ -107,9 +109,10 @@ export class PodsBench {
   }
 
   async #listen(): Promise<DaemonPods> {
-    // Not before it is needed: it insists on a build of the daemon.
+    // Of no use, and not there to be loaded, where the daemon has not been built.
     const module = await import('./daemon-pods.ts');
-    return module.DaemonPods.listen(this.#bed, this.#pods);
+    this.#daemon = await module.DaemonPods.listen(this.#bed, this.#pods);
+    return this.#daemon;
   }
 
   /** When the last of so many things happened, in Unix milliseconds. */

@@ -27,7 +27,7 @@ interface PodList {
 export async function pods({ rootDir, server, output }: PodsFlags, nowMs = Date.now()): Promise<string> {
   const list = await fetchPods(server ?? (await addressOf(rootDir)));
   if (output === 'json') return `${JSON.stringify(list, null, 2)}\n`;
-  if (output === 'yaml') return (await import('yaml')).stringify(list);
+  if (output === 'yaml') return (await import('./to-yaml.ts')).toYaml(list);
   return list.items.length === 0 ? 'No pods.\n' : table(list.items, output === 'wide', nowMs);
 }
 

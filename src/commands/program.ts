@@ -1,5 +1,4 @@
 /** The command line: names, flags and help. What a command does is loaded when it is called. */
-import { readFileSync } from 'node:fs';
 import { styleText } from 'node:util';
 import { Argument, Command, CommanderError, Option } from 'commander';
 import type { RunFlags } from '../config/config.ts';
@@ -7,6 +6,7 @@ import { errorMessage, StateletError } from '../types/errors.ts';
 import type { ChartFormat } from './charts.ts';
 import type { PodsFlags } from './pods.ts';
 import { addRunFlags, rootDirFlag } from './run-flags.ts';
+import { ownVersion } from '../version.ts';
 
 const EXIT_FAILURE = 1;
 const EXIT_USAGE = 2;
@@ -50,8 +50,7 @@ function program(): Command {
 }
 
 function version(): string {
-  const file = new URL('../../package.json', import.meta.url);
-  return `statelet ${(JSON.parse(readFileSync(file, 'utf8')) as { version: string }).version}`;
+  return `statelet ${ownVersion()}`;
 }
 
 function addRun(root: Command): void {

@@ -1,4 +1,5 @@
 /** `statelet run`: configuration in, daemon up, and down again when asked to. */
+import { setFlagsFromString } from 'node:v8';
 import { createLogger } from '../api/logger.ts';
 import type { Logger } from '../api/logger.ts';
 import type { RunningInspector } from '../api/inspector.ts';
@@ -7,6 +8,7 @@ import type { RunFlags, StateletConfig } from '../config/config.ts';
 import { startDaemon } from '../daemon.ts';
 
 export async function run(flags: RunFlags): Promise<void> {
+  keepHeapSmall();
   const { config, warnings } = await configure(flags);
   const logger = await createLogger(config.logging);
   for (const warning of warnings) logger.warn(warning);
@@ -23,6 +25,15 @@ export async function run(flags: RunFlags): Promise<void> {
   logger.info('stopped');
   // Everything has been closed: whatever still holds the event loop must not hold the process.
   process.exit(0);
+}
+
+/**
+ * A node agent is overhead. Left alone, V8 lets a burst of work (a hundred pods that start at once) grow the heap by 30 MB,
+ * and keeps it; it costs no CPU that could be measured to collect more often instead.
+ */
+function keepHeapSmall(): void {
+  setFlagsFromString('--semi-space-growth-factor=1');
+  setFlagsFromString('--optimize-for-size');
 }
 
 async function configure(flags: RunFlags): Promise<{ config: StateletConfig; warnings: readonly string[] }> {

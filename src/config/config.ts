@@ -4,7 +4,7 @@ import { join, resolve } from 'node:path';
 import { StateletError } from '../types/errors.ts';
 import { parseDuration } from './duration.ts';
 import type { KubeletConfiguration } from './kubelet-configuration.ts';
-import { type NodeSettings, resolveNodeSettings } from './node-settings.ts';
+import { checkForCri, type NodeSettings, resolveNodeSettings } from './node-settings.ts';
 
 export interface Endpoint {
   readonly host: string;
@@ -105,6 +105,8 @@ export function resolveConfig(
   const path = staticPodPath === undefined ? given(file.staticPodPath) : resolve(staticPodPath);
   const url = given(flags.manifestUrl) ?? given(file.staticPodURL);
   const containerRuntimeEndpoint = runtimeEndpoint(flags, file);
+  const node = resolveNodeSettings(flags, { ...file }, flags.config ?? 'configuration');
+  if (containerRuntimeEndpoint !== EMBEDDED) checkForCri(node);
   return {
     rootDir,
     podLogsDir: given(file.podLogsDir) ?? defaultPodLogsDir(containerRuntimeEndpoint, rootDir),
@@ -118,7 +120,7 @@ export function resolveConfig(
       flags.httpCheckFrequency ?? ms(file.httpCheckFrequency) ?? DEFAULTS.httpCheckFrequencyMs,
     syncFrequencyMs: flags.syncFrequency ?? ms(file.syncFrequency) ?? DEFAULTS.syncFrequencyMs,
     containerRuntimeEndpoint,
-    node: resolveNodeSettings(flags, { ...file }, flags.config ?? 'configuration'),
+    node,
     maxPods: flags.maxPods ?? (file.maxPods === 0 ? undefined : file.maxPods) ?? DEFAULTS.maxPods,
     maxContainerRestartPeriodMs:
       ms(file.crashLoopBackOff?.maxContainerRestartPeriod) ?? DEFAULTS.maxContainerRestartPeriodMs,

@@ -157,8 +157,8 @@ export const NODE_SETTINGS: { readonly [Name in keyof NodeSettings]: Setting<Nod
   },
   cgroupDriver: {
     ...{ flag: '--cgroup-driver <DRIVER>', field: 'cgroupDriver', default: 'cgroupfs', kind: text },
-    description: 'who makes the cgroups of pods; only cgroupfs is supported',
-    problem: (value) => (value === 'cgroupfs' ? undefined : 'cgroupfs; the systemd driver is not supported'),
+    description: 'who makes the cgroups of pods; with a CRI runtime only cgroupfs is supported',
+    problem: (value) => (['cgroupfs', 'systemd'].includes(value) ? undefined : 'cgroupfs or systemd'),
   },
   cgroupRoot: {
     ...{ flag: '--cgroup-root <PATH>', field: 'cgroupRoot', default: '/', kind: text },
@@ -373,6 +373,15 @@ function checkThresholds({
   throw new StateletError(
     'InvalidArgument',
     `imageGCLowThresholdPercent (--image-gc-low-threshold): must be below imageGCHighThresholdPercent, ${high} (got ${low})`,
+  );
+}
+
+/** Throws `InvalidArgument` for what is set and cannot be had from a CRI runtime. */
+export function checkForCri({ cgroupDriver }: NodeSettings): void {
+  if (cgroupDriver === 'cgroupfs') return;
+  throw new StateletError(
+    'InvalidArgument',
+    `cgroupDriver (--cgroup-driver): must be cgroupfs with a CRI runtime, and the runtime's own driver too (got ${cgroupDriver})`,
   );
 }
 

@@ -100,9 +100,9 @@ describe('wrong usage ends with 2 and names what is wrong', () => {
     ['a port out of range', ['run', '--healthz-port', '65536'], /--healthz-port.* must be a port/],
     ['an inspector nowhere', ['run', '--inspect=a:b'], /--inspect.* must be HOST:PORT/],
     [
-      'a runtime that is not supported',
-      ['run', '--container-runtime-endpoint', 'unix:///x'],
-      /^statelet: --container-runtime-endpoint: "unix:\/\/\/x": CRI runtimes are not supported yet/,
+      'a runtime that is not on a socket',
+      ['run', '--container-runtime-endpoint', 'tcp://x'],
+      /^statelet: --container-runtime-endpoint: "tcp:\/\/x": must be "embedded" or the socket of a CRI runtime/,
     ],
     [
       'a configuration that is not there',

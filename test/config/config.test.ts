@@ -166,6 +166,14 @@ describe('errors', () => {
     );
   });
 
+  test('the systemd driver of cgroups is refused where it would matter', () => {
+    const file = { cgroupDriver: 'systemd' } as KubeletConfiguration;
+    expect(resolved({}, file).node.cgroupDriver).toBe('systemd');
+    expect(() => resolved({ containerRuntimeEndpoint: 'unix:///x' }, file)).toThrow(
+      invalid(/^cgroupDriver \(--cgroup-driver\): must be cgroupfs with a CRI runtime/),
+    );
+  });
+
   test.each(['my_node', '-a', 'a-', 'a..b', 'a b', 'a'.repeat(254)])(
     '"%s" cannot be the name of a node',
     (name) => {

@@ -82,10 +82,10 @@ describe('a value that does not fit is an error that names', () => {
       'kubelet.yaml: containerLogMaxSize: must be 1 or more (got "big")',
     ],
     [
-      'the driver that there is',
-      { cgroupDriver: 'systemd' },
+      'what there is to choose from',
+      { cgroupDriver: 'none' },
       {},
-      '--cgroup-driver: must be cgroupfs; the systemd driver is not supported (got systemd)',
+      '--cgroup-driver: must be cgroupfs or systemd (got none)',
     ],
     [
       'both thresholds',

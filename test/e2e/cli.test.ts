@@ -162,11 +162,7 @@ describe('refusals: a message that says what is wrong and an exit code, and no r
     expect(value.code).toBe(2);
     expect(value.stderr).toContain('--max-pods');
 
-    const endpoint = await refused(
-      '--container-runtime-endpoint',
-      'unix:///run/containerd.sock',
-      ...elsewhere(),
-    );
+    const endpoint = await refused('--container-runtime-endpoint', 'tcp://127.0.0.1:1', ...elsewhere());
     expect(endpoint.code).toBe(2);
     expect(endpoint.stderr).toContain('--container-runtime-endpoint');
 
@@ -234,13 +230,13 @@ test('a known field of the configuration that is not supported yet is a warning;
     'apiVersion: kubelet.config.k8s.io/v1beta1',
     'kind: KubeletConfiguration',
     'staticPodPath: /nowhere',
-    'cgroupDriver: systemd',
+    'evictionMaxPodGracePeriod: 1',
     'healthzPort: 1',
   ];
   writeFileSync(path, text.join('\n'));
   mkdirSync(join(bed.dir, 'other'));
   write('web');
   daemon = await bed.start('--config', path);
-  await daemon.warning(path, 'not supported yet', 'cgroupDriver');
+  await daemon.warning(path, 'not supported yet', 'evictionMaxPodGracePeriod');
   await daemon.running('web');
 });

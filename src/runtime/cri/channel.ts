@@ -6,6 +6,8 @@ import type { Method } from './methods.ts';
 /** A list of many containers with long annotations is larger than gRPC's usual 4 MB; the kubelet takes as much. */
 const MAX_MESSAGE_BYTES = 16 * 1024 * 1024;
 
+const TIMER_INEXACTNESS_MS = 5;
+
 const OPTIONS = {
   'grpc.max_receive_message_length': MAX_MESSAGE_BYTES,
   'grpc.max_send_message_length': MAX_MESSAGE_BYTES,
@@ -29,6 +31,7 @@ export interface UnaryOptions {
 export class Channel {
   readonly endpoint: string;
   readonly #client: grpc.Client;
+  readonly #underWay = new Set<{ cancel(): void }>();
   #closed = false;
 
   /** `endpoint`: `unix:///path`. */
@@ -54,6 +57,7 @@ export class Channel {
         new grpc.Metadata(),
         deadline === undefined ? {} : { deadline },
         (error, answer) => {
+          this.#underWay.delete(call);
           signal?.removeEventListener('abort', onAbort);
           if (error === null && answer !== undefined) resolve(answer);
           else reject(this.#explain(method.name, error, { timeoutMs, deadline, signal }));
@@ -61,6 +65,7 @@ export class Channel {
       );
       const onAbort = (): void => call.cancel();
       signal?.addEventListener('abort', onAbort, { once: true });
+      this.#underWay.add(call);
     });
   }
 
@@ -76,8 +81,10 @@ export class Channel {
     return this.#client.makeServerStreamRequest<Q, A>(path, asked.encode, response.decode, request, metadata);
   }
 
+  /** Gives up what is under way, streams excepted. */
   close(): void {
     this.#closed = true;
+    for (const call of this.#underWay) call.cancel();
     this.#client.close();
   }
 
@@ -90,7 +97,7 @@ export class Channel {
     if (this.#closed) return closed(name);
     if (error === null) return new StateletError('Internal', `${name} was answered with nothing`);
     // The runtime may say the same of its own accord, of a command that took too long, say.
-    const own = deadline !== undefined && Date.now() >= deadline;
+    const own = deadline !== undefined && Date.now() >= deadline - TIMER_INEXACTNESS_MS;
     if (own && error.code === grpc.status.DEADLINE_EXCEEDED) {
       return deadlineError(name, this.endpoint, timeoutMs ?? 0);
     }

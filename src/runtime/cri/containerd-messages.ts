@@ -1,14 +1,17 @@
 /** Messages of containerd's own event service: field numbers as in the definitions of containerd's API. */
 import type { Method } from './methods.ts';
-import { bytes, field, int, list, message, string } from './protobuf.ts';
+import { field, int, list, message, string } from './protobuf.ts';
 
-const any = message<{ value: Buffer }>({ value: field(2, bytes) });
+/** All events of containers and tasks say in field 1 whose they are. */
+interface Subject {
+  readonly id: string;
+}
 
 export interface Envelope {
   readonly timestamp?: { readonly seconds: number; readonly nanos: number };
   readonly namespace: string;
   readonly topic: string;
-  readonly event?: { readonly value: Buffer };
+  readonly event?: { readonly value?: Subject };
 }
 
 const envelope = message<Envelope>({
@@ -18,7 +21,11 @@ const envelope = message<Envelope>({
   ),
   namespace: field(2, string),
   topic: field(3, string),
-  event: field(4, any),
+  // A google.protobuf.Any: the bytes of its value are a message.
+  event: field(
+    4,
+    message<{ value?: Subject }>({ value: field(2, message<Subject>({ id: field(1, string) })) }),
+  ),
 });
 
 const subscribeRequest = message<{ filters: readonly string[] }>({ filters: list(1, string) });
@@ -29,6 +36,3 @@ export const SUBSCRIBE: Method<{ filters: readonly string[] }, Envelope> = {
   request: subscribeRequest,
   response: envelope,
 };
-
-/** All events of containers and tasks say in field 1 whose they are. */
-export const eventSubject = message<{ id: string }>({ id: field(1, string) });

@@ -26,25 +26,23 @@ type Ending = 'missing' | 'fruitless' | 'lost';
  * earlier only where the runtime has none, of which it warns.
  */
 export async function feedEvents(options: EventFeedOptions, signal: AbortSignal): Promise<void> {
-  let index = 0;
+  let [source, other] = EVENT_SOURCES;
+  let missing = 0;
   let failures = 0;
   let gap = false;
   while (!signal.aborted) {
-    const source = EVENT_SOURCES[index];
-    if (source === undefined) {
-      options.warn(withoutEvents(options.channel.endpoint));
-      return;
-    }
     const ending = await listen(options, source, gap, signal);
     failures = ending === 'fruitless' ? failures + 1 : 0;
     if (ending === 'missing' || failures === ATTEMPTS) {
-      index += 1;
+      [source, other] = [other, source];
+      missing += 1;
       failures = 0;
-      continue;
+      if (missing < EVENT_SOURCES.length) continue;
+      options.warn(withoutEvents(options.channel.endpoint));
+      return;
     }
+    if (ending === 'lost') missing = 0;
     gap = true;
-    // Another version may run there now, which has what the last one had not.
-    if (ending === 'lost') index = 0;
     await pause(Math.min(FIRST_DELAY_MS * 2 ** failures, MAX_DELAY_MS), signal);
   }
 }

@@ -1,7 +1,7 @@
 /** The two services that tell what happens in a runtime, each as a stream of happenings. */
 import type { ContainerEventType } from '../../types/cri.ts';
 import type { ContainerEventResponse } from './container-messages.ts';
-import { type Envelope, eventSubject, SUBSCRIBE } from './containerd-messages.ts';
+import { type Envelope, SUBSCRIBE } from './containerd-messages.ts';
 import type { Channel } from './channel.ts';
 import type { Happening } from './hints.ts';
 import { GET_CONTAINER_EVENTS } from './methods.ts';
@@ -28,9 +28,10 @@ type Stream = ReturnType<Channel['stream']>;
 /** CRI's own, which not every runtime has: containerd since 1.7. */
 const criEvents: EventSource = (channel, tell) => {
   const stream = channel.stream(GET_CONTAINER_EVENTS, {});
-  return stream.on('data', ({ containerId, containerEventType, createdAt }: ContainerEventResponse) =>
-    tell({ id: containerId, type: containerEventType, createdAt }),
-  );
+  return stream.on('data', (event: ContainerEventResponse) => {
+    const { containerId: id, containerEventType: type, createdAt, podSandboxStatus } = event;
+    tell({ id, type, createdAt, pod: podSandboxStatus?.metadata });
+  });
 };
 
 const containerdEvents: EventSource = (channel, tell) => {
@@ -38,12 +39,12 @@ const containerdEvents: EventSource = (channel, tell) => {
   const stream = channel.stream(SUBSCRIBE, { filters }, { 'containerd-namespace': NAMESPACE });
   return stream.on('data', ({ topic, timestamp, event }: Envelope) => {
     const type = TYPE_OF_TOPIC[topic];
-    if (type === undefined || event === undefined) return;
-    const { id } = eventSubject.decode(event.value);
+    const id = event?.value?.id;
+    if (type === undefined || id === undefined) return;
     const createdAt = (timestamp?.seconds ?? 0) * 1e9 + (timestamp?.nanos ?? 0);
     tell({ id, type, createdAt, early: type === 'CONTAINER_STOPPED_EVENT' });
   });
 };
 
 /** In the order in which they are tried. */
-export const EVENT_SOURCES: readonly EventSource[] = [criEvents, containerdEvents];
+export const EVENT_SOURCES: readonly [EventSource, EventSource] = [criEvents, containerdEvents];

@@ -1,12 +1,12 @@
 /** Messages of protocol buffers (proto3) as descriptions of plain objects; a field that is not described is skipped. */
-import { LENGTH_DELIMITED, Reader, VARINT, Writer } from './wire.ts';
+import { BinaryReader, BinaryWriter, WireType } from '@bufbuild/protobuf/wire';
 
 export interface ValueType<T> {
-  readonly wireType: number;
+  readonly wireType: WireType;
   /** What an absent field is read as, and what is not worth writing. */
   readonly zero: T | undefined;
-  read(reader: Reader): T;
-  write(writer: Writer, value: T): void;
+  read(reader: BinaryReader): T;
+  write(writer: BinaryWriter, value: T): void;
 }
 
 export interface MessageType<T> extends ValueType<T> {
@@ -17,53 +17,53 @@ export interface MessageType<T> extends ValueType<T> {
 /** A member of a message. */
 export interface Field<T> {
   readonly number: number;
-  readonly wireType: number;
+  readonly wireType: WireType;
   readonly absent: T | undefined;
   /** `before`: what the message has given for the field so far. */
-  read(reader: Reader, before: T): T;
+  read(reader: BinaryReader, before: T): T;
   /** With its tag; nothing where the value need not be written. */
-  write(writer: Writer, value: T): void;
+  write(writer: BinaryWriter, value: T): void;
 }
 
 type Fields<T> = { readonly [K in keyof T]-?: Field<Exclude<T[K], undefined>> };
 
 export const string: ValueType<string> = {
-  wireType: LENGTH_DELIMITED,
+  wireType: WireType.LengthDelimited,
   zero: '',
   read: (reader) => reader.string(),
-  write: (writer, value) => writer.string(value),
+  write: (writer, value) => void writer.string(value),
 };
 
 export const bytes: ValueType<Buffer> = {
-  wireType: LENGTH_DELIMITED,
+  wireType: WireType.LengthDelimited,
   zero: Buffer.alloc(0),
-  read: (reader) => reader.bytes(),
-  write: (writer, value) => writer.bytes(value),
+  read: (reader) => asBuffer(reader.bytes()),
+  write: (writer, value) => void writer.bytes(value),
 };
 
 /** Every type of integer that is written as a varint without zigzag. */
 export const int: ValueType<number> = {
-  wireType: VARINT,
+  wireType: WireType.Varint,
   zero: 0,
-  read: (reader) => reader.int(),
-  write: (writer, value) => writer.int(value),
+  read: (reader) => Number(reader.int64()),
+  write: (writer, value) => void writer.int64(value),
 };
 
 export const bool: ValueType<boolean> = {
-  wireType: VARINT,
+  wireType: WireType.Varint,
   zero: false,
-  read: (reader) => reader.int() !== 0,
-  write: (writer, value) => writer.int(Number(value)),
+  read: (reader) => reader.bool(),
+  write: (writer, value) => void writer.bool(value),
 };
 
 /** The names by number; a number that has none is read as the last. */
 export function enumeration<const N extends string>(names: readonly [N, ...N[]]): ValueType<N> {
   const last = names.at(-1) ?? names[0];
   return {
-    wireType: VARINT,
+    wireType: WireType.Varint,
     zero: names[0],
-    read: (reader) => names[reader.int()] ?? last,
-    write: (writer, value) => writer.int(names.indexOf(value)),
+    read: (reader) => names[reader.int32()] ?? last,
+    write: (writer, value) => void writer.int32(names.indexOf(value)),
   };
 }
 
@@ -74,7 +74,7 @@ export function enumeration<const N extends string>(names: readonly [N, ...N[]])
 export function wrapped<T>(inner: ValueType<T>, absent?: T): ValueType<T> {
   const type = message<{ value: T | undefined }>({ value: field(1, inner) as Field<never> });
   return {
-    wireType: LENGTH_DELIMITED,
+    wireType: WireType.LengthDelimited,
     zero: absent,
     read: (reader) => type.read(reader).value as T,
     write: (writer, value) => type.write(writer, { value }),
@@ -108,7 +108,7 @@ export function list<T>(number: number, type: ValueType<T>): Field<readonly T[]>
       return before;
     },
     write: (writer, values) => {
-      for (const value of values.toReversed()) writeTagged(writer, number, type, value);
+      for (const value of values) writeTagged(writer, number, type, value);
     },
   };
 }
@@ -120,7 +120,7 @@ export function map(number: number): Field<Readonly<Record<string, string>>> {
   const absent: Readonly<Record<string, string>> = Object.freeze({});
   return {
     number,
-    wireType: LENGTH_DELIMITED,
+    wireType: WireType.LengthDelimited,
     absent,
     read: (reader, before) => {
       const { key, value } = entry.read(reader);
@@ -142,42 +142,50 @@ export function message<T extends object>(fields: Fields<T>): MessageType<T> {
   for (const member of members) byNumber[member[1].number] = member;
   const blank = Object.fromEntries(members.map(([name, { absent }]) => [name, absent]));
 
-  const readUntil = (reader: Reader, end: number): T => {
+  const readUntil = (reader: BinaryReader, end: number): T => {
     const value: Record<string, unknown> = { ...blank };
-    while (reader.position < end) {
-      const tag = reader.int();
-      const member = byNumber[tag >>> 3];
-      if (member?.[1].wireType !== (tag & 7)) reader.skip(tag & 7);
+    while (reader.pos < end) {
+      const [number, wireType] = reader.tag();
+      const member = byNumber[number];
+      if (member?.[1].wireType !== wireType) reader.skip(wireType, number);
       else value[member[0]] = member[1].read(reader, value[member[0]]);
     }
-    if (reader.position > end) throw new RangeError('a nested message is longer than it says');
+    if (reader.pos > end) throw new RangeError('a nested message is longer than it says');
     return value as T;
   };
-  const writeFields = (writer: Writer, value: T): void => {
+  const writeFields = (writer: BinaryWriter, value: T): void => {
     for (const [name, member] of members) {
       const part = (value as Record<string, unknown>)[name];
       if (part !== undefined) member.write(writer, part);
     }
   };
   return {
-    wireType: LENGTH_DELIMITED,
+    wireType: WireType.LengthDelimited,
     zero: undefined,
-    read: (reader) => readUntil(reader, reader.enter()),
+    read: (reader) => {
+      const length = reader.uint32();
+      return readUntil(reader, reader.pos + length);
+    },
     write: (writer, value) => {
-      const before = writer.length;
+      writer.fork();
       writeFields(writer, value);
-      writer.int(writer.length - before);
+      writer.join();
     },
     encode: (value) => {
-      const writer = new Writer();
+      const writer = new BinaryWriter();
       writeFields(writer, value);
-      return writer.finish();
+      return asBuffer(writer.finish());
     },
-    decode: (buffer) => readUntil(new Reader(buffer), buffer.length),
+    decode: (buffer) => readUntil(new BinaryReader(buffer), buffer.length),
   };
 }
 
-function writeTagged<T>(writer: Writer, number: number, type: ValueType<T>, value: T): void {
+function writeTagged<T>(writer: BinaryWriter, number: number, type: ValueType<T>, value: T): void {
+  writer.tag(number, type.wireType);
   type.write(writer, value);
-  writer.int((number << 3) | type.wireType);
+}
+
+/** The same bytes. */
+function asBuffer({ buffer, byteOffset, byteLength }: Uint8Array): Buffer {
+  return Buffer.from(buffer, byteOffset, byteLength);
 }

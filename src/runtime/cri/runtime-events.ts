@@ -13,8 +13,8 @@ import { feedEvents } from './event-feed.ts';
 import { Hints } from './hints.ts';
 
 const NS_PER_MS = 1e6;
-/** How long to wait, time after time, for a runtime to show what it has told. 0.7 s in all. */
-const LOOKS_AFTER_MS = [10, 10, 20, 40, 80, 160, 320];
+/** How long to wait, time after time, for a runtime to show what it has told: 15 ms are usual, a busy one takes seconds. */
+const LOOKS_AFTER_MS = [10, 10, 20, 40, 80, 160, 320, 640, 1280, 2560, 5120];
 
 const EVENT_OF_STATE: Partial<Record<ContainerStateName, ContainerEventType>> = {
   CONTAINER_CREATED: 'CONTAINER_CREATED_EVENT',

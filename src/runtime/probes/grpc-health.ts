@@ -1,5 +1,5 @@
-/** The standard health service of gRPC servers, `grpc.health.v1.Health`. The library is loaded by the first such probe. */
-import type { Client, ServiceError } from '@grpc/grpc-js';
+/** The standard health service of gRPC servers, `grpc.health.v1.Health`. To be loaded by the first such probe, for the library's sake. */
+import { Client, credentials, type ServiceError } from '@grpc/grpc-js';
 import { type Address, hostPort, userAgent } from '../../policies/probe-request.ts';
 import { errorKind, errorMessage, StateletError } from '../../types/errors.ts';
 
@@ -22,7 +22,6 @@ export async function grpcHealth(
   limitSeconds: number,
   signal: AbortSignal,
 ): Promise<string> {
-  const { Client, credentials } = await import('@grpc/grpc-js');
   signal.throwIfAborted();
   const client = new Client(hostPort(address), credentials.createInsecure(), {
     'grpc.primary_user_agent': userAgent('probe'),

@@ -14,7 +14,6 @@ import type { EventRecorder } from '../../types/event-recorder.ts';
 import { type Logger, podFields } from '../../types/logger.ts';
 import type { RuntimeService } from '../runtime-service.ts';
 import { withDeadline } from './deadline.ts';
-import { grpcHealth } from './grpc-health.ts';
 import { httpGet } from './http-get.ts';
 import { tcpConnect } from './tcp-connect.ts';
 
@@ -159,6 +158,7 @@ async function runGRPC(
 ): Promise<Finding> {
   const address = { host: hostOrPodIP(undefined, podIP), port: action?.port ?? 0 };
   const seconds = timeoutSeconds(probeOf(target));
+  const { grpcHealth } = await import('./grpc-health.ts');
   const status = await orFailure(grpcHealth(address, action?.service ?? '', seconds, signal));
   if (typeof status !== 'string') return status;
   return status === 'SERVING'

@@ -1,4 +1,4 @@
-import { readFileSync } from 'node:fs';
+import { ownVersion } from '../../version.ts';
 import type { RuntimeService } from '../runtime-service.ts';
 import { runtimeLayout } from './layout.ts';
 import { MonitorClient } from './monitor-client.ts';
@@ -68,9 +68,4 @@ export function createProcessRuntime({ rootDir, logger }: ProcessRuntimeOptions)
 
     close: () => client.close(),
   };
-}
-
-function ownVersion(): string {
-  const file = new URL('../../../package.json', import.meta.url);
-  return (JSON.parse(readFileSync(file, 'utf8')) as { version: string }).version;
 }

@@ -150,7 +150,8 @@ export class ContainerdBed {
   /** What is in the runtime, sandboxes included, by names that tell where it came from. */
   async leftovers(): Promise<readonly string[]> {
     const ids = (await this.ctr('containers', 'list', '--quiet')).split('\n').filter(Boolean);
-    return Promise.all(ids.map((id) => this.#describe(id)));
+    const described = await Promise.all(ids.map((id) => this.#describe(id)));
+    return described.filter((text) => text !== undefined);
   }
 
   /** Fails when something is left in the runtime; removes everything in any case. */
@@ -172,8 +173,11 @@ export class ContainerdBed {
     return child?.exitCode === null && child.signalCode === null ? child : undefined;
   }
 
-  async #describe(id: string): Promise<string> {
-    const info = JSON.parse(await this.ctr('containers', 'info', id)) as { Labels?: Record<string, string> };
+  /** undefined when it has gone by now. */
+  async #describe(id: string): Promise<string | undefined> {
+    const answer = await this.ctr('containers', 'info', id).catch(unlessNotFound);
+    if (answer === undefined) return undefined;
+    const info = JSON.parse(answer) as { Labels?: Record<string, string> };
     const labels = info.Labels ?? {};
     const names = ['namespace', 'name'].map((name) => labels[`io.kubernetes.pod.${name}`] ?? '?');
     const container = labels['io.kubernetes.container.name'];
@@ -184,6 +188,10 @@ export class ContainerdBed {
   #ctrArgs(args: readonly string[]): string[] {
     return ['--address', this.#layout.socket, '--namespace', 'k8s.io', ...args];
   }
+}
+
+function unlessNotFound(error: Error): undefined {
+  if (!error.message.includes('not found')) throw error;
 }
 
 /** Everything is on loopback: a proxy, if there is one, has no business in it. */

@@ -1,6 +1,7 @@
 /** What has to be on the machine for real containers, and how it gets there. */
 import { execFile } from 'node:child_process';
-import { existsSync } from 'node:fs';
+import { existsSync, readFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
 import { delimiter, join } from 'node:path';
 import { promisify } from 'node:util';
 
@@ -21,7 +22,7 @@ const CNI_FOLDERS = ['/usr/lib/cni', '/opt/cni/bin'];
 const CNI_PLUGINS = ['bridge', 'host-local', 'portmap', 'loopback'];
 
 /** apt waits for nobody: one at a time, whichever test worker comes first. */
-const LOCK = '/run/lock/statelet-test-packages';
+const LOCK = join(tmpdir(), 'statelet-test-packages.lock');
 
 /** Installs what is missing. Returns the folder of the CNI plugins. */
 export async function installPackages(): Promise<string> {
@@ -43,7 +44,13 @@ function missingPackages(): readonly string[] {
 
 function onPath(file: string): boolean {
   const folders = [...(process.env.PATH ?? '').split(delimiter), '/usr/sbin', '/sbin'];
-  return folders.some((folder) => existsSync(join(folder, file)));
+  const path = folders.map((folder) => join(folder, file)).find((candidate) => existsSync(candidate));
+  return path !== undefined && (file !== 'busybox' || isStatic(path));
+}
+
+/** One that needs libraries would not run in an image that has nothing else; it names its loader near its beginning. */
+function isStatic(path: string): boolean {
+  return !/\/lib\S*\/ld-/.test(readFileSync(path).toString('latin1', 0, 4096));
 }
 
 function cniFolder(): string | undefined {

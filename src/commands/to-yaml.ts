@@ -1,0 +1,6 @@
+/** Loaded only where YAML is asked for. */
+import { stringify } from 'yaml';
+
+export function toYaml(value: object): string {
+  return stringify(value);
+}
