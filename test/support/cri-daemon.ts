@@ -10,6 +10,8 @@ import {
   writeFileSync,
 } from 'node:fs';
 import { dirname, join } from 'node:path';
+import { createCriRuntime } from '../../src/runtime/cri/cri-runtime.ts';
+import type { RuntimeService } from '../../src/runtime/runtime-service.ts';
 import type { Container, Pod } from '../../src/types/kubernetes.ts';
 import { type ContainerdBed, startContainerd } from './containerd/containerd.ts';
 import { containerStatus, type Daemon, DaemonBed } from './daemon.ts';
@@ -29,6 +31,7 @@ export class CriDaemonBed extends DaemonBed {
   readonly containerd: ContainerdBed;
   readonly podLogsDir: string;
   readonly containerLogsDir: string;
+  #client: RuntimeService | undefined;
   readonly #configFile = join(this.dir, 'kubelet.json');
 
   constructor(containerd: ContainerdBed, { config = {}, logsAmongPods = false }: CriDaemonOptions = {}) {
@@ -87,9 +90,21 @@ export class CriDaemonBed extends DaemonBed {
   }
 
   /** Runs a command in a container and resolves to its output. */
-  exec(pod: Pod, command: readonly string[], container = 'main'): Promise<string> {
-    const id = `exec-${String(++execs)}`;
-    return this.containerd.ctr('tasks', 'exec', '--exec-id', id, this.idOf(pod, container), ...command);
+  async exec(pod: Pod, command: readonly string[], container = 'main'): Promise<string> {
+    // Not by ctr: it ends now and then before it has passed the output on.
+    this.#client ??= criClient(this.containerd.endpoint);
+    const id = this.idOf(pod, container);
+    const { stdout, stderr, exitCode } = await this.#client.execSync(id, command, EXEC_TIMEOUT_SECONDS);
+    if (exitCode !== 0) throw new Error(`${command.join(' ')} ended with ${exitCode}: ${String(stderr)}`);
+    return stdout.toString('utf8');
+  }
+
+  override async cleanUp(): Promise<void> {
+    try {
+      await super.cleanUp();
+    } finally {
+      await this.#client?.close();
+    }
   }
 
   protected override async leftBehind(): Promise<readonly string[]> {
@@ -104,7 +119,12 @@ export class CriDaemonBed extends DaemonBed {
 }
 
 const CGROUPS = '/sys/fs/cgroup';
-let execs = 0;
+const EXEC_TIMEOUT_SECONDS = 30;
+
+function criClient(endpoint: string): RuntimeService {
+  const logger = { warn: () => undefined };
+  return createCriRuntime({ endpoint, requestTimeoutMs: EXEC_TIMEOUT_SECONDS * 1000, logger });
+}
 
 export async function startCriBed(options: CriDaemonOptions = {}): Promise<CriDaemonBed> {
   return new CriDaemonBed(await startContainerd(), options);

@@ -91,6 +91,39 @@ describeWithContainerd('what pods have on the node', () => {
   );
 
   test(
+    'a message that a finished pod left stays when its volumes are released, and after a restart of the agent',
+    async () => {
+      setUp();
+      const first = await bed.start();
+      const script = 'echo work > /disk/file; printf "my last words" > /dev/termination-log; exit 3';
+      bed.apply('finished', {
+        restartPolicy: 'Never',
+        volumes: [
+          { name: 'disk', emptyDir: {} },
+          { name: 'memory', emptyDir: { medium: 'Memory' } },
+        ],
+        containers: [
+          bed.shell(script, {
+            volumeMounts: ['disk', 'memory'].map((name) => ({ name, mountPath: `/${name}` })),
+          }),
+        ],
+      });
+      const expected = { exitCode: 3, message: 'my last words' };
+      const pod = await first.inState('finished', 'Terminated.Finished');
+      expect(containerStatus(pod)?.state?.terminated).toMatchObject(expected);
+      expect([existsSync(join(podDir(pod), 'volumes')), mountsBelow(podDir(pod))]).toEqual([false, []]);
+      await first.end('SIGKILL');
+      const second = await bed.start();
+      const found = await second.inState('finished', 'Terminated.Finished');
+      expect(containerStatus(found)?.state?.terminated).toMatchObject(expected);
+      expect([existsSync(join(podDir(pod), 'volumes')), mountsBelow(podDir(pod))]).toEqual([false, []]);
+      bed.withdraw('finished');
+      await gone('the folder of the pod', () => [podDir(pod)].filter((path) => existsSync(path)));
+    },
+    TEST_TIMEOUT_MS,
+  );
+
+  test(
     'an agent that is killed leaves mounts, cgroups and logs: the next one takes over what is wanted, removes the rest',
     async () => {
       setUp();

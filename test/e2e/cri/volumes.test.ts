@@ -1,8 +1,10 @@
 /** Volumes as containers find them: what is mounted, whose it is, who may write, and that all of it goes with the pod. */
 import { execFileSync } from 'node:child_process';
 import {
+  closeSync,
   existsSync,
   mkdirSync,
+  openSync,
   readdirSync,
   readFileSync,
   statSync,
@@ -51,7 +53,11 @@ describeWithContainerd('volumes of real containers', () => {
     (await bed.exec(pod, ['sh', '-c', `{ ${script}; } 2>&1; true`], container)).trimEnd().split('\n');
   /** What the node has for the test to mount: removed with the bed. */
   const onNode = (name: string) => join(bed.dir, name);
-  const gone = (pod: Pod) => waitFor(() => !existsSync(podDir(pod)), { what: 'the folder of the pod to go' });
+  const gone = (pod: Pod) =>
+    waitFor(() => !existsSync(podDir(pod)), {
+      what: 'the folder of the pod to go',
+      timeoutMs: RETRY_TIMEOUT_MS,
+    });
 
   /** Applies a pod of one container that mounts the volumes at `/<name>`. */
   function podWith(
@@ -162,10 +168,11 @@ describeWithContainerd('volumes of real containers', () => {
     }
   });
 
-  test('a hostPath that is not as its type says holds the pod, an event says why, and it starts once it is', async () => {
+  test('what cannot be mounted, or unmounted, holds its pod, is told of, and is tried again', async () => {
     const dir = onNode('absent');
     mkdirSync(join(dir, 'folder'), { recursive: true });
     writeFileSync(join(dir, 'plain'), '');
+    podWith('busy', [{ name: 'memory', emptyDir: { medium: 'Memory' } }]);
     const cases: [string, string, string, string][] = [
       ['directory', 'Directory', 'later', 'is not a directory'],
       ['file', 'File', 'folder', 'is not a file'],
@@ -173,11 +180,11 @@ describeWithContainerd('volumes of real containers', () => {
       ['char', 'CharDevice', 'plain', 'is not a character device'],
       ['block', 'BlockDevice', 'plain', 'is not a block device'],
     ];
-    const containers = [
-      bed.server({ volumeMounts: cases.map(([name]) => ({ name, mountPath: `/${name}` })) }),
-    ];
-    const volumes = cases.map(([name, type, path]) => ({ name, hostPath: { type, path: join(dir, path) } }));
-    bed.apply('misfits', { volumes, containers });
+    // What could be mounted beside them is there when the pod is withdrawn.
+    podWith('misfits', [
+      { name: 'memory', emptyDir: { medium: 'Memory' } },
+      ...cases.map(([name, type, path]) => ({ name, hostPath: { type, path: join(dir, path) } })),
+    ]);
     podWith('later', [{ name: 'data', hostPath: { type: 'Directory', path: join(dir, 'later') } }]);
     const held = await daemon.event('misfits', 'FailedMount');
     for (const [name, , path, problem] of cases) {
@@ -187,10 +194,28 @@ describeWithContainerd('volumes of real containers', () => {
     await daemon.event('later', 'FailedMount');
     const pod = await daemon.inPhase('later', 'Pending');
     expect(containerStatus(pod)?.state?.waiting).toEqual({ reason: 'ContainerCreating' });
+    const misfits = await daemon.inPhase('misfits', 'Pending');
+    expect(mountsBelow(podDir(misfits))).toEqual([volumeDir(misfits, 'empty-dir', 'memory')]);
     bed.withdraw('misfits');
+    await gone(misfits);
+    expect(mountsBelow(podDir(misfits))).toEqual([]);
+
+    const busy = await daemon.running('busy');
+    const folder = volumeDir(busy, 'empty-dir', 'memory');
+    const file = openSync(join(folder, 'in-use'), 'w');
+    try {
+      bed.withdraw('busy');
+      await daemon.warning('still mounted, it is tried again: ', `${folder}: `, 'target is busy');
+      const held = await daemon.inState('busy', 'Terminated.BackingOff');
+      expect(containerStatus(held)?.state?.terminated?.exitCode).toBe(0);
+    } finally {
+      closeSync(file);
+    }
+
     mkdirSync(join(dir, 'later'));
     await daemon.until('later', 'running', (found) => found.status?.phase === 'Running', RETRY_TIMEOUT_MS);
-    expect(await containerd.leftovers()).not.toContainEqual(expect.stringContaining('misfits'));
+    await gone(busy);
+    expect(mountsBelow(podDir(busy))).toEqual([]);
     bed.withdraw('later');
   }, 60_000);
 
@@ -362,33 +387,6 @@ describeWithContainerd('volumes of real containers', () => {
       for (const path of mountsBelow(dir).toReversed()) execFileSync('umount', [path]);
       execFileSync('umount', [dir]);
     }
-  });
-
-  test('a message that a finished pod left stays when its volumes are released, and after a restart of the agent', async () => {
-    const script = 'echo work > /disk/file; printf "my last words" > /dev/termination-log; exit 3';
-    bed.apply('finished', {
-      restartPolicy: 'Never',
-      volumes: [
-        { name: 'disk', emptyDir: {} },
-        { name: 'memory', emptyDir: { medium: 'Memory' } },
-      ],
-      containers: [
-        bed.shell(script, {
-          volumeMounts: ['disk', 'memory'].map((name) => ({ name, mountPath: `/${name}` })),
-        }),
-      ],
-    });
-    const expected = { exitCode: 3, message: 'my last words' };
-    const pod = await daemon.inState('finished', 'Terminated.Finished');
-    expect(containerStatus(pod)?.state?.terminated).toMatchObject(expected);
-    expect([existsSync(join(podDir(pod), 'volumes')), mountsBelow(podDir(pod))]).toEqual([false, []]);
-    await daemon.end('SIGKILL');
-    daemon = await bed.start();
-    const found = await daemon.inState('finished', 'Terminated.Finished');
-    expect(containerStatus(found)?.state?.terminated).toMatchObject(expected);
-    expect([existsSync(join(podDir(pod), 'volumes')), mountsBelow(podDir(pod))]).toEqual([false, []]);
-    bed.withdraw('finished');
-    await gone(pod);
   });
 
   test('what is wrong with volumes in a manifest is told by file and field', async () => {
