@@ -14,11 +14,13 @@ import type { PodMachine } from './pod-registry.ts';
 import type { StatusManager } from './status-manager.ts';
 import type { WorkQueue } from './work-queue.ts';
 
-/** What a pod actor can do in the world. Each resolves to the event that tells the outcome. */
+/** What a pod actor can do in the world. Each that takes time resolves to the event that tells the outcome. */
 export interface PodEffects {
   syncPod(context: PodContext, signal: AbortSignal): Promise<PodEvent>;
   stopPod(context: PodContext, signal: AbortSignal): Promise<PodEvent>;
   cleanUpPod(context: PodContext, signal: AbortSignal): Promise<PodEvent>;
+  /** Brings the status up to date with what is known besides the runtime's view: no effect, may be done beside one. */
+  refreshStatus(context: PodContext): void;
 }
 
 export interface PodActorDeps {

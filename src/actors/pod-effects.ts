@@ -54,6 +54,7 @@ export function podEffects(deps: PodEffectsDeps): PodEffects {
     syncPod: (context, signal) => held(deps, context, () => syncPod(deps, context, signal)),
     stopPod: (context, signal) => held(deps, context, () => stopPod(deps, context, signal)),
     cleanUpPod: (context, signal) => held(deps, context, () => cleanUpPod(deps, context, signal)),
+    refreshStatus: (context) => refreshStatus(deps, context),
   };
 }
 
@@ -78,7 +79,7 @@ async function syncPod(deps: PodEffectsDeps, context: PodContext, signal: AbortS
 
   const unprepared = await prepare(deps, pod, signal);
   if (unprepared !== undefined) return unprepared;
-  deps.probes.addPod(pod);
+  if (deps.probes.addPod(pod)) report(deps, context, before);
   const actions = decide(deps, pod, before);
   if (!asksForSomething(actions)) return { type: 'SYNC_DONE', terminal: false, again: false };
   signal.throwIfAborted();
@@ -123,6 +124,12 @@ async function cleanUpPod(deps: PodEffectsDeps, context: PodContext, signal: Abo
   }
   await node.release(context.uid);
   return { type: 'CLEANUP_DONE' };
+}
+
+/** As the pod was last seen: whoever has read it since has reported it. */
+function refreshStatus(deps: PodEffectsDeps, context: PodContext): void {
+  const seen = deps.pleg.lastSeen(context.uid);
+  if (context.pod && seen) report(deps, context, seen);
 }
 
 /** Nothing is started before the node is ready for the pod: its folders, volumes and cgroup. */

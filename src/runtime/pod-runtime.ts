@@ -113,7 +113,9 @@ export class PodRuntime {
       const uid = uidOfLogsFolder(folder);
       return uid !== undefined && !isKnown(uid);
     });
-    const uids = (await node.podsOnDisk().catch((): readonly string[] => [])).filter((uid) => !isKnown(uid));
+    // The folder of logs may be the one of pods: what lies there is then the logs of a pod.
+    const isOrphan = (name: string) => !isKnown(name) && !isKnown(uidOfLogsFolder(name) ?? name);
+    const uids = (await node.podsOnDisk().catch((): readonly string[] => [])).filter(isOrphan);
     await Promise.allSettled([
       ...orphans.map((folder) => rm(join(podLogsDir, folder), { recursive: true, force: true })),
       ...uids.map(async (uid) => {
