@@ -1,3 +1,5 @@
+import { existsSync, readdirSync } from 'node:fs';
+import { join } from 'node:path';
 import {
   type BackOffEntry,
   type BackOffOptions,
@@ -6,6 +8,7 @@ import {
   decideBackOff,
   keepBackOffEntry,
 } from '../policies/crash-loop-backoff.ts';
+import { instancesByLogs } from '../policies/log-rotation.ts';
 import { containerStatusByName } from '../policies/restart.ts';
 import { containerGracePeriodSeconds, stopTimeoutSeconds } from '../policies/termination-grace.ts';
 import type { Clock } from '../types/clock.ts';
@@ -194,9 +197,11 @@ export class ContainerStarter {
   }
 }
 
-function nextAttempt({ podStatus, container }: StartRequest): number {
+function nextAttempt({ podStatus, container, sandboxConfig }: StartRequest): number {
   const latest = containerStatusByName(podStatus, container.name);
-  return latest === undefined ? 0 : latest.restartCount + 1;
+  if (latest !== undefined) return latest.restartCount + 1;
+  const logs = join(sandboxConfig.logDirectory, container.name);
+  return existsSync(logs) ? instancesByLogs(readdirSync(logs)) : 0;
 }
 
 function retryOf({ retryAt }: ImageError): { retryAt?: number } {

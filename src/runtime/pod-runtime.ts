@@ -13,7 +13,7 @@ import { PodKiller, type PodKillerOptions } from './pod-killer.ts';
 
 export interface PodRuntimeOptions extends ContainerStarterOptions {
   readonly podLogsDir: string;
-  /** How many dead instances of one container are kept beside the running one; negative: all. */
+  /** How many dead instances of one container are kept beside the running one, one at least; negative: all. */
   readonly deadInstancesKept: number;
 }
 
@@ -53,6 +53,10 @@ export class PodRuntime {
     actions: PodActions,
     signal: AbortSignal,
   ): Promise<readonly SyncFailure[]> {
+    if (actions.createSandbox && actions.sandboxId !== '') {
+      const message = 'Pod sandbox changed, it will be killed and re-created.';
+      this.#options.recorder.event(pod.metadata, 'Normal', 'SandboxChanged', message);
+    }
     const killFailures = await this.#kill(pod, podStatus, actions, signal);
     if (killFailures.length > 0) return killFailures;
     signal.throwIfAborted();
@@ -81,15 +85,17 @@ export class PodRuntime {
       if (state !== 'exited') return false;
       const dead = (seen.get(name) ?? 0) + 1;
       seen.set(name, dead);
-      return dead > deadInstancesKept;
+      // What has completed is known by its last instance alone: without it, it would run again.
+      return dead > Math.max(1, deadInstancesKept);
     });
     await Promise.allSettled(surplus.map((container) => this.#remove(podStatus, container)));
   }
 
   async #remove(pod: PodReference, container: RuntimeContainerStatus): Promise<void> {
     const { runtime, node } = this.#options;
+    // In this order: who is killed in between finds the container again, and through it the rest.
+    await node.removing(pod, container);
     await runtime.removeContainer(container.id);
-    await node.removed(pod, container);
   }
 
   /** Removes what is left of a pod that has ended: containers, sandboxes, logs, folders. */
@@ -166,6 +172,7 @@ export class PodRuntime {
       const failure = await this.#attemptKill(pod, 'KillContainerError', name, signal, async () => {
         const message = `Container ${name} will be removed for restarting all containers`;
         if (kill) await this.#killer.killContainer(pod, podStatus, { id, name, reason: '', message }, signal);
+        // Its log stays until the pod goes, and tells how many there have been.
         await this.#options.runtime.removeContainer(id);
       });
       if (failure !== undefined) return [failure];

@@ -1,3 +1,5 @@
+import { mkdirSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
 import { CRASH_LOOP_BACK_OFF } from '../../src/policies/crash-loop-backoff.ts';
 import { ContainerStarter } from '../../src/runtime/container-starter.ts';
@@ -81,6 +83,15 @@ describe('a container that starts', () => {
     await it.start(starter);
     expect((await it.containers()).map((line) => line.split(' ')[0])).toEqual(['1', '0']);
   });
+});
+
+test('where the runtime has forgotten all of a container, its logs tell how many there have been', async () => {
+  const it = await podWith(SLEEPER);
+  const logs = join(it.sandbox.sandboxConfig.logDirectory, 'main');
+  mkdirSync(logs, { recursive: true });
+  for (const name of ['1.log', '2.log.20300101-000000.gz']) writeFileSync(join(logs, name), '');
+  expect(await it.start(newStarter())).toBeUndefined();
+  expect(await it.containers()).toEqual(['3 running']);
 });
 
 describe('the image', () => {
