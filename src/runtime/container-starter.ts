@@ -149,8 +149,8 @@ export class ContainerStarter {
       ({ name, state }) => name === container.name && state === 'created',
     );
     for (const instance of unstarted) {
+      await node.removing(podStatus, instance);
       await runtime.removeContainer(instance.id);
-      await node.removed(podStatus, instance);
     }
   }
 

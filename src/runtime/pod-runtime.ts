@@ -144,10 +144,6 @@ export class PodRuntime {
     signal: AbortSignal,
   ): Promise<readonly SyncFailure[]> {
     if (actions.killPod) {
-      if (actions.createSandbox && actions.sandboxId !== '') {
-        const message = 'Pod sandbox changed, it will be killed and re-created.';
-        this.#options.recorder.event(pod.metadata, 'Normal', 'SandboxChanged', message);
-      }
       const failure = await this.#attemptKill(pod, 'KillPodSandboxError', 'sandbox', signal, () =>
         this.#killer.killPod(pod, podStatus, undefined, signal),
       );
