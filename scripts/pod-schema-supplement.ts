@@ -35,6 +35,7 @@ export const SHAPES: Readonly<Record<string, Schema>> = {
     minimum: 0,
     description: 'a quantity such as 500m or 1.5Gi, not negative',
   },
+  FileMode: { type: 'integer', minimum: 0, maximum: 0o777 },
   Id: { type: 'integer', minimum: 0, maximum: 2 ** 31 - 1 },
   PortNumber: { type: 'integer', minimum: 1, maximum: 65535 },
   PortName: {
@@ -178,8 +179,8 @@ export const SUPPLEMENT: Readonly<Record<string, DefinitionSupplement>> = {
       divisor: shape('Amount'),
       resource: {
         type: 'string',
-        pattern: '^(limits|requests)\\..+',
-        description: 'limits.RESOURCE or requests.RESOURCE',
+        pattern: '^(limits|requests)\\.(cpu|memory|ephemeral-storage|hugepages-.+)$',
+        description: 'limits. or requests. of cpu, memory, ephemeral-storage or hugepages-SIZE',
       },
     },
   },
@@ -201,6 +202,15 @@ export const SUPPLEMENT: Readonly<Record<string, DefinitionSupplement>> = {
     },
   },
   HTTPGetAction: { properties: { port: shape('Port'), scheme: oneOf('HTTP', 'HTTPS') } },
+  HTTPHeader: {
+    properties: {
+      name: {
+        type: 'string',
+        pattern: '^[-A-Za-z0-9]+$',
+        description: "the name of a header (letters, digits and '-')",
+      },
+    },
+  },
   TCPSocketAction: { properties: { port: shape('Port') } },
   GRPCAction: { properties: { port: shape('PortNumber') } },
   ExecAction: { required: ['command'], properties: { command: { minItems: 1 } } },
@@ -244,7 +254,7 @@ export const SUPPLEMENT: Readonly<Record<string, DefinitionSupplement>> = {
   Volume: { properties: { name: shape('DnsLabel') } },
   VolumeMount: {
     properties: {
-      mountPath: shape('NotEmpty'),
+      mountPath: { type: 'string', pattern: '^[^:]+$', description: "a path that is not empty, without ':'" },
       subPath: shape('PathWithin'),
       subPathExpr: shape('PathWithin'),
       mountPropagation: oneOf('None', 'HostToContainer', 'Bidirectional'),
@@ -278,8 +288,10 @@ export const SUPPLEMENT: Readonly<Record<string, DefinitionSupplement>> = {
     },
   },
   ImageVolumeSource: { properties: { pullPolicy: oneOf('Always', 'IfNotPresent', 'Never') } },
-  KeyToPath: { properties: { path: shape('PathWithin'), mode: { minimum: 0, maximum: 0o777 } } },
-  DownwardAPIVolumeFile: { properties: { path: shape('PathWithin'), mode: { minimum: 0, maximum: 0o777 } } },
+  KeyToPath: { properties: { path: shape('PathWithin'), mode: shape('FileMode') } },
+  DownwardAPIVolumeFile: { properties: { path: shape('PathWithin'), mode: shape('FileMode') } },
+  DownwardAPIVolumeSource: { properties: { defaultMode: shape('FileMode') } },
+  ProjectedVolumeSource: { properties: { defaultMode: shape('FileMode') } },
   ContainerStatus: { properties: { allocatedResources: { additionalProperties: shape('Quantity') } } },
   PodStatus: { properties: { allocatedResources: { additionalProperties: shape('Quantity') } } },
 };

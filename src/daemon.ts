@@ -137,7 +137,8 @@ class Agent implements Daemon {
     }
     if (this.address !== undefined) await writeAddress(this.#config.rootDir, this.address);
     this.#announce();
-    await this.#runtimeState.check();
+    // A runtime that does not answer must not keep anybody from ending the agent.
+    void this.#runtimeState.check();
   }
 
   async stop(): Promise<void> {
@@ -213,7 +214,7 @@ class Agent implements Daemon {
       runtimeName: () => this.#runtimeName,
       runtimeProblem: () => this.#runtimeState.runtimeProblem(),
       networkProblem: () => this.#runtimeState.networkProblem(),
-      onRuntimeUnavailable: () => void this.#runtimeState.check(),
+      onRuntimeDoubtful: () => void this.#runtimeState.check(),
     });
     return new Supervisor({
       ...common,
@@ -224,6 +225,7 @@ class Agent implements Daemon {
       random: Math.random,
       syncFrequencyMs,
       maxPods,
+      recorder,
       logger,
       ...(inspect && { inspect }),
       onStopped: () => this.#stopped.resolve(undefined),

@@ -5,6 +5,7 @@ import { resyncDelayMs } from '../policies/resync.ts';
 import type { SupervisorEvent } from '../machines/supervisor-machine.ts';
 import type { Clock } from '../types/clock.ts';
 import { errorMessage } from '../types/errors.ts';
+import type { EventRecorder } from '../types/event-recorder.ts';
 import { type Logger, podFields } from '../types/logger.ts';
 import type { EffectSlots } from './effect-slots.ts';
 import type { KillWaiters } from './kill-waiters.ts';
@@ -13,11 +14,13 @@ import type { PodMachine } from './pod-registry.ts';
 import type { StatusManager } from './status-manager.ts';
 import type { WorkQueue } from './work-queue.ts';
 
-/** What a pod actor can do in the world. Each resolves to the event that tells the outcome. */
+/** What a pod actor can do in the world. Each that takes time resolves to the event that tells the outcome. */
 export interface PodEffects {
   syncPod(context: PodContext, signal: AbortSignal): Promise<PodEvent>;
   stopPod(context: PodContext, signal: AbortSignal): Promise<PodEvent>;
   cleanUpPod(context: PodContext, signal: AbortSignal): Promise<PodEvent>;
+  /** Brings the status up to date with what is known besides the runtime's view: no effect, may be done beside one. */
+  refreshStatus(context: PodContext): void;
 }
 
 export interface PodActorDeps {
@@ -31,21 +34,34 @@ export interface PodActorDeps {
   /** In [0, 1). */
   readonly random: () => number;
   readonly syncFrequencyMs: number;
+  readonly recorder: EventRecorder;
   readonly logger: Logger;
 }
+
+interface Failure {
+  /** Of the event. */
+  readonly reason: string;
+  readonly what: string;
+}
+
+const SYNC_FAILURE: Failure = { reason: 'FailedSync', what: 'error syncing pod, will be tried again' };
+const STOP_FAILURE: Failure = { reason: 'FailedKillPod', what: 'error killing pod' };
+const CLEANUP_FAILURE: Failure = { reason: 'FailedSync', what: 'error cleaning up after the pod' };
 
 /** The pod machine with its effects: made once per daemon, used by every pod actor. */
 export function providePodMachine(deps: PodActorDeps): PodMachine {
   const { effects, slots, workQueue, waiters, statusManager, supervisor, clock, random } = deps;
-  const { syncFrequencyMs, logger } = deps;
+  const { syncFrequencyMs, recorder, logger } = deps;
 
-  const failed = (context: PodContext, what: string, event: PodEvent) => (error: unknown) => {
-    logger.warn(
-      { ...podFields(referenceOf(context)), err: error },
-      `${what} failed, will be tried again: ${errorMessage(error)}`,
-    );
-    return event;
-  };
+  const failed =
+    (context: PodContext, { reason, what }: Failure, event: PodEvent) =>
+    (error: unknown) => {
+      const reference = referenceOf(context);
+      const message = `${what}: ${errorMessage(error)}`;
+      recorder.event(reference, 'Warning', reason, message);
+      logger.debug({ ...podFields(reference), err: error }, message);
+      return event;
+    };
 
   return podMachine.provide({
     actions: {
@@ -55,19 +71,23 @@ export function providePodMachine(deps: PodActorDeps): PodMachine {
       startSync: ({ context, self }) =>
         slots.start(self, {
           run: (signal) => effects.syncPod(context, signal),
-          failed: failed(context, 'sync', { type: 'SYNC_FAILED', reason: { kind: 'failed' }, again: false }),
+          failed: failed(context, SYNC_FAILURE, {
+            type: 'SYNC_FAILED',
+            reason: { kind: 'failed' },
+            again: false,
+          }),
         }),
       abortSync: ({ self }) => slots.abort(self),
       startStop: ({ context, self }) =>
         slots.start(self, {
           run: (signal) => effects.stopPod(context, signal),
-          failed: failed(context, 'stop', { type: 'STOP_FAILED' }),
+          failed: failed(context, STOP_FAILURE, { type: 'STOP_FAILED' }),
         }),
       abortStop: ({ self }) => slots.abort(self),
       startCleanup: ({ context, self }) =>
         slots.start(self, {
           run: (signal) => effects.cleanUpPod(context, signal),
-          failed: failed(context, 'clean-up', { type: 'CLEANUP_FAILED' }),
+          failed: failed(context, CLEANUP_FAILURE, { type: 'CLEANUP_FAILED' }),
         }),
       armResync: ({ context }) => {
         const now = clock.now();

@@ -18,7 +18,7 @@ import type { Pleg } from '../runtime/pleg.ts';
 import { type PodNode, PrepareError } from '../runtime/pod-node.ts';
 import type { PodRuntime, SyncFailure } from '../runtime/pod-runtime.ts';
 import type { Clock } from '../types/clock.ts';
-import { errorKind, StateletError } from '../types/errors.ts';
+import { errorKind, type ErrorKind, StateletError } from '../types/errors.ts';
 import type { EventRecorder } from '../types/event-recorder.ts';
 import type { Container, Pod, PodStatus } from '../types/kubernetes.ts';
 import { type Logger, podFields } from '../types/logger.ts';
@@ -45,8 +45,8 @@ export interface PodEffectsDeps {
   readonly runtimeProblem: () => string | undefined;
   /** Why pods cannot have a network now, if so. */
   readonly networkProblem: () => string | undefined;
-  /** The runtime did not answer an effect. */
-  readonly onRuntimeUnavailable: () => void;
+  /** The runtime did not answer an effect, or may be better than it was. */
+  readonly onRuntimeDoubtful: () => void;
 }
 
 export function podEffects(deps: PodEffectsDeps): PodEffects {
@@ -54,8 +54,12 @@ export function podEffects(deps: PodEffectsDeps): PodEffects {
     syncPod: (context, signal) => held(deps, context, () => syncPod(deps, context, signal)),
     stopPod: (context, signal) => held(deps, context, () => stopPod(deps, context, signal)),
     cleanUpPod: (context, signal) => held(deps, context, () => cleanUpPod(deps, context, signal)),
+    refreshStatus: (context) => refreshStatus(deps, context),
   };
 }
+
+/** Kinds of errors that put the runtime itself in doubt. */
+const NOT_ANSWERED: ReadonlySet<ErrorKind> = new Set(['Unavailable', 'DeadlineExceeded']);
 
 async function syncPod(deps: PodEffectsDeps, context: PodContext, signal: AbortSignal): Promise<PodEvent> {
   const { pleg, podRuntime, recorder } = deps;
@@ -67,13 +71,15 @@ async function syncPod(deps: PodEffectsDeps, context: PodContext, signal: AbortS
 
   const network = pod.spec.hostNetwork ? undefined : deps.networkProblem();
   if (network !== undefined) {
+    // Found out now, and for the next try: no event tells when there is one.
+    deps.onRuntimeDoubtful();
     recorder.event(pod.metadata, 'Warning', 'NetworkNotReady', `network is not ready: ${network}`);
     return { type: 'SYNC_FAILED', reason: { kind: 'networkNotReady' }, again: false };
   }
 
   const unprepared = await prepare(deps, pod, signal);
   if (unprepared !== undefined) return unprepared;
-  deps.probes.addPod(pod);
+  if (deps.probes.addPod(pod)) report(deps, context, before);
   const actions = decide(deps, pod, before);
   if (!asksForSomething(actions)) return { type: 'SYNC_DONE', terminal: false, again: false };
   signal.throwIfAborted();
@@ -85,7 +91,7 @@ async function syncPod(deps: PodEffectsDeps, context: PodContext, signal: AbortS
   if (report(deps, context, after).ended) return { type: 'SYNC_DONE', terminal: true, again: false };
   const next = decide(deps, pod, after);
   if (failures.length === 0) return { type: 'SYNC_DONE', terminal: false, again: asksForSomething(next) };
-  const again = asksForMoreThan(failures, pod, next);
+  const again = asksForMoreThan(namesWithoutBackOff(failures, before, after), pod, next);
   return { type: 'SYNC_FAILED', reason: resyncReason(failures), again };
 }
 
@@ -120,6 +126,12 @@ async function cleanUpPod(deps: PodEffectsDeps, context: PodContext, signal: Abo
   return { type: 'CLEANUP_DONE' };
 }
 
+/** As the pod was last seen: whoever has read it since has reported it. */
+function refreshStatus(deps: PodEffectsDeps, context: PodContext): void {
+  const seen = deps.pleg.lastSeen(context.uid);
+  if (context.pod && seen) report(deps, context, seen);
+}
+
 /** Nothing is started before the node is ready for the pod: its folders, volumes and cgroup. */
 async function prepare(
   { node, recorder }: PodEffectsDeps,
@@ -139,12 +151,12 @@ async function prepare(
 
 /** While an effect is at work, the pod is read by it alone. */
 async function held<T>(deps: PodEffectsDeps, context: PodContext, work: () => Promise<T>): Promise<T> {
-  const { pleg, onRuntimeUnavailable } = deps;
+  const { pleg, onRuntimeDoubtful } = deps;
   pleg.hold(referenceOf(context));
   try {
     return await work();
   } catch (error) {
-    if (errorKind(error) === 'Unavailable') onRuntimeUnavailable();
+    if (NOT_ANSWERED.has(errorKind(error))) onRuntimeDoubtful();
     throw error;
   } finally {
     pleg.release(context.uid);
@@ -233,10 +245,24 @@ function startsSomething(actions: PodActions): boolean {
   );
 }
 
-/** Whether a regular container waits to be started that has not just failed: it must not wait for those that did. */
-function asksForMoreThan(failures: readonly SyncFailure[], { spec }: Pod, actions: PodActions): boolean {
-  if (actions.killPod || actions.createSandbox || actions.initContainersToStart.length > 0) return false;
-  const failed = new Set(failures.map(({ target }) => target));
+/** What failed, apart from containers that were made and have ended: when these come back, their back-off says. */
+function namesWithoutBackOff(
+  failures: readonly SyncFailure[],
+  before: RuntimePodStatus,
+  after: RuntimePodStatus,
+): ReadonlySet<string> {
+  const known = new Set(before.containers.map(({ id }) => id));
+  const ended = after.containers.filter(({ id, state }) => state === 'exited' && !known.has(id));
+  const names = new Set(ended.map(({ name }) => name));
+  return new Set(failures.map(({ target }) => target).filter((target) => !names.has(target)));
+}
+
+/** Whether a container waits to be started that has not just failed: it must not wait for those that did. */
+function asksForMoreThan(failed: ReadonlySet<string>, { spec }: Pod, actions: PodActions): boolean {
+  if (actions.killPod || actions.createSandbox) return false;
+  // What follows an init container that fails is not tried.
+  const [init] = actions.initContainersToStart;
+  if (init !== undefined) return !failed.has(spec.initContainers?.[init]?.name ?? '');
   return actions.containersToStart.some((index) => !failed.has(spec.containers[index]?.name ?? ''));
 }
 

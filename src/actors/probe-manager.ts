@@ -22,12 +22,15 @@ export class ProbeManager {
     this.#deps = { ...deps, agentStartedAt: deps.clock.now() };
   }
 
-  /** Before the pod's containers are started. Those of a pod that is known already stay as they are. */
-  addPod(pod: Pod): void {
+  /**
+   * Before the pod's containers are started. Those of a pod that is known already stay as they are. Returns whether there
+   * are new ones: of containers that run already their first results may follow from the pod's status.
+   */
+  addPod(pod: Pod): boolean {
     const { uid } = pod.metadata;
-    if (this.#stopped || this.#pods.has(uid)) return;
+    if (this.#stopped || this.#pods.has(uid)) return false;
     const targets = probeTargets(pod);
-    if (targets.length === 0) return;
+    if (targets.length === 0) return false;
     this.#machine ??= provideProbeMachine((actor) => this.#workers.get(actor));
     const machine = this.#machine;
     const workers = targets.map((target) => new ProbeWorker(machine, target, this.#deps));
@@ -36,6 +39,7 @@ export class ProbeManager {
       this.#workers.set(worker.actor, worker);
       worker.start();
     }
+    return true;
   }
 
   /** To be called whenever the pod has a new status: nobody asks for it of his own accord before the next run is due. */
@@ -72,8 +76,7 @@ export class ProbeManager {
       ProbeKind,
       Map<string, ProbeResult>
     >;
-    for (const { kind, record } of workers) {
-      const { containerId, result } = record;
+    for (const { kind, containerId, result } of workers) {
       if (containerId !== undefined && result !== undefined) results[kind].set(containerId, result);
     }
     return results;

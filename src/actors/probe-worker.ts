@@ -3,7 +3,8 @@ import { type ActorRefFrom, type AnyActorRef, createActor } from 'xstate';
 import { type ProbeContext, type ProbeEvent, probeMachine } from '../machines/probe-machine.ts';
 import type { SupervisorEvent } from '../machines/supervisor-machine.ts';
 import type { ProbeKind, ProbeRecord, ProbeTarget, Sighting } from '../policies/probe.ts';
-import { probeOf } from '../policies/probe.ts';
+import type { ProbeResult } from '../policies/pod-facts.ts';
+import { probeOf, startedBefore } from '../policies/probe.ts';
 import { beatFrom } from '../policies/probe-schedule.ts';
 import { fullName } from '../policies/pod-kinds.ts';
 import { type ProberDeps, probeContainer } from '../runtime/probes/prober.ts';
@@ -60,8 +61,23 @@ export class ProbeWorker {
     return this.#target.kind;
   }
 
-  get record(): ProbeRecord {
+  get containerId(): string | undefined {
+    return this.#record.containerId;
+  }
+
+  /** For that container; undefined while nothing is known. */
+  get result(): ProbeResult | undefined {
+    return this.#record.result ?? (this.#hasStartedBefore() ? 'Success' : undefined);
+  }
+
+  get #record(): ProbeRecord {
     return this.#actor.getSnapshot().context.record;
+  }
+
+  #hasStartedBefore(): boolean {
+    const container = this.#seen().seen?.container;
+    if (container?.id !== this.containerId) return false;
+    return startedBefore(this.#target, container, this.#deps.agentStartedAt);
   }
 
   start(): void {

@@ -157,7 +157,7 @@ export class Supervisor {
         }),
         handlePodLifecycleEvents: on<'PLEG'>(({ uid }) => this.#handleLifecycleEvents(uid)),
         handlePodSyncs: on<'SYNC'>(({ uids }) => uids.forEach((uid) => this.#sync(uid))),
-        handleProbeResult: on<'PROBE'>(({ uid }) => this.#sync(uid)),
+        handleProbeResult: on<'PROBE'>(({ uid }) => this.#handleProbeResult(uid)),
         handlePodCleanups: () => this.#cleanUpPods(),
         handlePodTerminated: on<'POD_TERMINATED'>(({ uid }) => this.#handleTerminated(uid)),
         handlePodFinished: on<'POD_FINISHED'>((event) => this.#handleFinished(event)),
@@ -287,6 +287,15 @@ export class Supervisor {
 
   #sync(uid: string): void {
     this.registry.send(uid, { type: 'SyncPodSync' });
+  }
+
+  /** A pod that is ending is not synced any more; whether it is ready shows nevertheless. */
+  #handleProbeResult(uid: string): void {
+    this.#sync(uid);
+    const snapshot = this.registry.get(uid)?.actor.getSnapshot();
+    if (snapshot === undefined || !snapshot.hasTag('containersTerminating') || snapshot.hasTag('terminated'))
+      return;
+    this.#options.effects.refreshStatus(snapshot.context);
   }
 
   #handleLifecycleEvents(uid: string): void {

@@ -42,6 +42,15 @@ export function rotatedLogs(log: string, names: readonly string[]): string[] {
   return names.filter((name) => name.startsWith(log) && ROTATED.test(name.slice(log.length)));
 }
 
+/**
+ * How many instances of a container there have been, by the names in the folder of its logs: what counts where the runtime
+ * has forgotten them, so that a new one does not write into the log of another.
+ */
+export function instancesByLogs(names: readonly string[]): number {
+  const attempts = names.map((name) => /^(\d+)\.log(?:\.|$)/.exec(name)?.[1]);
+  return Math.max(0, ...attempts.map((attempt) => (attempt === undefined ? 0 : Number(attempt) + 1)));
+}
+
 /** What a rotated log is called while it is compressed, and afterwards. */
 export function compressedLogNames(rotated: string): { readonly temporary: string; readonly final: string } {
   return { temporary: rotated + TEMPORARY, final: rotated + COMPRESSED };

@@ -6,12 +6,16 @@
 import type { Probe, ProbeKind, ProbeStep } from './probe.ts';
 
 const DEFAULT_PERIOD_SECONDS = 10;
+/** Over which an agent that has just started spreads what it must know soon. */
+const CATCH_UP_MS = 1_000;
 
 /** All in Unix ms. */
 export interface ProbeBeat {
   readonly agentStartedAt: number;
   /** The first beat. */
   readonly anchorAt: number;
+  /** From when on those are probed that ran before the agent did, and of which it does not know whether they are ready. */
+  readonly catchUpAt: number;
 }
 
 export function periodMs({ periodSeconds = 0 }: Probe): number {
@@ -20,8 +24,9 @@ export function periodMs({ periodSeconds = 0 }: Probe): number {
 
 /** The beats of an agent that has just started are spread: it may find many containers at once. `random` is in [0, 1). */
 export function beatFrom(now: number, agentStartedAt: number, probe: Probe, random: number): ProbeBeat {
-  const spread = now - agentStartedAt < periodMs(probe) ? random * periodMs(probe) : 0;
-  return { agentStartedAt, anchorAt: now + Math.floor(spread) };
+  const spreadMs = now - agentStartedAt < periodMs(probe) ? periodMs(probe) : 0;
+  const after = (limitMs: number) => now + Math.floor(random * Math.min(spreadMs, limitMs));
+  return { agentStartedAt, anchorAt: after(Infinity), catchUpAt: after(CATCH_UP_MS) };
 }
 
 /** How long to wait, from `now` on, with the first run for a container. */
@@ -29,15 +34,13 @@ export function firstDelayMs(
   kind: ProbeKind,
   probe: Probe,
   { startedAt, notBefore }: ProbeStep & { readonly kind: 'probe' },
-  { agentStartedAt, anchorAt }: ProbeBeat,
+  { agentStartedAt, anchorAt, catchUpAt }: ProbeBeat,
   now: number,
 ): number {
   const soonest = Math.max(now, notBefore);
-  if (kind === 'readiness') {
-    // What the agent has started by itself comes up spread already.
-    const first = startedAt < agentStartedAt ? Math.max(soonest, anchorAt) : soonest;
-    return first - now;
-  }
+  // Until then it would be shown as not ready, though it may have been for long.
+  if (kind !== 'liveness' && startedAt < agentStartedAt) return Math.max(soonest, catchUpAt) - now;
+  if (kind === 'readiness') return soonest - now;
   const beats = Math.max(0, Math.ceil((soonest - anchorAt) / periodMs(probe)));
   return anchorAt + beats * periodMs(probe) - now;
 }

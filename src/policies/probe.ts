@@ -5,6 +5,7 @@
 import type { Container, Pod } from '../types/kubernetes.ts';
 import type { ProbeResult } from './pod-facts.ts';
 import { isTerminalPhase } from './pod-termination.ts';
+import { periodMs } from './probe-schedule.ts';
 import { containerShouldRestart, isRestartableInitContainer } from './restart.ts';
 
 export type ProbeKind = 'liveness' | 'readiness' | 'startup';
@@ -126,6 +127,22 @@ function withContainer(
   const isAdopted = container.state === 'running' && container.startedAt < agentStartedAt - ADOPTED_AFTER_MS;
   const result = isAdopted ? undefined : INITIAL_RESULT[kind];
   return { ...record, containerId: container.id, result, onHold: false };
+}
+
+/**
+ * Whether a container that an agent finds running has been running for longer than it could without having started up: a
+ * probe that may only succeed once must not be the end of it. The kubelet is told by the API server instead.
+ */
+export function startedBefore(
+  target: ProbeTarget,
+  container: SeenContainer | undefined,
+  agentStartedAt: number,
+): boolean {
+  if (target.kind !== 'startup' || container?.state !== 'running') return false;
+  const probe = probeOf(target);
+  const { initialDelaySeconds = 0, failureThreshold = 0 } = probe;
+  const limitMs = initialDelaySeconds * 1000 + (failureThreshold + 1) * periodMs(probe);
+  return container.startedAt + limitMs < agentStartedAt;
 }
 
 function lookAtStopped(target: ProbeTarget, record: ProbeRecord, container: SeenContainer): Look {

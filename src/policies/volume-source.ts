@@ -37,6 +37,12 @@ export function volumeKind(volume: Volume): VolumeKind {
   throw new StateletError('Unimplemented', message);
 }
 
+/** Of a hostPath volume: a path that says not from where on begins at the root, as with the kubelet. */
+export function hostPathOf({ hostPath }: Volume): string {
+  const { path = '' } = hostPath ?? {};
+  return path.startsWith('/') ? path : `/${path}`;
+}
+
 /** The volumes that a container mounts, in the order of the spec. As with the kubelet, the others are not set up. */
 export function usedVolumes({ spec }: Pod): readonly Volume[] {
   if (!spec.volumes?.length) return [];

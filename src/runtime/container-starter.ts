@@ -1,3 +1,5 @@
+import { existsSync, readdirSync } from 'node:fs';
+import { join } from 'node:path';
 import {
   type BackOffEntry,
   type BackOffOptions,
@@ -6,6 +8,7 @@ import {
   decideBackOff,
   keepBackOffEntry,
 } from '../policies/crash-loop-backoff.ts';
+import { instancesByLogs } from '../policies/log-rotation.ts';
 import { containerStatusByName } from '../policies/restart.ts';
 import { containerGracePeriodSeconds, stopTimeoutSeconds } from '../policies/termination-grace.ts';
 import type { Clock } from '../types/clock.ts';
@@ -122,6 +125,8 @@ export class ContainerStarter {
     );
     signal.throwIfAborted();
 
+    await step('CreateContainerError', () => this.#removeUnstarted(request));
+    signal.throwIfAborted();
     // From here on every call is awaited to its end: given up, it could still start something later (I2).
     const id = await step('CreateContainerError', () =>
       this.#create(sandboxId, config, sandboxConfig, image),
@@ -132,6 +137,21 @@ export class ContainerStarter {
     await step('RunContainerError', () => runtime.startContainer(id));
     recorder.event(pod.metadata, 'Normal', 'Started', `Container started: ${container.name}`);
     await step('PostStartHookError', () => this.#postStart(request, id, signal));
+  }
+
+  /**
+   * A start that was not answered in time may still be on its way: the instance that it is about must not come to run
+   * beside the next one.
+   */
+  async #removeUnstarted({ container, podStatus }: StartRequest): Promise<void> {
+    const { runtime, node } = this.#options;
+    const unstarted = podStatus.containers.filter(
+      ({ name, state }) => name === container.name && state === 'created',
+    );
+    for (const instance of unstarted) {
+      await node.removing(podStatus, instance);
+      await runtime.removeContainer(instance.id);
+    }
   }
 
   async #create(
@@ -177,9 +197,11 @@ export class ContainerStarter {
   }
 }
 
-function nextAttempt({ podStatus, container }: StartRequest): number {
+function nextAttempt({ podStatus, container, sandboxConfig }: StartRequest): number {
   const latest = containerStatusByName(podStatus, container.name);
-  return latest === undefined ? 0 : latest.restartCount + 1;
+  if (latest !== undefined) return latest.restartCount + 1;
+  const logs = join(sandboxConfig.logDirectory, container.name);
+  return existsSync(logs) ? instancesByLogs(readdirSync(logs)) : 0;
 }
 
 function retryOf({ retryAt }: ImageError): { retryAt?: number } {

@@ -120,7 +120,7 @@ export class CriNode implements PodNode {
     this.#options.logLinks.create(pod, config.metadata.name, containerId, join(logDirectory, config.logPath));
   }
 
-  async removed(pod: PodReference, { id, name, restartCount }: RuntimeContainerStatus): Promise<void> {
+  async removing(pod: PodReference, { id, name, restartCount }: RuntimeContainerStatus): Promise<void> {
     const { podLogsDir, logs, logLinks } = this.#options;
     await logs.clean(containerLogPath(podLogsDir, pod, name, restartCount));
     logLinks.remove(pod, name, id);

@@ -57,8 +57,8 @@ export interface PodNode {
   container(request: ContainerRequest): Promise<ContainerConfig>;
   /** A container has been created: the image was there, and its log will be. */
   created(pod: PodReference, containerId: string, config: ContainerConfig, logDirectory: string): void;
-  /** An instance of a container has been removed, its pod stays. */
-  removed(pod: PodReference, container: RuntimeContainerStatus): Promise<void>;
+  /** An instance of a container is about to be removed: what is left of it goes before. */
+  removing(pod: PodReference, container: RuntimeContainerStatus): Promise<void>;
   /** The runtime does not have the image any more. */
   forgetImage(image: string): void;
   /** Where the pod is reached from this node; undefined while it has no network. */

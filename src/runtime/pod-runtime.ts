@@ -13,7 +13,7 @@ import { PodKiller, type PodKillerOptions } from './pod-killer.ts';
 
 export interface PodRuntimeOptions extends ContainerStarterOptions {
   readonly podLogsDir: string;
-  /** How many dead instances of one container are kept beside the running one; negative: all. */
+  /** How many dead instances of one container are kept beside the running one, one at least; negative: all. */
   readonly deadInstancesKept: number;
 }
 
@@ -53,6 +53,10 @@ export class PodRuntime {
     actions: PodActions,
     signal: AbortSignal,
   ): Promise<readonly SyncFailure[]> {
+    if (actions.createSandbox && actions.sandboxId !== '') {
+      const message = 'Pod sandbox changed, it will be killed and re-created.';
+      this.#options.recorder.event(pod.metadata, 'Normal', 'SandboxChanged', message);
+    }
     const killFailures = await this.#kill(pod, podStatus, actions, signal);
     if (killFailures.length > 0) return killFailures;
     signal.throwIfAborted();
@@ -81,15 +85,17 @@ export class PodRuntime {
       if (state !== 'exited') return false;
       const dead = (seen.get(name) ?? 0) + 1;
       seen.set(name, dead);
-      return dead > deadInstancesKept;
+      // What has completed is known by its last instance alone: without it, it would run again.
+      return dead > Math.max(1, deadInstancesKept);
     });
     await Promise.allSettled(surplus.map((container) => this.#remove(podStatus, container)));
   }
 
   async #remove(pod: PodReference, container: RuntimeContainerStatus): Promise<void> {
     const { runtime, node } = this.#options;
+    // In this order: who is killed in between finds the container again, and through it the rest.
+    await node.removing(pod, container);
     await runtime.removeContainer(container.id);
-    await node.removed(pod, container);
   }
 
   /** Removes what is left of a pod that has ended: containers, sandboxes, logs, folders. */
@@ -113,7 +119,9 @@ export class PodRuntime {
       const uid = uidOfLogsFolder(folder);
       return uid !== undefined && !isKnown(uid);
     });
-    const uids = (await node.podsOnDisk().catch((): readonly string[] => [])).filter((uid) => !isKnown(uid));
+    // The folder of logs may be the one of pods: what lies there is then the logs of a pod.
+    const isOrphan = (name: string) => !isKnown(name) && !isKnown(uidOfLogsFolder(name) ?? name);
+    const uids = (await node.podsOnDisk().catch((): readonly string[] => [])).filter(isOrphan);
     await Promise.allSettled([
       ...orphans.map((folder) => rm(join(podLogsDir, folder), { recursive: true, force: true })),
       ...uids.map(async (uid) => {
@@ -136,13 +144,13 @@ export class PodRuntime {
     signal: AbortSignal,
   ): Promise<readonly SyncFailure[]> {
     if (actions.killPod) {
-      const failure = await attempt('KillPodSandboxError', 'sandbox', signal, () =>
+      const failure = await this.#attemptKill(pod, 'KillPodSandboxError', 'sandbox', signal, () =>
         this.#killer.killPod(pod, podStatus, undefined, signal),
       );
       return failure === undefined ? [] : [failure];
     }
     const kills = actions.containersToKill.map((kill) =>
-      attempt('KillContainerError', kill.name, signal, () =>
+      this.#attemptKill(pod, 'KillContainerError', kill.name, signal, () =>
         this.#killer.killContainer(pod, podStatus, kill, signal),
       ),
     );
@@ -157,14 +165,34 @@ export class PodRuntime {
     signal: AbortSignal,
   ): Promise<readonly SyncFailure[]> {
     for (const { id, name, kill } of containersToReset) {
-      const failure = await attempt('KillContainerError', name, signal, async () => {
+      const failure = await this.#attemptKill(pod, 'KillContainerError', name, signal, async () => {
         const message = `Container ${name} will be removed for restarting all containers`;
         if (kill) await this.#killer.killContainer(pod, podStatus, { id, name, reason: '', message }, signal);
+        // Its log stays until the pod goes, and tells how many there have been.
         await this.#options.runtime.removeContainer(id);
       });
       if (failure !== undefined) return [failure];
     }
     return [];
+  }
+
+  async #attemptKill(
+    pod: Pod,
+    reason: string,
+    target: string,
+    signal: AbortSignal,
+    kill: () => Promise<void>,
+  ): Promise<SyncFailure | undefined> {
+    try {
+      await kill();
+      return undefined;
+    } catch (error) {
+      signal.throwIfAborted();
+      const message = errorMessage(error);
+      const text = `error killing pod: ${reason} of ${target}: ${message}`;
+      this.#options.recorder.event(pod.metadata, 'Warning', 'FailedKillPod', text);
+      return { target, reason, message };
+    }
   }
 
   /** The sandbox in which containers are to be started, made where there is none to use. */
@@ -175,10 +203,6 @@ export class PodRuntime {
     signal: AbortSignal,
   ): Promise<PreparedSandbox | SyncFailure> {
     const { recorder, node } = this.#options;
-    // `sandboxId` is then that of the one which cannot be used any more.
-    if (createSandbox && sandboxId !== '') {
-      recorder.event(pod.metadata, 'Normal', 'SandboxChanged', SANDBOX_CHANGED);
-    }
     try {
       const { config, runtimeHandler } = await node.sandbox(pod, attemptNumber);
       signal.throwIfAborted();
@@ -228,9 +252,6 @@ export class PodRuntime {
   }
 }
 
-/** The kubelet's words. */
-const SANDBOX_CHANGED = 'Pod sandbox changed, it will be killed and re-created.';
-
 interface PreparedSandbox {
   readonly sandboxId: string;
   readonly sandboxConfig: PodSandboxConfig;
@@ -266,19 +287,4 @@ function containersToStart(
     })),
     ...pick(spec.containers, actions.containersToStart).map((container) => ({ container, mayBlock: false })),
   ];
-}
-
-async function attempt(
-  reason: string,
-  target: string,
-  signal: AbortSignal,
-  work: () => Promise<void>,
-): Promise<SyncFailure | undefined> {
-  try {
-    await work();
-    return undefined;
-  } catch (error) {
-    signal.throwIfAborted();
-    return { target, reason, message: errorMessage(error) };
-  }
 }

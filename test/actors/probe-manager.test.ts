@@ -174,10 +174,41 @@ describe('when it runs', () => {
     await clock.advance(3_600_000);
     manager = newManager();
     manager.addPod(pod('a', { livenessProbe: probe('live'), readinessProbe: probe('ready') }));
-    await clock.advance(4_999);
+    await clock.advance(499);
     expect(ran).toEqual([]);
     await clock.advance(1);
-    expect(ran).toEqual(expect.arrayContaining(['live', 'ready']));
+    expect(ran).toEqual(['ready']);
+    await clock.advance(4_499);
+    expect(ran).toEqual(['ready']);
+    await clock.advance(1);
+    expect(ran).toEqual(['ready', 'live']);
+  });
+
+  test('what an agent finds to run for longer than it may take to start up has started, and is not asked again', async () => {
+    const startupProbe = probe('start', { failureThreshold: 3 });
+    const readinessProbe = probe('ready');
+    statuses.set('a', { phase: 'Running', containerStatuses: [running('c1', false)] });
+    const find = () => {
+      manager.stop();
+      manager = newManager();
+      manager.addPod(pod('a', { startupProbe, readinessProbe }));
+      return results('a', 'startup');
+    };
+    await clock.advance(40_000);
+    expect(find()).toEqual({});
+    manager.stop();
+    await clock.advance(1_001);
+    expect(find()).toEqual({ c1: 'Success' });
+    // As the pod's status shows it then.
+    statuses.set('a', {
+      phase: 'Running',
+      containerStatuses: [{ ...running('c1'), state: { running: { startedAt: rfc3339(OLD_MS) } } }],
+    });
+    manager.podStatusChanged('a');
+    await clock.advance(60_000);
+    expect(ran).not.toContain('start');
+    expect(results('a', 'readiness')).toEqual({ c1: 'Success' });
+    expect(results('a', 'startup')).toEqual({ c1: 'Success' });
   });
 
   test('one run at a time, however long it takes', async () => {

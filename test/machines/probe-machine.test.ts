@@ -16,7 +16,7 @@ const fresh = (kind: ProbeKind = 'liveness', probe: Fields = {}) =>
       pod: testPod(),
       container: { name: 'main', [`${kind}Probe`]: { ...PROBE, ...probe } },
     },
-    beat: { agentStartedAt: NOW - 100_000, anchorAt: NOW },
+    beat: { agentStartedAt: NOW - 100_000, anchorAt: NOW, catchUpAt: NOW },
   });
 
 const running = (id: string, started: boolean, startedAt = NOW): SeenContainer => ({

@@ -1,8 +1,17 @@
 import { describe, expect, test } from '@jest/globals';
-import { planRotation, rotatedLogs } from '../../src/policies/log-rotation.ts';
+import { instancesByLogs, planRotation, rotatedLogs } from '../../src/policies/log-rotation.ts';
 
 const NOW = Date.UTC(2030, 0, 2, 3, 4, 5);
 const day = (number: number, suffix = '') => `0.log.2030010${number}-000000${suffix}`;
+
+test.each([
+  [0, []],
+  [1, ['0.log']],
+  [3, ['0.log', '2.log.20300101-000000.gz', 'x.log', '7.logs', '10', '-4.log']],
+  [12, ['9.log', '11.log.20300101-000000', '10.log']],
+])('that there have been %d instances is told by the logs of %j', (count, names) => {
+  expect(instancesByLogs(names)).toBe(count);
+});
 
 describe('a rotation', () => {
   test('names the log after the time, UTC', () => {

@@ -7,11 +7,15 @@ const step = (startedAt: number, delayMs = 0) =>
 
 describe('the beat', () => {
   test('of a worker begins when it comes into being', () => {
-    expect(beatFrom(50_000, 0, PROBE, 0.5)).toEqual({ agentStartedAt: 0, anchorAt: 50_000 });
+    expect(beatFrom(50_000, 0, PROBE, 0.5)).toEqual({
+      agentStartedAt: 0,
+      anchorAt: 50_000,
+      catchUpAt: 50_000,
+    });
   });
 
   test('is spread over a period while the agent has not run for one yet', () => {
-    expect(beatFrom(9_999, 0, PROBE, 0.5).anchorAt).toBe(14_999);
+    expect(beatFrom(9_999, 0, PROBE, 0.5)).toMatchObject({ anchorAt: 14_999, catchUpAt: 10_499 });
     expect(beatFrom(10_000, 0, PROBE, 0.5).anchorAt).toBe(10_000);
   });
 
@@ -23,7 +27,7 @@ describe('the beat', () => {
 });
 
 describe('the first run', () => {
-  const beat = { agentStartedAt: 0, anchorAt: 100_000 };
+  const beat = { agentStartedAt: 0, anchorAt: 100_000, catchUpAt: 100_000 };
 
   test.each(['liveness', 'startup'] as const)(
     '%s keeps the beat: a container gets some time first',
@@ -50,9 +54,15 @@ describe('the first run', () => {
     expect(firstDelayMs('readiness', PROBE, step(100_300, 2_000), beat, 100_400)).toBe(1_900);
   });
 
-  test('readiness of what ran before the agent did is spread by the first beat', () => {
-    const young = { agentStartedAt: 95_000, anchorAt: 100_000 };
-    expect(firstDelayMs('readiness', PROBE, step(1_000), young, 96_000)).toBe(4_000);
+  test.each(['readiness', 'startup'] as const)('%s of what ran before the agent did comes soon', (kind) => {
+    const young = { agentStartedAt: 95_000, anchorAt: 100_000, catchUpAt: 96_400 };
+    expect(firstDelayMs(kind, PROBE, step(1_000), young, 96_000)).toBe(400);
+    expect(firstDelayMs(kind, PROBE, step(90_000, 9_000), young, 96_000)).toBe(3_000);
+  });
+
+  test('liveness of what ran before the agent did keeps the beat, readiness of what it starts is not spread', () => {
+    const young = { agentStartedAt: 95_000, anchorAt: 100_000, catchUpAt: 96_400 };
+    expect(firstDelayMs('liveness', PROBE, step(1_000), young, 96_000)).toBe(4_000);
     expect(firstDelayMs('readiness', PROBE, step(95_500), young, 96_000)).toBe(0);
   });
 });

@@ -1,3 +1,5 @@
+import { mkdirSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
 import { CRASH_LOOP_BACK_OFF } from '../../src/policies/crash-loop-backoff.ts';
 import { ContainerStarter } from '../../src/runtime/container-starter.ts';
@@ -83,6 +85,15 @@ describe('a container that starts', () => {
   });
 });
 
+test('where the runtime has forgotten all of a container, its logs tell how many there have been', async () => {
+  const it = await podWith(SLEEPER);
+  const logs = join(it.sandbox.sandboxConfig.logDirectory, 'main');
+  mkdirSync(logs, { recursive: true });
+  for (const name of ['1.log', '2.log.20300101-000000.gz']) writeFileSync(join(logs, name), '');
+  expect(await it.start(newStarter())).toBeUndefined();
+  expect(await it.containers()).toEqual(['3 running']);
+});
+
 describe('the image', () => {
   test('that cannot be had is why nothing is created; it is not told a second time', async () => {
     const failure = new ImageError('ImagePullBackOff', 'Back-off pulling image "app:1"', {
@@ -135,6 +146,15 @@ describe('a container that cannot be started', () => {
     expect(await it.containers()).toEqual([]);
   });
 
+  test('a start that is not answered in time may land late: its instance is removed before the next is made', async () => {
+    const it = await podWith(SLEEPER);
+    const startContainer = () => Promise.reject(new StateletError('DeadlineExceeded', 'no answer'));
+    expect(await it.start(newStarter({ startContainer }))).toMatchObject({ reason: 'RunContainerError' });
+    expect(await it.containers()).toEqual(['0 created']);
+    expect(await it.start(newStarter())).toBeUndefined();
+    expect(await it.containers()).toEqual(['1 running']);
+  });
+
   test('a command that does not exist: RunContainerError, and the container has ended', async () => {
     const it = await podWith({ name: 'main', command: ['/no/such/program'] });
     const failure = await it.start(newStarter());
@@ -148,12 +168,12 @@ describe('a container that cannot be started', () => {
     const it = await podWith(SLEEPER);
     const { uid } = it.pod.metadata;
     let isThere = false;
-    const { container: configure } = processNode({ hostIPs: [], podLogsDir: bed.rootDir });
+    const configuring = processNode({ hostIPs: [], podLogsDir: bed.rootDir });
     const starter = newStarter(
       {},
       {
         container: (request) =>
-          isThere ? configure(request) : Promise.reject(new Error('there is no Secret s')),
+          isThere ? configuring.container(request) : Promise.reject(new Error('there is no Secret s')),
       },
     );
     await it.start(starter);

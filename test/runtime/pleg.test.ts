@@ -1,5 +1,5 @@
 import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/globals';
-import { Subject } from 'rxjs';
+import { EMPTY, Subject, throwError } from 'rxjs';
 import type { ContainerEvent } from '../../src/types/cri.ts';
 import { StateletError } from '../../src/types/errors.ts';
 import { settled } from '../support/virtual-clock.ts';
@@ -174,6 +174,44 @@ describe('the relist', () => {
     lists = 0;
     await Promise.all([pleg.relist(), pleg.relist()]);
     expect(lists).toBe(1);
+  });
+});
+
+describe('where the runtime tells of no events', () => {
+  test.each([
+    ['says so', EMPTY],
+    ['breaks them off', throwError(() => new StateletError('Unimplemented', 'no events here'))],
+  ])('and %s, the relist comes every second', async (_, events) => {
+    const { uid, id } = await bed.runPod();
+    await bed.started({ containerEvents: () => events });
+    expect(bed.clock.armed).toBe(1);
+    await bed.other.stopContainer(id, 1);
+    await bed.clock.advance(999);
+    expect(bed.toldOf(uid)).toEqual([]);
+    await bed.clock.advance(1);
+    await bed.untilTold(uid, `ContainerDied ${id}`);
+    await waitFor(() => bed.relists === 1, { what: 'the end of the relist' });
+    await bed.clock.advance(1_000);
+    await waitFor(() => bed.relists === 2, { what: 'the next relist' });
+  });
+
+  test('any more, the next relist is a second away, not what was left of its period', async () => {
+    const hints = new Subject<ContainerEvent>();
+    await bed.started({ containerEvents: () => hints });
+    await bed.clock.advance(1_000);
+    expect(bed.relists).toBe(0);
+    hints.complete();
+    expect(bed.clock.armed).toBe(1);
+    await bed.clock.advance(1_000);
+    await waitFor(() => bed.relists === 1, { what: 'the relist' });
+  });
+
+  test('because it is being left, nothing is armed', async () => {
+    const hints = new Subject<ContainerEvent>();
+    const pleg = await bed.started({ containerEvents: () => hints });
+    pleg.stop();
+    hints.complete();
+    expect(bed.clock.armed).toBe(0);
   });
 });
 

@@ -164,6 +164,37 @@ describe('the schema of a pod', () => {
       { volumes: [{ name: 'v', hostPath: { path: '/a/../b' } }] },
       /^spec.volumes\[0\].hostPath.path: must be a path without/,
     ],
+    [
+      { volumes: [{ name: 'v', downwardAPI: { defaultMode: 0o1777 } }] },
+      'spec.volumes[0].downwardAPI.defaultMode: must be at most 511 (got 1023)',
+    ],
+    [
+      { volumes: [{ name: 'v', projected: { defaultMode: -1 } }] },
+      'spec.volumes[0].projected.defaultMode: must be at least 0 (got -1)',
+    ],
+    [
+      {
+        volumes: [{ name: 'v' }],
+        containers: [{ name: 'a', volumeMounts: [{ name: 'v', mountPath: '/a:b' }] }],
+      },
+      /volumeMounts\[0\].mountPath: must be a path .* without ':'/,
+    ],
+    [
+      {
+        containers: [
+          { name: 'a', env: [{ name: 'A', valueFrom: { resourceFieldRef: { resource: 'limits.gpu' } } }] },
+        ],
+      },
+      /resourceFieldRef.resource: must be limits. or requests. of/,
+    ],
+    [
+      {
+        containers: [
+          { name: 'a', livenessProbe: { httpGet: { port: 80, httpHeaders: [{ name: 'a b', value: '' }] } } },
+        ],
+      },
+      /httpHeaders\[0\].name: must be the name of a header/,
+    ],
     [{ containers: [{}] }, 'spec.containers[0].name: is required'],
     [
       { containers: [{ name: 'Main_1' }] },

@@ -76,7 +76,7 @@ export async function startAgent(options: AgentOptions = {}) {
     hostIPs,
     runtimeProblem: () => undefined,
     networkProblem: () => undefined,
-    onRuntimeUnavailable: () => undefined,
+    onRuntimeDoubtful: () => undefined,
   });
   const stopped = Promise.withResolvers<undefined>();
   const supervisor: Supervisor = new Supervisor({

@@ -9,8 +9,9 @@ import {
   statSync,
   writeFileSync,
 } from 'node:fs';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { createCriRuntime } from '../../src/runtime/cri/cri-runtime.ts';
+import type { RuntimeService } from '../../src/runtime/runtime-service.ts';
 import type { Container, Pod } from '../../src/types/kubernetes.ts';
 import { type ContainerdBed, startContainerd } from './containerd/containerd.ts';
 import { containerStatus, type Daemon, DaemonBed } from './daemon.ts';
@@ -18,6 +19,8 @@ import { containerStatus, type Daemon, DaemonBed } from './daemon.ts';
 export interface CriDaemonOptions {
   /** Fields of KubeletConfiguration. */
   readonly config?: Readonly<Record<string, unknown>>;
+  /** Logs lie beside what else the agent keeps of pods, and not apart from it. */
+  readonly logsAmongPods?: boolean;
 }
 
 /** Runs until it is told to end, and ends at once then. */
@@ -26,12 +29,15 @@ export const SERVE = ['sh', '-c', 'trap "exit 0" TERM; while :; do sleep 1000 & 
 /** One containerd serves several of them, one after another. */
 export class CriDaemonBed extends DaemonBed {
   readonly containerd: ContainerdBed;
-  readonly podLogsDir = join(this.dir, 'log', 'pods');
-  readonly containerLogsDir = join(this.dir, 'log', 'containers');
+  readonly podLogsDir: string;
+  readonly containerLogsDir: string;
+  #client: RuntimeService | undefined;
   readonly #configFile = join(this.dir, 'kubelet.json');
 
-  constructor(containerd: ContainerdBed, { config = {} }: CriDaemonOptions = {}) {
+  constructor(containerd: ContainerdBed, { config = {}, logsAmongPods = false }: CriDaemonOptions = {}) {
     super();
+    this.podLogsDir = logsAmongPods ? join(this.rootDir, 'pods') : join(this.dir, 'log', 'pods');
+    this.containerLogsDir = join(dirname(this.podLogsDir), 'containers');
     this.containerd = containerd;
     makeCgroup(containerd.cgroupRoot);
     const identity = { apiVersion: 'kubelet.config.k8s.io/v1beta1', kind: 'KubeletConfiguration' };
@@ -39,9 +45,12 @@ export class CriDaemonBed extends DaemonBed {
     writeFileSync(this.#configFile, JSON.stringify(fields));
   }
 
-  override run(flags: readonly string[], env: Readonly<Record<string, string>> = {}): Promise<Daemon> {
+  override launch(flags: readonly string[], env: Readonly<Record<string, string>> = {}): Daemon {
     const { endpoint } = this.containerd;
-    return super.run(['--container-runtime-endpoint', endpoint, '--config', this.#configFile, ...flags], env);
+    return super.launch(
+      ['--container-runtime-endpoint', endpoint, '--config', this.#configFile, ...flags],
+      env,
+    );
   }
 
   override podLogs({ namespace, name, uid }: Pod['metadata']): string {
@@ -83,18 +92,21 @@ export class CriDaemonBed extends DaemonBed {
     return id.slice('containerd://'.length);
   }
 
-  /** Runs a command in a container and resolves to its output; rejects with what it says where it fails. */
+  /** Runs a command in a container and resolves to its output. */
   async exec(pod: Pod, command: readonly string[], container = 'main'): Promise<string> {
-    // Not by ctr, which may lose the last of the output.
-    const logger = { warn: () => undefined };
-    const { endpoint } = this.containerd;
-    const runtime = createCriRuntime({ endpoint, requestTimeoutMs: EXEC_TIMEOUT_MS, logger });
+    // Not by ctr: it ends now and then before it has passed the output on.
+    this.#client ??= criClient(this.containerd.endpoint);
+    const id = this.idOf(pod, container);
+    const { stdout, stderr, exitCode } = await this.#client.execSync(id, command, EXEC_TIMEOUT_SECONDS);
+    if (exitCode !== 0) throw new Error(`${command.join(' ')} ended with ${exitCode}: ${String(stderr)}`);
+    return stdout.toString('utf8');
+  }
+
+  override async cleanUp(): Promise<void> {
     try {
-      const { stdout, stderr, exitCode } = await runtime.execSync(this.idOf(pod, container), command, 0);
-      if (exitCode !== 0) throw new Error(`${command.join(' ')}: ${exitCode}: ${String(stderr)}`);
-      return String(stdout);
+      await super.cleanUp();
     } finally {
-      await runtime.close();
+      await this.#client?.close();
     }
   }
 
@@ -110,7 +122,12 @@ export class CriDaemonBed extends DaemonBed {
 }
 
 const CGROUPS = '/sys/fs/cgroup';
-const EXEC_TIMEOUT_MS = 20_000;
+const EXEC_TIMEOUT_SECONDS = 30;
+
+function criClient(endpoint: string): RuntimeService {
+  const logger = { warn: () => undefined };
+  return createCriRuntime({ endpoint, requestTimeoutMs: EXEC_TIMEOUT_SECONDS * 1000, logger });
+}
 
 export async function startCriBed(options: CriDaemonOptions = {}): Promise<CriDaemonBed> {
   return new CriDaemonBed(await startContainerd(), options);

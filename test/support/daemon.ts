@@ -18,7 +18,7 @@ import type { ContainerStatus, Pod } from '../../src/types/kubernetes.ts';
 import { waitFor } from './wait-for.ts';
 
 export const NODE_NAME = 'node-a';
-const TIMEOUT_MS = 15_000;
+const TIMEOUT_MS = 30_000;
 
 const repository = fileURLToPath(new URL('../..', import.meta.url));
 const BIN = join(repository, 'bin/statelet.js');
@@ -107,10 +107,15 @@ export class Daemon {
     return this.#address;
   }
 
-  /** Resolves when it serves, and has taken up what runs already. */
-  async ready(): Promise<void> {
+  /** Resolves when it serves, whether or not it can do anything for its pods. */
+  async serves(): Promise<void> {
     const { address } = await this.logged('where it serves', (line) => line.address !== undefined);
     this.#address = address ?? '';
+  }
+
+  /** Resolves when it serves, and has taken up what runs already. */
+  async ready(): Promise<void> {
+    await this.serves();
     await this.logged('the runtime to be ready', ({ msg }) => msg === 'Container runtime is ready');
   }
 
@@ -243,9 +248,15 @@ export class DaemonBed {
   }
 
   async run(flags: readonly string[], env: Readonly<Record<string, string>> = {}): Promise<Daemon> {
+    const daemon = this.launch(flags, env);
+    await daemon.ready();
+    return daemon;
+  }
+
+  /** Waits for nothing. */
+  launch(flags: readonly string[], env: Readonly<Record<string, string>> = {}): Daemon {
     const daemon = new Daemon(this.rootDir, flags, env);
     this.#daemons.push(daemon);
-    await daemon.ready();
     return daemon;
   }
 

@@ -20,14 +20,17 @@ type ContainerCalls = Pick<
 export function containerCalls(context: CallContext): ContainerCalls {
   const { index, ownCalls, states } = context;
 
-  /** That there is no such container, or (for a stop) that it does not run, is what was asked for. */
-  const end = async (id: string, work: Promise<object>, isEnded: (state: string) => boolean) => {
+  /**
+   * That there is no such container, or that it does not run, is what was asked for. containerd may show one for ever, as
+   * ended, that was removed behind the back of its CRI plugin: until it is restarted nothing can remove that any more.
+   */
+  const end = async (id: string, work: Promise<object>) => {
     try {
       await ownCalls.ending(id, work);
     } catch (error) {
       if (errorKind(error) !== 'NotFound') throw error;
       const status = await states.container(id);
-      if (status !== undefined && !isEnded(status.state)) throw error;
+      if (status?.state === 'CONTAINER_RUNNING') throw error;
     }
   };
 
@@ -65,10 +68,10 @@ export function containerCalls(context: CallContext): ContainerCalls {
       const timeoutMs = timeoutSeconds * 1000 + context.timeoutMs;
       const request = { containerId, timeout: timeoutSeconds };
       const stopped = context.call(methods.STOP_CONTAINER, request, { ...options, timeoutMs });
-      return end(containerId, stopped, (state) => state !== 'CONTAINER_RUNNING');
+      return end(containerId, stopped);
     },
     removeContainer: (containerId, options) =>
-      end(containerId, context.call(methods.REMOVE_CONTAINER, { containerId }, options), () => false),
+      end(containerId, context.call(methods.REMOVE_CONTAINER, { containerId }, options)),
     listContainers,
     containerStatus: async (id, options) => {
       const [status, sandboxId] = await Promise.all([

@@ -11,7 +11,8 @@ const NAMESPACE = 'k8s.io';
 
 /**
  * A task is what runs of a container, or of a sandbox. That it was deleted is told after its end: only then does
- * containerd's CRI plugin note the end, which takes it another 15 ms. Exits of commands inside a container delete no task.
+ * containerd's CRI plugin note the end, which takes it another 15 ms; it forgets a container after that one's deletion has
+ * been told. Exits of commands inside a container delete no task.
  */
 const TYPE_OF_TOPIC: Readonly<Record<string, ContainerEventType>> = {
   '/containers/create': 'CONTAINER_CREATED_EVENT',
@@ -19,6 +20,11 @@ const TYPE_OF_TOPIC: Readonly<Record<string, ContainerEventType>> = {
   '/tasks/delete': 'CONTAINER_STOPPED_EVENT',
   '/containers/delete': 'CONTAINER_DELETED_EVENT',
 };
+
+const EARLY: ReadonlySet<ContainerEventType> = new Set([
+  'CONTAINER_STOPPED_EVENT',
+  'CONTAINER_DELETED_EVENT',
+]);
 
 /** Opens a stream of happenings. It waits for the runtime where that is down; it ends with `error` or `end`. */
 export type EventSource = (channel: Channel, tell: (happening: Happening) => void) => Stream;
@@ -42,7 +48,7 @@ const containerdEvents: EventSource = (channel, tell) => {
     const id = event?.value?.id;
     if (type === undefined || id === undefined) return;
     const createdAt = (timestamp?.seconds ?? 0) * 1e9 + (timestamp?.nanos ?? 0);
-    tell({ id, type, createdAt, early: type === 'CONTAINER_STOPPED_EVENT' });
+    tell({ id, type, createdAt, early: EARLY.has(type) });
   });
 };
 

@@ -17,8 +17,8 @@ export interface HintsOptions {
   readonly podOf: (id: string) => PodSandboxMetadata | undefined;
   /** Asks the runtime. */
   readonly lookUp: (id: string) => Promise<PodSandboxMetadata | undefined>;
-  /** Resolves, with the time in Unix nanoseconds, once the runtime shows that it has ended. */
-  readonly whenShownAsEnded: (id: string) => Promise<number | undefined>;
+  /** Resolves once the runtime shows what has happened; with the time in Unix nanoseconds, unless that is the event's own. */
+  readonly whenShown: (happening: Happening) => Promise<number | undefined>;
   readonly emit: (event: ContainerEvent) => void;
 }
 
@@ -49,12 +49,12 @@ export class Hints {
 
   /** What cannot be found out is not told: the relist will see it. */
   async #tellLater(happening: Happening): Promise<void> {
-    const { podOf, lookUp, whenShownAsEnded } = this.#options;
+    const { podOf, lookUp, whenShown } = this.#options;
     const { id, early } = happening;
     try {
       const pod = happening.pod ?? podOf(id) ?? (await lookUp(id));
       if (pod === undefined) return;
-      const shownAt = early === true ? await whenShownAsEnded(id) : undefined;
+      const shownAt = early === true ? await whenShown(happening) : undefined;
       this.#emit({ ...happening, createdAt: shownAt ?? happening.createdAt }, pod);
     } catch {
       // The runtime does not answer, or was closed.

@@ -1,6 +1,6 @@
 /** Which calls of this client are under way, for events that stem from them. */
 export class OwnCalls {
-  readonly #ending = new Map<string, number>();
+  readonly #ending = new Map<string, Ending>();
   #creating = 0;
   #nextCreated = Promise.withResolvers<undefined>();
 
@@ -23,17 +23,27 @@ export class OwnCalls {
 
   /** A call that ends a container or a sandbox. */
   async ending<T>(id: string, work: Promise<T>): Promise<T> {
-    this.#ending.set(id, (this.#ending.get(id) ?? 0) + 1);
+    const ending = this.#ending.get(id) ?? { calls: 0, ended: Promise.withResolvers<undefined>() };
+    ending.calls += 1;
+    this.#ending.set(id, ending);
     try {
       return await work;
     } finally {
-      const left = (this.#ending.get(id) ?? 1) - 1;
-      if (left === 0) this.#ending.delete(id);
-      else this.#ending.set(id, left);
+      ending.calls -= 1;
+      if (ending.calls === 0) {
+        this.#ending.delete(id);
+        ending.ended.resolve(undefined);
+      }
     }
   }
 
-  isEnding(id: string | undefined): boolean {
-    return id !== undefined && this.#ending.has(id);
+  /** Resolves when the last of these calls for that id comes back; undefined where none is under way. */
+  whenEnded(id: string | undefined): Promise<undefined> | undefined {
+    return id === undefined ? undefined : this.#ending.get(id)?.ended.promise;
   }
+}
+
+interface Ending {
+  calls: number;
+  readonly ended: PromiseWithResolvers<undefined>;
 }

@@ -50,7 +50,10 @@ export class RuntimeEvents {
     const hints = new Hints({
       podOf: (id) => index.podOf(id),
       lookUp: (id) => this.#lookUp(id),
-      whenShownAsEnded: (id) => this.#whenShownAsEnded(id, signal),
+      whenShown: ({ id, type }) =>
+        type === 'CONTAINER_DELETED_EVENT'
+          ? this.#whenShownAsGone(id, signal)
+          : this.#whenShownAsEnded(id, signal),
       emit: (event) => {
         emit(event);
         if (event.containerEventType === 'CONTAINER_DELETED_EVENT') index.drop(event.containerId);
@@ -75,13 +78,29 @@ export class RuntimeEvents {
 
   /** Nobody has to wait for the end of what we are ending ourselves: it is looked at when that call comes back. */
   async #whenShownAsEnded(id: string, signal: AbortSignal): Promise<number | undefined> {
-    const { index, ownCalls } = this.#options.context;
     for (const delayMs of LOOKS_AFTER_MS) {
-      if (ownCalls.isEnding(id) || ownCalls.isEnding(index.sandboxOf(id))) return undefined;
+      if (this.#ownEnd(id) !== undefined) return undefined;
       await delay(delayMs, undefined, { signal, ref: false });
       if (!(await this.#isRunning(id))) break;
     }
     return Date.now() * NS_PER_MS;
+  }
+
+  /** What we are removing ourselves is gone when that call comes back. */
+  async #whenShownAsGone(id: string, signal: AbortSignal): Promise<number> {
+    for (const delayMs of LOOKS_AFTER_MS) {
+      const ownEnd = this.#ownEnd(id);
+      if (ownEnd !== undefined) await ownEnd;
+      else await delay(delayMs, undefined, { signal, ref: false });
+      if (ownEnd !== undefined || !(await this.#isThere(id))) break;
+    }
+    return Date.now() * NS_PER_MS;
+  }
+
+  /** Resolves when the call comes back by which we end it, or the sandbox that it is in. */
+  #ownEnd(id: string): Promise<undefined> | undefined {
+    const { index, ownCalls } = this.#options.context;
+    return ownCalls.whenEnded(id) ?? ownCalls.whenEnded(index.sandboxOf(id));
   }
 
   /** As the runtime shows it: false of what is gone. */
@@ -89,6 +108,12 @@ export class RuntimeEvents {
     const { index, states } = this.#options.context;
     if (index.sandboxOf(id) === undefined) return (await states.sandbox(id)) === 'SANDBOX_READY';
     return (await states.container(id))?.state === 'CONTAINER_RUNNING';
+  }
+
+  async #isThere(id: string): Promise<boolean> {
+    const { index, states } = this.#options.context;
+    const isSandbox = index.sandboxOf(id) === undefined;
+    return (await (isSandbox ? states.sandbox(id) : states.container(id))) !== undefined;
   }
 
   /** What happened while nothing was heard: the present states stand for it. */

@@ -12,14 +12,14 @@ type SandboxCalls = Pick<
 export function sandboxCalls(context: CallContext): SandboxCalls {
   const { index, ownCalls, states } = context;
 
-  /** That there is no such sandbox, or nothing of it runs, is what was asked for. */
+  /** That there is no such sandbox, or nothing of it runs, is what was asked for: as with containers. */
   const end = async (podSandboxId: string, work: Promise<object>): Promise<void> => {
     try {
       await ownCalls.ending(podSandboxId, work);
     } catch (error) {
       if (errorKind(error) !== 'NotFound') throw error;
       const state = await states.sandbox(podSandboxId);
-      if (state !== undefined) throw error;
+      if (state === 'SANDBOX_READY') throw error;
     }
   };
 

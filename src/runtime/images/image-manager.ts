@@ -23,6 +23,9 @@ import { ImagePuller, type ImagePullerOptions } from './image-puller.ts';
 import { PresentImages } from './present-images.ts';
 import { unlessAborted } from './unless-aborted.ts';
 
+/** For so long the status says why a pull failed; then that, and until when, it is not tried again. */
+const FAILURE_SHOWN_MS = 1_000;
+
 export interface ImageManagerOptions extends Omit<ImagePullerOptions, 'onPulled'> {
   readonly clock: Clock;
   readonly recorder: EventRecorder;
@@ -187,7 +190,11 @@ export class ImageManager {
       this.#options.backOff,
     );
     this.#backOffs.set(key, { entry, failure: `${reason}: ${message}` });
-    return new ImageError(reason, message, { kind: errorKind(cause), cause });
+    return new ImageError(reason, message, {
+      kind: errorKind(cause),
+      cause,
+      retryAt: now + FAILURE_SHOWN_MS,
+    });
   }
 
   #tell({ metadata }: Pod, type: 'Normal' | 'Warning', reason: string, message: string): void {

@@ -43,7 +43,7 @@ export function processNode(options: {
         return containerConfig({ pod, container, attempt, resolved, imageUser: image });
       }),
     created: () => undefined,
-    removed: nothing,
+    removing: nothing,
     podIP: () => LOOPBACK,
     forgetImage: () => undefined,
     release: nothing,

@@ -5,7 +5,13 @@ import { ETC_HOSTS_PATH, etcHosts, mountsEtcHosts } from '../../policies/etc-hos
 import { emptyDirFilesystem } from '../../policies/volume-empty-dir.ts';
 import { mountPlan } from '../../policies/volume-mounts.ts';
 import { podFsGroup } from '../../policies/volume-ownership.ts';
-import { usedVolumes, volumeKind, type Volume, type VolumeMount } from '../../policies/volume-source.ts';
+import {
+  hostPathOf,
+  usedVolumes,
+  volumeKind,
+  type Volume,
+  type VolumeMount,
+} from '../../policies/volume-source.ts';
 import type { Clock } from '../../types/clock.ts';
 import type { Mount } from '../../types/cri.ts';
 import { errorKind, errorMessage, StateletError } from '../../types/errors.ts';
@@ -144,7 +150,7 @@ export class VolumeManager {
     const { allocatable, clock, logger } = this.#options;
     const kind = volumeKind(volume);
     if (kind === 'hostPath') {
-      if (volume.hostPath) await setUpHostPath(volume.hostPath);
+      await setUpHostPath({ path: hostPathOf(volume), type: volume.hostPath?.type ?? '' });
       return;
     }
     const folder = paths.volume(kind, volume.name);
@@ -176,7 +182,7 @@ export class VolumeManager {
     }
     const kind = volumeKind(volume);
     const { subPath, ...plan } = mountPlan(mount, { container, kind, env, supportsRecursiveReadOnly });
-    const folder = kind === 'hostPath' ? (volume.hostPath?.path ?? '') : paths.volume(kind, volume.name);
+    const folder = kind === 'hostPath' ? hostPathOf(volume) : paths.volume(kind, volume.name);
     // Where a hostPath shares its mounts is up to the node; the pod's own folders are the agent's.
     if (kind !== 'hostPath' && plan.propagation !== 'PROPAGATION_PRIVATE') await shareMounts(folder);
     if (subPath.length === 0) return { ...plan, hostPath: folder };

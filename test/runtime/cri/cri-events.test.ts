@@ -132,14 +132,14 @@ describe('events of a runtime', () => {
     expect(fake.warnings[0]).toContain(fake.endpoint);
   });
 
-  test('of one container keep their order, though the first ones need a lookup and the stop a look', async () => {
+  test('of one container keep their order, though the first ones need a lookup and the others a look', async () => {
     const containerd = containerdEvents();
     let state: ContainerStateName = 'CONTAINER_RUNNING';
     let looks = 0;
     const status = statusOf((id) => {
       looks += 1;
       if (looks === 3) state = 'CONTAINER_EXITED';
-      return container(id, state);
+      return looks < 6 ? container(id, state) : undefined;
     });
     await fake.serve(
       ...[containerd.serve, status],
@@ -157,8 +157,9 @@ describe('events of a runtime', () => {
       ['CREATED', 'STARTED', 'STOPPED', 'DELETED'].map((type) => `c CONTAINER_${type}_EVENT`),
     );
     // Told when the runtime showed it, so that nobody takes an earlier read for a later one.
-    expect(looks).toBe(3);
+    expect(looks).toBe(6);
     expect(heard[2]?.createdAt).toBeGreaterThanOrEqual(before);
+    expect(heard[3]?.createdAt).toBeGreaterThanOrEqual(before);
   });
 
   test('of what a call of our own is just making wait for that call, and ask nothing', async () => {
@@ -186,6 +187,32 @@ describe('events of a runtime', () => {
       ...['s CONTAINER_CREATED_EVENT', 's CONTAINER_STARTED_EVENT', 'c CONTAINER_CREATED_EVENT'],
     ]);
     expect(heard.map((event) => event.podSandboxMetadata)).toEqual(Array(3).fill(config.metadata));
+  });
+
+  test('of what a call of our own is just removing wait for that call, and ask nothing', async () => {
+    const containerd = containerdEvents();
+    const removal = Promise.withResolvers<object>();
+    await fake.serve(
+      containerd.serve,
+      answer(methods.REMOVE_CONTAINER, () => removal.promise),
+      ...lists(
+        () => [sandbox('s')],
+        () => [container('c', 'CONTAINER_EXITED')],
+      ),
+    );
+    const runtime = fake.client();
+    listen(runtime);
+    await containerd.connected();
+    await Promise.all([runtime.listPodSandbox(), runtime.listContainers()]);
+    const removed = runtime.removeContainer('c');
+    containerd.tell('deleted', 'c');
+    containerd.tell('started', 's');
+    await whenTold(1);
+    expect(told()).toEqual(['s CONTAINER_STARTED_EVENT']);
+    removal.resolve({});
+    await removed;
+    await whenTold(2);
+    expect(told()[1]).toBe('c CONTAINER_DELETED_EVENT');
   });
 
   test('of what nobody knows are not told, and hold up nothing', async () => {

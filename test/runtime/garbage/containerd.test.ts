@@ -31,6 +31,8 @@ describeWithContainerd('garbage in containerd', () => {
     rmSync(logsDir, { recursive: true });
   });
 
+  const imagesLeft = async () => (await runtime.listImages()).flatMap(({ repoTags }) => repoTags).toSorted();
+
   /** A pod on the host's network whose containers have all ended. */
   async function endedPod(image: string, instances: number) {
     const network = { network: 'NODE', pid: 'CONTAINER', ipc: 'POD' } as const;
@@ -96,8 +98,29 @@ describeWithContainerd('garbage in containerd', () => {
     // There is not as much to be freed as the disk is short of.
     await expect(gc.collect()).rejects.toThrow('bytes eligible to free');
     expect(path).toContain('overlayfs');
-    const left = (await runtime.listImages()).flatMap(({ repoTags }) => repoTags).sort();
-    expect(left).toEqual([containerd.pauseImage, used].sort());
+    await expect(imagesLeft()).resolves.toEqual([containerd.pauseImage, used].sort());
     await runtime.removePodSandbox(sandboxId);
+  });
+
+  test('no more images go than there is room wanted, and none below the threshold', async () => {
+    const images = [1, 2, 3].map((number) => `statelet.test/extra:${number}`);
+    // Of the same layers, and yet not one image.
+    await containerd.importImages(images.map((image) => busyboxImage(image, { Labels: { image } })));
+    let availableBytes = 16;
+    const gc = new ImageGC({
+      runtime,
+      clock: systemClock,
+      logger,
+      statfs: () => Promise.resolve({ capacityBytes: 100, availableBytes }),
+      ...{ highThresholdPercent: 85, lowThresholdPercent: 80, minAgeMs: 0, maxAgeMs: 0 },
+    });
+    const before = (await imagesLeft()).length;
+    await gc.collect();
+    expect(await imagesLeft()).toHaveLength(before);
+    availableBytes = 15;
+    await gc.collect();
+    expect(await imagesLeft()).toHaveLength(before - 1);
+    await gc.deleteUnusedImages();
+    expect(await imagesLeft()).toEqual([containerd.pauseImage]);
   });
 });

@@ -171,12 +171,12 @@ test('a runtime that cannot say whether it is there: ImageInspectError, for all 
 });
 
 describe('a pull that fails', () => {
-  test('is ErrImagePull, and told', async () => {
+  test('is ErrImagePull, and told; a second later the status says that it backs off', async () => {
     const bed = imageBed();
     expect(await failedPull(bed, 'no such image')).toEqual({
       reason: 'ErrImagePull',
       message: 'no such image',
-      retryAt: undefined,
+      retryAt: bed.clock.now() + 1_000,
     });
     expect(bed.events).toEqual([
       'pod: Normal Pulling Pulling image "app:1"',

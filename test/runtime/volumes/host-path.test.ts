@@ -40,6 +40,13 @@ describe('without a type', () => {
   });
 });
 
+test('a path that does not begin with a slash is one from the root on', async () => {
+  const relative = pod('DirectoryOrCreate', path.slice(1));
+  await bed.mount(relative);
+  expect(statSync(path).isDirectory()).toBe(true);
+  expect(await bed.volumeMounts(relative)).toMatchObject([{ hostPath: path }]);
+});
+
 describe('where there is nothing', () => {
   test.each(['Directory', 'File', 'Socket', 'CharDevice', 'BlockDevice'])('%s fails', async (type) => {
     await expect(bed.mount(pod(type))).rejects.toMatchObject({

@@ -162,10 +162,71 @@ describe('taking a pod away', () => {
   });
 });
 
+describe("releasing a pod's volumes", () => {
+  test('takes the volumes, and leaves the last words of its containers; there may be no pod', async () => {
+    const pod = podWith([{ emptyDir: {} }, { downwardAPI: { items: [] } }]);
+    await bed.mount(pod);
+    const mounts = await bed.containerMounts(pod);
+    const file = mounts.find(({ containerPath }) => containerPath === '/dev/termination-log')?.hostPath ?? '';
+    writeFileSync(file, 'last words');
+    await bed.manager.releaseVolumes('u-1');
+    expect(readdirSync(bed.podDir()).sort()).toEqual(['containers', 'etc-hosts']);
+    expect(readFileSync(file, 'utf8')).toBe('last words');
+    await bed.manager.releaseVolumes('u-1');
+    await bed.manager.releaseVolumes('never-seen');
+    expect(await bed.manager.podsOnDisk()).toEqual(['u-1']);
+    await bed.manager.unmountPod('u-1');
+    expect(existsSync(bed.podDir())).toBe(false);
+  });
+
+  test("never touches what a volume's link or a hostPath leads to", async () => {
+    const outside = join(bed.dir, 'outside');
+    mkdirSync(outside);
+    writeFileSync(join(outside, 'kept'), '');
+    await bed.mount(podWith([{ emptyDir: {} }, { hostPath: { path: outside } }]));
+    symlinkSync(outside, join(bed.podDir(), 'volumes/kubernetes.io~empty-dir/v0/link'));
+    await bed.manager.releaseVolumes('u-1');
+    expect(readdirSync(outside)).toEqual(['kept']);
+  });
+});
+
 test('the pods that have a folder are told; there may be none at all', async () => {
   expect(await bed.manager.podsOnDisk()).toEqual([]);
   for (const uid of ['a', 'b']) await bed.mount(testPod({ uid }));
   expect([...(await bed.manager.podsOnDisk())].sort()).toEqual(['a', 'b']);
+});
+
+describeAsRoot('releasing volumes with mounts', () => {
+  const volumes = [{ emptyDir: { medium: 'Memory' } }, { emptyDir: {} }];
+
+  test('unmounts all of them, over a restart of the agent too; the pod may have them again', async () => {
+    const pod = podWith(volumes, {}, { subPath: 'part' });
+    for (let time = 0; time < 2; time++) {
+      await bed.mount(pod);
+      await bed.volumeMounts(pod);
+      expect(bed.mounts()).toHaveLength(3);
+      await bed.newManager().releaseVolumes('u-1');
+      expect(bed.mounts()).toEqual([]);
+      expect(readdirSync(bed.podDir())).not.toContain('volumes');
+    }
+  });
+
+  test('keeps what is in use, says what that is, and goes on when it is not', async () => {
+    await bed.mount(podWith(volumes));
+    const busy = join(bed.podDir(), 'volumes/kubernetes.io~empty-dir/v0');
+    const file = openSync(join(busy, 'in-use'), 'w');
+    try {
+      const message = expect.stringMatching(
+        /^still mounted, it is tried again: .*empty-dir\/v0: .*target is busy/,
+      );
+      await expect(bed.manager.releaseVolumes('u-1')).rejects.toMatchObject({ kind: 'Internal', message });
+      expect(readdirSync(busy)).toEqual(['in-use']);
+    } finally {
+      closeSync(file);
+    }
+    await bed.manager.releaseVolumes('u-1');
+    expect([bed.mounts(), existsSync(join(bed.podDir(), 'volumes'))]).toEqual([[], false]);
+  });
 });
 
 describeAsRoot('taking a pod with mounts away', () => {

@@ -1,0 +1,233 @@
+/** Stands between a daemon and its runtime, passes every call on as it is, and has single calls go wrong. */
+import { rmSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import grpc, {
+  type ClientReadableStream,
+  type handleServerStreamingCall,
+  type handleUnaryCall,
+  type sendUnaryData,
+  type ServerUnaryCall,
+  type ServerWritableStream,
+} from '@grpc/grpc-js';
+import * as methods from '../../src/runtime/cri/methods.ts';
+import { waitFor } from './wait-for.ts';
+
+const STREAMS: readonly string[] = [
+  methods.GET_CONTAINER_EVENTS.path,
+  '/containerd.services.events.v1.Events/Subscribe',
+];
+const UNARY = Object.values(methods)
+  .map(({ path }) => path)
+  .filter((path) => !STREAMS.includes(path));
+const OPTIONS = {
+  'grpc.max_receive_message_length': 16 * 1024 * 1024,
+  'grpc.max_send_message_length': 16 * 1024 * 1024,
+};
+
+export type MethodName =
+  | ('RunPodSandbox' | 'StopPodSandbox' | 'RemovePodSandbox' | 'PodSandboxStatus' | 'ListPodSandbox')
+  | ('CreateContainer' | 'StartContainer' | 'StopContainer' | 'RemoveContainer' | 'ContainerStatus')
+  | ('ListContainers' | 'Status' | 'Version' | 'PullImage' | 'ImageStatus');
+
+type Call = ServerUnaryCall<Buffer, Buffer>;
+type Answer = sendUnaryData<Buffer>;
+
+/** What becomes of calls of one method, for one pod or for all. */
+export class Fault {
+  readonly method: MethodName;
+  /** The calls that it has met. */
+  hits = 0;
+  readonly meet: (call: Call, answer: Answer) => void;
+  #lift: () => void;
+
+  constructor(method: MethodName, meet: Fault['meet'], lift: () => void) {
+    this.method = method;
+    this.meet = meet;
+    this.#lift = lift;
+  }
+
+  async met(times = 1): Promise<void> {
+    const what = `${this.method} to be called ${times} times`;
+    await waitFor(() => this.hits >= times, { what, timeoutMs: 30_000 });
+  }
+
+  /** Later calls are passed on as they are. */
+  lift(): void {
+    this.#lift();
+  }
+}
+
+/** Has calls wait before they reach the runtime. */
+export interface Hold extends Fault {
+  /**
+   * Passes on what is held, also what was given up meanwhile: it lands late. Resolves when the runtime has answered all of
+   * it; later calls are passed on at once.
+   */
+  release(): Promise<void>;
+}
+
+export class CriProxy {
+  readonly endpoint: string;
+  readonly #socket: string;
+  readonly #server = new grpc.Server(OPTIONS);
+  readonly #client: grpc.Client;
+  readonly #faults = new Set<{ fault: Fault; applies: (request: Buffer) => boolean }>();
+  /** Ids of sandboxes and containers, by the request that made them. */
+  readonly #ids = new Map<string, Buffer>();
+  readonly #streams = new Set<{
+    up: ClientReadableStream<Buffer>;
+    down: ServerWritableStream<Buffer, Buffer>;
+  }>();
+
+  /** `target`: the endpoint of the runtime. */
+  constructor(target: string) {
+    this.#socket = join(dirname(target.slice('unix://'.length)), `proxy-${String(++proxies)}.sock`);
+    this.endpoint = `unix://${this.#socket}`;
+    this.#client = new grpc.Client(target, grpc.credentials.createInsecure(), {
+      ...OPTIONS,
+      'grpc.max_reconnect_backoff_ms': 200,
+    });
+    const unary: handleUnaryCall<Buffer, Buffer> = (call, answer) => this.#unary(call, answer);
+    const stream: handleServerStreamingCall<Buffer, Buffer> = (call) => this.#stream(call);
+    for (const path of UNARY) this.#server.register(path, unary, same, same, 'unary');
+    for (const path of STREAMS) this.#server.register(path, stream, same, same, 'serverStream');
+  }
+
+  async start(): Promise<this> {
+    const { promise, resolve, reject } = Promise.withResolvers<undefined>();
+    const credentials = grpc.ServerCredentials.createInsecure();
+    this.#server.bindAsync(this.endpoint, credentials, (error) =>
+      error ? reject(error) : resolve(undefined),
+    );
+    await promise;
+    return this;
+  }
+
+  stop(): void {
+    this.#server.forceShutdown();
+    this.#client.close();
+    rmSync(this.#socket, { force: true });
+  }
+
+  /** Calls wait until they are released. `pod`: of that pod only, by its name in the runtime. */
+  hold(method: MethodName, pod?: string): Hold {
+    const held: (() => Promise<void>)[] = [];
+    const fault = this.#add(method, pod, (call, answer) => {
+      held.push(() => new Promise((done) => this.#pass(call, answer, done)));
+    });
+    const release = async () => {
+      fault.lift();
+      await Promise.all(held.map((pass) => pass()));
+    };
+    return Object.assign(fault, { release });
+  }
+
+  /** The runtime carries the calls out, and nobody is told. */
+  loseAnswers(method: MethodName, pod?: string): Fault {
+    return this.#add(method, pod, (call) => this.#pass(call, () => undefined));
+  }
+
+  /** The calls fail, and do not reach the runtime. */
+  fail(method: MethodName, code: grpc.status, details: string, pod?: string): Fault {
+    return this.#add(method, pod, (_call, answer) => answer({ code, details }));
+  }
+
+  /** How many streams of events there are. */
+  get streams(): number {
+    return this.#streams.size;
+  }
+
+  /** As if the connection of the streams of events had broken. */
+  breakStreams(): void {
+    for (const { up, down } of this.#streams) {
+      up.removeAllListeners('error')
+        .on('error', () => undefined)
+        .cancel();
+      down.emit('error', { code: grpc.status.UNAVAILABLE, details: 'broken' });
+    }
+  }
+
+  #add(method: MethodName, pod: string | undefined, meet: Fault['meet']): Fault {
+    const applies = (request: Buffer) => pod === undefined || this.#isOf(request, pod);
+    const fault: Fault = new Fault(method, meet, () => this.#faults.delete(entry));
+    const entry = { fault, applies };
+    this.#faults.add(entry);
+    return fault;
+  }
+
+  /** Its request names the pod, or something that was made for the pod. */
+  #isOf(request: Buffer, pod: string): boolean {
+    if (request.includes(pod)) return true;
+    return [...this.#ids].some(([id, origin]) => request.includes(id) && this.#isOf(origin, pod));
+  }
+
+  #unary(call: Call, answer: Answer): void {
+    const name = call.getPath().split('/').at(-1);
+    const found = [...this.#faults].find(
+      ({ fault, applies }) => fault.method === name && applies(call.request),
+    );
+    if (found === undefined) {
+      this.#pass(call, answer);
+      return;
+    }
+    found.fault.hits += 1;
+    found.fault.meet(call, answer);
+  }
+
+  #pass(call: Call, answer: Answer, done?: () => void): void {
+    const passed = this.#client.makeUnaryRequest(
+      call.getPath(),
+      same,
+      same,
+      call.request,
+      headersOf(call.metadata),
+      (error, response) => {
+        if (response !== undefined) this.#learn(call, response);
+        answer(error, response ?? null);
+        done?.();
+      },
+    );
+    // One that is given up before it is passed on lands late.
+    call.on('cancelled', () => passed.cancel());
+  }
+
+  /** The answers of both hold nothing but an id. */
+  #learn(call: Call, response: Buffer): void {
+    if (!/RunPodSandbox|CreateContainer$/.test(call.getPath())) return;
+    const id = /[0-9a-f]{64}/.exec(response.toString('latin1'))?.[0];
+    if (id !== undefined) this.#ids.set(id, call.request);
+  }
+
+  #stream(down: ServerWritableStream<Buffer, Buffer>): void {
+    const up = this.#client.makeServerStreamRequest(
+      down.getPath(),
+      same,
+      same,
+      down.request,
+      headersOf(down.metadata),
+    );
+    const entry = { up, down };
+    this.#streams.add(entry);
+    up.on('data', (message: Buffer) => down.write(message));
+    up.on('error', (error) => down.emit('error', error));
+    up.on('end', () => down.end());
+    const end = () => {
+      this.#streams.delete(entry);
+      up.cancel();
+    };
+    down.on('cancelled', end).on('close', end).on('error', end);
+  }
+}
+
+let proxies = 0;
+
+const same = (bytes: Buffer): Buffer => bytes;
+
+/** Those of the caller's own. */
+function headersOf(metadata: grpc.Metadata): grpc.Metadata {
+  const headers = new grpc.Metadata();
+  for (const [key, value] of Object.entries(metadata.getMap())) {
+    if (key.startsWith('containerd-')) headers.set(key, value);
+  }
+  return headers;
+}
