@@ -221,7 +221,6 @@ class Agent implements Daemon {
       sources: Object.keys(this.#sources),
       effects,
       podRuntime,
-      recorder,
       random: Math.random,
       syncFrequencyMs,
       maxPods,

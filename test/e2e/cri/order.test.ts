@@ -226,12 +226,10 @@ describeWithContainerd('the order of a pod’s containers', () => {
     });
     await daemon.running('slow');
     await wrote('slow', '+sidecar');
-    const startedAt = performance.now();
     bed.withdraw('slow');
+    // Neither the hook nor the shell would ever end by itself.
     await gone('slow');
     expect(lines('slow').slice(0, 2)).toEqual(['+sidecar', 'stops']);
-    // Far more than the deadline and the least that everybody is left, far less than the hook or the shell wanted.
-    expect(performance.now() - startedAt).toBeLessThan(15_000);
     expect(await daemon.event('slow', 'FailedPreStopHook')).toMatchObject({ level: 'warn' });
   });
 

@@ -3,6 +3,7 @@ import { hostname as hostnameOfNode } from 'node:os';
 import { join } from 'node:path';
 import { readlinkSync, writeFileSync } from 'node:fs';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { createCriRuntime } from '../../../src/runtime/cri/cri-runtime.ts';
 import { startContainerd } from '../../support/containerd/containerd.ts';
 import { describeWithContainerd, SET_UP_TIMEOUT_MS } from '../../support/containerd/suite.ts';
 import { CriDaemonBed } from '../../support/cri-daemon.ts';
@@ -202,14 +203,11 @@ describeWithContainerd('the sandbox of a pod', () => {
     ] as const)
       bed.apply(name, { ...own, runtimeClassName, containers: [bed.server()] });
     const pod = await daemon.running('sandboxed');
-    const list = await bed.containerd.ctr(
-      'containers',
-      'list',
-      `labels."io.kubernetes.pod.uid"==${pod.metadata.uid}`,
-    );
-    expect(list).toContain('io.containerd.runc.v2');
-    const tasks = await bed.containerd.ctr('tasks', 'list');
-    expect(tasks).toContain(bed.idOf(pod));
+    const logger = { warn: () => undefined };
+    const runtime = createCriRuntime({ endpoint: bed.containerd.endpoint, requestTimeoutMs: 10_000, logger });
+    const labelSelector = { 'io.kubernetes.pod.uid': pod.metadata.uid };
+    const sandboxes = await runtime.listPodSandbox({ labelSelector }).finally(() => runtime.close());
+    expect(sandboxes.map(({ runtimeHandler }) => runtimeHandler)).toEqual(['other']);
     const unknown = await daemon.event('unknown', 'FailedCreatePodSandBox');
     expect(unknown.msg).toContain('RuntimeClass "nobodys" not found: this node knows special, broken');
     const missing = await daemon.event('missing', 'FailedCreatePodSandBox');
