@@ -16,10 +16,11 @@ import type { supervisorMachine } from './machines/supervisor-machine.ts';
 import { crashLoopBackOff } from './policies/crash-loop-backoff.ts';
 import { Pleg } from './runtime/pleg.ts';
 import { PodRuntime } from './runtime/pod-runtime.ts';
-import { nodeAddresses } from './runtime/node-facts.ts';
+import { nodeAddresses, startsAtOnce } from './runtime/node-facts.ts';
 import type { NodeParts } from './runtime/pod-node.ts';
 import { lockRootDir, type RootLock } from './runtime/root-lock.ts';
 import { RuntimeState } from './runtime/runtime-state.ts';
+import { StartGate } from './runtime/start-gate.ts';
 import { systemClock } from './runtime/system-clock.ts';
 import { fileSource } from './sources/file-source.ts';
 import { httpSource } from './sources/http-source.ts';
@@ -203,6 +204,7 @@ class Agent implements Daemon {
     const podRuntime = new PodRuntime({
       ...{ runtime, node, recorder, podLogsDir, clock: systemClock },
       backOff: crashLoopBackOff(maxContainerRestartPeriodMs),
+      gate: new StartGate({ clock: systemClock, atOnce: startsAtOnce() }),
       deadInstancesKept: this.#config.node.maximumDeadContainersPerContainer,
     });
     const effects = podEffects({

@@ -99,7 +99,7 @@ async function stopPod(deps: PodEffectsDeps, context: PodContext, signal: AbortS
   const { pleg, podRuntime, probes } = deps;
   const reference = referenceOf(context);
   probes.stopLivenessAndStartup(context.uid);
-  const before = await pleg.read(reference, { signal });
+  const before = await pleg.current(reference, { signal });
   if (context.pod) report(deps, context, before);
   await podRuntime.killPod(context.pod, before, context.gracePeriodSeconds, signal);
   const after = await pleg.read(reference, { signal });

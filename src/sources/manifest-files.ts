@@ -15,6 +15,8 @@ interface ManifestFile {
   /** Of the last good version. */
   readonly pods: readonly Pod[];
   readonly problems: readonly ManifestProblem[];
+  /** Unix milliseconds; 0 where that does not matter. */
+  readonly writtenAt: number;
 }
 
 export interface Reading {
@@ -24,9 +26,11 @@ export interface Reading {
   readonly files: ReadonlyMap<string, ManifestFile>;
   /** Those of the path itself. */
   readonly problems: readonly SourceProblem[];
+  /** When a file whose content is news was last written to, Unix milliseconds: it may not be complete. */
+  readonly newestNewsAt: number;
 }
 
-export const NOTHING_READ: Reading = { seen: false, files: new Map(), problems: [] };
+export const NOTHING_READ: Reading = { seen: false, files: new Map(), problems: [], newestNewsAt: 0 };
 
 /**
  * A path that is not there has no pods; of one that cannot be read nothing is known, and what was read before stands.
@@ -39,17 +43,21 @@ export async function readManifests(path: string, nodeName: string, before: Read
       const manifest = await readManifestFile(file, nodeName, before.files.get(file));
       if (manifest) files.set(file, manifest);
     }
-    return { seen: before.seen || !isUnknown(files.get(path)), files, problems: [] };
+    const news = [...files].filter(([file, { digest }]) => digest !== before.files.get(file)?.digest);
+    const newestNewsAt = Math.max(0, ...news.map(([, { writtenAt }]) => writtenAt));
+    return { seen: before.seen || !isUnknown(files.get(path)), files, problems: [], newestNewsAt };
   } catch (error) {
     const problem = (message: string): readonly SourceProblem[] => [{ source: 'file', file: path, message }];
     if (isAbsence(error))
       return {
         seen: true,
         files: new Map(),
+        newestNewsAt: 0,
         problems: problem('does not exist: it has no pods until it does'),
       };
     return {
       ...before,
+      newestNewsAt: 0,
       problems: problem(`cannot be read, its pods stay as they are: ${errorMessage(error)}`),
     };
   }
@@ -73,16 +81,19 @@ async function readManifestFile(
   nodeName: string,
   before: ManifestFile | undefined,
 ): Promise<ManifestFile | undefined> {
-  const failed = (message: string): ManifestFile => ({ pods: before?.pods ?? [], problems: [{ message }] });
+  const failed = (message: string, pods = before?.pods ?? []): ManifestFile => ({
+    ...{ pods, problems: [{ message }], writtenAt: 0 },
+  });
   try {
     const stats = await stat(file);
     if (stats.isDirectory()) return undefined;
-    if (!stats.isFile()) return { pods: [], problems: [{ message: 'is neither a file nor a folder' }] };
+    if (!stats.isFile()) return failed('is neither a file nor a folder', []);
     if (stats.size > MANIFEST_BYTES_MAX) return failed('is larger than 10 MiB');
-    return parsed(await readFile(file), file, nodeName, before);
+    const read = parsed(await readFile(file), file, nodeName, before);
+    return { ...read, writtenAt: stats.mtimeMs };
   } catch (error) {
     if (!isAbsence(error)) return failed(`cannot be read: ${errorMessage(error)}`);
-    return (await isLink(file)) ? { pods: [], problems: [{ message: 'is a link to nothing' }] } : undefined;
+    return (await isLink(file)) ? failed('is a link to nothing', []) : undefined;
   }
 }
 
@@ -99,7 +110,7 @@ function parsed(
   file: string,
   nodeName: string,
   before: ManifestFile | undefined,
-): ManifestFile {
+): Omit<ManifestFile, 'writtenAt'> {
   const digest = createHash('sha1').update(content).digest('hex');
   if (digest === before?.digest) return before;
   const { pods, problems } = parseManifest(content);

@@ -5,6 +5,7 @@ import { CRASH_LOOP_BACK_OFF } from '../../src/policies/crash-loop-backoff.ts';
 import { ContainerStarter } from '../../src/runtime/container-starter.ts';
 import { ImageError } from '../../src/runtime/images/image-error.ts';
 import type { PodNode } from '../../src/runtime/pod-node.ts';
+import { StartGate } from '../../src/runtime/start-gate.ts';
 import { processNode } from '../../src/runtime/process/process-node.ts';
 import type { RuntimeService } from '../../src/runtime/runtime-service.ts';
 import { StateletError } from '../../src/types/errors.ts';
@@ -35,6 +36,7 @@ function newStarter(runtime: Partial<RuntimeService> = {}, node: Partial<PodNode
     runtime: { ...bed.runtime, ...runtime },
     node: { ...processNode({ hostIPs: ['127.0.0.1'], podLogsDir: bed.rootDir }), ...node },
     ...{ clock, recorder: bed.recorder, backOff: CRASH_LOOP_BACK_OFF },
+    gate: new StartGate({ clock, atOnce: 1 }),
   });
 }
 

@@ -12,6 +12,7 @@ import { CRASH_LOOP_BACK_OFF } from '../../src/policies/crash-loop-backoff.ts';
 import { Pleg } from '../../src/runtime/pleg.ts';
 import { PodRuntime } from '../../src/runtime/pod-runtime.ts';
 import { openProcessNode } from '../../src/runtime/process/process-node.ts';
+import { StartGate } from '../../src/runtime/start-gate.ts';
 import { systemClock } from '../../src/runtime/system-clock.ts';
 import type { NodeParts } from '../../src/runtime/pod-node.ts';
 import type { EventRecorder } from '../../src/types/event-recorder.ts';
@@ -59,6 +60,7 @@ export async function startAgent(options: AgentOptions = {}) {
     ...{ runtime, node, recorder, podLogsDir, clock: systemClock },
     backOff: CRASH_LOOP_BACK_OFF,
     deadInstancesKept: 1,
+    gate: new StartGate({ clock: systemClock, atOnce: 16 }),
   });
   const probes: ProbeManager = new ProbeManager({
     ...{ runtime, recorder, logger, clock: systemClock, random: () => 0 },
