@@ -34,6 +34,7 @@ export async function run(flags: RunFlags): Promise<void> {
 function keepHeapSmall(): void {
   setFlagsFromString('--semi-space-growth-factor=1');
   setFlagsFromString('--optimize-for-size');
+  setFlagsFromString('--heap-growing-percent=30');
 }
 
 async function configure(flags: RunFlags): Promise<{ config: StateletConfig; warnings: readonly string[] }> {
