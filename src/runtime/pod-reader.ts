@@ -1,12 +1,13 @@
 import { POD_UID_LABEL } from '../policies/cri-labels.ts';
 import { RUNTIME_STATES, runtimePodStatus } from '../policies/runtime-pod-status.ts';
+import type { Container, ContainerStatus, PodSandbox, PodSandboxStatus } from '../types/cri.ts';
 import { errorKind } from '../types/errors.ts';
 import type { PodReference } from '../types/event-recorder.ts';
 import type { RuntimeContainerState, RuntimePodStatus } from '../types/runtime-pod.ts';
 import type { CallOptions, RuntimeService } from './runtime-service.ts';
 
 /**
- * What the runtime holds of one pod. What disappears between being listed and being looked at counts as gone.
+ * What the runtime holds of one pod. What disappears between being listed and being looked at counts as gone, once no list has it.
  * `now` (Unix ms) is the time at which the read begins.
  */
 export async function readPod(
@@ -21,8 +22,8 @@ export async function readPod(
     runtime.listContainers(filter, options),
   ]);
   const [sandboxStatuses, containerStatuses] = await Promise.all([
-    Promise.all(sandboxes.map(({ id }) => unlessGone(runtime.podSandboxStatus(id, options)))),
-    Promise.all(containers.map(({ id }) => unlessGone(runtime.containerStatus(id, options)))),
+    Promise.all(sandboxes.map((listed) => sandboxStatus(runtime, listed, options))),
+    Promise.all(containers.map((listed) => containerStatus(runtime, listed, options))),
   ]);
   return runtimePodStatus(
     { uid, name, namespace },
@@ -30,6 +31,39 @@ export async function readPod(
     containerStatuses.filter((status) => status !== undefined),
     now,
   );
+}
+
+/** What is said not to be there and is listed all the same is taken as the list shows it: it must not be made twice. */
+async function sandboxStatus(
+  runtime: RuntimeService,
+  { id }: PodSandbox,
+  options: CallOptions | undefined,
+): Promise<PodSandboxStatus | undefined> {
+  const status = await unlessGone(runtime.podSandboxStatus(id, options));
+  if (status !== undefined) return status;
+  const [stillListed] = await runtime.listPodSandbox({ id }, options);
+  return stillListed;
+}
+
+async function containerStatus(
+  runtime: RuntimeService,
+  { id }: Container,
+  options: CallOptions | undefined,
+): Promise<ContainerStatus | undefined> {
+  const status = await unlessGone(runtime.containerStatus(id, options));
+  if (status !== undefined) return status;
+  const [stillListed] = await runtime.listContainers({ id }, options);
+  return stillListed && statusByList(stillListed);
+}
+
+/** The kubelet's exit code and reason for an end of which nothing is known. */
+const UNKNOWN_END = { exitCode: 137, reason: 'ContainerStatusUnknown' };
+
+function statusByList(listed: Container): ContainerStatus {
+  const { createdAt, state } = listed;
+  const end = state === 'CONTAINER_EXITED' ? UNKNOWN_END : { exitCode: 0, reason: '' };
+  const times = { startedAt: createdAt, finishedAt: state === 'CONTAINER_EXITED' ? createdAt : 0 };
+  return { ...listed, ...times, ...end, message: '', logPath: '' };
 }
 
 export interface ListedPod {

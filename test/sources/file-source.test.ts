@@ -1,4 +1,4 @@
-import { appendFile, mkdir, mkdtemp, rename, rm, symlink, unlink, writeFile } from 'node:fs/promises';
+import { appendFile, mkdir, mkdtemp, rename, rm, symlink, unlink, utimes, writeFile } from 'node:fs/promises';
 import { createServer } from 'node:net';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
@@ -103,6 +103,21 @@ describe('a folder', () => {
     for (let start = 0; start < text.length; start += 100)
       await appendFile(at('a.yaml'), text.slice(start, start + 100));
     expect(await updates.next()).toMatchObject({ pods: [{ metadata: { name: 'a-node' } }], problems: [] });
+  });
+
+  test('into which a whole file is moved, or out of which one goes, need not be quiet first', async () => {
+    const elsewhere = await temporaryFolder();
+    const prepared = join(elsewhere.path, 'a.yaml');
+    await put(prepared, manifest('a'));
+    const longAgo = new Date(Date.now() - 2 * NEVER_MS);
+    await utimes(prepared, longAgo, longAgo);
+    const updates = follow(folder, NEVER_MS, NEVER_MS);
+    await updates.next();
+    await rename(prepared, at('a.yaml'));
+    expect(names(await updates.next())).toEqual(['a']);
+    await unlink(at('a.yaml'));
+    expect(names(await updates.next())).toEqual([]);
+    await elsewhere.remove();
   });
 
   test('of a mounted ConfigMap is turned as a whole', async () => {
