@@ -8,6 +8,7 @@ import { type ContainerdBed, startContainerd } from '../../support/containerd/co
 import { busyboxImage } from '../../support/containerd/images.ts';
 import { describeWithContainerd, SET_UP_TIMEOUT_MS } from '../../support/containerd/suite.ts';
 import { CriDaemonBed } from '../../support/cri-daemon.ts';
+import { waitFor } from '../../support/wait-for.ts';
 import { containerStatus } from '../../support/daemon.ts';
 
 const WITHOUT_COMMAND = 'statelet.test/without-command:1';
@@ -112,7 +113,14 @@ describeWithContainerd('faulty pods', () => {
       const channel = new Channel(containerd.endpoint);
       try {
         await channel.call(REMOVE_CONTAINER, { containerId: id('removed') });
-        await channel.call(REMOVE_POD_SANDBOX, { podSandboxId: await sandboxOf(id('sandbox-removed')) });
+        const podSandboxId = await sandboxOf(id('sandbox-removed'));
+        // The daemon may be starting a container in it just then, which cannot be removed.
+        const removed = () =>
+          channel.call(REMOVE_POD_SANDBOX, { podSandboxId }).then(
+            () => true,
+            () => false,
+          );
+        await waitFor(removed, { what: 'the sandbox to be removed' });
       } finally {
         channel.close();
       }

@@ -65,12 +65,19 @@ describeWithContainerd('what containerd tells of, without any relist,', () => {
   async function started(): Promise<void> {
     await pleg.relist();
     pleg.start();
-    // Until the stream stands nothing is heard.
-    const probe = await runningPod();
-    await untilTold(`ContainerStarted ${probe.id}`);
-    await runtime.removePodSandbox(probe.sandboxId);
-    await untilTold(`ContainerRemoved ${probe.sandboxId}`);
+    // Until the stream stands nothing is heard: what comes too early for that is tried again.
+    await waitFor(heardOfAnother, { what: 'the stream of events to stand', timeoutMs: PATIENCE_MS });
     told.length = 0;
+  }
+
+  async function heardOfAnother(): Promise<boolean> {
+    const { id, sandboxId } = await runningPod();
+    const heard = () => told.includes(`ContainerStarted ${id}`);
+    await waitFor(heard, { what: 'its start', timeoutMs: 2_000 }).catch(() => undefined);
+    const wasHeard = heard();
+    await runtime.removePodSandbox(sandboxId);
+    if (wasHeard) await untilTold(`ContainerRemoved ${sandboxId}`);
+    return wasHeard;
   }
 
   const untilTold = (event: string) =>
