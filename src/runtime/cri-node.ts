@@ -126,6 +126,10 @@ export class CriNode implements PodNode {
     logLinks.remove(pod, name, id);
   }
 
+  logsRemoved(pod: PodReference): void {
+    this.#options.logLinks.removeOf(pod);
+  }
+
   forgetImage(image: string): void {
     this.#options.images.forget(image);
   }

@@ -59,6 +59,8 @@ export interface PodNode {
   created(pod: PodReference, containerId: string, config: ContainerConfig, logDirectory: string): void;
   /** An instance of a container is about to be removed: what is left of it goes before. */
   removing(pod: PodReference, container: RuntimeContainerStatus): Promise<void>;
+  /** The logs of the pod have been removed. */
+  logsRemoved(pod: PodReference): void;
   /** The runtime does not have the image any more. */
   forgetImage(image: string): void;
   /** Where the pod is reached from this node; undefined while it has no network. */

@@ -105,6 +105,7 @@ export class PodRuntime {
     await Promise.all((podStatus?.containers ?? []).map((container) => this.#remove(pod, container)));
     await Promise.all((podStatus?.sandboxes ?? []).map(({ id }) => runtime.removePodSandbox(id)));
     await rm(join(podLogsDir, podLogsFolder(pod)), { recursive: true, force: true });
+    node.logsRemoved(pod);
     await node.remove(pod.uid);
     this.#starter.forget(pod.uid);
   }

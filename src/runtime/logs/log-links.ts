@@ -1,4 +1,4 @@
-import { existsSync, mkdirSync, rmSync, symlinkSync } from 'node:fs';
+import { existsSync, mkdirSync, readdirSync, rmSync, symlinkSync } from 'node:fs';
 import { readdir, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { containerIdOfLogLink, containerLogLink } from '../../policies/log-links.ts';
@@ -36,6 +36,16 @@ export class LogLinks {
 
   remove(pod: PodName, containerName: string, containerId: string): void {
     rmSync(join(this.#dir, containerLogLink(pod, containerName, containerId)), { force: true });
+  }
+
+  /** Removes the pod's links whose log is gone, those of containers that others have removed among them. */
+  removeOf({ name, namespace }: PodName): void {
+    if (!existsSync(this.#dir)) return;
+    const prefix = `${name}_${namespace}_`;
+    for (const link of readdirSync(this.#dir).filter((file) => file.startsWith(prefix))) {
+      const path = join(this.#dir, link);
+      if (!existsSync(path)) rmSync(path, { force: true });
+    }
   }
 
   /**

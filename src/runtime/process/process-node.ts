@@ -44,6 +44,7 @@ export function processNode(options: {
       }),
     created: () => undefined,
     removing: nothing,
+    logsRemoved: () => undefined,
     podIP: () => LOOPBACK,
     forgetImage: () => undefined,
     release: nothing,

@@ -70,3 +70,15 @@ test('where links cannot be made, that is said once', () => {
   for (const id of ['id1', 'id2']) links.create(POD, 'main', id, target);
   expect(messages).toEqual([expect.stringContaining('ENOTDIR')]);
 });
+
+test("a pod's links go with its logs, and no other's; one that leads somewhere stays", () => {
+  const links = linksOf();
+  links.create(POD, 'main', 'gone', '/nowhere');
+  links.create(POD, 'main', 'there', target);
+  links.create({ name: 'web', namespace: 'other' }, 'main', 'gone', '/nowhere');
+  links.removeOf(POD);
+  expect(readdirSync(linksDir()).toSorted()).toEqual([
+    'web_default_main-there.log',
+    'web_other_main-gone.log',
+  ]);
+});
