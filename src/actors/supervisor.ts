@@ -389,10 +389,10 @@ export class Supervisor {
 
   #handleSourcesReady(): void {
     this.send({ type: 'HOUSEKEEPING' });
-    const { podRuntime, pleg } = this.#options;
+    const { node, pleg } = this.#options;
     const isKnown = (uid: string) =>
       this.registry.get(uid) !== undefined || this.#desired.has(uid) || pleg.runtimeHolds(uid) !== 'nothing';
-    void podRuntime.removeOrphans(isKnown);
+    void node.removeOrphans(isKnown);
   }
 
   #cleanUpPods(): void {

@@ -1,5 +1,3 @@
-import { existsSync, readdirSync } from 'node:fs';
-import { join } from 'node:path';
 import {
   type BackOffEntry,
   type BackOffOptions,
@@ -8,7 +6,6 @@ import {
   decideBackOff,
   keepBackOffEntry,
 } from '../policies/crash-loop-backoff.ts';
-import { instancesByLogs } from '../policies/log-rotation.ts';
 import { containerStatusByName } from '../policies/restart.ts';
 import { containerGracePeriodSeconds, stopTimeoutSeconds } from '../policies/termination-grace.ts';
 import type { Clock } from '../types/clock.ts';
@@ -123,7 +120,7 @@ export class ContainerStarter {
 
     const image = await node.image(pod, container, sandboxConfig, signal);
     const config = await step('CreateContainerConfigError', () =>
-      node.container({ pod, container, attempt: nextAttempt(request), podStatus, image }),
+      node.container({ pod, container, attempt: this.#nextAttempt(request), podStatus, image }),
     );
     signal.throwIfAborted();
 
@@ -132,6 +129,12 @@ export class ContainerStarter {
       this.#createAndStart(request, config, image, signal),
     );
     await step('PostStartHookError', () => this.#postStart(request, id, signal));
+  }
+
+  #nextAttempt({ pod, podStatus, container }: StartRequest): number {
+    const latest = containerStatusByName(podStatus, container.name);
+    if (latest !== undefined) return latest.restartCount + 1;
+    return this.#options.node.pastInstances(pod.metadata, container.name);
   }
 
   /** Every call is awaited to its end: given up, it could still start something later (I2). */
@@ -209,13 +212,6 @@ export class ContainerStarter {
     if (failures.size > 0) this.#failures.set(uid, failures);
     else this.#failures.delete(uid);
   }
-}
-
-function nextAttempt({ podStatus, container, sandboxConfig }: StartRequest): number {
-  const latest = containerStatusByName(podStatus, container.name);
-  if (latest !== undefined) return latest.restartCount + 1;
-  const logs = join(sandboxConfig.logDirectory, container.name);
-  return existsSync(logs) ? instancesByLogs(readdirSync(logs)) : 0;
 }
 
 function retryOf({ retryAt }: ImageError): { retryAt?: number } {

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { appArmorRejection } from '../policies/apparmor.ts';
 import { containerConfig, targetContainerId } from '../policies/container-config.ts';
 import { resolveCommand } from '../policies/container-env.ts';
-import { containerLogPath } from '../policies/cri-labels.ts';
+import { containerLogPath, uidOfLogsFolder } from '../policies/cri-labels.ts';
 import type { PodAddresses } from '../policies/downward-fields.ts';
 import { podAddresses } from '../policies/pod-addresses.ts';
 import { type NodeDNS, podDNS } from '../policies/pod-dns.ts';
@@ -22,6 +22,7 @@ import type { PodCgroups } from './cgroups/pod-cgroups.ts';
 import type { ImageManager } from './images/image-manager.ts';
 import type { ContainerLogManager } from './logs/container-log-manager.ts';
 import type { LogLinks } from './logs/log-links.ts';
+import { PodLogs } from './logs/pod-logs.ts';
 import {
   type ContainerRequest,
   type ImageInUse,
@@ -61,9 +62,11 @@ export class CriNode implements PodNode {
   readonly #pods = new Map<string, Pod>();
   /** Pods whose DNS has been warned of. */
   readonly #warned = new Set<string>();
+  readonly #podLogs: PodLogs;
 
   constructor(options: CriNodeOptions) {
     this.#options = options;
+    this.#podLogs = new PodLogs(options.podLogsDir);
   }
 
   unsupportedFields(pod: Pod): readonly string[] {
@@ -126,8 +129,8 @@ export class CriNode implements PodNode {
     logLinks.remove(pod, name, id);
   }
 
-  logsRemoved(pod: PodReference): void {
-    this.#options.logLinks.removeOf(pod);
+  pastInstances(pod: PodReference, containerName: string): number {
+    return this.#podLogs.pastInstances(pod, containerName);
   }
 
   forgetImage(image: string): void {
@@ -141,16 +144,26 @@ export class CriNode implements PodNode {
     if (this.#pods.delete(uid)) await cgroups.updateQoS(this.#pods.values());
   }
 
-  async remove(uid: string): Promise<void> {
+  async remove(pod: PodReference): Promise<void> {
+    await this.#podLogs.remove(pod);
+    this.#options.logLinks.removeOf(pod);
+    await this.#removeFolders(pod.uid);
+  }
+
+  async removeOrphans(isKnown: (uid: string) => boolean): Promise<void> {
+    await this.#podLogs.removeOrphans(isKnown);
+    const { cgroups, volumes } = this.#options;
+    const found = await Promise.allSettled([cgroups.podsOnDisk(), volumes.podsOnDisk()]);
+    const names = new Set(found.flatMap((result) => (result.status === 'fulfilled' ? result.value : [])));
+    // The folder of logs may be the one of pods: what lies there is then the logs of a pod.
+    const isOrphan = (name: string) => !isKnown(name) && !isKnown(uidOfLogsFolder(name) ?? name);
+    await Promise.allSettled([...names].filter(isOrphan).map((uid) => this.#removeFolders(uid)));
+  }
+
+  async #removeFolders(uid: string): Promise<void> {
     this.#warned.delete(uid);
     await this.release(uid);
     await this.#options.volumes.unmountPod(uid);
-  }
-
-  async podsOnDisk(): Promise<readonly string[]> {
-    const { cgroups, volumes } = this.#options;
-    const found = await Promise.all([cgroups.podsOnDisk(), volumes.podsOnDisk()]);
-    return [...new Set(found.flat())];
   }
 
   podIP(pod: Pod, podStatus: RuntimePodStatus): string | undefined {

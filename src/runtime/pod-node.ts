@@ -59,18 +59,21 @@ export interface PodNode {
   created(pod: PodReference, containerId: string, config: ContainerConfig, logDirectory: string): void;
   /** An instance of a container is about to be removed: what is left of it goes before. */
   removing(pod: PodReference, container: RuntimeContainerStatus): Promise<void>;
-  /** The logs of the pod have been removed. */
-  logsRemoved(pod: PodReference): void;
+  /** How many instances of the container there have been, as far as what is left of them still tells. */
+  pastInstances(pod: PodReference, containerName: string): number;
   /** The runtime does not have the image any more. */
   forgetImage(image: string): void;
   /** Where the pod is reached from this node; undefined while it has no network. */
   podIP(pod: Pod, podStatus: RuntimePodStatus): string | undefined;
   /** After Terminated: takes volumes and cgroup away again. */
   release(uid: string): Promise<void>;
-  /** The pod is being forgotten: nothing of it is left on this node. */
-  remove(uid: string): Promise<void>;
-  /** UIDs of the pods of which something is left on this node. */
-  podsOnDisk(): Promise<readonly string[]>;
+  /** The pod is being forgotten: nothing of it is left on this node, its logs included. */
+  remove(pod: PodReference): Promise<void>;
+  /**
+   * Removes what an agent that was killed may have left of pods that nobody knows. Background work: what fails is tried
+   * at the next start.
+   */
+  removeOrphans(isKnown: (uid: string) => boolean): Promise<void>;
   collectGarbage(): void;
 }
 

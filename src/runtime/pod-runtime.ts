@@ -1,6 +1,3 @@
-import { readdir, rm } from 'node:fs/promises';
-import { join } from 'node:path';
-import { podLogsFolder, uidOfLogsFolder } from '../policies/cri-labels.ts';
 import type { PodActions } from '../policies/pod-actions.ts';
 import { sandboxView } from '../policies/runtime-pod-status.ts';
 import { errorMessage } from '../types/errors.ts';
@@ -13,7 +10,6 @@ import { RANK } from './start-gate.ts';
 import { PodKiller, type PodKillerOptions } from './pod-killer.ts';
 
 export interface PodRuntimeOptions extends ContainerStarterOptions {
-  readonly podLogsDir: string;
   /** How many dead instances of one container are kept beside the running one, one at least; negative: all. */
   readonly deadInstancesKept: number;
 }
@@ -101,36 +97,11 @@ export class PodRuntime {
 
   /** Removes what is left of a pod that has ended: containers, sandboxes, logs, folders. */
   async removePod(pod: PodReference, podStatus: RuntimePodStatus | undefined): Promise<void> {
-    const { runtime, podLogsDir, node } = this.#options;
+    const { runtime, node } = this.#options;
     await Promise.all((podStatus?.containers ?? []).map((container) => this.#remove(pod, container)));
     await Promise.all((podStatus?.sandboxes ?? []).map(({ id }) => runtime.removePodSandbox(id)));
-    await rm(join(podLogsDir, podLogsFolder(pod)), { recursive: true, force: true });
-    node.logsRemoved(pod);
-    await node.remove(pod.uid);
+    await node.remove(pod);
     this.#starter.forget(pod.uid);
-  }
-
-  /**
-   * Removes what an agent that was killed may have left of pods that nobody knows: logs, volumes, cgroups. As with the
-   * kubelet, nobody else may keep pods' logs in `podLogsDir`. Background work: what fails is tried at the next start.
-   */
-  async removeOrphans(isKnown: (uid: string) => boolean): Promise<void> {
-    const { podLogsDir, node } = this.#options;
-    const folders = await readdir(podLogsDir).catch((): string[] => []);
-    const orphans = folders.filter((folder) => {
-      const uid = uidOfLogsFolder(folder);
-      return uid !== undefined && !isKnown(uid);
-    });
-    // The folder of logs may be the one of pods: what lies there is then the logs of a pod.
-    const isOrphan = (name: string) => !isKnown(name) && !isKnown(uidOfLogsFolder(name) ?? name);
-    const uids = (await node.podsOnDisk().catch((): readonly string[] => [])).filter(isOrphan);
-    await Promise.allSettled([
-      ...orphans.map((folder) => rm(join(podLogsDir, folder), { recursive: true, force: true })),
-      ...uids.map(async (uid) => {
-        await node.release(uid);
-        await node.remove(uid);
-      }),
-    ]);
   }
 
   /** Drops back-off entries that nothing has touched for long. */

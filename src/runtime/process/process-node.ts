@@ -3,6 +3,7 @@ import { podSandboxConfig } from '../../policies/sandbox-config.ts';
 import { EMBEDDED_LIMITS, unsupportedFields } from '../../policies/unsupported-fields.ts';
 import { commandResolver } from '../node-facts.ts';
 import type { Logger } from '../../types/logger.ts';
+import { PodLogs } from '../logs/pod-logs.ts';
 import type { NodeParts, PodNode } from '../pod-node.ts';
 import { createProcessRuntime } from './process-runtime.ts';
 
@@ -28,13 +29,14 @@ export function processNode(options: {
   readonly hostIPs: readonly string[];
   readonly podLogsDir: string;
 }): PodNode {
-  const resolveCommand = commandResolver(options.hostIPs);
+  const { podLogsDir, hostIPs } = options;
+  const resolveCommand = commandResolver(hostIPs);
+  const logs = new PodLogs(podLogsDir);
   return {
     unsupportedFields: (pod) => unsupportedFields(pod, EMBEDDED_LIMITS),
     rejection: () => undefined,
     prepare: nothing,
-    sandbox: (pod, attempt) =>
-      settled(() => ({ config: podSandboxConfig(pod, attempt, { podLogsDir: options.podLogsDir }) })),
+    sandbox: (pod, attempt) => settled(() => ({ config: podSandboxConfig(pod, attempt, { podLogsDir }) })),
     // Nothing but the pod says whom a process runs as: without that, it is whoever the agent is.
     image: (_pod, { image = '' }) => Promise.resolve({ imageRef: image, uid: process.getuid?.() ?? 0 }),
     container: ({ pod, container, attempt, podStatus, image }) =>
@@ -44,12 +46,12 @@ export function processNode(options: {
       }),
     created: () => undefined,
     removing: nothing,
-    logsRemoved: () => undefined,
+    pastInstances: (pod, containerName) => logs.pastInstances(pod, containerName),
     podIP: () => LOOPBACK,
     forgetImage: () => undefined,
     release: nothing,
-    remove: nothing,
-    podsOnDisk: () => Promise.resolve([]),
+    remove: (pod) => logs.remove(pod),
+    removeOrphans: (isKnown) => logs.removeOrphans(isKnown),
     collectGarbage: () => undefined,
   };
 }

@@ -1,0 +1,42 @@
+import { afterEach, beforeEach, expect, test } from '@jest/globals';
+import { mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { PodLogs } from '../../../src/runtime/logs/pod-logs.ts';
+
+const WEB = { name: 'web', namespace: 'default', uid: 'uid-web' };
+let dir: string;
+let logs: PodLogs;
+
+beforeEach(() => {
+  dir = mkdtempSync(join(tmpdir(), 'statelet-logs-'));
+  logs = new PodLogs(dir);
+});
+afterEach(() => rmSync(dir, { recursive: true }));
+
+function write(folder: string, file: string): void {
+  mkdirSync(join(dir, folder), { recursive: true });
+  writeFileSync(join(dir, folder, file), '');
+}
+
+test('tell how many instances of a container there have been', () => {
+  expect(logs.pastInstances(WEB, 'main')).toBe(0);
+  write('default_web_uid-web/main', '2.log');
+  expect([logs.pastInstances(WEB, 'main'), logs.pastInstances(WEB, 'side')]).toEqual([3, 0]);
+});
+
+test('go with their pod, and those of pods that nobody knows as orphans; what is not a pod’s stays', async () => {
+  for (const folder of ['default_web_uid-web', 'default_old_uid-old', 'lost+found']) write(folder, '0.log');
+  await logs.removeOrphans((uid) => uid === 'uid-web');
+  expect(readdirSync(dir).sort()).toEqual(['default_web_uid-web', 'lost+found']);
+  await logs.remove(WEB);
+  expect(readdirSync(dir)).toEqual(['lost+found']);
+});
+
+test('that are not there need no removal', async () => {
+  rmSync(dir, { recursive: true });
+  await logs.removeOrphans(() => false);
+  await logs.remove(WEB);
+  mkdirSync(dir);
+  expect(readdirSync(dir)).toEqual([]);
+});
