@@ -15,7 +15,8 @@ const HOUSE = {
   sources: { rooms: ['policies'] },
   api: { rooms: ['policies'] },
   config: { rooms: ['policies'] },
-  commands: { rooms: ['api', 'config', 'machines', 'policies', 'runtime', 'daemon.ts'] },
+  simulation: { rooms: ['machines', 'policies', 'runtime', 'actors'] },
+  commands: { rooms: ['api', 'config', 'machines', 'policies', 'runtime', 'simulation', 'daemon.ts'] },
 };
 const ROOMS = [...Object.keys(HOUSE), 'daemon.ts', 'main.ts'];
 

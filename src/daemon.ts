@@ -1,26 +1,18 @@
 /** The composition root: the only file that knows every part. Builds the agent, starts it, and takes it down again. */
 import { mkdir } from 'node:fs/promises';
 import { setTimeout as delay } from 'node:timers/promises';
-import { interval, type Observable, Subscription } from 'rxjs';
+import { map, type Observable } from 'rxjs';
 import type { ActorOptions } from 'xstate';
-import { podEffects } from './actors/pod-effects.ts';
-import { ProbeManager } from './actors/probe-manager.ts';
+import { NodeAgent } from './actors/node-agent.ts';
 import { servedPods } from './actors/served-pods.ts';
-import { StatusManager } from './actors/status-manager.ts';
-import { Supervisor } from './actors/supervisor.ts';
 import { removeAddress, writeAddress } from './api/address-file.ts';
 import { eventLog } from './api/event-log.ts';
 import { type ApiServer, startApiServer } from './api/server.ts';
 import { EMBEDDED, type StateletConfig } from './config/config.ts';
-import type { supervisorMachine } from './machines/supervisor-machine.ts';
-import { crashLoopBackOff } from './policies/crash-loop-backoff.ts';
-import { Pleg } from './runtime/pleg.ts';
-import { PodRuntime } from './runtime/pod-runtime.ts';
+import type { supervisorMachine, SupervisorEvent } from './machines/supervisor-machine.ts';
 import { nodeAddresses, startsAtOnce } from './runtime/node-facts.ts';
 import type { NodeParts } from './runtime/pod-node.ts';
 import { lockRootDir, type RootLock } from './runtime/root-lock.ts';
-import { RuntimeState } from './runtime/runtime-state.ts';
-import { StartGate } from './runtime/start-gate.ts';
 import { systemClock } from './runtime/system-clock.ts';
 import { fileSource } from './sources/file-source.ts';
 import { httpSource } from './sources/http-source.ts';
@@ -29,11 +21,6 @@ import { problemText } from './sources/source.ts';
 import type { EventRecorder } from './types/event-recorder.ts';
 import type { Logger } from './types/logger.ts';
 
-const HOUSEKEEPING_PERIOD_MS = 2_000;
-/** The safety net under the runtime's events. */
-const RELIST_PERIOD_MS = 10_000;
-/** The loop counts as stuck when it has not moved for twice the sync frequency, but not before this (the kubelet's). */
-const LOOP_STUCK_MIN_MS = 5 * 60_000;
 /** How long the effects in flight get to come to rest when the agent leaves its pods running. */
 const REST_MS = 2_000;
 
@@ -83,42 +70,30 @@ class Agent implements Daemon {
   readonly #config: StateletConfig;
   readonly #deps: AgentDeps;
   readonly #lock: RootLock;
-  readonly #subscriptions = new Subscription();
-  readonly #statusManager = new StatusManager();
   readonly #parts: NodeParts;
-  readonly #runtimeState: RuntimeState;
-  readonly #pleg: Pleg;
-  readonly #probes: ProbeManager;
-  readonly #supervisor: Supervisor;
-  readonly #sources: PodSources;
-  readonly #stopped = Promise.withResolvers<undefined>();
+  readonly #agent: NodeAgent;
   #api: ApiServer | undefined;
-  #runtimeName = '';
-  #looping = false;
-  #lastLoopAt = systemClock.now();
 
   constructor(config: StateletConfig, deps: AgentDeps, lock: RootLock, parts: NodeParts) {
     this.#config = config;
     this.#deps = deps;
     this.#lock = lock;
     this.#parts = parts;
-    this.#sources = podSources(config);
-    const { runtime } = parts;
-    this.#pleg = new Pleg({
-      runtime,
+    const sources = podSources(config);
+    const { inspect, recorder, logger } = deps;
+    const { syncFrequencyMs, maxPods, maxContainerRestartPeriodMs, node } = config;
+    const { maximumDeadContainersPerContainer } = node;
+    this.#agent = new NodeAgent({
+      ...{ parts, recorder, logger, syncFrequencyMs, maxPods, maxContainerRestartPeriodMs },
+      maximumDeadContainersPerContainer,
+      sources: Object.keys(sources),
+      configuration: configuration(sources, logger),
       clock: systemClock,
-      relistPeriodMs: RELIST_PERIOD_MS,
-      onRelist: () => void this.#runtimeState.check(),
+      random: Math.random,
+      hostIPs: nodeAddresses(node.nodeIP),
+      startsAtOnce: startsAtOnce(),
+      ...(inspect && { inspect }),
     });
-    this.#runtimeState = new RuntimeState({
-      runtime,
-      clock: systemClock,
-      prepare: () => this.#prepare(),
-      onReady: () => this.#onRuntimeReady(),
-      onNotReady: (problem) => this.#supervisor.send({ type: 'RUNTIME_NOT_READY', problem }),
-    });
-    this.#probes = this.#buildProbes();
-    this.#supervisor = this.#buildSupervisor();
   }
 
   get address(): string | undefined {
@@ -128,33 +103,26 @@ class Agent implements Daemon {
   async start(): Promise<void> {
     const { healthz, podLogsDir } = this.#config;
     await mkdir(podLogsDir, { recursive: true });
-    this.#supervisor.start();
+    const { supervisor, statusManager } = this.#agent;
     if (healthz) {
       const view = {
-        health: () => this.#health(),
-        pods: () => servedPods(this.#supervisor.registry, this.#statusManager),
+        health: () => this.#agent.health(),
+        pods: () => servedPods(supervisor.registry, statusManager),
       };
       this.#api = await startApiServer(healthz.host, healthz.port, view);
     }
     if (this.address !== undefined) await writeAddress(this.#config.rootDir, this.address);
     this.#announce();
-    // A runtime that does not answer must not keep anybody from ending the agent.
-    void this.#runtimeState.check();
+    this.#agent.start();
   }
 
   async stop(): Promise<void> {
-    const { exitWithPods } = this.#config;
-    this.#supervisor.send({ type: 'SHUTDOWN', exitWithPods });
-    await this.#stopped.promise;
+    await this.#agent.shutDown(this.#config.exitWithPods);
     await this.takeDown();
   }
 
   async takeDown(): Promise<void> {
-    this.#subscriptions.unsubscribe();
-    this.#runtimeState.stop();
-    this.#probes.stop();
-    this.#pleg.stop();
-    await Promise.race([this.#supervisor.stop(), delay(REST_MS, undefined, { ref: false })]);
+    await Promise.race([this.#agent.stop(), delay(REST_MS, undefined, { ref: false })]);
     if (this.#api) await removeAddress(this.#config.rootDir);
     await this.#api?.close();
     await this.#parts.stop();
@@ -173,113 +141,18 @@ class Agent implements Daemon {
     const fields = { node: nodeName, rootDir, runtime, ...(this.address && { address: this.address }) };
     this.#deps.logger.info(fields, `Running the pods of ${sources.join(' and ') || 'no source'}`);
   }
-
-  #buildProbes(): ProbeManager {
-    const { runtime, node } = this.#parts;
-    return new ProbeManager({
-      ...{ runtime, clock: systemClock, recorder: this.#deps.recorder, logger: this.#deps.logger },
-      random: Math.random,
-      podStatus: (uid) => this.#statusManager.get(uid),
-      podIP: (pod) => {
-        const seen = this.#pleg.lastSeen(pod.metadata.uid);
-        return seen && node.podIP(pod, seen);
-      },
-      send: (event) => this.#supervisor.send(event),
-      parent: () => this.#supervisor.actor,
-    });
-  }
-
-  #buildSupervisor(): Supervisor {
-    const { logger, inspect } = this.#deps;
-    const { syncFrequencyMs, maxPods, maxContainerRestartPeriodMs, podLogsDir } = this.#config;
-    const { runtime, node } = this.#parts;
-    const recorder = this.#deps.recorder;
-    const common = {
-      node,
-      probes: this.#probes,
-      pleg: this.#pleg,
-      statusManager: this.#statusManager,
-      clock: systemClock,
-    };
-    const podRuntime = new PodRuntime({
-      ...{ runtime, node, recorder, podLogsDir, clock: systemClock },
-      backOff: crashLoopBackOff(maxContainerRestartPeriodMs),
-      gate: new StartGate({ clock: systemClock, atOnce: startsAtOnce() }),
-      deadInstancesKept: this.#config.node.maximumDeadContainersPerContainer,
-    });
-    const effects = podEffects({
-      ...common,
-      podRuntime,
-      recorder,
-      logger,
-      hostIPs: nodeAddresses(this.#config.node.nodeIP),
-      runtimeName: () => this.#runtimeName,
-      runtimeProblem: () => this.#runtimeState.runtimeProblem(),
-      networkProblem: () => this.#runtimeState.networkProblem(),
-      onRuntimeDoubtful: () => void this.#runtimeState.check(),
-    });
-    return new Supervisor({
-      ...common,
-      sources: Object.keys(this.#sources),
-      effects,
-      podRuntime,
-      random: Math.random,
-      syncFrequencyMs,
-      maxPods,
-      recorder,
-      logger,
-      ...(inspect && { inspect }),
-      onStopped: () => this.#stopped.resolve(undefined),
-    });
-  }
-
-  /** Before the runtime counts as ready: which one it is, and what it holds. */
-  async #prepare(): Promise<void> {
-    this.#runtimeName = (await this.#parts.runtime.version()).runtimeName;
-    await this.#pleg.relist();
-  }
-
-  /** The first time, everything that depends on knowing what already runs is started. */
-  #onRuntimeReady(): void {
-    if (!this.#looping) this.#startLoop();
-    this.#supervisor.send({ type: 'RUNTIME_READY' });
-  }
-
-  #startLoop(): void {
-    const { logger } = this.#deps;
-    this.#looping = true;
-    this.#supervisor.adopt();
-    this.#pleg.start();
-    this.#parts.start({
-      pods: () => this.#pleg.pods(),
-      isPodRemovable: (uid) => this.#supervisor.registry.shouldPodContentBeRemoved(uid),
-    });
-    this.#subscribe(this.#pleg.changes, (change) => this.#supervisor.send({ type: 'PLEG', ...change }));
-    this.#subscribe(interval(HOUSEKEEPING_PERIOD_MS), () => {
-      this.#lastLoopAt = systemClock.now();
-      this.#supervisor.send({ type: 'HOUSEKEEPING' });
-    });
-    const config = podConfig(this.#sources, {
-      now: () => systemClock.now(),
-      onProblem: (problem) => logger.warn({ source: problem.source }, problemText(problem)),
-    });
-    this.#subscribe(config, (event) => this.#supervisor.send(configEvent(event)));
-  }
-
-  #subscribe<T>(stream: Observable<T>, next: (value: T) => void): void {
-    this.#subscriptions.add(stream.subscribe(next));
-  }
-
-  #health(): string | undefined {
-    const stuckMs = Math.max(2 * this.#config.syncFrequencyMs, LOOP_STUCK_MIN_MS);
-    if (systemClock.now() - this.#lastLoopAt > stuckMs) return 'the sync loop has not moved for too long';
-    return this.#supervisor.runtimeProblem ?? this.#pleg.health();
-  }
 }
 
-function configEvent(event: PodConfigEvent) {
-  if ('type' in event) return { type: event.type, source: event.source } as const;
-  return { type: `CONFIG.${event.op}`, source: event.source, pods: event.pods } as const;
+function configuration(sources: PodSources, logger: Logger): Observable<SupervisorEvent> {
+  return podConfig(sources, {
+    now: () => systemClock.now(),
+    onProblem: (problem) => logger.warn({ source: problem.source }, problemText(problem)),
+  }).pipe(map(configEvent));
+}
+
+function configEvent(event: PodConfigEvent): SupervisorEvent {
+  if ('type' in event) return { type: event.type, source: event.source };
+  return { type: `CONFIG.${event.op}`, source: event.source, pods: event.pods };
 }
 
 function podSources(config: StateletConfig): PodSources {

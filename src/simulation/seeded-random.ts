@@ -12,10 +12,7 @@ export function seededRandom(seed: number): SeededRandom {
   let counter = seed >>> 0;
   const next = () => {
     counter = (counter + 0x9e3779b9) >>> 0;
-    let bits = counter;
-    bits = Math.imul(bits ^ (bits >>> 16), 0x21f0aaad);
-    bits = Math.imul(bits ^ (bits >>> 15), 0x735a2d97);
-    return ((bits ^ (bits >>> 15)) >>> 0) / 2 ** 32;
+    return scrambled(counter) / 2 ** 32;
   };
   const integer = (min: number, max: number) => min + Math.floor(next() * (max - min + 1));
   return {
@@ -23,7 +20,29 @@ export function seededRandom(seed: number): SeededRandom {
     integer,
     pick<Item>(items: readonly Item[]): Item {
       if (items.length === 0) throw new RangeError('nothing to pick from');
-      return items[integer(0, items.length - 1)]!;
+      return items[integer(0, items.length - 1)] as Item;
     },
   };
+}
+
+/**
+ * In [0, 1), by the seed and the key alone: what is drawn for one key does not depend on what else is drawn, so that a
+ * run from which something is left out goes on as before for the rest.
+ */
+export function keyedRandom(seed: number): (key: string) => number {
+  const start = scrambled(seed >>> 0);
+  return (key) => {
+    let hash = start ^ 0x811c9dc5;
+    for (let index = 0; index < key.length; index++) {
+      hash = Math.imul(hash ^ key.charCodeAt(index), 0x01000193);
+    }
+    return scrambled(hash >>> 0) / 2 ** 32;
+  };
+}
+
+function scrambled(value: number): number {
+  let bits = value;
+  bits = Math.imul(bits ^ (bits >>> 16), 0x21f0aaad);
+  bits = Math.imul(bits ^ (bits >>> 15), 0x735a2d97);
+  return (bits ^ (bits >>> 15)) >>> 0;
 }

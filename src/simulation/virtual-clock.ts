@@ -1,9 +1,13 @@
-import type { Clock } from '../../src/types/clock.ts';
+import TinyQueue from 'tinyqueue';
+import type { Clock, TimerHandle } from '../types/clock.ts';
 
 /** What a timer of Node can hold; beyond it, it fires at once. */
 const MAX_DELAY_MS = 2 ** 31 - 1;
+/** Below this many, timers that were cleared are not worth sweeping away. */
+const MIN_SWEEP = 1_000;
 
 interface Deadline {
+  /** Counts up: of equal times the one armed first comes first. */
   readonly handle: number;
   readonly at: number;
   readonly callback: () => void;
@@ -13,7 +17,9 @@ interface Deadline {
 export class VirtualClock implements Clock {
   #now: number;
   #lastHandle = 0;
-  readonly #deadlines = new Map<number, Deadline>();
+  readonly #armed = new Map<number, Deadline>();
+  /** A timer that was cleared stays here until it comes first, or there are too many of them. */
+  #queue = new TinyQueue<Deadline>([], inOrder);
 
   constructor(now = Date.UTC(2030, 0, 1)) {
     this.#now = now;
@@ -26,17 +32,22 @@ export class VirtualClock implements Clock {
   setTimeout(callback: () => void, delayMs: number): number {
     if (!(delayMs <= MAX_DELAY_MS)) throw new RangeError(`a timer cannot wait ${delayMs} ms`);
     const handle = ++this.#lastHandle;
-    this.#deadlines.set(handle, { handle, at: this.#now + Math.max(0, delayMs), callback });
+    const deadline = { handle, at: this.#now + Math.max(0, delayMs), callback };
+    this.#armed.set(handle, deadline);
+    this.#queue.push(deadline);
     return handle;
   }
 
-  clearTimeout(handle: NodeJS.Timeout | number): void {
-    this.#deadlines.delete(handle as number);
+  clearTimeout(handle: TimerHandle): void {
+    this.#armed.delete(handle as number);
+    if (this.#queue.length > MIN_SWEEP + 2 * this.#armed.size) {
+      this.#queue = new TinyQueue([...this.#armed.values()], inOrder);
+    }
   }
 
   /** How many timers are armed. */
   get armed(): number {
-    return this.#deadlines.size;
+    return this.#armed.size;
   }
 
   /** Milliseconds until the next deadline; undefined when nothing is armed. */
@@ -54,7 +65,7 @@ export class VirtualClock implements Clock {
     await settled();
     for (let next = this.#next(); next !== undefined && next.at <= end; next = this.#next()) {
       this.#now = next.at;
-      this.#deadlines.delete(next.handle);
+      this.#armed.delete(next.handle);
       next.callback();
       await settled();
     }
@@ -62,10 +73,49 @@ export class VirtualClock implements Clock {
   }
 
   #next(): Deadline | undefined {
-    return [...this.#deadlines.values()].reduce<Deadline | undefined>(
-      (first, deadline) => (first === undefined || deadline.at < first.at ? deadline : first),
-      undefined,
-    );
+    for (let next = this.#queue.peek(); next !== undefined; next = this.#queue.peek()) {
+      if (this.#armed.has(next.handle)) return next;
+      this.#queue.pop();
+    }
+    return undefined;
+  }
+}
+
+const inOrder = (a: Deadline, b: Deadline): number => a.at - b.at || a.handle - b.handle;
+
+/** What one agent knows of a clock: nothing it has armed fires any more once it is dead. */
+export class MortalClock implements Clock {
+  readonly #clock: Clock;
+  readonly #armed = new Set<TimerHandle>();
+  #dead = false;
+
+  constructor(clock: Clock) {
+    this.#clock = clock;
+  }
+
+  now(): number {
+    return this.#clock.now();
+  }
+
+  setTimeout(callback: () => void, delayMs: number): TimerHandle {
+    if (this.#dead) return 0;
+    const handle = this.#clock.setTimeout(() => {
+      this.#armed.delete(handle);
+      callback();
+    }, delayMs);
+    this.#armed.add(handle);
+    return handle;
+  }
+
+  clearTimeout(handle: TimerHandle): void {
+    if (this.#armed.delete(handle)) this.#clock.clearTimeout(handle);
+  }
+
+  /** From now on nothing is armed, and nothing fires. */
+  die(): void {
+    this.#dead = true;
+    for (const handle of this.#armed) this.#clock.clearTimeout(handle);
+    this.#armed.clear();
   }
 }
 

@@ -2,7 +2,7 @@ import { beforeEach, describe, expect, test } from '@jest/globals';
 import { createActor, fromTransition } from 'xstate';
 import { type Effect, EffectSlots } from '../../src/actors/effect-slots.ts';
 import type { PodEvent } from '../../src/machines/pod-machine.ts';
-import { settled } from '../support/virtual-clock.ts';
+import { settled } from '../../src/simulation/virtual-clock.ts';
 
 const STOPPED: PodEvent = { type: 'STOP_DONE' };
 const FAILED: PodEvent = { type: 'STOP_FAILED' };

@@ -1,6 +1,6 @@
 import { expect, test } from '@jest/globals';
 import { KillWaiters } from '../../src/actors/kill-waiters.ts';
-import { settled } from '../support/virtual-clock.ts';
+import { settled } from '../../src/simulation/virtual-clock.ts';
 
 test('6: everyone who waits is answered by their own answer and by no other', async () => {
   const waiters = new KillWaiters();

@@ -5,7 +5,7 @@ import { rfc3339 } from '../../src/policies/time.ts';
 import type { RuntimeService } from '../../src/runtime/runtime-service.ts';
 import type { ExecSyncResponse } from '../../src/types/cri.ts';
 import type { Container, ContainerStatus, Pod, PodStatus } from '../../src/types/kubernetes.ts';
-import { settled, VirtualClock } from '../support/virtual-clock.ts';
+import { settled, VirtualClock } from '../../src/simulation/virtual-clock.ts';
 
 const EMPTY = Buffer.alloc(0);
 const OLD_MS = 60_000;

@@ -3,7 +3,7 @@ import { existsSync, readFileSync } from 'node:fs';
 import { afterEach, expect, test } from '@jest/globals';
 import type { Pod } from '../../src/types/kubernetes.ts';
 import { startAgent, staticPod, type TestAgent } from '../support/agent.ts';
-import { seededRandom, type SeededRandom } from '../support/random.ts';
+import { seededRandom, type SeededRandom } from '../../src/simulation/seeded-random.ts';
 import { waitFor } from '../support/wait-for.ts';
 import { InvariantWatch } from './invariant-watch.ts';
 

@@ -231,8 +231,7 @@ describe('on the embedded runtime', () => {
     agent.supervisor.send({ type: 'RUNTIME_READY' });
     agent.add(staticPod('web', 'uid-2'), staticPod('other', 'uid-3'));
     await agent.until('uid-3', 'Syncing.Settled');
-    agent.supervisor.send({ type: 'SHUTDOWN', exitWithPods: true });
-    await agent.stopped;
+    await agent.shutDown(true);
     expect(await agent.runtime.listPodSandbox()).toEqual([]);
     expect(agent.events).not.toContain('web Started');
   });

@@ -1,7 +1,7 @@
 import { beforeEach, describe, expect, test } from '@jest/globals';
 import { WorkQueue } from '../../src/actors/work-queue.ts';
-import { seededRandom } from '../support/random.ts';
-import { VirtualClock } from '../support/virtual-clock.ts';
+import { seededRandom } from '../../src/simulation/seeded-random.ts';
+import { VirtualClock } from '../../src/simulation/virtual-clock.ts';
 
 let clock: VirtualClock;
 let queue: WorkQueue;

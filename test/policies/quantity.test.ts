@@ -13,8 +13,8 @@ import {
 } from '../../src/policies/quantity.ts';
 import type { Quantity } from '../../src/policies/quantity.ts';
 import { errorKind } from '../../src/types/errors.ts';
-import type { SeededRandom } from '../support/random.ts';
-import { seededRandom } from '../support/random.ts';
+import type { SeededRandom } from '../../src/simulation/seeded-random.ts';
+import { seededRandom } from '../../src/simulation/seeded-random.ts';
 
 const UNITS = ['', 'n', 'u', 'm', 'k', 'M', 'G', 'T', 'Ki', 'Mi', 'Gi', 'Ti', 'e3', 'E-2', 'e0'];
 

@@ -11,7 +11,7 @@ import type { RuntimeService } from '../../src/runtime/runtime-service.ts';
 import { StateletError } from '../../src/types/errors.ts';
 import type { Container, Pod } from '../../src/types/kubernetes.ts';
 import { whenExited } from '../support/runtime-configs.ts';
-import { VirtualClock } from '../support/virtual-clock.ts';
+import { VirtualClock } from '../../src/simulation/virtual-clock.ts';
 import { podBed, type PodBed, podOf, shell } from './pod-bed.ts';
 
 const SLEEPER = shell('main', 'sleep 1000');
@@ -34,7 +34,7 @@ beforeEach(() => {
 function newStarter(runtime: Partial<RuntimeService> = {}, node: Partial<PodNode> = {}): ContainerStarter {
   return new ContainerStarter({
     runtime: { ...bed.runtime, ...runtime },
-    node: { ...processNode({ hostIPs: ['127.0.0.1'], podLogsDir: bed.rootDir }), ...node },
+    node: { ...processNode({ hostIPs: ['127.0.0.1'], podLogsDir: join(bed.rootDir, 'pods') }), ...node },
     ...{ clock, recorder: bed.recorder, backOff: CRASH_LOOP_BACK_OFF },
     gate: new StartGate({ clock, atOnce: 1 }),
   });

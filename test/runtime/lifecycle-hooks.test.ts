@@ -2,7 +2,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/g
 import { runPostStartHook, runPreStopHook } from '../../src/runtime/lifecycle-hooks.ts';
 import type { Container } from '../../src/types/kubernetes.ts';
 import { isRunning } from '../support/process-runtime.ts';
-import { settled, VirtualClock } from '../support/virtual-clock.ts';
+import { settled, VirtualClock } from '../../src/simulation/virtual-clock.ts';
 import { waitFor } from '../support/wait-for.ts';
 import { podBed, type PodBed, podOf, runContainer, shell } from './pod-bed.ts';
 import { closedPort, closeServers, httpServer, httpsServer, tcpServer } from './probes/servers.ts';

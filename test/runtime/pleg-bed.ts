@@ -5,7 +5,7 @@ import type { RuntimeService } from '../../src/runtime/runtime-service.ts';
 import type { ContainerEvent } from '../../src/types/cri.ts';
 import { StateletError } from '../../src/types/errors.ts';
 import type { Pod } from '../../src/types/kubernetes.ts';
-import { VirtualClock } from '../support/virtual-clock.ts';
+import { VirtualClock } from '../../src/simulation/virtual-clock.ts';
 import { waitFor } from '../support/wait-for.ts';
 import { podBed, podOf, shell } from './pod-bed.ts';
 

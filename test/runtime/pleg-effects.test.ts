@@ -1,7 +1,7 @@
 import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/globals';
 import { Subject } from 'rxjs';
 import type { ContainerEvent } from '../../src/types/cri.ts';
-import { settled } from '../support/virtual-clock.ts';
+import { settled } from '../../src/simulation/virtual-clock.ts';
 import { waitFor } from '../support/wait-for.ts';
 import { PlegBed } from './pleg-bed.ts';
 import { podOf } from './pod-bed.ts';

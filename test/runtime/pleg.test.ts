@@ -2,7 +2,7 @@ import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/gl
 import { EMPTY, Subject, throwError } from 'rxjs';
 import type { ContainerEvent } from '../../src/types/cri.ts';
 import { StateletError } from '../../src/types/errors.ts';
-import { settled } from '../support/virtual-clock.ts';
+import { settled } from '../../src/simulation/virtual-clock.ts';
 import { waitFor } from '../support/wait-for.ts';
 import { DEAF, PlegBed, RELIST_PERIOD_MS } from './pleg-bed.ts';
 import { podOf, shell } from './pod-bed.ts';

@@ -6,7 +6,7 @@ import type { Clock } from '../../src/types/clock.ts';
 import { StateletError } from '../../src/types/errors.ts';
 import type { Container, Pod } from '../../src/types/kubernetes.ts';
 import type { RuntimePodStatus } from '../../src/types/runtime-pod.ts';
-import { settled, VirtualClock } from '../support/virtual-clock.ts';
+import { settled, VirtualClock } from '../../src/simulation/virtual-clock.ts';
 import { waitFor } from '../support/wait-for.ts';
 import { podBed, type PodBed, podOf, runContainer, shell } from './pod-bed.ts';
 import { closeServers, httpServer } from './probes/servers.ts';

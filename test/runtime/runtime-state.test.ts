@@ -3,7 +3,7 @@ import { RuntimeState } from '../../src/runtime/runtime-state.ts';
 import type { RuntimeCondition } from '../../src/types/cri.ts';
 import { StateletError } from '../../src/types/errors.ts';
 import { monitorPid, processRuntimeBed, type ProcessRuntimeBed } from '../support/process-runtime.ts';
-import { settled, VirtualClock } from '../support/virtual-clock.ts';
+import { settled, VirtualClock } from '../../src/simulation/virtual-clock.ts';
 import { waitFor } from '../support/wait-for.ts';
 
 const DOWN = () => Promise.reject(new StateletError('Unavailable', 'nobody answers'));

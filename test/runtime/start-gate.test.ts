@@ -1,6 +1,6 @@
 import { beforeEach, expect, test } from '@jest/globals';
 import { RANK, type Rank, StartGate } from '../../src/runtime/start-gate.ts';
-import { settled, VirtualClock } from '../support/virtual-clock.ts';
+import { settled, VirtualClock } from '../../src/simulation/virtual-clock.ts';
 
 let clock: VirtualClock;
 let gate: StartGate;

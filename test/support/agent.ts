@@ -1,18 +1,12 @@
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { podEffects } from '../../src/actors/pod-effects.ts';
-import { type PodEffects } from '../../src/actors/pod-actor.ts';
-import { ProbeManager } from '../../src/actors/probe-manager.ts';
+import { NEVER } from 'rxjs';
+import { NodeAgent } from '../../src/actors/node-agent.ts';
+import type { PodEffects } from '../../src/actors/pod-actor.ts';
 import { servedPods } from '../../src/actors/served-pods.ts';
-import { StatusManager } from '../../src/actors/status-manager.ts';
-import { Supervisor } from '../../src/actors/supervisor.ts';
 import { CONFIG_SOURCE_ANNOTATION } from '../../src/policies/pod-kinds.ts';
-import { CRASH_LOOP_BACK_OFF } from '../../src/policies/crash-loop-backoff.ts';
-import { Pleg } from '../../src/runtime/pleg.ts';
-import { PodRuntime } from '../../src/runtime/pod-runtime.ts';
 import { openProcessNode } from '../../src/runtime/process/process-node.ts';
-import { StartGate } from '../../src/runtime/start-gate.ts';
 import { systemClock } from '../../src/runtime/system-clock.ts';
 import type { NodeParts } from '../../src/runtime/pod-node.ts';
 import type { EventRecorder } from '../../src/types/event-recorder.ts';
@@ -53,50 +47,26 @@ export async function startAgent(options: AgentOptions = {}) {
   const podLogsDir = join(rootDir, 'pods');
   const hostIPs = ['127.0.0.1'];
   const openNode = options.openNode ?? openProcessNode;
-  const { runtime, node } = await openNode({ rootDir, podLogsDir, hostIPs, recorder, logger });
-  const statusManager = new StatusManager();
-  const pleg = new Pleg({ runtime, clock: systemClock, relistPeriodMs: 10_000, onRelist: () => undefined });
-  const podRuntime = new PodRuntime({
-    ...{ runtime, node, recorder, podLogsDir, clock: systemClock },
-    backOff: CRASH_LOOP_BACK_OFF,
-    deadInstancesKept: 1,
-    gate: new StartGate({ clock: systemClock, atOnce: 16 }),
-  });
-  const probes: ProbeManager = new ProbeManager({
-    ...{ runtime, recorder, logger, clock: systemClock, random: () => 0 },
-    podStatus: (uid) => statusManager.get(uid),
-    podIP: () => '127.0.0.1',
-    send: (event) => supervisor.send(event),
-    parent: () => supervisor.actor,
-  });
-  const common = { node, probes, pleg, podRuntime, statusManager, clock: systemClock };
-  const effects = podEffects({
-    ...common,
-    recorder,
-    logger,
-    runtimeName: () => 'statelet',
-    hostIPs,
-    runtimeProblem: () => undefined,
-    networkProblem: () => undefined,
-    onRuntimeDoubtful: () => undefined,
-  });
-  const stopped = Promise.withResolvers<undefined>();
-  const supervisor: Supervisor = new Supervisor({
-    ...common,
+  const parts = await openNode({ rootDir, podLogsDir, hostIPs, recorder, logger });
+  const { runtime } = parts;
+  const agent = new NodeAgent({
+    ...{ parts, hostIPs, recorder, logger },
     sources: options.sources ?? ['file'],
-    effects: options.wrapEffects?.(effects) ?? effects,
+    configuration: NEVER,
+    clock: systemClock,
     random: () => 0,
     syncFrequencyMs: 60_000,
     maxPods: options.maxPods ?? 110,
-    recorder,
-    logger,
-    onStopped: () => stopped.resolve(undefined),
+    maxContainerRestartPeriodMs: 300_000,
+    maximumDeadContainersPerContainer: 1,
+    startsAtOnce: 16,
+    ...(options.wrapEffects && { wrapEffects: options.wrapEffects }),
   });
-  await pleg.relist();
-  supervisor.start();
-  supervisor.adopt();
-  pleg.start();
-  pleg.changes.subscribe((change) => supervisor.send({ type: 'PLEG', ...change }));
+  const { supervisor, statusManager } = agent;
+  agent.start();
+  await waitFor(() => supervisor.runtimeProblem === undefined, { what: 'the runtime to be ready' });
+  // It is the test that says when.
+  supervisor.send({ type: 'RUNTIME_NOT_READY', problem: 'the test has not begun' });
 
   const state = (uid: string) =>
     [...servedPods(supervisor.registry, statusManager)].find(({ pod }) => pod.metadata.uid === uid)?.state;
@@ -104,11 +74,11 @@ export async function startAgent(options: AgentOptions = {}) {
     rootDir,
     supervisor,
     runtime,
+    shutDown: (exitWithPods: boolean) => agent.shutDown(exitWithPods),
     statusManager,
     events,
     log,
     state,
-    stopped: stopped.promise,
     /** Waits until the pod's chart is in the state; '' means that the pod is not known. */
     until: (uid: string, wanted: string) =>
       waitFor(() => (state(uid) ?? '') === wanted, {
@@ -123,18 +93,13 @@ export async function startAgent(options: AgentOptions = {}) {
     },
     /** Leaves the pods running, as a daemon that ends does. */
     detach: async () => {
-      probes.stop();
-      pleg.stop();
-      await supervisor.stop();
+      await agent.stop();
       await runtime.close();
     },
     /** Ends everything and removes the folder. */
     cleanUp: async () => {
-      supervisor.send({ type: 'SHUTDOWN', exitWithPods: true });
-      await stopped.promise;
-      probes.stop();
-      pleg.stop();
-      await supervisor.stop();
+      await agent.shutDown(true);
+      await agent.stop();
       await runtime.close();
       await rm(rootDir, { recursive: true, force: true });
     },

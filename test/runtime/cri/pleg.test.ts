@@ -11,7 +11,7 @@ import type { RuntimeService } from '../../../src/runtime/runtime-service.ts';
 import { type ContainerdBed, startContainerd } from '../../support/containerd/containerd.ts';
 import { describeWithContainerd, SET_UP_TIMEOUT_MS } from '../../support/containerd/suite.ts';
 import { podConfig, shell, startPod } from '../../support/runtime-configs.ts';
-import { VirtualClock } from '../../support/virtual-clock.ts';
+import { VirtualClock } from '../../../src/simulation/virtual-clock.ts';
 import { waitFor } from '../../support/wait-for.ts';
 import { HOST_SANDBOX, hostContainer } from './support.ts';
 

@@ -2,7 +2,7 @@ import { beforeEach, describe, expect, test } from '@jest/globals';
 import { diskSpace } from '../../../src/runtime/garbage/disk-space.ts';
 import { ImageGC, type ImageGCOptions } from '../../../src/runtime/garbage/image-gc.ts';
 import type { Container, Image } from '../../../src/types/cri.ts';
-import { VirtualClock } from '../../support/virtual-clock.ts';
+import { VirtualClock } from '../../../src/simulation/virtual-clock.ts';
 
 const MINUTE_MS = 60_000;
 

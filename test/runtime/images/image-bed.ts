@@ -5,7 +5,7 @@ import type { PullImageOptions } from '../../../src/runtime/runtime-service.ts';
 import type { AuthConfig, Image, PodSandboxConfig } from '../../../src/types/cri.ts';
 import { StateletError } from '../../../src/types/errors.ts';
 import type { Container, Pod } from '../../../src/types/kubernetes.ts';
-import { VirtualClock } from '../../support/virtual-clock.ts';
+import { VirtualClock } from '../../../src/simulation/virtual-clock.ts';
 
 interface Pull {
   readonly image: string;

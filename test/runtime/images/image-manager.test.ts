@@ -1,7 +1,7 @@
 import { describe, expect, test } from '@jest/globals';
 import type { ImageError } from '../../../src/runtime/images/image-error.ts';
 import { StateletError } from '../../../src/types/errors.ts';
-import { settled } from '../../support/virtual-clock.ts';
+import { settled } from '../../../src/simulation/virtual-clock.ts';
 import { imageBed, type ImageBed } from './image-bed.ts';
 
 const ALWAYS = { imagePullPolicy: 'Always' };

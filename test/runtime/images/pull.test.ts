@@ -12,7 +12,7 @@ import { type ContainerdBed, startContainerd } from '../../support/containerd/co
 import { busyboxImage } from '../../support/containerd/images.ts';
 import { type Registry, startRegistry } from '../../support/containerd/registry.ts';
 import { describeWithContainerd, SET_UP_TIMEOUT_MS } from '../../support/containerd/suite.ts';
-import { VirtualClock } from '../../support/virtual-clock.ts';
+import { VirtualClock } from '../../../src/simulation/virtual-clock.ts';
 import { waitFor } from '../../support/wait-for.ts';
 import { podOf, sandboxOf } from './image-bed.ts';
 

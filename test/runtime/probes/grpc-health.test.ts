@@ -4,7 +4,7 @@ import { afterAll, describe, expect, test } from '@jest/globals';
 import protobuf from 'protobufjs';
 import { withDeadline } from '../../../src/runtime/probes/deadline.ts';
 import { grpcHealth } from '../../../src/runtime/probes/grpc-health.ts';
-import { VirtualClock } from '../../support/virtual-clock.ts';
+import { VirtualClock } from '../../../src/simulation/virtual-clock.ts';
 import { closedPort } from './servers.ts';
 
 const servers: Server[] = [];

@@ -6,7 +6,7 @@ import type { HTTPGetAction } from '../../../src/policies/probe-request.ts';
 import { withDeadline } from '../../../src/runtime/probes/deadline.ts';
 import { httpGet, isHTTPResponseError } from '../../../src/runtime/probes/http-get.ts';
 import { systemClock } from '../../../src/runtime/system-clock.ts';
-import { VirtualClock } from '../../support/virtual-clock.ts';
+import { VirtualClock } from '../../../src/simulation/virtual-clock.ts';
 import { closedPort, closeServers, httpServer, httpsServer, tcpServer } from './servers.ts';
 
 afterAll(closeServers);

@@ -5,7 +5,7 @@ import { probeContainer } from '../../../src/runtime/probes/prober.ts';
 import type { RuntimeService } from '../../../src/runtime/runtime-service.ts';
 import { StateletError } from '../../../src/types/errors.ts';
 import type { Container } from '../../../src/types/kubernetes.ts';
-import { VirtualClock } from '../../support/virtual-clock.ts';
+import { VirtualClock } from '../../../src/simulation/virtual-clock.ts';
 import { podBed, type PodBed, podOf, runContainer, shell } from '../pod-bed.ts';
 import { closedPort, closeServers, httpServer, tcpServer } from './servers.ts';
 

@@ -12,7 +12,7 @@ import {
 import type { Mount } from '../../../src/types/cri.ts';
 import type { Container, Pod, PodSpec } from '../../../src/types/kubernetes.ts';
 import type { Logger } from '../../../src/types/logger.ts';
-import { VirtualClock } from '../../support/virtual-clock.ts';
+import { VirtualClock } from '../../../src/simulation/virtual-clock.ts';
 
 const isRoot = process.getuid?.() === 0;
 

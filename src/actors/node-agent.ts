@@ -1,0 +1,199 @@
+/** The agent of one node: its actors, and what they work with. Time, randomness and the node itself come from outside. */
+import { type Observable, Subscription } from 'rxjs';
+import type { ActorOptions } from 'xstate';
+import type { supervisorMachine, SupervisorEvent } from '../machines/supervisor-machine.ts';
+import { crashLoopBackOff } from '../policies/crash-loop-backoff.ts';
+import { Pleg } from '../runtime/pleg.ts';
+import type { NodeParts } from '../runtime/pod-node.ts';
+import { PodRuntime } from '../runtime/pod-runtime.ts';
+import { RuntimeState } from '../runtime/runtime-state.ts';
+import { StartGate } from '../runtime/start-gate.ts';
+import type { Clock, TimerHandle } from '../types/clock.ts';
+import type { EventRecorder } from '../types/event-recorder.ts';
+import type { Logger } from '../types/logger.ts';
+import type { PodEffects } from './pod-actor.ts';
+import { podEffects } from './pod-effects.ts';
+import { ProbeManager } from './probe-manager.ts';
+import { StatusManager } from './status-manager.ts';
+import { Supervisor } from './supervisor.ts';
+
+const HOUSEKEEPING_PERIOD_MS = 2_000;
+/** The safety net under the runtime's events. */
+const RELIST_PERIOD_MS = 10_000;
+/** The loop counts as stuck when it has not moved for twice the sync frequency, but not before this (the kubelet's). */
+const LOOP_STUCK_MIN_MS = 5 * 60_000;
+
+export interface NodeAgentOptions {
+  readonly parts: NodeParts;
+  /** Every source must be seen once before anything is removed. */
+  readonly sources: readonly string[];
+  /** What the sources say; subscribed to once the runtime has told what it holds. */
+  readonly configuration: Observable<SupervisorEvent>;
+  readonly clock: Clock;
+  /** In [0, 1). */
+  readonly random: () => number;
+  /** Addresses of the node, the primary one first. */
+  readonly hostIPs: readonly string[];
+  readonly syncFrequencyMs: number;
+  readonly maxPods: number;
+  readonly maxContainerRestartPeriodMs: number;
+  readonly maximumDeadContainersPerContainer: number;
+  /** How many starts are with the runtime at a time. */
+  readonly startsAtOnce: number;
+  readonly recorder: EventRecorder;
+  readonly logger: Logger;
+  readonly inspect?: ActorOptions<typeof supervisorMachine>['inspect'];
+  /** Puts something between the pod actors and their effects: whoever watches an agent does. */
+  readonly wrapEffects?: (effects: PodEffects) => PodEffects;
+}
+
+export class NodeAgent {
+  readonly statusManager = new StatusManager();
+  readonly pleg: Pleg;
+  readonly probes: ProbeManager;
+  readonly supervisor: Supervisor;
+  readonly #options: NodeAgentOptions;
+  readonly #runtimeState: RuntimeState;
+  readonly #subscriptions = new Subscription();
+  readonly #stopped = Promise.withResolvers<undefined>();
+  #runtimeName = '';
+  #looping = false;
+  #lastLoopAt: number;
+  #housekeeping: TimerHandle | undefined;
+
+  constructor(options: NodeAgentOptions) {
+    this.#options = options;
+    const { clock, parts } = options;
+    const { runtime } = parts;
+    this.#lastLoopAt = clock.now();
+    this.pleg = new Pleg({
+      ...{ runtime, clock, relistPeriodMs: RELIST_PERIOD_MS },
+      onRelist: () => void this.#runtimeState.check(),
+    });
+    this.#runtimeState = new RuntimeState({
+      ...{ runtime, clock },
+      prepare: () => this.#prepare(),
+      onReady: () => this.#onRuntimeReady(),
+      onNotReady: (problem) => this.supervisor.send({ type: 'RUNTIME_NOT_READY', problem }),
+    });
+    this.probes = this.#buildProbes();
+    this.supervisor = this.#buildSupervisor();
+  }
+
+  /** Begins as soon as the runtime is ready. A runtime that does not answer keeps nobody from stopping the agent. */
+  start(): void {
+    this.supervisor.start();
+    void this.#runtimeState.check();
+  }
+
+  /** Ends routing, its pods too where asked to; resolves when that is done. The effects in flight may still be at work. */
+  async shutDown(exitWithPods: boolean): Promise<void> {
+    this.supervisor.send({ type: 'SHUTDOWN', exitWithPods });
+    await this.#stopped.promise;
+  }
+
+  /** Lets go of everything; resolves when the effects in flight are at rest. What runs keeps running. */
+  async stop(): Promise<void> {
+    this.#subscriptions.unsubscribe();
+    if (this.#housekeeping !== undefined) this.#options.clock.clearTimeout(this.#housekeeping);
+    this.#runtimeState.stop();
+    this.probes.stop();
+    this.pleg.stop();
+    await this.supervisor.stop();
+  }
+
+  /** Why the agent is not healthy, if so. */
+  health(): string | undefined {
+    const { clock, syncFrequencyMs } = this.#options;
+    const stuckMs = Math.max(2 * syncFrequencyMs, LOOP_STUCK_MIN_MS);
+    if (clock.now() - this.#lastLoopAt > stuckMs) return 'the sync loop has not moved for too long';
+    return this.supervisor.runtimeProblem ?? this.pleg.health();
+  }
+
+  #buildProbes(): ProbeManager {
+    const { parts, clock, random, recorder, logger } = this.#options;
+    const { runtime, node } = parts;
+    return new ProbeManager({
+      ...{ runtime, clock, random, recorder, logger },
+      podStatus: (uid) => this.statusManager.get(uid),
+      podIP: (pod) => {
+        const seen = this.pleg.lastSeen(pod.metadata.uid);
+        return seen && node.podIP(pod, seen);
+      },
+      send: (event) => this.supervisor.send(event),
+      parent: () => this.supervisor.actor,
+    });
+  }
+
+  #buildSupervisor(): Supervisor {
+    const { parts, sources, clock, random, recorder, logger, inspect, wrapEffects } = this.#options;
+    const { hostIPs, syncFrequencyMs, maxPods } = this.#options;
+    const { node } = parts;
+    const { pleg, probes, statusManager } = this;
+    const podRuntime = this.#buildPodRuntime();
+    const effects = podEffects({
+      ...{ node, pleg, probes, statusManager, podRuntime, clock, recorder, logger, hostIPs },
+      runtimeName: () => this.#runtimeName,
+      runtimeProblem: () => this.#runtimeState.runtimeProblem(),
+      networkProblem: () => this.#runtimeState.networkProblem(),
+      onRuntimeDoubtful: () => void this.#runtimeState.check(),
+    });
+    return new Supervisor({
+      ...{ node, pleg, probes, statusManager, podRuntime, clock, random, recorder, logger },
+      ...{ sources, syncFrequencyMs, maxPods },
+      effects: wrapEffects?.(effects) ?? effects,
+      ...(inspect && { inspect }),
+      onStopped: () => this.#stopped.resolve(undefined),
+    });
+  }
+
+  #buildPodRuntime(): PodRuntime {
+    const { parts, clock, recorder, startsAtOnce } = this.#options;
+    const { runtime, node } = parts;
+    return new PodRuntime({
+      ...{ runtime, node, recorder, clock },
+      backOff: crashLoopBackOff(this.#options.maxContainerRestartPeriodMs),
+      gate: new StartGate({ clock, atOnce: startsAtOnce }),
+      deadInstancesKept: this.#options.maximumDeadContainersPerContainer,
+    });
+  }
+
+  /** Before the runtime counts as ready: which one it is, and what it holds. */
+  async #prepare(): Promise<void> {
+    this.#runtimeName = (await this.#options.parts.runtime.version()).runtimeName;
+    await this.pleg.relist();
+  }
+
+  /** The first time, everything that depends on knowing what already runs is started. */
+  #onRuntimeReady(): void {
+    if (!this.#looping) this.#startLoop();
+    this.supervisor.send({ type: 'RUNTIME_READY' });
+  }
+
+  #startLoop(): void {
+    const { parts, configuration } = this.#options;
+    this.#looping = true;
+    this.supervisor.adopt();
+    this.pleg.start();
+    parts.start({
+      pods: () => this.pleg.pods(),
+      isPodRemovable: (uid) => this.supervisor.registry.shouldPodContentBeRemoved(uid),
+    });
+    this.#route(this.pleg.changes, (change) => this.supervisor.send({ type: 'PLEG', ...change }));
+    this.#armHousekeeping();
+    this.#route(configuration, (event) => this.supervisor.send(event));
+  }
+
+  #route<T>(stream: Observable<T>, next: (value: T) => void): void {
+    this.#subscriptions.add(stream.subscribe(next));
+  }
+
+  #armHousekeeping(): void {
+    const { clock } = this.#options;
+    this.#housekeeping = clock.setTimeout(() => {
+      this.#armHousekeeping();
+      this.#lastLoopAt = clock.now();
+      this.supervisor.send({ type: 'HOUSEKEEPING' });
+    }, HOUSEKEEPING_PERIOD_MS);
+  }
+}
