@@ -1,0 +1,57 @@
+import type { ErrorKind } from '../../types/errors.ts';
+import { answerTo, type Question, within } from './chance.ts';
+import type { CallFaults } from './faults.ts';
+import type { CallName, Range } from './latencies.ts';
+
+/** What becomes of a call whose caller waits for it to the end. */
+export interface CallPlan {
+  readonly fate: 'answered' | 'failed' | 'answerLost' | 'hung';
+  /** Of what has failed. */
+  readonly kind?: ErrorKind;
+  /** From its beginning until it is carried out; Infinity for never. */
+  readonly landsAfterMs: number;
+  /** From then until the answer. */
+  readonly tailMs: number;
+}
+
+export const AT_ONCE: CallPlan = { fate: 'answered', landsAfterMs: 0, tailMs: 0 };
+
+const SLOWNESS = 100;
+/** How far beyond the client's deadline a call that hangs may still land, as a part of that deadline. */
+const LANDS_LATE = 1.5;
+const NO_LATENCY: Range = [0, 0];
+
+export interface CallConditions {
+  readonly faults: CallFaults | undefined;
+  readonly latency: Range | undefined;
+  readonly timeoutMs: number;
+}
+
+/** `value` decides all that is left to chance. */
+export function planCall(
+  name: CallName,
+  { faults, latency, timeoutMs }: CallConditions,
+  value: number,
+): CallPlan {
+  const happens = (question: Question & keyof CallFaults): boolean =>
+    answerTo(question, value) < (faults?.[question] ?? 0);
+  const slowness = happens('slow') ? SLOWNESS : 1;
+  const wholeMs = slowness * within(latency ?? NO_LATENCY, answerTo('latency', value));
+  const landsAfterMs = Math.floor(wholeMs * answerTo('landing', value));
+  const tailMs = wholeMs - landsAfterMs;
+  if (happens('fail')) return { fate: 'failed', kind: failureKind(value), landsAfterMs, tailMs };
+  if (happens('disappear') && name.endsWith('Status') && name !== 'Status') {
+    return { fate: 'failed', kind: 'NotFound', landsAfterMs, tailMs };
+  }
+  if (happens('hang')) {
+    const lateMs = Math.floor(LANDS_LATE * timeoutMs * answerTo('landsLate', value));
+    return { fate: 'hung', landsAfterMs: landsUnawaited(value) ? landsAfterMs + lateMs : Infinity, tailMs };
+  }
+  return { fate: happens('lostAnswer') ? 'answerLost' : 'answered', landsAfterMs, tailMs };
+}
+
+/** Whether a call is carried out although nobody waits for it any more. */
+export const landsUnawaited = (value: number): boolean => answerTo('landsUnawaited', value) < 0.5;
+
+const failureKind = (value: number): ErrorKind =>
+  answerTo('failureKind', value) < 0.5 ? 'Unavailable' : 'Unknown';

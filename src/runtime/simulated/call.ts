@@ -1,0 +1,270 @@
+import type { Clock, TimerHandle } from '../../types/clock.ts';
+import { type ErrorKind, errorKind, StateletError } from '../../types/errors.ts';
+import { AT_ONCE, type CallPlan, landsUnawaited, planCall } from './call-plan.ts';
+import type { Random } from './chance.ts';
+import type { RuntimeFaults } from './faults.ts';
+import type { CallName, Latencies } from './latencies.ts';
+import type { OpenCall, SimulatedPod } from './simulated-pod.ts';
+import type { RuntimeWitness } from './witness.ts';
+
+/** What a call's work returns when its answer comes later, by `complete` or `fail`. */
+export const LATER = Symbol('later');
+
+/** What all calls of a runtime share. */
+export interface CallHost {
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly latencies: Latencies;
+  readonly requestTimeoutMs: number;
+  readonly witness: RuntimeWitness;
+  readonly down: boolean;
+  faultsOf(uid: string): RuntimeFaults;
+  /** Nobody is busy with the pod any more. */
+  leave(pod: SimulatedPod): void;
+}
+
+export interface CallRequest<T> {
+  readonly name: CallName;
+  readonly pod: SimulatedPod;
+  readonly target: string;
+  readonly connection: number;
+  readonly signal: AbortSignal | undefined;
+  /** Until the client gives up; Infinity for never. */
+  readonly timeoutMs: number;
+  /** Carries the call out. */
+  readonly work: (call: Call<T>) => T | typeof LATER;
+}
+
+/** Calls that change nothing end with their caller. */
+const READS: ReadonlySet<CallName> = new Set<CallName>([
+  ...([
+    'Version',
+    'Status',
+    'PodSandboxStatus',
+    'ListPodSandbox',
+    'ListContainers',
+    'ContainerStatus',
+  ] as const),
+  ...(['ListContainerStats', 'ImageStatus', 'ListImages', 'ImageFsInfo'] as const),
+]);
+
+/** One call of one client: begins, is carried out, is answered, each in its own time, or not at all. */
+export class Call<T> implements OpenCall {
+  readonly name: CallName;
+  readonly ordinal: number;
+  readonly target: string;
+  readonly connection: number;
+  readonly beganAt: number;
+  readonly answer: Promise<T>;
+  abandoned = false;
+  landed = false;
+  readonly #host: CallHost;
+  readonly #request: CallRequest<T>;
+  #resolve: (value: T) => void = () => undefined;
+  #reject: (error: unknown) => void = () => undefined;
+  #value: number | undefined;
+  #plan: CallPlan = AT_ONCE;
+  #timer: TimerHandle | undefined;
+  #deadline: TimerHandle | undefined;
+  #callOff: (() => void) | undefined;
+  #over = false;
+
+  constructor(host: CallHost, request: CallRequest<T>) {
+    this.#host = host;
+    this.#request = request;
+    this.name = request.name;
+    this.ordinal = request.pod.next(request.name);
+    this.target = request.target;
+    this.connection = request.connection;
+    this.beganAt = host.clock.now();
+    this.answer = new Promise<T>((resolve, reject) => {
+      this.#resolve = resolve;
+      this.#reject = reject;
+    });
+  }
+
+  get uid(): string {
+    return this.#request.pod.uid;
+  }
+
+  begin(): void {
+    const { witness, down } = this.#host;
+    witness.callBegan?.(this);
+    if (down) {
+      this.#tell(errorOf('Unavailable', this.name, 'the runtime is down'));
+      this.#end();
+      return;
+    }
+    this.#plan = this.#planned();
+    const { fate, landsAfterMs, tailMs } = this.#plan;
+    if (fate === 'failed') this.#after(landsAfterMs + tailMs, () => this.#fails());
+    else this.#after(landsAfterMs, () => this.#lands());
+    if (this.#over) return;
+    const { pod, signal, timeoutMs } = this.#request;
+    pod.calls.add(this);
+    signal?.addEventListener('abort', this);
+    if (fate === 'hung' || landsAfterMs + tailMs >= timeoutMs) this.#armDeadline();
+  }
+
+  /** The answer of work that has returned LATER. */
+  complete(value: T): void {
+    this.#callOff = undefined;
+    this.#hasLanded(undefined, value);
+  }
+
+  /** As `complete`. */
+  fail(error: unknown): void {
+    this.#callOff = undefined;
+    this.#hasLanded(error, undefined);
+  }
+
+  /** For work that returns LATER: how it is called off, where nobody waits for it any more and it is not to go on. */
+  onCalledOff(callOff: () => void): void {
+    this.#callOff = callOff;
+  }
+
+  /** The caller's signal has aborted. */
+  handleEvent(): void {
+    this.#abandon(canceled(this.name));
+  }
+
+  cut(): void {
+    this.#abandon(undefined);
+  }
+
+  close(): void {
+    this.#abandon(closed(this.name));
+  }
+
+  /** What was to land without its runtime does so now or never; a runtime that is gone sends no SIGKILL. */
+  breakOff(): void {
+    if (!this.landed && this.#mayLand()) {
+      this.#disarm();
+      this.#lands();
+    }
+    if (this.#over) return;
+    this.#tellUnlessAbandoned(errorOf('Unavailable', this.name, 'the runtime went down'));
+    this.#callOff?.();
+    this.#end();
+  }
+
+  #planned(): CallPlan {
+    const { latencies } = this.#host;
+    const { name, timeoutMs } = this.#request;
+    const { calls, anyCall } = this.#host.faultsOf(this.uid);
+    const faults = calls?.[name] ?? anyCall;
+    const latency = latencies[name];
+    if (faults === undefined && latency === undefined) return AT_ONCE;
+    const limitMs = timeoutMs === Infinity ? this.#host.requestTimeoutMs : timeoutMs;
+    return planCall(name, { faults, latency, timeoutMs: limitMs }, this.#chance());
+  }
+
+  /** What all that is left to chance depends on. */
+  #chance(): number {
+    this.#value ??= this.#host.random(`${this.uid}/${this.name}/${this.ordinal}`);
+    return this.#value;
+  }
+
+  #lands(): void {
+    this.landed = true;
+    try {
+      const value = this.#request.work(this);
+      if (value !== LATER) this.#hasLanded(undefined, value);
+    } catch (error) {
+      this.#hasLanded(error, undefined);
+    }
+  }
+
+  #hasLanded(error: unknown, value: T | undefined): void {
+    if (this.abandoned) {
+      this.#host.witness.callLanded?.(this);
+      this.#end();
+      return;
+    }
+    const { fate, tailMs } = this.#plan;
+    if (fate === 'hung') return;
+    const told = fate === 'answerLost' ? errorOf('Unavailable', this.name, 'the connection broke') : error;
+    this.#after(tailMs, () => {
+      this.#tell(told, value);
+      this.#end();
+    });
+  }
+
+  #fails(): void {
+    this.#tell(errorOf(this.#plan.kind ?? 'Unknown', this.name, 'a fault of the simulation'));
+    this.#end();
+  }
+
+  #tell(error: unknown, value?: T): void {
+    if (error === undefined) this.#resolve(value as T);
+    else this.#reject(error);
+    this.#host.witness.callEnded?.(this, error === undefined ? 'done' : errorKind(error));
+  }
+
+  /** Nobody waits any more. `error` undefined: the caller itself is gone. */
+  #abandon(error: StateletError | undefined): void {
+    if (this.abandoned || this.#over) return;
+    this.#tellUnlessAbandoned(error);
+    if (this.#mayLand()) return;
+    this.#callOff?.();
+    this.#end();
+  }
+
+  #tellUnlessAbandoned(error: StateletError | undefined): void {
+    if (this.abandoned) return;
+    this.abandoned = true;
+    if (error !== undefined) this.#tell(error);
+    else this.#host.witness.callEnded?.(this, 'cut');
+    this.#stopWaiting();
+  }
+
+  /** Whether it can still have an effect, and is to have it. */
+  #mayLand(): boolean {
+    const isDone = this.landed && this.#callOff === undefined;
+    const { fate, landsAfterMs } = this.#plan;
+    if (isDone || fate === 'failed' || landsAfterMs === Infinity || READS.has(this.name)) return false;
+    return landsUnawaited(this.#chance());
+  }
+
+  #armDeadline(): void {
+    const { timeoutMs } = this.#request;
+    if (timeoutMs === Infinity) return;
+    const error = errorOf('DeadlineExceeded', this.name, `no answer within ${timeoutMs / 1000} s`);
+    this.#deadline = this.#host.clock.setTimeout(() => this.#abandon(error), timeoutMs);
+  }
+
+  #after(delayMs: number, next: () => void): void {
+    if (delayMs <= 0) next();
+    else if (delayMs < Infinity) this.#timer = this.#host.clock.setTimeout(next, delayMs);
+  }
+
+  #end(): void {
+    this.#over = true;
+    this.#callOff = undefined;
+    this.#disarm();
+    this.#stopWaiting();
+    const { pod } = this.#request;
+    pod.calls.delete(this);
+    this.#host.leave(pod);
+  }
+
+  #disarm(): void {
+    if (this.#timer !== undefined) this.#host.clock.clearTimeout(this.#timer);
+    this.#timer = undefined;
+  }
+
+  #stopWaiting(): void {
+    if (this.#deadline !== undefined) this.#host.clock.clearTimeout(this.#deadline);
+    this.#deadline = undefined;
+    this.#request.signal?.removeEventListener('abort', this);
+  }
+}
+
+export const canceled = (name: CallName): StateletError =>
+  new StateletError('Canceled', `${name} was given up`);
+
+export const closed = (name: CallName): StateletError =>
+  new StateletError('Unavailable', `${name}: the connection to the runtime was closed`);
+
+const errorOf = (kind: ErrorKind, name: CallName, problem: string): StateletError =>
+  new StateletError(kind, `${name}: ${problem}`);

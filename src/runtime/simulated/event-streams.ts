@@ -1,0 +1,182 @@
+import type { Subscriber } from 'rxjs';
+import type { Clock, TimerHandle } from '../../types/clock.ts';
+import type { ContainerEvent, ContainerEventType, ContainerStateName } from '../../types/cri.ts';
+import { type Random, within } from './chance.ts';
+import { planEvent } from './event-plan.ts';
+import type { RuntimeFaults } from './faults.ts';
+import type { Latencies } from './latencies.ts';
+import type { SimulatedPod } from './simulated-pod.ts';
+import type { SimulatedSandbox } from './simulated-sandbox.ts';
+
+const NS_PER_MS = 1e6;
+
+const EVENT_OF_STATE: Readonly<Partial<Record<ContainerStateName, ContainerEventType>>> = {
+  CONTAINER_CREATED: 'CONTAINER_CREATED_EVENT',
+  CONTAINER_RUNNING: 'CONTAINER_STARTED_EVENT',
+  CONTAINER_EXITED: 'CONTAINER_STOPPED_EVENT',
+};
+
+export interface EventStreamsOptions {
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly latencies: Latencies;
+  readonly faultsOf: (uid: string) => RuntimeFaults;
+  readonly pod: (uid: string) => SimulatedPod;
+  readonly pods: () => Iterable<SimulatedPod>;
+}
+
+/** One listener of one client. */
+export interface EventStream {
+  readonly connection: number;
+  readonly subscriber: Subscriber<ContainerEvent>;
+  /** What happened before this is not told to it. */
+  since: number;
+  /** What was removed while the stream was broken; undefined while it is whole. */
+  missed: ContainerEvent[] | undefined;
+}
+
+interface Told {
+  readonly event: ContainerEvent;
+  readonly sequence: number;
+}
+
+/** Tells clients what happens, as the CRI client does: hints, which faults may lose, delay, double and disorder. */
+export class EventStreams {
+  readonly #options: EventStreamsOptions;
+  readonly #streams = new Set<EventStream>();
+  #sequence = 0;
+  #atOnce: Told[] = [];
+  #reconnect: TimerHandle | undefined;
+  #reconnects = 0;
+  #broken = false;
+
+  constructor(options: EventStreamsOptions) {
+    this.#options = options;
+  }
+
+  open(connection: number, subscriber: Subscriber<ContainerEvent>): EventStream {
+    const stream: EventStream = {
+      ...{ connection, subscriber, since: this.#sequence },
+      missed: this.#broken ? [] : undefined,
+    };
+    this.#streams.add(stream);
+    return stream;
+  }
+
+  close(stream: EventStream): void {
+    this.#streams.delete(stream);
+  }
+
+  /** The client is gone: it is told nothing any more, not even that this is so. */
+  cut(connection: number): void {
+    for (const stream of this.#streams) if (stream.connection === connection) this.#streams.delete(stream);
+  }
+
+  /** The client has let go. */
+  complete(connection: number): void {
+    for (const stream of [...this.#streams])
+      if (stream.connection === connection) stream.subscriber.complete();
+  }
+
+  tell(type: ContainerEventType, id: string, sandbox: SimulatedSandbox): void {
+    const { clock, latencies, faultsOf } = this.#options;
+    const pod = this.#options.pod(sandbox.uid);
+    const ordinal = pod.next('Event');
+    if (this.#streams.size === 0) return;
+    const event = eventOf(type, id, { sandbox, nowMs: clock.now() });
+    if (type === 'CONTAINER_DELETED_EVENT') for (const { missed } of this.#streams) missed?.push(event);
+    const told = { event, sequence: ++this.#sequence };
+    const faults = faultsOf(pod.uid).events;
+    const latency = latencies.Event;
+    if (faults === undefined && latency === undefined) {
+      this.#tellSoon(told);
+      return;
+    }
+    const value = this.#options.random(`${pod.uid}/Event/${ordinal}`);
+    const { delayMs, inOrder, againAfterMs } = planEvent(faults, latency, value);
+    if (againAfterMs !== undefined) this.#tellAfter(told, againAfterMs);
+    if (delayMs === undefined) return;
+    if (inOrder) this.#tellInOrder(told, pod, delayMs);
+    else this.#tellAfter(told, delayMs);
+  }
+
+  /** The runtime went down. */
+  breakAll(): void {
+    const { clock } = this.#options;
+    this.#broken = true;
+    if (this.#reconnect !== undefined) clock.clearTimeout(this.#reconnect);
+    this.#reconnect = undefined;
+    for (const stream of this.#streams) stream.missed ??= [];
+  }
+
+  /** The runtime is back: clients find that out, and the present states stand for what they have missed. */
+  mendAll(): void {
+    const { clock, random, latencies } = this.#options;
+    const { Reconnect } = latencies;
+    const mend = () => {
+      this.#reconnect = undefined;
+      this.#broken = false;
+      for (const stream of [...this.#streams]) this.#repeatStates(stream);
+    };
+    this.#reconnects += 1;
+    const delayMs = Reconnect === undefined ? 0 : within(Reconnect, random(`/Reconnect/${this.#reconnects}`));
+    this.#reconnect = clock.setTimeout(mend, delayMs);
+  }
+
+  #repeatStates(stream: EventStream): void {
+    const { missed } = stream;
+    if (missed === undefined) return;
+    const nowMs = this.#options.clock.now();
+    stream.missed = undefined;
+    stream.since = this.#sequence;
+    const next = (type: ContainerEventType, id: string, sandbox: SimulatedSandbox) =>
+      stream.subscriber.next(eventOf(type, id, { sandbox, nowMs }));
+    for (const pod of this.#options.pods()) {
+      for (const sandbox of pod.sandboxes) {
+        next(sandbox.ready ? 'CONTAINER_STARTED_EVENT' : 'CONTAINER_STOPPED_EVENT', sandbox.id, sandbox);
+        for (const { id, state } of sandbox.containers) {
+          const type = EVENT_OF_STATE[state];
+          if (type !== undefined) next(type, id, sandbox);
+        }
+      }
+    }
+    for (const event of missed) stream.subscriber.next({ ...event, createdAt: nowMs * NS_PER_MS });
+  }
+
+  /** Not before what happened to the same pod earlier. */
+  #tellInOrder(told: Told, pod: SimulatedPod, delayMs: number): void {
+    const now = this.#options.clock.now();
+    pod.lastEventAt = Math.max(now + delayMs, pod.lastEventAt);
+    this.#tellAfter(told, pod.lastEventAt - now);
+  }
+
+  #tellAfter(told: Told, delayMs: number): void {
+    if (delayMs <= 0) this.#tellSoon(told);
+    else this.#options.clock.setTimeout(() => this.#tellNow(told), delayMs);
+  }
+
+  /** Never from within the call that makes it happen. */
+  #tellSoon(told: Told): void {
+    if (this.#atOnce.push(told) > 1) return;
+    queueMicrotask(() => {
+      const due = this.#atOnce;
+      this.#atOnce = [];
+      for (const each of due) this.#tellNow(each);
+    });
+  }
+
+  #tellNow({ event, sequence }: Told): void {
+    for (const { subscriber, since, missed } of this.#streams) {
+      if (missed === undefined && sequence > since) subscriber.next(event);
+    }
+  }
+}
+
+function eventOf(
+  containerEventType: ContainerEventType,
+  containerId: string,
+  { sandbox, nowMs }: { sandbox: SimulatedSandbox; nowMs: number },
+): ContainerEvent {
+  const createdAt = nowMs * NS_PER_MS;
+  return { containerId, containerEventType, createdAt, podSandboxMetadata: sandbox.metadata };
+}

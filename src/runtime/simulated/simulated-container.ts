@@ -1,0 +1,180 @@
+import type { Clock, TimerHandle } from '../../types/clock.ts';
+import type { Container, ContainerConfig, ContainerStatus, ContainerStateName } from '../../types/cri.ts';
+import { StateletError } from '../../types/errors.ts';
+import type { Program } from './program.ts';
+import type { SimulatedSandbox } from './simulated-sandbox.ts';
+import type { ContainerTruth } from './witness.ts';
+
+const NS_PER_MS = 1e6;
+const SIGKILL_EXIT_CODE = 137;
+
+/** What all containers of a runtime share. */
+export interface ContainerHost {
+  readonly clock: Clock;
+  started(container: SimulatedContainer, connection: number | undefined): void;
+  ended(container: SimulatedContainer, connection: number | undefined): void;
+}
+
+interface Ending {
+  readonly at: number;
+  readonly exitCode: number;
+  readonly timer: TimerHandle;
+}
+
+/** One container, from its creation to its end. Keeps of its configuration only what somebody may still ask for. */
+export class SimulatedContainer implements ContainerTruth {
+  readonly id: string;
+  readonly sandbox: SimulatedSandbox;
+  readonly metadata: ContainerConfig['metadata'];
+  readonly labels: ContainerConfig['labels'];
+  readonly annotations: ContainerConfig['annotations'];
+  readonly createdAt: number;
+  state: ContainerStateName = 'CONTAINER_CREATED';
+  startedAt = 0;
+  finishedAt = 0;
+  exitCode = 0;
+  reason = '';
+  readonly #host: ContainerHost;
+  readonly #image: string;
+  readonly #logPath: string;
+  readonly #program: Program;
+  #message = '';
+  #listed: Container | undefined;
+  #ending: Ending | undefined;
+  #termedBy: number | undefined;
+  #termed = false;
+  #whenEnded: Set<() => void> | undefined;
+
+  constructor(
+    host: ContainerHost,
+    sandbox: SimulatedSandbox,
+    { id, config, program }: { id: string; config: ContainerConfig; program: Program },
+  ) {
+    this.#host = host;
+    this.id = id;
+    this.sandbox = sandbox;
+    this.metadata = config.metadata;
+    this.labels = config.labels;
+    this.annotations = config.annotations;
+    this.createdAt = host.clock.now();
+    this.#image = config.image.image;
+    this.#logPath = config.logPath === '' ? '' : `${sandbox.logDirectory}/${config.logPath}`;
+    this.#program = program;
+  }
+
+  get uid(): string {
+    return this.sandbox.uid;
+  }
+
+  isRunning(): boolean {
+    return this.state === 'CONTAINER_RUNNING';
+  }
+
+  start(connection: number): void {
+    if (this.state !== 'CONTAINER_CREATED') {
+      const message = `container ${this.id} cannot be started: it is ${this.state}`;
+      throw new StateletError('FailedPrecondition', message);
+    }
+    const { startError, takesMs, exitCode } = this.#program;
+    if (startError !== undefined) {
+      this.#message = `the container cannot be started: ${startError.message}`;
+      this.#end(startError.exitCode, 'StartError', connection);
+      throw new StateletError('Unknown', this.#message);
+    }
+    this.startedAt = this.#host.clock.now();
+    this.#enter('CONTAINER_RUNNING');
+    this.#host.started(this, connection);
+    if (takesMs !== undefined) this.#endWithin(takesMs, exitCode);
+  }
+
+  /** SIGTERM. What it makes the program do it does once, however often it is sent. */
+  terminate(connection: number): void {
+    const { onTerm } = this.#program;
+    if (!this.isRunning() || this.#termed || onTerm === undefined) return;
+    this.#termed = true;
+    this.#termedBy = connection;
+    this.#endWithin(onTerm.takesMs, onTerm.exitCode);
+  }
+
+  /** SIGKILL. */
+  kill(connection: number | undefined): void {
+    this.end(SIGKILL_EXIT_CODE, connection);
+  }
+
+  /** Does nothing where it does not run. */
+  end(
+    exitCode: number,
+    connection: number | undefined,
+    reason = exitCode === 0 ? 'Completed' : 'Error',
+  ): void {
+    if (this.isRunning()) this.#end(exitCode, reason, connection);
+  }
+
+  /** Returns how to call it off. */
+  whenEnded(callback: () => void): () => void {
+    const callbacks = (this.#whenEnded ??= new Set());
+    callbacks.add(callback);
+    return () => callbacks.delete(callback);
+  }
+
+  /** The same object until its state changes: relists ask for it again and again. */
+  listed(): Container {
+    this.#listed ??= {
+      id: this.id,
+      podSandboxId: this.sandbox.id,
+      metadata: this.metadata,
+      image: this.#image,
+      imageRef: this.#image,
+      state: this.state,
+      createdAt: this.createdAt * NS_PER_MS,
+      labels: this.labels,
+      annotations: this.annotations,
+    };
+    return this.#listed;
+  }
+
+  status(): ContainerStatus {
+    return {
+      ...this.listed(),
+      startedAt: this.startedAt * NS_PER_MS,
+      finishedAt: this.finishedAt * NS_PER_MS,
+      exitCode: this.exitCode,
+      reason: this.reason,
+      message: this.#message,
+      logPath: this.#logPath,
+    };
+  }
+
+  /** At once where that is now; never later than what has been said before. */
+  #endWithin(delayMs: number, exitCode: number): void {
+    const { clock } = this.#host;
+    const at = clock.now() + delayMs;
+    if (this.#ending !== undefined && this.#ending.at <= at) return;
+    if (this.#ending !== undefined) clock.clearTimeout(this.#ending.timer);
+    this.#ending = undefined;
+    if (delayMs <= 0) this.end(exitCode, this.#termedBy);
+    else {
+      const timer = clock.setTimeout(() => this.end(exitCode, this.#termedBy), delayMs);
+      this.#ending = { at, exitCode, timer };
+    }
+  }
+
+  #end(exitCode: number, reason: string, connection: number | undefined): void {
+    const { clock } = this.#host;
+    if (this.#ending !== undefined) clock.clearTimeout(this.#ending.timer);
+    this.#ending = undefined;
+    this.finishedAt = clock.now();
+    this.exitCode = exitCode;
+    this.reason = reason;
+    this.#enter('CONTAINER_EXITED');
+    this.#host.ended(this, connection);
+    const callbacks = this.#whenEnded;
+    this.#whenEnded = undefined;
+    for (const callback of callbacks ?? []) callback();
+  }
+
+  #enter(state: ContainerStateName): void {
+    this.state = state;
+    this.#listed = undefined;
+  }
+}

@@ -1,0 +1,256 @@
+import { POD_UID_LABEL } from '../../policies/cri-labels.ts';
+import type {
+  Container,
+  ContainerConfig,
+  ContainerEventType,
+  ContainerFilter,
+  PodSandbox,
+  PodSandboxConfig,
+  PodSandboxFilter,
+} from '../../types/cri.ts';
+import type { Clock } from '../../types/clock.ts';
+import { StateletError } from '../../types/errors.ts';
+import type { Program } from './program.ts';
+import { type ContainerHost, SimulatedContainer } from './simulated-container.ts';
+import { type OpenCall, SimulatedPod } from './simulated-pod.ts';
+import { SimulatedSandbox } from './simulated-sandbox.ts';
+import type { RuntimeWitness } from './witness.ts';
+
+/** So many pods of which nothing is left are remembered: who comes back goes on counting where it was. */
+const REMEMBERED_PODS = 1000;
+
+export interface WorldOptions {
+  readonly clock: Clock;
+  readonly programOf: (words: readonly string[]) => Program;
+  readonly witness: RuntimeWitness;
+  readonly tell: (type: ContainerEventType, id: string, sandbox: SimulatedSandbox) => void;
+}
+
+/**
+ * What there is on a simulated node, and what calls do to it once they are carried out, with CRI's semantics. Everything
+ * happens at once. Ids begin with the pod's UID and count within it, so that no pod has anything to do with another's.
+ */
+export class World {
+  readonly #options: WorldOptions;
+  readonly #host: ContainerHost;
+  readonly #pods = new Map<string, SimulatedPod>();
+  readonly #forgotten = new Set<SimulatedPod>();
+  readonly #sandboxes = new Map<string, SimulatedSandbox>();
+  readonly #containers = new Map<string, SimulatedContainer>();
+
+  constructor(options: WorldOptions) {
+    const { witness, tell } = options;
+    this.#options = options;
+    this.#host = {
+      clock: options.clock,
+      started: (container, connection) => {
+        witness.containerStarted?.(container, connection);
+        tell('CONTAINER_STARTED_EVENT', container.id, container.sandbox);
+      },
+      ended: (container, connection) => {
+        witness.containerEnded?.(container, connection);
+        tell('CONTAINER_STOPPED_EVENT', container.id, container.sandbox);
+      },
+    };
+  }
+
+  pods(): IterableIterator<SimulatedPod> {
+    return this.#pods.values();
+  }
+
+  pod(uid: string): SimulatedPod {
+    let pod = this.#pods.get(uid);
+    if (pod === undefined) {
+      pod = new SimulatedPod(uid);
+      this.#pods.set(uid, pod);
+    }
+    return pod;
+  }
+
+  knownPod(uid: string): SimulatedPod | undefined {
+    return this.#pods.get(uid);
+  }
+
+  openCalls(): readonly OpenCall[] {
+    return [...this.#pods.values()].flatMap(({ calls }) => [...calls]);
+  }
+
+  /** The pod of a sandbox or a container, also of one that is gone; the node where the id is nobody's. */
+  podOf(id: string): SimulatedPod {
+    return this.pod(id.slice(0, Math.max(0, id.lastIndexOf('.'))));
+  }
+
+  /** Nobody is busy with the pod any more. */
+  leave(pod: SimulatedPod): void {
+    if (!pod.isEmpty()) return;
+    this.#forgotten.delete(pod);
+    this.#forgotten.add(pod);
+    if (this.#forgotten.size <= REMEMBERED_PODS) return;
+    for (const oldest of this.#forgotten) {
+      this.#forgotten.delete(oldest);
+      if (oldest.isEmpty()) this.#pods.delete(oldest.uid);
+      return;
+    }
+  }
+
+  container(id: string): SimulatedContainer {
+    const container = this.#containers.get(id);
+    if (container === undefined) throw new StateletError('NotFound', `there is no container ${id}`);
+    return container;
+  }
+
+  findContainer(id: string): SimulatedContainer | undefined {
+    return this.#containers.get(id);
+  }
+
+  sandbox(id: string): SimulatedSandbox {
+    const sandbox = this.#sandboxes.get(id);
+    if (sandbox === undefined) throw new StateletError('NotFound', `there is no pod sandbox ${id}`);
+    return sandbox;
+  }
+
+  runPodSandbox(
+    config: PodSandboxConfig,
+    runtimeHandler: string | undefined,
+    connection: number,
+  ): SimulatedSandbox {
+    const { clock, witness, tell } = this.#options;
+    const { uid, name, namespace, attempt } = config.metadata;
+    const pod = this.pod(uid);
+    const twin = pod.sandboxes.find(
+      ({ metadata }) =>
+        metadata.attempt === attempt && metadata.name === name && metadata.namespace === namespace,
+    );
+    if (twin !== undefined) {
+      const message = `pod ${namespace}/${name} has a sandbox of attempt ${attempt} already: ${twin.id}`;
+      throw new StateletError('AlreadyExists', message);
+    }
+    const id = `${uid}.s${pod.next('Sandbox')}`;
+    const sandbox = new SimulatedSandbox(config, { id, createdAt: clock.now(), runtimeHandler });
+    pod.sandboxes.push(sandbox);
+    this.#sandboxes.set(id, sandbox);
+    witness.sandboxStarted?.(sandbox, connection);
+    tell('CONTAINER_CREATED_EVENT', id, sandbox);
+    tell('CONTAINER_STARTED_EVENT', id, sandbox);
+    return sandbox;
+  }
+
+  /** Containers first, also where the sandbox itself has died before them. */
+  stopPodSandbox(id: string, connection: number | undefined): void {
+    const sandbox = this.#sandboxes.get(id);
+    if (sandbox === undefined) return;
+    for (const container of sandbox.containers) container.kill(connection);
+    this.endSandbox(sandbox, connection);
+  }
+
+  /** The sandbox alone: what runs in it runs on. */
+  endSandbox(sandbox: SimulatedSandbox, connection: number | undefined): void {
+    if (!sandbox.ready) return;
+    sandbox.ready = false;
+    this.#options.witness.sandboxEnded?.(sandbox, connection);
+    this.#options.tell('CONTAINER_STOPPED_EVENT', sandbox.id, sandbox);
+  }
+
+  removePodSandbox(id: string, connection: number): void {
+    const sandbox = this.#sandboxes.get(id);
+    if (sandbox === undefined) return;
+    this.stopPodSandbox(id, connection);
+    for (const container of [...sandbox.containers]) this.removeContainer(container.id, connection);
+    this.#sandboxes.delete(id);
+    const { sandboxes } = this.pod(sandbox.uid);
+    sandboxes.splice(sandboxes.indexOf(sandbox), 1);
+    this.#options.tell('CONTAINER_DELETED_EVENT', id, sandbox);
+  }
+
+  createContainer(sandboxId: string, config: ContainerConfig): string {
+    const sandbox = this.sandbox(sandboxId);
+    if (!sandbox.ready) throw notReady(sandboxId);
+    const { name, attempt } = config.metadata;
+    const twin = sandbox.containers.find(
+      ({ metadata }) => metadata.attempt === attempt && metadata.name === name,
+    );
+    if (twin !== undefined) {
+      const message = `the sandbox has a container "${name}" of attempt ${attempt} already: ${twin.id}`;
+      throw new StateletError('AlreadyExists', message);
+    }
+    const id = `${sandbox.uid}.c${this.pod(sandbox.uid).next('Container')}`;
+    const program = this.#options.programOf([...config.command, ...config.args]);
+    const container = new SimulatedContainer(this.#host, sandbox, { id, config, program });
+    sandbox.containers.push(container);
+    this.#containers.set(id, container);
+    this.#options.tell('CONTAINER_CREATED_EVENT', id, sandbox);
+    return id;
+  }
+
+  startContainer(id: string, connection: number): void {
+    const container = this.container(id);
+    if (!container.sandbox.ready) throw notReady(container.sandbox.id);
+    container.start(connection);
+  }
+
+  removeContainer(id: string, connection: number): void {
+    const container = this.#containers.get(id);
+    if (container === undefined) return;
+    container.kill(connection);
+    this.#containers.delete(id);
+    const { containers } = container.sandbox;
+    containers.splice(containers.indexOf(container), 1);
+    this.#options.tell('CONTAINER_DELETED_EVENT', id, container.sandbox);
+  }
+
+  listPodSandbox(filter: PodSandboxFilter): readonly PodSandbox[] {
+    const found: PodSandbox[] = [];
+    for (const sandbox of this.#sandboxesFor(filter)) {
+      const listed = sandbox.listed();
+      if (passes(listed, filter)) found.push(listed);
+    }
+    return found;
+  }
+
+  listContainers(filter: ContainerFilter): readonly Container[] {
+    const found: Container[] = [];
+    for (const container of this.#containersFor(filter)) {
+      const listed = container.listed();
+      if (passes(listed, filter)) found.push(listed);
+    }
+    return found;
+  }
+
+  /** All that may pass, looked up where the filter says enough for that. */
+  #sandboxesFor({ id, labelSelector }: PodSandboxFilter): Iterable<SimulatedSandbox> {
+    if (id !== undefined) return present(this.#sandboxes.get(id));
+    const uid = labelSelector?.[POD_UID_LABEL];
+    return uid === undefined ? this.#sandboxes.values() : (this.#pods.get(uid)?.sandboxes ?? []);
+  }
+
+  #containersFor({ id, podSandboxId, labelSelector }: ContainerFilter): Iterable<SimulatedContainer> {
+    if (id !== undefined) return present(this.#containers.get(id));
+    if (podSandboxId !== undefined) return this.#sandboxes.get(podSandboxId)?.containers ?? [];
+    const uid = labelSelector?.[POD_UID_LABEL];
+    if (uid === undefined) return this.#containers.values();
+    return this.#pods.get(uid)?.sandboxes.flatMap(({ containers }) => containers) ?? [];
+  }
+}
+
+const present = <T>(item: T | undefined): readonly T[] => (item === undefined ? [] : [item]);
+
+const notReady = (id: string): StateletError =>
+  new StateletError('FailedPrecondition', `pod sandbox ${id} is not ready`);
+
+interface Filter {
+  readonly id?: string;
+  readonly podSandboxId?: string;
+  readonly state?: string;
+  readonly labelSelector?: Readonly<Record<string, string>>;
+}
+
+function passes(
+  listed: { id: string; podSandboxId?: string; state: string; labels: Readonly<Record<string, string>> },
+  { id, podSandboxId, state, labelSelector }: Filter,
+): boolean {
+  if (id !== undefined && listed.id !== id) return false;
+  if (podSandboxId !== undefined && listed.podSandboxId !== podSandboxId) return false;
+  if (state !== undefined && listed.state !== state) return false;
+  for (const key in labelSelector) if (listed.labels[key] !== labelSelector[key]) return false;
+  return true;
+}

@@ -1,0 +1,28 @@
+import { parseProgram, type Program } from '../../../src/runtime/simulated/program.ts';
+import { CONTAINERD_LATENCIES, NO_LATENCIES } from '../../../src/runtime/simulated/latencies.ts';
+import { SimulatedRuntime } from '../../../src/runtime/simulated/simulated-runtime.ts';
+import { systemClock } from '../../../src/runtime/system-clock.ts';
+import { CONTRACT_COMMANDS, runtimeContract, type RuntimeBed } from '../runtime-contract.ts';
+import { keyedRandom } from './simulated-bed.ts';
+
+const C = CONTRACT_COMMANDS;
+const PROGRAMS = new Map<string, Program>([
+  [C.runForever.join(' '), parseProgram(['run'])],
+  [C.succeed.join(' '), parseProgram(['succeed'])],
+  [C.fail.join(' '), parseProgram(['fail', 'code=3'])],
+  [C.ignoreTerm.join(' '), parseProgram(['run', 'ignore-term'])],
+  [C.missing.join(' '), { exitCode: 0, startError: { exitCode: 127, message: `no ${C.missing.join(' ')}` } }],
+  [C.say.join(' '), parseProgram(['succeed', 'stdout=out', 'stderr=err', 'code=7'])],
+]);
+
+const bedOf = (latencies: typeof NO_LATENCIES) => (): Promise<RuntimeBed> => {
+  const simulated = new SimulatedRuntime({
+    ...{ clock: systemClock, random: keyedRandom(1), latencies },
+    programOf: (words) => PROGRAMS.get(words.join(' ')) ?? parseProgram(words),
+  });
+  const runtime = simulated.connect();
+  return Promise.resolve({ runtime, simulated: true, cleanup: () => runtime.close() });
+};
+
+runtimeContract('the simulated runtime', bedOf(CONTAINERD_LATENCIES));
+runtimeContract('the simulated runtime without latencies', bedOf(NO_LATENCIES));
