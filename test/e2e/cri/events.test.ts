@@ -1,4 +1,4 @@
-import { existsSync, readdirSync, rmSync } from 'node:fs';
+import { readdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, expect, jest, test } from '@jest/globals';
 import type { Pod } from '../../../src/types/kubernetes.ts';
@@ -23,11 +23,6 @@ describeWithContainerd('what happens to containers from outside', () => {
   afterEach(async () => {
     for (const name of readdirSync(bed.manifestDir)) rmSync(join(bed.manifestDir, name));
     await daemon.onlyPods();
-    // Of containers that another has removed: they would stay until dead links are collected.
-    for (const name of readdirSync(bed.containerLogsDir)) {
-      const link = join(bed.containerLogsDir, name);
-      if (!existsSync(link)) rmSync(link);
-    }
   });
   afterAll(() => bed.tearDown());
 
