@@ -2,9 +2,10 @@
 import { homedir, hostname } from 'node:os';
 import { join, resolve } from 'node:path';
 import { StateletError } from '../types/errors.ts';
+import type { NodeSettings } from '../types/node-settings.ts';
 import { parseDuration } from './duration.ts';
 import type { KubeletConfiguration } from './kubelet-configuration.ts';
-import { checkForCri, type NodeSettings, resolveNodeSettings } from './node-settings.ts';
+import { checkForCri, resolveNodeSettings } from './node-settings.ts';
 
 export interface Endpoint {
   readonly host: string;

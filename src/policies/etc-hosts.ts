@@ -1,5 +1,6 @@
 /** A pod's `/etc/hosts`, as the kubelet writes it. */
 import type { Container, EphemeralContainer, Pod } from '../types/kubernetes.ts';
+import { podDomain } from './pod-hostname.ts';
 
 export const ETC_HOSTS_PATH = '/etc/hosts';
 
@@ -47,13 +48,6 @@ function managedHosts(pod: Pod, { podIPs, hostname, clusterDomain }: HostsFacts)
   const name = domain !== '' && hostname.endsWith(suffix) ? hostname.slice(0, -suffix.length) : hostname;
   const names = domain === '' ? [name] : [`${name}${suffix}`, name];
   return HEADER + lines(LOCAL_ENTRIES) + lines(podIPs.map((ip) => [ip, ...names]));
-}
-
-/** Empty without a subdomain. */
-function podDomain({ spec, metadata }: Pod, clusterDomain: string): string {
-  if (!spec.subdomain) return '';
-  const parts = [spec.subdomain, metadata.namespace, 'svc', clusterDomain];
-  return parts.filter((part) => part !== '').join('.');
 }
 
 function aliases({ spec }: Pod): string {

@@ -5,6 +5,7 @@ import { containerLogPath, podOfLabels } from '../policies/cri-labels.ts';
 import { CRASH_LOOP_BACK_OFF } from '../policies/crash-loop-backoff.ts';
 import type { EventRecorder } from '../types/event-recorder.ts';
 import type { Logger } from '../types/logger.ts';
+import type { NodeSettings } from '../types/node-settings.ts';
 import type { RuntimePodStatus } from '../types/runtime-pod.ts';
 import { PodCgroups } from './cgroups/pod-cgroups.ts';
 import { createCriRuntime } from './cri/cri-runtime.ts';
@@ -25,38 +26,6 @@ import type { RuntimeService } from './runtime-service.ts';
 import { systemClock } from './system-clock.ts';
 import { VolumeManager } from './volumes/volume-manager.ts';
 
-/** What the operator has set, by the kubelet's names. */
-export interface CriSettings {
-  readonly imageServiceEndpoint: string;
-  readonly runtimeRequestTimeoutMs: number;
-  readonly cgroupRoot: string;
-  readonly cgroupsPerQOS: boolean;
-  readonly podPidsLimit: number;
-  readonly cpuCFSQuota: boolean;
-  readonly cpuCFSQuotaPeriodMs: number;
-  readonly clusterDNS: readonly string[];
-  readonly clusterDomain: string;
-  readonly resolvConf: string;
-  readonly seccompDefault: boolean;
-  readonly allowedUnsafeSysctls: readonly string[];
-  readonly runtimeClasses: readonly string[];
-  readonly serializeImagePulls: boolean;
-  readonly maxParallelImagePulls: number;
-  readonly registryPullQPS: number;
-  readonly registryBurst: number;
-  readonly imageMinimumGCAgeMs: number;
-  readonly imageMaximumGCAgeMs: number;
-  readonly imageGCHighThresholdPercent: number;
-  readonly imageGCLowThresholdPercent: number;
-  readonly containerLogMaxSizeBytes: number;
-  readonly containerLogMaxFiles: number;
-  readonly containerLogMaxWorkers: number;
-  readonly containerLogMonitorIntervalMs: number;
-  readonly minimumContainerTTLMs: number;
-  readonly maximumDeadContainersPerContainer: number;
-  readonly maximumDeadContainers: number;
-}
-
 export interface CriNodeSetup {
   /** Of the runtime: `unix:///PATH`. */
   readonly endpoint: string;
@@ -64,7 +33,7 @@ export interface CriNodeSetup {
   readonly podLogsDir: string;
   readonly nodeName: string;
   readonly hostIPs: readonly string[];
-  readonly settings: CriSettings;
+  readonly settings: NodeSettings;
   readonly recorder: EventRecorder;
   readonly logger: Logger;
 }

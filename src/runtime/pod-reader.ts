@@ -1,10 +1,10 @@
 import { POD_UID_LABEL } from '../policies/cri-labels.ts';
 import { RUNTIME_STATES, runtimePodStatus } from '../policies/runtime-pod-status.ts';
 import type { Container, ContainerStatus, PodSandbox, PodSandboxStatus } from '../types/cri.ts';
-import { errorKind } from '../types/errors.ts';
 import type { PodReference } from '../types/event-recorder.ts';
 import type { RuntimeContainerState, RuntimePodStatus } from '../types/runtime-pod.ts';
 import type { CallOptions, RuntimeService } from './runtime-service.ts';
+import { unlessNotFound } from './unless-not-found.ts';
 
 /**
  * What the runtime holds of one pod. What disappears between being listed and being looked at counts as gone, once no list has it.
@@ -39,7 +39,7 @@ async function sandboxStatus(
   { id }: PodSandbox,
   options: CallOptions | undefined,
 ): Promise<PodSandboxStatus | undefined> {
-  const status = await unlessGone(runtime.podSandboxStatus(id, options));
+  const status = await unlessNotFound(runtime.podSandboxStatus(id, options));
   if (status !== undefined) return status;
   const [stillListed] = await runtime.listPodSandbox({ id }, options);
   return stillListed;
@@ -50,7 +50,7 @@ async function containerStatus(
   { id }: Container,
   options: CallOptions | undefined,
 ): Promise<ContainerStatus | undefined> {
-  const status = await unlessGone(runtime.containerStatus(id, options));
+  const status = await unlessNotFound(runtime.containerStatus(id, options));
   if (status !== undefined) return status;
   const [stillListed] = await runtime.listContainers({ id }, options);
   return stillListed && statusByList(stillListed);
@@ -106,12 +106,3 @@ export function statesOf({ sandboxes, containers }: RuntimePodStatus): string | 
 const sandboxState = (id: string, ready: boolean) => `${id}=${ready ? 'ready' : 'notready'}`;
 const containerState = (id: string, state: RuntimeContainerState) => `${id}=${state}`;
 const joined = (states: readonly string[]) => states.toSorted().join();
-
-async function unlessGone<T>(answer: Promise<T>): Promise<T | undefined> {
-  try {
-    return await answer;
-  } catch (error) {
-    if (errorKind(error) === 'NotFound') return undefined;
-    throw error;
-  }
-}

@@ -1,6 +1,7 @@
 import { mkdir, stat } from 'node:fs/promises';
 import { connect, createServer, type Server } from 'node:net';
 import { errorMessage, StateletError } from '../types/errors.ts';
+import { errnoCode } from './system-errors.ts';
 
 /** How long a holder may take to say who it is: one that is suspended never does. */
 const ANSWER_MS = 1_000;
@@ -21,7 +22,7 @@ export async function lockRootDir(rootDir: string): Promise<RootLock> {
     const server = await listen(name);
     return { release: () => server.close() };
   } catch (error) {
-    if ((error as NodeJS.ErrnoException).code !== 'EADDRINUSE') throw error;
+    if (errnoCode(error) !== 'EADDRINUSE') throw error;
     throw new StateletError(
       'FailedPrecondition',
       `--root-dir ${rootDir} is in use by another instance (${await holder(name)}): stop it, or give this one a folder of its own`,

@@ -1,8 +1,7 @@
 import { closeSync, constants, fstatSync, openSync, readSync } from 'node:fs';
+import { TERMINATION_MESSAGE_POLICY_ANNOTATION } from '../policies/cri-labels.ts';
 import { outputTail } from './process/cri-log-format.ts';
 
-export const TERMINATION_MESSAGE_PATH_ANNOTATION = 'io.kubernetes.container.terminationMessagePath';
-const POLICY_ANNOTATION = 'io.kubernetes.container.terminationMessagePolicy';
 const MAX_MESSAGE_BYTES = 4096;
 const LOG_TAIL_BYTES = 32 * 1024;
 
@@ -24,7 +23,7 @@ export function terminationMessage({ annotations, exitCode }: EndedContainer, fi
   const own =
     files.message === undefined ? undefined : readEnd(files.message, MAX_MESSAGE_BYTES, files.writtenSinceMs);
   if (own !== undefined && own.length > 0) return own.toString('utf8');
-  const fallback = annotations[POLICY_ANNOTATION] === 'FallbackToLogsOnError';
+  const fallback = annotations[TERMINATION_MESSAGE_POLICY_ANNOTATION] === 'FallbackToLogsOnError';
   if (!fallback || exitCode === 0 || files.log === undefined) return '';
   return outputTail(readEnd(files.log, LOG_TAIL_BYTES, 0)?.toString('latin1') ?? '');
 }

@@ -2,6 +2,7 @@
  * What the API server would fill in before a node sees a pod. Manifests come without it. Only what is written nowhere else
  * is set: a value of the manifest stays as it is, but for quantities, which become texts.
  */
+import { defaultImagePullPolicy } from '../policies/image-reference.ts';
 import type { Container, Json, PodSpec } from '../types/kubernetes.ts';
 import type {
   V1ContainerPort,
@@ -42,7 +43,7 @@ function withContainerDefaults(container: Container, hostNetwork: boolean): Cont
   return {
     terminationMessagePath: '/dev/termination-log',
     terminationMessagePolicy: 'File',
-    imagePullPolicy: pullPolicy(container.image),
+    imagePullPolicy: defaultImagePullPolicy(container.image ?? ''),
     ...container,
     resources: withRequests(container.resources ?? {}),
     ...(env && { env: env.map(withEnvDefaults) }),
@@ -52,13 +53,6 @@ function withContainerDefaults(container: Container, hostNetwork: boolean): Cont
     ...(readinessProbe && { readinessProbe: withProbeDefaults(readinessProbe) }),
     ...(startupProbe && { startupProbe: withProbeDefaults(startupProbe) }),
   };
-}
-
-/** `Always` for what can change behind its name: the tag `latest`, or neither tag nor digest. */
-function pullPolicy(image = ''): string {
-  if (image === '' || image.includes('@')) return 'IfNotPresent';
-  const tag = /:([^/:]+)$/.exec(image)?.[1] ?? 'latest';
-  return tag === 'latest' ? 'Always' : 'IfNotPresent';
 }
 
 type Resources = NonNullable<Container['resources']>;

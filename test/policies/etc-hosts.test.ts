@@ -47,6 +47,14 @@ describe('a pod with a subdomain', () => {
   });
 });
 
+test('a host name that overrides stands alone, though there is a subdomain', () => {
+  const overridden = pod({ subdomain: 'front', hostnameOverride: 'www.example.com' });
+  expect(etcHosts(overridden, { ...FACTS, hostname: 'www.example.com' }).split('\n')).toEqual([
+    ...LOCAL,
+    ...['10.1.0.5\twww.example.com', 'fd00::5\twww.example.com', ''],
+  ]);
+});
+
 test('host aliases come last, one line for each', () => {
   const hostAliases = [{ ip: '10.9.9.9', hostnames: ['db', 'db.example.com'] }, { ip: '10.9.9.8' }];
   expect(etcHosts(pod({ hostAliases }), FACTS).split('\n').slice(-6)).toEqual([

@@ -4,7 +4,7 @@ import type { Container } from '../../src/types/kubernetes.ts';
 import { isRunning } from '../support/process-runtime.ts';
 import { settled, VirtualClock } from '../../src/simulation/virtual-clock.ts';
 import { waitFor } from '../support/wait-for.ts';
-import { podBed, type PodBed, podOf, runContainer, shell } from './pod-bed.ts';
+import { podBed, type PodBed, podOf, shell } from './pod-bed.ts';
 import { closedPort, closeServers, httpServer, httpsServer, tcpServer } from './probes/servers.ts';
 
 type Lifecycle = NonNullable<Container['lifecycle']>;
@@ -16,9 +16,8 @@ let abort: AbortController;
 
 beforeAll(async () => {
   bed = podBed();
-  const pod = podOf({ containers: [shell('main', 'sleep 1000')] });
-  const { sandboxId, sandboxConfig } = await bed.newSandbox(pod);
-  containerId = await runContainer(bed.runtime, pod, pod.spec.containers[0]!, sandboxId, sandboxConfig);
+  const { containers } = await bed.run(podOf({ containers: [shell('main', 'sleep 1000')] }));
+  containerId = containers[0]!.id;
 });
 afterAll(async () => {
   await closeServers();

@@ -4,6 +4,7 @@ import { parseManifest, type ManifestPod } from '../../src/sources/manifest.ts';
 import { staticPod } from '../../src/sources/static-pod.ts';
 
 const ORIGIN = { source: 'file', location: '/manifests/web.yaml', nodeName: 'Node-A' } as const;
+const DIGEST = `sha256:${'0a'.repeat(32)}`;
 
 function manifest(spec: object = {}, metadata: object = {}, status?: object): ManifestPod {
   const pod = {
@@ -125,7 +126,10 @@ describe('what the API server would fill in', () => {
     ['nginx:latest', 'Always'],
     ['registry:5000/nginx', 'Always'],
     ['registry:5000/nginx:1.29', 'IfNotPresent'],
-    ['nginx@sha256:0123', 'IfNotPresent'],
+    [`nginx@${DIGEST}`, 'IfNotPresent'],
+    // The API server looks at the tag alone where there is one.
+    [`nginx:latest@${DIGEST}`, 'Always'],
+    ['No Image', 'IfNotPresent'],
   ])('the pull policy of image %s is %s', (image, policy) => {
     expect(container({ image }).imagePullPolicy).toBe(policy);
   });

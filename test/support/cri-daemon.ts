@@ -23,8 +23,9 @@ export interface CriDaemonOptions {
   readonly logsAmongPods?: boolean;
 }
 
-/** Runs until it is told to end, and ends at once then. */
-export const SERVE = ['sh', '-c', 'trap "exit 0" TERM; while :; do sleep 1000 & wait $!; done'];
+/** A shell script that runs until it is told to end, and ends at once then. */
+export const SERVING = 'trap "exit 0" TERM; while :; do sleep 1000 & wait $!; done';
+export const SERVE = ['sh', '-c', SERVING];
 
 /** One containerd serves several of them, one after another. */
 export class CriDaemonBed extends DaemonBed {
@@ -43,6 +44,13 @@ export class CriDaemonBed extends DaemonBed {
     const identity = { apiVersion: 'kubelet.config.k8s.io/v1beta1', kind: 'KubeletConfiguration' };
     const fields = { ...identity, podLogsDir: this.podLogsDir, cgroupRoot: containerd.cgroupRoot, ...config };
     writeFileSync(this.#configFile, JSON.stringify(fields));
+  }
+
+  /** A client of the test's own, beside the daemon's. */
+  get runtime(): RuntimeService {
+    const { endpoint } = this.containerd;
+    const logger = { warn: () => undefined };
+    return (this.#client ??= createCriRuntime({ endpoint, requestTimeoutMs: REQUEST_TIMEOUT_MS, logger }));
   }
 
   override launch(flags: readonly string[], env: Readonly<Record<string, string>> = {}): Daemon {
@@ -95,9 +103,8 @@ export class CriDaemonBed extends DaemonBed {
   /** Runs a command in a container and resolves to its output. */
   async exec(pod: Pod, command: readonly string[], container = 'main'): Promise<string> {
     // Not by ctr: it ends now and then before it has passed the output on.
-    this.#client ??= criClient(this.containerd.endpoint);
     const id = this.idOf(pod, container);
-    const { stdout, stderr, exitCode } = await this.#client.execSync(id, command, EXEC_TIMEOUT_SECONDS);
+    const { stdout, stderr, exitCode } = await this.runtime.execSync(id, command, EXEC_TIMEOUT_SECONDS);
     if (exitCode !== 0) throw new Error(`${command.join(' ')} ended with ${exitCode}: ${String(stderr)}`);
     return stdout.toString('utf8');
   }
@@ -108,6 +115,12 @@ export class CriDaemonBed extends DaemonBed {
     } finally {
       await this.#client?.close();
     }
+  }
+
+  /** Where nobody else uses its containerd: stops that too. */
+  async tearDown(): Promise<void> {
+    await this.cleanUp();
+    await this.containerd.stop();
   }
 
   protected override async leftBehind(): Promise<readonly string[]> {
@@ -123,11 +136,7 @@ export class CriDaemonBed extends DaemonBed {
 
 const CGROUPS = '/sys/fs/cgroup';
 const EXEC_TIMEOUT_SECONDS = 30;
-
-function criClient(endpoint: string): RuntimeService {
-  const logger = { warn: () => undefined };
-  return createCriRuntime({ endpoint, requestTimeoutMs: EXEC_TIMEOUT_SECONDS * 1000, logger });
-}
+const REQUEST_TIMEOUT_MS = 30_000;
 
 export async function startCriBed(options: CriDaemonOptions = {}): Promise<CriDaemonBed> {
   return new CriDaemonBed(await startContainerd(), options);

@@ -2,6 +2,7 @@ import { existsSync, readFileSync, rmdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { StateletError } from '../../types/errors.ts';
+import { errnoCode } from '../system-errors.ts';
 import { subfolders } from './cgroup-tree.ts';
 
 const PAUSE_MAX_MS = 100;
@@ -33,7 +34,7 @@ function tryRemove(folder: string): boolean {
     rmdirSync(folder);
     return true;
   } catch (error) {
-    const { code } = error as NodeJS.ErrnoException;
+    const code = errnoCode(error);
     if (code === 'ENOENT') return true;
     if (code === 'EBUSY' || code === 'ENOTEMPTY') return false;
     throw error;
@@ -45,7 +46,7 @@ function subfoldersOf(folder: string): string[] {
   try {
     return subfolders(folder).map((name) => join(folder, name));
   } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return [];
+    if (errnoCode(error) === 'ENOENT') return [];
     throw error;
   }
 }

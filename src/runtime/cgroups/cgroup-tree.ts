@@ -5,6 +5,7 @@ import type { CgroupHierarchy } from '../../policies/cgroup-mounts.ts';
 import type { CgroupValue, CgroupVersion } from '../../policies/cgroup-values.ts';
 import { errorMessage, StateletError } from '../../types/errors.ts';
 import type { Logger } from '../../types/logger.ts';
+import { errnoCode } from '../system-errors.ts';
 
 /**
  * The kernel's cgroups as one tree: a path such as `/kubepods/burstable` stands for a folder in every hierarchy. Calls
@@ -98,7 +99,7 @@ function makeFolder(folder: string, recursive: boolean): boolean {
   try {
     return mkdirSync(folder, { recursive }) !== undefined || !recursive;
   } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === 'EEXIST') return false;
+    if (errnoCode(error) === 'EEXIST') return false;
     throw error;
   }
 }

@@ -2,6 +2,7 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { errorMessage, StateletError } from '../../types/errors.ts';
+import { errnoCode } from '../system-errors.ts';
 import type { CgroupTree } from './cgroup-tree.ts';
 
 /** Those that the kubelet and the runtimes use, of the many that there may be. */
@@ -67,7 +68,7 @@ const CAUSES: Readonly<Record<string, string>> = {
 };
 
 function cannotEnable(file: string, controller: string, cause: unknown): StateletError {
-  const likely = CAUSES[(cause as NodeJS.ErrnoException).code ?? ''];
+  const likely = CAUSES[errnoCode(cause) ?? ''];
   const message = `${file}: the controller ${controller} cannot be enabled: ${errorMessage(cause)}`;
   return new StateletError('FailedPrecondition', likely === undefined ? message : `${message}; ${likely}`, {
     cause,

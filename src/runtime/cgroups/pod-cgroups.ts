@@ -20,6 +20,7 @@ import type { ResourceList } from '../../policies/resources.ts';
 import { StateletError } from '../../types/errors.ts';
 import type { Pod } from '../../types/kubernetes.ts';
 import type { Logger } from '../../types/logger.ts';
+import { errnoCode } from '../system-errors.ts';
 import { removeCgroups } from './cgroup-removal.ts';
 import { CgroupTree } from './cgroup-tree.ts';
 import { delegateControllers } from './delegation.ts';
@@ -164,7 +165,7 @@ export class PodCgroups {
     try {
       tree.make(path, { recursive: false });
     } catch (error) {
-      if ((error as NodeJS.ErrnoException).code !== 'ENOENT') throw error;
+      if (errnoCode(error) !== 'ENOENT') throw error;
       // Somebody has tidied the groups above it away.
       this.#setUp();
       tree.make(path, { recursive: false });

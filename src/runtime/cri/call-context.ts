@@ -1,5 +1,6 @@
-import { errorKind, StateletError } from '../../types/errors.ts';
+import { StateletError } from '../../types/errors.ts';
 import type { CallOptions } from '../runtime-service.ts';
+import { unlessNotFound } from '../unless-not-found.ts';
 import type { States } from './call-corrections.ts';
 import type { Channel, UnaryOptions } from './channel.ts';
 import type { WireContainerStatus } from './container-messages.ts';
@@ -54,12 +55,3 @@ export class CallContext {
 
 const withoutStatus = (what: string, id: string): StateletError =>
   new StateletError('Internal', `the runtime answered without a status when it was asked for ${what} ${id}`);
-
-async function unlessNotFound<T>(answer: Promise<T>): Promise<T | undefined> {
-  try {
-    return await answer;
-  } catch (error) {
-    if (errorKind(error) === 'NotFound') return undefined;
-    throw error;
-  }
-}

@@ -1,5 +1,6 @@
+import { TERMINATION_MESSAGE_PATH_ANNOTATION } from '../../policies/cri-labels.ts';
 import type { ContainerStatus } from '../../types/cri.ts';
-import { TERMINATION_MESSAGE_PATH_ANNOTATION, terminationMessage } from '../termination-message.ts';
+import { terminationMessage } from '../termination-message.ts';
 import type { WireContainerStatus } from './container-messages.ts';
 
 /** A container's status with what it has left as its termination message. Reads files of this machine. */

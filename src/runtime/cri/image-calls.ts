@@ -1,5 +1,5 @@
-import { errorKind } from '../../types/errors.ts';
 import type { RuntimeService } from '../runtime-service.ts';
+import { unlessNotFound } from '../unless-not-found.ts';
 import type { Channel } from './channel.ts';
 import { IMAGE_FS_INFO, IMAGE_STATUS, LIST_IMAGES, PULL_IMAGE, REMOVE_IMAGE } from './methods.ts';
 
@@ -17,11 +17,7 @@ export function imageCalls(channel: Channel, timeoutMs: number): ImageCalls {
       (await channel.call(IMAGE_STATUS, { image }, { timeoutMs, ...options })).image,
     listImages: async (options) => (await channel.call(LIST_IMAGES, {}, { timeoutMs, ...options })).images,
     removeImage: async (image, options) => {
-      try {
-        await channel.call(REMOVE_IMAGE, { image }, { timeoutMs, ...options });
-      } catch (error) {
-        if (errorKind(error) !== 'NotFound') throw error;
-      }
+      await unlessNotFound(channel.call(REMOVE_IMAGE, { image }, { timeoutMs, ...options }));
     },
     imageFsInfo: async (options) =>
       (await channel.call(IMAGE_FS_INFO, {}, { timeoutMs, ...options })).imageFilesystems,

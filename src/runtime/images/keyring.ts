@@ -10,6 +10,7 @@ import type { ImageReference } from '../../policies/image-reference.ts';
 import type { AuthConfig } from '../../types/cri.ts';
 import { errorMessage } from '../../types/errors.ts';
 import type { Logger } from '../../types/logger.ts';
+import { errnoCode } from '../system-errors.ts';
 
 /** The credentials of the node. */
 export interface Keyring {
@@ -121,7 +122,7 @@ async function versionOf(path: string): Promise<string> {
     const { mtimeNs, size, ino } = await stat(path, { bigint: true });
     return `${mtimeNs} ${size} ${ino}`;
   } catch (error) {
-    const { code = '' } = error as NodeJS.ErrnoException;
+    const code = errnoCode(error) ?? '';
     return code === 'ENOENT' || code === 'ENOTDIR' ? '' : code;
   }
 }

@@ -3,6 +3,7 @@ import type { Clock, TimerHandle } from '../../types/clock.ts';
 import { errorKind, errorMessage } from '../../types/errors.ts';
 import type { Logger } from '../../types/logger.ts';
 import type { RuntimeService } from '../runtime-service.ts';
+import { errnoCode } from '../system-errors.ts';
 import { removeLogs, rotateLog } from './rotate-log.ts';
 
 /** A running container. `logPath` is absolute; empty: it has no log. */
@@ -113,7 +114,7 @@ export class ContainerLogManager {
     if (['NotFound', 'FailedPrecondition'].includes(errorKind(error)) || this.#stopped.signal.aborted) return;
     const message = errorMessage(error);
     // The system's messages name the file, which is another one every time.
-    const trouble = (error as NodeJS.ErrnoException).code ?? message;
+    const trouble = errnoCode(error) ?? message;
     if (this.#troubles.get(id) === trouble) return;
     this.#troubles.set(id, trouble);
     this.#deps.logger.warn({ containerId: id, logPath }, `Log cannot be rotated as it should be: ${message}`);

@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { containerIdOfLogLink, containerLogLink } from '../../policies/log-links.ts';
 import { errorMessage } from '../../types/errors.ts';
 import type { Logger } from '../../types/logger.ts';
+import { errnoCode } from '../system-errors.ts';
 
 interface PodName {
   readonly name: string;
@@ -63,7 +64,7 @@ export class LogLinks {
   }
 
   #tell(error: unknown): void {
-    const { code = '' } = error as NodeJS.ErrnoException;
+    const code = errnoCode(error) ?? '';
     if (this.#trouble === code) return;
     this.#trouble = code;
     const message = `Logs are not linked to: ${errorMessage(error)}; log collectors do not find them`;
@@ -76,7 +77,7 @@ function replaceLink(link: string, target: string): void {
   try {
     symlinkSync(target, link);
   } catch (error) {
-    if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error;
+    if (errnoCode(error) !== 'EEXIST') throw error;
     rmSync(link);
     symlinkSync(target, link);
   }

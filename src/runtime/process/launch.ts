@@ -5,6 +5,7 @@ import { constants as osConstants } from 'node:os';
 import { promisify } from 'node:util';
 import { errorMessage, StateletError } from '../../types/errors.ts';
 import type { ContainerConfig } from '../../types/cri.ts';
+import { errnoCode } from '../system-errors.ts';
 
 export const DEFAULT_PATH = '/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin';
 
@@ -49,7 +50,7 @@ function start(command: string, args: string[], spec: ProcessSpec, stdio: StdioO
 }
 
 function startError(command: string, error: unknown): StartError {
-  switch ((error as NodeJS.ErrnoException).code) {
+  switch (errnoCode(error)) {
     case 'ENOENT':
     case 'ENOTDIR':
       return new StartError(
@@ -107,7 +108,7 @@ export async function makePipes(paths: readonly string[], user: ProcessSpec['use
   try {
     await promisify(execFile)('mkfifo', ['-m', '600', ...paths]);
   } catch (error) {
-    const cause = (error as NodeJS.ErrnoException).code === 'ENOENT' ? 'mkfifo is not installed' : '';
+    const cause = errnoCode(error) === 'ENOENT' ? 'mkfifo is not installed' : '';
     throw new StateletError(
       'Internal',
       `the named pipes for a container's output could not be made: ${cause || errorMessage(error)}`,

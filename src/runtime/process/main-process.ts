@@ -1,5 +1,6 @@
 import type { ChildProcess } from 'node:child_process';
 import { StateletError } from '../../types/errors.ts';
+import { errnoCode } from '../system-errors.ts';
 import { isRunning, readStat } from './proc.ts';
 import type { ProcessIdentity } from './proc.ts';
 
@@ -70,6 +71,6 @@ function sendToGroup(pid: number, signal: NodeJS.Signals): void {
     process.kill(-pid, signal);
   } catch (error) {
     // ESRCH: it was quicker. EPERM (it became another user's) must be known by whoever waits for its end.
-    if ((error as NodeJS.ErrnoException).code !== 'ESRCH') throw error;
+    if (errnoCode(error) !== 'ESRCH') throw error;
   }
 }

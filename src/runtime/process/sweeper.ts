@@ -1,4 +1,5 @@
 import { errorMessage } from '../../types/errors.ts';
+import { errnoCode } from '../system-errors.ts';
 import { containerOf, processTable } from './proc.ts';
 import type { ProcessStat } from './proc.ts';
 
@@ -79,7 +80,7 @@ function kill(pid: number): string | undefined {
     process.kill(pid, 'SIGKILL');
     return undefined;
   } catch (error) {
-    return (error as NodeJS.ErrnoException).code;
+    return errnoCode(error);
   }
 }
 

@@ -1,7 +1,7 @@
 import { accessSync, constants } from 'node:fs';
 import { dirname, isAbsolute } from 'node:path';
+import { TERMINATION_MESSAGE_PATH_ANNOTATION } from '../../policies/cri-labels.ts';
 import type { ContainerConfig } from '../../types/cri.ts';
-import { TERMINATION_MESSAGE_PATH_ANNOTATION } from '../termination-message.ts';
 
 const DEFAULT_PATH = '/dev/termination-log';
 

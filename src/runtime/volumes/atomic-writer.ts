@@ -25,7 +25,7 @@ import { basename, dirname, join } from 'node:path';
 import { rfc3339 } from '../../policies/time.ts';
 import { topLevelNames, type VolumeFile } from '../../policies/volume-files.ts';
 import { readOnlyFileMode, readOnlyFolderMode } from '../../policies/volume-ownership.ts';
-import { errnoCode, ifThere } from './fs-errors.ts';
+import { errnoCode, ifThere } from '../system-errors.ts';
 import { setOwnership, type Ownership } from './volume-folder.ts';
 
 const DATA = '..data';

@@ -7,7 +7,7 @@ import { promisify } from 'node:util';
 import type { MemoryFilesystem } from '../../policies/volume-empty-dir.ts';
 import { mountOf, mountsBelow, parseMountInfo, type MountPoint } from '../../policies/volume-mount-table.ts';
 import { errorMessage, StateletError } from '../../types/errors.ts';
-import { errnoCode } from './fs-errors.ts';
+import { errnoCode } from '../system-errors.ts';
 
 /** A filesystem that has hung must not hold up a pod for good. */
 const TIMEOUT_MS = 60_000;

@@ -8,7 +8,7 @@ import { join, relative } from 'node:path';
 import { namesOf } from '../../policies/volume-files.ts';
 import { isWithin } from '../../policies/volume-mount-table.ts';
 import { StateletError } from '../../types/errors.ts';
-import { ifThere } from './fs-errors.ts';
+import { ifThere } from '../system-errors.ts';
 
 /** Linux' O_PATH: a place in the tree, not its content, so that opening a pipe or a device does nothing to it. */
 const O_PATH = 0o10_000_000;

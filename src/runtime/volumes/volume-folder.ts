@@ -4,7 +4,7 @@ import type { MemoryFilesystem } from '../../policies/volume-empty-dir.ts';
 import { volumeRootMode } from '../../policies/volume-ownership.ts';
 import { errorMessage } from '../../types/errors.ts';
 import type { Logger } from '../../types/logger.ts';
-import { ifThere } from './fs-errors.ts';
+import { ifThere } from '../system-errors.ts';
 import { hasFilesystem, mountFilesystem } from './mounter.ts';
 import { PRIVATE_FOLDER_MODE } from './pod-paths.ts';
 

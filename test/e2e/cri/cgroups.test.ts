@@ -7,7 +7,7 @@ import type { Container, Pod } from '../../../src/types/kubernetes.ts';
 import { type ContainerdBed, startContainerd } from '../../support/containerd/containerd.ts';
 import { noContainerdBecause, SET_UP_TIMEOUT_MS } from '../../support/containerd/suite.ts';
 import { describeWithContainerd } from '../../support/containerd/suite.ts';
-import { CriDaemonBed, type CriDaemonOptions, SERVE } from '../../support/cri-daemon.ts';
+import { CriDaemonBed, type CriDaemonOptions, SERVING } from '../../support/cri-daemon.ts';
 import { containerStatus, type Daemon } from '../../support/daemon.ts';
 import { waitFor } from '../../support/wait-for.ts';
 
@@ -162,7 +162,7 @@ describeWithContainerd('cgroups of pods', () => {
     await startDaemon();
     const limits = { limits: { memory: '24Mi' } };
     // tail keeps a line in memory until that ends.
-    const greedy = `tail /dev/zero; echo outlived; ${SERVE[2] ?? ''}`;
+    const greedy = `tail /dev/zero; echo outlived; ${SERVING}`;
     bed.apply('main-process', {
       restartPolicy: 'Never',
       containers: [bed.shell('exec tail /dev/zero', resources(limits))],
@@ -196,7 +196,7 @@ describeWithContainerd('cgroups of pods', () => {
   testOnV1('a process that has left its container ends with the pod, and so does the group', async () => {
     await startDaemon();
     // In a PID namespace of its own nothing outlives the first process.
-    bed.apply('hider', { hostPID: true, containers: [bed.shell(`setsid sleep 1000 & ${SERVE[2] ?? ''}`)] });
+    bed.apply('hider', { hostPID: true, containers: [bed.shell(`setsid sleep 1000 & ${SERVING}`)] });
     const pod = await daemon.running('hider');
     const group = groupOf(pod, 'besteffort');
     const container = join(folder('memory', group), bed.idOf(pod), 'cgroup.procs');

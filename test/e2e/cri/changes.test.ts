@@ -1,9 +1,7 @@
 /** Pods that are changed in place, which only those of an API source are: without the daemon, whose sources never do it. */
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { resolveNodeSettings } from '../../../src/config/node-settings.ts';
-import { createCriRuntime } from '../../../src/runtime/cri/cri-runtime.ts';
 import { openCriNode } from '../../../src/runtime/open-cri-node.ts';
-import type { RuntimeService } from '../../../src/runtime/runtime-service.ts';
 import type { Pod } from '../../../src/types/kubernetes.ts';
 import { startAgent } from '../../support/agent.ts';
 import { BUSYBOX_USER_ID } from '../../support/containerd/images.ts';
@@ -15,18 +13,11 @@ const idIn = (containerID = ''): string => containerID.split('://')[1] ?? '';
 
 describeWithContainerd('a pod that is changed in place', () => {
   let bed: CriDaemonBed;
-  let runtime: RuntimeService;
 
   beforeAll(async () => {
     bed = await startCriBed();
-    const logger = { warn: () => undefined };
-    runtime = createCriRuntime({ endpoint: bed.containerd.endpoint, requestTimeoutMs: 10_000, logger });
   }, SET_UP_TIMEOUT_MS);
-  afterAll(async () => {
-    await runtime.close();
-    await bed.cleanUp();
-    await bed.containerd.stop();
-  }, 60_000);
+  afterAll(() => bed.tearDown(), 60_000);
 
   test('a container of another image is replaced, and an ephemeral one joins the processes of its target', async () => {
     const { image, endpoint, cgroupRoot } = bed.containerd;
@@ -87,14 +78,14 @@ describeWithContainerd('a pod that is changed in place', () => {
       const { containerID } = await runs('debug', 0);
       const id = idIn(containerID);
       const namespace = async (of: string) => {
-        const { stdout } = await runtime.execSync(of, ['readlink', '/proc/self/ns/pid'], 5);
+        const { stdout } = await bed.runtime.execSync(of, ['readlink', '/proc/self/ns/pid'], 5);
         return String(stdout);
       };
       expect(await namespace(id)).toBe(await namespace(idIn(other.containerID)));
       // It sees the processes of the one that it targets, and is never started again.
-      const { stdout } = await runtime.execSync(id, ['ps'], 5);
+      const { stdout } = await bed.runtime.execSync(id, ['ps'], 5);
       expect(String(stdout)).toContain('trap "exit 0" TERM');
-      await runtime.stopContainer(id, 0);
+      await bed.runtime.stopContainer(id, 0);
       await waitFor(() => statusOf('debug')?.state?.terminated !== undefined, {
         what: 'debug to have ended',
       });

@@ -1,13 +1,10 @@
-import { existsSync, readdirSync, rmSync } from 'node:fs';
+import { readdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, expect, jest, test } from '@jest/globals';
-import { createCriRuntime } from '../../../src/runtime/cri/cri-runtime.ts';
-import type { RuntimeService } from '../../../src/runtime/runtime-service.ts';
 import type { Pod } from '../../../src/types/kubernetes.ts';
-import { type ContainerdBed, startContainerd } from '../../support/containerd/containerd.ts';
 import { describeWithContainerd, SET_UP_TIMEOUT_MS } from '../../support/containerd/suite.ts';
 import { processesOf } from '../../support/containerd/wipe.ts';
-import { CriDaemonBed } from '../../support/cri-daemon.ts';
+import { type CriDaemonBed, startCriBed } from '../../support/cri-daemon.ts';
 import { containerStatus, type Daemon } from '../../support/daemon.ts';
 import { waitFor } from '../../support/wait-for.ts';
 
@@ -16,37 +13,23 @@ jest.setTimeout(120_000);
 const PATIENCE_MS = 30_000;
 
 describeWithContainerd('what happens to containers from outside', () => {
-  let containerd: ContainerdBed;
-  let runtime: RuntimeService;
   let bed: CriDaemonBed;
   let daemon: Daemon;
 
   beforeAll(async () => {
-    containerd = await startContainerd();
-    const logger = { warn: () => undefined };
-    runtime = createCriRuntime({ endpoint: containerd.endpoint, requestTimeoutMs: 20_000, logger });
-    bed = new CriDaemonBed(containerd);
+    bed = await startCriBed();
     daemon = await bed.start();
   }, SET_UP_TIMEOUT_MS);
   afterEach(async () => {
     for (const name of readdirSync(bed.manifestDir)) rmSync(join(bed.manifestDir, name));
     await daemon.onlyPods();
-    // Of containers that another has removed: they would stay until dead links are collected.
-    for (const name of readdirSync(bed.containerLogsDir)) {
-      const link = join(bed.containerLogsDir, name);
-      if (!existsSync(link)) rmSync(link);
-    }
   });
-  afterAll(async () => {
-    await bed.cleanUp();
-    await runtime.close();
-    await containerd.stop();
-  });
+  afterAll(() => bed.tearDown());
 
   const withLabel = (pod: Pod) => ({ labelSelector: { 'io.kubernetes.pod.uid': pod.metadata.uid } });
-  const sandboxesOf = (pod: Pod) => runtime.listPodSandbox(withLabel(pod));
-  const containersOf = (pod: Pod) => runtime.listContainers(withLabel(pod));
-  const kill = (id: string) => containerd.ctr('tasks', 'kill', '--signal', 'SIGKILL', id);
+  const sandboxesOf = (pod: Pod) => bed.runtime.listPodSandbox(withLabel(pod));
+  const containersOf = (pod: Pod) => bed.runtime.listContainers(withLabel(pod));
+  const kill = (id: string) => bed.containerd.ctr('tasks', 'kill', '--signal', 'SIGKILL', id);
 
   /** As soon as it runs in another instance. */
   const runningAnew = (name: string, before: Pod, container = 'main') =>
@@ -94,8 +77,8 @@ describeWithContainerd('what happens to containers from outside', () => {
   test('a container that is removed is started anew, with a log of its own', async () => {
     bed.apply('removed', { containers: [bed.server()] });
     const before = await daemon.running('removed');
-    await runtime.stopContainer(bed.idOf(before), 0);
-    await runtime.removeContainer(bed.idOf(before));
+    await bed.runtime.stopContainer(bed.idOf(before), 0);
+    await bed.runtime.removeContainer(bed.idOf(before));
     const after = await runningAnew('removed', before);
     expect(containerStatus(after)?.restartCount).toBe(1);
     expect(bed.containerLog(after.metadata, 'main', 1)).toBe('');
@@ -106,7 +89,7 @@ describeWithContainerd('what happens to containers from outside', () => {
     const before = await daemon.running('gone');
     const [sandbox] = await sandboxesOf(before);
     // While the sandbox is being taken down, a container may be started in it once more.
-    const remove = () => runtime.removePodSandbox(sandbox?.id ?? '');
+    const remove = () => bed.runtime.removePodSandbox(sandbox?.id ?? '');
     await waitFor(
       () =>
         remove().then(
@@ -124,15 +107,15 @@ describeWithContainerd('what happens to containers from outside', () => {
     const before = await daemon.running('behind');
     const id = bed.idOf(before);
     await kill(id);
-    await containerd.ctr('tasks', 'delete', '--force', id).catch(() => undefined);
-    await containerd.ctr('containers', 'delete', id);
+    await bed.containerd.ctr('tasks', 'delete', '--force', id).catch(() => undefined);
+    await bed.containerd.ctr('containers', 'delete', id);
     await runningAnew('behind', before);
   });
 
   test('when the shim of a pod dies, the pod is made anew', async () => {
     bed.apply('shimless', { containers: [bed.server()] });
     const before = await daemon.running('shimless');
-    const [pid, ...others] = processesOf(containerd.dir, 'containerd-shim');
+    const [pid, ...others] = processesOf(bed.containerd.dir, 'containerd-shim');
     expect([typeof pid, others]).toEqual(['number', []]);
     process.kill(pid ?? NaN, 'SIGKILL');
     const after = await runningAnew('shimless', before);
@@ -144,9 +127,9 @@ describeWithContainerd('what happens to containers from outside', () => {
     bed.apply('stays', { containers: [bed.server()] });
     const [dies, stays] = [await daemon.running('dies'), await daemon.running('stays')];
     const pid = await pidOf(dies);
-    await containerd.kill();
+    await bed.containerd.kill();
     process.kill(pid, 'SIGKILL');
-    await containerd.start();
+    await bed.containerd.start();
     const after = await runningAnew('dies', dies);
     expect(containerStatus(after)?.restartCount).toBe(1);
     expect(containerStatus(await daemon.running('stays'))).toMatchObject({
@@ -163,7 +146,7 @@ describeWithContainerd('what happens to containers from outside', () => {
   });
 
   async function pidOf(pod: Pod): Promise<number> {
-    const lines = (await containerd.ctr('tasks', 'list')).split('\n').map((line) => line.split(/\s+/));
+    const lines = (await bed.containerd.ctr('tasks', 'list')).split('\n').map((line) => line.split(/\s+/));
     return Number(lines.find(([id]) => id === bed.idOf(pod))?.[1]);
   }
 });

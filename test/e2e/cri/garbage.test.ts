@@ -3,37 +3,28 @@ import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, expect, jest, test } from '@jest/globals';
 import { findCgroupMounts } from '../../../src/policies/cgroup-mounts.ts';
 import { containerLabels, sandboxLabels } from '../../../src/policies/cri-labels.ts';
-import { createCriRuntime } from '../../../src/runtime/cri/cri-runtime.ts';
-import type { RuntimeService } from '../../../src/runtime/runtime-service.ts';
 import type { Pod } from '../../../src/types/kubernetes.ts';
 import { type ContainerdBed, startContainerd } from '../../support/containerd/containerd.ts';
 import { describeWithContainerd, SET_UP_TIMEOUT_MS } from '../../support/containerd/suite.ts';
-import { CriDaemonBed, type CriDaemonOptions, SERVE } from '../../support/cri-daemon.ts';
+import { CriDaemonBed, type CriDaemonOptions, SERVING } from '../../support/cri-daemon.ts';
 import { containerStatus, type Daemon } from '../../support/daemon.ts';
 import { shell, startPod, whenExited } from '../../support/runtime-configs.ts';
 import { waitFor } from '../../support/wait-for.ts';
 
 jest.setTimeout(120_000);
 
-const SERVING = SERVE[2] ?? '';
 const PATIENCE_MS = 60_000;
 const SHORT_BACK_OFF = { crashLoopBackOff: { maxContainerRestartPeriod: '1s' } };
 
 describeWithContainerd('garbage', () => {
   let containerd: ContainerdBed;
-  let runtime: RuntimeService;
   let bed: CriDaemonBed;
   let daemon: Daemon;
 
   beforeAll(async () => {
     containerd = await startContainerd();
-    const logger = { warn: () => undefined };
-    runtime = createCriRuntime({ endpoint: containerd.endpoint, requestTimeoutMs: 20_000, logger });
   }, SET_UP_TIMEOUT_MS);
-  afterAll(async () => {
-    await runtime.close();
-    await containerd.stop();
-  });
+  afterAll(() => containerd.stop());
   afterEach(() => bed.cleanUp());
 
   const createBed = (config: CriDaemonOptions['config'] = {}) =>
@@ -47,7 +38,7 @@ describeWithContainerd('garbage', () => {
     const linux = { securityContext: { namespaceOptions: network } };
     const labels = containerLabels(pod, { name: 'main' });
     const image = { image: containerd.image };
-    return startPod(runtime, '', shell(script, { image, labels, linux }), {
+    return startPod(bed.runtime, '', shell(script, { image, labels, linux }), {
       metadata: { name, namespace: 'lost', uid, attempt: 0 },
       logDirectory: join(bed.podLogsDir, `lost_${name}_${uid}`),
       labels: sandboxLabels(pod),
@@ -60,11 +51,11 @@ describeWithContainerd('garbage', () => {
     // One that does not listen, one that is at its end, one whose sandbox is left alone, and what is left without either.
     await orphan('runs', 'trap "" TERM; while :; do sleep 1; done');
     const dead = await orphan('dead', 'exit 3');
-    await whenExited(runtime, dead.id);
+    await whenExited(bed.runtime, dead.id);
     const empty = await orphan('empty', 'exit 0');
-    await whenExited(runtime, empty.id);
-    await runtime.removeContainer(empty.id);
-    await runtime.stopPodSandbox(empty.sandboxId);
+    await whenExited(bed.runtime, empty.id);
+    await bed.runtime.removeContainer(empty.id);
+    await bed.runtime.stopPodSandbox(empty.sandboxId);
     const { hierarchies } = findCgroupMounts(readFileSync('/proc/self/mountinfo', 'utf8'));
     const groups = hierarchies.map(({ mountPoint }) =>
       join(mountPoint, containerd.cgroupRoot, 'kubepods/besteffort/poduid-of-gone'),
@@ -82,7 +73,7 @@ describeWithContainerd('garbage', () => {
       labels: {},
     };
     const { sandboxId } = await startPod(
-      runtime,
+      bed.runtime,
       bed.dir,
       shell(SERVING, { image: { image: containerd.image } }),
       {
@@ -94,16 +85,17 @@ describeWithContainerd('garbage', () => {
     bed.apply('wanted', { containers: [bed.server()] });
     daemon = await bed.start();
     const wanted = await daemon.running('wanted');
-    const sandboxNames = async () => (await runtime.listPodSandbox()).map(({ metadata }) => metadata.name);
+    const sandboxNames = async () =>
+      (await bed.runtime.listPodSandbox()).map(({ metadata }) => metadata.name);
     await waitFor(async () => (await sandboxNames()).length === 2, {
       what: 'the orphans to be gone',
       timeoutMs: PATIENCE_MS,
     });
     expect((await sandboxNames()).toSorted()).toEqual(['foreign', wanted.metadata.name]);
-    expect(await runtime.listContainers()).toHaveLength(2);
+    expect(await bed.runtime.listContainers()).toHaveLength(2);
     const left = () => [...groups, folder, ...lostLogs()].filter((path) => existsSync(path));
     await waitFor(() => left().length === 0, { what: 'the rest of the orphans to be gone' });
-    await runtime.removePodSandbox(sandboxId);
+    await bed.runtime.removePodSandbox(sandboxId);
   });
 
   const lostLogs = () =>
@@ -132,7 +124,7 @@ describeWithContainerd('garbage', () => {
       restartCount: 0,
       state: { terminated: { exitCode: 0 } },
     });
-    const instances = (await runtime.listContainers()).map(
+    const instances = (await bed.runtime.listContainers()).map(
       ({ metadata, state }) => `${metadata.name} ${metadata.attempt} ${state}`,
     );
     expect(instances.toSorted()).toEqual([

@@ -2,8 +2,6 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
-import { createCriRuntime } from '../../../src/runtime/cri/cri-runtime.ts';
-import type { RuntimeService } from '../../../src/runtime/runtime-service.ts';
 import { describeWithContainerd, SET_UP_TIMEOUT_MS } from '../../support/containerd/suite.ts';
 import { type CriDaemonBed, startCriBed } from '../../support/cri-daemon.ts';
 import { type Daemon, NODE_NAME } from '../../support/daemon.ts';
@@ -12,23 +10,12 @@ import { waitFor } from '../../support/wait-for.ts';
 describeWithContainerd('what the runtime is told of a pod', () => {
   let bed: CriDaemonBed;
   let daemon: Daemon;
-  let runtime: RuntimeService;
 
   beforeAll(async () => {
     bed = await startCriBed();
     daemon = await bed.start();
-    const logger = { warn: () => undefined };
-    runtime = createCriRuntime({
-      endpoint: bed.containerd.endpoint,
-      requestTimeoutMs: 10_000,
-      logger,
-    });
   }, SET_UP_TIMEOUT_MS);
-  afterAll(async () => {
-    await runtime.close();
-    await bed.cleanUp();
-    await bed.containerd.stop();
-  }, 60_000);
+  afterAll(() => bed.tearDown(), 60_000);
 
   const ofPod = (uid: string) => ({ labelSelector: { 'io.kubernetes.pod.uid': uid } });
 
@@ -63,7 +50,7 @@ describeWithContainerd('what the runtime is told of a pod', () => {
       'io.kubernetes.pod.uid': uid,
     };
 
-    const [sandbox] = await runtime.listPodSandbox(ofPod(uid));
+    const [sandbox] = await bed.runtime.listPodSandbox(ofPod(uid));
     expect(sandbox).toMatchObject({
       metadata: { name, namespace: 'team', uid, attempt: 0 },
       state: 'SANDBOX_READY',
@@ -76,7 +63,7 @@ describeWithContainerd('what the runtime is told of a pod', () => {
       'kubernetes.io/config.seen': expect.any(String),
     });
 
-    const [container] = await runtime.listContainers(ofPod(uid));
+    const [container] = await bed.runtime.listContainers(ofPod(uid));
     expect(container).toMatchObject({
       podSandboxId: sandbox?.id,
       metadata: { name: 'main', attempt: 0 },
@@ -94,7 +81,7 @@ describeWithContainerd('what the runtime is told of a pod', () => {
     });
     expect(JSON.parse(ports)).toMatchObject([{ name: 'web', containerPort: 8080, protocol: 'TCP' }]);
 
-    const status = await runtime.containerStatus(container?.id ?? '');
+    const status = await bed.runtime.containerStatus(container?.id ?? '');
     const log = join(bed.podLogsDir, `team_${name}_${uid}`, 'main', '0.log');
     expect(status).toMatchObject({ logPath: log, image: bed.containerd.image });
     expect(existsSync(log)).toBe(true);
@@ -114,7 +101,7 @@ describeWithContainerd('what the runtime is told of a pod', () => {
     const { uid } = pod.metadata;
     const containers = await waitFor(
       async () => {
-        const all = await runtime.listContainers(ofPod(uid));
+        const all = await bed.runtime.listContainers(ofPod(uid));
         return all.length === 2 && all;
       },
       { what: 'both instances' },
@@ -128,7 +115,7 @@ describeWithContainerd('what the runtime is told of a pod', () => {
       [1, '1'],
     ]);
     // The sandbox stays the same.
-    expect(await runtime.listPodSandbox(ofPod(uid))).toHaveLength(1);
+    expect(await bed.runtime.listPodSandbox(ofPod(uid))).toHaveLength(1);
     const logs = join(bed.podLogs(pod.metadata), 'main');
     for (const file of ['0.log', '1.log']) {
       const lines = await waitFor(() => readFileSync(join(logs, file), 'utf8'), { what: file });

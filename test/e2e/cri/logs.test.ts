@@ -18,13 +18,12 @@ import { afterAll, afterEach, beforeAll, expect, jest, test } from '@jest/global
 import type { Pod } from '../../../src/types/kubernetes.ts';
 import { type ContainerdBed, startContainerd } from '../../support/containerd/containerd.ts';
 import { describeWithContainerd, SET_UP_TIMEOUT_MS } from '../../support/containerd/suite.ts';
-import { CriDaemonBed, type CriDaemonOptions, SERVE } from '../../support/cri-daemon.ts';
+import { CriDaemonBed, type CriDaemonOptions, SERVING } from '../../support/cri-daemon.ts';
 import { containerStatus, type Daemon, NODE_NAME } from '../../support/daemon.ts';
 import { waitFor } from '../../support/wait-for.ts';
 
 jest.setTimeout(120_000);
 
-const SERVING = SERVE[2] ?? '';
 const PATIENCE_MS = 60_000;
 /** For what does not listen to SIGTERM. */
 const QUICK = { terminationGracePeriodSeconds: 1 };

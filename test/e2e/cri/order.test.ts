@@ -21,10 +21,7 @@ describeWithContainerd('the order of a pod’s containers', () => {
     mkdirSync(notes);
     daemon = await bed.start();
   }, SET_UP_TIMEOUT_MS);
-  afterAll(async () => {
-    await bed.cleanUp();
-    await bed.containerd.stop();
-  }, 60_000);
+  afterAll(() => bed.tearDown(), 60_000);
 
   /** Of a pod whose containers write into `/notes`. */
   const withNotes = (name: string): Partial<Pod['spec']> => {

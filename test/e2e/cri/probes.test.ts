@@ -1,31 +1,24 @@
 /** Probes of real containers: what they find out shows in the status, in events, and in what becomes of the containers. */
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import type { Container, ContainerStatus, Pod } from '../../../src/types/kubernetes.ts';
-import { type ContainerdBed, startContainerd } from '../../support/containerd/containerd.ts';
 import { describeWithContainerd, SET_UP_TIMEOUT_MS } from '../../support/containerd/suite.ts';
-import { CriDaemonBed } from '../../support/cri-daemon.ts';
+import { type CriDaemonBed, SERVING, startCriBed } from '../../support/cri-daemon.ts';
 import { containerStatus, type Daemon, NODE_NAME, stateOf } from '../../support/daemon.ts';
 import { HealthServer } from '../../support/health-server.ts';
 import { waitFor } from '../../support/wait-for.ts';
 
 const TEST_TIMEOUT_MS = 60_000;
 const EVERY_SECOND = { periodSeconds: 1, timeoutSeconds: 10, failureThreshold: 1 };
-const SERVE = 'trap "exit 0" TERM; while :; do sleep 1000 & wait $!; done';
 
 describeWithContainerd('probes of real containers', () => {
-  let containerd: ContainerdBed;
   let bed: CriDaemonBed;
   let daemon: Daemon;
 
   beforeAll(async () => {
-    containerd = await startContainerd();
-    bed = new CriDaemonBed(containerd);
+    bed = await startCriBed();
     daemon = await bed.start();
   }, SET_UP_TIMEOUT_MS);
-  afterAll(async () => {
-    await bed.cleanUp();
-    await containerd.stop();
-  }, TEST_TIMEOUT_MS);
+  afterAll(() => bed.tearDown(), TEST_TIMEOUT_MS);
 
   const exists = (file: string, more = {}) => ({
     ...EVERY_SECOND,
@@ -240,7 +233,7 @@ describeWithContainerd('probes of real containers', () => {
       bed.apply('ending', {
         terminationGracePeriodSeconds: 600,
         containers: [
-          bed.shell(`touch /tmp/ready /tmp/alive; ${SERVE}`, {
+          bed.shell(`touch /tmp/ready /tmp/alive; ${SERVING}`, {
             lifecycle: { preStop },
             readinessProbe: exists('/tmp/ready'),
             livenessProbe: exists('/tmp/alive', { terminationGracePeriodSeconds: 1 }),
@@ -273,7 +266,7 @@ describeWithContainerd('probes of real containers', () => {
     async () => {
       bed.apply('adopted', {
         containers: [
-          bed.shell(`touch /tmp/ready; ${SERVE}`, {
+          bed.shell(`touch /tmp/ready; ${SERVING}`, {
             startupProbe: exists('/tmp/ready'),
             readinessProbe: { ...exists('/tmp/ready'), periodSeconds: 3600 },
             livenessProbe: exists('/tmp/ready'),

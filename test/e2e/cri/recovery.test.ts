@@ -1,6 +1,4 @@
 import { afterAll, afterEach, beforeAll, expect, jest, test } from '@jest/globals';
-import { createCriRuntime } from '../../../src/runtime/cri/cri-runtime.ts';
-import type { RuntimeService } from '../../../src/runtime/runtime-service.ts';
 import type { Pod } from '../../../src/types/kubernetes.ts';
 import { type ContainerdBed, startContainerd } from '../../support/containerd/containerd.ts';
 import { describeWithContainerd, SET_UP_TIMEOUT_MS } from '../../support/containerd/suite.ts';
@@ -15,19 +13,13 @@ const NAMES = ['a', 'b', 'c', 'd'];
 
 describeWithContainerd('an agent that is killed', () => {
   let containerd: ContainerdBed;
-  let runtime: RuntimeService;
   let bed: CriDaemonBed;
   let daemon: Daemon;
 
   beforeAll(async () => {
     containerd = await startContainerd();
-    const logger = { warn: () => undefined };
-    runtime = createCriRuntime({ endpoint: containerd.endpoint, requestTimeoutMs: 20_000, logger });
   }, SET_UP_TIMEOUT_MS);
-  afterAll(async () => {
-    await runtime.close();
-    await containerd.stop();
-  });
+  afterAll(() => containerd.stop());
   afterEach(() => bed.cleanUp());
 
   function apply(): void {
@@ -39,7 +31,7 @@ describeWithContainerd('an agent that is killed', () => {
 
   /** Of what runs: `sandbox name` and `container name`. */
   async function running(): Promise<string[]> {
-    const [sandboxes, containers] = [await runtime.listPodSandbox(), await runtime.listContainers()];
+    const [sandboxes, containers] = [await bed.runtime.listPodSandbox(), await bed.runtime.listContainers()];
     const names = new Map(sandboxes.map(({ id, metadata }) => [id, metadata.name]));
     return [
       ...sandboxes
@@ -96,7 +88,7 @@ describeWithContainerd('an agent that is killed', () => {
       await daemon.onlyPods('stays');
       expect(bed.idOf(await daemon.running('stays'))).toBe(bed.idOf(stays));
       const count = async () =>
-        (await runtime.listContainers()).length + (await runtime.listPodSandbox()).length;
+        (await bed.runtime.listContainers()).length + (await bed.runtime.listPodSandbox()).length;
       await waitFor(async () => (await count()) === 2, {
         what: 'the others to be gone',
         timeoutMs: PATIENCE_MS,
@@ -109,13 +101,13 @@ describeWithContainerd('an agent that is killed', () => {
     apply();
     daemon = await bed.startToLeavePods();
     const before = idsOf(await allRunning());
-    const containers = (await runtime.listContainers()).map(({ id }) => id).toSorted();
+    const containers = (await bed.runtime.listContainers()).map(({ id }) => id).toSorted();
     for (let round = 0; round < 2; round++) {
       await daemon.end('SIGKILL');
       daemon = await bed.startToLeavePods();
       expect(idsOf(await allRunning())).toEqual(before);
     }
-    expect((await runtime.listContainers()).map(({ id }) => id).toSorted()).toEqual(containers);
+    expect((await bed.runtime.listContainers()).map(({ id }) => id).toSorted()).toEqual(containers);
     expect(
       daemon.log.filter(({ reason }) => ['Created', 'Started', 'Killing'].includes(reason ?? '')),
     ).toEqual([]);

@@ -2,8 +2,6 @@
 import { execFileSync } from 'node:child_process';
 import { rmSync } from 'node:fs';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
-import { createCriRuntime } from '../../../src/runtime/cri/cri-runtime.ts';
-import type { RuntimeService } from '../../../src/runtime/runtime-service.ts';
 import type { Pod } from '../../../src/types/kubernetes.ts';
 import { describeWithContainerd, SET_UP_TIMEOUT_MS } from '../../support/containerd/suite.ts';
 import { type CriDaemonBed, startCriBed } from '../../support/cri-daemon.ts';
@@ -13,23 +11,16 @@ import { waitFor } from '../../support/wait-for.ts';
 describeWithContainerd('restarts', () => {
   let bed: CriDaemonBed;
   let daemon: Daemon;
-  let runtime: RuntimeService;
 
   beforeAll(async () => {
     bed = await startCriBed();
     daemon = await bed.start();
-    const logger = { warn: () => undefined };
-    runtime = createCriRuntime({ endpoint: bed.containerd.endpoint, requestTimeoutMs: 10_000, logger });
   }, SET_UP_TIMEOUT_MS);
-  afterAll(async () => {
-    await runtime.close();
-    await bed.cleanUp();
-    await bed.containerd.stop();
-  }, 60_000);
+  afterAll(() => bed.tearDown(), 60_000);
 
   const ofPod = (uid: string) => ({ labelSelector: { 'io.kubernetes.pod.uid': uid } });
   const sandboxesOf = async ({ metadata }: Pod) =>
-    (await runtime.listPodSandbox(ofPod(metadata.uid))).toSorted(
+    (await bed.runtime.listPodSandbox(ofPod(metadata.uid))).toSorted(
       (a, b) => a.metadata.attempt - b.metadata.attempt,
     );
   const main = (pod: Pod) => containerStatus(pod, 'main');
@@ -118,7 +109,7 @@ describeWithContainerd('restarts', () => {
     expect(after.map(({ metadata }) => metadata.attempt)).toEqual([1]);
     expect(await daemon.event('orphaned', 'SandboxChanged')).toBeDefined();
     expect(again.status?.podIP).toMatch(/^10\./);
-    const { ip } = (await runtime.podSandboxStatus(after[0]?.id ?? '')).network ?? {};
+    const { ip } = (await bed.runtime.podSandboxStatus(after[0]?.id ?? '')).network ?? {};
     expect(again.status?.podIP).toBe(ip);
   });
 
@@ -150,8 +141,8 @@ describeWithContainerd('restarts', () => {
     expect(main(pod)?.state?.terminated).toMatchObject({ exitCode: 0, reason: 'Completed' });
     await waitFor(
       async () =>
-        (await runtime.listContainers({ ...ofPod(pod.metadata.uid), state: 'CONTAINER_RUNNING' })).length ===
-        0,
+        (await bed.runtime.listContainers({ ...ofPod(pod.metadata.uid), state: 'CONTAINER_RUNNING' }))
+          .length === 0,
       { what: 'nothing of it to run' },
     );
   });

@@ -3,7 +3,6 @@ import { hostname as hostnameOfNode } from 'node:os';
 import { join } from 'node:path';
 import { readlinkSync, writeFileSync } from 'node:fs';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
-import { createCriRuntime } from '../../../src/runtime/cri/cri-runtime.ts';
 import { startContainerd } from '../../support/containerd/containerd.ts';
 import { describeWithContainerd, SET_UP_TIMEOUT_MS } from '../../support/containerd/suite.ts';
 import { CriDaemonBed } from '../../support/cri-daemon.ts';
@@ -37,10 +36,7 @@ describeWithContainerd('the sandbox of a pod', () => {
       'special=other,broken=missing',
     );
   }, SET_UP_TIMEOUT_MS);
-  afterAll(async () => {
-    await bed.cleanUp();
-    await bed.containerd.stop();
-  }, 60_000);
+  afterAll(() => bed.tearDown(), 60_000);
 
   const own = { hostNetwork: false };
 
@@ -203,10 +199,8 @@ describeWithContainerd('the sandbox of a pod', () => {
     ] as const)
       bed.apply(name, { ...own, runtimeClassName, containers: [bed.server()] });
     const pod = await daemon.running('sandboxed');
-    const logger = { warn: () => undefined };
-    const runtime = createCriRuntime({ endpoint: bed.containerd.endpoint, requestTimeoutMs: 10_000, logger });
     const labelSelector = { 'io.kubernetes.pod.uid': pod.metadata.uid };
-    const sandboxes = await runtime.listPodSandbox({ labelSelector }).finally(() => runtime.close());
+    const sandboxes = await bed.runtime.listPodSandbox({ labelSelector });
     expect(sandboxes.map(({ runtimeHandler }) => runtimeHandler)).toEqual(['other']);
     const unknown = await daemon.event('unknown', 'FailedCreatePodSandBox');
     expect(unknown.msg).toContain('RuntimeClass "nobodys" not found: this node knows special, broken');

@@ -15,10 +15,9 @@ import { createServer } from 'node:net';
 import { dirname, join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import type { Container, Pod, PodSpec } from '../../../src/types/kubernetes.ts';
-import { type ContainerdBed, startContainerd } from '../../support/containerd/containerd.ts';
 import { describeWithContainerd, SET_UP_TIMEOUT_MS } from '../../support/containerd/suite.ts';
 import { mountsBelow } from '../../support/containerd/wipe.ts';
-import { CriDaemonBed } from '../../support/cri-daemon.ts';
+import { type CriDaemonBed, SERVING, startCriBed } from '../../support/cri-daemon.ts';
 import { containerStatus, type Daemon, NODE_NAME } from '../../support/daemon.ts';
 import { waitFor } from '../../support/wait-for.ts';
 
@@ -28,22 +27,16 @@ type Mounted = Volume & { readonly mount?: Partial<VolumeMount> };
 
 /** Long enough for a sync that failed to be tried again. */
 const RETRY_TIMEOUT_MS = 30_000;
-const SERVE = 'trap "exit 0" TERM; while :; do sleep 1000 & wait $!; done';
 
 describeWithContainerd('volumes of real containers', () => {
-  let containerd: ContainerdBed;
   let bed: CriDaemonBed;
   let daemon: Daemon;
 
   beforeAll(async () => {
-    containerd = await startContainerd();
-    bed = new CriDaemonBed(containerd);
+    bed = await startCriBed();
     daemon = await bed.start();
   }, SET_UP_TIMEOUT_MS);
-  afterAll(async () => {
-    await bed.cleanUp();
-    await containerd.stop();
-  }, 60_000);
+  afterAll(() => bed.tearDown(), 60_000);
 
   const podDir = ({ metadata }: Pod) => join(bed.rootDir, 'pods', metadata.uid);
   const volumeDir = (pod: Pod, kind: string, name: string) =>
@@ -88,7 +81,7 @@ describeWithContainerd('volumes of real containers', () => {
     const volumeMounts = ['disk', 'memory'].map((name) => ({ name, mountPath: `/${name}` }));
     const script = `echo start >> /disk/starts; echo start >> /memory/starts
       if [ ! -e /disk/again ]; then while [ ! -e /disk/crash ]; do sleep 0.05; done; touch /disk/again; exit 1; fi
-      ${SERVE}`;
+      ${SERVING}`;
     bed.apply('shared', {
       volumes,
       containers: [bed.shell(script, { volumeMounts }), bed.server({ name: 'other', volumeMounts })],

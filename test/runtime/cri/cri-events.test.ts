@@ -56,7 +56,10 @@ describe('events of a runtime', () => {
     ...{ id, podSandboxId: 's', metadata: { name: 'main', attempt: 0 }, image: '', imageRef: '', state },
     ...{ createdAt: 1, labels: {}, annotations: {} },
   });
-  const lists = (sandboxes: () => readonly PodSandbox[], containers: () => readonly Container[]) => [
+  const lists = (
+    containers: () => readonly Container[] = () => [],
+    sandboxes: () => readonly PodSandbox[] = () => [sandbox('s')],
+  ) => [
     answer(methods.LIST_POD_SANDBOX, ({ filter }) => ({
       items: sandboxes().filter(({ id }) => !filter?.id || id === filter.id),
     })),
@@ -103,13 +106,7 @@ describe('events of a runtime', () => {
 
   test('are containerd’s own where it has no others, of its namespace for CRI', async () => {
     const containerd = containerdEvents();
-    await fake.serve(
-      containerd.serve,
-      ...lists(
-        () => [sandbox('s')],
-        () => [container('c', 'CONTAINER_RUNNING')],
-      ),
-    );
+    await fake.serve(containerd.serve, ...lists(() => [container('c', 'CONTAINER_RUNNING')]));
     listen(fake.client());
     await containerd.connected();
     expect(containerd.streams[0]?.metadata.get('containerd-namespace')).toEqual(['k8s.io']);
@@ -141,13 +138,7 @@ describe('events of a runtime', () => {
       if (looks === 3) state = 'CONTAINER_EXITED';
       return looks < 6 ? container(id, state) : undefined;
     });
-    await fake.serve(
-      ...[containerd.serve, status],
-      ...lists(
-        () => [sandbox('s')],
-        () => [container('c', state)],
-      ),
-    );
+    await fake.serve(containerd.serve, status, ...lists(() => [container('c', state)]));
     listen(fake.client());
     await containerd.connected();
     const before = Date.now() * 1e6;
@@ -195,10 +186,7 @@ describe('events of a runtime', () => {
     await fake.serve(
       containerd.serve,
       answer(methods.REMOVE_CONTAINER, () => removal.promise),
-      ...lists(
-        () => [sandbox('s')],
-        () => [container('c', 'CONTAINER_EXITED')],
-      ),
+      ...lists(() => [container('c', 'CONTAINER_EXITED')]),
     );
     const runtime = fake.client();
     listen(runtime);
@@ -217,13 +205,7 @@ describe('events of a runtime', () => {
 
   test('of what nobody knows are not told, and hold up nothing', async () => {
     const containerd = containerdEvents();
-    await fake.serve(
-      containerd.serve,
-      ...lists(
-        () => [sandbox('s')],
-        () => [],
-      ),
-    );
+    await fake.serve(containerd.serve, ...lists());
     listen(fake.client());
     await containerd.connected();
     containerd.tell('started', 'stranger');
@@ -239,8 +221,8 @@ describe('events of a runtime', () => {
     const answers = [
       containerd.serve,
       ...lists(
-        () => sandboxes,
         () => containers,
+        () => sandboxes,
       ),
     ];
     await fake.serve(...answers);
@@ -265,13 +247,7 @@ describe('events of a runtime', () => {
 
   test('are heard once for two who listen, until the second one stops', async () => {
     const containerd = containerdEvents();
-    await fake.serve(
-      containerd.serve,
-      ...lists(
-        () => [sandbox('s')],
-        () => [],
-      ),
-    );
+    await fake.serve(containerd.serve, ...lists());
     const runtime = fake.client();
     listen(runtime);
     const second = runtime.containerEvents().subscribe();

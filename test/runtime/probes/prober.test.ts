@@ -6,7 +6,7 @@ import type { RuntimeService } from '../../../src/runtime/runtime-service.ts';
 import { StateletError } from '../../../src/types/errors.ts';
 import type { Container } from '../../../src/types/kubernetes.ts';
 import { VirtualClock } from '../../../src/simulation/virtual-clock.ts';
-import { podBed, type PodBed, podOf, runContainer, shell } from '../pod-bed.ts';
+import { podBed, type PodBed, podOf, shell } from '../pod-bed.ts';
 import { closedPort, closeServers, httpServer, tcpServer } from './servers.ts';
 
 let bed: PodBed;
@@ -18,9 +18,8 @@ const logger = { trace: nothing, debug: nothing, info: nothing, warn: nothing, e
 
 beforeAll(async () => {
   bed = podBed();
-  const pod = podOf({ containers: [shell('main', 'sleep 1000')] });
-  const { sandboxId, sandboxConfig } = await bed.newSandbox(pod);
-  containerId = await runContainer(bed.runtime, pod, pod.spec.containers[0]!, sandboxId, sandboxConfig);
+  const { containers } = await bed.run(podOf({ containers: [shell('main', 'sleep 1000')] }));
+  containerId = containers[0]!.id;
 });
 afterAll(async () => {
   await closeServers();

@@ -1,5 +1,5 @@
 import { execFileSync } from 'node:child_process';
-import { mkdtempSync, readFileSync, realpathSync, rmSync } from 'node:fs';
+import { mkdtempSync, readFileSync, realpathSync, rmSync, statSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe } from '@jest/globals';
@@ -28,6 +28,9 @@ type MountOfContainer = NonNullable<Container['volumeMounts']>[number];
 export function run(command: string, ...args: readonly string[]): void {
   execFileSync(command, args);
 }
+
+/** Permissions as one writes them for chmod. */
+export const modeOf = (path: string) => (statSync(path).mode & 0o7777).toString(8);
 
 const SIGNAL = new AbortController().signal;
 export const POD_IP = '10.1.0.5';

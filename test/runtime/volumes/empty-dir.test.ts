@@ -10,13 +10,12 @@ import {
 } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
-import { describeAsRoot, podWith, run, VolumeBed } from './bed.ts';
+import { describeAsRoot, modeOf, podWith, run, VolumeBed } from './bed.ts';
 
 let bed: VolumeBed;
 beforeEach(() => void (bed = new VolumeBed()));
 afterEach(() => bed.remove());
 
-const modeOf = (path: string) => (statSync(path).mode & 0o7777).toString(8);
 const folderOf = (name = 'v0') => join(bed.podDir(), 'volumes/kubernetes.io~empty-dir', name);
 
 describe('on the disk', () => {

@@ -14,13 +14,12 @@ import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
 import type { VolumeContents } from '../../../src/runtime/volumes/volume-contents.ts';
 import type { VolumeFile } from '../../../src/policies/volume-files.ts';
 import type { Pod } from '../../../src/types/kubernetes.ts';
-import { describeAsRoot, podWith, VolumeBed, type Volume } from './bed.ts';
+import { describeAsRoot, modeOf, podWith, VolumeBed, type Volume } from './bed.ts';
 
 let bed: VolumeBed;
 beforeEach(() => void (bed = new VolumeBed()));
 afterEach(() => bed.remove());
 
-const modeOf = (path: string) => (statSync(path).mode & 0o7777).toString(8);
 const folder = (plugin = 'downward-api') => join(bed.podDir(), `volumes/kubernetes.io~${plugin}/v0`);
 const NAME = { fieldPath: 'metadata.name' };
 const LABELS = { fieldPath: 'metadata.labels' };

@@ -15,7 +15,7 @@ import { Worker } from 'node:worker_threads';
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
 import { openInVolume } from '../../../src/runtime/volumes/safe-open.ts';
 import type { Pod } from '../../../src/types/kubernetes.ts';
-import { describeAsRoot, podWith, run, VolumeBed } from './bed.ts';
+import { describeAsRoot, modeOf, podWith, run, VolumeBed } from './bed.ts';
 
 let bed: VolumeBed;
 let volume: string;
@@ -28,7 +28,6 @@ beforeEach(() => {
 });
 afterEach(() => bed.remove());
 
-const modeOf = (path: string) => (statSync(path).mode & 0o7777).toString(8);
 const withSubPath = (subPath: string): Pod => podWith([{ hostPath: { path: volume } }], {}, { subPath });
 const target = () => join(bed.podDir(), 'volume-subpaths/v0/main/0');
 const REFUSED = 'failed to prepare subPath for volumeMount "v0" of container "main"';

@@ -133,6 +133,16 @@ test('a mount that names no volume is an error that names both', async () => {
   });
 });
 
+/** A pod whose volumes lead out of its folder, by a hostPath and by a link. Resolves to where they lead. */
+async function mountedWithWaysOut(): Promise<string> {
+  const outside = join(bed.dir, 'outside');
+  mkdirSync(outside);
+  writeFileSync(join(outside, 'kept'), '');
+  await bed.mount(podWith([{ emptyDir: {} }, { hostPath: { path: outside } }]));
+  symlinkSync(outside, join(bed.podDir(), 'volumes/kubernetes.io~empty-dir/v0/link'));
+  return outside;
+}
+
 describe('taking a pod away', () => {
   test('removes its folder; there may be none', async () => {
     await bed.mount(POD);
@@ -144,11 +154,7 @@ describe('taking a pod away', () => {
   });
 
   test("never touches what a volume's link or a hostPath leads to", async () => {
-    const outside = join(bed.dir, 'outside');
-    mkdirSync(outside);
-    writeFileSync(join(outside, 'kept'), '');
-    await bed.mount(podWith([{ emptyDir: {} }, { hostPath: { path: outside } }]));
-    symlinkSync(outside, join(bed.podDir(), 'volumes/kubernetes.io~empty-dir/v0/link'));
+    const outside = await mountedWithWaysOut();
     await bed.manager.unmountPod('u-1');
     expect(readdirSync(outside)).toEqual(['kept']);
     expect(existsSync(bed.podDir())).toBe(false);
@@ -180,11 +186,7 @@ describe("releasing a pod's volumes", () => {
   });
 
   test("never touches what a volume's link or a hostPath leads to", async () => {
-    const outside = join(bed.dir, 'outside');
-    mkdirSync(outside);
-    writeFileSync(join(outside, 'kept'), '');
-    await bed.mount(podWith([{ emptyDir: {} }, { hostPath: { path: outside } }]));
-    symlinkSync(outside, join(bed.podDir(), 'volumes/kubernetes.io~empty-dir/v0/link'));
+    const outside = await mountedWithWaysOut();
     await bed.manager.releaseVolumes('u-1');
     expect(readdirSync(outside)).toEqual(['kept']);
   });
