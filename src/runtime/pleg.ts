@@ -9,7 +9,7 @@ import type { Clock, TimerHandle } from '../types/clock.ts';
 import type { ContainerEvent } from '../types/cri.ts';
 import type { PodReference } from '../types/event-recorder.ts';
 import type { RuntimePodStatus } from '../types/runtime-pod.ts';
-import { listPodStates, readPod, statesOf } from './pod-reader.ts';
+import { type ListedPod, listPodStates, readPod, statesOf } from './pod-reader.ts';
 import type { CallOptions, RuntimeService } from './runtime-service.ts';
 
 /** How long a relist may be overdue before the agent counts as unhealthy (the kubelet's relistThreshold). */
@@ -134,7 +134,8 @@ export class Pleg {
    */
   async current(pod: PodReference, options?: CallOptions): Promise<RuntimePodStatus> {
     const record = this.#record(pod);
-    if (record.stale) return this.read(pod, options);
+    // A read that is under way may have begun before what the last effect did.
+    if (record.stale || record.reading !== undefined) return this.read(pod, options);
     if (record.status.observedAt === 0 && this.#lastGoodRelist === 0) return this.read(pod, options);
     return record.status;
   }
@@ -146,13 +147,19 @@ export class Pleg {
   }
 
   async #relist(): Promise<void> {
-    const listed = await listPodStates(this.#options.runtime);
+    const listed = await listPodStates(this.#options.runtime, this.#options.clock.now());
     for (const { pod } of listed.values()) this.#record(pod);
     const differing = [...this.#records.values()].filter(
       (record) => record.holders === 0 && listed.get(record.status.uid)?.states !== statesOf(record.status),
     );
     await Promise.all(differing.map((record) => this.#refresh(record)));
+    for (const record of differing) this.#takeAsListed(record, listed.get(record.status.uid));
     this.#lastGoodRelist = this.#options.clock.now();
+  }
+
+  /** What was listed and could not be read is not nothing; it is read again before anybody acts upon it. */
+  #takeAsListed(record: PodRecord, listed: ListedPod | undefined): void {
+    if (listed !== undefined && record.stale && isEmpty(record.status)) record.status = listed.status();
   }
 
   #armRelist(): void {

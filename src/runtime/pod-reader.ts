@@ -70,28 +70,49 @@ export interface ListedPod {
   readonly pod: PodReference;
   /** `id=state` of everything the runtime holds of the pod, sorted: equal exactly when nothing has changed. */
   readonly states: string;
+  /** The pod as far as lists tell. */
+  status(): RuntimePodStatus;
 }
 
-/** Everything that the runtime holds, by pod UID, in two calls. What carries no pod UID is not a pod's and left out. */
-export async function listPodStates(runtime: RuntimeService): Promise<ReadonlyMap<string, ListedPod>> {
+interface Lists {
+  readonly pod: PodReference;
+  readonly sandboxes: PodSandbox[];
+  readonly containers: Container[];
+}
+
+/**
+ * Everything that the runtime holds, by pod UID, in two calls. What carries no pod UID is not a pod's and left out. `now`
+ * (Unix ms) is the time at which the calls begin.
+ */
+export async function listPodStates(
+  runtime: RuntimeService,
+  now: number,
+): Promise<ReadonlyMap<string, ListedPod>> {
   const [sandboxes, containers] = await Promise.all([runtime.listPodSandbox(), runtime.listContainers()]);
-  const found = new Map<string, { pod: PodReference; states: string[] }>();
-  const owners = new Map<string, PodReference>();
-  const add = (pod: PodReference, state: string) => {
-    const entry = found.get(pod.uid) ?? { pod, states: [] };
-    entry.states.push(state);
-    found.set(pod.uid, entry);
-  };
-  for (const { id, metadata, state, labels } of sandboxes) {
+  const pods = new Map<string, Lists>();
+  const owners = new Map<string, Lists>();
+  for (const sandbox of sandboxes) {
+    const { id, metadata: pod, labels } = sandbox;
     if (labels[POD_UID_LABEL] === undefined) continue;
-    owners.set(id, metadata);
-    add(metadata, sandboxState(id, state === 'SANDBOX_READY'));
+    const lists = pods.get(pod.uid) ?? { pod, sandboxes: [], containers: [] };
+    lists.sandboxes.push(sandbox);
+    owners.set(id, lists);
+    pods.set(pod.uid, lists);
   }
-  for (const { id, podSandboxId, state } of containers) {
-    const owner = owners.get(podSandboxId);
-    if (owner !== undefined) add(owner, containerState(id, RUNTIME_STATES[state]));
-  }
-  return new Map([...found].map(([uid, { pod, states }]) => [uid, { pod, states: joined(states) }]));
+  for (const container of containers) owners.get(container.podSandboxId)?.containers.push(container);
+  return new Map([...pods].map(([uid, lists]) => [uid, listedPod(lists, now)]));
+}
+
+function listedPod({ pod, sandboxes, containers }: Lists, now: number): ListedPod {
+  const states = [
+    ...sandboxes.map(({ id, state }) => sandboxState(id, state === 'SANDBOX_READY')),
+    ...containers.map(({ id, state }) => containerState(id, RUNTIME_STATES[state])),
+  ];
+  return {
+    pod,
+    states: joined(states),
+    status: () => runtimePodStatus(pod, sandboxes, containers.map(statusByList), now),
+  };
 }
 
 /** An observation as `listPodStates` describes it; undefined where the runtime holds nothing of the pod. */

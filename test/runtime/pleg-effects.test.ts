@@ -48,6 +48,23 @@ describe('while an effect holds the pod', () => {
     await bed.untilTold(uid, `ContainerDied ${id}`);
   });
 
+  test('a read that began before the effect is not what it begins with', async () => {
+    const { pod, uid, id } = await bed.runPod();
+    const reads = bed.reads();
+    const { promise: gate, resolve: open } = Promise.withResolvers<undefined>();
+    const hints = new Subject<ContainerEvent>();
+    const pleg = await bed.started({ ...reads.runtime, containerEvents: () => hints });
+    reads.gate = gate.then(() => undefined);
+    hints.next(bed.hint(pod, id));
+    await waitFor(() => reads.count === 2, { what: 'the read for the event' });
+    await bed.other.stopContainer(id, 1);
+    pleg.hold(pod.metadata);
+    const current = pleg.current(pod.metadata);
+    open(undefined);
+    expect((await current).containers[0]?.state).toBe('exited');
+    pleg.release(uid);
+  });
+
   test('with two holders the last one to release counts', async () => {
     const { pod, uid, id } = await bed.runPod();
     const pleg = await bed.started();

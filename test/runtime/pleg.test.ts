@@ -148,6 +148,18 @@ describe('the relist', () => {
     expect(bed.toldOf(uid)).toEqual([`ContainerDied ${id}`]);
   });
 
+  test('a pod that was listed and could not be read is taken as listed, and read before it is acted upon', async () => {
+    const { pod, uid, id } = await bed.runPod();
+    const reads = bed.reads();
+    reads.failing = 1;
+    const pleg = bed.create(reads.runtime);
+    await pleg.relist();
+    expect(pleg.runtimeHolds(uid)).toBe('running');
+    expect(pleg.pods().map((seen) => seen.containers.map((container) => container.id))).toEqual([[id]]);
+    await pleg.current(pod.metadata);
+    expect(reads.count).toBe(2);
+  });
+
   test('a pod that is gone is forgotten, but not before that is told: its name is still known then', async () => {
     const { uid, id, sandboxId } = await bed.runPod();
     const pleg = await bed.started(DEAF);
