@@ -19,12 +19,13 @@ import { type Logger, podFields } from '../types/logger.ts';
 import type { RuntimePodStatus } from '../types/runtime-pod.ts';
 import { EffectSlots } from './effect-slots.ts';
 import { KillWaiters } from './kill-waiters.ts';
-import { NameClaims } from './name-claims.ts';
 import { type PodEffects, providePodMachine } from './pod-actor.ts';
 import { DesiredPods } from './desired-pods.ts';
 import { type PodEntry, PodRegistry, uidOfActor } from './pod-registry.ts';
 import { interruptedEnd } from './interrupted-end.ts';
+import { OrphanRemoval } from './orphan-removal.ts';
 import { PodRemoval } from './pod-removal.ts';
+import { PodStarts } from './pod-starts.ts';
 import type { ProbeManager } from './probe-manager.ts';
 import type { StatusManager } from './status-manager.ts';
 import { WorkQueue } from './work-queue.ts';
@@ -56,10 +57,10 @@ export class Supervisor {
   readonly #actor: ActorRefFrom<typeof supervisorMachine>;
   readonly #slots = new EffectSlots();
   readonly #waiters = new KillWaiters();
-  readonly #claims = new NameClaims();
   readonly #desired = new DesiredPods();
-  readonly #held = new Map<string, EventOf<'START_REQUESTED'>>();
   readonly #removal: PodRemoval;
+  readonly #starts: PodStarts;
+  readonly #orphans: OrphanRemoval;
   /** Spawned and not yet terminated: they hold a place on the node. */
   readonly #active = new Set<string>();
   readonly #workQueue: WorkQueue;
@@ -67,8 +68,17 @@ export class Supervisor {
 
   constructor(options: SupervisorOptions) {
     this.#options = options;
-    const { inspect, clock, pleg, podRuntime } = options;
-    this.#removal = new PodRemoval(pleg, podRuntime);
+    const { inspect, clock, pleg, podRuntime, node } = options;
+    this.#removal = new PodRemoval(pleg, podRuntime, node);
+    this.#starts = new PodStarts({
+      registry: () => this.registry,
+      removal: this.#removal,
+      askAgain: (request) => this.send(request),
+    });
+    this.#orphans = new OrphanRemoval({
+      ...{ node, clock, removal: this.#removal },
+      isKnown: (uid) => this.#isKnown(uid) || pleg.runtimeHolds(uid) !== 'nothing',
+    });
     this.#workQueue = new WorkQueue(clock, (uids) => this.send({ type: 'SYNC', uids }));
     this.#actor = createActor(this.#machine(), {
       id: 'supervisor',
@@ -111,7 +121,7 @@ export class Supervisor {
   /** What runs already holds its name: a static pod of that name that comes now waits for it to end. */
   adopt(): void {
     for (const pod of this.#options.pleg.pods()) {
-      if (this.#runs(pod.uid)) this.#claims.request(fullName(pod), pod.uid);
+      if (this.#runs(pod.uid)) this.#starts.adopt(fullName(pod), pod.uid);
     }
   }
 
@@ -162,9 +172,9 @@ export class Supervisor {
         handlePodTerminated: on<'POD_TERMINATED'>(({ uid }) => this.#handleTerminated(uid)),
         handlePodFinished: on<'POD_FINISHED'>((event) => this.#handleFinished(event)),
         handlePodError: ({ event }) => this.#handlePodError(event),
-        decideStart: on<'START_REQUESTED'>((event) => this.#decideStart(event)),
-        holdStart: on<'START_REQUESTED'>((event) => this.#held.set(event.uid, event)),
-        decideHeldStarts: () => this.#decideHeldStarts(),
+        decideStart: on<'START_REQUESTED'>((event) => this.#starts.decide(event)),
+        holdStart: on<'START_REQUESTED'>((event) => this.#starts.hold(event)),
+        decideHeldStarts: () => this.#starts.decideHeld(),
         syncAllPods: () => [...this.registry.entries()].forEach(({ pod }) => this.#sync(pod.uid)),
         killAllPods: () => this.#killAllPods(),
         reportRuntimeState: on<'RUNTIME_NOT_READY' | 'RUNTIME_READY'>((event) => {
@@ -250,37 +260,10 @@ export class Supervisor {
     return this.registry.spawn({ uid, name, namespace }, this.#options.pleg.runtimeHolds(uid));
   }
 
-  // Starting
-
-  #decideStart(request: EventOf<'START_REQUESTED'>): void {
-    const { uid, fullName: name } = request;
-    // It may have ended since it asked: it must not take the name then.
-    if (this.registry.get(uid) === undefined || this.registry.isPodKnownTerminated(uid)) return;
-    const removal = this.#removal.underWay(uid);
-    if (removal !== undefined) {
-      void removal.then(() => this.send(request));
-      return;
-    }
-    const mustWait = name !== undefined && !this.#claims.request(name, uid);
-    if (!mustWait) this.registry.send(uid, { type: 'START_GRANTED' });
-  }
-
-  #decideHeldStarts(): void {
-    const held = [...this.#held.values()];
-    this.#held.clear();
-    for (const request of held) this.#decideStart(request);
-  }
-
   #handleTerminated(uid: string): void {
     this.#active.delete(uid);
-    this.#held.delete(uid);
     const entry = this.registry.get(uid);
-    if (entry !== undefined) this.#release(entry.fullName, uid);
-  }
-
-  #release(name: string, uid: string): void {
-    const next = this.#claims.release(name, uid);
-    if (next !== undefined) this.registry.send(next, { type: 'START_GRANTED' });
+    if (entry !== undefined) this.#starts.ended(entry.fullName, uid);
   }
 
   // Routing
@@ -302,7 +285,7 @@ export class Supervisor {
     if (this.registry.send(uid, { type: 'SyncPodSync' })) return;
     // A pod that only the runtime knew has ended by itself: its name is free.
     const pod = this.#options.pleg.lastSeen(uid);
-    if (pod !== undefined && !this.#runs(uid)) this.#release(fullName(pod), uid);
+    if (pod !== undefined && !this.#runs(uid)) this.#starts.ended(fullName(pod), uid);
   }
 
   #runs(uid: string): boolean {
@@ -361,6 +344,7 @@ export class Supervisor {
     } catch (error) {
       const message = `Cannot remove what is left of the pod, will be tried again: ${errorMessage(error)}`;
       this.#options.logger.warn(podFields(pod), message);
+      this.#orphans.beginLater();
       return false;
     }
   }
@@ -388,11 +372,8 @@ export class Supervisor {
   // Housekeeping
 
   #handleSourcesReady(): void {
+    this.#orphans.begin();
     this.send({ type: 'HOUSEKEEPING' });
-    const { node, pleg } = this.#options;
-    const isKnown = (uid: string) =>
-      this.registry.get(uid) !== undefined || this.#desired.has(uid) || pleg.runtimeHolds(uid) !== 'nothing';
-    void node.removeOrphans(isKnown);
   }
 
   #cleanUpPods(): void {
@@ -406,7 +387,7 @@ export class Supervisor {
       const entry = this.registry.get(uid);
       if (entry !== undefined) void this.#retire(entry);
     }
-    const isKnown = (uid: string) => this.registry.get(uid) !== undefined || this.#desired.has(uid);
+    const isKnown = (uid: string) => this.#isKnown(uid);
     statusManager.keepOnly(isKnown);
     probes.keepOnly(isKnown);
     for (const uid of plan.kill) this.registry.send(uid, { type: 'SyncPodKill' });
@@ -416,7 +397,12 @@ export class Supervisor {
     }
     for (const pod of plan.killRuntimePods) this.#killRuntimePod(pod);
     for (const pod of plan.removeRuntimePods) void this.#removeFromRuntime(pod);
+    this.#orphans.turn();
     podRuntime.collectBackOffGarbage();
+  }
+
+  #isKnown(uid: string): boolean {
+    return this.registry.get(uid) !== undefined || this.#desired.has(uid);
   }
 
   *#knownPods() {

@@ -25,9 +25,13 @@ export function podLogsFolder(pod: { namespace: string; name: string; uid: strin
   return `${pod.namespace}_${pod.name}_${pod.uid}`;
 }
 
-/** The UID of the pod whose logs a folder of that name holds; undefined where the name is no such folder's. */
-export function uidOfLogsFolder(folder: string): string | undefined {
-  return /^[^_]+_[^_]+_(.+)$/.exec(folder)?.[1];
+/** The pod whose logs a folder of that name holds; undefined where the name is no such folder's. */
+export function podOfLogsFolder(
+  folder: string,
+): { namespace: string; name: string; uid: string } | undefined {
+  const [, namespace, name, uid] = /^([^_]+)_([^_]+)_(.+)$/.exec(folder) ?? [];
+  if (namespace === undefined || name === undefined || uid === undefined) return undefined;
+  return { namespace, name, uid };
 }
 
 /** Of a sandbox: the pod's own, and over them those by which it is found, which nobody can forge. */

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { appArmorRejection } from '../policies/apparmor.ts';
 import { containerConfig, targetContainerId } from '../policies/container-config.ts';
 import { resolveCommand } from '../policies/container-env.ts';
-import { containerLogPath, uidOfLogsFolder } from '../policies/cri-labels.ts';
+import { containerLogPath, podOfLogsFolder } from '../policies/cri-labels.ts';
 import type { PodAddresses } from '../policies/downward-fields.ts';
 import { podAddresses } from '../policies/pod-addresses.ts';
 import { type NodeDNS, podDNS } from '../policies/pod-dns.ts';
@@ -147,23 +147,25 @@ export class CriNode implements PodNode {
   async remove(pod: PodReference): Promise<void> {
     await this.#podLogs.remove(pod);
     this.#options.logLinks.removeOf(pod);
-    await this.#removeFolders(pod.uid);
+    this.#warned.delete(pod.uid);
+    await this.release(pod.uid);
+    await this.#options.volumes.unmountPod(pod.uid);
   }
 
-  async removeOrphans(isKnown: (uid: string) => boolean): Promise<void> {
-    await this.#podLogs.removeOrphans(isKnown);
+  async podsOnDisk(): Promise<readonly PodReference[]> {
     const { cgroups, volumes } = this.#options;
-    const found = await Promise.allSettled([cgroups.podsOnDisk(), volumes.podsOnDisk()]);
-    const names = new Set(found.flatMap((result) => (result.status === 'fulfilled' ? result.value : [])));
-    // The folder of logs may be the one of pods: what lies there is then the logs of a pod.
-    const isOrphan = (name: string) => !isKnown(name) && !isKnown(uidOfLogsFolder(name) ?? name);
-    await Promise.allSettled([...names].filter(isOrphan).map((uid) => this.#removeFolders(uid)));
-  }
-
-  async #removeFolders(uid: string): Promise<void> {
-    this.#warned.delete(uid);
-    await this.release(uid);
-    await this.#options.volumes.unmountPod(uid);
+    const [logs, ...uids] = await Promise.all([
+      this.#podLogs.pods(),
+      cgroups.podsOnDisk(),
+      volumes.podsOnDisk(),
+    ]);
+    const pods = new Map(logs.map((pod) => [pod.uid, pod]));
+    for (const uid of uids.flat()) {
+      // Logs may be kept among the folders of pods.
+      const isLogs = podOfLogsFolder(uid) !== undefined;
+      if (!isLogs && !pods.has(uid)) pods.set(uid, { uid, name: '', namespace: '' });
+    }
+    return [...pods.values()];
   }
 
   podIP(pod: Pod, podStatus: RuntimePodStatus): string | undefined {

@@ -69,11 +69,8 @@ export interface PodNode {
   release(uid: string): Promise<void>;
   /** The pod is being forgotten: nothing of it is left on this node, its logs included. */
   remove(pod: PodReference): Promise<void>;
-  /**
-   * Removes what an agent that was killed may have left of pods that nobody knows. Background work: what fails is tried
-   * at the next start.
-   */
-  removeOrphans(isKnown: (uid: string) => boolean): Promise<void>;
+  /** The pods of which something is on this node; name and namespace are empty where only the UID is known. */
+  podsOnDisk(): Promise<readonly PodReference[]>;
   collectGarbage(): void;
 }
 

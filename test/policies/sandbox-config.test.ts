@@ -1,5 +1,5 @@
 import { describe, expect, test } from '@jest/globals';
-import { podLogsFolder, uidOfLogsFolder } from '../../src/policies/cri-labels.ts';
+import { podLogsFolder, podOfLogsFolder } from '../../src/policies/cri-labels.ts';
 import { podSandboxConfig, type SandboxFacts } from '../../src/policies/sandbox-config.ts';
 import type { Container, Pod } from '../../src/types/kubernetes.ts';
 import { testPod } from '../support/pods.ts';
@@ -52,8 +52,9 @@ describe('a sandbox', () => {
   test("has its logs in the kubelet's layout", () => {
     expect(podSandboxConfig(pod, 0, FACTS).logDirectory).toBe('/logs/default_web_uid-of-web');
     expect(podLogsFolder(pod.metadata)).toBe('default_web_uid-of-web');
-    expect(uidOfLogsFolder('default_web_uid-of-web')).toBe('uid-of-web');
-    expect(uidOfLogsFolder('lost+found')).toBeUndefined();
+    const { name, namespace, uid } = pod.metadata;
+    expect(podOfLogsFolder('default_web_uid-of-web')).toEqual({ name, namespace, uid });
+    expect(podOfLogsFolder('lost+found')).toBeUndefined();
   });
 
   test('has a host name of its own, but none on the network of the node, whose name stands', () => {

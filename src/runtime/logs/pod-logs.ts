@@ -1,9 +1,10 @@
 import { existsSync, readdirSync } from 'node:fs';
 import { readdir, rm } from 'node:fs/promises';
 import { join } from 'node:path';
-import { podLogsFolder, uidOfLogsFolder } from '../../policies/cri-labels.ts';
+import { podLogsFolder, podOfLogsFolder } from '../../policies/cri-labels.ts';
 import { instancesByLogs } from '../../policies/log-rotation.ts';
 import type { PodReference } from '../../types/event-recorder.ts';
+import { ifThere } from '../system-errors.ts';
 
 /** The folders in which pods have their logs. As with the kubelet, nobody else may keep logs of pods there. */
 export class PodLogs {
@@ -13,6 +14,12 @@ export class PodLogs {
     this.#dir = podLogsDir;
   }
 
+  /** The pods of which there are logs. */
+  async pods(): Promise<readonly PodReference[]> {
+    const folders = (await ifThere(readdir(this.#dir))) ?? [];
+    return folders.map((folder) => podOfLogsFolder(folder)).filter((pod) => pod !== undefined);
+  }
+
   /** How many instances of the container there have been, by the logs that are still there. */
   pastInstances(pod: PodReference, containerName: string): number {
     const logs = join(this.#dir, podLogsFolder(pod), containerName);
@@ -20,18 +27,6 @@ export class PodLogs {
   }
 
   async remove(pod: PodReference): Promise<void> {
-    await removeFolder(join(this.#dir, podLogsFolder(pod)));
-  }
-
-  /** Removes the logs of pods that nobody knows. */
-  async removeOrphans(isKnown: (uid: string) => boolean): Promise<void> {
-    const folders = await readdir(this.#dir).catch((): string[] => []);
-    const orphans = folders.filter((folder) => {
-      const uid = uidOfLogsFolder(folder);
-      return uid !== undefined && !isKnown(uid);
-    });
-    await Promise.allSettled(orphans.map((folder) => removeFolder(join(this.#dir, folder))));
+    await rm(join(this.#dir, podLogsFolder(pod)), { recursive: true, force: true });
   }
 }
-
-const removeFolder = (path: string): Promise<void> => rm(path, { recursive: true, force: true });

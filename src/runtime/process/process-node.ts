@@ -51,7 +51,7 @@ export function processNode(options: {
     forgetImage: () => undefined,
     release: nothing,
     remove: (pod) => logs.remove(pod),
-    removeOrphans: (isKnown) => logs.removeOrphans(isKnown),
+    podsOnDisk: () => logs.pods(),
     collectGarbage: () => undefined,
   };
 }

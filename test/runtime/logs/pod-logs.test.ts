@@ -25,18 +25,17 @@ test('tell how many instances of a container there have been', () => {
   expect([logs.pastInstances(WEB, 'main'), logs.pastInstances(WEB, 'side')]).toEqual([3, 0]);
 });
 
-test('go with their pod, and those of pods that nobody knows as orphans; what is not a pod’s stays', async () => {
+test('tell whose they are, and go with their pod; what is not a pod’s stays', async () => {
   for (const folder of ['default_web_uid-web', 'default_old_uid-old', 'lost+found']) write(folder, '0.log');
-  await logs.removeOrphans((uid) => uid === 'uid-web');
-  expect(readdirSync(dir).sort()).toEqual(['default_web_uid-web', 'lost+found']);
+  const uids = (await logs.pods()).map(({ uid }) => uid);
+  expect(uids.toSorted()).toEqual(['uid-old', 'uid-web']);
   await logs.remove(WEB);
-  expect(readdirSync(dir)).toEqual(['lost+found']);
+  expect(readdirSync(dir).sort()).toEqual(['default_old_uid-old', 'lost+found']);
 });
 
 test('that are not there need no removal', async () => {
   rmSync(dir, { recursive: true });
-  await logs.removeOrphans(() => false);
   await logs.remove(WEB);
+  expect(await logs.pods()).toEqual([]);
   mkdirSync(dir);
-  expect(readdirSync(dir)).toEqual([]);
 });
