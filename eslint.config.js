@@ -15,7 +15,7 @@ const HOUSE = {
   sources: { rooms: ['policies'] },
   api: { rooms: ['policies'] },
   config: { rooms: ['policies'] },
-  simulation: { rooms: ['machines', 'policies', 'runtime', 'actors'] },
+  simulation: { rooms: ['machines', 'policies', 'runtime', 'actors', 'sources'] },
   commands: { rooms: ['api', 'config', 'machines', 'policies', 'runtime', 'simulation', 'daemon.ts'] },
 };
 const ROOMS = [...Object.keys(HOUSE), 'daemon.ts', 'main.ts'];

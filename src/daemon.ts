@@ -16,7 +16,7 @@ import { lockRootDir, type RootLock } from './runtime/root-lock.ts';
 import { systemClock } from './runtime/system-clock.ts';
 import { fileSource } from './sources/file-source.ts';
 import { httpSource } from './sources/http-source.ts';
-import { podConfig, type PodConfigEvent, type PodSources } from './sources/pod-config.ts';
+import { channelEvent, podConfig, type PodSources } from './sources/pod-config.ts';
 import { problemText } from './sources/source.ts';
 import type { EventRecorder } from './types/event-recorder.ts';
 import type { Logger } from './types/logger.ts';
@@ -147,12 +147,7 @@ function configuration(sources: PodSources, logger: Logger): Observable<Supervis
   return podConfig(sources, {
     now: () => systemClock.now(),
     onProblem: (problem) => logger.warn({ source: problem.source }, problemText(problem)),
-  }).pipe(map(configEvent));
-}
-
-function configEvent(event: PodConfigEvent): SupervisorEvent {
-  if ('type' in event) return { type: event.type, source: event.source };
-  return { type: `CONFIG.${event.op}`, source: event.source, pods: event.pods };
+  }).pipe(map(channelEvent));
 }
 
 function podSources(config: StateletConfig): PodSources {

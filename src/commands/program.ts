@@ -5,7 +5,9 @@ import type { RunFlags } from '../config/config.ts';
 import { errorMessage, StateletError } from '../types/errors.ts';
 import type { ChartFormat } from './charts.ts';
 import type { PodsFlags } from './pods.ts';
+import type { SimulateFlags } from './simulate.ts';
 import { addRunFlags, rootDirFlag } from './run-flags.ts';
+import { FAULTS } from '../simulation/faults.ts';
 import { ownVersion } from '../version.ts';
 
 const EXIT_FAILURE = 1;
@@ -46,6 +48,7 @@ function program(): Command {
   addRun(root);
   addPods(root);
   addCharts(root);
+  addSimulate(root);
   return root;
 }
 
@@ -99,11 +102,48 @@ function addCharts(root: Command): void {
     });
 }
 
+function addSimulate(root: Command): void {
+  root
+    .command('simulate')
+    .description(
+      'Run whole nodes on a simulated runtime under a virtual clock, and check the invariants at every step',
+    )
+    .option(
+      '--seed <NUMBER>',
+      'what is drawn by chance follows from it: the same seed, the same history',
+      '1',
+    )
+    .option('--nodes <NUMBER>', 'how many nodes', '1')
+    .option('--pods <NUMBER>', 'how many names of pods there are on each node', '20')
+    .option('--hours <NUMBER>', 'simulated time', '1')
+    .option('--faults <LIST>', 'what goes wrong: all, none, or some of what is listed below', 'all')
+    .option('--only <LIST>', 'carry out only the operations of these numbers')
+    .option('--history <FILE>', 'write everything that happens to a file')
+    .option('--shrink', 'reduce a history that violates an invariant to what it takes')
+    .option('--runs <NUMBER>', 'so many simulations, each with the next seed', '1')
+    .option('--for <DURATION>', 'simulations, each with the next seed, until so much time has passed')
+    .showHelpAfterError('"statelet simulate --help" lists what it takes.')
+    .addHelpText('after', simulateHelp)
+    .action(async (flags: SimulateFlags) => {
+      const { simulate } = await import('./simulate.ts');
+      await simulate(flags, (text) => process.stdout.write(text));
+    });
+}
+
+/** The faults are listed without loading the simulation for every command. */
+function simulateHelp(): string {
+  const faults = Object.entries(FAULTS).map(([name, what]) => `  ${name.padEnd(FAULT_WIDTH)}${what}`);
+  return `\nFaults:\n${faults.join('\n')}\n${SIMULATE_EXAMPLES}`;
+}
+
+const FAULT_WIDTH = 15;
+
 const HELP_TAIL = `
 Examples:
   statelet run --pod-manifest-path examples/pods   run the pods of a folder
   statelet pods                                    see how they are
   statelet charts pod --format mermaid             draw the life of a pod
+  statelet simulate --seed 7 --hours 24            a day of a node, in seconds
 
 Exit codes:
   0  done, or stopped in good order
@@ -124,6 +164,14 @@ const PODS_EXAMPLES = `
 Examples:
   statelet pods --root-dir .statelet
   statelet pods --server 127.0.0.1:10248 -o json`;
+
+const SIMULATE_EXAMPLES = `
+Examples:
+  statelet simulate --seed 7 --pods 50 --hours 24
+  statelet simulate --runs 100 --faults agent,hang     a hundred seeds
+  statelet simulate --for 30m --shrink                 for half an hour; what fails is made small
+
+Exit code 1 tells of a violated invariant; what is printed then says how to replay it.`;
 
 const CHARTS_EXAMPLES = `
 Examples:

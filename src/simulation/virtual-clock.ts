@@ -29,10 +29,11 @@ export class VirtualClock implements Clock {
     return this.#now;
   }
 
+  /** As with Node, time goes by in whole milliseconds. */
   setTimeout(callback: () => void, delayMs: number): number {
     if (!(delayMs <= MAX_DELAY_MS)) throw new RangeError(`a timer cannot wait ${delayMs} ms`);
     const handle = ++this.#lastHandle;
-    const deadline = { handle, at: this.#now + Math.max(0, delayMs), callback };
+    const deadline = { handle, at: this.#now + Math.ceil(Math.max(0, delayMs)), callback };
     this.#armed.set(handle, deadline);
     this.#queue.push(deadline);
     return handle;

@@ -14,6 +14,12 @@ export interface SourceSeen {
 
 export type PodConfigEvent = PodUpdate | SourceSeen;
 
+/** As the supervisor knows it: an operation of the CONFIG channel. */
+export function channelEvent(event: PodConfigEvent) {
+  if ('type' in event) return { type: event.type, source: event.source };
+  return { type: `CONFIG.${event.op}` as const, source: event.source, pods: event.pods };
+}
+
 export type PodSources = Readonly<Partial<Record<PodSource, Observable<SourceUpdate>>>>;
 
 export interface PodConfigOptions {

@@ -25,8 +25,6 @@ export interface NodeFaults {
   readonly pull: number;
 }
 
-export const NO_NODE_FAULTS: NodeFaults = { mount: 0, release: 0, pull: 0 };
-
 export interface SimulatedNodeOptions {
   readonly runtime: RuntimeService;
   readonly disk: SimulatedDisk;

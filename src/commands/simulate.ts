@@ -1,0 +1,161 @@
+/** `statelet simulate`: whole nodes under a virtual clock, held against the invariants of docs/lifecycle.md. */
+import { closeSync, openSync, writeSync } from 'node:fs';
+import { setImmediate as turn } from 'node:timers/promises';
+import { parseDuration } from '../config/duration.ts';
+import { ALL_FAULTS, type Fault } from '../simulation/faults.ts';
+import { shrink } from '../simulation/shrink.ts';
+import { simulate as run, type SimulationOptions, type SimulationResult } from '../simulation/simulation.ts';
+import { StateletError } from '../types/errors.ts';
+
+export interface SimulateFlags {
+  readonly seed: string;
+  readonly nodes: string;
+  readonly pods: string;
+  readonly hours: string;
+  readonly faults: string;
+  readonly only?: string;
+  readonly history?: string;
+  readonly shrink?: true;
+  readonly runs: string;
+  readonly for?: string;
+}
+
+type Print = (text: string) => void;
+
+/** Rejects where an invariant was violated, once everything about it has been printed. */
+export async function simulate(flags: SimulateFlags, print: Print): Promise<void> {
+  const first = options(flags);
+  const runs = wholeNumber('--runs', flags.runs, 1);
+  const limitMs = flags.for === undefined ? undefined : duration('--for', flags.for);
+  const began = Date.now();
+  const goesOn = (done: number) => (limitMs === undefined ? done < runs : Date.now() - began < limitMs);
+  for (let done = 0; done === 0 || goesOn(done); done++) {
+    await runOne({ ...first, seed: first.seed + done }, flags, print);
+    // Lets a Ctrl-C through.
+    await turn();
+  }
+}
+
+async function runOne(simulation: SimulationOptions, flags: SimulateFlags, print: Print): Promise<void> {
+  const began = Date.now();
+  const result = await withHistory(flags.history, (onLine) =>
+    run({ ...simulation, ...(onLine && { onLine }) }),
+  );
+  const seconds = ((Date.now() - began) / 1000).toFixed(1);
+  print(summary(simulation, result, seconds));
+  if (result.violation === undefined) return;
+  print(violation(simulation, result));
+  if (flags.shrink) {
+    print('Shrinking …\n');
+    const shrunk = await shrink(simulation, result);
+    print(
+      `After ${String(shrunk.runs)} more simulations this is left:\n${violation(shrunk.options, shrunk.result)}`,
+    );
+  }
+  throw new StateletError('Internal', `seed ${String(simulation.seed)}: an invariant was violated`);
+}
+
+async function withHistory<T>(
+  path: string | undefined,
+  work: (onLine?: (line: string) => void) => Promise<T>,
+): Promise<T> {
+  if (path === undefined) return work();
+  const file = openHistory(path);
+  try {
+    return await work((line) => writeSync(file, `${line}\n`));
+  } finally {
+    closeSync(file);
+  }
+}
+
+function openHistory(path: string): number {
+  try {
+    return openSync(path, 'w');
+  } catch (error) {
+    throw new StateletError('InvalidArgument', `--history: ${(error as Error).message}`);
+  }
+}
+
+function summary(
+  { seed, nodes, pods, hours }: SimulationOptions,
+  result: SimulationResult,
+  seconds: string,
+): string {
+  const { operations, lives, starts, kills, deaths, calls, failures } = result.tally;
+  const verdict = result.violation === undefined ? 'I1-I10 hold' : `VIOLATED ${result.violation.invariant}`;
+  const size = `${count(nodes, 'node')}, ${count(pods, 'pod name')} each, ${count(hours, 'hour')} in ${seconds} s`;
+  const what = [
+    count(operations, 'operation'),
+    `${count(starts, 'container')} started`,
+    `${count(lives, 'pod')} ended`,
+    count(kills, 'kill'),
+    `${count(deaths, 'agent')} killed`,
+    `${String(failures)} of ${count(calls, 'call')} failed`,
+  ].join(', ');
+  return `seed ${String(seed)}: ${verdict}; ${size}\n  ${what}\n  history: ${count(result.lines, 'line')}, sha256 ${result.digest}\n`;
+}
+
+const count = (number: number, what: string): string => `${String(number)} ${what}${number === 1 ? '' : 's'}`;
+
+function violation(
+  simulation: SimulationOptions,
+  { violation: violated, story, operations }: SimulationResult,
+): string {
+  if (violated === undefined) return '';
+  const { invariant, node, name, uid, what } = violated;
+  const who = [`node-${String(node)}`, name, uid].filter((part) => part !== undefined).join(' ');
+  const lines = story.map((line) => `  ${line}\n`).join('');
+  const replay = replayCommand({ ...simulation, only: simulation.only ?? operations });
+  return `${invariant} violated: ${who}: ${what}\n\nThe history of this pod:\n${lines}\nReplay:\n  ${replay}\n`;
+}
+
+function replayCommand({ seed, nodes, pods, hours, faults, only }: SimulationOptions): string {
+  const kinds = faults.length === ALL_FAULTS.length ? 'all' : faults.join() || 'none';
+  const size = `--seed ${String(seed)} --nodes ${String(nodes)} --pods ${String(pods)} --hours ${String(hours)}`;
+  return `statelet simulate ${size} --faults ${kinds}${only ? ` --only ${only.join()}` : ''}`;
+}
+
+function options(flags: SimulateFlags): SimulationOptions {
+  return {
+    seed: wholeNumber('--seed', flags.seed, 0),
+    nodes: wholeNumber('--nodes', flags.nodes, 1),
+    pods: wholeNumber('--pods', flags.pods, 1),
+    hours: hours(flags.hours),
+    faults: faults(flags.faults),
+    ...(flags.only !== undefined && { only: list(flags.only).map((text) => wholeNumber('--only', text, 1)) }),
+  };
+}
+
+const list = (text: string): string[] => text.split(',').filter((part) => part !== '');
+
+function wholeNumber(flag: string, text: string, min: number): number {
+  const value = Number(text);
+  if (/^\d+$/.test(text) && Number.isSafeInteger(value) && value >= min) return value;
+  throw new StateletError(
+    'InvalidArgument',
+    `${flag}: "${text}" is not a whole number from ${String(min)} on`,
+  );
+}
+
+function hours(text: string): number {
+  const value = Number(text);
+  if (text.trim() !== '' && Number.isFinite(value) && value > 0) return value;
+  throw new StateletError('InvalidArgument', `--hours: "${text}" is not a number above 0, such as 0.5`);
+}
+
+function duration(flag: string, text: string): number {
+  const ms = parseDuration(text);
+  if (ms !== undefined && ms > 0) return ms;
+  throw new StateletError('InvalidArgument', `${flag}: "${text}" is no duration such as 30s, 10m or 1h`);
+}
+
+function faults(text: string): readonly Fault[] {
+  if (text === 'all') return ALL_FAULTS;
+  if (text === 'none') return [];
+  return list(text).map((name) => {
+    const known = ALL_FAULTS.find((fault) => fault === name);
+    if (known !== undefined) return known;
+    const choices = ['all', 'none', ...ALL_FAULTS].join(', ');
+    throw new StateletError('InvalidArgument', `--faults: there is no "${name}"; choose from ${choices}`);
+  });
+}

@@ -1,0 +1,274 @@
+/** One simulated node: a runtime, a disk and sources that outlive every agent, and the agent that lives there now. */
+import { rfc3339 } from '../policies/time.ts';
+import type { SimulatedDisk } from '../runtime/simulated/simulated-node.ts';
+import { SimulatedRuntime } from '../runtime/simulated/simulated-runtime.ts';
+import type { RuntimeWitness } from '../runtime/simulated/witness.ts';
+import type { Clock } from '../types/clock.ts';
+import type { Pod } from '../types/kubernetes.ts';
+import { type Fault, nodeFaults, runtimeFaults } from './faults.ts';
+import type { History } from './history.ts';
+import { isRead, secondInstance, type Violation } from './judge.ts';
+import { Life } from './life.ts';
+import type { Change, Operation } from './plan.ts';
+import { SimulatedSources } from './sources.ts';
+import type { Tally } from './tally.ts';
+
+/** How long the API server takes to hear of a pod's end. */
+const API_SERVER_MS = 50;
+
+export interface HostOptions {
+  readonly node: number;
+  readonly clock: Clock;
+  /** In [0, 1), by the key. */
+  readonly random: (key: string) => number;
+  readonly faults: ReadonlySet<Fault>;
+  readonly history: History;
+  readonly tally: Tally;
+  readonly onViolation: (violation: Violation) => void;
+}
+
+type ChangeOf<Kind extends Change['kind']> = Extract<Change, { readonly kind: Kind }>;
+
+export class Host {
+  readonly runtime: SimulatedRuntime;
+  readonly sources = new SimulatedSources();
+  readonly disk: SimulatedDisk = new Map();
+  readonly #options: HostOptions;
+  readonly #names = new Map<string, string>();
+  #faults: ReadonlySet<Fault>;
+  #life: Life | undefined;
+  #lives = 0;
+
+  constructor(options: HostOptions) {
+    this.#options = options;
+    this.#faults = options.faults;
+    const { clock, random } = options;
+    const faults = runtimeFaults(options.faults);
+    this.runtime = new SimulatedRuntime({ clock, random, faults, witness: this.#witness() });
+    this.#begin();
+  }
+
+  get node(): number {
+    return this.#options.node;
+  }
+
+  /** The agent that lives now; undefined while there is none. */
+  get life(): Life | undefined {
+    return this.#life;
+  }
+
+  apply({ number, name, change }: Operation): void {
+    if (!this.#isOn(change)) return;
+    this.#options.tally.operations += 1;
+    this.tell(`#${String(number)} ${JSON.stringify(change)}`, name);
+    this.#do(number, name, change);
+  }
+
+  /** From now on nothing goes wrong any more. */
+  calm(): void {
+    this.tell('no more faults');
+    this.#faults = new Set();
+    this.runtime.faults = runtimeFaults(this.#faults);
+  }
+
+  /** Where the pod's name is not given, it follows from the UID, if that is a pod's. */
+  tell(what: string, name?: string, uid?: string, isMinor = false): void {
+    const { history, node } = this.#options;
+    const known = name ?? this.nameOf(uid);
+    if (known !== undefined)
+      history.add({ node, name: known, ...(uid !== undefined && { uid }) }, what, isMinor);
+    else history.add({ node, ...(uid !== undefined && { name: uid }) }, what, isMinor);
+  }
+
+  nameOf(uid: string | undefined): string | undefined {
+    return uid === undefined ? undefined : this.#names.get(uid);
+  }
+
+  #isOn({ kind }: Change): boolean {
+    if (kind === 'end container') return this.#faults.has('exit');
+    if (kind === 'end sandbox') return this.#faults.has('sandbox-death');
+    if (kind === 'crash agent' || kind === 'restart agent') return this.#faults.has('agent');
+    return kind !== 'stop runtime' || this.#faults.has('runtime');
+  }
+
+  #do(number: number, name: string, change: Change): void {
+    const { sources } = this;
+    const version = String(number);
+    switch (change.kind) {
+      case 'create':
+        this.#create(name, `uid-${version}`, change);
+        break;
+      case 'create again':
+        sources.createAgain(name);
+        break;
+      case 'flap':
+        for (let time = 0; time < change.times; time++) {
+          sources.remove(name);
+          sources.createAgain(name);
+        }
+        break;
+      case 'relabel':
+        for (let time = 0; time < change.times; time++) {
+          sources.change(name, (pod) => withLabel(pod, `${version}.${String(time)}`));
+        }
+        break;
+      case 'change image':
+        sources.change(name, (pod) => withImage(pod, `registry.example/app:${version}`));
+        break;
+      case 'delete':
+        sources.delete(name, change.graceSeconds, this.#now());
+        break;
+      case 'remove':
+        sources.remove(name);
+        break;
+      default:
+        this.#befall(name, change);
+    }
+  }
+
+  /** What happens to a pod or a node, rather than is asked of the sources. */
+  #befall(name: string, change: Change): void {
+    switch (change.kind) {
+      case 'kill':
+        this.#kill(name, change);
+        break;
+      case 'end container':
+        this.#endContainer(name, change.code);
+        break;
+      case 'end sandbox':
+        for (const { id, ready } of this.#sandboxesOf(name)) if (ready) this.runtime.killSandbox(id);
+        break;
+      case 'crash agent':
+        this.#crash(change.downMs);
+        break;
+      case 'restart agent':
+        this.#restart(change.downMs);
+        break;
+      case 'stop runtime':
+        this.runtime.goDown();
+        this.#options.clock.setTimeout(() => this.runtime.comeUp(), change.downMs);
+        break;
+      default:
+    }
+  }
+
+  #create(name: string, uid: string, { source, spec }: ChangeOf<'create'>): void {
+    this.#names.set(uid, name);
+    const metadata = { name, namespace: 'default', uid, creationTimestamp: this.#now() };
+    this.sources.create(source, { metadata, spec });
+  }
+
+  #kill(name: string, { graces, everyMs, evict }: ChangeOf<'kill'>): void {
+    const uid = this.sources.get(name)?.metadata.uid;
+    if (uid === undefined) return;
+    graces.forEach((graceSeconds, index) => {
+      const kill = () => {
+        if (this.#life?.kill(uid, graceSeconds, evict) === true) this.#options.tally.kills += 1;
+      };
+      if (everyMs === 0) kill();
+      else this.#options.clock.setTimeout(kill, index * everyMs);
+    });
+  }
+
+  #endContainer(name: string, code: number): void {
+    const containers = this.#sandboxesOf(name).flatMap((sandbox) => sandbox.containers);
+    const running = containers.find(({ state }) => state === 'CONTAINER_RUNNING');
+    if (running !== undefined) this.runtime.killContainer(running.id, code);
+  }
+
+  #sandboxesOf(name: string) {
+    const uid = this.sources.get(name)?.metadata.uid;
+    return uid === undefined ? [] : [...this.runtime.sandboxesOf(uid)];
+  }
+
+  #begin(): void {
+    const { node, clock, random, onViolation } = this.#options;
+    this.#lives += 1;
+    this.tell(`agent ${String(this.#lives)} starts`);
+    this.#life = new Life({
+      ...{ node, clock, random, onViolation, ordinal: this.#lives },
+      ...{ runtime: this.runtime, disk: this.disk, sources: this.sources },
+      faults: () => nodeFaults(this.#faults),
+      tell: (uid, name, what) => this.tell(what, name, uid),
+      onFinished: (uid) => this.#onFinished(uid),
+    });
+  }
+
+  #crash(downMs: number): void {
+    if (this.#life === undefined) return;
+    this.#options.tally.deaths += 1;
+    this.tell('the agent is killed');
+    this.#life.die();
+    this.#life = undefined;
+    this.#options.clock.setTimeout(() => this.#begin(), downMs);
+  }
+
+  #restart(downMs: number): void {
+    const life = this.#life;
+    if (life === undefined) return;
+    this.tell('the agent is stopped');
+    this.#life = undefined;
+    void life.stop().then(() => this.#options.clock.setTimeout(() => this.#begin(), downMs));
+  }
+
+  #onFinished(uid: string): void {
+    this.#options.tally.lives += 1;
+    const life = this.#life;
+    const name = this.nameOf(uid);
+    if (name === undefined || life === undefined) return;
+    const status = life.agent.statusManager.get(uid);
+    this.#options.clock.setTimeout(() => {
+      // What an agent did not live to say, nobody has heard.
+      if (life.alive && life.agent.supervisor.registry.isPodKnownTerminated(uid)) {
+        this.sources.ended({ name, uid }, status);
+      }
+    }, API_SERVER_MS);
+  }
+
+  #witness(): RuntimeWitness {
+    const { tally } = this.#options;
+    return {
+      callBegan: (call) => this.#life?.judge.callBegan(call),
+      callEnded: ({ uid, name, target }, outcome) => {
+        tally.calls += 1;
+        if (outcome !== 'done') tally.failures += 1;
+        if (uid === '') return;
+        const isMinor = outcome === 'done' && isRead(name);
+        this.tell(`${name}${target && ` ${target}`}: ${outcome}`, undefined, uid, isMinor);
+      },
+      callLanded: ({ uid, name, target }) => this.tell(`${name} ${target}: carried out late`, undefined, uid),
+      containerStarted: (container) => {
+        tally.starts += 1;
+        const { uid, id, metadata } = container;
+        this.tell(`container ${metadata.name} ${id} runs`, undefined, uid);
+        const twin = secondInstance(this.runtime, container);
+        if (twin !== undefined)
+          this.#violated('I10', uid, `${metadata.name} runs twice: ${twin.id} and ${id}`);
+      },
+      containerEnded: ({ uid, id, metadata, exitCode }) => {
+        this.tell(`container ${metadata.name} ${id} has ended with ${String(exitCode)}`, undefined, uid);
+      },
+      sandboxStarted: ({ uid, id }) => this.tell(`sandbox ${id} is ready`, undefined, uid),
+      sandboxEnded: ({ uid, id }) => this.tell(`sandbox ${id} is not ready any more`, undefined, uid),
+    };
+  }
+
+  #violated(invariant: string, uid: string, what: string): void {
+    const { node, onViolation } = this.#options;
+    const name = this.nameOf(uid);
+    onViolation({ invariant, node, uid, what, ...(name !== undefined && { name }) });
+  }
+
+  #now(): string {
+    return rfc3339(this.#options.clock.now());
+  }
+}
+
+function withLabel(pod: Pod, version: string): Pod {
+  return { ...pod, metadata: { ...pod.metadata, labels: { version } } };
+}
+
+function withImage(pod: Pod, image: string): Pod {
+  const containers = pod.spec.containers.map((container) => ({ ...container, image }));
+  return { ...pod, spec: { ...pod.spec, containers } };
+}

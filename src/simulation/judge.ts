@@ -1,0 +1,205 @@
+/** Holds what a simulated node does against the invariants of docs/lifecycle.md, at every step, by the runtime's own truth. */
+import type { PodSnapshot } from '../actors/pod-registry.ts';
+import { isStaticPod } from '../policies/pod-kinds.ts';
+import type { CallName } from '../runtime/simulated/latencies.ts';
+import type { CallUnderWay, ContainerTruth, SandboxTruth } from '../runtime/simulated/witness.ts';
+import type { Subject } from './history.ts';
+
+export interface Violation extends Subject {
+  readonly invariant: string;
+  readonly what: string;
+}
+
+/** What the judge has to know of the runtime. */
+export interface RuntimeTruth {
+  sandboxesOf(uid: string): Iterable<SandboxTruth>;
+  inFlight(uid: string): Iterable<CallUnderWay>;
+}
+
+export interface JudgeOptions {
+  readonly node: number;
+  readonly truth: RuntimeTruth;
+  readonly onViolation: (violation: Violation) => void;
+}
+
+const STARTS: ReadonlySet<CallName> = new Set(['RunPodSandbox', 'CreateContainer', 'StartContainer']);
+const AWAITING_START = 'Syncing.AwaitingStart';
+const RANKS: Readonly<Record<string, number>> = { Syncing: 0, Terminating: 1, Terminated: 2 };
+
+/** How far a pod actor has come. */
+interface Course {
+  readonly uid: string;
+  readonly name: string;
+  readonly fullName: string;
+  rank: number;
+  graceSeconds: number;
+  /** `Syncing.Working`. */
+  state: string;
+}
+
+/** The judge of one life of an agent: what its predecessor left behind is not its doing. */
+export class LifeJudge {
+  readonly #options: JudgeOptions;
+  readonly #connection: number;
+  readonly #courses = new WeakMap<object, Course>();
+  readonly #latest = new Map<string, Course>();
+  /** By full name, the static pod between its start and Terminated. */
+  readonly #started = new Map<string, string>();
+
+  constructor(options: JudgeOptions, connection: number) {
+    this.#options = options;
+    this.#connection = connection;
+  }
+
+  /** A pod actor shows this snapshot; returns whether it is in another state than before. `actor` tells incarnations apart. */
+  sees(actor: object, snapshot: PodSnapshot): boolean {
+    const course = this.#courseOf(actor, snapshot);
+    const before = course.state;
+    this.#checkOrder(course, snapshot);
+    this.#checkGrace(course, snapshot);
+    this.#checkName(course, snapshot);
+    course.state = stateName(snapshot);
+    return course.state !== before;
+  }
+
+  /** I2: what may start something is only asked for while the pod is Syncing. */
+  callBegan(call: CallUnderWay): void {
+    if (!STARTS.has(call.name) || call.connection !== this.#connection) return;
+    const course = this.#latest.get(call.uid);
+    if (course?.state.startsWith('Syncing') === true && course.state !== AWAITING_START) return;
+    this.#violated('I2', this.#subject(call.uid), `${call.name} is issued ${inState(course)}`);
+  }
+
+  /** I5: an effect begins where nothing of the one before is under way that may change something. */
+  effectBegins(uid: string, effect: string): void {
+    for (const call of this.#options.truth.inFlight(uid)) {
+      if (call.connection !== this.#connection || call.abandoned || isRead(call.name)) continue;
+      this.#violated('I5', this.#subject(uid), `${effect} begins while ${call.name} is in flight`);
+    }
+  }
+
+  /** I8: volumes go only after Terminated. */
+  released(uid: string): void {
+    const course = this.#latest.get(uid);
+    if (course === undefined || course.state.startsWith('Terminated')) return;
+    this.#violated('I8', this.#subject(uid), `its volumes are released ${inState(course)}`);
+  }
+
+  #courseOf(actor: object, snapshot: PodSnapshot): Course {
+    let course = this.#courses.get(actor);
+    if (course !== undefined) return course;
+    const { uid, fullName } = snapshot.context;
+    const [name = ''] = fullName.split('_');
+    course = { uid, name, fullName, rank: 0, graceSeconds: Infinity, state: AWAITING_START };
+    const before = this.#latest.get(uid);
+    if (before !== undefined) this.#forget(before);
+    this.#courses.set(actor, course);
+    this.#latest.set(uid, course);
+    return course;
+  }
+
+  /** An actor is followed by another one of its UID only once it is at its end, or has failed. */
+  #forget({ uid, fullName }: Course): void {
+    if (this.#started.get(fullName) === uid) this.#started.delete(fullName);
+  }
+
+  #checkOrder(course: Course, snapshot: PodSnapshot): void {
+    const [state = ''] = Object.keys(snapshot.value);
+    const rank = RANKS[state] ?? 0;
+    if (rank < course.rank) this.#violated('I1', course, `${course.state}, then ${state}`);
+    if (rank > course.rank) {
+      this.#checkNothingStarts(course, state);
+      if (state === 'Terminated') this.#checkNothingRuns(course);
+    }
+    course.rank = rank;
+  }
+
+  #checkNothingStarts(course: Course, state: string): void {
+    for (const { name, connection, abandoned } of this.#options.truth.inFlight(course.uid)) {
+      if (connection !== this.#connection || abandoned || !STARTS.has(name)) continue;
+      this.#violated('I2', course, `${name} is in flight as the pod becomes ${state}`);
+    }
+  }
+
+  #checkNothingRuns(course: Course): void {
+    for (const { id, ready, containers } of this.#options.truth.sandboxesOf(course.uid)) {
+      if (ready) this.#violated('I3', course, `sandbox ${id} is ready as the pod becomes Terminated`);
+      for (const container of containers) {
+        if (container.state !== 'CONTAINER_RUNNING') continue;
+        this.#violated('I3', course, `${container.metadata.name} runs as the pod becomes Terminated`);
+      }
+    }
+  }
+
+  #checkGrace(course: Course, { context: { gracePeriodSeconds = Infinity } }: PodSnapshot): void {
+    const { graceSeconds } = course;
+    if (gracePeriodSeconds > graceSeconds) {
+      this.#violated(
+        'I4',
+        course,
+        `the grace period grows from ${graceSeconds} s to ${gracePeriodSeconds} s`,
+      );
+    }
+    course.graceSeconds = gracePeriodSeconds;
+  }
+
+  /** I6: of a static full name, one incarnation at most is between its start and Terminated. */
+  #checkName(course: Course, snapshot: PodSnapshot): void {
+    const { uid, fullName } = course;
+    const { pod } = snapshot.context;
+    if (pod === undefined || !isStaticPod(pod)) return;
+    const isStarted = !snapshot.matches('Terminated') && stateName(snapshot) !== AWAITING_START;
+    const other = this.#started.get(fullName);
+    if (!isStarted) {
+      if (other === uid) this.#started.delete(fullName);
+      return;
+    }
+    if (other === uid) return;
+    if (other !== undefined) this.#checkOvertaken(course, other);
+    this.#started.set(fullName, uid);
+  }
+
+  /** The other one's end is what lets this one start: its actor shows it a moment later. */
+  #checkOvertaken(course: Course, other: string): void {
+    queueMicrotask(() => {
+      const { state = '' } = this.#latest.get(other) ?? {};
+      if (state.startsWith('Terminated')) return;
+      this.#violated('I6', course, `started while ${other} of the same name is in ${state}`);
+    });
+  }
+
+  #subject(uid: string): { readonly uid: string; readonly name?: string } {
+    return this.#latest.get(uid) ?? { uid };
+  }
+
+  #violated(invariant: string, { name, uid }: { uid: string; name?: string }, what: string): void {
+    const { node, onViolation } = this.#options;
+    onViolation({ invariant, node, uid, what, ...(name !== undefined && { name }) });
+  }
+}
+
+/** I3, I10: of each container one instance at most runs, whoever started it. */
+export function secondInstance(truth: RuntimeTruth, started: ContainerTruth): ContainerTruth | undefined {
+  for (const { containers } of truth.sandboxesOf(started.uid)) {
+    for (const container of containers) {
+      const isTwin = container.id !== started.id && container.metadata.name === started.metadata.name;
+      if (isTwin && container.state === 'CONTAINER_RUNNING') return container;
+    }
+  }
+  return undefined;
+}
+
+export function isRead(name: CallName): boolean {
+  return /^(?:List|Version|Status|PodSandboxStatus|ContainerStatus|Image|ExecSync)/.test(name);
+}
+
+function inState(course: Course | undefined): string {
+  return course === undefined ? 'for a pod that has no actor' : `in ${course.state}`;
+}
+
+/** `Syncing.Working`. */
+export function stateName({ value }: PodSnapshot): string {
+  return Object.entries(value)
+    .map(([state, inner]) => `${state}.${inner}`)
+    .join(' ');
+}

@@ -1,0 +1,191 @@
+/** The life of one agent on a simulated node, from its start until it is stopped or killed. */
+import { map, type Observable, Subject, takeUntil } from 'rxjs';
+import type { InspectionEvent } from 'xstate';
+import { NodeAgent } from '../actors/node-agent.ts';
+import type { PodEffects } from '../actors/pod-actor.ts';
+import type { PodSnapshot } from '../actors/pod-registry.ts';
+import type { SupervisorEvent } from '../machines/supervisor-machine.ts';
+import type { NodeParts } from '../runtime/pod-node.ts';
+import { type NodeFaults, type SimulatedDisk, SimulatedNode } from '../runtime/simulated/simulated-node.ts';
+import type { SimulatedConnection } from '../runtime/simulated/simulated-connection.ts';
+import type { SimulatedRuntime } from '../runtime/simulated/simulated-runtime.ts';
+import { channelEvent, podConfig } from '../sources/pod-config.ts';
+import type { Clock } from '../types/clock.ts';
+import type { Logger } from '../types/logger.ts';
+import { LifeJudge, stateName, type Violation } from './judge.ts';
+import { seededRandom } from './seeded-random.ts';
+import type { SimulatedSources } from './sources.ts';
+import { MortalClock } from './virtual-clock.ts';
+
+/** How long a stopped agent waits for its effects in flight (the daemon's). */
+const REST_MS = 2_000;
+const SYNC_FREQUENCY_MS = 60_000;
+const MAX_CONTAINER_RESTART_PERIOD_MS = 300_000;
+const MAX_PODS = 1_000_000;
+
+export interface LifeOptions {
+  readonly node: number;
+  /** Counts the lives of a node. */
+  readonly ordinal: number;
+  readonly clock: Clock;
+  readonly runtime: SimulatedRuntime;
+  readonly disk: SimulatedDisk;
+  readonly sources: SimulatedSources;
+  readonly random: (key: string) => number;
+  readonly faults: () => NodeFaults;
+  readonly tell: (uid: string, name: string, what: string) => void;
+  readonly onViolation: (violation: Violation) => void;
+  /** A pod has come to its end, as far as its actor is concerned. */
+  readonly onFinished: (uid: string) => void;
+}
+
+export class Life {
+  readonly agent: NodeAgent;
+  readonly judge: LifeJudge;
+  readonly connection: SimulatedConnection;
+  readonly #options: LifeOptions;
+  readonly #clock: MortalClock;
+  /** Kills that have not been answered: they die with the agent. */
+  unanswered = 0;
+  /** UIDs of the pods that were killed: this agent does not start them again. */
+  readonly killed = new Set<string>();
+  readonly #death = new Subject<undefined>();
+  #alive = true;
+
+  constructor(options: LifeOptions) {
+    this.#options = options;
+    const { node, runtime, clock, random, ordinal } = options;
+    this.#clock = new MortalClock(clock);
+    this.connection = runtime.connect();
+    const { onViolation } = options;
+    this.judge = new LifeJudge({ node, truth: runtime, onViolation }, this.connection.id);
+    const chance = seededRandom(random(`life/${String(ordinal)}`) * 2 ** 32);
+    this.agent = new NodeAgent({
+      parts: this.#parts(),
+      sources: ['file', 'api'],
+      configuration: this.#configuration(),
+      clock: this.#clock,
+      random: () => chance.next(),
+      hostIPs: ['192.0.2.1'],
+      syncFrequencyMs: SYNC_FREQUENCY_MS,
+      maxPods: MAX_PODS,
+      maxContainerRestartPeriodMs: MAX_CONTAINER_RESTART_PERIOD_MS,
+      maximumDeadContainersPerContainer: 1,
+      startsAtOnce: 16,
+      recorder: { event: ({ uid, name }, type, reason) => this.#tell(uid, name, `event ${type} ${reason}`) },
+      logger: this.#logger(),
+      inspect: (event) => this.#inspect(event),
+      wrapEffects: (effects) => this.#watched(effects),
+    });
+    this.agent.start();
+  }
+
+  get alive(): boolean {
+    return this.#alive;
+  }
+
+  /** Asks for the pod's end, as eviction and preemption do; false where there is no such pod. */
+  kill(uid: string, graceSeconds: number, evict: boolean): boolean {
+    if (this.agent.supervisor.registry.get(uid) === undefined) return false;
+    this.killed.add(uid);
+    this.unanswered += 1;
+    const options = {
+      podTerminationGracePeriodSecondsOverride: graceSeconds,
+      ...(evict && { evict, podStatus: { phase: 'Failed', reason: 'Evicted' } as const }),
+    };
+    void this.agent.supervisor.killPod(uid, options).then(() => {
+      this.unanswered -= 1;
+    });
+    return true;
+  }
+
+  /** SIGKILL: from now on nothing that it has begun has any effect but what is with the runtime already. */
+  die(): void {
+    this.#alive = false;
+    this.#clock.die();
+    this.#death.next(undefined);
+    this.connection.cut();
+  }
+
+  /** SIGTERM, without taking its pods along. */
+  async stop(): Promise<void> {
+    await this.agent.shutDown(false);
+    const { promise: timeUp, resolve } = Promise.withResolvers<undefined>();
+    this.#clock.setTimeout(() => resolve(undefined), REST_MS);
+    await Promise.race([this.agent.stop(), timeUp]);
+    if (this.#alive) this.die();
+  }
+
+  #parts(): NodeParts {
+    const { disk, random, faults } = this.#options;
+    const runtime = this.connection;
+    const node = new SimulatedNode({
+      ...{ runtime, disk, random, faults },
+      onRelease: (uid) => this.#alive && this.judge.released(uid),
+    });
+    return { runtime, node, start: () => undefined, stop: () => Promise.resolve() };
+  }
+
+  #configuration(): Observable<SupervisorEvent> {
+    const { clock, sources, node } = this.#options;
+    const onProblem = ({ message }: { message: string }) =>
+      this.#options.onViolation({ invariant: 'defect', node, what: `a source has a problem: ${message}` });
+    return podConfig(sources.lists, { now: () => clock.now(), onProblem }).pipe(
+      map(channelEvent),
+      takeUntil(this.#death),
+    );
+  }
+
+  #inspect(event: InspectionEvent): void {
+    if (!this.#alive || event.type !== '@xstate.snapshot') return;
+    const snapshot = event.snapshot as unknown as PodSnapshot;
+    if (!isPod(snapshot)) return;
+    const { uid, fullName } = snapshot.context;
+    const state = stateName(snapshot);
+    const [name = ''] = fullName.split('_');
+    this.#tell(uid, name, `${event.event.type} -> ${state}`);
+    const isNew = this.judge.sees(event.actorRef, snapshot);
+    if (isNew && state === 'Terminated.Finished') this.#options.onFinished(uid);
+  }
+
+  #watched(effects: PodEffects): PodEffects {
+    const begins = (uid: string, what: string) => {
+      if (this.#alive) this.judge.effectBegins(uid, what);
+    };
+    return {
+      syncPod: (context, signal) => {
+        begins(context.uid, 'syncPod');
+        return effects.syncPod(context, signal);
+      },
+      stopPod: (context, signal) => {
+        begins(context.uid, 'stopPod');
+        return effects.stopPod(context, signal);
+      },
+      cleanUpPod: (context, signal) => {
+        begins(context.uid, 'cleanUpPod');
+        return effects.cleanUpPod(context, signal);
+      },
+      refreshStatus: (context) => effects.refreshStatus(context),
+    };
+  }
+
+  /** An error in the log is a defect: the agent says so where something went otherwise than its charts foresee. */
+  #logger(): Logger {
+    const nothing = () => undefined;
+    const { node, onViolation } = this.#options;
+    return {
+      ...{ trace: nothing, debug: nothing, info: nothing, warn: nothing },
+      error: (_fields, what) => {
+        if (this.#alive) onViolation({ invariant: 'defect', node, what });
+      },
+    };
+  }
+
+  #tell(uid: string, name: string, what: string): void {
+    if (this.#alive) this.#options.tell(uid, name, what);
+  }
+}
+
+function isPod(snapshot: PodSnapshot): boolean {
+  return 'runtimeHolds' in snapshot.context;
+}

@@ -1,0 +1,125 @@
+/** What befalls the nodes of a simulation: a list of operations, drawn from the seed before anything runs. */
+import type { PodSpec } from '../types/kubernetes.ts';
+import { podSpec } from './pod-specs.ts';
+import { seededRandom, type SeededRandom } from './seeded-random.ts';
+
+export interface PlanOptions {
+  readonly seed: number;
+  readonly nodes: number;
+  /** How many names of pods there are on a node: at most so many pods at a time. */
+  readonly pods: number;
+  /** Of simulated time. */
+  readonly hours: number;
+}
+
+/** What is done. On a name that holds no pod, or holds one already, each does what comes nearest. */
+export type Change =
+  | { readonly kind: 'create'; readonly source: 'file' | 'api'; readonly spec: PodSpec }
+  /** The pod that the name had last, with its UID. */
+  | { readonly kind: 'create again' }
+  | { readonly kind: 'flap'; readonly times: number }
+  | { readonly kind: 'relabel'; readonly times: number }
+  | { readonly kind: 'change image' }
+  /** As the API server has it: a deletionTimestamp. A static pod is removed. */
+  | { readonly kind: 'delete'; readonly graceSeconds: number }
+  /** The source has it no more. */
+  | { readonly kind: 'remove' }
+  | {
+      readonly kind: 'kill';
+      readonly graces: readonly number[];
+      readonly everyMs: number;
+      readonly evict: boolean;
+    }
+  | { readonly kind: 'end container'; readonly code: number }
+  | { readonly kind: 'end sandbox' }
+  | { readonly kind: 'crash agent'; readonly downMs: number }
+  | { readonly kind: 'restart agent'; readonly downMs: number }
+  | { readonly kind: 'stop runtime'; readonly downMs: number };
+
+export interface Operation {
+  /** By which it can be left out, or kept alone. */
+  readonly number: number;
+  /** Since the beginning. */
+  readonly atMs: number;
+  readonly node: number;
+  /** The pod's name. */
+  readonly name: string;
+  readonly change: Change;
+}
+
+const HOUR_MS = 3_600_000;
+/** On average, for each name. */
+const OPERATIONS_PER_HOUR = 12;
+/** Operations come in volleys: what follows soon meets what is still under way. */
+const MAX_VOLLEY = 4;
+const VOLLEY_GAP_MS = 3_000;
+
+/** Sorted by time. The plan does not depend on which faults are switched on: those that are not are passed over. */
+export function plan(options: PlanOptions): readonly Operation[] {
+  const random = seededRandom(options.seed);
+  const operations: Omit<Operation, 'number'>[] = [];
+  for (let node = 1; node <= options.nodes; node++) {
+    for (let slot = 1; slot <= options.pods; slot++) {
+      const name = `pod-${String(slot)}`;
+      for (const atMs of times(random, options.hours))
+        operations.push({ atMs, node, name, change: change(random) });
+    }
+  }
+  operations.sort((a, b) => a.atMs - b.atMs);
+  return operations.map((operation, index) => ({ number: index + 1, ...operation }));
+}
+
+/** The first within a minute, so that a short simulation is not an empty one. */
+function times(random: SeededRandom, hours: number): number[] {
+  const endMs = Math.round(hours * HOUR_MS);
+  const all: number[] = [];
+  let atMs = random.integer(0, Math.min(60_000, endMs));
+  while (atMs < endMs) {
+    const volley = random.integer(1, MAX_VOLLEY);
+    for (let shot = 0; shot < volley && atMs < endMs; shot++) {
+      all.push(atMs);
+      atMs += random.integer(0, VOLLEY_GAP_MS);
+    }
+    const meanMs = (volley * HOUR_MS) / OPERATIONS_PER_HOUR;
+    atMs += random.integer(0, 2 * meanMs);
+  }
+  return all;
+}
+
+const GRACES = [0, 1, 2, 5, 10, 30, 60];
+
+/** Each with its weight: how often it is drawn, compared with the others. */
+const CHANGES: readonly (readonly [number, (random: SeededRandom) => Change])[] = [
+  [30, (random) => ({ kind: 'create', source: random.pick(['file', 'file', 'api']), spec: podSpec(random) })],
+  [6, () => ({ kind: 'create again' })],
+  [4, (random) => ({ kind: 'flap', times: random.integer(1, 10) })],
+  [6, (random) => ({ kind: 'relabel', times: random.pick([1, 1, 3, 100]) })],
+  [5, () => ({ kind: 'change image' })],
+  [10, (random) => ({ kind: 'delete', graceSeconds: random.pick(GRACES) })],
+  [8, () => ({ kind: 'remove' })],
+  [
+    12,
+    (random) => ({
+      kind: 'kill',
+      graces: Array.from({ length: random.integer(1, 4) }, () => random.pick(GRACES)),
+      everyMs: random.pick([0, 0, 50, 1_000]),
+      evict: random.next() < 0.3,
+    }),
+  ],
+  [8, (random) => ({ kind: 'end container', code: random.pick([0, 1, 137]) })],
+  [4, () => ({ kind: 'end sandbox' })],
+  [1, (random) => ({ kind: 'crash agent', downMs: random.integer(0, 60_000) })],
+  [0.5, (random) => ({ kind: 'restart agent', downMs: random.integer(0, 5_000) })],
+  [0.5, (random) => ({ kind: 'stop runtime', downMs: random.integer(100, 60_000) })],
+];
+
+const WEIGHTS = CHANGES.reduce((sum, [weight]) => sum + weight, 0);
+
+function change(random: SeededRandom): Change {
+  let left = random.next() * WEIGHTS;
+  for (const [weight, make] of CHANGES) {
+    left -= weight;
+    if (left < 0) return make(random);
+  }
+  return { kind: 'remove' };
+}

@@ -1,0 +1,101 @@
+/** What a node must come to once nothing goes wrong any more: pods as they are wanted, then, when none is wanted, nothing. */
+import { isEnding } from '../policies/pod-termination.ts';
+import type { Container, Pod } from '../types/kubernetes.ts';
+import type { Host } from './host.ts';
+import { stateName } from './judge.ts';
+import type { Life } from './life.ts';
+
+export interface Complaint {
+  readonly uid?: string;
+  readonly name?: string;
+  readonly what: string;
+}
+
+/** Why the node is not yet at rest, if so (I7). */
+export function unrest(host: Host): Complaint | undefined {
+  const { life } = host;
+  if (life === undefined) return { what: 'there is no agent' };
+  if (life.unanswered > 0) return { what: `${String(life.unanswered)} kills have not been answered` };
+  for (const pod of host.sources.pods) {
+    const what = unrestOf(host, life, pod);
+    if (what !== undefined) return { uid: pod.metadata.uid, name: pod.metadata.name, what };
+  }
+  return undefined;
+}
+
+/** What is left on the node though no pod is wanted on it, if anything (I10). */
+export function leftovers(host: Host): Complaint | undefined {
+  const { life, runtime, disk } = host;
+  const nameOf = (uid: string) => host.nameOf(uid);
+  const [held] = runtime.uids();
+  if (held !== undefined)
+    return complaint(nameOf, held, 'the runtime still has a sandbox of it, though no pod is wanted');
+  const [kept] = disk.keys();
+  if (kept !== undefined) return complaint(nameOf, kept, 'its folder is left, though no pod is wanted');
+  const [entry] = life?.agent.supervisor.registry.entries() ?? [];
+  if (entry !== undefined) {
+    const state = stateName(entry.actor.getSnapshot());
+    return complaint(nameOf, entry.pod.uid, `its actor is left, in ${state}, though no pod is wanted`);
+  }
+  return undefined;
+}
+
+function complaint(nameOf: (uid: string) => string | undefined, uid: string, what: string): Complaint {
+  const name = nameOf(uid);
+  return { uid, what, ...(name !== undefined && { name }) };
+}
+
+function unrestOf(host: Host, life: Life, pod: Pod): string | undefined {
+  const { uid } = pod.metadata;
+  const entry = life.agent.supervisor.registry.get(uid);
+  if (entry === undefined) return 'wanted, and without an actor';
+  const snapshot = entry.actor.getSnapshot();
+  const state = stateName(snapshot);
+  if (state === 'Terminated.Finished') {
+    return mayBeFinished(life, pod) ? undefined : 'finished, though nobody asked for its end';
+  }
+  if (isEnding(pod)) return `is to end, and is in ${state}`;
+  if (!goesOnForever(pod)) return state.startsWith('Syncing') ? undefined : `in ${state}, and stays there`;
+  if (state !== 'Syncing.Settled') return `in ${state}, and does not settle`;
+  const idle = pod.spec.containers.find(({ name }) => !isRunning(host, uid, name));
+  return idle && `settled, and its container ${idle.name} does not run`;
+}
+
+function mayBeFinished(life: Life, pod: Pod): boolean {
+  return life.killed.has(pod.metadata.uid) || isEnding(pod) || !goesOnForever(pod);
+}
+
+/** By its spec: whether all its containers run until they are stopped. */
+function goesOnForever({ spec }: Pod): boolean {
+  if (spec.activeDeadlineSeconds !== undefined) return false;
+  const inits = spec.initContainers ?? [];
+  return spec.containers.every(runsForever) && inits.every((init) => succeeds(init) || isSidecar(init));
+}
+
+function runsForever({
+  command = [],
+  image = '',
+  livenessProbe,
+  startupProbe,
+  lifecycle,
+}: Container): boolean {
+  const endsItself = command[0] !== 'run' || command.some((word) => word.startsWith('exit-after'));
+  return (
+    !endsItself &&
+    !image.includes('missing') &&
+    !livenessProbe &&
+    !startupProbe &&
+    !lifecycle?.postStart?.exec
+  );
+}
+
+const succeeds = ({ command = [] }: Container): boolean => command[0] !== 'fail';
+const isSidecar = ({ restartPolicy }: Container): boolean => restartPolicy === 'Always';
+
+function isRunning({ runtime }: Host, uid: string, name: string): boolean {
+  for (const { containers } of runtime.sandboxesOf(uid)) {
+    if (containers.some(({ metadata, state }) => metadata.name === name && state === 'CONTAINER_RUNNING'))
+      return true;
+  }
+  return false;
+}

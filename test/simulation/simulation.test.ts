@@ -1,0 +1,66 @@
+import { describe, expect, test } from '@jest/globals';
+import { ALL_FAULTS } from '../../src/simulation/faults.ts';
+import { simulate, type SimulationOptions } from '../../src/simulation/simulation.ts';
+
+/** Others can be tried: `SEEDS=300,301`. */
+const SEEDS = process.env.SEEDS?.split(',').map(Number) ?? Array.from({ length: 150 }, (_, seed) => seed + 1);
+
+const options = (seed: number, more: Partial<SimulationOptions> = {}): SimulationOptions => ({
+  ...{ seed, nodes: 1, pods: 6, hours: 0.5 },
+  faults: ALL_FAULTS,
+  ...more,
+});
+
+describe('I1 to I10 hold', () => {
+  test.each(SEEDS)('seed %d, with all faults', async (seed) => {
+    const { violation, story, tally } = await simulate(options(seed));
+    expect({ violation, story }).toEqual({ violation: undefined, story: [] });
+    expect(tally.starts).toBeGreaterThan(5);
+    expect(tally.failures).toBeGreaterThan(0);
+  });
+
+  test('on several nodes at once', async () => {
+    const { violation, tally } = await simulate(options(1, { nodes: 5, pods: 10 }));
+    expect(violation).toBeUndefined();
+    expect(tally.deaths).toBeGreaterThan(0);
+  });
+
+  test('where nothing goes wrong', async () => {
+    const { violation, tally } = await simulate(options(1, { pods: 20, faults: [] }));
+    expect(violation).toBeUndefined();
+    expect(tally.kills).toBeGreaterThan(0);
+  });
+});
+
+describe('the history', () => {
+  async function linesOf(more: Partial<SimulationOptions> & { seed?: number } = {}) {
+    const lines: string[] = [];
+    const result = await simulate({ ...options(7), ...more, onLine: (line) => lines.push(line) });
+    return { ...result, lines };
+  }
+
+  test('is the same for the same seed, to the byte, and another for another', async () => {
+    const [one, two, other] = [await linesOf(), await linesOf(), await linesOf({ seed: 8 })];
+    expect(two.lines).toEqual(one.lines);
+    expect(two.digest).toBe(one.digest);
+    expect(other.digest).not.toBe(one.digest);
+  });
+
+  test('says what was done, what came of it, and where each pod’s chart went', async () => {
+    const { lines } = await linesOf();
+    const text = lines.join('\n');
+    for (const wanted of [
+      /#\d+ \{"kind":"create"/,
+      /StartContainer uid-\d+\.c\d+: done/,
+      /Terminated\.Finished/,
+    ]) {
+      expect(text).toMatch(wanted);
+    }
+  });
+
+  test('of some operations alone is made of these', async () => {
+    const { lines, operations } = await linesOf({ only: [1, 3] });
+    expect(operations).toEqual([1, 3]);
+    expect(lines.filter((line) => line.includes(': #')).length).toBeLessThanOrEqual(2);
+  });
+});
