@@ -96,6 +96,35 @@ export default tseslint.config(
   },
   ...arrows,
   {
+    // Under a virtual clock and a seed, a run repeats itself only where nothing comes from elsewhere.
+    files: ['src/runtime/simulated/**/*.ts'],
+    rules: {
+      'no-restricted-globals': [
+        'error',
+        ...PURE_GLOBALS.filter((name) => !['Buffer', 'queueMicrotask'].includes(name)).map((name) => ({
+          name,
+          message: 'The simulated runtime has a clock and a source of chance: use those.',
+        })),
+      ],
+      'no-restricted-properties': [
+        'error',
+        { object: 'Math', property: 'random', message: 'Chance comes from the seed: use `Random`.' },
+      ],
+      'no-restricted-imports': [
+        'error',
+        {
+          patterns: [
+            {
+              regex: '^(?:node:|\\.\\./(?!\\.\\./|runtime-service\\.ts$))',
+              message:
+                'The simulated runtime does no I/O: of src/runtime it may import runtime-service.ts alone.',
+            },
+          ],
+        },
+      ],
+    },
+  },
+  {
     files: ['src/machines/**/*.ts', 'src/policies/**/*.ts'],
     rules: {
       'no-restricted-globals': [

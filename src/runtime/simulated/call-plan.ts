@@ -2,6 +2,7 @@ import type { ErrorKind } from '../../types/errors.ts';
 import { answerTo, type Question, within } from './chance.ts';
 import type { CallFaults } from './faults.ts';
 import type { CallName, Range } from './latencies.ts';
+import { MAX_DELAY_MS } from './timers.ts';
 
 /** What becomes of a call whose caller waits for it to the end. */
 export interface CallPlan {
@@ -15,6 +16,9 @@ export interface CallPlan {
 }
 
 export const AT_ONCE: CallPlan = { fate: 'answered', landsAfterMs: 0, tailMs: 0 };
+
+/** Status calls about something that lists show. */
+const CAN_DISAPPEAR: ReadonlySet<CallName> = new Set(['PodSandboxStatus', 'ContainerStatus'] as const);
 
 const SLOWNESS = 100;
 /** How far beyond the client's deadline a call that hangs may still land, as a part of that deadline. */
@@ -40,11 +44,12 @@ export function planCall(
   const landsAfterMs = Math.floor(wholeMs * answerTo('landing', value));
   const tailMs = wholeMs - landsAfterMs;
   if (happens('fail')) return { fate: 'failed', kind: failureKind(value), landsAfterMs, tailMs };
-  if (happens('disappear') && name.endsWith('Status') && name !== 'Status') {
+  if (happens('disappear') && CAN_DISAPPEAR.has(name)) {
     return { fate: 'failed', kind: 'NotFound', landsAfterMs, tailMs };
   }
   if (happens('hang')) {
-    const lateMs = Math.floor(LANDS_LATE * timeoutMs * answerTo('landsLate', value));
+    const longestMs = Math.min(LANDS_LATE * timeoutMs, MAX_DELAY_MS / 2);
+    const lateMs = Math.floor(longestMs * answerTo('landsLate', value));
     return { fate: 'hung', landsAfterMs: landsUnawaited(value) ? landsAfterMs + lateMs : Infinity, tailMs };
   }
   return { fate: happens('lostAnswer') ? 'answerLost' : 'answered', landsAfterMs, tailMs };

@@ -5,6 +5,7 @@ import type { Random } from './chance.ts';
 import type { RuntimeFaults } from './faults.ts';
 import type { CallName, Latencies } from './latencies.ts';
 import type { OpenCall, SimulatedPod } from './simulated-pod.ts';
+import { MAX_DELAY_MS } from './timers.ts';
 import type { RuntimeWitness } from './witness.ts';
 
 /** What a call's work returns when its answer comes later, by `complete` or `fail`. */
@@ -36,16 +37,9 @@ export interface CallRequest<T> {
 }
 
 /** Calls that change nothing end with their caller. */
-const READS: ReadonlySet<CallName> = new Set<CallName>([
-  ...([
-    'Version',
-    'Status',
-    'PodSandboxStatus',
-    'ListPodSandbox',
-    'ListContainers',
-    'ContainerStatus',
-  ] as const),
-  ...(['ListContainerStats', 'ImageStatus', 'ListImages', 'ImageFsInfo'] as const),
+const READS: ReadonlySet<CallName> = new Set([
+  ...(['Version', 'Status', 'ListPodSandbox', 'PodSandboxStatus', 'ListContainers'] as const),
+  ...(['ContainerStatus', 'ListContainerStats', 'ImageStatus', 'ListImages', 'ImageFsInfo'] as const),
 ]);
 
 /** One call of one client: begins, is carried out, is answered, each in its own time, or not at all. */
@@ -112,13 +106,13 @@ export class Call<T> implements OpenCall {
     this.#hasLanded(undefined, value);
   }
 
-  /** As `complete`. */
+  /** The other answer. */
   fail(error: unknown): void {
     this.#callOff = undefined;
     this.#hasLanded(error, undefined);
   }
 
-  /** For work that returns LATER: how it is called off, where nobody waits for it any more and it is not to go on. */
+  /** How work that returns LATER is called off, where nobody waits for it any more and it is not to go on. */
   onCalledOff(callOff: () => void): void {
     this.#callOff = callOff;
   }
@@ -228,7 +222,7 @@ export class Call<T> implements OpenCall {
 
   #armDeadline(): void {
     const { timeoutMs } = this.#request;
-    if (timeoutMs === Infinity) return;
+    if (timeoutMs > MAX_DELAY_MS) return;
     const error = errorOf('DeadlineExceeded', this.name, `no answer within ${timeoutMs / 1000} s`);
     this.#deadline = this.#host.clock.setTimeout(() => this.#abandon(error), timeoutMs);
   }

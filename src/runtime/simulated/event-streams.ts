@@ -74,8 +74,9 @@ export class EventStreams {
 
   /** The client has let go. */
   complete(connection: number): void {
-    for (const stream of [...this.#streams])
-      if (stream.connection === connection) stream.subscriber.complete();
+    for (const { connection: whose, subscriber } of [...this.#streams]) {
+      if (whose === connection) subscriber.complete();
+    }
   }
 
   tell(type: ContainerEventType, id: string, sandbox: SimulatedSandbox): void {
@@ -96,7 +97,7 @@ export class EventStreams {
     const { delayMs, inOrder, againAfterMs } = planEvent(faults, latency, value);
     if (againAfterMs !== undefined) this.#tellAfter(told, againAfterMs);
     if (delayMs === undefined) return;
-    if (inOrder) this.#tellInOrder(told, pod, delayMs);
+    if (inOrder && latency !== undefined) this.#tellInOrder(told, pod, delayMs);
     else this.#tellAfter(told, delayMs);
   }
 
@@ -143,11 +144,12 @@ export class EventStreams {
     for (const event of missed) stream.subscriber.next({ ...event, createdAt: nowMs * NS_PER_MS });
   }
 
-  /** Not before what happened to the same pod earlier. */
+  /** Not before what happened to the same pod earlier, the same millisecond included: timers keep their order. */
   #tellInOrder(told: Told, pod: SimulatedPod, delayMs: number): void {
-    const now = this.#options.clock.now();
+    const { clock } = this.#options;
+    const now = clock.now();
     pod.lastEventAt = Math.max(now + delayMs, pod.lastEventAt);
-    this.#tellAfter(told, pod.lastEventAt - now);
+    clock.setTimeout(() => this.#tellNow(told), pod.lastEventAt - now);
   }
 
   #tellAfter(told: Told, delayMs: number): void {

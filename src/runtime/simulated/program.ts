@@ -63,13 +63,11 @@ const OPTIONS: ReadonlyMap<string, Option> = new Map<string, Option>([
  */
 export function parseProgram(words: readonly string[]): Program {
   const [verb = 'run', ...options] = words;
-  const program = VERBS.get(verb);
-  if (program === undefined) return unknown(`there is no program "${verb}"`, [...VERBS.keys()]);
   try {
-    return options.reduce(withOption, program);
+    return options.reduce(withOption, known(VERBS, verb));
   } catch (error) {
-    if (error instanceof UnknownWord) return unknown(error.message, [...OPTIONS.keys()]);
-    throw error;
+    if (!(error instanceof UnknownWord)) throw error;
+    return { exitCode: 0, startError: { exitCode: NOT_FOUND_EXIT_CODE, message: error.message } };
   }
 }
 
@@ -77,14 +75,14 @@ class UnknownWord extends Error {}
 
 function withOption(program: Program, word: string): Program {
   const [name = '', ...value] = word.split('=');
-  const option = OPTIONS.get(name);
-  if (option === undefined) throw new UnknownWord(`there is no option "${word}"`);
-  return option(program, value.join('='));
+  return known(OPTIONS, name)(program, value.join('='));
 }
 
-function unknown(problem: string, known: readonly string[]): Program {
-  const message = `${problem}: a simulated container knows ${known.join(', ')}`;
-  return { exitCode: 0, startError: { exitCode: NOT_FOUND_EXIT_CODE, message } };
+function known<T>(vocabulary: ReadonlyMap<string, T>, word: string): T {
+  const meaning = vocabulary.get(word);
+  if (meaning !== undefined) return meaning;
+  const words = [...vocabulary.keys()].join(', ');
+  throw new UnknownWord(`"${word}" means nothing to a simulated container; what does is ${words}`);
 }
 
 function startError(message: string): Program['startError'] {

@@ -5,9 +5,8 @@ import { StateletError } from '../../types/errors.ts';
 import { type Call, LATER } from './call.ts';
 import type { Program } from './program.ts';
 import type { SimulatedContainer } from './simulated-container.ts';
+import { MAX_DELAY_MS } from './timers.ts';
 
-/** What a timer of Node can hold. */
-const MAX_DELAY_MS = 2 ** 31 - 1;
 const SIGKILL_EXIT_CODE = 137;
 const NS_PER_MS = 1e6;
 const NOTHING = Buffer.alloc(0);

@@ -3,6 +3,7 @@ import type { Container, ContainerConfig, ContainerStatus, ContainerStateName } 
 import { StateletError } from '../../types/errors.ts';
 import type { Program } from './program.ts';
 import type { SimulatedSandbox } from './simulated-sandbox.ts';
+import { MAX_DELAY_MS } from './timers.ts';
 import type { ContainerTruth } from './witness.ts';
 
 const NS_PER_MS = 1e6;
@@ -17,7 +18,6 @@ export interface ContainerHost {
 
 interface Ending {
   readonly at: number;
-  readonly exitCode: number;
   readonly timer: TimerHandle;
 }
 
@@ -41,8 +41,8 @@ export class SimulatedContainer implements ContainerTruth {
   #message = '';
   #listed: Container | undefined;
   #ending: Ending | undefined;
+  /** The connection from which the first SIGTERM came. */
   #termedBy: number | undefined;
-  #termed = false;
   #whenEnded: Set<() => void> | undefined;
 
   constructor(
@@ -87,12 +87,11 @@ export class SimulatedContainer implements ContainerTruth {
     if (takesMs !== undefined) this.#endWithin(takesMs, exitCode);
   }
 
-  /** SIGTERM. What it makes the program do it does once, however often it is sent. */
+  /** SIGTERM. Sent again it changes nothing: the end that it has set comes first. */
   terminate(connection: number): void {
     const { onTerm } = this.#program;
-    if (!this.isRunning() || this.#termed || onTerm === undefined) return;
-    this.#termed = true;
-    this.#termedBy = connection;
+    if (!this.isRunning() || onTerm === undefined) return;
+    this.#termedBy ??= connection;
     this.#endWithin(onTerm.takesMs, onTerm.exitCode);
   }
 
@@ -153,9 +152,9 @@ export class SimulatedContainer implements ContainerTruth {
     if (this.#ending !== undefined) clock.clearTimeout(this.#ending.timer);
     this.#ending = undefined;
     if (delayMs <= 0) this.end(exitCode, this.#termedBy);
-    else {
+    else if (delayMs <= MAX_DELAY_MS) {
       const timer = clock.setTimeout(() => this.end(exitCode, this.#termedBy), delayMs);
-      this.#ending = { at, exitCode, timer };
+      this.#ending = { at, timer };
     }
   }
 

@@ -1,14 +1,118 @@
 import type { Random } from '../../../src/runtime/simulated/chance.ts';
+import { NO_LATENCIES } from '../../../src/runtime/simulated/latencies.ts';
+import type { SimulatedConnection } from '../../../src/runtime/simulated/simulated-connection.ts';
+import {
+  SimulatedRuntime,
+  type SimulatedRuntimeOptions,
+} from '../../../src/runtime/simulated/simulated-runtime.ts';
+import type { CallUnderWay, RuntimeWitness } from '../../../src/runtime/simulated/witness.ts';
+import { keyedRandom } from '../../../src/simulation/seeded-random.ts';
+import { VirtualClock } from '../../../src/simulation/virtual-clock.ts';
+import type { ContainerEvent, PodSandboxConfig } from '../../../src/types/cri.ts';
+import { errorKind } from '../../../src/types/errors.ts';
+import { containerConfig } from '../../support/runtime-configs.ts';
 
-/** The first number of each key is its only one. */
-export function keyedRandom(seed: number): Random {
-  return (key) => {
-    // FNV-1a, then scrambled.
-    let bits = (0x811c9dc5 ^ seed) >>> 0;
-    for (let index = 0; index < key.length; index += 1)
-      bits = Math.imul(bits ^ key.charCodeAt(index), 0x01000193);
-    bits = Math.imul(bits ^ (bits >>> 16), 0x21f0aaad);
-    bits = Math.imul(bits ^ (bits >>> 15), 0x735a2d97);
-    return ((bits ^ (bits >>> 15)) >>> 0) / 2 ** 32;
+/** Always a number of which `holds` is true: what is left to chance is decided. */
+export function chosen(holds: (value: number) => boolean): Random {
+  const value = Array.from({ length: 1000 }, (_, index) => index / 1000).find(holds);
+  if (value === undefined) throw new Error('no number does what is asked for');
+  return () => value;
+}
+
+export interface SimulatedBed {
+  readonly clock: VirtualClock;
+  readonly simulated: SimulatedRuntime;
+  readonly runtime: SimulatedConnection;
+  /** All that the witness saw, a line each, with the milliseconds since the beginning. */
+  readonly history: string[];
+}
+
+/** A runtime under a virtual clock; without latencies and faults unless `options` say otherwise. */
+export function simulatedBed(options: Partial<SimulatedRuntimeOptions> = {}): SimulatedBed {
+  const clock = new VirtualClock();
+  const history: string[] = [];
+  const simulated = new SimulatedRuntime({
+    ...{ clock, random: keyedRandom(1), latencies: NO_LATENCIES },
+    witness: historian(history, clock),
+    ...options,
+  });
+  return { clock, simulated, runtime: simulated.connect(), history };
+}
+
+function historian(history: string[], clock: VirtualClock): RuntimeWitness {
+  const begun = clock.now();
+  const note = (...words: readonly unknown[]) => history.push([clock.now() - begun, ...words].join(' '));
+  const nameOf = ({ name, ordinal, uid, connection }: CallUnderWay) =>
+    `${name}/${ordinal} of ${uid || 'the node'} by ${connection}`;
+  return {
+    callBegan: (call) => note(nameOf(call), 'began'),
+    callEnded: (call, outcome) => note(nameOf(call), outcome),
+    callLanded: (call) => note(nameOf(call), 'landed'),
+    sandboxStarted: ({ id }, by) => note(id, 'started by', by),
+    sandboxEnded: ({ id }, by) => note(id, 'ended by', by ?? 'itself'),
+    containerStarted: ({ id }, by) => note(id, 'started by', by),
+    containerEnded: ({ id, exitCode }, by) => note(id, 'ended with', exitCode, 'by', by ?? 'itself'),
   };
 }
+
+export function sandboxConfig(uid: string, attempt = 0): PodSandboxConfig {
+  return {
+    metadata: { name: uid, uid, namespace: 'default', attempt },
+    logDirectory: `/logs/default_${uid}_${uid}`,
+    labels: { 'io.kubernetes.pod.uid': uid },
+    annotations: {},
+  };
+}
+
+export interface StartedPod {
+  readonly sandboxId: string;
+  readonly id: string;
+}
+
+/** A pod of one container, `words` being its command. Only where nothing takes time and nothing goes wrong. */
+export async function startPod(
+  { runtime }: Pick<SimulatedBed, 'runtime'>,
+  uid: string,
+  words: readonly string[] = ['run'],
+): Promise<StartedPod> {
+  const { sandboxId, id } = await createPod({ runtime }, uid, words);
+  await runtime.startContainer(id);
+  return { sandboxId, id };
+}
+
+export async function createPod(
+  { runtime }: Pick<SimulatedBed, 'runtime'>,
+  uid: string,
+  words: readonly string[] = ['run'],
+): Promise<StartedPod> {
+  const config = sandboxConfig(uid);
+  const sandboxId = await runtime.runPodSandbox(config);
+  const labels = { 'io.kubernetes.pod.uid': uid };
+  const id = await runtime.createContainer(sandboxId, containerConfig(words, { labels }), config);
+  return { sandboxId, id };
+}
+
+/** Of a promise, without waiting for it. */
+export interface Outcome {
+  /** `done`, or the kind of the error; undefined while there is none. */
+  told?: string;
+}
+
+export function outcomeOf(promise: Promise<unknown>): Outcome {
+  const outcome: Outcome = {};
+  promise.then(
+    () => (outcome.told = 'done'),
+    (error: unknown) => (outcome.told = errorKind(error)),
+  );
+  return outcome;
+}
+
+/** Collects what is told, as `SHORT_TYPE id`. */
+export function eventsOf({ runtime }: Pick<SimulatedBed, 'runtime'>): string[] {
+  const heard: string[] = [];
+  runtime.containerEvents().subscribe((event) => heard.push(textOf(event)));
+  return heard;
+}
+
+const textOf = ({ containerEventType, containerId }: ContainerEvent): string =>
+  `${containerEventType.replace(/CONTAINER_|_EVENT/g, '')} ${containerId}`;

@@ -1,0 +1,242 @@
+import { describe, expect, test } from '@jest/globals';
+import { landsUnawaited } from '../../../src/runtime/simulated/call-plan.ts';
+import { answerTo } from '../../../src/runtime/simulated/chance.ts';
+import { CONTAINERD_LATENCIES } from '../../../src/runtime/simulated/latencies.ts';
+import { chosen, createPod, outcomeOf, sandboxConfig, simulatedBed, startPod } from './simulated-bed.ts';
+
+const LANDS = chosen(landsUnawaited);
+const NEVER_LANDS = chosen((value) => !landsUnawaited(value));
+const LANDS_LATE = chosen((value) => landsUnawaited(value) && answerTo('landsLate', value) > 0.7);
+const SLOW_START = { StartContainer: [1000, 1000] } as const;
+
+const stateOf = (bed: ReturnType<typeof simulatedBed>, uid: string) =>
+  bed.simulated.sandboxesOf(uid)[0]?.containers[0]?.state;
+
+describe('a simulated call', () => {
+  test('is answered in the next microtask, without a timer, where there are no latencies', async () => {
+    const { runtime, clock } = simulatedBed();
+    const outcome = outcomeOf(runtime.runPodSandbox(sandboxConfig('pod')));
+    await Promise.resolve();
+    expect(outcome.told).toBe('done');
+    expect(clock.armed).toBe(0);
+  });
+
+  test('takes its time, and lands somewhere within', async () => {
+    const bed = simulatedBed({ latencies: CONTAINERD_LATENCIES });
+    const begun = bed.clock.now();
+    const outcome = outcomeOf(bed.runtime.runPodSandbox(sandboxConfig('pod')));
+    while (outcome.told === undefined) await bed.clock.advance(1);
+    const tookMs = bed.clock.now() - begun;
+    expect(tookMs).toBeGreaterThanOrEqual(30);
+    expect(tookMs).toBeLessThanOrEqual(80);
+    const [{ createdAt } = { createdAt: 0 }] = bed.simulated.sandboxesOf('pod');
+    expect(createdAt).toBeGreaterThanOrEqual(begun);
+    expect(createdAt).toBeLessThanOrEqual(begun + tookMs);
+  });
+
+  test('is in flight until it has been answered, and says whose it is', async () => {
+    const bed = simulatedBed({ latencies: SLOW_START });
+    const { id } = await createPod(bed, 'pod');
+    const started = bed.runtime.startContainer(id);
+    expect(bed.simulated.inFlight('pod')).toMatchObject([
+      { name: 'StartContainer', uid: 'pod', target: id, connection: 1, abandoned: false },
+    ]);
+    await bed.clock.advance(1000);
+    await started;
+    expect(bed.simulated.inFlight('pod')).toEqual([]);
+  });
+});
+
+describe('a simulated call that is given up', () => {
+  const givenUp = async (random: typeof LANDS) => {
+    const bed = simulatedBed({ latencies: SLOW_START, random });
+    const { id } = await createPod(bed, 'pod');
+    const abort = new AbortController();
+    const outcome = outcomeOf(bed.runtime.startContainer(id, { signal: abort.signal }));
+    abort.abort();
+    await Promise.resolve();
+    return { ...bed, bed, outcome };
+  };
+
+  test('is answered with Canceled at once, and may land all the same', async () => {
+    const { clock, simulated, outcome, bed } = await givenUp(LANDS);
+    expect(outcome.told).toBe('Canceled');
+    expect(simulated.inFlight('pod')).toMatchObject([
+      { name: 'StartContainer', abandoned: true, landed: false },
+    ]);
+    await clock.advance(1000);
+    expect(stateOf(bed, 'pod')).toBe('CONTAINER_RUNNING');
+    expect(simulated.inFlight('pod')).toEqual([]);
+    expect(bed.history).toContainEqual(expect.stringMatching(/StartContainer.*landed/));
+  });
+
+  test('or does not', async () => {
+    const { clock, simulated, outcome, bed } = await givenUp(NEVER_LANDS);
+    expect(outcome.told).toBe('Canceled');
+    expect(simulated.inFlight('pod')).toEqual([]);
+    expect(clock.armed).toBe(0);
+    expect(stateOf(bed, 'pod')).toBe('CONTAINER_CREATED');
+  });
+
+  test('is over where it only reads', async () => {
+    const { runtime, simulated, clock } = simulatedBed({
+      latencies: { ListPodSandbox: [5, 5] },
+      random: LANDS,
+    });
+    const abort = new AbortController();
+    const outcome = outcomeOf(runtime.listPodSandbox({}, { signal: abort.signal }));
+    abort.abort();
+    await Promise.resolve();
+    expect(outcome.told).toBe('Canceled');
+    expect(simulated.inFlight('')).toEqual([]);
+    expect(clock.armed).toBe(0);
+  });
+
+  test('does not begin where it was given up before', async () => {
+    const { runtime, simulated, history } = simulatedBed();
+    const signal = AbortSignal.abort();
+    await expect(runtime.runPodSandbox(sandboxConfig('pod'), { signal })).rejects.toMatchObject({
+      kind: 'Canceled',
+    });
+    expect([simulated.uids(), history]).toEqual([[], []]);
+  });
+
+  test.each([
+    ['still sends the SIGKILL of a stop', LANDS, 'CONTAINER_EXITED'],
+    ['or leaves the container that has had its SIGTERM running', NEVER_LANDS, 'CONTAINER_RUNNING'],
+  ])('%s', async (_, random, state) => {
+    const bed = simulatedBed({ random });
+    const { id } = await startPod(bed, 'pod', ['run', 'ignore-term']);
+    const abort = new AbortController();
+    const outcome = outcomeOf(bed.runtime.stopContainer(id, 10, { signal: abort.signal }));
+    abort.abort();
+    await bed.clock.advance(10_000);
+    expect(outcome.told).toBe('Canceled');
+    expect(stateOf(bed, 'pod')).toBe(state);
+    expect(bed.clock.armed).toBe(0);
+  });
+});
+
+describe('a simulated call that hangs', () => {
+  const faults = { calls: { StartContainer: { hang: 1 } } };
+  const hanging = async (random: typeof LANDS) => {
+    const bed = simulatedBed({ faults, random });
+    const { id } = await createPod(bed, 'pod');
+    return { bed, outcome: outcomeOf(bed.runtime.startContainer(id)) };
+  };
+
+  test('is not answered before the client’s deadline', async () => {
+    const { bed, outcome } = await hanging(NEVER_LANDS);
+    await bed.clock.advance(119_999);
+    expect(outcome.told).toBeUndefined();
+    await bed.clock.advance(1);
+    expect(outcome.told).toBe('DeadlineExceeded');
+    await bed.clock.advance(600_000);
+    expect(stateOf(bed, 'pod')).toBe('CONTAINER_CREATED');
+    expect(bed.clock.armed).toBe(0);
+  });
+
+  test('may land long after it', async () => {
+    const { bed, outcome } = await hanging(LANDS_LATE);
+    await bed.clock.advance(120_000);
+    expect(outcome.told).toBe('DeadlineExceeded');
+    expect(stateOf(bed, 'pod')).toBe('CONTAINER_CREATED');
+    expect(bed.simulated.inFlight('pod')).toMatchObject([{ name: 'StartContainer', abandoned: true }]);
+    await bed.clock.advance(60_000);
+    expect(stateOf(bed, 'pod')).toBe('CONTAINER_RUNNING');
+    expect(bed.simulated.inFlight('pod')).toEqual([]);
+  });
+
+  test('has twice the time where it makes a sandbox, and that of the stop more where it stops', async () => {
+    const bed = simulatedBed({ faults: { anyCall: { hang: 1 } } });
+    const sandbox = outcomeOf(bed.runtime.runPodSandbox(sandboxConfig('pod')));
+    const stop = outcomeOf(bed.runtime.stopContainer('pod.c1', 30));
+    const pull = outcomeOf(bed.runtime.pullImage('app:1'));
+    await bed.clock.advance(149_999);
+    expect([sandbox.told, stop.told]).toEqual([undefined, undefined]);
+    await bed.clock.advance(1);
+    expect([sandbox.told, stop.told]).toEqual([undefined, 'DeadlineExceeded']);
+    await bed.clock.advance(90_000);
+    expect([sandbox.told, pull.told]).toEqual(['DeadlineExceeded', undefined]);
+  });
+});
+
+describe('a simulated connection', () => {
+  const underWay = async (random: typeof LANDS) => {
+    const bed = simulatedBed({ latencies: SLOW_START, random });
+    const { id } = await createPod(bed, 'pod');
+    return { bed, id, outcome: outcomeOf(bed.runtime.startContainer(id)) };
+  };
+
+  test('that is cut answers nothing any more, and what was under way may land', async () => {
+    const { bed, id, outcome } = await underWay(LANDS);
+    bed.runtime.cut();
+    const after = outcomeOf(bed.runtime.removeContainer(id));
+    await bed.clock.advance(1000);
+    expect([outcome.told, after.told]).toEqual([undefined, undefined]);
+    expect(stateOf(bed, 'pod')).toBe('CONTAINER_RUNNING');
+  });
+
+  test('or may not', async () => {
+    const { bed, outcome } = await underWay(NEVER_LANDS);
+    bed.runtime.cut();
+    await bed.clock.advance(1000);
+    expect(outcome.told).toBeUndefined();
+    expect(stateOf(bed, 'pod')).toBe('CONTAINER_CREATED');
+  });
+
+  test('that is cut leaves those of others alone', async () => {
+    const { bed, outcome } = await underWay(NEVER_LANDS);
+    const other = bed.simulated.connect();
+    other.cut();
+    await bed.clock.advance(1000);
+    expect(outcome.told).toBe('done');
+  });
+
+  test('shows the next agent what the last one has left', async () => {
+    const bed = simulatedBed();
+    const { id, sandboxId } = await startPod(bed, 'pod');
+    bed.runtime.cut();
+    const next = bed.simulated.connect();
+    expect(await next.listPodSandbox()).toMatchObject([{ id: sandboxId }]);
+    expect(await next.listContainers()).toMatchObject([{ id, state: 'CONTAINER_RUNNING' }]);
+  });
+
+  test('that is closed gives up what is under way', async () => {
+    const { bed, id, outcome } = await underWay(NEVER_LANDS);
+    await bed.runtime.close();
+    expect(outcome.told).toBe('Unavailable');
+    await expect(bed.runtime.startContainer(id)).rejects.toMatchObject({ kind: 'Unavailable' });
+  });
+});
+
+describe('a simulated runtime that goes down', () => {
+  test.each([
+    ['carries out at once', LANDS, 'CONTAINER_RUNNING'],
+    ['or forgets', NEVER_LANDS, 'CONTAINER_CREATED'],
+  ])('%s what was under way, and answers with Unavailable', async (_, random, state) => {
+    const bed = simulatedBed({ latencies: SLOW_START, random });
+    const { id } = await createPod(bed, 'pod');
+    const outcome = outcomeOf(bed.runtime.startContainer(id));
+    bed.simulated.goDown();
+    await Promise.resolve();
+    expect(outcome.told).toBe('Unavailable');
+    expect(stateOf(bed, 'pod')).toBe(state);
+    expect(bed.simulated.inFlight('pod')).toEqual([]);
+    expect(bed.clock.armed).toBe(0);
+  });
+
+  test('keeps running what runs, and sends no SIGKILL', async () => {
+    const bed = simulatedBed({ random: LANDS });
+    const { id } = await startPod(bed, 'pod', ['run', 'ignore-term']);
+    const { id: brief } = await startPod(bed, 'brief', ['run', 'exit-after=5s']);
+    const stop = outcomeOf(bed.runtime.stopContainer(id, 1));
+    bed.simulated.goDown();
+    await bed.clock.advance(10_000);
+    expect(stop.told).toBe('Unavailable');
+    await expect(bed.runtime.status()).rejects.toMatchObject({ kind: 'Unavailable' });
+    bed.simulated.comeUp();
+    expect(await bed.runtime.containerStatus(id)).toMatchObject({ state: 'CONTAINER_RUNNING' });
+    expect(await bed.runtime.containerStatus(brief)).toMatchObject({ state: 'CONTAINER_EXITED' });
+  });
+});

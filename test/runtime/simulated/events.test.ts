@@ -1,0 +1,161 @@
+import { describe, expect, test } from '@jest/globals';
+import { ReplaySubject } from 'rxjs';
+import { answerTo } from '../../../src/runtime/simulated/chance.ts';
+import type { ContainerEvent } from '../../../src/types/cri.ts';
+import { chosen, eventsOf, simulatedBed, startPod } from './simulated-bed.ts';
+
+const LIFE = ['CREATED pod.s1', 'STARTED pod.s1', 'CREATED pod.c1', 'STARTED pod.c1'];
+
+describe('the events of a simulated runtime', () => {
+  test('tell of sandboxes and containers, never from within the call', async () => {
+    const bed = simulatedBed();
+    const heard = eventsOf(bed);
+    const { id, sandboxId } = await startPod(bed, 'pod');
+    bed.simulated.killContainer(id, 1);
+    expect(heard).toEqual(LIFE);
+    await bed.runtime.removePodSandbox(sandboxId);
+    await bed.clock.advance(0);
+    expect(heard.slice(LIFE.length)).toEqual([
+      ...['STOPPED pod.c1', 'STOPPED pod.s1'],
+      ...['DELETED pod.c1', 'DELETED pod.s1'],
+    ]);
+  });
+
+  test('have their time and their pod', async () => {
+    const bed = simulatedBed({ latencies: { Event: [10, 10] } });
+    const events = new ReplaySubject<ContainerEvent>();
+    bed.runtime.containerEvents().subscribe(events);
+    const createdAt = bed.clock.now() * 1e6;
+    await startPod(bed, 'pod');
+    await bed.clock.advance(10);
+    const first = await new Promise((resolve) => events.subscribe(resolve));
+    expect(first).toMatchObject({ createdAt, podSandboxMetadata: { uid: 'pod', namespace: 'default' } });
+  });
+
+  test('of one pod come in order, whatever time each takes', async () => {
+    const bed = simulatedBed({ latencies: { Event: [0, 50] } });
+    const heard = eventsOf(bed);
+    for (let round = 0; round < 10; round += 1) {
+      const uid = `pod-${round}`;
+      const { sandboxId } = await startPod(bed, uid);
+      await bed.runtime.removePodSandbox(sandboxId);
+      await bed.clock.advance(100);
+      const types = heard.filter((text) => text.endsWith(`${uid}.c1`)).map((text) => text.split(' ')[0]);
+      expect(types).toEqual(['CREATED', 'STARTED', 'STOPPED', 'DELETED']);
+    }
+  });
+
+  test('from before one listens are not told', async () => {
+    const bed = simulatedBed({ latencies: { Event: [10, 10] } });
+    const first = eventsOf(bed);
+    await startPod(bed, 'pod');
+    const second = eventsOf(bed);
+    await bed.clock.advance(100);
+    expect([first, second]).toEqual([LIFE, []]);
+  });
+
+  test('end silently for an agent that is killed', async () => {
+    const bed = simulatedBed();
+    const heard = eventsOf(bed);
+    let ended = false;
+    bed.runtime.containerEvents().subscribe({ complete: () => (ended = true) });
+    bed.runtime.cut();
+    await startPod({ runtime: bed.simulated.connect() }, 'pod');
+    await bed.clock.advance(1000);
+    expect([heard, ended]).toEqual([[], false]);
+  });
+
+  test('are complete where the agent lets go of the runtime', async () => {
+    const { runtime } = simulatedBed();
+    let ended = 0;
+    runtime.containerEvents().subscribe({ complete: () => (ended += 1) });
+    await runtime.close();
+    runtime.containerEvents().subscribe({ complete: () => (ended += 1) });
+    expect(ended).toBe(2);
+  });
+});
+
+describe('faulty events', () => {
+  const heardOf = async (events: object, random = chosen(() => true)) => {
+    const bed = simulatedBed({ faults: { events }, random });
+    const heard = eventsOf(bed);
+    await startPod(bed, 'pod');
+    await bed.clock.advance(0);
+    return { bed, heard };
+  };
+
+  test('are lost', async () => {
+    const { bed, heard } = await heardOf({ lost: 1 });
+    await bed.clock.advance(60_000);
+    expect(heard).toEqual([]);
+  });
+
+  test('come late', async () => {
+    const { bed, heard } = await heardOf({ late: 1 });
+    await bed.clock.advance(999);
+    expect(heard).toEqual([]);
+    await bed.clock.advance(30_000);
+    expect(heard.toSorted()).toEqual(LIFE.toSorted());
+  });
+
+  test('come twice', async () => {
+    const { bed, heard } = await heardOf({ doubled: 1 });
+    await bed.clock.advance(2000);
+    expect(heard.toSorted()).toEqual([...LIFE, ...LIFE].toSorted());
+  });
+
+  test('come out of order', async () => {
+    let draws = 0;
+    const values = [0.9, 0.1].map((least) =>
+      chosen((value) => Math.abs(answerTo('overtaken', value) - least) < 0.05)(''),
+    );
+    const random = () => values[Math.min(draws++, 1)]!;
+    const { bed, heard } = await heardOf({ reordered: 1 }, random);
+    await bed.clock.advance(500);
+    expect(heard).toEqual([...LIFE.slice(1), LIFE[0]]);
+  });
+});
+
+describe('the events of a runtime that goes down', () => {
+  test('are not told until it is back; then the present states stand for them', async () => {
+    const bed = simulatedBed({ latencies: { Reconnect: [500, 500] } });
+    const gone = await startPod(bed, 'gone');
+    const { id, sandboxId } = await startPod(bed, 'pod');
+    const dying = await startPod(bed, 'dying');
+    const heard = eventsOf(bed);
+    bed.simulated.goDown();
+    bed.simulated.killContainer(id, 1);
+    bed.simulated.killSandbox(dying.sandboxId);
+    await bed.clock.advance(10_000);
+    bed.simulated.comeUp();
+    await bed.runtime.removePodSandbox(gone.sandboxId);
+    expect(heard).toEqual([]);
+    await bed.clock.advance(500);
+    expect(heard).toEqual([
+      ...[`STARTED ${sandboxId}`, `STOPPED ${id}`],
+      ...[`STOPPED ${dying.sandboxId}`, `STARTED ${dying.id}`],
+      ...[`DELETED ${gone.id}`, `DELETED ${gone.sandboxId}`],
+    ]);
+  });
+
+  test('are told again after that', async () => {
+    const bed = simulatedBed();
+    const heard = eventsOf(bed);
+    bed.simulated.goDown();
+    bed.simulated.comeUp();
+    await bed.clock.advance(0);
+    await startPod(bed, 'pod');
+    expect(heard).toEqual(LIFE);
+  });
+
+  test('stay away where it goes down again before anybody has found it', async () => {
+    const bed = simulatedBed({ latencies: { Reconnect: [500, 500] } });
+    await startPod(bed, 'pod');
+    const heard = eventsOf(bed);
+    bed.simulated.goDown();
+    bed.simulated.comeUp();
+    bed.simulated.goDown();
+    await bed.clock.advance(10_000);
+    expect(heard).toEqual([]);
+  });
+});
