@@ -1,5 +1,5 @@
 import type { RuntimeFaults } from '../runtime/simulated/faults.ts';
-import type { NodeFaults } from '../runtime/simulated/simulated-node.ts';
+import type { NodeFaults } from './simulated-node.ts';
 
 /** What can be made to go wrong, and how that is told to a person. */
 export const FAULTS = {

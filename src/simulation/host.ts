@@ -1,6 +1,6 @@
 /** One simulated node: a runtime, a disk and sources that outlive every agent, and the agent that lives there now. */
 import { rfc3339 } from '../policies/time.ts';
-import type { SimulatedDisk } from '../runtime/simulated/simulated-node.ts';
+import type { SimulatedDisk } from './simulated-node.ts';
 import { SimulatedRuntime } from '../runtime/simulated/simulated-runtime.ts';
 import type { RuntimeWitness } from '../runtime/simulated/witness.ts';
 import type { Clock } from '../types/clock.ts';

@@ -6,7 +6,7 @@ import type { PodEffects } from '../actors/pod-actor.ts';
 import type { PodSnapshot } from '../actors/pod-registry.ts';
 import type { SupervisorEvent } from '../machines/supervisor-machine.ts';
 import type { NodeParts } from '../runtime/pod-node.ts';
-import { type NodeFaults, type SimulatedDisk, SimulatedNode } from '../runtime/simulated/simulated-node.ts';
+import { type NodeFaults, type SimulatedDisk, SimulatedNode } from './simulated-node.ts';
 import type { SimulatedConnection } from '../runtime/simulated/simulated-connection.ts';
 import type { SimulatedRuntime } from '../runtime/simulated/simulated-runtime.ts';
 import { channelEvent, podConfig } from '../sources/pod-config.ts';

@@ -2,7 +2,7 @@ import { expect, test } from '@jest/globals';
 import { CRASH_LOOP_BACK_OFF } from '../../src/policies/crash-loop-backoff.ts';
 import { OrphanRemoval } from '../../src/actors/orphan-removal.ts';
 import { PodRemoval } from '../../src/actors/pod-removal.ts';
-import { SimulatedNode } from '../../src/runtime/simulated/simulated-node.ts';
+import { SimulatedNode } from '../../src/simulation/simulated-node.ts';
 import { SimulatedRuntime } from '../../src/runtime/simulated/simulated-runtime.ts';
 import { Pleg } from '../../src/runtime/pleg.ts';
 import { PodRuntime } from '../../src/runtime/pod-runtime.ts';

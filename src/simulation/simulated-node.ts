@@ -1,13 +1,13 @@
-import { containerConfig } from '../../policies/container-config.ts';
-import { podSandboxConfig } from '../../policies/sandbox-config.ts';
-import type { ContainerConfig, PodSandboxConfig } from '../../types/cri.ts';
-import { StateletError } from '../../types/errors.ts';
-import type { PodReference } from '../../types/event-recorder.ts';
-import type { Container, EphemeralContainer, Pod } from '../../types/kubernetes.ts';
-import type { RuntimePodStatus } from '../../types/runtime-pod.ts';
-import { ImageError } from '../images/image-error.ts';
-import { type ContainerRequest, type ImageInUse, type PodNode, PrepareError } from '../pod-node.ts';
-import type { RuntimeService } from '../runtime-service.ts';
+import { containerConfig } from '../policies/container-config.ts';
+import { podSandboxConfig } from '../policies/sandbox-config.ts';
+import type { ContainerConfig, PodSandboxConfig } from '../types/cri.ts';
+import { StateletError } from '../types/errors.ts';
+import type { PodReference } from '../types/event-recorder.ts';
+import type { Container, EphemeralContainer, Pod } from '../types/kubernetes.ts';
+import type { RuntimePodStatus } from '../types/runtime-pod.ts';
+import { ImageError } from '../runtime/images/image-error.ts';
+import { type ContainerRequest, type ImageInUse, type PodNode, PrepareError } from '../runtime/pod-node.ts';
+import type { RuntimeService } from '../runtime/runtime-service.ts';
 
 /** What of a pod is on the disk of a simulated node: it is still there when another agent comes. */
 interface PodFolder {
