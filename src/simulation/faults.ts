@@ -26,11 +26,11 @@ export function runtimeFaults(faults: ReadonlySet<Fault>): RuntimeFaults {
   const chance = (fault: Fault, probability: number) => (faults.has(fault) ? probability : 0);
   return {
     anyCall: {
-      fail: chance('fail', 0.02),
-      lostAnswer: chance('lost-answer', 0.01),
-      hang: chance('hang', 0.003),
-      slow: chance('slow', 0.01),
-      disappear: chance('disappear', 0.01),
+      fail: chance('fail', 0.05),
+      lostAnswer: chance('lost-answer', 0.03),
+      hang: chance('hang', 0.01),
+      slow: chance('slow', 0.03),
+      disappear: chance('disappear', 0.03),
     },
     events: {
       lost: chance('events', 0.1),
@@ -38,12 +38,12 @@ export function runtimeFaults(faults: ReadonlySet<Fault>): RuntimeFaults {
       doubled: chance('events', 0.05),
       reordered: chance('events', 0.05),
     },
-    sandboxDeath: chance('sandbox-death', 0.03),
+    sandboxDeath: chance('sandbox-death', 0.1),
   };
 }
 
 /** Probabilities of what happens on the node around the runtime. */
 export function nodeFaults(faults: ReadonlySet<Fault>): NodeFaults {
-  const volumes = faults.has('volumes') ? 0.03 : 0;
-  return { mount: volumes, release: volumes, pull: faults.has('images') ? 0.03 : 0 };
+  const volumes = faults.has('volumes') ? 0.1 : 0;
+  return { mount: volumes, release: volumes, pull: faults.has('images') ? 0.1 : 0 };
 }

@@ -69,6 +69,9 @@ export class Host {
     this.tell('no more faults');
     this.#faults = new Set();
     this.runtime.faults = runtimeFaults(this.#faults);
+    // A call that hangs and has no deadline, a pull, ends with the runtime that it hangs in.
+    this.runtime.goDown();
+    this.runtime.comeUp();
   }
 
   /** Where the pod's name is not given, it follows from the UID, if that is a pod's. */
