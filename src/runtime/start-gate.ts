@@ -16,18 +16,14 @@ export interface StartGateOptions {
 /** A start that takes longer than this holds up nobody else: it may hang. */
 const PATIENCE_MS = 5_000;
 
-interface Waiting {
-  readonly rank: Rank;
-  readonly enter: () => void;
-}
-
 /**
  * Lets so many starts at a time to the runtime. Runtimes take any number at once, but a hundred together take a fifth
  * longer than sixteen at a time, and none of them runs early.
  */
 export class StartGate {
   readonly #options: StartGateOptions;
-  readonly #waiting = new Set<Waiting>();
+  /** By rank, what lets in those who wait, longest first. */
+  readonly #waiting: Readonly<Record<Rank, Set<() => void>>> = { 0: new Set(), 1: new Set() };
   #inside = 0;
 
   constructor(options: StartGateOptions) {
@@ -50,12 +46,13 @@ export class StartGate {
   /** Resolves when somebody has handed a place over. */
   async #turn(rank: Rank, signal: AbortSignal): Promise<void> {
     const { promise, resolve, reject } = Promise.withResolvers<undefined>();
-    const waiting = { rank, enter: () => resolve(undefined) };
+    const waiting = this.#waiting[rank];
+    const enter = () => resolve(undefined);
     const giveUp = () => {
-      this.#waiting.delete(waiting);
+      waiting.delete(enter);
       reject(signal.reason as Error);
     };
-    this.#waiting.add(waiting);
+    waiting.add(enter);
     signal.addEventListener('abort', giveUp, { once: true });
     await promise.finally(() => signal.removeEventListener('abort', giveUp));
   }
@@ -75,18 +72,13 @@ export class StartGate {
 
   /** Of one rank to the one that has waited longest. */
   #handOver(): void {
-    const [first] = this.#waiting;
-    if (first === undefined) {
-      this.#inside -= 1;
-      return;
+    for (const rank of [RANK.container, RANK.sandbox]) {
+      for (const enter of this.#waiting[rank]) {
+        this.#waiting[rank].delete(enter);
+        enter();
+        return;
+      }
     }
-    const next = first.rank === RANK.container ? first : (this.#firstContainer() ?? first);
-    this.#waiting.delete(next);
-    next.enter();
-  }
-
-  #firstContainer(): Waiting | undefined {
-    for (const waiting of this.#waiting) if (waiting.rank === RANK.container) return waiting;
-    return undefined;
+    this.#inside -= 1;
   }
 }
