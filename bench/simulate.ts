@@ -10,8 +10,8 @@ import { median } from './support/measures.ts';
 import type { Lives } from './support/simulated-lives.ts';
 
 const WORKER = fileURLToPath(new URL('support/simulated-lives-worker.ts', import.meta.url));
-/** The heap grows by less at a time than V8 would have it: no slower, and a fifth smaller. */
-const NODE_FLAGS = ['--semi-space-growth-factor=1', '--heap-growing-percent=30', '--expose-gc'];
+/** A young generation of 4 MB instead of 16: no slower, and a quarter less resident. */
+const NODE_FLAGS = ['--max-semi-space-size=4', '--expose-gc'];
 const QUIET = '--disable-warning=ExperimentalWarning';
 
 interface Case {
@@ -56,14 +56,6 @@ const line = (cells: readonly string[]) =>
   cells.map((cell, index) => cell.padStart(WIDTHS[index] ?? 0)).join('');
 
 process.stdout.write(`median of ${runs} runs; a life is a pod added, running, removed and forgotten\n\n`);
-const heading = [
-  'nodes',
-  'pods each',
-  'lives a second',
-  'cost of a chart',
-  'a life',
-  'heap per pod',
-  'resident',
-];
+const heading = ['nodes', 'pods each', 'lives a second', 'bare charts', 'a life', 'heap per pod', 'resident'];
 process.stdout.write(`${line(heading)}\n`);
 for (const one of [...ON_ONE_NODE, ...ON_MANY]) process.stdout.write(`${row(one)}\n`);
