@@ -51,9 +51,9 @@ export interface PodEffectsDeps {
 
 export function podEffects(deps: PodEffectsDeps): PodEffects {
   return {
-    syncPod: (context, signal) => held(deps, context, () => syncPod(deps, context, signal)),
-    stopPod: (context, signal) => held(deps, context, () => stopPod(deps, context, signal)),
-    cleanUpPod: (context, signal) => held(deps, context, () => cleanUpPod(deps, context, signal)),
+    syncPod: (context, signal) => held(deps, context, signal, syncPod),
+    stopPod: (context, signal) => held(deps, context, signal, stopPod),
+    cleanUpPod: (context, signal) => held(deps, context, signal, cleanUpPod),
     refreshStatus: (context) => refreshStatus(deps, context),
   };
 }
@@ -150,12 +150,18 @@ async function prepare(
 }
 
 /** While an effect is at work, the pod is read by it alone. */
-async function held<T>(deps: PodEffectsDeps, context: PodContext, work: () => Promise<T>): Promise<T> {
+async function held(
+  deps: PodEffectsDeps,
+  context: PodContext,
+  signal: AbortSignal,
+  effect: (deps: PodEffectsDeps, context: PodContext, signal: AbortSignal) => Promise<PodEvent>,
+): Promise<PodEvent> {
   const { pleg, onRuntimeDoubtful } = deps;
   pleg.hold(referenceOf(context));
   try {
-    return await work();
+    return await effect(deps, context, signal);
   } catch (error) {
+    if (signal.aborted) pleg.doubt(context.uid);
     if (NOT_ANSWERED.has(errorKind(error))) onRuntimeDoubtful();
     throw error;
   } finally {

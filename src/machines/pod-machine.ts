@@ -348,7 +348,6 @@ export const podMachine = setup({
           entry: ['abortStop'],
           on: {
             STOP_DONE: { target: '#pod.Terminated' },
-            STOP_FAILED: { target: 'Stopping' },
             AT_REST: { target: 'Stopping' },
           },
         },

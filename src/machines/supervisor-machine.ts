@@ -149,7 +149,7 @@ export const supervisorMachine = setup({
           },
         },
         Ready: {
-          entry: ['decideHeldStarts', 'syncAllPods'],
+          entry: ['syncAllPods', 'decideHeldStarts'],
           on: {
             RUNTIME_NOT_READY: {
               actions: ['recordRuntimeProblem', 'reportRuntimeState'],

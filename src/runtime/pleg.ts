@@ -33,9 +33,11 @@ export interface PodChange {
 
 interface PodRecord {
   status: RuntimePodStatus;
-  /** Effects at work on this pod; they read for themselves, and hints only mark the record as stale. */
+  /** Effects at work on this pod; they read for themselves, and hints only count. */
   holders: number;
-  stale: boolean;
+  /** How many reasons there have been to read the pod again, and how many of them the status answers. */
+  hints: number;
+  answered: number;
   reading: Promise<void> | undefined;
 }
 
@@ -111,20 +113,27 @@ export class Pleg {
     if (record === undefined) return;
     record.holders -= 1;
     if (record.holders > 0) return;
-    if (record.stale) void this.#refresh(record);
+    if (isStale(record)) void this.#refresh(record);
     else if (record.reading === undefined) this.#forgetIfEmpty(record);
+  }
+
+  /** An effect was given up: what it has done so far is not in the last observation. */
+  doubt(uid: string): void {
+    const record = this.#records.get(uid);
+    if (record !== undefined) record.hints += 1;
   }
 
   /** Reads the pod from the runtime itself, for an effect that acts upon what it reads. */
   async read(pod: PodReference, options?: CallOptions): Promise<RuntimePodStatus> {
     const record = this.#record(pod);
-    record.stale = false;
+    const { hints } = record;
     try {
       record.status = await readPod(this.#options.runtime, pod, this.#options.clock.now(), options);
     } catch (error) {
-      record.stale = true;
+      record.hints += 1;
       throw error;
     }
+    answer(record, hints);
     return record.status;
   }
 
@@ -134,8 +143,7 @@ export class Pleg {
    */
   async current(pod: PodReference, options?: CallOptions): Promise<RuntimePodStatus> {
     const record = this.#record(pod);
-    // A read that is under way may have begun before what the last effect did.
-    if (record.stale || record.reading !== undefined) return this.read(pod, options);
+    if (isStale(record)) return this.read(pod, options);
     if (record.status.observedAt === 0 && this.#lastGoodRelist === 0) return this.read(pod, options);
     return record.status;
   }
@@ -152,6 +160,7 @@ export class Pleg {
     const differing = [...this.#records.values()].filter(
       (record) => record.holders === 0 && listed.get(record.status.uid)?.states !== statesOf(record.status),
     );
+    for (const record of differing) record.hints += 1;
     await Promise.all(differing.map((record) => this.#refresh(record)));
     for (const record of differing) this.#takeAsListed(record, listed.get(record.status.uid));
     this.#lastGoodRelist = this.#options.clock.now();
@@ -159,7 +168,7 @@ export class Pleg {
 
   /** What was listed and could not be read is not nothing; it is read again before anybody acts upon it. */
   #takeAsListed(record: PodRecord, listed: ListedPod | undefined): void {
-    if (listed !== undefined && record.stale && isEmpty(record.status)) record.status = listed.status();
+    if (listed !== undefined && isStale(record) && isEmpty(record.status)) record.status = listed.status();
   }
 
   #armRelist(): void {
@@ -187,13 +196,12 @@ export class Pleg {
     const { uid, name, namespace } = event.podSandboxMetadata;
     const record = this.#record({ uid, name, namespace });
     if (event.createdAt / NS_PER_MS < record.status.observedAt) return;
-    record.stale = true;
+    record.hints += 1;
     if (record.holders === 0) void this.#refresh(record);
   }
 
   /** One read at a time per pod; a hint that arrives meanwhile leads to another. */
   #refresh(record: PodRecord): Promise<void> {
-    record.stale = true;
     record.reading ??= this.#refreshWhileStale(record);
     return record.reading;
   }
@@ -201,20 +209,21 @@ export class Pleg {
   /** `reading` ends with the loop itself: who makes the record stale right after it begins another. */
   async #refreshWhileStale(record: PodRecord): Promise<void> {
     try {
-      while (record.stale && record.holders === 0) await this.#readAgain(record);
+      while (isStale(record) && record.holders === 0) await this.#readAgain(record);
     } catch {
       // The relist will find it, and its own failure makes the runtime count as not ready.
-      record.stale = true;
     } finally {
       record.reading = undefined;
-      if (!record.stale) this.#forgetIfEmpty(record);
+      if (!isStale(record)) this.#forgetIfEmpty(record);
     }
   }
 
+  /** An effect that has begun meanwhile does not wait for this: it reads for itself, and so does who comes after it. */
   async #readAgain(record: PodRecord): Promise<void> {
-    record.stale = false;
-    const before = record.status;
+    const { hints, status: before } = record;
     const after = await readPod(this.#options.runtime, before, this.#options.clock.now());
+    if (record.holders > 0) return;
+    answer(record, hints);
     // Otherwise an effect has read for itself meanwhile, and later than this read began.
     if (record.status === before) this.#observe(record, after);
   }
@@ -234,9 +243,18 @@ export class Pleg {
     let record = this.#records.get(uid);
     if (record === undefined) {
       const status = emptyRuntimePodStatus({ uid, name, namespace }, 0);
-      record = { status, holders: 0, stale: false, reading: undefined };
+      record = { status, holders: 0, hints: 0, answered: 0, reading: undefined };
       this.#records.set(uid, record);
     }
     return record;
   }
+}
+
+function isStale({ hints, answered }: PodRecord): boolean {
+  return answered < hints;
+}
+
+/** A read that began when there had been so many hints. */
+function answer(record: PodRecord, hints: number): void {
+  record.answered = Math.max(record.answered, hints);
 }

@@ -231,10 +231,6 @@ describe('the grace period', () => {
     expect(stopping().send(kill(grace(3)), STOPPED).state).toBe('Terminated.CleaningUp');
   });
 
-  test('4: a stop that fails while it is shortened starts again', () => {
-    expect(stopping().send(kill(grace(3)), STOP_FAILED).asked).toEqual(['startStop']);
-  });
-
   test('4: while draining it shrinks without another abort', () => {
     const it = draining().send(kill(grace(3)));
     expect([it.state, it.asked, it.context.gracePeriodSeconds]).toEqual(['Syncing.Draining', [], 3]);

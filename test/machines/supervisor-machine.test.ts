@@ -112,7 +112,7 @@ describe('configuration', () => {
 describe('the runtime', () => {
   test('ready: starts that were held are decided, and every pod is synced', () => {
     const it = notReady().send(READY);
-    expect(it.asked).toEqual(['reportRuntimeState', 'decideHeldStarts', 'syncAllPods']);
+    expect(it.asked).toEqual(['reportRuntimeState', 'syncAllPods', 'decideHeldStarts']);
     expect(it.context.runtimeProblem).toBeUndefined();
   });
 

@@ -3,7 +3,7 @@ import { Subject } from 'rxjs';
 import type { ContainerEvent } from '../../src/types/cri.ts';
 import { settled } from '../../src/simulation/virtual-clock.ts';
 import { waitFor } from '../support/wait-for.ts';
-import { PlegBed } from './pleg-bed.ts';
+import { DEAF, PlegBed } from './pleg-bed.ts';
 import { podOf } from './pod-bed.ts';
 
 let bed: PlegBed;
@@ -153,5 +153,37 @@ describe('while an effect holds the pod', () => {
     open(undefined);
     await bed.untilTold(uid, `ContainerStarted ${id}`);
     expect(pleg.runtimeHolds(uid)).toBe('running');
+  });
+
+  test('one that begins while a hint is being followed up reads for itself, and that is not told', async () => {
+    const { pod, uid, id } = await bed.runPod();
+    const counted = bed.reads();
+    const hints = new Subject<ContainerEvent>();
+    const pleg = await bed.started({ ...counted.runtime, containerEvents: () => hints });
+    const { promise: gate, resolve: open } = Promise.withResolvers<undefined>();
+    Object.assign(counted, { count: 0, gate });
+    await bed.other.stopContainer(id, 1);
+    hints.next(bed.hint(pod, id));
+    await waitFor(() => counted.count > 0, { what: 'the read that the hint leads to' });
+    counted.gate = Promise.resolve();
+    pleg.hold(pod.metadata);
+    expect((await pleg.current(pod.metadata)).containers[0]?.state).toBe('exited');
+    open(undefined);
+    await settled();
+    pleg.release(uid);
+    await settled();
+    expect(bed.toldOf(uid)).toEqual([]);
+  });
+
+  test('what one that was given up has done is seen by the next, also when no event tells of it', async () => {
+    const { pod, uid, id } = await bed.runPod();
+    const pleg = await bed.started(DEAF);
+    pleg.hold(pod.metadata);
+    await bed.other.stopContainer(id, 1);
+    pleg.doubt(uid);
+    pleg.release(uid);
+    pleg.hold(pod.metadata);
+    expect((await pleg.current(pod.metadata)).containers[0]?.state).toBe('exited');
+    pleg.release(uid);
   });
 });
