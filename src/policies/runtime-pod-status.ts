@@ -18,7 +18,11 @@ export const RUNTIME_STATES: Readonly<Record<ContainerStateName, RuntimeContaine
 const NS_PER_MS = 1e6;
 const toMs = (unixNs: number): number => Math.floor(unixNs / NS_PER_MS);
 
-/** The pod as its sandboxes and containers show it; both newest first. `observedAt` is when the runtime was asked. */
+/**
+ * The pod as its sandboxes and containers show it. `observedAt` is when the runtime was asked. Sandboxes come newest first.
+ * So do containers, but what runs comes before what has ended, and that before what was made and never started: a
+ * creation that lands late must not hide the instance that runs, nor the one that has completed.
+ */
 export function runtimePodStatus(
   pod: { readonly uid: string; readonly name: string; readonly namespace: string },
   sandboxes: readonly PodSandboxStatus[],
@@ -28,7 +32,9 @@ export function runtimePodStatus(
   return {
     ...pod,
     sandboxes: sandboxes.map(sandboxView).sort(newestFirst),
-    containers: containers.map(containerView).sort(newestFirst),
+    containers: containers
+      .map(containerView)
+      .sort((a, b) => RANKS[a.state] - RANKS[b.state] || newestFirst(a, b)),
     observedAt,
   };
 }
@@ -89,6 +95,13 @@ function containerView(container: ContainerStatus): RuntimeContainerStatus {
     podSandboxId: container.podSandboxId,
   };
 }
+
+const RANKS: Readonly<Record<RuntimeContainerState, number>> = {
+  running: 0,
+  unknown: 1,
+  exited: 1,
+  created: 2,
+};
 
 /** Attempts break ties of clocks that stood still. */
 function newestFirst(

@@ -40,7 +40,7 @@ export interface RuntimePodStatus {
   readonly namespace: string;
   /** Newest first. */
   readonly sandboxes: readonly RuntimeSandboxStatus[];
-  /** Newest first within one container name. */
+  /** Within one container name: what runs, then what has ended, newest first, then what was never started. */
   readonly containers: readonly RuntimeContainerStatus[];
   /** When the runtime was asked. */
   readonly observedAt: number;

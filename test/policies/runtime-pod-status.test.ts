@@ -56,6 +56,15 @@ describe("the runtime's words in the kubelet's terms", () => {
     expect(statusOf([], [container({ state })]).containers[0]?.state).toBe(wanted);
   });
 
+  test('an instance that was made late and never started hides neither the one that runs nor the one that has ended', () => {
+    const late = container({ id: 'late', state: 'CONTAINER_CREATED', attempt: 2, createdAt: 9_000_000 });
+    const first = container({ id: 'first', state: 'CONTAINER_EXITED' });
+    const second = container({ id: 'second', attempt: 1, createdAt: 5_000_000 });
+    const idsOf = (...all: ContainerStatus[]) => statusOf([], all).containers.map(({ id }) => id);
+    expect(idsOf(first, late, second)).toEqual(['second', 'first', 'late']);
+    expect(idsOf(late, first)).toEqual(['first', 'late']);
+  });
+
   test('nanoseconds become milliseconds, rounded down; what has not happened stays 0', () => {
     const [seen] = statusOf([], [container({ createdAt: 5_999_999, startedAt: 6_000_000 })]).containers;
     expect(seen).toMatchObject({ createdAt: 5, startedAt: 6, finishedAt: 0 });
