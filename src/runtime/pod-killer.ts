@@ -6,10 +6,10 @@ import {
   terminationPrerequisites,
 } from '../policies/termination-grace.ts';
 import type { Clock } from '../types/clock.ts';
-import { errorMessage, StateletError } from '../types/errors.ts';
 import type { EventRecorder } from '../types/event-recorder.ts';
 import type { Container, Pod } from '../types/kubernetes.ts';
 import type { RuntimeContainerStatus, RuntimePodStatus } from '../types/runtime-pod.ts';
+import { allOrFirstFailure } from './all-or-first-failure.ts';
 import { runPreStopHook } from './lifecycle-hooks.ts';
 import type { RuntimeService } from './runtime-service.ts';
 import { sleep } from './sleep.ts';
@@ -159,14 +159,4 @@ function containerByName({ spec }: Pod, name: string): Container | undefined {
   return [...spec.containers, ...(spec.initContainers ?? []), ...(spec.ephemeralContainers ?? [])].find(
     (container) => container.name === name,
   );
-}
-
-async function allOrFirstFailure(work: readonly Promise<unknown>[]): Promise<void> {
-  const failures = (await Promise.allSettled(work)).filter((result) => result.status === 'rejected');
-  const [first] = failures;
-  if (first === undefined) return;
-  if (failures.length === 1) throw first.reason;
-  throw new StateletError('Internal', failures.map(({ reason }) => errorMessage(reason)).join('; '), {
-    cause: first.reason,
-  });
 }

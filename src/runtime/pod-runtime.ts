@@ -5,6 +5,7 @@ import type { PodReference } from '../types/event-recorder.ts';
 import type { Container, EphemeralContainer, Pod } from '../types/kubernetes.ts';
 import type { PodSandboxConfig } from '../types/cri.ts';
 import type { RuntimeContainerStatus, RuntimePodStatus } from '../types/runtime-pod.ts';
+import { allOrFirstFailure } from './all-or-first-failure.ts';
 import { ContainerStarter, type ContainerStarterOptions, type StartFailure } from './container-starter.ts';
 import { RANK } from './start-gate.ts';
 import { PodKiller, type PodKillerOptions } from './pod-killer.ts';
@@ -98,8 +99,9 @@ export class PodRuntime {
   /** Removes what is left of a pod that has ended: containers, sandboxes, logs, folders. */
   async removePod(pod: PodReference, podStatus: RuntimePodStatus | undefined): Promise<void> {
     const { runtime, node } = this.#options;
-    await Promise.all((podStatus?.containers ?? []).map((container) => this.#remove(pod, container)));
-    await Promise.all((podStatus?.sandboxes ?? []).map(({ id }) => runtime.removePodSandbox(id)));
+    const { containers = [], sandboxes = [] } = podStatus ?? {};
+    await allOrFirstFailure(containers.map((container) => this.#remove(pod, container)));
+    await allOrFirstFailure(sandboxes.map(({ id }) => runtime.removePodSandbox(id)));
     await node.remove(pod);
     this.#starter.forget(pod.uid);
   }
