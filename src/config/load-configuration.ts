@@ -1,11 +1,11 @@
-/** Reads a KubeletConfiguration from a file. Loads ajv and yaml, so it is itself loaded only when a file is given. */
+/** Reads a KubeletConfiguration from a file. Loads yaml, so it is itself loaded only when a file is given. */
 import { readFile } from 'node:fs/promises';
 import { dirname, resolve } from 'node:path';
-import { Ajv } from 'ajv';
-import type { ErrorObject } from 'ajv';
 import { LineCounter, parseDocument } from 'yaml';
 import type { Document } from 'yaml';
+import { validate } from '../generated/configuration-validator.js';
 import { errorMessage, StateletError } from '../types/errors.ts';
+import type { SchemaError } from '../types/schema-error.ts';
 import { didYouMean } from '../policies/did-you-mean.ts';
 import {
   API_VERSION,
@@ -95,19 +95,42 @@ function checkIdentity(file: string, { apiVersion, kind }: Record<string, unknow
 }
 
 function checkFields(file: string, document: Record<string, unknown>): void {
-  const ajv = new Ajv({ allErrors: true, verbose: true, allowUnionTypes: true, formats: FORMATS });
-  const validate = ajv.compile(KUBELET_CONFIGURATION_SCHEMA);
-  if (!validate(document)) throw invalid(file, ...new Set((validate.errors ?? []).map(problemOf)));
+  const errors = [
+    ...(validate(document) ? [] : (validate.errors ?? [])),
+    ...formatErrors(KUBELET_CONFIGURATION_SCHEMA, document, ''),
+  ];
+  if (errors.length > 0) throw invalid(file, ...new Set(errors.map(problemOf)));
 }
 
-function problemOf({ instancePath, keyword, params, parentSchema, data }: ErrorObject): string {
+/** Texts that are not what their format says; what is no text at all the validator has found. */
+function* formatErrors(schema: Schema, data: unknown, instancePath: string): Generator<SchemaError> {
+  const { format, properties = {}, items, additionalProperties } = schema;
+  if (typeof data === 'string') {
+    if (format !== undefined && !FORMATS[format](data)) {
+      yield { instancePath, keyword: 'format', params: {}, parentSchema: schema, data };
+    }
+    return;
+  }
+  if (typeof data !== 'object' || data === null) return;
+  for (const [name, member] of Object.entries(data)) {
+    const others = additionalProperties === false ? undefined : additionalProperties;
+    const inner = Array.isArray(data) ? items : (properties[name] ?? others);
+    if (inner !== undefined) yield* formatErrors(inner, member, `${instancePath}/${escapePointer(name)}`);
+  }
+}
+
+function problemOf({ instancePath, keyword, params, parentSchema, data }: SchemaError): string {
   const path = instancePath.split('/').slice(1).map(unescapePointer);
-  const schema = parentSchema as unknown as Schema;
+  const schema = parentSchema as Schema;
   if (keyword !== 'additionalProperties')
     return `${path.join('.')}: must be ${schema.description} (${got(data)})`;
   const { additionalProperty: name } = params as { additionalProperty: string };
   const hint = didYouMean(name, Object.keys(schema.properties ?? {}));
   return `${[...path, name].join('.')}: is not a field of ${KIND} ${API_VERSION}${hint}`;
+}
+
+function escapePointer(segment: string): string {
+  return segment.replaceAll('~', '~0').replaceAll('/', '~1');
 }
 
 function unescapePointer(segment: string): string {

@@ -1,6 +1,6 @@
 /** Says in the words of Kubernetes what the schema's validator found. */
 import { didYouMean } from '../policies/did-you-mean.ts';
-import type { SchemaError } from '../generated/pod-validator.js';
+import type { SchemaError } from '../types/schema-error.ts';
 import { fieldPath } from './place.ts';
 import type { ManifestProblem } from './source.ts';
 
