@@ -90,7 +90,7 @@ async function syncPod(deps: PodEffectsDeps, context: PodContext, signal: AbortS
   const after = await pleg.read(pod.metadata, { signal });
   if (report(deps, context, after).ended) return { type: 'SYNC_DONE', terminal: true, again: false };
   const next = decide(deps, pod, after);
-  if (failures.length === 0) return { type: 'SYNC_DONE', terminal: false, again: asksForSomething(next) };
+  if (failures.length === 0) return { type: 'SYNC_DONE', terminal: false, again: asksForMore(next, after) };
   const again = asksForMoreThan(namesWithoutBackOff(failures, before, after), pod, next);
   return { type: 'SYNC_FAILED', reason: resyncReason(failures), again };
 }
@@ -240,6 +240,11 @@ function asksForSomething(actions: PodActions): boolean {
     actions.containersToKill.length > 0 ||
     startsSomething(actions)
   );
+}
+
+/** Of a pod that may not start anew nothing is left to be killed once nothing runs. */
+function asksForMore(actions: PodActions, after: RuntimePodStatus): boolean {
+  return asksForSomething({ ...actions, killPod: actions.killPod && isRunning(after) });
 }
 
 function startsSomething(actions: PodActions): boolean {
