@@ -35,6 +35,8 @@ export class Host {
   readonly disk: SimulatedDisk = new Map();
   readonly #options: HostOptions;
   readonly #names = new Map<string, string>();
+  /** UIDs of static pods: of one name one at a time. */
+  readonly #statics = new Set<string>();
   #faults: ReadonlySet<Fault>;
   #life: Life | undefined;
   #lives = 0;
@@ -157,19 +159,20 @@ export class Host {
 
   #create(name: string, uid: string, { source, spec }: ChangeOf<'create'>): void {
     this.#names.set(uid, name);
+    if (source === 'file') this.#statics.add(uid);
     const metadata = { name, namespace: 'default', uid, creationTimestamp: this.#now() };
     this.sources.create(source, { metadata, spec });
   }
 
-  #kill(name: string, { graces, everyMs, evict }: ChangeOf<'kill'>): void {
+  #kill(name: string, { kills, everyMs }: ChangeOf<'kill'>): void {
     const uid = this.sources.get(name)?.metadata.uid;
     if (uid === undefined) return;
-    graces.forEach((graceSeconds, index) => {
-      const kill = () => {
-        if (this.#life?.kill(uid, graceSeconds, evict) === true) this.#options.tally.kills += 1;
+    kills.forEach((kill, index) => {
+      const send = () => {
+        if (this.#life?.kill(uid, kill) === true) this.#options.tally.kills += 1;
       };
-      if (everyMs === 0) kill();
-      else this.#options.clock.setTimeout(kill, index * everyMs);
+      if (everyMs === 0) send();
+      else this.#options.clock.setTimeout(send, index * everyMs);
     });
   }
 
@@ -185,15 +188,16 @@ export class Host {
   }
 
   #begin(): void {
-    const { node, clock, random, onViolation } = this.#options;
+    const { node, clock, random } = this.#options;
     this.#lives += 1;
     this.tell(`agent ${String(this.#lives)} starts`);
     this.#life = new Life({
-      ...{ node, clock, random, onViolation, ordinal: this.#lives },
+      ...{ node, clock, random, ordinal: this.#lives },
       ...{ runtime: this.runtime, disk: this.disk, sources: this.sources },
       faults: () => nodeFaults(this.#faults),
       tell: (uid, name, what) => this.tell(what, name, uid),
       onFinished: (uid) => this.#onFinished(uid),
+      onViolation: (violation) => this.#violated(violation),
     });
   }
 
@@ -229,7 +233,7 @@ export class Host {
   }
 
   #witness(): RuntimeWitness {
-    const { tally } = this.#options;
+    const { node, tally } = this.#options;
     return {
       callBegan: (call) => this.#life?.judge.callBegan(call),
       callEnded: ({ uid, name, target }, outcome) => {
@@ -245,8 +249,9 @@ export class Host {
         const { uid, id, metadata } = container;
         this.tell(`container ${metadata.name} ${id} runs`, undefined, uid);
         const twin = secondInstance(this.runtime, container);
-        if (twin !== undefined)
-          this.#violated('I10', uid, `${metadata.name} runs twice: ${twin.id} and ${id}`);
+        const what = twin && `${metadata.name} runs twice: ${twin.id} and ${id}`;
+        if (what !== undefined) this.#violated({ invariant: 'I10', node, uid, what });
+        this.#checkName(uid);
       },
       containerEnded: ({ uid, id, metadata, exitCode }) => {
         this.tell(`container ${metadata.name} ${id} has ended with ${String(exitCode)}`, undefined, uid);
@@ -256,10 +261,23 @@ export class Host {
     };
   }
 
-  #violated(invariant: string, uid: string, what: string): void {
-    const { node, onViolation } = this.#options;
+  /** I6, by what really runs: also of pods that an agent before this one has left behind. */
+  #checkName(uid: string): void {
+    const life = this.#life;
     const name = this.nameOf(uid);
-    onViolation({ invariant, node, uid, what, ...(name !== undefined && { name }) });
+    if (life === undefined || name === undefined || !this.#statics.has(uid)) return;
+    for (const other of this.runtime.uids()) {
+      if (other === uid || this.nameOf(other) !== name || !this.#statics.has(other)) continue;
+      // What an abandoned call has started since is not to be foreseen.
+      if (!this.runtime.isRunning(other) || life.judge.hasEnded(other)) continue;
+      const what = `starts while ${other} of the same name runs`;
+      this.#violated({ invariant: 'I6', node: this.#options.node, uid, what });
+    }
+  }
+
+  #violated(violation: Violation): void {
+    const name = violation.name ?? this.nameOf(violation.uid);
+    this.#options.onViolation({ ...violation, ...(name !== undefined && { name }) });
   }
 
   #now(): string {

@@ -1,8 +1,12 @@
 /** Holds what a simulated node does against the invariants of docs/lifecycle.md, at every step, by the runtime's own truth. */
+import type { PodEffects } from '../actors/pod-actor.ts';
 import type { PodSnapshot } from '../actors/pod-registry.ts';
+import type { PodContext, PodEvent } from '../machines/pod-machine.ts';
 import { isStaticPod } from '../policies/pod-kinds.ts';
 import type { CallName } from '../runtime/simulated/latencies.ts';
 import type { CallUnderWay, ContainerTruth, SandboxTruth } from '../runtime/simulated/witness.ts';
+import type { Pod } from '../types/kubernetes.ts';
+import { EndOrders } from './end-orders.ts';
 import type { Subject } from './history.ts';
 
 export interface Violation extends Subject {
@@ -24,6 +28,9 @@ export interface JudgeOptions {
 
 const STARTS: ReadonlySet<CallName> = new Set(['RunPodSandbox', 'CreateContainer', 'StartContainer']);
 const AWAITING_START = 'Syncing.AwaitingStart';
+const DRAINING = 'Syncing.Draining';
+/** No runtime is asked to stop a container faster. */
+const LEAST_STOP_SECONDS = 2;
 const RANKS: Readonly<Record<string, number>> = { Syncing: 0, Terminating: 1, Terminated: 2 };
 
 /** How far a pod actor has come. */
@@ -35,6 +42,17 @@ interface Course {
   graceSeconds: number;
   /** `Syncing.Working`. */
   state: string;
+  readonly orders: EndOrders;
+  /** What the last sync looked at. */
+  synced: Pod | undefined;
+}
+
+export type EffectName = Exclude<keyof PodEffects, 'refreshStatus'>;
+
+interface EffectUnderWay {
+  readonly name: EffectName;
+  readonly context: PodContext;
+  readonly signal: AbortSignal;
 }
 
 /** The judge of one life of an agent: what its predecessor left behind is not its doing. */
@@ -43,6 +61,7 @@ export class LifeJudge {
   readonly #connection: number;
   readonly #courses = new WeakMap<object, Course>();
   readonly #latest = new Map<string, Course>();
+  readonly #effects = new Map<string, EffectUnderWay>();
   /** By full name, the static pod between its start and Terminated. */
   readonly #started = new Map<string, string>();
 
@@ -51,31 +70,57 @@ export class LifeJudge {
     this.#connection = connection;
   }
 
-  /** A pod actor shows this snapshot; returns whether it is in another state than before. `actor` tells incarnations apart. */
-  sees(actor: object, snapshot: PodSnapshot): boolean {
+  /**
+   * A pod actor shows this snapshot after that event; returns whether it is in another state than before. `actor` tells
+   * incarnations apart.
+   */
+  sees(actor: object, snapshot: PodSnapshot, event: PodEvent): boolean {
     const course = this.#courseOf(actor, snapshot);
     const before = course.state;
+    // Who asks for a pod that is ending asks for its next life.
+    const asksForNext = event.type === 'SyncPodCreate' && isEndingState(before);
+    if (course.rank < 2 && !asksForNext) course.orders.take(event);
     this.#checkOrder(course, snapshot);
-    this.#checkGrace(course, snapshot);
     this.#checkName(course, snapshot);
     course.state = stateName(snapshot);
+    this.#checkGrace(course, snapshot);
+    this.#checkOrders(course, snapshot);
+    this.#checkEffect(course);
+    if (course.state === 'Syncing.Settled') this.#checkSynced(course, snapshot);
     return course.state !== before;
   }
 
-  /** I2: what may start something is only asked for while the pod is Syncing. */
-  callBegan(call: CallUnderWay): void {
-    if (!STARTS.has(call.name) || call.connection !== this.#connection) return;
-    const course = this.#latest.get(call.uid);
-    if (course?.state.startsWith('Syncing') === true && course.state !== AWAITING_START) return;
-    this.#violated('I2', this.#subject(call.uid), `${call.name} is issued ${inState(course)}`);
+  /** What the pod's actor was told about its end; undefined where there is no such pod. */
+  ordersOf(uid: string): EndOrders | undefined {
+    return this.#latest.get(uid)?.orders;
   }
 
-  /** I5: an effect begins where nothing of the one before is under way that may change something. */
-  effectBegins(uid: string, effect: string): void {
-    for (const call of this.#options.truth.inFlight(uid)) {
-      if (call.connection !== this.#connection || call.abandoned || isRead(call.name)) continue;
-      this.#violated('I5', this.#subject(uid), `${effect} begins while ${call.name} is in flight`);
+  /** Whether the agent takes the pod for Terminated. */
+  hasEnded(uid: string): boolean {
+    return this.#latest.get(uid)?.state.startsWith('Terminated') === true;
+  }
+
+  callBegan(call: CallUnderWay): void {
+    if (call.connection !== this.#connection) return;
+    const course = this.#latest.get(call.uid);
+    if (STARTS.has(call.name)) this.#checkStart(call, course);
+    if (course?.state.startsWith('Terminating') === true) this.#checkStop(call, course);
+  }
+
+  /** Returns what is to be called when the effect has ended. */
+  effectBegins(name: EffectName, context: PodContext, signal: AbortSignal): () => void {
+    const { uid } = context;
+    this.#checkAlone(uid, name);
+    const effect = { name, context, signal };
+    this.#effects.set(uid, effect);
+    const course = this.#latest.get(uid);
+    if (course !== undefined) {
+      if (name === 'syncPod') course.synced = context.pod;
+      this.#checkEffect(course);
     }
+    return () => {
+      if (this.#effects.get(uid) === effect) this.#effects.delete(uid);
+    };
   }
 
   /** I8: volumes go only after Terminated. */
@@ -90,12 +135,38 @@ export class LifeJudge {
     if (course !== undefined) return course;
     const { uid, fullName } = snapshot.context;
     const [name = ''] = fullName.split('_');
-    course = { uid, name, fullName, rank: 0, graceSeconds: Infinity, state: AWAITING_START };
+    const [state, orders] = [AWAITING_START, new EndOrders()];
+    course = { uid, name, fullName, rank: 0, graceSeconds: Infinity, state, orders, synced: undefined };
     const before = this.#latest.get(uid);
     if (before !== undefined) this.#forget(before);
     this.#courses.set(actor, course);
     this.#latest.set(uid, course);
     return course;
+  }
+
+  /** I5: an effect begins where nothing of the one before is under way that may change something. */
+  #checkAlone(uid: string, effect: EffectName): void {
+    const before = this.#effects.get(uid);
+    if (before !== undefined)
+      this.#violated('I5', this.#subject(uid), `${effect} begins beside ${before.name}`);
+    for (const call of this.#options.truth.inFlight(uid)) {
+      if (call.connection !== this.#connection || call.abandoned || isRead(call.name)) continue;
+      this.#violated('I5', this.#subject(uid), `${effect} begins while ${call.name} is in flight`);
+    }
+  }
+
+  /** I2: what may start something is only asked for while the pod is Syncing, and nobody has asked for its end. */
+  #checkStart({ name, uid }: CallUnderWay, course: Course | undefined): void {
+    const state = course?.state ?? '';
+    if (state.startsWith('Syncing') && state !== AWAITING_START && state !== DRAINING) return;
+    this.#violated('I2', this.#subject(uid), `${name} is issued ${inState(course)}`);
+  }
+
+  /** I4, at the runtime: no container is granted more than what is in force. */
+  #checkStop({ name, graceSeconds = 0 }: CallUnderWay, course: Course): void {
+    if (graceSeconds <= Math.max(LEAST_STOP_SECONDS, course.graceSeconds)) return;
+    const what = `${name} grants ${graceSeconds} s where ${course.graceSeconds} s are in force`;
+    this.#violated('I4', course, what);
   }
 
   /** An actor is followed by another one of its UID only once it is at its end, or has failed. */
@@ -141,6 +212,39 @@ export class LifeJudge {
       );
     }
     course.graceSeconds = gracePeriodSeconds;
+  }
+
+  /** What a pod that is to end was told about its end is in force, all of it (lifecycle 2, 4). */
+  #checkOrders(course: Course, { context }: PodSnapshot): void {
+    if (!isEndingState(course.state)) return;
+    const { gracePeriodSeconds = Infinity, evicted } = context;
+    const { graceSeconds } = course.orders;
+    if (gracePeriodSeconds > graceSeconds) {
+      const what = `the grace period is ${gracePeriodSeconds} s, though ${graceSeconds} s were asked for`;
+      this.#violated('I4', course, what);
+    }
+    if (gracePeriodSeconds < 1) this.#violated('rule 4', course, 'the grace period is below 1 s');
+    if (evicted !== course.orders.evicted)
+      this.#violated('rule 2', course, 'it is forgotten that the pod was evicted');
+  }
+
+  /** An effect that does not do any more what is wanted has been told to come to rest. */
+  #checkEffect(course: Course): void {
+    const effect = this.#effects.get(course.uid);
+    if (effect === undefined || effect.signal.aborted) return;
+    if (course.state === DRAINING) this.#violated('I2', course, `${effect.name} goes on in ${DRAINING}`);
+    if (effect.name !== 'stopPod') return;
+    const { gracePeriodSeconds = Infinity } = effect.context;
+    const { graceSeconds } = course.orders;
+    if (gracePeriodSeconds <= graceSeconds) return;
+    const what = `a stop with ${gracePeriodSeconds} s is under way, though ${graceSeconds} s were asked for`;
+    this.#violated('I4', course, what);
+  }
+
+  /** Of several updates the newest counts (lifecycle 2): a pod does not settle before it has been synced. */
+  #checkSynced(course: Course, { context: { pod } }: PodSnapshot): void {
+    if (course.synced !== pod)
+      this.#violated('rule 2', course, 'settles, and its newest version is not synced');
   }
 
   /** I6: of a static full name, one incarnation at most is between its start and Terminated. */
@@ -191,6 +295,11 @@ export function secondInstance(truth: RuntimeTruth, started: ContainerTruth): Co
 
 export function isRead(name: CallName): boolean {
   return /^(?:List|Version|Status|PodSandboxStatus|ContainerStatus|Image|ExecSync)/.test(name);
+}
+
+/** Of a pod that has been asked to end, and has not ended. */
+export function isEndingState(state: string): boolean {
+  return state === DRAINING || state.startsWith('Terminating');
 }
 
 function inState(course: Course | undefined): string {

@@ -1,10 +1,12 @@
 /** The life of one agent on a simulated node, from its start until it is stopped or killed. */
-import { map, type Observable, Subject, takeUntil } from 'rxjs';
+import { map, Observable, Subject, takeUntil } from 'rxjs';
 import type { InspectionEvent } from 'xstate';
 import { NodeAgent } from '../actors/node-agent.ts';
 import type { PodEffects } from '../actors/pod-actor.ts';
 import type { PodSnapshot } from '../actors/pod-registry.ts';
+import type { PodContext, PodEvent } from '../machines/pod-machine.ts';
 import type { SupervisorEvent } from '../machines/supervisor-machine.ts';
+import { isEnding } from '../policies/pod-termination.ts';
 import type { NodeParts } from '../runtime/pod-node.ts';
 import { type NodeFaults, type SimulatedDisk, SimulatedNode } from './simulated-node.ts';
 import type { SimulatedConnection } from '../runtime/simulated/simulated-connection.ts';
@@ -12,7 +14,9 @@ import type { SimulatedRuntime } from '../runtime/simulated/simulated-runtime.ts
 import { channelEvent, podConfig } from '../sources/pod-config.ts';
 import type { Clock } from '../types/clock.ts';
 import type { Logger } from '../types/logger.ts';
-import { LifeJudge, stateName, type Violation } from './judge.ts';
+import { type EffectName, isEndingState, LifeJudge, stateName, type Violation } from './judge.ts';
+import type { Kill } from './plan.ts';
+import { goesOnForever } from './pod-specs.ts';
 import { seededRandom } from './seeded-random.ts';
 import type { SimulatedSources } from './sources.ts';
 import { MortalClock } from './virtual-clock.ts';
@@ -21,6 +25,7 @@ import { MortalClock } from './virtual-clock.ts';
 const REST_MS = 2_000;
 const SYNC_FREQUENCY_MS = 60_000;
 const MAX_CONTAINER_RESTART_PERIOD_MS = 300_000;
+const MAX_LATENESS_MS = 60_000;
 const MAX_PODS = 1_000_000;
 
 export interface LifeOptions {
@@ -85,16 +90,20 @@ export class Life {
   }
 
   /** Asks for the pod's end, as eviction and preemption do; false where there is no such pod. */
-  kill(uid: string, graceSeconds: number, evict: boolean): boolean {
-    if (this.agent.supervisor.registry.get(uid) === undefined) return false;
+  kill(uid: string, { graceSeconds, reason }: Kill): boolean {
+    const { actor } = this.agent.supervisor.registry.get(uid) ?? {};
+    if (actor === undefined) return false;
     this.killed.add(uid);
     this.unanswered += 1;
     const options = {
       podTerminationGracePeriodSecondsOverride: graceSeconds,
-      ...(evict && { evict, podStatus: { phase: 'Failed', reason: 'Evicted' } as const }),
+      ...(reason !== undefined && { podStatus: { phase: 'Failed', reason } as const }),
+      ...(reason === 'Evicted' && { evict: true }),
     };
     void this.agent.supervisor.killPod(uid, options).then(() => {
       this.unanswered -= 1;
+      if (!this.#alive || actor.getSnapshot().matches('Terminated')) return;
+      this.#violated('I7', uid, `a kill is answered in ${stateName(actor.getSnapshot())}`);
     });
     return true;
   }
@@ -128,12 +137,23 @@ export class Life {
 
   #configuration(): Observable<SupervisorEvent> {
     const { clock, sources, node } = this.#options;
+    const { file, api } = sources.lists;
     const onProblem = ({ message }: { message: string }) =>
       this.#options.onViolation({ invariant: 'defect', node, what: `a source has a problem: ${message}` });
-    return podConfig(sources.lists, { now: () => clock.now(), onProblem }).pipe(
+    return podConfig({ file, api: this.#late(api) }, { now: () => clock.now(), onProblem }).pipe(
       map(channelEvent),
       takeUntil(this.#death),
     );
+  }
+
+  /** An API server is not always there when an agent starts. */
+  #late<T>(list: Observable<T>): Observable<T> {
+    const { random, ordinal } = this.#options;
+    const delayMs = Math.max(0, random(`life/${String(ordinal)}/api`) - 0.5) * MAX_LATENESS_MS;
+    return new Observable((subscriber) => {
+      const timer = this.#clock.setTimeout(() => subscriber.add(list.subscribe(subscriber)), delayMs);
+      return () => this.#clock.clearTimeout(timer);
+    });
   }
 
   #inspect(event: InspectionEvent): void {
@@ -144,29 +164,48 @@ export class Life {
     const state = stateName(snapshot);
     const [name = ''] = fullName.split('_');
     this.#tell(uid, name, `${event.event.type} -> ${state}`);
-    const isNew = this.judge.sees(event.actorRef, snapshot);
-    if (isNew && state === 'Terminated.Finished') this.#options.onFinished(uid);
+    const isNew = this.judge.sees(event.actorRef, snapshot, event.event as PodEvent);
+    if (isNew && isEndingState(state)) this.#checkGivenUp(uid, name);
+    if (isNew && state === 'Terminated.Finished') this.#finished(uid, event.event as PodEvent);
   }
 
   #watched(effects: PodEffects): PodEffects {
-    const begins = (uid: string, what: string) => {
-      if (this.#alive) this.judge.effectBegins(uid, what);
+    const watched = (name: EffectName) => async (context: PodContext, signal: AbortSignal) => {
+      const ended = this.#alive ? this.judge.effectBegins(name, context, signal) : undefined;
+      try {
+        return await effects[name](context, signal);
+      } finally {
+        ended?.();
+      }
     };
     return {
-      syncPod: (context, signal) => {
-        begins(context.uid, 'syncPod');
-        return effects.syncPod(context, signal);
-      },
-      stopPod: (context, signal) => {
-        begins(context.uid, 'stopPod');
-        return effects.stopPod(context, signal);
-      },
-      cleanUpPod: (context, signal) => {
-        begins(context.uid, 'cleanUpPod');
-        return effects.cleanUpPod(context, signal);
-      },
+      syncPod: watched('syncPod'),
+      stopPod: watched('stopPod'),
+      cleanUpPod: watched('cleanUpPod'),
       refreshStatus: (context) => effects.refreshStatus(context),
     };
+  }
+
+  /** Nothing ends a pod that is wanted, and would go on for ever (lifecycle 3). */
+  #checkGivenUp(uid: string, name: string): void {
+    const { sources } = this.#options;
+    const pod = sources.get(name);
+    if (pod?.metadata.uid !== uid || this.killed.has(uid) || sources.wasGivenUp(uid)) return;
+    if (isEnding(pod) || !goesOnForever(pod)) return;
+    this.#violated('rule 3', uid, 'is ended, though nobody has asked for that');
+  }
+
+  /** A pod that has come to its end has been cleaned up after, and says why it has ended (lifecycle 5, 8). */
+  #finished(uid: string, { type }: PodEvent): void {
+    const { disk, onFinished } = this.#options;
+    // One that never started is finished at once; what a dead agent mounted for it goes with its folder.
+    if (disk.get(uid)?.mounted === true && !type.startsWith('SyncPod'))
+      this.#violated('rule 8', uid, 'is finished, and its volumes are mounted');
+    const status = this.agent.statusManager.get(uid);
+    const wanted = this.judge.ordersOf(uid)?.status;
+    if (status !== undefined && status.phase === wanted?.phase && status.reason !== wanted?.reason)
+      this.#violated('rule 5', uid, `ends as ${String(status.reason)}, not as ${String(wanted?.reason)}`);
+    onFinished(uid);
   }
 
   /** An error in the log is a defect: the agent says so where something went otherwise than its charts foresee. */
@@ -175,10 +214,16 @@ export class Life {
     const { node, onViolation } = this.#options;
     return {
       ...{ trace: nothing, debug: nothing, info: nothing, warn: nothing },
-      error: (_fields, what) => {
-        if (this.#alive) onViolation({ invariant: 'defect', node, what });
+      error: (fields, what) => {
+        const uid = 'uid' in fields ? { uid: String(fields.uid) } : {};
+        if (this.#alive) onViolation({ invariant: 'defect', node, what, ...uid });
       },
     };
+  }
+
+  #violated(invariant: string, uid: string, what: string): void {
+    const { node, onViolation } = this.#options;
+    onViolation({ invariant, node, uid, what });
   }
 
   #tell(uid: string, name: string, what: string): void {

@@ -24,17 +24,18 @@ export type Change =
   | { readonly kind: 'delete'; readonly graceSeconds: number }
   /** The source has it no more. */
   | { readonly kind: 'remove' }
-  | {
-      readonly kind: 'kill';
-      readonly graces: readonly number[];
-      readonly everyMs: number;
-      readonly evict: boolean;
-    }
+  | { readonly kind: 'kill'; readonly kills: readonly Kill[]; readonly everyMs: number }
   | { readonly kind: 'end container'; readonly code: number }
   | { readonly kind: 'end sandbox' }
   | { readonly kind: 'crash agent'; readonly downMs: number }
   | { readonly kind: 'restart agent'; readonly downMs: number }
   | { readonly kind: 'stop runtime'; readonly downMs: number };
+
+export interface Kill {
+  readonly graceSeconds: number;
+  /** What the pod's status is to say, if anything. */
+  readonly reason: 'Preempting' | 'Evicted' | undefined;
+}
 
 export interface Operation {
   /** By which it can be left out, or kept alone. */
@@ -101,9 +102,11 @@ const CHANGES: readonly (readonly [number, (random: SeededRandom) => Change])[] 
     12,
     (random) => ({
       kind: 'kill',
-      graces: Array.from({ length: random.integer(1, 4) }, () => random.pick(GRACES)),
+      kills: Array.from({ length: random.integer(1, 4) }, () => ({
+        graceSeconds: random.pick(GRACES),
+        reason: random.pick([undefined, undefined, 'Preempting', 'Evicted']),
+      })),
       everyMs: random.pick([0, 0, 50, 1_000]),
-      evict: random.next() < 0.3,
     }),
   ],
   [8, (random) => ({ kind: 'end container', code: random.pick([0, 1, 137]) })],

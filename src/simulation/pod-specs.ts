@@ -1,5 +1,5 @@
 /** The pods of a simulation: each says by its containers' commands what they do (src/runtime/simulated/program.ts). */
-import type { Container, PodSpec } from '../types/kubernetes.ts';
+import type { Container, Pod, PodSpec } from '../types/kubernetes.ts';
 import type { SeededRandom } from './seeded-random.ts';
 
 const IMAGE = 'registry.example/app:1';
@@ -117,4 +117,35 @@ export function podSpec(random: SeededRandom): PodSpec {
     terminationGracePeriodSeconds: 30,
     ...random.pick(SPECS)(random),
   };
+}
+
+/** By its spec: whether all its containers run until they are stopped. */
+export function goesOnForever({ spec }: Pod): boolean {
+  if (spec.activeDeadlineSeconds !== undefined) return false;
+  const inits = spec.initContainers ?? [];
+  return spec.containers.every(runsForever) && inits.every((init) => succeeds(init) || isSidecar(init));
+}
+
+function runsForever(container: Container): boolean {
+  const { image = '', livenessProbe, startupProbe, lifecycle } = container;
+  const isKilled = livenessProbe ?? startupProbe ?? lifecycle?.postStart?.exec;
+  return !endsItself(container) && !image.includes('missing') && isKilled === undefined;
+}
+
+function endsItself({ command = [] }: Container): boolean {
+  return command[0] !== 'run' || command.some((word) => word.startsWith('exit-after'));
+}
+
+function succeeds({ command = [] }: Container): boolean {
+  return command[0] !== 'fail' && !command.includes('code=1');
+}
+
+const isSidecar = ({ restartPolicy }: Container): boolean => restartPolicy === 'Always';
+
+/** By its spec: whether it comes to its natural end, whatever happens. */
+export function endsForGood({ spec }: Pod): boolean {
+  const { containers, initContainers = [], activeDeadlineSeconds, restartPolicy } = spec;
+  if (activeDeadlineSeconds !== undefined) return true;
+  if (restartPolicy === 'Never') return containers.every(endsItself) || !initContainers.every(succeeds);
+  return restartPolicy === 'OnFailure' && containers.every((one) => endsItself(one) && succeeds(one));
 }

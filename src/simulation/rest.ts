@@ -1,8 +1,9 @@
 /** What a node must come to once nothing goes wrong any more: pods as they are wanted, then, when none is wanted, nothing. */
 import { isEnding } from '../policies/pod-termination.ts';
-import type { Container, Pod } from '../types/kubernetes.ts';
+import type { Pod } from '../types/kubernetes.ts';
 import type { Host } from './host.ts';
 import { stateName } from './judge.ts';
+import { endsForGood, goesOnForever } from './pod-specs.ts';
 import type { Life } from './life.ts';
 
 export interface Complaint {
@@ -55,6 +56,7 @@ function unrestOf(host: Host, life: Life, pod: Pod): string | undefined {
     return mayBeFinished(life, pod) ? undefined : 'finished, though nobody asked for its end';
   }
   if (isEnding(pod)) return `is to end, and is in ${state}`;
+  if (endsForGood(pod) && !isStranded(host, uid)) return `is to run to its end, and is in ${state}`;
   if (!goesOnForever(pod)) return state.startsWith('Syncing') ? undefined : `in ${state}, and stays there`;
   if (state !== 'Syncing.Settled') return `in ${state}, and does not settle`;
   const idle = pod.spec.containers.find(({ name }) => !isRunning(host, uid, name));
@@ -65,32 +67,11 @@ function mayBeFinished(life: Life, pod: Pod): boolean {
   return life.killed.has(pod.metadata.uid) || isEnding(pod) || !goesOnForever(pod);
 }
 
-/** By its spec: whether all its containers run until they are stopped. */
-function goesOnForever({ spec }: Pod): boolean {
-  if (spec.activeDeadlineSeconds !== undefined) return false;
-  const inits = spec.initContainers ?? [];
-  return spec.containers.every(runsForever) && inits.every((init) => succeeds(init) || isSidecar(init));
+/** Its sandbox has died with its first containers made: where nothing may run again, it stays as it is, like with the kubelet. */
+function isStranded({ runtime }: Host, uid: string): boolean {
+  const sandboxes = runtime.sandboxesOf(uid);
+  return sandboxes.every(({ ready }) => !ready) && sandboxes.some(({ containers }) => containers.length > 0);
 }
-
-function runsForever({
-  command = [],
-  image = '',
-  livenessProbe,
-  startupProbe,
-  lifecycle,
-}: Container): boolean {
-  const endsItself = command[0] !== 'run' || command.some((word) => word.startsWith('exit-after'));
-  return (
-    !endsItself &&
-    !image.includes('missing') &&
-    !livenessProbe &&
-    !startupProbe &&
-    !lifecycle?.postStart?.exec
-  );
-}
-
-const succeeds = ({ command = [] }: Container): boolean => command[0] !== 'fail';
-const isSidecar = ({ restartPolicy }: Container): boolean => restartPolicy === 'Always';
 
 function isRunning({ runtime }: Host, uid: string, name: string): boolean {
   for (const { containers } of runtime.sandboxesOf(uid)) {

@@ -18,6 +18,7 @@ export class SimulatedSources {
     api: new BehaviorSubject<SourceUpdate>(EMPTY),
   };
   readonly #wanted = new Map<string, Wanted>();
+  readonly #givenUp = new Set<string>();
   /** By name, the pod that was last of it, as long as nobody had deleted it. */
   readonly #last = new Map<string, Wanted>();
 
@@ -27,6 +28,11 @@ export class SimulatedSources {
 
   get pods(): readonly Pod[] {
     return [...this.#wanted.values()].map(({ pod }) => pod);
+  }
+
+  /** Whether the pod's end was asked for at any time, even if it is wanted again. */
+  wasGivenUp(uid: string): boolean {
+    return this.#givenUp.has(uid);
   }
 
   /** In place of the one that has the name: a manifest that was changed, or a pod deleted by force and made anew. */
@@ -56,6 +62,7 @@ export class SimulatedSources {
       return;
     }
     this.change(name, (pod) => {
+      this.#givenUp.add(pod.metadata.uid);
       const before = pod.metadata.deletionGracePeriodSeconds ?? Infinity;
       const deletionGracePeriodSeconds = Math.min(before, graceSeconds);
       return { ...pod, metadata: { ...pod.metadata, deletionTimestamp: now, deletionGracePeriodSeconds } };
@@ -74,10 +81,12 @@ export class SimulatedSources {
     const wanted = this.#wanted.get(name);
     if (wanted === undefined) return;
     this.#wanted.delete(name);
+    this.#givenUp.add(wanted.pod.metadata.uid);
     this.#publish(wanted.source);
   }
 
   clear(): void {
+    for (const { metadata } of this.pods) this.#givenUp.add(metadata.uid);
     this.#wanted.clear();
     this.#publish('file');
     this.#publish('api');

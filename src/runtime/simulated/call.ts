@@ -28,6 +28,7 @@ export interface CallRequest<T> {
   readonly name: CallName;
   readonly pod: SimulatedPod;
   readonly target: string;
+  readonly graceSeconds?: number | undefined;
   readonly connection: number;
   readonly signal: AbortSignal | undefined;
   /** Until the client gives up; Infinity for never. */
@@ -47,6 +48,7 @@ export class Call<T> implements OpenCall {
   readonly name: CallName;
   readonly ordinal: number;
   readonly target: string;
+  readonly graceSeconds: number | undefined;
   readonly connection: number;
   readonly beganAt: number;
   readonly answer: Promise<T>;
@@ -69,6 +71,7 @@ export class Call<T> implements OpenCall {
     this.name = request.name;
     this.ordinal = request.pod.next(request.name);
     this.target = request.target;
+    this.graceSeconds = request.graceSeconds;
     this.connection = request.connection;
     this.beganAt = host.clock.now();
     this.answer = new Promise<T>((resolve, reject) => {

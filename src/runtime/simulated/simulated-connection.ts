@@ -47,6 +47,7 @@ export interface ConnectionHost extends CallHost {
 interface Subject {
   readonly pod: SimulatedPod;
   readonly target?: string;
+  readonly graceSeconds?: number;
   readonly timeoutMs?: number;
 }
 
@@ -135,7 +136,8 @@ export class SimulatedConnection implements RuntimeService {
 
   stopContainer(containerId: string, timeoutSeconds: number, options?: CallOptions): Promise<void> {
     const { world, clock, requestTimeoutMs } = this.#host;
-    const subject = { ...this.#of(containerId), timeoutMs: timeoutSeconds * 1000 + requestTimeoutMs };
+    const timeoutMs = timeoutSeconds * 1000 + requestTimeoutMs;
+    const subject = { ...this.#of(containerId), graceSeconds: timeoutSeconds, timeoutMs };
     return this.#call<undefined>('StopContainer', subject, options, (call) =>
       stopContainer(call, world.findContainer(containerId), { clock, timeoutSeconds }),
     );
@@ -223,7 +225,7 @@ export class SimulatedConnection implements RuntimeService {
 
   #call<T>(
     name: CallName,
-    { pod, target = '', timeoutMs = this.#host.requestTimeoutMs }: Subject,
+    { pod, target = '', graceSeconds, timeoutMs = this.#host.requestTimeoutMs }: Subject,
     options: CallOptions | undefined,
     work: CallRequest<T>['work'],
   ): Promise<T> {
@@ -231,7 +233,9 @@ export class SimulatedConnection implements RuntimeService {
     if (this.#isClosed) return Promise.reject(closed(name));
     const signal = options?.signal;
     if (signal?.aborted) return Promise.reject(canceled(name));
-    const call = new Call<T>(this.#host, { name, pod, target, connection: this.id, signal, timeoutMs, work });
+    const connection = this.id;
+    const request = { name, pod, target, graceSeconds, connection, signal, timeoutMs, work };
+    const call = new Call<T>(this.#host, request);
     call.begin();
     return call.answer;
   }

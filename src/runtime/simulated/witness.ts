@@ -10,6 +10,8 @@ export interface CallUnderWay {
   readonly ordinal: number;
   /** The id of the sandbox or container, or the image, that it names; a new container's name; else empty. */
   readonly target: string;
+  /** How long a StopContainer lets its container go on. */
+  readonly graceSeconds?: number | undefined;
   /** Of whose it is. */
   readonly connection: number;
   /** Unix milliseconds. */
