@@ -4,7 +4,11 @@ import { setImmediate as turn } from 'node:timers/promises';
 import { parseDuration } from '../config/duration.ts';
 import { ALL_FAULTS, type Fault } from '../simulation/faults.ts';
 import { shrink } from '../simulation/shrink.ts';
-import { simulate as run, type SimulationOptions, type SimulationResult } from '../simulation/simulation.ts';
+import {
+  simulate as runSimulation,
+  type SimulationOptions,
+  type SimulationResult,
+} from '../simulation/simulation.ts';
 import { StateletError } from '../types/errors.ts';
 
 export interface SimulateFlags {
@@ -22,21 +26,30 @@ export interface SimulateFlags {
 
 type Print = (text: string) => void;
 
+/** Seeds are whole numbers of 32 bits. */
+const MAX_SEED = 2 ** 32 - 1;
+
 /** Rejects where an invariant was violated, once everything about it has been printed. */
-export async function simulate(flags: SimulateFlags, print: Print): Promise<void> {
+export async function simulate(flags: SimulateFlags, print: Print, run = runSimulation): Promise<void> {
   const first = options(flags);
   const runs = wholeNumber('--runs', flags.runs, 1);
   const limitMs = flags.for === undefined ? undefined : duration('--for', flags.for);
   const began = Date.now();
   const goesOn = (done: number) => (limitMs === undefined ? done < runs : Date.now() - began < limitMs);
   for (let done = 0; done === 0 || goesOn(done); done++) {
-    await runOne({ ...first, seed: first.seed + done }, flags, print);
+    await runOne({ ...first, seed: (first.seed + done) % (MAX_SEED + 1) }, { flags, print, run });
     // Lets a Ctrl-C through.
     await turn();
   }
 }
 
-async function runOne(simulation: SimulationOptions, flags: SimulateFlags, print: Print): Promise<void> {
+interface Means {
+  readonly flags: SimulateFlags;
+  readonly print: Print;
+  readonly run: typeof runSimulation;
+}
+
+async function runOne(simulation: SimulationOptions, { flags, print, run }: Means): Promise<void> {
   const began = Date.now();
   const result = await withHistory(flags.history, (onLine) =>
     run({ ...simulation, ...(onLine && { onLine }) }),
@@ -47,7 +60,7 @@ async function runOne(simulation: SimulationOptions, flags: SimulateFlags, print
   print(violation(simulation, result));
   if (flags.shrink) {
     print('Shrinking …\n');
-    const shrunk = await shrink(simulation, result);
+    const shrunk = await shrink(simulation, result, run);
     print(
       `After ${String(shrunk.runs)} more simulations this is left:\n${violation(shrunk.options, shrunk.result)}`,
     );
@@ -62,9 +75,17 @@ async function withHistory<T>(
   if (path === undefined) return work();
   const file = openHistory(path);
   try {
-    return await work((line) => writeSync(file, `${line}\n`));
+    return await work((line) => writeLine(file, line));
   } finally {
     closeSync(file);
+  }
+}
+
+function writeLine(file: number, line: string): void {
+  try {
+    writeSync(file, `${line}\n`);
+  } catch (error) {
+    throw new StateletError('Internal', `--history: ${(error as Error).message}`);
   }
 }
 
@@ -117,7 +138,7 @@ function replayCommand({ seed, nodes, pods, hours, faults, only }: SimulationOpt
 
 function options(flags: SimulateFlags): SimulationOptions {
   return {
-    seed: wholeNumber('--seed', flags.seed, 0),
+    seed: wholeNumber('--seed', flags.seed, 0, MAX_SEED),
     nodes: wholeNumber('--nodes', flags.nodes, 1),
     pods: wholeNumber('--pods', flags.pods, 1),
     hours: hours(flags.hours),
@@ -128,12 +149,13 @@ function options(flags: SimulateFlags): SimulationOptions {
 
 const list = (text: string): string[] => text.split(',').filter((part) => part !== '');
 
-function wholeNumber(flag: string, text: string, min: number): number {
+function wholeNumber(flag: string, text: string, min: number, max = Number.MAX_SAFE_INTEGER): number {
   const value = Number(text);
-  if (/^\d+$/.test(text) && Number.isSafeInteger(value) && value >= min) return value;
+  if (/^\d+$/.test(text) && value >= min && value <= max) return value;
+  const range = max < Number.MAX_SAFE_INTEGER ? `to ${String(max)}` : 'on';
   throw new StateletError(
     'InvalidArgument',
-    `${flag}: "${text}" is not a whole number from ${String(min)} on`,
+    `${flag}: "${text}" is not a whole number from ${String(min)} ${range}`,
   );
 }
 

@@ -1,0 +1,227 @@
+import { createHash } from 'node:crypto';
+import { mkdtemp, readFile, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
+import { simulate, type SimulateFlags } from '../../src/commands/simulate.ts';
+import { ALL_FAULTS } from '../../src/simulation/faults.ts';
+import type { SimulationOptions, SimulationResult } from '../../src/simulation/simulation.ts';
+import { newTally } from '../../src/simulation/tally.ts';
+import { cli } from '../support/cli.ts';
+
+const SMALL = ['--pods', '3', '--hours', '0.2'];
+
+let folder: string;
+beforeEach(async () => (folder = await mkdtemp(join(tmpdir(), 'statelet-simulate-'))));
+afterEach(() => rm(folder, { recursive: true }));
+
+const flags = (more: Partial<SimulateFlags> = {}): SimulateFlags => ({
+  ...{ seed: '7', nodes: '1', pods: '3', hours: '0.2', faults: 'all', runs: '1' },
+  ...more,
+});
+
+/** Collects what is printed. */
+function printer() {
+  const printed: string[] = [];
+  return { print: (text: string) => void printed.push(text), text: () => printed.join('') };
+}
+
+/** Without the only thing that differs from run to run. */
+const withoutSeconds = (text: string) => text.replaceAll(/ in \d+\.\d s$/gm, ' in … s');
+
+describe('what is printed', () => {
+  test('is the verdict, the size, what has happened, and the digest of the history', async () => {
+    const { code, stdout, stderr } = await cli('simulate', '--seed', '7', ...SMALL);
+    expect([code, stderr]).toEqual([0, '']);
+    expect(withoutSeconds(stdout)).toMatch(
+      /^seed 7: I1-I10 hold; 1 node, 3 pod names each, 0\.2 hours in … s\n {2}\d+ operations?, \d+ containers? started, .*\n {2}history: \d+ lines, sha256 [0-9a-f]{64}\n$/,
+    );
+  });
+
+  test('is the same for the same seed, and so is the history, to the byte; its digest is that of the file', async () => {
+    const files = [join(folder, 'one'), join(folder, 'two')];
+    const [one, two] = await Promise.all(
+      files.map((file) => cli('simulate', '--seed', '7', ...SMALL, '--history', file)),
+    );
+    expect(withoutSeconds(two!.stdout)).toBe(withoutSeconds(one!.stdout));
+    const [first, second] = await Promise.all(files.map((file) => readFile(file)));
+    expect(second!.equals(first!)).toBe(true);
+    const lines = first!.toString('utf8').split('\n').length - 1;
+    const digest = createHash('sha256').update(first!).digest('hex');
+    expect(one!.stdout).toContain(`history: ${lines} lines, sha256 ${digest}`);
+  });
+
+  test('with --runs is that of so many seeds, one after the other', async () => {
+    const { print, text } = printer();
+    await simulate(flags({ runs: '3', hours: '0.05' }), print);
+    expect(text().match(/^seed \d+: I1-I10 hold/gm)).toEqual(
+      [7, 8, 9].map((seed) => `seed ${seed}: I1-I10 hold`),
+    );
+  });
+
+  test('with --for is that of one seed at least', async () => {
+    const { print, text } = printer();
+    await simulate(flags({ for: '1ms', hours: '0.05' }), print);
+    expect(text()).toMatch(/^seed 7: I1-I10 hold/);
+  });
+
+  test('after the last seed that there is goes on with the first', async () => {
+    const { print, text } = printer();
+    await simulate(flags({ seed: '4294967295', runs: '2', hours: '0.01' }), print);
+    expect(text().match(/^seed \d+/gm)).toEqual(['seed 4294967295', 'seed 0']);
+  });
+});
+
+test('--only carries out these operations, under their numbers, and no others', async () => {
+  const file = join(folder, 'history');
+  const { print, text } = printer();
+  await simulate(flags({ only: '2,4', history: file }), print);
+  expect(text()).toMatch(/^ {2}2 operations, /m);
+  const history = await readFile(file, 'utf8');
+  expect(history.match(/(?<=: )#\d+/g)).toEqual(['#2', '#4']);
+});
+
+test('--faults switches on what it names', async () => {
+  const { print, text } = printer();
+  await simulate(flags({ faults: 'none' }), print);
+  await simulate(flags({ faults: 'fail,hang' }), print);
+  const failed = [...text().matchAll(/(\d+) of \d+ calls failed/g)].map(([, count]) => Number(count));
+  expect(failed[0]).toBeLessThan(failed[1]!);
+});
+
+test('--help and docs/simulation.md list the same flags and every fault', async () => {
+  const { code, stdout } = await cli('simulate', '--help');
+  expect(code).toBe(0);
+  expect(stdout).toMatch(/^Examples:\n {2}statelet simulate /m);
+  const document = await readFile(new URL('../../docs/simulation.md', import.meta.url), 'utf8');
+  const firsts = (text: string, pattern: RegExp) => [...text.matchAll(pattern)].map(([, first]) => first);
+  const listed = firsts(stdout, /^ {2}(--[a-z]+)/gm);
+  expect(listed).toContain('--seed');
+  expect(firsts(document, /^\| `(--[a-z]+)/gm)).toEqual(listed);
+  expect(firsts(document, /^\| `([a-z][a-z-]+)` /gm)).toEqual(ALL_FAULTS);
+  const faults = stdout.slice(stdout.indexOf('Faults:'), stdout.indexOf('Examples:'));
+  expect(firsts(faults, /^ {2}([a-z-]+)/gm)).toEqual(ALL_FAULTS);
+});
+
+describe('wrong usage', () => {
+  const cases: [string, Partial<SimulateFlags>, string][] = [
+    ['a seed that is no number', { seed: 'x' }, '--seed: "x" is not a whole number from 0 to 4294967295'],
+    [
+      'a seed too large',
+      { seed: '4294967296' },
+      '--seed: "4294967296" is not a whole number from 0 to 4294967295',
+    ],
+    ['no nodes', { nodes: '0' }, '--nodes: "0" is not a whole number from 1 on'],
+    ['half a pod', { pods: '1.5' }, '--pods: "1.5" is not a whole number from 1 on'],
+    ['no time', { hours: '0' }, '--hours: "0" is not a number above 0, such as 0.5'],
+    [
+      'an unknown fault',
+      { faults: 'hang,fire' },
+      `--faults: there is no "fire"; choose from all, none, ${ALL_FAULTS.join(', ')}`,
+    ],
+    ['an operation that is no number', { only: '1,x' }, '--only: "x" is not a whole number from 1 on'],
+    [
+      'a file that cannot be written',
+      { history: '/nowhere/history' },
+      "--history: ENOENT: no such file or directory, open '/nowhere/history'",
+    ],
+    ['no runs', { runs: '0' }, '--runs: "0" is not a whole number from 1 on'],
+    ['a duration without unit', { for: '5' }, '--for: "5" is no duration such as 30s, 10m or 1h'],
+  ];
+  test.each(cases)('%s is told by the name of the flag', async (_, more, message) => {
+    const { print, text } = printer();
+    await expect(simulate(flags(more), print)).rejects.toMatchObject({ kind: 'InvalidArgument', message });
+    expect(text()).toBe('');
+  });
+
+  test('ends with 2', async () => {
+    const [value, flag] = await Promise.all([
+      cli('simulate', '--nodes', '0'),
+      cli('simulate', '--node', '1'),
+    ]);
+    expect(value).toEqual({
+      ...{ code: 2, stdout: '' },
+      stderr: 'statelet: --nodes: "0" is not a whole number from 1 on\n',
+    });
+    expect(flag).toMatchObject({ code: 2, stdout: '' });
+    expect(flag.stderr).toMatch(
+      /^statelet: unknown option '--node'\n\(Did you mean --nodes\?\)\n.*simulate --help/,
+    );
+  });
+});
+
+test('a history that cannot be written to its end ends with 1 and says so', async () => {
+  const { code, stderr } = await cli('simulate', ...SMALL, '--history', '/dev/full');
+  expect([code, stderr]).toEqual([1, 'statelet: --history: ENOSPC: no space left on device, write\n']);
+});
+
+describe('a violated invariant', () => {
+  const VIOLATION = {
+    violation: {
+      invariant: 'I3',
+      node: 1,
+      name: 'pod-2',
+      uid: 'uid-5',
+      what: 'main runs as the pod becomes Terminated',
+    },
+    story: ['0:00:01.000 node-1 pod-2 uid-5: one thing', '0:00:02.000 node-1 pod-2 uid-5: another'],
+    ...{ tally: newTally(), digest: 'abc', lines: 2 },
+  };
+
+  /** Simulations in which an invariant is violated in the seed `failing`, by operation 5 alone. */
+  function violating(failing = 7) {
+    const asked: SimulationOptions[] = [];
+    const run = (options: SimulationOptions): Promise<SimulationResult> => {
+      asked.push(options);
+      const only = options.only ?? [1, 2, 5];
+      const fails = options.seed === failing && only.includes(5);
+      const { violation, ...rest } = VIOLATION;
+      return Promise.resolve({ ...rest, operations: only, ...(fails && { violation }) });
+    };
+    return { asked, run };
+  }
+
+  test('is told with the history of the pod and how to replay it, and the command fails', async () => {
+    const { print, text } = printer();
+    const simulated = simulate(flags({ faults: 'hang,agent' }), print, violating().run);
+    await expect(simulated).rejects.toMatchObject({
+      kind: 'Internal',
+      message: 'seed 7: an invariant was violated',
+    });
+    expect(text()).toMatch(/^seed 7: VIOLATED I3; /);
+    expect(text()).toContain(`I3 violated: node-1 pod-2 uid-5: main runs as the pod becomes Terminated
+
+The history of this pod:
+  0:00:01.000 node-1 pod-2 uid-5: one thing
+  0:00:02.000 node-1 pod-2 uid-5: another
+
+Replay:
+  statelet simulate --seed 7 --nodes 1 --pods 3 --hours 0.2 --faults hang,agent --only 1,2,5
+`);
+  });
+
+  test('is replayed by the command that is printed', async () => {
+    const { print, text } = printer();
+    const { asked, run } = violating();
+    await expect(simulate(flags({ faults: 'hang,agent' }), print, run)).rejects.toThrow();
+    const [, ...words] = /statelet simulate (.*)/.exec(text())![1]!.split(/ ?--/);
+    const again = Object.fromEntries(words.map((word) => word.split(' '))) as Partial<SimulateFlags>;
+    await expect(simulate({ runs: '1', ...again } as SimulateFlags, print, run)).rejects.toThrow();
+    expect(asked[1]).toEqual({ ...asked[0], only: [1, 2, 5] });
+  });
+
+  test('ends a series of simulations', async () => {
+    const { print } = printer();
+    const { asked, run } = violating(9);
+    await expect(simulate(flags({ runs: '100' }), print, run)).rejects.toThrow('seed 9');
+    expect(asked.map(({ seed }) => seed)).toEqual([7, 8, 9]);
+  });
+
+  test('is reduced by --shrink to what it takes', async () => {
+    const { print, text } = printer();
+    const { run } = violating();
+    await expect(simulate(flags({ shrink: true }), print, run)).rejects.toThrow();
+    expect(text()).toMatch(/^Shrinking …\nAfter \d+ more simulations this is left:\nI3 violated: /m);
+    expect(text().match(/(?<=--faults ).*$/gm)).toEqual(['all --only 1,2,5', 'none --only 5']);
+  });
+});
