@@ -1,0 +1,164 @@
+/** What of a machine its actors have really gone through, as xstate's inspection tells it. */
+import type {
+  AnyMachineSnapshot,
+  AnyStateMachine,
+  AnyStateNode,
+  AnyTransitionDefinition,
+  InspectionEvent,
+} from 'xstate';
+
+interface Counted {
+  readonly name: string;
+  count: number;
+}
+
+interface CountedGuard extends Counted {
+  refused: number;
+}
+
+export class Coverage {
+  readonly #machine: AnyStateMachine;
+  readonly #states = new Map<string, Counted>();
+  readonly #transitions = new Map<string, Counted>();
+  readonly #guards = new Map<string, CountedGuard>();
+  readonly #before = new WeakMap<object, AnyMachineSnapshot>();
+  #paths = 0;
+  #steps = 0;
+
+  constructor(machine: AnyStateMachine) {
+    this.#machine = machine;
+    for (const node of nodesOf(machine.root as AnyStateNode)) {
+      if (isLeaf(node)) this.#states.set(node.id, { name: nameOf(node), count: 0 });
+      for (const transition of [...node.transitions.values()].flat().concat(node.always ?? [])) {
+        this.#transitions.set(keyOf(transition), { name: describe(transition), count: 0 });
+        const guard = guardOf(transition);
+        if (guard !== undefined) this.#guards.set(guard, { name: guard, count: 0, refused: 0 });
+      }
+    }
+  }
+
+  /** To be given to the actors. Those of other machines are passed over. */
+  readonly inspect = ({ type, actorRef, ...step }: InspectionEvent): void => {
+    if (type !== '@xstate.microstep' || !('_transitions' in step)) return;
+    const snapshot = step.snapshot as AnyMachineSnapshot;
+    if (snapshot.machine.id !== this.#machine.id) return;
+    const before = this.#before.get(actorRef);
+    this.#before.set(actorRef, snapshot);
+    const taken = new Set(step._transitions.map(keyOf));
+    for (const key of taken) increase(this.#transitions.get(key));
+    for (const transition of step._transitions) increase(this.#guards.get(guardOf(transition) ?? ''));
+    if (before === undefined || taken.size > 0)
+      for (const node of snapshot._nodes) increase(this.#states.get(node.id));
+    this.#countRefusals(before?._nodes ?? [], taken, (node) => candidates(node, step.event.type));
+    this.#countRefusals(snapshot._nodes, taken, (node) => node.always ?? []);
+  };
+
+  replayed(path: readonly unknown[]): void {
+    this.#paths += 1;
+    this.#steps += path.length;
+  }
+
+  /** By name, whatever no actor has gone through. */
+  uncovered(): readonly string[] {
+    const states = [...this.#states.values()];
+    const transitions = [...this.#transitions.values()];
+    const guards = [...this.#guards.values()];
+    return [
+      ...[...states, ...transitions].filter(({ count }) => count === 0).map(({ name }) => name),
+      ...guards.filter(({ count }) => count === 0).map(({ name }) => `[${name}] never holds`),
+      ...guards.filter(({ refused }) => refused === 0).map(({ name }) => `[${name}] always holds`),
+    ];
+  }
+
+  /** Where the report has been asked for. */
+  print(): void {
+    if (process.env.PATHS_REPORT !== undefined) process.stdout.write(this.#report());
+  }
+
+  #report(): string {
+    const states = [...this.#states.values()];
+    const transitions = [...this.#transitions.values()];
+    const guards = [...this.#guards.values()];
+    return [
+      `${this.#machine.id}: ${this.#paths} paths, ${this.#steps} steps`,
+      `  ${covered(states)} states`,
+      ...states.map(line),
+      `  ${covered(transitions)} transitions`,
+      ...transitions.map(line),
+      `  ${covered(guards)} guards; how often each held, and did not`,
+      ...guards.map((guard) => `${line(guard)}, ${guard.refused}`),
+      '',
+    ].join('\n');
+  }
+
+  /** The guards that were asked before one held, from the inner states outwards. */
+  #countRefusals(
+    active: readonly AnyStateNode[],
+    taken: ReadonlySet<string>,
+    asked: (node: AnyStateNode) => readonly AnyTransitionDefinition[],
+  ): void {
+    const seen = new Set<AnyStateNode>();
+    for (const leaf of active.filter(isLeaf)) {
+      for (let node: AnyStateNode | undefined = leaf; node && !seen.has(node); node = node.parent) {
+        seen.add(node);
+        const transitions = asked(node);
+        const held = transitions.findIndex((transition) => taken.has(keyOf(transition)));
+        const refused = held === -1 ? transitions : transitions.slice(0, held);
+        for (const transition of refused) {
+          const guard = this.#guards.get(guardOf(transition) ?? '');
+          if (guard) guard.refused += 1;
+        }
+        if (held !== -1) break;
+      }
+    }
+  }
+}
+
+function nodesOf(node: AnyStateNode): readonly AnyStateNode[] {
+  return [node, ...Object.values(node.states as Record<string, AnyStateNode>).flatMap(nodesOf)];
+}
+
+function isLeaf({ type }: AnyStateNode): boolean {
+  return type !== 'compound' && type !== 'parallel';
+}
+
+function candidates(node: AnyStateNode, eventType: string): readonly AnyTransitionDefinition[] {
+  return [...node.transitions]
+    .filter(([type]) => type === eventType || (type.endsWith('*') && eventType.startsWith(type.slice(0, -1))))
+    .flatMap(([, transitions]) => transitions as AnyTransitionDefinition[]);
+}
+
+/** Machines with their actions provided have transitions of their own: what is the same is known by its description. */
+const keyOf = describe;
+
+/** `Syncing.Working: SYNC_DONE [moreToDo] → Syncing.Working` */
+function describe(transition: AnyTransitionDefinition): string {
+  const { source, target = [] } = transition;
+  const eventType: string = transition.eventType;
+  const siblings = source.transitions.get(eventType) ?? [];
+  const condition = guardOf(transition) ?? (siblings.length > 1 ? 'else' : undefined);
+  const what = condition === undefined ? eventType : `${eventType} [${condition}]`.trim();
+  return `${nameOf(source)}: ${what}${target.map((node: AnyStateNode) => ` → ${nameOf(node)}`).join()}`;
+}
+
+function guardOf({ guard }: AnyTransitionDefinition): string | undefined {
+  if (guard === undefined || typeof guard === 'string') return guard;
+  return (guard as { type?: string; name?: string }).type ?? (guard as { name?: string }).name;
+}
+
+/** `Syncing.Working` */
+function nameOf({ path, id }: AnyStateNode): string {
+  return path.length === 0 ? id : path.join('.');
+}
+
+function increase(counted: Counted | undefined): void {
+  if (counted) counted.count += 1;
+}
+
+function covered(all: readonly Counted[]): string {
+  return `${all.filter(({ count }) => count > 0).length} of ${all.length}`;
+}
+
+function line({ name, count }: Counted): string {
+  return `${String(count).padStart(8)}  ${name}`;
+}

@@ -1,0 +1,137 @@
+/** Where paths are replayed: runtimes on which a test may do things behind the agent's back. */
+import { constants, mkdir, mkdtemp, open as openFile, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { NEVER } from 'rxjs';
+import { NodeAgent } from '../../src/actors/node-agent.ts';
+import type { NodeParts } from '../../src/runtime/pod-node.ts';
+import { openProcessNode, processNode } from '../../src/runtime/process/process-node.ts';
+import type { RuntimeService } from '../../src/runtime/runtime-service.ts';
+import { NO_LATENCIES } from '../../src/runtime/simulated/latencies.ts';
+import { SimulatedRuntime } from '../../src/runtime/simulated/simulated-runtime.ts';
+import type { Logger } from '../../src/types/logger.ts';
+import { waitFor } from '../support/wait-for.ts';
+import { settled, VirtualClock } from '../../src/simulation/virtual-clock.ts';
+
+export interface Ground {
+  readonly clock: VirtualClock;
+  /** A node for one agent. */
+  open(): NodeParts;
+  /** The runtime itself, for whoever wants to know the truth. */
+  readonly runtime: RuntimeService;
+  /** A container ends by itself; resolves once the runtime says so. */
+  exit(containerId: string, exitCode: number): Promise<void>;
+  /** Resolves once that is so; rejects when it does not come to be so. */
+  until(what: string, check: () => boolean): Promise<void>;
+  /** Removes everything of the pods. */
+  clear(): Promise<void>;
+}
+
+/** Where containers of real processes wait to be told to end by themselves, each at a pipe of its own. */
+export const PIPES = join(tmpdir(), `statelet-paths-${String(process.pid)}`);
+
+/** What containers run: they last until they are stopped, or told with which code to end. */
+export const LASTING_COMMAND = [
+  ...[
+    'sh',
+    '-c',
+    'mkfifo "$0/$STATELET_CONTAINER_ID" && read -r code < "$0/$STATELET_CONTAINER_ID"; exit "$code"',
+  ],
+  PIPES,
+];
+
+const silent = () => undefined;
+const SILENT: Logger = { trace: silent, debug: silent, info: silent, warn: silent, error: silent };
+const HOST_IPS = ['127.0.0.1'];
+/** Simulated containers write no logs. */
+const NOWHERE = '/nonexistent/pods';
+const nothing = () => Promise.resolve();
+/** More than anything takes that needs no time. */
+const TURNS = 50;
+
+/** A simulated runtime without latencies: its answers come in the next microtask, and every container just runs. */
+export function simulatedGround(): Ground {
+  const clock = new VirtualClock();
+  const programOf = () => ({ exitCode: 0, onTerm: { takesMs: 0, exitCode: 143 } });
+  const simulated = new SimulatedRuntime({ clock, random: () => 0, latencies: NO_LATENCIES, programOf });
+  const node = { ...processNode({ hostIPs: HOST_IPS, podLogsDir: NOWHERE }), remove: nothing };
+  return {
+    clock,
+    open: () => ({
+      runtime: simulated.connect(),
+      node,
+      start: () => undefined,
+      stop: nothing,
+    }),
+    runtime: simulated.connect(),
+    exit: (id, exitCode) => {
+      simulated.killContainer(id, exitCode);
+      return Promise.resolve();
+    },
+    until: async (what, check) => {
+      for (let turn = 0; !check(); turn += 1) {
+        if (turn > TURNS) throw new Error(`waited in vain for ${what}`);
+        await settled();
+      }
+    },
+    clear: nothing,
+  };
+}
+
+/** The agent as the daemon composes it, with no sources of its own. */
+export function agentOn({ clock }: Ground, parts: NodeParts, more: AgentExtras = {}): NodeAgent {
+  return new NodeAgent({
+    ...{ parts, clock, hostIPs: HOST_IPS, logger: SILENT, ...more },
+    recorder: { event: () => undefined },
+    sources: ['file'],
+    configuration: NEVER,
+    random: () => 0,
+    syncFrequencyMs: 60_000,
+    maxPods: 110,
+    // What has ended comes back at once.
+    maxContainerRestartPeriodMs: 1,
+    maximumDeadContainersPerContainer: 1,
+    startsAtOnce: 16,
+  });
+}
+
+type AgentExtras = Pick<ConstructorParameters<typeof NodeAgent>[0], 'inspect' | 'wrapEffects'>;
+
+/** Real processes, for one path after the other. */
+export async function embeddedGround(): Promise<Ground & { close(): Promise<void> }> {
+  const rootDir = await mkdtemp(join(tmpdir(), 'statelet-paths-'));
+  await mkdir(PIPES);
+  const open = () =>
+    openProcessNode({ rootDir, podLogsDir: join(rootDir, 'pods'), hostIPs: HOST_IPS, logger: SILENT });
+  const { runtime } = open();
+  const clear = async () => {
+    for (const { id } of await runtime.listPodSandbox()) await runtime.removePodSandbox(id);
+  };
+  return {
+    clock: new VirtualClock(),
+    open,
+    runtime,
+    exit: async (id, exitCode) => {
+      await sayToPipe(join(PIPES, id), `${exitCode}\n`);
+      const hasExited = async () => (await runtime.containerStatus(id)).state === 'CONTAINER_EXITED';
+      await waitFor(hasExited, { what: `${id} to end` });
+    },
+    until: async (what, check) => {
+      await waitFor(check, { what });
+    },
+    clear,
+    close: async () => {
+      await clear();
+      await runtime.close();
+      await rm(rootDir, { recursive: true, force: true });
+      await rm(PIPES, { recursive: true, force: true });
+    },
+  };
+}
+
+/** To whoever reads there, once there is somebody. */
+async function sayToPipe(path: string, words: string): Promise<void> {
+  const pipe = await waitFor(() => openFile(path, constants.O_WRONLY).catch(() => undefined), { what: path });
+  await pipe.write(words);
+  await pipe.close();
+}

@@ -1,0 +1,130 @@
+/**
+ * Paths through a production machine, found by xstate/graph. What may come in a state is said by an environment: a path
+ * holds nothing that could not happen to the actor.
+ */
+import {
+  type AnyStateMachine,
+  type EventFromLogic,
+  initialTransition,
+  type InputFrom,
+  type SnapshotFrom,
+  transition,
+} from 'xstate';
+import { createTestModel, type StatePath } from 'xstate/graph';
+
+/** Events by short names. */
+export type Events<Machine extends AnyStateMachine> = Readonly<Record<string, EventFromLogic<Machine>>>;
+
+/** What surrounds a machine: where it starts, what may come, and what of its state tells two states apart. */
+export interface Environment<Machine extends AnyStateMachine> {
+  readonly machine: Machine;
+  readonly input: InputFrom<Machine>;
+  readonly events: Events<Machine>;
+  /** The names of the events that may come in that state. */
+  readonly possible: (state: SnapshotFrom<Machine>) => readonly string[];
+  /** Equal for states that are not to be told apart. */
+  readonly label: (state: SnapshotFrom<Machine>) => string;
+}
+
+export interface Step<Machine extends AnyStateMachine> {
+  readonly name: string;
+  readonly event: EventFromLogic<Machine>;
+  readonly before: SnapshotFrom<Machine>;
+  readonly after: SnapshotFrom<Machine>;
+}
+
+export type Path<Machine extends AnyStateMachine> = readonly Step<Machine>[];
+
+/** In a search for simple paths: how many there are grows much faster than what they are looked for among. */
+const STEPS_MAX = 2_000_000;
+
+/** To every state. */
+export function shortestPathsToStates<Machine extends AnyStateMachine>(
+  environment: Environment<Machine>,
+): readonly Path<Machine>[] {
+  const { label } = environment;
+  return explore(environment, (model, options) =>
+    model.getShortestPaths({ ...options, serializeState: (state) => label(state) }),
+  );
+}
+
+/** To everything that can come in every state, also to what leads back to where it began. */
+export function shortestPaths<Machine extends AnyStateMachine>(
+  environment: Environment<Machine>,
+): readonly Path<Machine>[] {
+  const { label } = environment;
+  const names = namesOf(environment.events);
+  // Of the beginning, xstate has neither an event nor a state before.
+  const serializeState = (state: SnapshotFrom<Machine>, ...[event, before]: (object | undefined)[]) =>
+    event && before
+      ? [label(before as SnapshotFrom<Machine>), names.get(event), label(state)].join(' ')
+      : label(state);
+  return explore(environment, (model, options) => model.getShortestPaths({ ...options, serializeState }));
+}
+
+/** Every way, without going in circles, among the events named. */
+export function simplePaths<Machine extends AnyStateMachine>(
+  environment: Environment<Machine>,
+  among: readonly string[],
+): readonly Path<Machine>[] {
+  const { possible, label } = environment;
+  const bounded = {
+    ...environment,
+    possible: (state: SnapshotFrom<Machine>) => possible(state).filter((name) => among.includes(name)),
+  };
+  let steps = 0;
+  const serializeState = (state: SnapshotFrom<Machine>) => {
+    steps += 1;
+    if (steps > STEPS_MAX) throw new Error(`there are too many ways among ${among.join(', ')}`);
+    return label(state);
+  };
+  return explore(bounded, (model, options) => model.getSimplePaths({ ...options, serializeState }));
+}
+
+type Model<Machine extends AnyStateMachine> = ReturnType<typeof createTestModel<Machine>>;
+type Options<Machine extends AnyStateMachine> = Parameters<Model<Machine>['getShortestPaths']>[0];
+
+function explore<Machine extends AnyStateMachine>(
+  { machine, input, events, possible }: Environment<Machine>,
+  find: (
+    model: Model<Machine>,
+    options: Options<Machine>,
+  ) => readonly StatePath<SnapshotFrom<Machine>, EventFromLogic<Machine>>[],
+): readonly Path<Machine>[] {
+  const names = namesOf(events);
+  const serializeEvent = (event: EventFromLogic<Machine>) => names.get(event) ?? String(event.type);
+  const paths = find(createTestModel(machine, { serializeEvent }), {
+    input,
+    serializeEvent,
+    events: (state) => possible(state).map((name) => eventOf(events, name)),
+  });
+  // The first step of xstate's paths is the beginning itself. Its states are those of some path with equal labels: here
+  // they are those of this one.
+  return paths.map(({ steps }) => {
+    let [before] = initialTransition(machine, input);
+    return steps.slice(1).map(({ event }) => {
+      const [after] = transition(machine, before, event);
+      const step = { name: serializeEvent(event), event, before, after };
+      before = after;
+      return step;
+    });
+  });
+}
+
+function eventOf<Machine extends AnyStateMachine>(
+  events: Events<Machine>,
+  name: string,
+): EventFromLogic<Machine> {
+  const event = events[name];
+  if (event === undefined) throw new Error(`the environment has no event "${name}"`);
+  return event;
+}
+
+function namesOf(events: Readonly<Record<string, object>>): ReadonlyMap<object, string> {
+  return new Map(Object.entries(events).map(([name, event]) => [event, name]));
+}
+
+/** For people: the names of what happens, in order. */
+export function story<Machine extends AnyStateMachine>(path: Path<Machine>): string {
+  return path.map(({ name }) => name).join(' → ');
+}

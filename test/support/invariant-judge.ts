@@ -1,0 +1,183 @@
+/**
+ * Holds an agent against the invariants of docs/lifecycle.md: by what its actors go through, what its node is asked to do,
+ * and what the runtime itself says. Of a pod's machine it knows the three phases and nothing else.
+ */
+import type { InspectionEvent } from 'xstate';
+import type { PodEffects } from '../../src/actors/pod-actor.ts';
+import type { PodActor, PodSnapshot } from '../../src/actors/pod-registry.ts';
+import type { StatusManager } from '../../src/actors/status-manager.ts';
+import type { Supervisor } from '../../src/actors/supervisor.ts';
+import type { PodContext } from '../../src/machines/pod-machine.ts';
+import { fullName } from '../../src/policies/pod-kinds.ts';
+import type { KillPodOptions } from '../../src/policies/pod-termination.ts';
+import type { RuntimeService } from '../../src/runtime/runtime-service.ts';
+import type { Call, CallWitness, Method } from './steered-runtime.ts';
+
+const PHASES = ['Syncing', 'Terminating', 'Terminated'];
+
+const STARTS: ReadonlySet<Method> = new Set(['runPodSandbox', 'createContainer', 'startContainer']);
+const RELEASES: ReadonlySet<Method> = new Set(['release', 'remove']);
+
+/** One incarnation of a pod, as far as it has come. */
+interface Life {
+  readonly uid: string;
+  phase: string;
+  graceSeconds: number;
+}
+
+interface Kill {
+  readonly uid: string;
+  /** How often a pod of that UID had come to be Terminated before. */
+  readonly endsBefore: number;
+  readonly answeredAtOnce: boolean;
+  answers: number;
+}
+
+export interface JudgedAgent {
+  readonly supervisor: Supervisor;
+  readonly statusManager: StatusManager;
+}
+
+export class InvariantJudge implements CallWitness {
+  /** Asked for the truth, past everything that stands between the agent and its runtime. */
+  readonly #runtime: RuntimeService;
+  readonly #violations: string[] = [];
+  readonly #lives = new Map<PodActor, Life>();
+  /** The newest of each UID. */
+  readonly #current = new Map<string, Life>();
+  readonly #ends = new Map<string, number>();
+  readonly #effects = new Map<string, number>();
+  readonly #inFlight = new Set<Call>();
+  readonly #stopSeconds = new Map<unknown, number>();
+  readonly #kills: Kill[] = [];
+  #callsBegun = 0;
+
+  constructor(runtime: RuntimeService) {
+    this.#runtime = runtime;
+  }
+
+  /** To be given to the agent. */
+  readonly inspect = (event: InspectionEvent): void => {
+    if (event.type !== '@xstate.microstep' && event.type !== '@xstate.snapshot') return;
+    const snapshot = event.snapshot as PodSnapshot;
+    // Of a pod.
+    if (!('runtimeHolds' in snapshot.context)) return;
+    this.#saw(event.actorRef as PodActor, snapshot);
+  };
+
+  /** To be given to the agent. */
+  readonly wrapEffects = (effects: PodEffects): PodEffects => ({
+    ...effects,
+    syncPod: (context, signal) => this.#effect(context, () => effects.syncPod(context, signal)),
+    stopPod: (context, signal) => this.#effect(context, () => effects.stopPod(context, signal)),
+    cleanUpPod: (context, signal) => this.#effect(context, () => effects.cleanUpPod(context, signal)),
+  });
+
+  begun(call: Call): void {
+    this.#callsBegun += 1;
+    this.#inFlight.add(call);
+    const { method, uid, args } = call;
+    const phase = this.#current.get(uid)?.phase;
+    if (STARTS.has(method) && phase !== 'Syncing')
+      this.#violated('I2', uid, `${method} is issued in ${phase}`);
+    if (RELEASES.has(method) && phase !== undefined && phase !== 'Terminated')
+      this.#violated('I8', uid, `${method} in ${phase}`);
+    if (method === 'stopContainer') this.#checkStopSeconds(uid, args);
+  }
+
+  ended(call: Call): void {
+    this.#inFlight.delete(call);
+  }
+
+  /** Kills a pod as whoever evicts it does, and waits for the answer. */
+  kill(
+    { supervisor, statusManager }: JudgedAgent,
+    uid: string,
+    options: Omit<KillPodOptions, 'waiter'>,
+  ): void {
+    const phase = this.#current.get(uid)?.phase ?? 'Terminated';
+    const endsBefore = this.#ends.get(uid) ?? 0;
+    const kill: Kill = { uid, endsBefore, answeredAtOnce: phase === 'Terminated', answers: 0 };
+    this.#kills.push(kill);
+    const calls = this.#callsBegun;
+    const status = statusManager.get(uid);
+    void supervisor.killPod(uid, options).then(() => (kill.answers += 1));
+    if (calls !== this.#callsBegun || status !== statusManager.get(uid))
+      this.#violated('I9', uid, 'the kill itself did something to the pod');
+  }
+
+  /** Resolves to all that has been violated so far. To be asked while nothing is on its way from one actor to another. */
+  async look(): Promise<readonly string[]> {
+    this.#checkAnswers();
+    const [sandboxes, containers] = await Promise.all([
+      this.#runtime.listPodSandbox({ state: 'SANDBOX_READY' }),
+      this.#runtime.listContainers({ state: 'CONTAINER_RUNNING' }),
+    ]);
+    const owners = new Map((await this.#runtime.listPodSandbox()).map(({ id, metadata }) => [id, metadata]));
+    const running = containers.flatMap(({ podSandboxId }) => owners.get(podSandboxId) ?? []);
+    for (const { uid } of [...running, ...sandboxes.map(({ metadata }) => metadata)]) {
+      if (this.#current.get(uid)?.phase === 'Terminated') this.#violated('I3', uid, 'something of it runs');
+    }
+    const holders = new Map<string, string>();
+    for (const metadata of running) {
+      const name = fullName(metadata);
+      const holder = holders.get(name) ?? metadata.uid;
+      if (holder !== metadata.uid) this.#violated('I6', name, `${holder} and ${metadata.uid} run at once`);
+      holders.set(name, holder);
+    }
+    return this.#violations;
+  }
+
+  #violated(invariant: string, whose: string, what: string): void {
+    this.#violations.push(`${invariant} ${whose}: ${what}`);
+  }
+
+  #saw(actor: PodActor, { value, context, status, error }: PodSnapshot): void {
+    const { uid, gracePeriodSeconds = Infinity } = context;
+    if (status === 'error') this.#violated('I5', uid, `its actor failed: ${String(error)}`);
+    const [phase = ''] = Object.keys(value);
+    const life = this.#lives.get(actor) ?? { uid, phase: 'Syncing', graceSeconds: Infinity };
+    this.#lives.set(actor, life);
+    this.#current.set(uid, life);
+    if (PHASES.indexOf(phase) < PHASES.indexOf(life.phase))
+      this.#violated('I1', uid, `${life.phase}, then ${phase}`);
+    if (gracePeriodSeconds > life.graceSeconds)
+      this.#violated('I4', uid, `${life.graceSeconds} s, then ${gracePeriodSeconds} s`);
+    life.graceSeconds = gracePeriodSeconds;
+    if (phase === life.phase) return;
+    life.phase = phase;
+    if (phase === 'Terminated') this.#ends.set(uid, (this.#ends.get(uid) ?? 0) + 1);
+    for (const { method } of this.#startsInFlight(uid))
+      this.#violated('I2', uid, `${method} is in flight in ${phase}`);
+  }
+
+  #startsInFlight(uid: string): readonly Call[] {
+    return [...this.#inFlight].filter((call) => call.uid === uid && STARTS.has(call.method));
+  }
+
+  /** The runtime is never granted more for one container than before. */
+  #checkStopSeconds(uid: string, [id, seconds]: readonly unknown[]): void {
+    const before = this.#stopSeconds.get(id) ?? Infinity;
+    if (Number(seconds) > before)
+      this.#violated('I4', uid, `StopContainer in ${before} s, then ${Number(seconds)} s`);
+    this.#stopSeconds.set(id, Number(seconds));
+  }
+
+  async #effect<T>({ uid }: PodContext, work: () => Promise<T>): Promise<T> {
+    const others = this.#effects.get(uid) ?? 0;
+    if (others > 0) this.#violated('I5', uid, 'an effect begins beside another');
+    this.#effects.set(uid, others + 1);
+    try {
+      return await work();
+    } finally {
+      this.#effects.set(uid, (this.#effects.get(uid) ?? 1) - 1);
+    }
+  }
+
+  #checkAnswers(): void {
+    for (const { uid, endsBefore, answeredAtOnce, answers } of this.#kills) {
+      const wanted = answeredAtOnce || (this.#ends.get(uid) ?? 0) > endsBefore ? 1 : 0;
+      if (answers !== wanted) this.#violated('I7', uid, `a kill is answered ${answers} times, not ${wanted}`);
+    }
+  }
+}
