@@ -8,7 +8,7 @@ export type StartRequest = Extract<SupervisorEvent, { readonly type: 'START_REQU
 export interface PodStartsOptions {
   readonly registry: () => PodRegistry;
   readonly removal: PodRemoval;
-  /** Asks again for a start that has to wait for a removal. */
+  /** Asks again for a start that had to wait: meanwhile the runtime may have come to be not ready. */
   readonly askAgain: (request: StartRequest) => void;
 }
 
@@ -58,6 +58,6 @@ export class PodStarts {
   ended(fullName: string, uid: string): void {
     this.#held.delete(uid);
     const next = this.#claims.release(fullName, uid);
-    if (next !== undefined) this.#options.registry().send(next, { type: 'START_GRANTED' });
+    if (next !== undefined) this.#options.askAgain({ type: 'START_REQUESTED', uid: next, fullName });
   }
 }

@@ -67,6 +67,18 @@ describe('on the embedded runtime', () => {
     ]);
   });
 
+  test('10: the second one waits for the runtime too, when that is not ready any more', async () => {
+    agent.ready();
+    agent.add(staticPod('web', 'uid-1'), staticPod('web', 'uid-2'));
+    await agent.until('uid-1', 'Syncing.Settled');
+    agent.supervisor.send({ type: 'RUNTIME_NOT_READY', problem: 'it blinked' });
+    await agent.supervisor.killPod('uid-1');
+    await agent.until('uid-1', 'Terminated.Finished');
+    expect(agent.state('uid-2')).toBe('Syncing.AwaitingStart');
+    agent.supervisor.send({ type: 'RUNTIME_READY' });
+    await agent.until('uid-2', 'Syncing.Settled');
+  });
+
   test('10: a waiting one that is removed meanwhile is skipped', async () => {
     agent.ready();
     const [first, second, third] = ['uid-1', 'uid-2', 'uid-3'].map((uid) => staticPod('web', uid)) as [
