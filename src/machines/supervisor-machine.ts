@@ -70,7 +70,6 @@ export const supervisorMachine = setup({
     isLastUnseenSource: ({ context, event }) =>
       event.type === 'SOURCE_SEEN' && context.unseenSources.every((source) => source === event.source),
     noSources: ({ context }) => context.unseenSources.length === 0,
-    runtimeReady: stateIn({ Runtime: 'Ready' }),
     sourcesReady: stateIn({ Sources: 'Ready' }),
     /** A liveness probe that succeeds changes nothing. */
     needsSync: ({ event }) =>
