@@ -27,12 +27,12 @@ export class Coverage {
 
   constructor(machine: AnyStateMachine) {
     this.#machine = machine;
+    for (const name of Object.keys(machine.implementations.guards))
+      this.#guards.set(name, { name, count: 0, refused: 0 });
     for (const node of nodesOf(machine.root as AnyStateNode)) {
       if (isLeaf(node)) this.#states.set(node.id, { name: nameOf(node), count: 0 });
       for (const transition of [...node.transitions.values()].flat().concat(node.always ?? [])) {
         this.#transitions.set(keyOf(transition), { name: describe(transition), count: 0 });
-        const guard = guardOf(transition);
-        if (guard !== undefined) this.#guards.set(guard, { name: guard, count: 0, refused: 0 });
       }
     }
   }

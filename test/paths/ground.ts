@@ -3,7 +3,7 @@ import { constants, mkdir, mkdtemp, open as openFile, rm } from 'node:fs/promise
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { NEVER } from 'rxjs';
-import { NodeAgent } from '../../src/actors/node-agent.ts';
+import { NodeAgent, type NodeAgentOptions } from '../../src/actors/node-agent.ts';
 import type { NodeParts } from '../../src/runtime/pod-node.ts';
 import { openProcessNode, processNode } from '../../src/runtime/process/process-node.ts';
 import type { RuntimeService } from '../../src/runtime/runtime-service.ts';
@@ -81,7 +81,7 @@ export function simulatedGround(): Ground {
 /** The agent as the daemon composes it, with no sources of its own. */
 export function agentOn({ clock }: Ground, parts: NodeParts, more: AgentExtras = {}): NodeAgent {
   return new NodeAgent({
-    ...{ parts, clock, hostIPs: HOST_IPS, logger: SILENT, ...more },
+    ...{ parts, clock, hostIPs: HOST_IPS, logger: SILENT },
     recorder: { event: () => undefined },
     sources: ['file'],
     configuration: NEVER,
@@ -92,10 +92,11 @@ export function agentOn({ clock }: Ground, parts: NodeParts, more: AgentExtras =
     maxContainerRestartPeriodMs: 1,
     maximumDeadContainersPerContainer: 1,
     startsAtOnce: 16,
+    ...more,
   });
 }
 
-type AgentExtras = Pick<ConstructorParameters<typeof NodeAgent>[0], 'inspect' | 'wrapEffects'>;
+type AgentExtras = Partial<Pick<NodeAgentOptions, 'sources' | 'inspect' | 'wrapEffects'>>;
 
 /** Real processes, for one path after the other. */
 export async function embeddedGround(): Promise<Ground & { close(): Promise<void> }> {
