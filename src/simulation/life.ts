@@ -131,6 +131,7 @@ export class Life {
     const node = new SimulatedNode({
       ...{ runtime, disk, random, faults },
       onRelease: (uid) => this.#alive && this.judge.released(uid),
+      isAlive: () => this.#alive,
     });
     return { runtime, node, start: () => undefined, stop: () => Promise.resolve() };
   }

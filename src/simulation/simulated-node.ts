@@ -33,6 +33,8 @@ export interface SimulatedNodeOptions {
   readonly faults: () => NodeFaults;
   /** The pod's volumes are being released, whatever comes of it. */
   readonly onRelease?: (uid: string) => void;
+  /** Of the agent: what it is about to do to the disk when it is killed does not happen any more. */
+  readonly isAlive?: () => boolean;
 }
 
 /** What a simulated node puts around the containers of its pods: volumes that may fail, images that are pulled. */
@@ -53,9 +55,9 @@ export class SimulatedNode implements PodNode {
   }
 
   async prepare({ metadata: { uid } }: Pod, signal: AbortSignal): Promise<void> {
+    await this.#step();
     const folder = this.#folder(uid);
     if (folder.mounted) return;
-    await Promise.resolve();
     signal.throwIfAborted();
     if (this.#happens('mount', uid))
       throw new PrepareError('FailedMount', new Error('the disk did not answer'));
@@ -114,7 +116,7 @@ export class SimulatedNode implements PodNode {
 
   async release(uid: string): Promise<void> {
     this.#options.onRelease?.(uid);
-    await Promise.resolve();
+    await this.#step();
     if (this.#happens('release', uid)) throw new StateletError('Internal', 'the volume is busy');
     const folder = this.#options.disk.get(uid);
     if (folder !== undefined) folder.mounted = false;
@@ -132,6 +134,12 @@ export class SimulatedNode implements PodNode {
 
   collectGarbage(): void {
     // Nothing here grows.
+  }
+
+  /** Never over for an agent that has been killed. */
+  async #step(): Promise<void> {
+    await Promise.resolve();
+    if (this.#options.isAlive?.() === false) await new Promise(() => undefined);
   }
 
   #folder(uid: string): PodFolder {

@@ -1,0 +1,92 @@
+/** A kill that meets the end to which the pod has come by itself. */
+import { describe, expect, test } from '@jest/globals';
+import { ALL_WELL, container, type Kill, podSpec, SimulatedAgent } from '../../support/simulated-agent.ts';
+
+const JOB = podSpec({ containers: [container('main', 'run exit-after=5s')], restartPolicy: 'Never' });
+const UID = 'uid-1';
+
+interface Story {
+  readonly agent: SimulatedAgent;
+  readonly kill: Kill | undefined;
+}
+
+/** A job that runs to its end; `arrange` sees to it that `kill` is called in its course. */
+async function story(arrange: (agent: SimulatedAgent, kill: () => void) => void): Promise<Story> {
+  const agent = new SimulatedAgent();
+  const story: { agent: SimulatedAgent; kill: Kill | undefined } = { agent, kill: undefined };
+  arrange(agent, () => (story.kill = agent.kill(UID)));
+  agent.create('job', JOB);
+  await agent.until(() => agent.state(UID) === 'Terminated.Finished', 'the job to be finished');
+  return story;
+}
+
+/** It ended by itself before anybody stopped it, once, and who killed it was told so, once. */
+async function expectOneEnd({ agent, kill }: Story) {
+  expect(agent.status(UID)).toMatchObject({
+    phase: 'Succeeded',
+    containerStatuses: [{ state: { terminated: { exitCode: 0, reason: 'Completed' } } }],
+  });
+  expect(agent.told(UID, /^container main .* (?:runs|has ended)/)).toMatchObject([
+    { what: 'container main uid-1.c1 runs' },
+    { what: 'container main uid-1.c1 has ended with 0' },
+  ]);
+  expect(agent.told(UID, /^STOP_DONE -> Terminated/)).toHaveLength(1);
+  expect(await agent.verdict()).toEqual(ALL_WELL);
+  expect(kill?.answers).toHaveLength(1);
+}
+
+async function msOf(pattern: RegExp): Promise<number> {
+  const { agent } = await story(() => undefined);
+  return agent.told(UID, pattern)[0]?.atMs ?? NaN;
+}
+
+describe('a kill at the millisecond of the container’s end', () => {
+  test('and just before it', async () => {
+    const endMs = await msOf(/^container main .* has ended/);
+    // Timers of one time fire in the order in which they were armed: this one comes before all others.
+    const told = await story((agent, kill) => agent.clock.setTimeout(kill, endMs));
+    expect(told.agent.told(UID, /^SyncPodKill/)).toMatchObject([
+      { atMs: endMs, what: 'SyncPodKill -> Terminating.Stopping' },
+    ]);
+    await expectOneEnd(told);
+  });
+
+  test('and just after it, before the runtime has told of it', async () => {
+    const told = await story((agent, kill) => agent.atNext(/container main .* has ended/, kill));
+    const [end, killed] = told.agent.told(UID, /^SyncPodKill|has ended/);
+    expect(killed).toMatchObject({ atMs: end?.atMs, what: 'SyncPodKill -> Terminating.Stopping' });
+    await expectOneEnd(told);
+  });
+});
+
+describe('a kill in the tick of the SYNC_DONE that says so', () => {
+  test('and just before it: the sync is drained by its own good end', async () => {
+    const { agent: whole } = await story(() => undefined);
+    const isEnd = ({ what }: { what: string }) => what === 'SYNC_DONE -> Terminating.Stopping';
+    const moment = whole.history.findIndex(isEnd);
+    const told = await story((agent, kill) => agent.atMoment(moment, kill));
+    expect(told.agent.history.slice(moment, moment + 2)).toMatchObject([
+      { what: 'SyncPodKill -> Syncing.Draining' },
+      { what: 'SYNC_DONE -> Terminating.Stopping' },
+    ]);
+    await expectOneEnd(told);
+  });
+
+  test('and just after it', async () => {
+    const told = await story((agent, kill) => agent.atNext(/SYNC_DONE -> Terminating/, kill));
+    const [done, ...rest] = told.agent.told(UID, /^SYNC_DONE -> Terminating|^SyncPodKill/);
+    expect(done?.what).toBe('SYNC_DONE -> Terminating.Stopping');
+    expect(rest).toMatchObject([
+      { atMs: done?.atMs, what: expect.stringMatching('SyncPodKill -> Terminating') },
+    ]);
+    await expectOneEnd(told);
+  });
+});
+
+test('a kill at any moment from the container’s end to the pod’s changes nothing of it', async () => {
+  const { agent: whole } = await story(() => undefined);
+  const end = whole.history.findIndex(({ what }) => what.includes('has ended')) + 1;
+  for (let moment = end; moment <= whole.history.length; moment++) {
+    await expectOneEnd(await story((agent, kill) => agent.atMoment(moment, kill)));
+  }
+});

@@ -1,0 +1,113 @@
+/** Static pods whose manifests go and come back faster than they can end. */
+import { describe, expect, test } from '@jest/globals';
+import { ALL_WELL, container, podSpec, SimulatedAgent } from '../../support/simulated-agent.ts';
+
+const TIMES = 50;
+/** Takes a moment to end. */
+const SPEC = podSpec({ containers: [container('main', 'run term-takes=2s')] });
+
+/** Of all that ran under a name, each sandbox and each container had ended before the next began. */
+function expectOneAtATime(agent: SimulatedAgent, name: string): void {
+  for (const kind of [/^sandbox .* is (not )?ready/, /^container main .* (?:runs|(has ended))/]) {
+    const changes = agent.told(name, kind).map(({ what }) => (kind.exec(what)?.[1] ? 'ends' : 'begins'));
+    expect(changes).toEqual(changes.map((_, index) => (index % 2 === 0 ? 'begins' : 'ends')));
+  }
+}
+
+const incarnationsOf = (agent: SimulatedAgent, name: string) => agent.told(name, /^xstate.init/).length;
+const startsOf = (agent: SimulatedAgent, name: string) => agent.told(name, /^container main .* runs/).length;
+
+describe('a static pod that is recreated with its fixed UID, 50 times', () => {
+  async function running() {
+    const agent = new SimulatedAgent();
+    const uid = agent.create('web', SPEC, 'file');
+    await agent.untilState(uid, 'Syncing.Settled');
+    return { agent, uid };
+  }
+
+  const recreate = (agent: SimulatedAgent) => agent.apply('web', { kind: 'flap', times: 1 });
+
+  async function expectOneRuns(agent: SimulatedAgent, uid: string) {
+    await agent.untilState(uid, 'Syncing.Settled');
+    expectOneAtATime(agent, 'web');
+    expect(await agent.running()).toMatchObject([{ metadata: { name: 'main' } }]);
+    expect(await agent.verdict()).toEqual(ALL_WELL);
+  }
+
+  test.each([
+    [0, 2],
+    [1, 2],
+    [20, 2],
+    [150, 4],
+    [1_000, 10],
+    [3_000, TIMES],
+  ])(
+    'every %d ms: each incarnation ends before the next starts, and one runs in the end',
+    async (everyMs, incarnations) => {
+      const { agent, uid } = await running();
+      for (let time = 0; time < TIMES; time++) {
+        recreate(agent);
+        await agent.clock.advance(everyMs);
+      }
+      await expectOneRuns(agent, uid);
+      expect(startsOf(agent, 'web')).toBeGreaterThanOrEqual(incarnations);
+      expect(incarnationsOf(agent, 'web')).toBeLessThanOrEqual(TIMES + 1);
+    },
+  );
+
+  test('while the agent dies again and again: the same', async () => {
+    const { agent, uid } = await running();
+    for (let time = 0; time < TIMES; time++) {
+      recreate(agent);
+      if (time % 5 === 0) agent.crash(300);
+      await agent.clock.advance(700);
+    }
+    await expectOneRuns(agent, uid);
+    expect(startsOf(agent, 'web')).toBeGreaterThan(5);
+  });
+
+  test('and is removed at last: it ends, and nothing brings it back', async () => {
+    const { agent, uid } = await running();
+    for (let time = 0; time < TIMES; time++) {
+      recreate(agent);
+      await agent.clock.advance(20);
+    }
+    agent.delete('web');
+    await agent.untilState(uid, '');
+    await agent.clock.advance(60_000);
+    expect(await agent.running()).toEqual([]);
+    expectOneAtATime(agent, 'web');
+    expect(await agent.verdict()).toEqual(ALL_WELL);
+  });
+});
+
+describe('static pods of one full name and UIDs of their own (rule 10)', () => {
+  test('a manifest changed in place 50 times, while the agent dies again and again: never two at once, the last one runs', async () => {
+    const agent = new SimulatedAgent();
+    let uid = '';
+    for (let time = 0; time < TIMES; time++) {
+      uid = agent.create('web', SPEC, 'file');
+      if (time % 10 === 9) agent.crash(300);
+      await agent.clock.advance(700);
+    }
+    await agent.untilState(uid, 'Syncing.Settled');
+    expectOneAtATime(agent, 'web');
+    expect(startsOf(agent, 'web')).toBeGreaterThan(5);
+    expect(await agent.running()).toMatchObject([{ labels: { 'io.kubernetes.pod.uid': uid } }]);
+    expect(await agent.verdict()).toEqual(ALL_WELL);
+  });
+
+  test('one that is removed while it waits for the name is skipped', async () => {
+    const agent = new SimulatedAgent();
+    const first = agent.create('web', SPEC, 'file');
+    await agent.untilState(first, 'Syncing.Settled');
+    const second = agent.create('web', SPEC, 'file');
+    await agent.clock.advance(500);
+    expect(agent.state(second)).toBe('Syncing.AwaitingStart');
+    const third = agent.create('web', SPEC, 'file');
+    await agent.untilState(third, 'Syncing.Settled');
+    expect(agent.told(second, /^START_GRANTED|^RunPodSandbox/)).toEqual([]);
+    expectOneAtATime(agent, 'web');
+    expect(await agent.verdict()).toEqual(ALL_WELL);
+  });
+});
