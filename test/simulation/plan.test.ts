@@ -41,6 +41,7 @@ test('each name has some twelve operations an hour, and the first within a minut
 test('every kind of change comes up', () => {
   const kinds = new Set(plan(OPTIONS).map(({ change }) => change.kind));
   expect([...kinds].sort()).toEqual([
+    'ambush',
     'change image',
     'crash agent',
     'create',
@@ -78,7 +79,7 @@ describe('carried out', () => {
     expect(all.told).toEqual(planned);
     expect(all.operations).toEqual(none.operations);
     const isFault = (line: string) =>
-      /"(?:end container|end sandbox|crash agent|restart agent|stop runtime)"/.test(line);
+      / \{"kind":"(?:end container|end sandbox|crash agent|restart agent|stop runtime)"/.test(line);
     expect(planned.some(isFault)).toBe(true);
     expect(none.told).toEqual(planned.filter((line) => !isFault(line)));
   });
