@@ -2,7 +2,7 @@
 import { rfc3339 } from '../policies/time.ts';
 import type { SimulatedDisk } from './simulated-node.ts';
 import { SimulatedRuntime } from '../runtime/simulated/simulated-runtime.ts';
-import type { RuntimeWitness } from '../runtime/simulated/witness.ts';
+import type { CallUnderWay, RuntimeWitness } from '../runtime/simulated/witness.ts';
 import type { Clock } from '../types/clock.ts';
 import type { Pod } from '../types/kubernetes.ts';
 import { type Fault, nodeFaults, runtimeFaults } from './faults.ts';
@@ -35,6 +35,8 @@ export class Host {
   readonly disk: SimulatedDisk = new Map();
   readonly #options: HostOptions;
   readonly #names = new Map<string, string>();
+  /** By name of the pod, what waits for a call. */
+  readonly #ambushes = new Map<string, { readonly number: number } & ChangeOf<'ambush'>>();
   /** UIDs of static pods: of one name one at a time. */
   readonly #statics = new Set<string>();
   #faults: ReadonlySet<Fault>;
@@ -45,7 +47,7 @@ export class Host {
     this.#options = options;
     this.#faults = options.faults;
     const { clock, random } = options;
-    const faults = runtimeFaults(options.faults);
+    const faults = runtimeFaults(options.faults, random);
     this.runtime = new SimulatedRuntime({ clock, random, faults, witness: this.#witness() });
     this.#begin();
   }
@@ -70,7 +72,8 @@ export class Host {
   calm(): void {
     this.tell('no more faults');
     this.#faults = new Set();
-    this.runtime.faults = runtimeFaults(this.#faults);
+    this.#ambushes.clear();
+    this.runtime.faults = runtimeFaults(this.#faults, this.#options.random);
     // A call that hangs and has no deadline, a pull, ends with the runtime that it hangs in.
     this.runtime.goDown();
     this.runtime.comeUp();
@@ -126,6 +129,9 @@ export class Host {
       case 'remove':
         sources.remove(name);
         break;
+      case 'ambush':
+        this.#ambushes.set(name, { number, ...change });
+        break;
       default:
         this.#befall(name, change);
     }
@@ -155,6 +161,18 @@ export class Host {
         break;
       default:
     }
+  }
+
+  /** What was to happen at this call happens now, while it is in flight. */
+  #spring({ uid, name: callName }: CallUnderWay): void {
+    const name = this.nameOf(uid) ?? '';
+    const { number, call, change } = this.#ambushes.get(name) ?? {};
+    if (call !== callName || change === undefined || number === undefined || !this.#isOn(change)) return;
+    this.#ambushes.delete(name);
+    this.#options.clock.setTimeout(() => {
+      this.tell(`#${String(number)} comes at ${call}`, name);
+      this.#do(number, name, change);
+    }, 0);
   }
 
   #create(name: string, uid: string, { source, spec }: ChangeOf<'create'>): void {
@@ -235,15 +253,26 @@ export class Host {
   #witness(): RuntimeWitness {
     const { node, tally } = this.#options;
     return {
-      callBegan: (call) => this.#life?.judge.callBegan(call),
-      callEnded: ({ uid, name, target }, outcome) => {
+      callBegan: (call) => {
+        this.#life?.judge.callBegan(call);
+        this.#spring(call);
+      },
+      callEnded: (call, told) => {
         tally.calls += 1;
-        if (outcome !== 'done') tally.failures += 1;
+        const { uid, name, target, landed } = call;
+        const outcome = told === 'done' && !landed ? 'not done, though the runtime says so' : told;
+        if (outcome !== 'done') {
+          tally.failures += 1;
+          this.#life?.judge.disturbed(uid);
+        }
         if (uid === '') return;
         const isMinor = outcome === 'done' && isRead(name);
         this.tell(`${name}${target && ` ${target}`}: ${outcome}`, undefined, uid, isMinor);
       },
-      callLanded: ({ uid, name, target }) => this.tell(`${name} ${target}: carried out late`, undefined, uid),
+      callLanded: ({ uid, name, target }) => {
+        this.#life?.judge.disturbed(uid);
+        this.tell(`${name} ${target}: carried out late`, undefined, uid);
+      },
       containerStarted: (container) => {
         tally.starts += 1;
         const { uid, id, metadata } = container;
@@ -268,11 +297,21 @@ export class Host {
     if (life === undefined || name === undefined || !this.#statics.has(uid)) return;
     for (const other of this.runtime.uids()) {
       if (other === uid || this.nameOf(other) !== name || !this.#statics.has(other)) continue;
-      // What an abandoned call has started since is not to be foreseen.
-      if (!this.runtime.isRunning(other) || life.judge.hasEnded(other)) continue;
+      if (!this.#runsSince(other, life.beganAt) || life.judge.hasEnded(other)) continue;
       const what = `starts while ${other} of the same name runs`;
       this.#violated({ invariant: 'I6', node: this.#options.node, uid, what });
     }
+  }
+
+  /** Whether something of the pod has run before that time, and still does. What calls start that were given up is not foreseen. */
+  #runsSince(uid: string, time: number): boolean {
+    return this.runtime
+      .sandboxesOf(uid)
+      .some(
+        ({ ready, createdAt, containers }) =>
+          (ready && createdAt < time) ||
+          containers.some(({ state, startedAt }) => state === 'CONTAINER_RUNNING' && startedAt < time),
+      );
   }
 
   #violated(violation: Violation): void {

@@ -17,7 +17,8 @@ export interface Violation extends Subject {
 /** What the judge has to know of the runtime. */
 export interface RuntimeTruth {
   sandboxesOf(uid: string): Iterable<SandboxTruth>;
-  inFlight(uid: string): Iterable<CallUnderWay>;
+  inFlight(uid: string): readonly CallUnderWay[];
+  isRunning(uid: string): boolean;
 }
 
 export interface JudgeOptions {
@@ -49,10 +50,13 @@ interface Course {
 
 export type EffectName = Exclude<keyof PodEffects, 'refreshStatus'>;
 
-interface EffectUnderWay {
+interface Effect {
   readonly name: EffectName;
   readonly context: PodContext;
   readonly signal: AbortSignal;
+  isUnderWay: boolean;
+  /** A call about the pod was not carried out, or not answered, as it should have been, or one that was given up may still be. */
+  isDisturbed: boolean;
 }
 
 /** The judge of one life of an agent: what its predecessor left behind is not its doing. */
@@ -61,7 +65,8 @@ export class LifeJudge {
   readonly #connection: number;
   readonly #courses = new WeakMap<object, Course>();
   readonly #latest = new Map<string, Course>();
-  readonly #effects = new Map<string, EffectUnderWay>();
+  /** By UID, the latest. */
+  readonly #effects = new Map<string, Effect>();
   /** By full name, the static pod between its start and Terminated. */
   readonly #started = new Map<string, string>();
 
@@ -87,6 +92,7 @@ export class LifeJudge {
     this.#checkOrders(course, snapshot);
     this.#checkEffect(course);
     if (course.state === 'Syncing.Settled') this.#checkSynced(course, snapshot);
+    if (event.type === 'STOP_FAILED') this.#checkFailure(course);
     return course.state !== before;
   }
 
@@ -111,7 +117,8 @@ export class LifeJudge {
   effectBegins(name: EffectName, context: PodContext, signal: AbortSignal): () => void {
     const { uid } = context;
     this.#checkAlone(uid, name);
-    const effect = { name, context, signal };
+    const isDisturbed = this.#options.truth.inFlight(uid).some((call) => this.#isAnothers(call));
+    const effect: Effect = { name, context, signal, isUnderWay: true, isDisturbed };
     this.#effects.set(uid, effect);
     const course = this.#latest.get(uid);
     if (course !== undefined) {
@@ -119,14 +126,21 @@ export class LifeJudge {
       this.#checkEffect(course);
     }
     return () => {
-      if (this.#effects.get(uid) === effect) this.#effects.delete(uid);
+      effect.isUnderWay = false;
     };
   }
 
-  /** I8: volumes go only after Terminated. */
+  /** Something about the pod did not go as it should have. */
+  disturbed(uid: string): void {
+    const effect = this.#effects.get(uid);
+    if (effect !== undefined) effect.isDisturbed = true;
+  }
+
+  /** I8: volumes go only after Terminated. What has not started waits for those of its former life to go. */
   released(uid: string): void {
     const course = this.#latest.get(uid);
     if (course === undefined || course.state.startsWith('Terminated')) return;
+    if (course.state === AWAITING_START && !this.#options.truth.isRunning(uid)) return;
     this.#violated('I8', this.#subject(uid), `its volumes are released ${inState(course)}`);
   }
 
@@ -147,12 +161,19 @@ export class LifeJudge {
   /** I5: an effect begins where nothing of the one before is under way that may change something. */
   #checkAlone(uid: string, effect: EffectName): void {
     const before = this.#effects.get(uid);
-    if (before !== undefined)
+    if (before?.isUnderWay === true)
       this.#violated('I5', this.#subject(uid), `${effect} begins beside ${before.name}`);
     for (const call of this.#options.truth.inFlight(uid)) {
-      if (call.connection !== this.#connection || call.abandoned || isRead(call.name)) continue;
+      if (this.#isAnothers(call) || isRead(call.name)) continue;
+      // What is left of a former life may go while this one ends, but not while it starts.
+      if (call.name.startsWith('Remove') && effect !== 'syncPod') continue;
       this.#violated('I5', this.#subject(uid), `${effect} begins while ${call.name} is in flight`);
     }
+  }
+
+  /** Begun by an agent before this one, or given up. */
+  #isAnothers({ connection, abandoned }: CallUnderWay): boolean {
+    return connection !== this.#connection || abandoned;
   }
 
   /** I2: what may start something is only asked for while the pod is Syncing, and nobody has asked for its end. */
@@ -186,9 +207,9 @@ export class LifeJudge {
   }
 
   #checkNothingStarts(course: Course, state: string): void {
-    for (const { name, connection, abandoned } of this.#options.truth.inFlight(course.uid)) {
-      if (connection !== this.#connection || abandoned || !STARTS.has(name)) continue;
-      this.#violated('I2', course, `${name} is in flight as the pod becomes ${state}`);
+    for (const call of this.#options.truth.inFlight(course.uid)) {
+      if (this.#isAnothers(call) || !STARTS.has(call.name)) continue;
+      this.#violated('I2', course, `${call.name} is in flight as the pod becomes ${state}`);
     }
   }
 
@@ -231,7 +252,7 @@ export class LifeJudge {
   /** An effect that does not do any more what is wanted has been told to come to rest. */
   #checkEffect(course: Course): void {
     const effect = this.#effects.get(course.uid);
-    if (effect === undefined || effect.signal.aborted) return;
+    if (effect?.isUnderWay !== true || effect.signal.aborted) return;
     if (course.state === DRAINING) this.#violated('I2', course, `${effect.name} goes on in ${DRAINING}`);
     if (effect.name !== 'stopPod') return;
     const { gracePeriodSeconds = Infinity } = effect.context;
@@ -239,6 +260,12 @@ export class LifeJudge {
     if (gracePeriodSeconds <= graceSeconds) return;
     const what = `a stop with ${gracePeriodSeconds} s is under way, though ${graceSeconds} s were asked for`;
     this.#violated('I4', course, what);
+  }
+
+  /** A stop looks at what runs (lifecycle 7): it fails only where a call does. */
+  #checkFailure(course: Course): void {
+    if (this.#effects.get(course.uid)?.isDisturbed === false)
+      this.#violated('rule 7', course, 'a stop fails, though all that it asked for was done');
   }
 
   /** Of several updates the newest counts (lifecycle 2): a pod does not settle before it has been synced. */

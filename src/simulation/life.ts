@@ -48,6 +48,8 @@ export class Life {
   readonly agent: NodeAgent;
   readonly judge: LifeJudge;
   readonly connection: SimulatedConnection;
+  /** Unix ms. */
+  readonly beganAt: number;
   readonly #options: LifeOptions;
   readonly #clock: MortalClock;
   /** Kills that have not been answered: they die with the agent. */
@@ -61,6 +63,7 @@ export class Life {
     this.#options = options;
     const { node, runtime, clock, random, ordinal } = options;
     this.#clock = new MortalClock(clock);
+    this.beganAt = clock.now();
     this.connection = runtime.connect();
     const { onViolation } = options;
     this.judge = new LifeJudge({ node, truth: runtime, onViolation }, this.connection.id);
@@ -217,7 +220,9 @@ export class Life {
       ...{ trace: nothing, debug: nothing, info: nothing, warn: nothing },
       error: (fields, what) => {
         const uid = 'uid' in fields ? { uid: String(fields.uid) } : {};
-        if (this.#alive) onViolation({ invariant: 'defect', node, what, ...uid });
+        // What guards an invariant in the agent itself says which.
+        const [, invariant = 'defect'] = /\((I\d+)\)$/.exec(what) ?? [];
+        if (this.#alive) onViolation({ invariant, node, what, ...uid });
       },
     };
   }

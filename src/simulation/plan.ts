@@ -1,4 +1,5 @@
 /** What befalls the nodes of a simulation: a list of operations, drawn from the seed before anything runs. */
+import type { CallName } from '../runtime/simulated/latencies.ts';
 import type { PodSpec } from '../types/kubernetes.ts';
 import { podSpec } from './pod-specs.ts';
 import { seededRandom, type SeededRandom } from './seeded-random.ts';
@@ -29,7 +30,9 @@ export type Change =
   | { readonly kind: 'end sandbox' }
   | { readonly kind: 'crash agent'; readonly downMs: number }
   | { readonly kind: 'restart agent'; readonly downMs: number }
-  | { readonly kind: 'stop runtime'; readonly downMs: number };
+  | { readonly kind: 'stop runtime'; readonly downMs: number }
+  /** The change comes as soon as such a call about the pod has begun. */
+  | { readonly kind: 'ambush'; readonly call: CallName; readonly change: Change };
 
 export interface Kill {
   readonly graceSeconds: number;
@@ -62,8 +65,11 @@ export function plan(options: PlanOptions): readonly Operation[] {
   for (let node = 1; node <= options.nodes; node++) {
     for (let slot = 1; slot <= options.pods; slot++) {
       const name = `pod-${String(slot)}`;
-      for (const atMs of times(random, options.hours))
-        operations.push({ atMs, node, name, change: change(random) });
+      for (const [index, atMs] of times(random, options.hours).entries()) {
+        // There is nothing yet that anything else could befall.
+        const all = index === 0 ? [create(random)] : changes(random);
+        for (const change of all) operations.push({ atMs, node, name, change });
+      }
     }
   }
   operations.sort((a, b) => a.atMs - b.atMs);
@@ -89,9 +95,19 @@ function times(random: SeededRandom, hours: number): number[] {
 
 const GRACES = [0, 1, 2, 5, 10, 30, 60];
 
-/** Each with its weight: how often it is drawn, compared with the others. */
-const CHANGES: readonly (readonly [number, (random: SeededRandom) => Change])[] = [
-  [30, (random) => ({ kind: 'create', source: random.pick(['file', 'file', 'api']), spec: podSpec(random) })],
+/** With how often it is drawn, compared with the others. */
+type Weighted<T> = readonly [weight: number, make: (random: SeededRandom) => T];
+
+const create = (random: SeededRandom): Change => ({
+  kind: 'create',
+  source: random.pick(['file', 'file', 'api']),
+  spec: podSpec(random),
+});
+
+const crash = (random: SeededRandom): Change => ({ kind: 'crash agent', downMs: random.integer(0, 60_000) });
+
+const CHANGES: readonly Weighted<Change>[] = [
+  [30, create],
   [6, () => ({ kind: 'create again' })],
   [4, (random) => ({ kind: 'flap', times: random.integer(1, 10) })],
   [6, (random) => ({ kind: 'relabel', times: random.pick([1, 1, 3, 100]) })],
@@ -111,18 +127,37 @@ const CHANGES: readonly (readonly [number, (random: SeededRandom) => Change])[] 
   ],
   [8, (random) => ({ kind: 'end container', code: random.pick([0, 1, 137]) })],
   [4, () => ({ kind: 'end sandbox' })],
-  [1, (random) => ({ kind: 'crash agent', downMs: random.integer(0, 60_000) })],
+  [1, crash],
   [0.5, (random) => ({ kind: 'restart agent', downMs: random.integer(0, 5_000) })],
   [0.5, (random) => ({ kind: 'stop runtime', downMs: random.integer(100, 60_000) })],
+  [15, (random) => ({ kind: 'ambush', call: random.pick(AMBUSHED_CALLS), change: drawn(CHANGES, random) })],
 ];
 
-const WEIGHTS = CHANGES.reduce((sum, [weight]) => sum + weight, 0);
+/** What comes together. */
+const VOLLEYS: readonly Weighted<readonly Change[]>[] = [
+  [96, (random) => [drawn(CHANGES, random)]],
+  // While there is no agent.
+  [3, (random) => [crash(random), drawn(CHANGES, random)]],
+  // Gone while there is no agent, and back as its remains are being removed.
+  [
+    1,
+    (random) => [
+      crash(random),
+      { kind: 'remove' },
+      { kind: 'ambush', call: 'RemoveContainer', change: { kind: 'create again' } },
+    ],
+  ],
+];
 
-function change(random: SeededRandom): Change {
-  let left = random.next() * WEIGHTS;
-  for (const [weight, make] of CHANGES) {
-    left -= weight;
-    if (left < 0) return make(random);
-  }
-  return { kind: 'remove' };
+const changes = (random: SeededRandom): readonly Change[] => drawn(VOLLEYS, random);
+
+const AMBUSHED_CALLS: readonly CallName[] = [
+  ...(['PullImage', 'RunPodSandbox', 'CreateContainer', 'StartContainer'] as const),
+  ...(['StopContainer', 'StopPodSandbox', 'RemoveContainer', 'RemovePodSandbox', 'ListContainers'] as const),
+];
+
+function drawn<T>(weighted: readonly Weighted<T>[], random: SeededRandom): T {
+  let left = random.next() * weighted.reduce((sum, [weight]) => sum + weight, 0);
+  const chosen = weighted.find(([weight]) => (left -= weight) < 0);
+  return (chosen ?? random.pick(weighted))[1](random);
 }

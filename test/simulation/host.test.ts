@@ -1,7 +1,8 @@
-import { expect, test } from '@jest/globals';
+import { describe, expect, test } from '@jest/globals';
 import { History } from '../../src/simulation/history.ts';
 import { Host } from '../../src/simulation/host.ts';
 import type { Violation } from '../../src/simulation/judge.ts';
+import type { Change } from '../../src/simulation/plan.ts';
 import { newTally } from '../../src/simulation/tally.ts';
 import { VirtualClock } from '../../src/simulation/virtual-clock.ts';
 import type { PodSpec } from '../../src/types/kubernetes.ts';
@@ -11,14 +12,20 @@ function quietHost() {
   const clock = new VirtualClock();
   const tally = newTally();
   const violations: Violation[] = [];
+  const lines: string[] = [];
   const host = new Host({
     ...{ node: 1, clock, tally, random: () => 0.5, faults: new Set() },
-    history: new History(() => clock.now()),
+    history: new History(
+      () => clock.now(),
+      (line) => lines.push(line),
+    ),
     onViolation: (violation) => violations.push(violation),
   });
-  const create = (name: string, spec: PodSpec) =>
-    host.apply({ number: 1, atMs: 0, node: 1, name, change: { kind: 'create', source: 'file', spec } });
-  return { clock, tally, violations, host, create };
+  let operations = 0;
+  const apply = (name: string, change: Change) =>
+    host.apply({ number: ++operations, atMs: 0, node: 1, name, change });
+  const create = (name: string, spec: PodSpec) => apply(name, { kind: 'create', source: 'file', spec });
+  return { clock, tally, violations, lines, host, apply, create };
 }
 
 test('a pod of which nothing may be started again does not keep the agent busy', async () => {
@@ -36,4 +43,35 @@ test('a pod of which nothing may be started again does not keep the agent busy',
   await clock.advance(600_000);
   expect(violations).toEqual([]);
   expect(tally.calls - calls).toBeLessThan(1_000);
+});
+
+describe('what waits for a call', () => {
+  const RUNS: PodSpec = {
+    containers: [{ name: 'main', image: 'registry.example/app:1', command: ['run'] }],
+  };
+  const ambush = { kind: 'ambush', call: 'StartContainer' } as const;
+
+  test('comes while that call is in flight', async () => {
+    const { clock, violations, lines, host, apply, create } = quietHost();
+    apply('web', { ...ambush, change: { kind: 'remove' } });
+    create('web', RUNS);
+    await clock.advance(60_000);
+    const steps = ['CreateContainer main: done', '#1 comes', 'Draining', 'StartContainer uid-2.c1: done'];
+    const places = steps.map((step) => lines.findIndex((line) => line.includes(step)));
+    expect(places).toEqual(places.toSorted((a, b) => a - b));
+    expect(places).not.toContain(-1);
+    expect(host.sources.pods).toEqual([]);
+    expect(violations).toEqual([]);
+  });
+
+  test('comes to its own pod alone, and not once nothing goes wrong any more', async () => {
+    const { clock, host, apply, create } = quietHost();
+    apply('web', { ...ambush, change: { kind: 'remove' } });
+    create('other', RUNS);
+    await clock.advance(60_000);
+    host.calm();
+    create('web', RUNS);
+    await clock.advance(60_000);
+    expect(host.sources.pods.map(({ metadata }) => metadata.name)).toEqual(['other', 'web']);
+  });
 });

@@ -6,7 +6,7 @@ import { MAX_DELAY_MS } from './timers.ts';
 
 /** What becomes of a call whose caller waits for it to the end. */
 export interface CallPlan {
-  readonly fate: 'answered' | 'failed' | 'answerLost' | 'hung';
+  readonly fate: 'answered' | 'failed' | 'untrue' | 'answerLost' | 'hung';
   /** Of what has failed. */
   readonly kind?: ErrorKind;
   /** From its beginning until it is carried out; Infinity for never. */
@@ -19,6 +19,9 @@ export const AT_ONCE: CallPlan = { fate: 'answered', landsAfterMs: 0, tailMs: 0 
 
 /** Status calls about something that lists show. */
 const CAN_DISAPPEAR: ReadonlySet<CallName> = new Set(['PodSandboxStatus', 'ContainerStatus'] as const);
+
+/** What the agent finds out for itself afterwards. */
+const CAN_BE_UNTRUE: ReadonlySet<CallName> = new Set(['StopPodSandbox'] as const);
 
 const SLOWNESS = 100;
 /** How far beyond the client's deadline a call that hangs may still land, as a part of that deadline. */
@@ -47,6 +50,7 @@ export function planCall(
   if (happens('disappear') && CAN_DISAPPEAR.has(name)) {
     return { fate: 'failed', kind: 'NotFound', landsAfterMs, tailMs };
   }
+  if (happens('untrue') && CAN_BE_UNTRUE.has(name)) return { fate: 'untrue', landsAfterMs, tailMs };
   if (happens('hang')) {
     const longestMs = Math.min(LANDS_LATE * timeoutMs, MAX_DELAY_MS / 2);
     const lateMs = Math.floor(longestMs * answerTo('landsLate', value));

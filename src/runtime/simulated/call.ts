@@ -95,6 +95,7 @@ export class Call<T> implements OpenCall {
     this.#plan = this.#planned();
     const { fate, landsAfterMs, tailMs } = this.#plan;
     if (fate === 'failed') this.#after(landsAfterMs + tailMs, () => this.#fails());
+    else if (fate === 'untrue') this.#after(landsAfterMs + tailMs, () => this.#pretends());
     else this.#after(landsAfterMs, () => this.#lands());
     if (this.#over) return;
     const { pod, signal, timeoutMs } = this.#request;
@@ -192,6 +193,11 @@ export class Call<T> implements OpenCall {
     this.#end();
   }
 
+  #pretends(): void {
+    this.#tell(undefined);
+    this.#end();
+  }
+
   #tell(error: unknown, value?: T): void {
     if (error === undefined) this.#resolve(value as T);
     else this.#reject(error);
@@ -219,7 +225,8 @@ export class Call<T> implements OpenCall {
   #mayLand(): boolean {
     const isDone = this.landed && this.#callOff === undefined;
     const { fate, landsAfterMs } = this.#plan;
-    if (isDone || fate === 'failed' || landsAfterMs === Infinity || READS.has(this.name)) return false;
+    if (isDone || fate === 'failed' || fate === 'untrue' || landsAfterMs === Infinity || READS.has(this.name))
+      return false;
     return landsUnawaited(this.#chance());
   }
 

@@ -26,6 +26,7 @@ const QUESTIONS = {
   death: 18,
   lifetime: 19,
   alone: 20,
+  untrue: 21,
 } as const;
 
 export type Question = keyof typeof QUESTIONS;

@@ -12,6 +12,8 @@ export interface CallFaults {
   readonly slow?: number;
   /** A status call answers NotFound, whatever the lists show. */
   readonly disappear?: number;
+  /** A StopPodSandbox is answered well, and nothing has been done. */
+  readonly untrue?: number;
 }
 
 /** Probabilities, from 0 (the default) to 1. */

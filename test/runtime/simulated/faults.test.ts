@@ -36,6 +36,15 @@ test('an answer that is lost is Unavailable, and what was asked for is done', as
   expect(simulated.isRunning('pod')).toBe(true);
 });
 
+test('a sandbox that is said to be stopped, and is not, still runs with all its containers', async () => {
+  const { runtime, simulated } = simulatedBed({ faults: { anyCall: { untrue: 1 } } });
+  const { id, sandboxId } = await startPod({ runtime }, 'pod');
+  await runtime.stopPodSandbox(sandboxId);
+  expect(simulated.isRunning('pod')).toBe(true);
+  await runtime.stopContainer(id, 1);
+  expect((await runtime.containerStatus(id)).state).toBe('CONTAINER_EXITED');
+});
+
 test('a slow call takes a hundred times as long', async () => {
   const { runtime, clock } = simulatedBed({
     ...{ latencies: { StopPodSandbox: [20, 20] }, faults: { calls: { StopPodSandbox: { slow: 1 } } } },
