@@ -56,10 +56,12 @@ function statusesOf(
   });
 }
 
-/** Newest first. */
+/** Newest first, but for one that was made and never started while another runs. */
 function instancesOf(facts: ContainerFacts, container: Container): readonly RuntimeContainerStatus[] {
-  return facts.podStatus.containers
-    .filter(({ name }) => name === container.name)
+  const instances = facts.podStatus.containers.filter(({ name }) => name === container.name);
+  const runs = instances.some(({ state }) => state === 'running');
+  return instances
+    .filter(({ state }) => !runs || state !== 'created')
     .toSorted((a, b) => b.createdAt - a.createdAt);
 }
 

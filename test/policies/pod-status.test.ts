@@ -260,6 +260,20 @@ describe('generateAPIPodStatus', () => {
     expect(phaseWith('s0')).toBe('Pending');
   });
 
+  test('an instance that was made late and never started does not hide the one that runs', () => {
+    const containers = [
+      instance('app', 'running', { createdAt: 5, restartCount: 1 }),
+      instance('app', 'exited', { id: 'app-0', exitCode: 3 }),
+      instance('app', 'created', { id: 'app-2', createdAt: 9, restartCount: 2 }),
+    ];
+    const status = generateAPIPodStatus(factsOf(podOf(), { sandboxes: [SANDBOX], containers }));
+    expect(containerOf(status, 'app')).toMatchObject({
+      ...{ containerID: 'process://app-1', restartCount: 1, ready: true },
+      ...{ state: { running: {} }, lastState: { terminated: { exitCode: 3 } } },
+    });
+    expect(status.phase).toBe('Running');
+  });
+
   test('ephemeral containers have statuses of their own, and no say in the phase', () => {
     const pod = podOf({ ephemeralContainers: [{ name: 'debug', image: 'tools' }] });
     const status = generateAPIPodStatus(
