@@ -29,6 +29,16 @@ export function podRequests(pod: Pod, options: SumOptions = {}): ResourceQuantit
   return sums;
 }
 
+/** One resource of `podRequests`, without the others. */
+export function podRequest(pod: Pod, resourceName: string): Quantity {
+  const ofPod = pod.spec.resources?.requests ?? {};
+  const request =
+    isPodLevelResource(resourceName) && Object.hasOwn(ofPod, resourceName)
+      ? amountIn(ofPod, resourceName)
+      : containersAmount(pod, 'requests', resourceName);
+  return plus(request, amountIn(pod.spec.overhead, resourceName));
+}
+
 /** The limits of the pod as a whole; overhead only widens limits that there are. Throws what `parseQuantity` throws. */
 export function podLimits(pod: Pod, options: SumOptions = {}): ResourceQuantities {
   const sums = podSums(pod, 'limits');
