@@ -4,12 +4,16 @@ import type { Container, PodSpec } from '../types/kubernetes.ts';
 import { isRestartableInitContainer } from './restart.ts';
 
 /**
- * Host ports of all containers that stay, sidecars included. Ports without a host port are only information, and on the
- * node's own network there is nothing to map: the kubelet sends these too, and runtimes pass them over.
+ * Host ports of all containers that stay, sidecars included. Ports without a host port are only information: the kubelet
+ * sends these too, and runtimes pass them over.
  */
-export function portMappings({ hostNetwork, containers, initContainers = [] }: PodSpec): PortMapping[] {
-  if (hostNetwork) return [];
+export function hostPorts({ containers, initContainers = [] }: PodSpec): PortMapping[] {
   return [...containers, ...initContainers.filter(isRestartableInitContainer)].flatMap(ofContainer);
+}
+
+/** What the runtime is asked to map. On the node's own network there is nothing to map. */
+export function portMappings(spec: PodSpec): PortMapping[] {
+  return spec.hostNetwork ? [] : hostPorts(spec);
 }
 
 function ofContainer({ ports = [] }: Container): PortMapping[] {

@@ -1,9 +1,7 @@
 /** Quality of service: what a pod may rely on when memory gets short. */
 import type { Pod, QOSClass } from '../types/kubernetes.ts';
 import { parseQuantity } from './quantity.ts';
-import type { Quantity } from './quantity.ts';
-import { addQuantities } from './resources.ts';
-import type { ResourceList, ResourceQuantities } from './resources.ts';
+import type { ResourceList } from './resources.ts';
 
 interface Resources {
   readonly requests?: ResourceList;
@@ -27,32 +25,32 @@ export function computePodQOS({ spec }: Pod): QOSClass {
   const all: readonly (Resources | undefined)[] = spec.resources
     ? [spec.resources]
     : [...spec.containers, ...(spec.initContainers ?? [])].map((container) => container.resources);
-  const requests = sumPositive(all.map((resources) => resources?.requests));
-  const limits = sumPositive(all.map((resources) => resources?.limits));
-  if (requests.size === 0 && limits.size === 0) return 'BestEffort';
-  return all.every(limitsEverything) && sameAmounts(requests, limits) ? 'Guaranteed' : 'Burstable';
+  if (!all.some(asksForAnything)) return 'BestEffort';
+  return all.every(limitsEverything) && requestsItsLimits(all) ? 'Guaranteed' : 'Burstable';
+}
+
+function asksForAnything(resources: Resources | undefined): boolean {
+  return QOS_RESOURCES.some(
+    (name) => amount(resources?.requests, name) > 0n || amount(resources?.limits, name) > 0n,
+  );
 }
 
 function limitsEverything(resources: Resources | undefined): boolean {
-  return positiveOf(resources?.limits).size === QOS_RESOURCES.length;
+  return QOS_RESOURCES.every((name) => amount(resources?.limits, name) > 0n);
 }
 
-function sameAmounts(a: ResourceQuantities, b: ResourceQuantities): boolean {
-  return a.size === b.size && [...a].every(([name, { nanos }]) => b.get(name)?.nanos === nanos);
+function requestsItsLimits(all: readonly (Resources | undefined)[]): boolean {
+  return QOS_RESOURCES.every((name) => {
+    const sumOf = (field: keyof Resources) =>
+      all.reduce((sum, resources) => sum + amount(resources?.[field], name), 0n);
+    return sumOf('requests') === sumOf('limits');
+  });
 }
 
-function sumPositive(lists: readonly (ResourceList | undefined)[]): ResourceQuantities {
-  const sums = new Map<string, Quantity>();
-  for (const list of lists) addQuantities(sums, positiveOf(list));
-  return sums;
-}
-
-function positiveOf(list: ResourceList | undefined): ResourceQuantities {
-  const found = new Map<string, Quantity>();
-  for (const name of QOS_RESOURCES) {
-    const text = list?.[name];
-    const quantity = text === undefined ? undefined : parseQuantity(text);
-    if (quantity && quantity.nanos > 0n) found.set(name, quantity);
-  }
-  return found;
+/** In billionths; what is below zero counts as nothing. */
+function amount(list: ResourceList | undefined, name: string): bigint {
+  const text = list?.[name];
+  if (text === undefined) return 0n;
+  const { nanos } = parseQuantity(text);
+  return nanos > 0n ? nanos : 0n;
 }

@@ -1,5 +1,5 @@
 /** What a pod asks for and is limited to: the sums over its containers, what the pod level says, the overhead. */
-import type { Container, Pod } from '../types/kubernetes.ts';
+import type { Pod } from '../types/kubernetes.ts';
 import {
   addQuantity,
   maxQuantity,
@@ -29,6 +29,16 @@ export function podRequests(pod: Pod, options: SumOptions = {}): ResourceQuantit
   return sums;
 }
 
+/** One resource of `podRequests`, without the others. */
+export function podRequest(pod: Pod, resourceName: string): Quantity {
+  const ofPod = pod.spec.resources?.requests ?? {};
+  const request =
+    isPodLevelResource(resourceName) && Object.hasOwn(ofPod, resourceName)
+      ? amountIn(ofPod, resourceName)
+      : containersAmount(pod, 'requests', resourceName);
+  return plus(request, amountIn(pod.spec.overhead, resourceName));
+}
+
 /** The limits of the pod as a whole; overhead only widens limits that there are. Throws what `parseQuantity` throws. */
 export function podLimits(pod: Pod, options: SumOptions = {}): ResourceQuantities {
   const sums = podSums(pod, 'limits');
@@ -47,18 +57,13 @@ export function podLimits(pod: Pod, options: SumOptions = {}): ResourceQuantitie
 export function resourceRequest(pod: Pod, resourceName: string): bigint {
   if (resourceName === 'pods') return 1n;
   const request = ownRequest(pod, resourceName);
-  const overhead = pod.spec.overhead?.[resourceName];
-  const total =
-    overhead === undefined || request.nanos === 0n ? request : addQuantity(request, parseQuantity(overhead));
+  const total = request.nanos === 0n ? request : plus(request, amountIn(pod.spec.overhead, resourceName));
   return resourceName === 'cpu' ? milliValue(total) : quantityValue(total);
 }
 
 function ownRequest(pod: Pod, resourceName: string): Quantity {
-  if (hasPodLevelResources(pod)) {
-    const request = pod.spec.resources?.requests?.[resourceName];
-    return request === undefined ? ZERO_QUANTITY : parseQuantity(request);
-  }
-  return containerSums(pod, 'requests').get(resourceName) ?? ZERO_QUANTITY;
+  if (!hasPodLevelResources(pod)) return containersAmount(pod, 'requests', resourceName);
+  return amountIn(pod.spec.resources?.requests, resourceName);
 }
 
 function podSums(pod: Pod, field: Field): Map<string, Quantity> {
@@ -69,33 +74,45 @@ function podSums(pod: Pod, field: Field): Map<string, Quantity> {
   return sums;
 }
 
+function containerSums(pod: Pod, field: Field): Map<string, Quantity> {
+  const { containers, initContainers = [] } = pod.spec;
+  const lists = [...containers, ...initContainers].map(({ resources }) => resources?.[field] ?? {});
+  const names = new Set(lists.flatMap((list) => Object.keys(list)));
+  return new Map(Array.from(names, (name) => [name, containersAmount(pod, field, name)]));
+}
+
 /**
  * The most that runs at one time: containers and sidecars together, or one init container with the sidecars that were
  * started before it.
  */
-function containerSums({ spec }: Pod, field: Field): Map<string, Quantity> {
-  const sums = new Map<string, Quantity>();
-  for (const container of spec.containers) addQuantities(sums, resourcesOf(container, field));
+function containersAmount({ spec }: Pod, field: Field, resourceName: string): Quantity {
+  let sum = ZERO_QUANTITY;
+  for (const { resources } of spec.containers) sum = plus(sum, amountIn(resources?.[field], resourceName));
 
-  const sidecars = new Map<string, Quantity>();
-  const initPeak = new Map<string, Quantity>();
-  for (const container of spec.initContainers ?? []) {
-    const own = resourcesOf(container, field);
-    if (container.restartPolicy === 'Always') {
-      addQuantities(sums, own);
-      addQuantities(sidecars, own);
-      raiseAll(initPeak, sidecars);
-    } else {
-      raiseAll(initPeak, addQuantities(new Map(own), sidecars));
+  let sidecars = ZERO_QUANTITY;
+  let initPeak = ZERO_QUANTITY;
+  for (const { resources, restartPolicy } of spec.initContainers ?? []) {
+    const own = amountIn(resources?.[field], resourceName);
+    if (restartPolicy === 'Always') {
+      sum = plus(sum, own);
+      sidecars = plus(sidecars, own);
     }
+    const running = restartPolicy === 'Always' ? sidecars : plus(own, sidecars);
+    initPeak = maxQuantity(initPeak, running);
   }
-  raiseAll(sums, initPeak);
-  return sums;
+  return maxQuantity(sum, initPeak);
+}
+
+/** Most often there is only one summand: nothing has to be added up then. */
+function plus(sum: Quantity, own: Quantity): Quantity {
+  if (own === ZERO_QUANTITY) return sum;
+  return sum === ZERO_QUANTITY ? own : addQuantity(sum, own);
 }
 
 /** Whether cpu, memory or huge pages are requested or limited for the pod as a whole. */
 function hasPodLevelResources({ spec: { resources } }: Pod): boolean {
-  const names = [...Object.keys(resources?.requests ?? {}), ...Object.keys(resources?.limits ?? {})];
+  if (!resources) return false;
+  const names = [...Object.keys(resources.requests ?? {}), ...Object.keys(resources.limits ?? {})];
   return names.some(isPodLevelResource);
 }
 
@@ -103,29 +120,20 @@ function isPodLevelResource(name: string): boolean {
   return name === 'cpu' || name === 'memory' || name.startsWith('hugepages-');
 }
 
-function resourcesOf(container: Container, field: Field): ResourceQuantities {
-  return quantitiesOf(container.resources?.[field]);
+/** Zero where it is not named. A resource may be called `constructor`. */
+function amountIn(list: ResourceList | undefined, resourceName: string): Quantity {
+  const text = list && Object.hasOwn(list, resourceName) ? list[resourceName] : undefined;
+  return text === undefined ? ZERO_QUANTITY : parseQuantity(text);
 }
 
 function quantitiesOf(list: ResourceList | undefined): Map<string, Quantity> {
   return new Map(Object.entries(list ?? {}).map(([name, text]) => [name, parseQuantity(text)]));
 }
 
-/** Adds to `sums` in place, and returns it. */
-export function addQuantities(
-  sums: Map<string, Quantity>,
-  addends: ResourceQuantities,
-): Map<string, Quantity> {
+/** Adds to `sums` in place. */
+function addQuantities(sums: Map<string, Quantity>, addends: ResourceQuantities): void {
   for (const [name, quantity] of addends) {
     const sum = sums.get(name);
     sums.set(name, sum ? addQuantity(sum, quantity) : quantity);
-  }
-  return sums;
-}
-
-function raiseAll(peaks: Map<string, Quantity>, others: ResourceQuantities): void {
-  for (const [name, quantity] of others) {
-    const peak = peaks.get(name);
-    peaks.set(name, peak ? maxQuantity(peak, quantity) : quantity);
   }
 }

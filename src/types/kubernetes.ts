@@ -7,11 +7,15 @@ import type {
   V1ContainerState,
   V1ContainerStatus,
   V1EphemeralContainer,
+  V1NodeSelectorRequirement,
+  V1NodeSelectorTerm,
   V1ObjectMeta,
   V1Pod,
   V1PodCondition,
   V1PodSpec,
   V1PodStatus,
+  V1Taint,
+  V1Toleration,
 } from '@kubernetes/client-node';
 
 /** A type of the API as JSON: times are strings, everything is read-only. */
@@ -44,6 +48,10 @@ export type Container = Json<V1Container>;
 export type EphemeralContainer = Json<V1EphemeralContainer>;
 export type ContainerStatus = Json<V1ContainerStatus>;
 export type ContainerState = Json<V1ContainerState>;
+export type Taint = Json<V1Taint>;
+export type Toleration = Json<V1Toleration>;
+export type NodeSelectorTerm = Json<V1NodeSelectorTerm>;
+export type NodeSelectorRequirement = Json<V1NodeSelectorRequirement>;
 
 export type PodPhase = 'Pending' | 'Running' | 'Succeeded' | 'Failed' | 'Unknown';
 export type QOSClass = 'Guaranteed' | 'Burstable' | 'BestEffort';

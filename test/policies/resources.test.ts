@@ -68,6 +68,18 @@ describe('resourceRequest', () => {
     expect(resourceRequest(small, 'example.com/gpu')).toBe(0n);
   });
 
+  test('a resource may have the name of a property that every object has', () => {
+    const odd = pod({ containers: [container({ constructor: '1' }), container({ cpu: '1' })], overhead: {} });
+    expect(resourceRequest(odd, 'constructor')).toBe(1n);
+    expect(resourceRequest(odd, 'toString')).toBe(0n);
+  });
+
+  test('the peak of the init containers counts where it is higher', () => {
+    const initContainers = [sidecar({ cpu: '1' }), container({ cpu: '4' }), sidecar({ cpu: '2' })];
+    const peaking = pod({ containers: [container({ cpu: '1' })], initContainers });
+    expect(resourceRequest(peaking, 'cpu')).toBe(5000n);
+  });
+
   test('a pod with resources of its own has no others', () => {
     const own = pod({ containers: [container({ memory: '1Gi' })], resources: { limits: { cpu: '1' } } });
     expect(resourceRequest(own, 'memory')).toBe(0n);

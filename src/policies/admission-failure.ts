@@ -1,0 +1,48 @@
+/** Why a pod does not fit on the node. Names and messages are the kubelet's: people's tools look for them. */
+
+/** There is too little of a resource. Amounts of `cpu` are thousandths, all others whole units. */
+export interface InsufficientResource {
+  readonly kind: 'resource';
+  readonly resource: string;
+  readonly requested: number;
+  readonly used: number;
+  readonly capacity: number;
+}
+
+export interface FailedPredicate {
+  readonly kind: 'predicate';
+  readonly name: 'NodeAffinity' | 'NodeName' | 'NodePorts' | 'TaintToleration';
+  readonly description: string;
+}
+
+export type AdmissionFailure = InsufficientResource | FailedPredicate;
+
+/** What the status of a rejected pod says. */
+export interface Rejection {
+  readonly reason: string;
+  readonly message: string;
+}
+
+/** How much of a resource has to be freed. Of `cpu` in thousandths, of all others in whole units. */
+export interface MissingResource {
+  readonly resource: string;
+  readonly amount: number;
+}
+
+export function rejectionFor(failure: AdmissionFailure): Rejection {
+  if (failure.kind === 'predicate') {
+    const { name, description } = failure;
+    return { reason: name, message: `Predicate ${name} failed: ${description}` };
+  }
+  const { resource, requested, used, capacity } = failure;
+  return {
+    reason: `OutOf${resource}`,
+    message: `Node didn't have enough resource: ${resource}, requested: ${requested}, used: ${used}, capacity: ${capacity}`,
+  };
+}
+
+export function missingResources(failures: readonly AdmissionFailure[]): readonly MissingResource[] {
+  return failures
+    .filter((failure) => failure.kind === 'resource')
+    .map(({ resource, requested, used, capacity }) => ({ resource, amount: requested - (capacity - used) }));
+}

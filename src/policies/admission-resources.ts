@@ -1,0 +1,62 @@
+/** Whether what a pod requests is there: of what the node has to give, less what the other pods have been given. */
+import type { Pod } from '../types/kubernetes.ts';
+import type { InsufficientResource } from './admission-failure.ts';
+import { milliValue, parseQuantity, quantityValue } from './quantity.ts';
+import type { Quantity } from './quantity.ts';
+import { podRequest, podRequests } from './resources.ts';
+import type { ResourceList } from './resources.ts';
+
+/** In the order in which the kubelet names what is short; the rest by name. */
+const FIRST = ['cpu', 'memory', 'ephemeral-storage'];
+
+/** The number of pods comes first. Throws what `parseQuantity` throws. */
+export function insufficientResources(
+  pod: Pod,
+  otherPods: readonly Pod[],
+  allocatable: ResourceList,
+): readonly InsufficientResource[] {
+  const checks: InsufficientResource[] = [
+    podCount(otherPods, allocatable),
+    ...countedResources(pod, allocatable).map((resource) => ({
+      kind: 'resource' as const,
+      resource,
+      requested: amount(resource, podRequest(pod, resource)),
+      used: otherPods.reduce((sum, other) => sum + amount(resource, podRequest(other, resource)), 0),
+      capacity: capacity(allocatable, resource),
+    })),
+  ];
+  return checks.filter((check) => check.requested > 0 && check.requested > check.capacity - check.used);
+}
+
+function podCount(otherPods: readonly Pod[], allocatable: ResourceList): InsufficientResource {
+  const used = otherPods.length;
+  return { kind: 'resource', resource: 'pods', requested: 1, used, capacity: capacity(allocatable, 'pods') };
+}
+
+/** Extended resources that the node does not list are looked after by somebody else. */
+function countedResources(pod: Pod, allocatable: ResourceList): readonly string[] {
+  const requested = [...podRequests(pod).keys()];
+  const others = requested.filter((name) =>
+    isExtendedResource(name) ? Object.hasOwn(allocatable, name) : isOtherScalarResource(name),
+  );
+  return [...FIRST.filter((name) => requested.includes(name)), ...others.sort()];
+}
+
+function isExtendedResource(name: string): boolean {
+  return name.includes('/') && !name.includes('kubernetes.io/') && !name.startsWith('requests.');
+}
+
+/** What has none of these names (`storage`, …) is not given out by nodes. */
+function isOtherScalarResource(name: string): boolean {
+  return /^hugepages-|^attachable-volumes-|kubernetes\.io\//.test(name);
+}
+
+function capacity(allocatable: ResourceList, resource: string): number {
+  const text = Object.hasOwn(allocatable, resource) ? allocatable[resource] : undefined;
+  return text === undefined ? 0 : amount(resource, parseQuantity(text));
+}
+
+/** Exact up to 2^53: 9 PB. */
+function amount(resource: string, quantity: Quantity): number {
+  return Number(resource === 'cpu' ? milliValue(quantity) : quantityValue(quantity));
+}

@@ -1,0 +1,33 @@
+/** Room that is being made for critical pods is theirs from the moment in which it is decided on, not only once they run. */
+import type { Pod } from '../types/kubernetes.ts';
+import type { NodeFacts } from '../types/node-facts.ts';
+import { type Admission, admitPod } from './admission.ts';
+
+/** What is already being freed. */
+export interface ComingRoom {
+  /** UIDs of pods that are ending: what they hold now will be free. */
+  readonly ending: ReadonlySet<string>;
+  /** The critical pods that wait for it. */
+  readonly promisedTo: readonly Pod[];
+}
+
+/** Who will hold resources, apart from `pod`, once those that are ending have ended and those that wait have come. */
+export function holdersOnceFreed(pod: Pod, holders: readonly Pod[], room: ComingRoom): readonly Pod[] {
+  const waiting = room.promisedTo.filter(({ metadata }) => metadata.uid !== pod.metadata.uid);
+  return [...holders.filter(({ metadata }) => !room.ending.has(metadata.uid)), ...waiting];
+}
+
+/**
+ * `admitPod` for a node on which room is being made: the pod has to fit beside all that hold resources now, and leave to
+ * those that wait what they were promised.
+ */
+export function admitPodBeside(
+  node: NodeFacts,
+  pod: Pod,
+  holders: readonly Pod[],
+  room: ComingRoom,
+): Admission {
+  const now = admitPod(node, pod, holders);
+  if (now.kind !== 'admitted' || room.promisedTo.length === 0) return now;
+  return admitPod(node, pod, holdersOnceFreed(pod, holders, room));
+}

@@ -1,0 +1,62 @@
+/**
+ * The kubelet's choice of victims in the plainest form: every request is summed up again at every look. Tests and the bench
+ * hold the policy against it.
+ */
+import type { MissingResource } from '../../src/policies/admission-failure.ts';
+import { isPreemptable } from '../../src/policies/pod-kinds.ts';
+import { podQOS } from '../../src/policies/qos.ts';
+import { resourceRequest } from '../../src/policies/resources.ts';
+import type { Pod } from '../../src/types/kubernetes.ts';
+
+type Missing = readonly MissingResource[];
+
+/** Undefined where no set of pods is enough. */
+export function plainVictims(preemptor: Pod, pods: readonly Pod[], missing: Missing): Pod[] | undefined {
+  const candidates = pods.filter((pod) => isPreemptable(preemptor, pod));
+  if (less(missing, candidates).length > 0) return undefined;
+  const ofClass = (qosClass: string) => candidates.filter((pod) => podQOS(pod) === qosClass);
+  const [bestEffort, burstable] = [ofClass('BestEffort'), ofClass('Burstable')];
+  const fromGuaranteed = plainNearest(ofClass('Guaranteed'), less(missing, [...bestEffort, ...burstable]));
+  const fromBurstable = plainNearest(burstable, less(missing, [...bestEffort, ...fromGuaranteed]));
+  const fromBestEffort = plainNearest(bestEffort, less(missing, [...fromBurstable, ...fromGuaranteed]));
+  return [...fromBestEffort, ...fromBurstable, ...fromGuaranteed];
+}
+
+function plainNearest(pool: Pod[], missing: Missing): Pod[] {
+  const chosen: Pod[] = [];
+  for (let rest = missing; rest.length > 0; rest = less(rest, chosen.slice(-1))) {
+    let place = 0;
+    for (let index = 1; index < pool.length; index += 1) {
+      const [nearest, pod] = [pool[place]!, pool[index]!];
+      const difference = distance(rest, pod) - distance(rest, nearest);
+      if (difference < 0 || (difference === 0 && isSmaller(pod, nearest))) place = index;
+    }
+    chosen.push(pool[place]!);
+    pool[place] = pool.at(-1)!;
+    pool.pop();
+  }
+  return chosen;
+}
+
+function distance(missing: Missing, pod: Pod): number {
+  const rests = missing.map(({ resource, amount }) => (amount - request(pod, resource)) / amount);
+  return rests.reduce((sum, rest) => (rest > 0 ? sum + rest * rest : sum), 0);
+}
+
+function isSmaller(pod: Pod, other: Pod): boolean {
+  const memory = request(pod, 'memory') - request(other, 'memory');
+  return memory < 0 || (memory === 0 && request(pod, 'cpu') <= request(other, 'cpu'));
+}
+
+function less(missing: Missing, gone: readonly Pod[]): Missing {
+  return missing
+    .map(({ resource, amount }) => ({
+      resource,
+      amount: gone.reduce((rest, pod) => rest - request(pod, resource), amount),
+    }))
+    .filter(({ amount }) => amount > 0);
+}
+
+function request(pod: Pod, resource: string): number {
+  return Number(resourceRequest(pod, resource));
+}
