@@ -123,7 +123,7 @@ export class CriDaemonBed extends DaemonBed {
     await this.containerd.stop();
   }
 
-  protected override async leftBehind(): Promise<readonly string[]> {
+  override async leftBehind(): Promise<readonly string[]> {
     const mounts = readFileSync('/proc/self/mountinfo', 'utf8').split('\n');
     return [
       ...(await this.containerd.leftovers()),

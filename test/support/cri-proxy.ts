@@ -10,6 +10,7 @@ import grpc, {
   type ServerWritableStream,
 } from '@grpc/grpc-js';
 import * as methods from '../../src/runtime/cri/methods.ts';
+import type { Labels, RuntimeTap } from './runtime-tap.ts';
 import { waitFor } from './wait-for.ts';
 
 const STREAMS: readonly string[] = [
@@ -66,14 +67,18 @@ export interface Hold extends Fault {
   release(): Promise<void>;
 }
 
-export class CriProxy {
+export class CriProxy implements RuntimeTap {
   readonly endpoint: string;
+  decide: RuntimeTap['decide'];
   readonly #socket: string;
   readonly #server = new grpc.Server(OPTIONS);
   readonly #client: grpc.Client;
   readonly #faults = new Set<{ fault: Fault; applies: (request: Buffer) => boolean }>();
+  readonly made = new Map<string, Labels>();
+  readonly doubtful = new Set<string>();
   /** Ids of sandboxes and containers, by the request that made them. */
   readonly #ids = new Map<string, Buffer>();
+  readonly #held: (() => Promise<void>)[] = [];
   readonly #streams = new Set<{
     up: ClientReadableStream<Buffer>;
     down: ServerWritableStream<Buffer, Buffer>;
@@ -132,6 +137,10 @@ export class CriProxy {
     return this.#add(method, pod, (_call, answer) => answer({ code, details }));
   }
 
+  async release(): Promise<void> {
+    await Promise.all(this.#held.splice(0).map((pass) => pass()));
+  }
+
   /** How many streams of events there are. */
   get streams(): number {
     return this.#streams.size;
@@ -162,7 +171,18 @@ export class CriProxy {
   }
 
   #unary(call: Call, answer: Answer): void {
-    const name = call.getPath().split('/').at(-1);
+    const name = call.getPath().split('/').at(-1) ?? '';
+    const fate = this.decide?.(name) ?? 'passes';
+    if (fate === 'held') {
+      this.#doubt(call);
+      this.#held.push(() => new Promise((done) => this.#pass(call, answer, done)));
+    } else if (fate === 'passes') this.#meet(name, call, answer);
+    else if (fate === 'lost') return;
+    else if ('waitsFor' in fate) void fate.waitsFor.then(() => this.#meet(name, call, answer));
+    else this.#pass(call, fate.carriedOut);
+  }
+
+  #meet(name: string, call: Call, answer: Answer): void {
     const found = [...this.#faults].find(
       ({ fault, applies }) => fault.method === name && applies(call.request),
     );
@@ -183,19 +203,33 @@ export class CriProxy {
       headersOf(call.metadata),
       (error, response) => {
         if (response !== undefined) this.#learn(call, response);
+        call.off('cancelled', cancel);
         answer(error, response ?? null);
         done?.();
       },
     );
+    const cancel = () => {
+      this.#doubt(call);
+      passed.cancel();
+    };
     // One that is given up before it is passed on lands late.
-    call.on('cancelled', () => passed.cancel());
+    call.on('cancelled', cancel);
+  }
+
+  #doubt(call: Call): void {
+    const { path, request } = methods.START_CONTAINER;
+    if (call.getPath() === path) this.doubtful.add(request.decode(call.request).containerId);
   }
 
   /** The answers of both hold nothing but an id. */
   #learn(call: Call, response: Buffer): void {
     if (!/RunPodSandbox|CreateContainer$/.test(call.getPath())) return;
     const id = /[0-9a-f]{64}/.exec(response.toString('latin1'))?.[0];
-    if (id !== undefined) this.#ids.set(id, call.request);
+    if (id === undefined) return;
+    this.#ids.set(id, call.request);
+    const isSandbox = call.getPath() === methods.RUN_POD_SANDBOX.path;
+    const { decode } = (isSandbox ? methods.RUN_POD_SANDBOX : methods.CREATE_CONTAINER).request;
+    this.made.set(id, decode(call.request).config.labels);
   }
 
   #stream(down: ServerWritableStream<Buffer, Buffer>): void {

@@ -297,11 +297,12 @@ export class DaemonBed {
   }
 
   /** What is still there of pods once all of them have ended. */
-  protected leftBehind(): Promise<readonly string[]> {
+  leftBehind(): Promise<readonly string[]> {
     const records = ['sandboxes', 'containers'].flatMap((kind) =>
       readdirSync(join(this.rootDir, 'runtime', kind)),
     );
-    return Promise.resolve([...records, ...readdirSync(join(this.rootDir, 'pods'))]);
+    const folders = ['pods', 'scratch'].flatMap((name) => readdirSync(join(this.rootDir, name)));
+    return Promise.resolve([...records, ...folders]);
   }
 
   /** It would go by itself, having nothing to do; a service manager would not wait for that, nor do we. */

@@ -4,6 +4,8 @@ export interface WaitOptions {
   /** What is waited for, as the error message names it. */
   readonly what: string;
   readonly timeoutMs?: number;
+  /** Longer where asking costs those who are to get there. */
+  readonly pauseMs?: number;
 }
 
 /**
@@ -12,13 +14,13 @@ export interface WaitOptions {
  */
 export async function waitFor<T>(
   check: () => T | undefined | false | Promise<T | undefined | false>,
-  { what, timeoutMs = 10_000 }: WaitOptions,
+  { what, timeoutMs = 10_000, pauseMs = 10 }: WaitOptions,
 ): Promise<T> {
   const deadline = performance.now() + timeoutMs;
   for (;;) {
     const answer = await check();
     if (answer !== undefined && answer !== false) return answer;
     if (performance.now() > deadline) throw new Error(`waited ${timeoutMs} ms in vain for ${what}`);
-    await delay(10);
+    await delay(pauseMs);
   }
 }

@@ -1,0 +1,18 @@
+/** The daemon is killed at exact points of its talk with the monitor, and another takes over. */
+import { jest } from '@jest/globals';
+import type { When } from '../support/deaths/death.ts';
+import { embeddedStage } from '../support/deaths/embedded-stage.ts';
+import { testDeaths } from '../support/deaths/suite.ts';
+import { CHANGES } from '../support/runtime-tap.ts';
+
+jest.setTimeout(240_000);
+
+// The monitor carries out what has reached it, whoever waits for that: `during` is another `after`.
+const WHENS: readonly When[] = ['before', 'after', 'late'];
+const POINTS = CHANGES.flatMap((call) => WHENS.map((when) => [when, call] as const));
+
+testDeaths(
+  embeddedStage,
+  // It is put right by the next try alone, which comes after 10 s.
+  POINTS.filter(([when, call]) => when !== 'late' || call !== 'CreateContainer'),
+);

@@ -1,0 +1,120 @@
+import { existsSync, mkdirSync, readdirSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { Observable } from 'rxjs';
+import { Channel } from '../../../src/runtime/cri/channel.ts';
+import type { Method } from '../../../src/runtime/cri/methods.ts';
+import { bytes, field, list, message, string } from '../../../src/runtime/cri/protobuf.ts';
+import { type ContainerdBed, startContainerd } from '../containerd/containerd.ts';
+import { busyboxImage } from '../containerd/images.ts';
+import { CriDaemonBed } from '../cri-daemon.ts';
+import { CriProxy } from '../cri-proxy.ts';
+import { processesOf } from '../daemon.ts';
+import { LAST_REVISION, type PodSurroundings } from './pods.ts';
+import type { Stage } from './stage.ts';
+import { type Turn, Witness } from './witness.ts';
+
+const image = (revision: number) => `statelet.test/revision-${String(revision)}:1`;
+const revisions = Array.from({ length: LAST_REVISION + 1 }, (_, revision) => revision);
+
+/** With the images of which the pods' containers are made. */
+export function containerdForDeaths(): Promise<ContainerdBed> {
+  return startContainerd({ images: revisions.map((revision) => busyboxImage(image(revision))) });
+}
+
+/** Daemons on containerd; one containerd serves several stages, one after another. */
+export async function criStage(containerd: ContainerdBed): Promise<Stage> {
+  // What crashes is seen to come back.
+  const config = { crashLoopBackOff: { maxContainerRestartPeriod: '1s' } };
+  const bed = new CriDaemonBed(containerd, { config });
+  const notesDir = join(bed.dir, 'notes');
+  const journal = join(notesDir, 'journal');
+  mkdirSync(notesDir);
+  writeFileSync(journal, '');
+  const proxy = await new CriProxy(containerd.endpoint).start();
+  const witness = new Witness(turnsOf(containerd.endpoint), proxy.made);
+  const volumes = [
+    { name: 'notes', hostPath: { path: notesDir } },
+    { name: 'scratch', emptyDir: { medium: 'Memory' } },
+  ];
+  const volumeMounts = [
+    { name: 'notes', mountPath: notesDir },
+    { name: 'scratch', mountPath: '/scratch' },
+  ];
+  const surroundings: PodSurroundings = {
+    shell: (script, fields) => bed.shell(script, { volumeMounts, ...fields }),
+    fields: { hostNetwork: true, volumes },
+    ...{ image, journal },
+  };
+  const flags = ['--pod-manifest-path', bed.manifestDir, '--container-runtime-endpoint', proxy.endpoint];
+  return {
+    ...{ bed, surroundings, tap: proxy, runtime: bed.runtime, witness },
+    launch: () => bed.launch(flags),
+    leftovers: async () => [
+      ...(await bed.leftBehind()),
+      ...processesOf(notesDir).map(({ text }) => text),
+      ...addressesInUse(containerd.dir),
+    ],
+    close: async () => {
+      witness.stop();
+      await bed.cleanUp();
+      proxy.stop();
+    },
+  };
+}
+
+/** Where CNI's plugin notes them down, below a folder of the network's name. */
+function addressesInUse(containerdDir: string): string[] {
+  const dir = join(containerdDir, 'ipam');
+  if (!existsSync(dir)) return [];
+  const files = readdirSync(dir, { recursive: true, encoding: 'utf8' });
+  return files.filter((file) => /\/\d+\.\d+\.\d+\.\d+$/.test(file));
+}
+
+const START = '/tasks/start';
+const EXIT = '/tasks/exit';
+const NAMESPACE = 'k8s.io';
+
+const startOfTask = message<{ containerId: string }>({ containerId: field(1, string) });
+/** Of a container's main process both ids are the same. */
+const exitOfTask = message<{ containerId: string; id: string }>({
+  containerId: field(1, string),
+  id: field(2, string),
+});
+
+interface Envelope {
+  readonly topic: string;
+  readonly event?: { readonly value: Buffer };
+}
+
+/** containerd's own events: the plugin that serves CRI learns of ends by the same stream. */
+const SUBSCRIBE: Method<{ filters: readonly string[] }, Envelope> = {
+  name: 'Subscribe',
+  path: '/containerd.services.events.v1.Events/Subscribe',
+  request: message<{ filters: readonly string[] }>({ filters: list(1, string) }),
+  response: message<Envelope>({
+    topic: field(3, string),
+    event: field(4, message<{ value: Buffer }>({ value: field(2, bytes) })),
+  }),
+};
+
+function turnsOf(endpoint: string): Observable<Turn> {
+  return new Observable((subscriber) => {
+    const channel = new Channel(endpoint);
+    const filters = [START, EXIT].map((topic) => `namespace==${NAMESPACE},topic=="${topic}"`);
+    const stream = channel.stream(SUBSCRIBE, { filters }, { 'containerd-namespace': NAMESPACE });
+    stream.on('data', ({ topic, event }: Envelope) => {
+      const value = event?.value ?? Buffer.alloc(0);
+      if (topic === START) subscriber.next({ id: startOfTask.decode(value).containerId, starts: true });
+      if (topic !== EXIT) return;
+      const { containerId, id } = exitOfTask.decode(value);
+      if (id === containerId) subscriber.next({ id, starts: false });
+    });
+    stream.on('error', (error) => {
+      if (!subscriber.closed) subscriber.error(error);
+    });
+    return () => {
+      stream.cancel();
+      channel.close();
+    };
+  });
+}

@@ -1,0 +1,166 @@
+/** Daemons on one folder of manifests, one after another, each of which is killed. */
+import type { Daemon, LogLine } from '../daemon.ts';
+import { CHANGES } from '../runtime-tap.ts';
+import { waitFor } from '../wait-for.ts';
+import { Death, type DeathPoint } from './death.ts';
+import { Judge, problems, type Sight } from './judge.ts';
+import type { Stage } from './stage.ts';
+import { World } from './world.ts';
+
+const PATIENCE_MS = 60_000;
+const PAUSE_MS = 50;
+
+/**
+ * When calls land that the last daemon has made and that were held: when the next one knows what runs, just before the first
+ * call by which it changes something, or when all is as wanted.
+ */
+export const LANDINGS = ['early', 'in between', 'at rest'] as const;
+type Landing = (typeof LANDINGS)[number];
+
+export class Succession {
+  readonly world: World;
+  /** What must not have been. */
+  readonly violations: string[] = [];
+  /** What has happened, for whoever looks for the reason of something. */
+  readonly story: string[] = [];
+  readonly #stage: Stage;
+  readonly #judge: Judge;
+  readonly #daemons: Daemon[] = [];
+  readonly #found = new Set<string>();
+
+  constructor(stage: Stage) {
+    this.#stage = stage;
+    this.world = new World(stage.bed.manifestDir, stage.surroundings);
+    this.#judge = new Judge(this.world, stage.witness, stage.tap);
+  }
+
+  /** Resolves when everything is as wanted, also after calls that were held have landed. */
+  async start(landing: Landing = 'in between'): Promise<void> {
+    const { tap } = this.#stage;
+    if (landing === 'in between') {
+      tap.decide = (call) => {
+        if (!CHANGES.includes(call)) return 'passes';
+        tap.decide = undefined;
+        return { waitsFor: tap.release() };
+      };
+    }
+    await this.#launch().ready();
+    if (landing === 'early') await tap.release();
+    await this.settle();
+    tap.decide = undefined;
+    await tap.release();
+    await this.settle();
+  }
+
+  /** Kills the next daemon at that point of its taking over, and starts another; unless it never gets there. */
+  async startToDie(point: DeathPoint): Promise<void> {
+    const isDead = await this.#dies(point, this.#launch(), async (death) => {
+      await this.#daemon.ready().catch((error: unknown) => {
+        if (death.call === undefined) throw error;
+      });
+      await this.#stage.tap.release();
+    });
+    if (isDead !== undefined) await this.start();
+  }
+
+  /**
+   * Kills the daemon at that point of what the change leads to, at rest if it never gets there. Resolves to the call at which it
+   * was killed.
+   */
+  async dieAt(point: DeathPoint, change: () => void): Promise<string | undefined> {
+    const call = await this.#dies(point, this.#daemon, change);
+    if (call === undefined) await this.#bury('at rest');
+    return call;
+  }
+
+  /** Takes everything away; resolves when nothing is left of it. */
+  async end(): Promise<void> {
+    this.world.removeAll();
+    await this.settle();
+    let left: readonly string[] = [];
+    const isEmpty = async () => (left = await this.#stage.leftovers()).length === 0;
+    await waitFor(isEmpty, { what: 'nothing to be left' }).catch((error: unknown) => {
+      throw this.#explained(`left behind: ${left.join('; ')}`, error);
+    });
+  }
+
+  /** Resolves when everything is as wanted, or the daemon has died. */
+  async settle(isDead: () => boolean = () => false): Promise<void> {
+    let wrong: readonly string[] = [];
+    const settled = async () => {
+      const sight = await this.#look().catch((error: unknown) => {
+        if (!isDead()) throw error;
+      });
+      if (sight === undefined || isDead()) return 'died';
+      wrong = problems(this.world.wanted, sight);
+      return wrong.length === 0 && sight;
+    };
+    const sight = await waitFor(settled, {
+      what: 'everything to be as wanted',
+      timeoutMs: PATIENCE_MS,
+      pauseMs: PAUSE_MS,
+    }).catch((error: unknown) => {
+      throw this.#explained(`not as wanted: ${wrong.join('; ')}`, error);
+    });
+    if (sight === 'died') return;
+    const found = this.#judge.violations(sight).filter((violation) => !this.#found.has(violation));
+    if (found.length > 0) this.violations.push(this.#explained(found.join('; ')).message);
+    for (const violation of found) this.#found.add(violation);
+    this.#judge.settled(sight);
+  }
+
+  get #daemon(): Daemon {
+    const daemon = this.#daemons.at(-1);
+    if (daemon === undefined) throw new Error('there has been no daemon yet');
+    return daemon;
+  }
+
+  #launch(): Daemon {
+    this.story.push(`daemon ${String(this.#daemons.length)} starts`);
+    const daemon = this.#stage.launch();
+    this.#daemons.push(daemon);
+    return daemon;
+  }
+
+  /** Resolves to the call at which the daemon was killed; to undefined when all is as wanted and it lives. */
+  async #dies(
+    point: DeathPoint,
+    daemon: Daemon,
+    meanwhile: (death: Death) => void | Promise<void>,
+  ): Promise<string | undefined> {
+    const death = new Death(daemon, this.#stage.tap, point);
+    await meanwhile(death);
+    await Promise.race([death.done, this.settle(() => death.call !== undefined)]);
+    death.callOff();
+    if (death.call !== undefined) await this.#bury(`${point.when} ${death.call}`);
+    return death.call;
+  }
+
+  /** While no daemon lives, it is seen what has to go on running. */
+  async #bury(where: string): Promise<void> {
+    await this.#daemon.end('SIGKILL');
+    this.story.push(`dies ${where}`);
+    this.#judge.keep({ containers: await this.#stage.runtime.listContainers() });
+  }
+
+  async #look(): Promise<Sight> {
+    const { runtime } = this.#stage;
+    const [sandboxes, containers, served] = await Promise.all([
+      runtime.listPodSandbox(),
+      runtime.listContainers(),
+      this.#daemon.pods(),
+    ]);
+    return { sandboxes, containers, served, notes: this.world.notes() };
+  }
+
+  /** With what has happened, and what the daemons have said about the pods that it is about. */
+  #explained(problem: string, cause?: unknown): Error {
+    const concerned = ({ uid, level }: LogLine) =>
+      uid === undefined ? level !== 'info' : problem.includes(`${uid} `);
+    const logs = this.#daemons.flatMap(({ log, stderr }, index) => {
+      const lines = [...log.filter(concerned).map((line) => JSON.stringify(line)), stderr].filter(Boolean);
+      return lines.length > 0 ? [`daemon ${String(index)}:`, ...lines] : [];
+    });
+    return new Error([problem, this.story.join(', '), ...logs].join('\n'), { cause });
+  }
+}
