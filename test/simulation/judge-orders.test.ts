@@ -1,6 +1,7 @@
 /** What a pod was told about its end, and about what it is to be, must be in force: in its chart, its effects, the runtime. */
 import { describe, expect, test } from '@jest/globals';
 import type { PodSnapshot } from '../../src/actors/pod-registry.ts';
+import type { PodEvent } from '../../src/machines/pod-machine.ts';
 import { testPod } from '../support/pods.ts';
 import { AT_REST, call, CLEANED_UP, Court, killed, STOPPED, SYNCED } from './court.ts';
 
@@ -140,4 +141,31 @@ test('I2: an effect that goes on in Draining, though it was not told to come to 
   const draining = new Court().pod().send({ type: 'START_GRANTED' }, killed()).snapshot;
   pod.show(draining, killed());
   expect(court.reported).toEqual(['I2: syncPod goes on in Syncing.Draining']);
+});
+
+describe('rule 7: a stop fails only where something has not gone as it should', () => {
+  const FAILED: PodEvent = { type: 'STOP_FAILED' };
+
+  test('though all that it asked for was done', () => {
+    const court = new Court();
+    court.settled().send(killed(), FAILED);
+    expect(court.reported).toEqual(['rule 7: a stop fails, though all that it asked for was done']);
+  });
+
+  test('after a call that failed: none of it, but the next one has no excuse', () => {
+    const court = new Court();
+    const pod = court.settled().send(killed());
+    court.judge.disturbed('uid-of-web');
+    pod.send(FAILED);
+    expect(court.reported).toEqual([]);
+    pod.send({ type: 'SyncPodSync' }, FAILED);
+    expect(court.reported).toHaveLength(1);
+  });
+
+  test('while a call is in flight that was given up: none of it', () => {
+    const court = new Court();
+    court.calls.push(call('RunPodSandbox', { abandoned: true }));
+    court.settled().send(killed(), FAILED);
+    expect(court.reported).toEqual([]);
+  });
 });

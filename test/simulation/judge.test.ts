@@ -186,6 +186,16 @@ describe('I5: at most one effect is in flight', () => {
     expect(court.reported).toEqual(['I5: cleanUpPod begins while StopContainer is in flight']);
   });
 
+  test('what is left of a former life may go while this one ends, but not while it starts', () => {
+    const court = new Court();
+    const pod = court.settled();
+    court.calls.push(call('RemoveContainer'));
+    pod.send(killed());
+    expect(court.reported).toEqual([]);
+    court.settled();
+    expect(court.reported).toContain('I5: syncPod begins while RemoveContainer is in flight');
+  });
+
   test.each([
     ['that was given up', call('StopContainer', { abandoned: true })],
     ['of an agent before this one', call('StopContainer', { connection: 1 })],
@@ -271,6 +281,22 @@ describe('I8: volumes are released after Terminated only', () => {
     court.settled().send(...events);
     court.judge.released('uid-of-web');
     expect(court.reported).toEqual([`I8: its volumes are released in ${state}`]);
+  });
+
+  test('released before the pod has leave to start, while something of it runs', () => {
+    const court = new Court();
+    court.pod();
+    court.sandboxes.push(sandbox(true));
+    court.judge.released('uid-of-web');
+    expect(court.reported).toEqual(['I8: its volumes are released in Syncing.AwaitingStart']);
+  });
+
+  test('what is left of a former life goes before the pod has leave to start: none of it', () => {
+    const court = new Court();
+    court.pod();
+    court.sandboxes.push(sandbox(false, container('c1', { state: 'CONTAINER_EXITED' })));
+    court.judge.released('uid-of-web');
+    expect(court.reported).toEqual([]);
   });
 
   test('released once Terminated, or of a pod that nobody knows any more: none of it', () => {

@@ -162,4 +162,18 @@ describe('a UID comes back while what is left of it is being removed', () => {
       await expectStartAfterRemoval(agent, uid);
     },
   );
+
+  test('as an agent removes what it has found of it: it starts after that', async () => {
+    const agent = new SimulatedAgent();
+    const uid = agent.create('web', podSpec(), 'file');
+    await agent.untilState(uid, 'Syncing.Settled');
+    agent.crash(1_000);
+    agent.delete('web');
+    for (const { id } of agent.runtime.sandboxesOf(uid))
+      agent.runtime.killSandbox(id, { withContainers: true });
+    agent.runtime.podFaults.set(uid, { calls: { RemoveContainer: { slow: 1 } } });
+    await agent.untilCalled(uid, 'RemoveContainer');
+    agent.apply('web', { kind: 'create again' });
+    await expectStartAfterRemoval(agent, uid);
+  });
 });
