@@ -133,7 +133,7 @@ function violation(
 function replayCommand({ seed, nodes, pods, hours, faults, only }: SimulationOptions): string {
   const kinds = faults.length === ALL_FAULTS.length ? 'all' : faults.join() || 'none';
   const size = `--seed ${String(seed)} --nodes ${String(nodes)} --pods ${String(pods)} --hours ${String(hours)}`;
-  return `statelet simulate ${size} --faults ${kinds}${only ? ` --only ${only.join()}` : ''}`;
+  return `statelet simulate ${size} --faults ${kinds}${only ? ` --only ${only.join() || '0'}` : ''}`;
 }
 
 function options(flags: SimulateFlags): SimulationOptions {
@@ -143,7 +143,7 @@ function options(flags: SimulateFlags): SimulationOptions {
     pods: wholeNumber('--pods', flags.pods, 1),
     hours: hours(flags.hours),
     faults: faults(flags.faults),
-    ...(flags.only !== undefined && { only: list(flags.only).map((text) => wholeNumber('--only', text, 1)) }),
+    ...(flags.only !== undefined && { only: list(flags.only).map((text) => wholeNumber('--only', text, 0)) }),
   };
 }
 

@@ -270,7 +270,7 @@ export class Host {
         this.tell(`${name}${target && ` ${target}`}: ${outcome}`, undefined, uid, isMinor);
       },
       callLanded: ({ uid, name, target }) => {
-        this.#life?.judge.disturbed(uid);
+        this.#life?.judge.landedLate(uid);
         this.tell(`${name} ${target}: carried out late`, undefined, uid);
       },
       containerStarted: (container) => {

@@ -67,6 +67,8 @@ export class LifeJudge {
   readonly #latest = new Map<string, Course>();
   /** By UID, the latest. */
   readonly #effects = new Map<string, Effect>();
+  /** UIDs of the pods about which a call has landed late, and no effect has begun since. */
+  readonly #late = new Set<string>();
   /** By full name, the static pod between its start and Terminated. */
   readonly #started = new Map<string, string>();
 
@@ -117,7 +119,8 @@ export class LifeJudge {
   effectBegins(name: EffectName, context: PodContext, signal: AbortSignal): () => void {
     const { uid } = context;
     this.#checkAlone(uid, name);
-    const isDisturbed = this.#options.truth.inFlight(uid).some((call) => this.#isAnothers(call));
+    const isLate = this.#late.delete(uid);
+    const isDisturbed = isLate || this.#options.truth.inFlight(uid).some((call) => this.#isAnothers(call));
     const effect: Effect = { name, context, signal, isUnderWay: true, isDisturbed };
     this.#effects.set(uid, effect);
     const course = this.#latest.get(uid);
@@ -134,6 +137,12 @@ export class LifeJudge {
   disturbed(uid: string): void {
     const effect = this.#effects.get(uid);
     if (effect !== undefined) effect.isDisturbed = true;
+  }
+
+  /** A call that was given up has had its effect: who is at work cannot know of it, and who comes next may not yet. */
+  landedLate(uid: string): void {
+    this.#late.add(uid);
+    this.disturbed(uid);
   }
 
   /** I8: volumes go only after Terminated. What has not started waits for those of its former life to go. */
@@ -214,6 +223,7 @@ export class LifeJudge {
   }
 
   #checkNothingRuns(course: Course): void {
+    if (this.#late.has(course.uid)) return;
     for (const { id, ready, containers } of this.#options.truth.sandboxesOf(course.uid)) {
       if (ready) this.#violated('I3', course, `sandbox ${id} is ready as the pod becomes Terminated`);
       for (const container of containers) {

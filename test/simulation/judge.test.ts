@@ -163,6 +163,22 @@ describe('I3: Terminated means that nothing runs', () => {
     expect(court.reported).toEqual(['I3: sandbox s1 is ready as the pod becomes Terminated']);
   });
 
+  test('what a call has started that was given up is not the doing of the effect at work, but of the next one', () => {
+    const court = new Court();
+    const first = court.settled().send(killed());
+    court.sandboxes.push(sandbox(true));
+    court.judge.landedLate(first.snapshot.context.uid);
+    first.send(STOPPED);
+    expect(court.reported).toEqual([]);
+
+    const other = new Court();
+    other.sandboxes.push(sandbox(true));
+    const pod = other.settled();
+    other.judge.landedLate(pod.snapshot.context.uid);
+    pod.send(killed(), STOPPED);
+    expect(other.reported).toEqual(['I3: sandbox s1 is ready as the pod becomes Terminated']);
+  });
+
   test('what has ended may be left', () => {
     const court = new Court();
     court.sandboxes.push(sandbox(false, container('c1', { state: 'CONTAINER_EXITED' })));
