@@ -119,7 +119,7 @@ describe('wrong usage', () => {
       { faults: 'hang,fire' },
       `--faults: there is no "fire"; choose from all, none, ${ALL_FAULTS.join(', ')}`,
     ],
-    ['an operation that is no number', { only: '1,x' }, '--only: "x" is not a whole number from 1 on'],
+    ['an operation that is no number', { only: '1,x' }, '--only: "x" is not a whole number from 0 on'],
     [
       'a file that cannot be written',
       { history: '/nowhere/history' },
