@@ -70,17 +70,22 @@ export class Coverage {
     ];
   }
 
-  /** Where the report has been asked for. */
-  print(): void {
-    if (process.env.PATHS_REPORT !== undefined) process.stdout.write(this.#report());
+  /** By name, the states in which no actor has been. */
+  unvisited(): readonly string[] {
+    return [...this.#states.values()].filter(({ count }) => count === 0).map(({ name }) => name);
   }
 
-  #report(): string {
+  /** Where the report has been asked for. */
+  print(where: string): void {
+    if (process.env.PATHS_REPORT !== undefined) process.stdout.write(this.#report(where));
+  }
+
+  #report(where: string): string {
     const states = [...this.#states.values()];
     const transitions = [...this.#transitions.values()];
     const guards = [...this.#guards.values()];
     return [
-      `${this.#machine.id}: ${this.#paths} paths, ${this.#steps} steps`,
+      `${this.#machine.id}, ${where}: ${this.#paths} paths, ${this.#steps} steps`,
       `  ${covered(states)} states`,
       ...states.map(line),
       `  ${covered(transitions)} transitions`,

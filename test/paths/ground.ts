@@ -1,5 +1,5 @@
 /** Where paths are replayed: runtimes on which a test may do things behind the agent's back. */
-import { constants, mkdir, mkdtemp, open as openFile, rm } from 'node:fs/promises';
+import { constants, mkdir, mkdtemp, open as openFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { NEVER } from 'rxjs';
@@ -15,12 +15,15 @@ import { settled, VirtualClock } from '../../src/simulation/virtual-clock.ts';
 
 export interface Ground {
   readonly clock: VirtualClock;
+  readonly podLogsDir: string;
   /** A node for one agent. */
   open(): NodeParts;
   /** The runtime itself, for whoever wants to know the truth. */
   readonly runtime: RuntimeService;
   /** A container ends by itself; resolves once the runtime says so. */
   exit(containerId: string, exitCode: number): Promise<void>;
+  /** Whether `HEALTH_COMMAND` succeeds. */
+  setHealthy(isHealthy: boolean): Promise<void>;
   /** Resolves once that is so; rejects when it does not come to be so. */
   until(what: string, check: () => boolean): Promise<void>;
   /** Removes everything of the pods. */
@@ -40,8 +43,11 @@ export const LASTING_COMMAND = [
   PIPES,
 ];
 
+/** What probes run. */
+export const HEALTH_COMMAND = ['test', '-e', join(PIPES, 'healthy')];
+
 const silent = () => undefined;
-const SILENT: Logger = { trace: silent, debug: silent, info: silent, warn: silent, error: silent };
+export const SILENT: Logger = { trace: silent, debug: silent, info: silent, warn: silent, error: silent };
 const HOST_IPS = ['127.0.0.1'];
 /** Simulated containers write no logs. */
 const NOWHERE = '/nonexistent/pods';
@@ -52,11 +58,16 @@ const TURNS = 50;
 /** A simulated runtime without latencies: its answers come in the next microtask, and every container just runs. */
 export function simulatedGround(): Ground {
   const clock = new VirtualClock();
-  const programOf = () => ({ exitCode: 0, onTerm: { takesMs: 0, exitCode: 143 } });
+  let healthCode = 0;
+  const programOf = ([word]: readonly string[]) =>
+    word === HEALTH_COMMAND[0]
+      ? { exitCode: healthCode, takesMs: 0 }
+      : { exitCode: 0, onTerm: { takesMs: 0, exitCode: 143 } };
   const simulated = new SimulatedRuntime({ clock, random: () => 0, latencies: NO_LATENCIES, programOf });
   const node = { ...processNode({ hostIPs: HOST_IPS, podLogsDir: NOWHERE }), remove: nothing };
   return {
     clock,
+    podLogsDir: NOWHERE,
     open: () => ({
       runtime: simulated.connect(),
       node,
@@ -66,6 +77,10 @@ export function simulatedGround(): Ground {
     runtime: simulated.connect(),
     exit: (id, exitCode) => {
       simulated.killContainer(id, exitCode);
+      return Promise.resolve();
+    },
+    setHealthy: (isHealthy) => {
+      healthCode = isHealthy ? 0 : 1;
       return Promise.resolve();
     },
     until: async (what, check) => {
@@ -102,14 +117,15 @@ type AgentExtras = Partial<Pick<NodeAgentOptions, 'sources' | 'inspect' | 'wrapE
 export async function embeddedGround(): Promise<Ground & { close(): Promise<void> }> {
   const rootDir = await mkdtemp(join(tmpdir(), 'statelet-paths-'));
   await mkdir(PIPES);
-  const open = () =>
-    openProcessNode({ rootDir, podLogsDir: join(rootDir, 'pods'), hostIPs: HOST_IPS, logger: SILENT });
+  const podLogsDir = join(rootDir, 'pods');
+  const open = () => openProcessNode({ rootDir, podLogsDir, hostIPs: HOST_IPS, logger: SILENT });
   const { runtime } = open();
   const clear = async () => {
     for (const { id } of await runtime.listPodSandbox()) await runtime.removePodSandbox(id);
   };
   return {
     clock: new VirtualClock(),
+    podLogsDir,
     open,
     runtime,
     exit: async (id, exitCode) => {
@@ -117,6 +133,8 @@ export async function embeddedGround(): Promise<Ground & { close(): Promise<void
       const hasExited = async () => (await runtime.containerStatus(id)).state === 'CONTAINER_EXITED';
       await waitFor(hasExited, { what: `${id} to end` });
     },
+    setHealthy: (isHealthy) =>
+      isHealthy ? writeFile(join(PIPES, 'healthy'), '') : rm(join(PIPES, 'healthy'), { force: true }),
     until: async (what, check) => {
       await waitFor(check, { what });
     },

@@ -47,12 +47,14 @@ export async function replayPod(
 
 /** What an earlier agent has left: both containers, of which one or all have failed since. */
 async function leaveBehind(ground: Ground, holds: 'ended' | 'running'): Promise<void> {
-  const agent = agentOn(ground, ground.open());
+  const parts = ground.open();
+  const agent = agentOn(ground, parts);
   agent.start();
   await ground.until('the runtime to be ready', () => agent.supervisor.runtimeProblem === undefined);
   agent.supervisor.send({ type: 'CONFIG.ADD', source: 'file', pods: [POD] });
   await ground.until('the pod to run', () => agent.statusManager.get(UID)?.phase === 'Running');
   await agent.stop();
+  await parts.stop();
   const [main, second] = await ground.runtime.listContainers();
   await ground.exit(second!.id, 1);
   if (holds === 'running') return;

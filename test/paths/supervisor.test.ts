@@ -9,7 +9,7 @@ import { replaySupervisor } from './supervisor-replay.ts';
 
 const coverage = new Coverage(supervisorMachine);
 
-afterAll(() => coverage.print());
+afterAll(() => coverage.print('whatever comes, and every way'));
 
 test.each([[['file', 'http']], [[]]])(
   'whatever comes in whatever state, with sources %j',

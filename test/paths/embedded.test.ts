@@ -1,0 +1,60 @@
+/** The shortest paths to every state of every machine, replayed against the production actors on real processes. */
+import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { podMachine } from '../../src/machines/pod-machine.ts';
+import { probeMachine } from '../../src/machines/probe-machine.ts';
+import { supervisorMachine } from '../../src/machines/supervisor-machine.ts';
+import { Coverage } from './coverage.ts';
+import { embeddedGround } from './ground.ts';
+import { shortestPathsToStates } from './paths.ts';
+import { podEnvironment } from './pod-environment.ts';
+import { replayPod } from './pod-replay.ts';
+import { probeEnvironment } from './probe-environment.ts';
+import { replayProbe } from './probe-replay.ts';
+import { supervisorEnvironment } from './supervisor-environment.ts';
+import { replaySupervisor } from './supervisor-replay.ts';
+
+const LONG_MS = 120_000;
+
+let ground: Awaited<ReturnType<typeof embeddedGround>>;
+const pod = new Coverage(podMachine);
+const probe = new Coverage(probeMachine);
+const supervisor = new Coverage(supervisorMachine);
+
+beforeAll(async () => {
+  ground = await embeddedGround();
+});
+afterAll(async () => {
+  await ground.close();
+  for (const coverage of [pod, probe, supervisor]) coverage.print('on real processes');
+});
+
+test.each(['nothing', 'ended', 'running'] as const)(
+  'a pod, when the runtime holds %s',
+  async (holds) => {
+    for (const path of shortestPathsToStates(podEnvironment(holds)))
+      await replayPod(ground, holds, path, pod);
+    expect(pod.unvisited()).toEqual([]);
+  },
+  LONG_MS,
+);
+
+test.each(['startup', 'liveness', 'readiness'] as const)(
+  'a %s probe',
+  async (kind) => {
+    for (const path of shortestPathsToStates(probeEnvironment(kind)))
+      await replayProbe(ground, kind, path, probe);
+    expect(probe.unvisited()).toEqual([]);
+  },
+  LONG_MS,
+);
+
+test(
+  'the supervisor',
+  async () => {
+    const sources = ['file', 'http'];
+    for (const path of shortestPathsToStates(supervisorEnvironment(sources)))
+      await replaySupervisor(ground, sources, path, supervisor);
+    expect(supervisor.unvisited()).toEqual([]);
+  },
+  LONG_MS,
+);

@@ -1,0 +1,8 @@
+import { readdir } from 'node:fs/promises';
+import { expect, test } from '@jest/globals';
+import { machines } from '../../src/machines/index.ts';
+
+test('every machine has its paths replayed', async () => {
+  const suites = await readdir(import.meta.dirname);
+  expect(suites).toEqual(expect.arrayContaining(Object.keys(machines).map((name) => `${name}.test.ts`)));
+});
