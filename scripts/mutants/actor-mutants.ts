@@ -1,0 +1,192 @@
+/** The actors and what they do in the world, broken. */
+import type { Mutant } from './mutant.ts';
+
+const SLOTS = 'src/actors/effect-slots.ts';
+const STARTS = 'src/actors/pod-starts.ts';
+const EFFECTS = 'src/actors/pod-effects.ts';
+const SUPERVISOR = 'src/actors/supervisor.ts';
+const WORK_QUEUE = 'src/actors/work-queue.ts';
+const PLEG = 'src/runtime/pleg.ts';
+const STARTER = 'src/runtime/container-starter.ts';
+const RUNTIME = 'src/runtime/pod-runtime.ts';
+const KILLER = 'src/runtime/pod-killer.ts';
+
+export const ACTOR_MUTANTS: readonly Mutant[] = [
+  {
+    name: 'abort-does-not-wait',
+    breaks: 'An aborted effect counts as at rest at once, with its call still in flight (I2, I5)',
+    file: SLOTS,
+    find: `    this.#slots.get(actor)?.controller.abort();`,
+    replace: `    this.#slots.get(actor)?.controller.abort();
+    this.#slots.delete(actor);
+    queueMicrotask(() => actor.send({ type: 'AT_REST' }));`,
+  },
+  {
+    name: 'kill-not-awaited',
+    breaks: 'Who kills a pod is answered before it is Terminated (rule 6)',
+    file: SUPERVISOR,
+    find: `    await answered;`,
+    replace: `    void answered;`,
+  },
+  {
+    name: 'same-name-overlap',
+    breaks: 'A static pod starts while another of its name has not ended (I6)',
+    file: STARTS,
+    find: `    if (!mustWait) registry.send(`,
+    replace: `    registry.send(`,
+  },
+  {
+    name: 'name-never-released',
+    breaks: 'Who waits for the name of a static pod that has ended never starts (rule 10)',
+    file: STARTS,
+    find: `    const next = this.#claims.release(fullName, uid);`,
+    replace: `    const next = undefined;`,
+  },
+  {
+    name: 'adopted-name-is-free',
+    breaks: 'What runs when the agent starts does not hold its name (I6, I10)',
+    file: STARTS,
+    find: `    this.#claims.request(fullName, uid);
+  }`,
+    replace: `  }`,
+  },
+  {
+    name: 'start-during-removal',
+    breaks: 'A UID starts again while what is left of it is being removed (rule 9, I8)',
+    file: STARTS,
+    find: `    if (removal !== undefined) {`,
+    replace: `    if (false) {`,
+  },
+  {
+    name: 'forgotten-before-removed',
+    breaks: 'A UID starts again beside the remains of its former life (rule 9)',
+    file: SUPERVISOR,
+    find: `    if (!(await this.#removeFromRuntime(pod))) {`,
+    replace: `    if (!(void this.#removeFromRuntime(pod), true)) {`,
+  },
+  {
+    name: 'orphans-not-killed',
+    breaks: 'What runs after a restart of the agent, and nobody wants, is left running (I10)',
+    file: SUPERVISOR,
+    find: `    for (const pod of plan.killRuntimePods) this.#killRuntimePod(pod);`,
+    replace: ``,
+  },
+  {
+    name: 'orphans-not-removed',
+    breaks: 'What has ended, and nobody wants, is left in the runtime (I10)',
+    file: SUPERVISOR,
+    find: `    for (const pod of plan.removeRuntimePods) void this.#removeFromRuntime(pod);`,
+    replace: ``,
+  },
+  {
+    name: 'next-syncs-forgotten',
+    breaks: 'When one pod is synced, the next syncs of all others are forgotten (Times, I7)',
+    file: WORK_QUEUE,
+    find: `  cancel(uid: string): void {
+    this.#current.delete(uid);`,
+    replace: `  cancel(uid: string): void {
+    this.#current.clear();`,
+  },
+
+  // Effects
+  {
+    name: 'stop-believed',
+    breaks: 'A stop that reported success is believed, whatever the runtime shows afterwards (rule 7, I3)',
+    file: EFFECTS,
+    find: `  if (isRunning(after)) {`,
+    replace: `  if (false) {`,
+  },
+  {
+    name: 'volumes-released-early',
+    breaks: 'Volumes are released when the stop begins (I8)',
+    file: EFFECTS,
+    find: `  probes.stopLivenessAndStartup(context.uid);`,
+    replace: `  await deps.node.release(context.uid);
+  probes.stopLivenessAndStartup(context.uid);`,
+  },
+  {
+    name: 'grace-not-passed-on',
+    breaks: 'The runtime is asked to stop containers with the grace period of the spec (I4)',
+    file: EFFECTS,
+    find: `killPod(context.pod, before, context.gracePeriodSeconds, signal)`,
+    replace: `killPod(context.pod, before, undefined, signal)`,
+  },
+
+  // What is known of the runtime
+  {
+    name: 'stale-read-trusted',
+    breaks: 'An effect begins with what was read before the last hint (rule 7)',
+    file: PLEG,
+    find: `    if (isStale(record)) return this.read(pod, options);
+`,
+    replace: ``,
+  },
+  {
+    name: 'failed-read-trusted',
+    breaks: 'After a read that failed, what was known before counts as fresh (rule 7)',
+    file: PLEG,
+    find: `      record.hints += 1;
+      throw error;`,
+    replace: `      throw error;`,
+  },
+  {
+    name: 'doubt-forgotten',
+    breaks: 'What an effect that was given up has done is not looked for before the next one begins (rule 7)',
+    file: EFFECTS,
+    find: `    if (signal.aborted) pleg.doubt(context.uid);
+`,
+    replace: ``,
+  },
+  {
+    name: 'relist-finds-nothing',
+    breaks: 'What no event told of is never found (Times, I7)',
+    file: PLEG,
+    find: `      (record) => record.holders === 0 && listed`,
+    replace: `      (record) => record.holders < 0 && listed`,
+  },
+
+  // Calls to the runtime
+  {
+    name: 'unstarted-not-removed',
+    breaks: 'A container is made anew beside one whose start may still be on its way (I10)',
+    file: STARTER,
+    find: `    await step('CreateContainerError', () => this.#removeUnstarted(request));
+`,
+    replace: ``,
+  },
+  {
+    name: 'start-given-up',
+    breaks: 'An aborted sync does not wait for its StartContainer (I2)',
+    file: STARTER,
+    find: `() => runtime.startContainer(id));`,
+    replace: `() =>
+      Promise.race([
+        runtime.startContainer(id),
+        new Promise<void>((_, reject) => signal.addEventListener('abort', () => reject(signal.reason))),
+      ]),
+    );`,
+  },
+  {
+    name: 'start-after-abort',
+    breaks: 'A container is started although its pod is to end (I2)',
+    file: STARTER,
+    find: `    signal.throwIfAborted();
+    await step('RunContainerError'`,
+    replace: `    await step('RunContainerError'`,
+  },
+  {
+    name: 'failed-kill-ignored',
+    breaks: 'A container is started anew although the old one could not be stopped (I10)',
+    file: RUNTIME,
+    find: `    if (killFailures.length > 0) return killFailures;
+`,
+    replace: ``,
+  },
+  {
+    name: 'sandbox-left-running',
+    breaks: 'A stop ends the containers and leaves the sandbox (rule 7, I7)',
+    file: KILLER,
+    find: `      podStatus.sandboxes.map(({ id }) => this.#options.runtime.stopPodSandbox(id, { signal })),`,
+    replace: `      [],`,
+  },
+];

@@ -1,0 +1,30 @@
+/** A reporter for Jest that says which test has failed first, and with `FAIL_FAST` ends there: Jest itself would end the file. */
+interface CaseResult {
+  readonly status: string;
+  readonly fullName: string;
+}
+
+interface FileResult {
+  readonly testResults: readonly CaseResult[];
+  readonly failureMessage?: string | null;
+}
+
+export default class FirstFailureReporter {
+  #found = false;
+
+  onTestCaseResult(_test: unknown, { status, fullName }: CaseResult): void {
+    if (status !== 'failed') return;
+    this.#tell(`“${fullName}”`);
+    if (process.env.FAIL_FAST !== undefined) process.exit(1);
+  }
+
+  /** Where the file did not come to its first test. */
+  onTestResult(_test: unknown, { testResults, failureMessage }: FileResult): void {
+    if (testResults.length === 0 && failureMessage) this.#tell(failureMessage);
+  }
+
+  #tell(what: string): void {
+    if (!this.#found) console.log(what);
+    this.#found = true;
+  }
+}

@@ -1,0 +1,5 @@
+import { ACTOR_MUTANTS } from './actor-mutants.ts';
+import { MACHINE_MUTANTS } from './machine-mutants.ts';
+import type { Mutant } from './mutant.ts';
+
+export const MUTANTS: readonly Mutant[] = [...MACHINE_MUTANTS, ...ACTOR_MUTANTS];

@@ -1,0 +1,284 @@
+/** The charts and the rules that they ask, broken. */
+import type { Mutant } from './mutant.ts';
+
+const POD = 'src/machines/pod-machine.ts';
+const SUPERVISOR = 'src/machines/supervisor-machine.ts';
+const TERMINATION = 'src/policies/pod-termination.ts';
+const QUEUE = 'src/policies/start-queue.ts';
+
+const STOPPING_KILL = `            SyncPodKill: {
+              description: 'Rule 4',
+              guard: 'shortensGracePeriod',
+              actions: ['recordUpdate', 'recordTermination'],
+              target: 'Shortening',
+            },
+`;
+
+export const MACHINE_MUTANTS: readonly Mutant[] = [
+  // Draining
+  {
+    name: 'skip-draining',
+    breaks: 'A kill leads from Working to Terminating without waiting for the sync in flight (I2)',
+    file: POD,
+    find: `            SyncPodKill: { actions: ['recordUpdate', 'recordTermination'], target: 'Draining' },`,
+    replace: `            SyncPodKill: { actions: ['recordUpdate', 'recordTermination'], target: '#pod.Terminating' },`,
+  },
+  {
+    name: 'draining-left-by-second-kill',
+    breaks: 'A second kill ends Draining before the sync is at rest (I2)',
+    file: POD,
+    find: `            SyncPodKill: { actions: ['recordUpdate', 'recordTermination'] },
+            SYNC_DONE`,
+    replace: `            SyncPodKill: { actions: ['recordUpdate', 'recordTermination'], target: '#pod.Terminating' },
+            SYNC_DONE`,
+  },
+  {
+    name: 'draining-does-not-abort',
+    breaks: 'The sync of a pod that is to end goes on and starts what it was about to (I2)',
+    file: POD,
+    find: `          entry: ['abortSync'],`,
+    replace: `          entry: [],`,
+  },
+  {
+    name: 'kill-unheard-while-draining',
+    breaks: 'Options of a kill that comes during Draining are dropped (rule 2)',
+    file: POD,
+    find: `            SyncPodKill: { actions: ['recordUpdate', 'recordTermination'] },
+            SYNC_DONE`,
+    replace: `            SyncPodKill: {},
+            SYNC_DONE`,
+  },
+
+  // Forward only
+  {
+    name: 'terminated-stops-again',
+    breaks: 'A kill leads from Terminated back to Terminating (I1)',
+    file: POD,
+    find: `        SyncPodKill: { description: 'Rule 6', actions: ['answerThisWaiter'] },`,
+    replace: `        SyncPodKill: { description: 'Rule 6', actions: ['answerThisWaiter'], target: '#pod.Terminating' },`,
+  },
+  {
+    name: 'update-revives-terminated',
+    breaks: 'An update leads from Terminated back to Syncing (I1, rule 9)',
+    file: POD,
+    find: `        SyncPodUpdate: { actions: ['recordUpdate'] },`,
+    replace: `        SyncPodUpdate: { actions: ['recordUpdate'], target: '#pod.Syncing.Working' },`,
+  },
+  {
+    name: 'create-revives-terminating',
+    breaks: 'A pod that is asked for again while it is stopped goes back to Syncing (I1, rule 9)',
+    file: POD,
+    find: `        SyncPodCreate: { actions: ['requestRestart'] },
+        SyncPodUpdate: { actions: ['recordUpdate', 'recordTermination'] },`,
+    replace: `        SyncPodCreate: { actions: ['recordUpdate'], target: '#pod.Syncing.Working' },
+        SyncPodUpdate: { actions: ['recordUpdate', 'recordTermination'] },`,
+  },
+  {
+    name: 'restart-forgotten',
+    breaks: 'restartRequested is not kept: a pod asked for again while ending does not start again (rule 9)',
+    file: POD,
+    find: `requestRestart: assign({ restartRequested: true }),`,
+    replace: `requestRestart: assign({}),`,
+  },
+
+  // The grace period
+  {
+    name: 'grace-grows',
+    breaks: 'The grace period in force is replaced by a longer one (I4)',
+    file: TERMINATION,
+    find: `[current, pod?.metadata.deletionGracePeriodSeconds, overrideSeconds]`,
+    replace: `[pod?.metadata.deletionGracePeriodSeconds, overrideSeconds]`,
+  },
+  {
+    name: 'no-minimum-grace',
+    breaks: 'A grace period may be below 1 s (rule 4)',
+    file: TERMINATION,
+    find: `  return Math.max(chosen, MINIMUM_GRACE_PERIOD_SECONDS);`,
+    replace: `  return chosen;`,
+  },
+  {
+    name: 'deletion-grace-ignored',
+    breaks: 'The deletionGracePeriodSeconds of a pod do not count (rule 4)',
+    file: TERMINATION,
+    find: `[current, pod?.metadata.deletionGracePeriodSeconds, overrideSeconds]`,
+    replace: `[current, overrideSeconds]`,
+  },
+  {
+    name: 'shorter-grace-unheard',
+    breaks: 'A shorter grace period does not make the stop in flight begin anew (rule 4)',
+    file: POD,
+    find: STOPPING_KILL,
+    replace: ``,
+  },
+  {
+    name: 'shortening-does-not-abort',
+    breaks: 'The stop in flight goes on with the longer grace period (rule 4)',
+    file: POD,
+    find: `          entry: ['abortStop'],`,
+    replace: `          entry: [],`,
+  },
+  {
+    name: 'second-stop-beside-first',
+    breaks: 'A shorter grace period starts another stop beside the one in flight (I5)',
+    file: POD,
+    find: STOPPING_KILL,
+    replace: STOPPING_KILL.replace(`target: 'Shortening'`, `target: 'Stopping', reenter: true`),
+  },
+
+  // Who waits, and what a kill says
+  {
+    name: 'kill-answered-twice',
+    breaks: 'A kill of a Terminated pod is answered twice (I7)',
+    file: POD,
+    find: `actions: ['answerThisWaiter']`,
+    replace: `actions: ['answerThisWaiter', 'answerThisWaiter']`,
+  },
+  {
+    name: 'kill-answered-early',
+    breaks: 'Kills are answered when the stop begins, not when the pod is Terminated (rule 6)',
+    file: POD,
+    find: `      initial: 'Stopping',`,
+    replace: `      entry: ['answerWaiters', 'forgetWaiters'],
+      initial: 'Stopping',`,
+  },
+  {
+    name: 'late-kill-unanswered',
+    breaks: 'A kill of a Terminated pod is never answered (rule 6, I7)',
+    file: POD,
+    find: `        SyncPodKill: { description: 'Rule 6', actions: ['answerThisWaiter'] },`,
+    replace: `        SyncPodKill: {},`,
+  },
+  {
+    name: 'waiters-forgotten',
+    breaks: 'Of several who wait for a pod only the last is answered (rule 2, I7)',
+    file: POD,
+    find: `[...context.waiters, options.waiter]`,
+    replace: `[options.waiter]`,
+  },
+  {
+    name: 'first-status-wins',
+    breaks: 'The status that the first kill gave is the final one, not that of the last (rule 5)',
+    file: POD,
+    find: `options?.podStatus ?? context.statusOverride`,
+    replace: `context.statusOverride ?? options?.podStatus`,
+  },
+  {
+    name: 'eviction-forgotten',
+    breaks: 'A later kill makes an evicted pod one that was not (rule 2)',
+    file: POD,
+    find: `context.evicted || options?.evict === true`,
+    replace: `options?.evict === true`,
+  },
+
+  // Ends
+  {
+    name: 'natural-end-ignored',
+    breaks: 'A pod that has run to its end stays in Syncing (rule 3)',
+    file: POD,
+    find: `    hasRunToItsEnd: ({ event }) => event.type === 'SYNC_DONE' && event.terminal,`,
+    replace: `    hasRunToItsEnd: () => false,`,
+  },
+  {
+    name: 'deletion-unheard-while-backing-off',
+    breaks: 'An update that ends the pod is ignored after a failed sync (rule 3)',
+    file: POD,
+    find: `            SyncPodKill: { actions: ['recordUpdate', 'recordTermination'], target: '#pod.Terminating' },
+          },
+        },
+        Draining: {`,
+    replace: `            SyncPodKill: { actions: ['recordUpdate', 'recordTermination'], target: '#pod.Terminating' },
+            SyncPodUpdate: {},
+          },
+        },
+        Draining: {`,
+  },
+  {
+    name: 'running-pod-finished-unseen',
+    breaks: 'A deleted pod that another agent has started is finished without a stop (rule 11, I3)',
+    file: POD,
+    find: `      context.runtimeHolds === 'nothing' && 'pod' in event && event.pod !== undefined && isEnding(event.pod),`,
+    replace: `      'pod' in event && event.pod !== undefined && isEnding(event.pod),`,
+  },
+  {
+    name: 'failed-stop-is-the-end',
+    breaks: 'A stop that failed makes the pod Terminated (rule 7, I3)',
+    file: POD,
+    find: `STOP_FAILED: { actions: ['recordFailure'], target: 'BackingOff' }`,
+    replace: `STOP_FAILED: { actions: ['recordFailure'], target: '#pod.Terminated' }`,
+  },
+  {
+    name: 'clean-up-skipped',
+    breaks: 'Terminated goes to Finished without a clean-up (rule 8)',
+    file: POD,
+    find: `      initial: 'CleaningUp',`,
+    replace: `      initial: 'Finished',`,
+  },
+  {
+    name: 'failed-clean-up-is-enough',
+    breaks: 'A clean-up that failed is not repeated until it succeeds (rule 8)',
+    file: POD,
+    find: `CLEANUP_FAILED: { actions: ['recordFailure'], target: 'BackingOff' }`,
+    replace: `CLEANUP_FAILED: { target: 'Finished' }`,
+  },
+
+  // Trying again
+  {
+    name: 'failed-sync-not-repeated',
+    breaks: 'No resync is armed after a failed sync (Times, I7)',
+    file: POD,
+    find: `          description: 'The last sync failed',
+          entry: ['armResync'],`,
+    replace: `          description: 'The last sync failed',
+          entry: [],`,
+  },
+  {
+    name: 'failed-stop-not-repeated',
+    breaks: 'No other try is armed after a failed stop (I7)',
+    file: POD,
+    find: `          description: 'The last stop failed, or left something running',
+          entry: ['armResync'],`,
+    replace: `          description: 'The last stop failed, or left something running',
+          entry: [],`,
+  },
+  {
+    name: 'update-during-sync-lost',
+    breaks: 'An update that comes during a sync does not lead to another (rule 2)',
+    file: POD,
+    find: `context.updatePending || ('again' in event && event.again)`,
+    replace: `'again' in event && event.again`,
+  },
+
+  // Names
+  {
+    name: 'name-given-on-too-early',
+    breaks: 'A static pod counts as ended when its stop begins: the next of its name starts beside it (I6)',
+    file: POD,
+    find: `      initial: 'Stopping',`,
+    replace: `      entry: ['reportTerminated'],
+      initial: 'Stopping',`,
+  },
+  {
+    name: 'deleted-waiter-not-skipped',
+    breaks:
+      'A static pod that is deleted while it waits for its name gets it all the same, and keeps it (rule 10)',
+    file: QUEUE,
+    find: `claim.waiting.filter((other) => other !== uid)`,
+    replace: `claim.waiting`,
+  },
+
+  // The supervisor
+  {
+    name: 'held-start-forgotten',
+    breaks: 'A start that is asked for while the runtime is not ready never comes (I7)',
+    file: SUPERVISOR,
+    find: `START_REQUESTED: { actions: ['holdStart'] },`,
+    replace: `START_REQUESTED: {},`,
+  },
+  {
+    name: 'housekeeping-before-sources',
+    breaks: 'Pods of a source that has not been seen yet are taken for unwanted (rule 3, I10)',
+    file: SUPERVISOR,
+    find: `HOUSEKEEPING: { guard: 'sourcesReady', actions: ['handlePodCleanups'] },`,
+    replace: `HOUSEKEEPING: { actions: ['handlePodCleanups'] },`,
+  },
+];

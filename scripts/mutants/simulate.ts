@@ -1,0 +1,13 @@
+/** `simulate.ts SEEDS`: whole nodes by seed 1, 2, …, until an invariant is violated: then a line of JSON, and exit code 1. */
+import { ALL_FAULTS } from '../../src/simulation/faults.ts';
+import { simulate } from '../../src/simulation/simulation.ts';
+
+const seeds = Number(process.argv[2]);
+
+for (let seed = 1; seed <= seeds; seed++) {
+  const { violation } = await simulate({ seed, nodes: 1, pods: 6, hours: 0.5, faults: ALL_FAULTS });
+  if (violation === undefined) continue;
+  console.log(JSON.stringify({ seed, ...violation }));
+  process.exitCode = 1;
+  break;
+}
