@@ -57,7 +57,16 @@ async function jest(
   env: Readonly<Record<string, string>>,
 ): Promise<Catch> {
   const reporter = join(root, 'scripts/mutants/first-failure-reporter.ts');
-  const flags = ['--runInBand', '--bail', '--silent', '--reporters', reporter];
+  // How long a test may take on a busy machine says nothing about the mutant.
+  const flags = [
+    '--runInBand',
+    '--bail',
+    '--silent',
+    '--testTimeout',
+    String(limitMs),
+    '--reporters',
+    reporter,
+  ];
   const outcome = await run(root, ['node_modules/jest/bin/jest.js', ...suites, ...flags], limitMs, env);
   if (outcome.code === 0) return undefined;
   const [failure = ''] = outcome.stdout.split('\n');

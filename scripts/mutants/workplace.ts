@@ -1,4 +1,5 @@
-import { cp, mkdtemp, readFile, rm, symlink, writeFile } from 'node:fs/promises';
+import { rmSync } from 'node:fs';
+import { cp, mkdtemp, readFile, symlink, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { mutated, type Mutant } from './mutant.ts';
@@ -35,7 +36,7 @@ export class Workplace {
     }
   }
 
-  async remove(): Promise<void> {
-    await rm(this.root, { recursive: true, force: true });
+  remove(): void {
+    rmSync(this.root, { recursive: true, force: true });
   }
 }

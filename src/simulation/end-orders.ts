@@ -11,6 +11,8 @@ export class EndOrders {
   evicted = false;
   /** Of the last kill that gave one (lifecycle 5). */
   status: PodStatusOverride | undefined;
+  /** The pod was asked for again meanwhile. */
+  again = false;
 
   take(event: PodEvent): void {
     if ('pod' in event) this.#shorten(event.pod?.metadata.deletionGracePeriodSeconds);

@@ -84,9 +84,8 @@ export class LifeJudge {
   sees(actor: object, snapshot: PodSnapshot, event: PodEvent): boolean {
     const course = this.#courseOf(actor, snapshot);
     const before = course.state;
-    // Who asks for a pod that is ending asks for its next life.
-    const asksForNext = event.type === 'SyncPodCreate' && isEndingState(before);
-    if (course.rank < 2 && !asksForNext) course.orders.take(event);
+    if (event.type === 'SyncPodCreate' && isPastSyncing(before)) course.orders.again = true;
+    else if (course.rank < 2) course.orders.take(event);
     this.#checkOrder(course, snapshot);
     this.#checkName(course, snapshot);
     course.state = stateName(snapshot);
@@ -245,8 +244,10 @@ export class LifeJudge {
     course.graceSeconds = gracePeriodSeconds;
   }
 
-  /** What a pod that is to end was told about its end is in force, all of it (lifecycle 2, 4). */
+  /** What a pod that is to end was told is in force, all of it (lifecycle 2, 4, 9). */
   #checkOrders(course: Course, { context }: PodSnapshot): void {
+    if (course.orders.again && !context.restartRequested)
+      this.#violated('rule 9', course, 'it is forgotten that the pod was asked for again');
     if (!isEndingState(course.state)) return;
     const { gracePeriodSeconds = Infinity, evicted } = context;
     const { graceSeconds } = course.orders;
@@ -332,6 +333,11 @@ export function secondInstance(truth: RuntimeTruth, started: ContainerTruth): Co
 
 export function isRead(name: CallName): boolean {
   return /^(?:List|Version|Status|PodSandboxStatus|ContainerStatus|Image|ExecSync)/.test(name);
+}
+
+/** Who asks for such a pod asks for its next life. */
+function isPastSyncing(state: string): boolean {
+  return isEndingState(state) || state.startsWith('Terminated');
 }
 
 /** Of a pod that has been asked to end, and has not ended. */

@@ -1,7 +1,10 @@
-import { describe, expect, test } from '@jest/globals';
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { readFileSync } from 'node:fs';
+import { fileURLToPath } from 'node:url';
+import { runLayer } from '../../scripts/mutants/layers.ts';
 import { MUTANTS } from '../../scripts/mutants/list.ts';
 import { mutated } from '../../scripts/mutants/mutant.ts';
+import { Workplace } from '../../scripts/mutants/workplace.ts';
 
 const ROOT = new URL('../../', import.meta.url);
 
@@ -22,4 +25,30 @@ test('a change of what is not there, or is there twice, is refused with what to 
   expect(() => mutated('abc', mutant)).toThrow(/occurs 0 times in a\.ts, not once/);
   expect(() => mutated('xx', mutant)).toThrow(/occurs 2 times in a\.ts, not once/);
   expect(mutated('axb', mutant)).toBe('ayb');
+});
+
+describe('the simulation notices the plainest; `npm run mutants` tries all', () => {
+  const LIMIT_MS = 120_000;
+  let workplace: Workplace;
+
+  beforeAll(async () => {
+    workplace = await Workplace.of(fileURLToPath(ROOT));
+  });
+  afterAll(() => workplace.remove());
+
+  test.each([
+    ['skip-draining', /^I/],
+    ['grace-grows', /^I4/],
+    ['kill-answered-twice', /^I7/],
+    ['same-name-overlap', /^I6/],
+    ['restart-forgotten', /^rule 9/],
+  ])(
+    '%s',
+    async (name, invariant) => {
+      const mutant = MUTANTS.find((one) => one.name === name)!;
+      const layer = () => runLayer('simulation', workplace.root, mutant.file, LIMIT_MS);
+      expect(await workplace.with(mutant, layer)).toMatch(invariant);
+    },
+    LIMIT_MS,
+  );
 });
