@@ -101,6 +101,10 @@ describe('a URL', () => {
   });
 });
 
+const NO_ANSWER = 'URL: cannot be fetched: no answer within 1 s';
+/** Only where no answer comes is the limit waited for; a busy machine may be slow to give the others. */
+const limitFor = (message: unknown) => ({ timeoutMs: message === NO_ANSWER ? 1_000 : 20_000 });
+
 describe('an answer that is no manifest', () => {
   const cases: [string, Handler, string | RegExp][] = [
     ['an error', answer(500, 'oops'), 'URL: the server answered 500 Internal Server Error'],
@@ -137,19 +141,19 @@ describe('an answer that is no manifest', () => {
       },
       /^URL: cannot be fetched: /,
     ],
-    ['no answer at all', () => undefined, 'URL: cannot be fetched: no answer within 0.3 s'],
+    ['no answer at all', () => undefined, NO_ANSWER],
   ];
 
   test.each(cases)('%s, from the beginning: the source is not seen', async (_name, bad, message) => {
     handler = bad;
-    const update = await follow({ timeoutMs: 300 }).next();
+    const update = await follow(limitFor(message)).next();
     expect(update.pods).toBeUndefined();
     expect(texts(update)).toEqual([expect.stringMatching(message)]);
   });
 
   test.each(cases)('%s, after a good one: the pods stay, it is told once', async (_name, bad, message) => {
     handler = answer(200, manifest('a'));
-    const updates = follow({ timeoutMs: 300 });
+    const updates = follow(limitFor(message));
     const good = await updates.next();
     await handledBy(bad);
     await handledBy(bad);
