@@ -46,9 +46,16 @@ describeWithContainerd('what containerd tells of, without any relist,', () => {
   });
   afterEach(async () => {
     pleg.stop();
-    for (const { id } of await runtime.listPodSandbox()) await runtime.removePodSandbox(id);
+    // What has just been stopped may count as running for a moment, and cannot be removed then.
+    await waitFor(nothingLeft, { what: 'every sandbox to be removed', timeoutMs: PATIENCE_MS });
     await runtime.close();
   });
+
+  async function nothingLeft(): Promise<boolean> {
+    const sandboxes = await runtime.listPodSandbox();
+    const removals = sandboxes.map(({ id }) => runtime.removePodSandbox(id));
+    return (await Promise.allSettled(removals)).every(({ status }) => status === 'fulfilled');
+  }
 
   async function runningPod() {
     const sandbox = podConfig(logsDir);
