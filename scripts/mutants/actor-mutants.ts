@@ -147,12 +147,13 @@ export const ACTOR_MUTANTS: readonly Mutant[] = [
 
   // Calls to the runtime
   {
-    name: 'unstarted-not-removed',
+    name: 'unstarted-passed-over',
     breaks: 'A container is made anew beside one whose start may still be on its way (I10)',
     file: STARTER,
-    find: `    await step('CreateContainerError', () => this.#removeUnstarted(request));
+    find: `    const made = await step('CreateContainerError', () => this.#settleUnstarted(request));
 `,
-    replace: ``,
+    replace: `    const made = undefined;
+`,
   },
   {
     name: 'start-given-up',
@@ -170,9 +171,9 @@ export const ACTOR_MUTANTS: readonly Mutant[] = [
     name: 'start-after-abort',
     breaks: 'A container is started although its pod is to end (I2)',
     file: STARTER,
-    find: `    signal.throwIfAborted();
-    await step('RunContainerError'`,
-    replace: `    await step('RunContainerError'`,
+    find: `      signal.throwIfAborted();
+      await this.#startCreated(request, id);`,
+    replace: `      await this.#startCreated(request, id);`,
   },
   {
     name: 'failed-kill-ignored',

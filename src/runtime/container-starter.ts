@@ -6,19 +6,21 @@ import {
   decideBackOff,
   keepBackOffEntry,
 } from '../policies/crash-loop-backoff.ts';
+import { containerHash } from '../policies/container-hash.ts';
 import { containerStatusByName } from '../policies/restart.ts';
 import { containerGracePeriodSeconds, stopTimeoutSeconds } from '../policies/termination-grace.ts';
 import type { Clock } from '../types/clock.ts';
 import type { ContainerConfig, PodSandboxConfig } from '../types/cri.ts';
-import { errorKind, errorMessage } from '../types/errors.ts';
+import { errorKind, type ErrorKind, errorMessage } from '../types/errors.ts';
 import type { EventRecorder } from '../types/event-recorder.ts';
 import type { Container, EphemeralContainer, Pod } from '../types/kubernetes.ts';
-import type { RuntimePodStatus } from '../types/runtime-pod.ts';
+import type { RuntimeContainerStatus, RuntimePodStatus } from '../types/runtime-pod.ts';
 import { ImageError } from './images/image-error.ts';
 import { runPostStartHook } from './lifecycle-hooks.ts';
 import type { ImageInUse, PodNode } from './pod-node.ts';
 import type { RuntimeService } from './runtime-service.ts';
 import { RANK, type StartGate } from './start-gate.ts';
+import { unlessNotFound } from './unless-not-found.ts';
 
 export interface ContainerStarterOptions {
   readonly runtime: RuntimeService;
@@ -110,25 +112,31 @@ export class ContainerStarter {
       const { reason, eventReason } = error instanceof StepError ? error : UNKNOWN_STEP;
       const text = `${reason}: ${message} (container ${container.name})`;
       this.#options.recorder.event(pod.metadata, 'Warning', eventReason, text);
-      return { reason, message };
+      return { reason, message, ...(error instanceof StepError && retryOf(error)) };
     }
   }
 
   async #run(request: StartRequest, signal: AbortSignal): Promise<void> {
-    const { node, gate } = this.#options;
-    const { pod, container, podStatus, sandboxConfig } = request;
-
+    const { node } = this.#options;
+    const { pod, container, sandboxConfig } = request;
     const image = await node.image(pod, container, sandboxConfig, signal);
+    const made = await step('CreateContainerError', () => this.#settleUnstarted(request));
+    const started = made && (await this.#startAsMade(request, made, image, signal));
+    const id = started ?? (await this.#createAndStart(request, image, signal));
+    await step('PostStartHookError', () => this.#postStart(request, id, signal));
+  }
+
+  async #config(
+    { pod, container, podStatus }: StartRequest,
+    attempt: number,
+    image: ImageInUse,
+    signal: AbortSignal,
+  ): Promise<ContainerConfig> {
     const config = await step('CreateContainerConfigError', () =>
-      node.container({ pod, container, attempt: this.#nextAttempt(request), podStatus, image }),
+      this.#options.node.container({ pod, container, attempt, podStatus, image }),
     );
     signal.throwIfAborted();
-
-    await step('CreateContainerError', () => this.#removeUnstarted(request));
-    const id = await gate.pass(RANK.container, signal, () =>
-      this.#createAndStart(request, config, image, signal),
-    );
-    await step('PostStartHookError', () => this.#postStart(request, id, signal));
+    return config;
   }
 
   #nextAttempt({ pod, podStatus, container }: StartRequest): number {
@@ -137,38 +145,93 @@ export class ContainerStarter {
     return this.#options.node.pastInstances(pod.metadata, container.name);
   }
 
-  /** Every call is awaited to its end: given up, it could still start something later (I2). */
-  async #createAndStart(
-    { pod, container, sandboxId, sandboxConfig }: StartRequest,
-    config: ContainerConfig,
-    image: ImageInUse,
-    signal: AbortSignal,
-  ): Promise<string> {
-    const { runtime, recorder, node } = this.#options;
-    const id = await step('CreateContainerError', () =>
-      this.#create(sandboxId, config, sandboxConfig, image),
-    );
-    node.created(pod.metadata, id, config, sandboxConfig.logDirectory);
-    recorder.event(pod.metadata, 'Normal', 'Created', `Container created: ${container.name}`);
-    signal.throwIfAborted();
+  async #createAndStart(request: StartRequest, image: ImageInUse, signal: AbortSignal): Promise<string> {
+    const { recorder, node, gate } = this.#options;
+    const { pod, container, sandboxId, sandboxConfig } = request;
+    const config = await this.#config(request, this.#nextAttempt(request), image, signal);
+    // Every call is awaited to its end: given up, it could still start something later (I2).
+    return gate.pass(RANK.container, signal, async () => {
+      const id = await step('CreateContainerError', () =>
+        this.#create(sandboxId, config, sandboxConfig, image),
+      );
+      node.created(pod.metadata, id, config, sandboxConfig.logDirectory);
+      recorder.event(pod.metadata, 'Normal', 'Created', `Container created: ${container.name}`);
+      signal.throwIfAborted();
+      await this.#startCreated(request, id);
+      return id;
+    });
+  }
+
+  async #startCreated({ pod, container }: StartRequest, id: string): Promise<void> {
+    const { runtime, recorder } = this.#options;
     await step('RunContainerError', () => runtime.startContainer(id));
     recorder.event(pod.metadata, 'Normal', 'Started', `Container started: ${container.name}`);
-    return id;
+  }
+
+  /** Its id once it runs; undefined where it could not be started any more, and has been removed. */
+  async #startAsMade(
+    request: StartRequest,
+    made: RuntimeContainerStatus,
+    image: ImageInUse,
+    signal: AbortSignal,
+  ): Promise<string | undefined> {
+    const { runtime, node, gate } = this.#options;
+    const { pod, podStatus, sandboxConfig } = request;
+    const { id } = made;
+    const config = await this.#config(request, made.restartCount, image, signal);
+    // Whoever made it may not have come to that.
+    node.created(pod.metadata, id, config, sandboxConfig.logDirectory);
+    try {
+      await gate.pass(RANK.container, signal, () => this.#startCreated(request, id));
+      return id;
+    } catch (error) {
+      signal.throwIfAborted();
+      const state = (await unlessNotFound(runtime.containerStatus(id)))?.state;
+      // The other start has come first.
+      if (state === 'CONTAINER_RUNNING') return id;
+      // The other start may be under way, or have come to its end: that is seen soon.
+      const isUnusable = state === 'CONTAINER_CREATED' && kindOfCause(error) === 'FailedPrecondition';
+      if (state !== undefined && !isUnusable) throw this.#soon('RunContainerError', error);
+      await node.removing(podStatus, made);
+      await runtime.removeContainer(id);
+      return undefined;
+    }
   }
 
   /**
-   * A start that was not answered in time may still be on its way: the instance that it is about must not come to run
-   * beside the next one.
+   * The instance that was made and never started: by an agent that died in between, or one whose start was not answered. It is
+   * started rather than followed by another, so that a start that is still on its way can at most be the same one. Instances
+   * of which nothing can come any more are removed.
    */
-  async #removeUnstarted({ container, podStatus }: StartRequest): Promise<void> {
+  async #settleUnstarted({
+    container,
+    podStatus,
+    sandboxId,
+  }: StartRequest): Promise<RuntimeContainerStatus | undefined> {
     const { runtime, node } = this.#options;
-    const unstarted = podStatus.containers.filter(
-      ({ name, state }) => name === container.name && state === 'created',
+    const instances = podStatus.containers.filter(({ name }) => name === container.name);
+    const unstarted = instances.filter(({ state }) => state === 'created');
+    const attempts = instances
+      .filter(({ state }) => state !== 'created')
+      .map(({ restartCount }) => restartCount);
+    const usable = unstarted.find(
+      ({ podSandboxId, hash, restartCount }) =>
+        podSandboxId === sandboxId &&
+        hash === containerHash(container) &&
+        restartCount > Math.max(-1, ...attempts),
     );
     for (const instance of unstarted) {
+      if (instance === usable) continue;
       await node.removing(podStatus, instance);
       await runtime.removeContainer(instance.id);
     }
+    return usable;
+  }
+
+  /** Somebody else is at it: what comes of that shows before a failure of our own would be tried again. */
+  #soon(reason: WaitingReason, error: unknown): StepError {
+    const cause = error instanceof StepError ? error.cause : error;
+    return new StepError(reason, cause, this.#options.clock.now() + SOON_MS);
   }
 
   async #create(
@@ -181,7 +244,7 @@ export class ContainerStarter {
       return await this.#options.runtime.createContainer(sandboxId, config, sandboxConfig);
     } catch (error) {
       if (errorKind(error) === 'NotFound') this.#options.node.forgetImage(imageRef);
-      throw error;
+      throw errorKind(error) === 'AlreadyExists' ? this.#soon('CreateContainerError', error) : error;
     }
   }
 
@@ -214,22 +277,26 @@ export class ContainerStarter {
   }
 }
 
-function retryOf({ retryAt }: ImageError): { retryAt?: number } {
+function retryOf({ retryAt }: { readonly retryAt?: number | undefined }): { retryAt?: number } {
   return retryAt === undefined ? {} : { retryAt };
 }
 
 type WaitingReason =
   'CreateContainerConfigError' | 'CreateContainerError' | 'RunContainerError' | 'PostStartHookError';
 
+const SOON_MS = 1_000;
 const UNKNOWN_STEP = { reason: 'RunContainerError', eventReason: 'Failed' } as const;
 
 /** A step of a start that failed: `reason` is what the container's waiting state says. */
 class StepError extends Error {
   readonly reason: WaitingReason;
+  /** Unix ms, where it is known. */
+  readonly retryAt?: number;
 
-  constructor(reason: WaitingReason, cause: unknown) {
+  constructor(reason: WaitingReason, cause: unknown, retryAt?: number) {
     super(errorMessage(cause), { cause });
     this.reason = reason;
+    if (retryAt !== undefined) this.retryAt = retryAt;
   }
 
   get eventReason(): string {
@@ -246,4 +313,8 @@ async function step<T>(reason: WaitingReason, work: () => T | Promise<T>): Promi
     const misconfigured = reason === 'CreateContainerError' && errorKind(error) === 'InvalidArgument';
     throw new StepError(misconfigured ? 'CreateContainerConfigError' : reason, error);
   }
+}
+
+function kindOfCause(error: unknown): ErrorKind {
+  return errorKind(error instanceof StepError ? error.cause : error);
 }

@@ -140,9 +140,10 @@ export class InvariantWatch {
         return id;
       });
     };
-    runtime.startContainer = (id, options) => {
+    runtime.startContainer = async (id, options) => {
       this.starts += 1;
-      const uid = this.#uidOfContainer.get(id) ?? '';
+      // One that a former agent has made tells itself whose it is.
+      const uid = this.#uidOfContainer.get(id) ?? (await real.containerStatus(id)).labels[UID_LABEL] ?? '';
       return guarded(uid, 'StartContainer', () => real.startContainer(id, options));
     };
   }

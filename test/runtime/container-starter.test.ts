@@ -47,14 +47,14 @@ async function podWith(container: Container) {
   return {
     pod,
     sandbox,
-    /** `laterMs`: as if its instances had ended later than they did. */
-    start: async (starter: ContainerStarter, laterMs = 0) => {
+    /** `laterMs`: as if its instances had ended later than they did; `changed`: as its spec has it now. */
+    start: async (starter: ContainerStarter, { laterMs = 0, changed = container } = {}) => {
       const seen = await bed.read(pod);
       const containers = seen.containers.map((status) => ({
         ...status,
         finishedAt: status.finishedAt + laterMs,
       }));
-      const request = { pod, container, podStatus: { ...seen, containers }, ...sandbox };
+      const request = { pod, container: changed, podStatus: { ...seen, containers }, ...sandbox };
       return starter.start(request, abort.signal);
     },
     /** Name, state and exit code of what there is of it, newest first. */
@@ -84,6 +84,77 @@ describe('a container that starts', () => {
     await it.ended();
     await it.start(starter);
     expect((await it.containers()).map((line) => line.split(' ')[0])).toEqual(['1', '0']);
+  });
+});
+
+describe('a container that was made and not started, by an agent that died or by a start that was not answered,', () => {
+  const unanswered: Partial<RuntimeService> = {
+    startContainer: () => Promise.reject(new StateletError('DeadlineExceeded', 'no answer')),
+  };
+  /** It is there, and its start may still come. */
+  async function unstarted(container: Container = SLEEPER) {
+    const it = await podWith(container);
+    await it.start(newStarter(unanswered));
+    expect(await it.containers()).toEqual(['0 created']);
+    bed.events.length = 0;
+    return it;
+  }
+
+  test('is started as it is: a start that comes late starts no other', async () => {
+    const it = await unstarted();
+    const told: string[] = [];
+    const created: PodNode['created'] = (_pod, id) => void told.push(id);
+    expect(await it.start(newStarter({}, { created }))).toBeUndefined();
+    expect(await it.containers()).toEqual(['0 running']);
+    expect(bed.events).toEqual(['Normal Started: Container started: main']);
+    expect(told).toHaveLength(1);
+  });
+
+  test('runs already where the other start has come first', async () => {
+    const it = await unstarted();
+    const startContainer = async (id: string) => {
+      await bed.runtime.startContainer(id);
+      await bed.runtime.startContainer(id);
+    };
+    expect(await it.start(newStarter({ startContainer }))).toBeUndefined();
+    expect(await it.containers()).toEqual(['0 running']);
+  });
+
+  test('is looked at again soon where the other start is under way, or has come to an end', async () => {
+    const it = await unstarted(shell('main', 'exit 0'));
+    const startContainer = async (id: string) => {
+      await bed.runtime.startContainer(id);
+      await whenExited(bed.runtime, id);
+      await bed.runtime.startContainer(id);
+    };
+    expect(await it.start(newStarter({ startContainer }))).toMatchObject({
+      ...{ reason: 'RunContainerError', retryAt: clock.now() + 1_000 },
+    });
+    expect(await it.containers()).toEqual(['0 exited']);
+  });
+
+  test('goes, and another is made, where it can never be started', async () => {
+    const it = await unstarted();
+    const refuse = new StateletError('FailedPrecondition', 'its start was given up');
+    let refused = 0;
+    const startContainer = (id: string) =>
+      refused++ === 0 ? Promise.reject(refuse) : bed.runtime.startContainer(id);
+    expect(await it.start(newStarter({ startContainer }))).toBeUndefined();
+    expect(await it.containers()).toEqual(['1 running']);
+  });
+
+  test('goes, and another is made, where the spec has changed since', async () => {
+    const it = await unstarted({ ...SLEEPER, image: 'one' });
+    expect(await it.start(newStarter(), { changed: { ...SLEEPER, image: 'other' } })).toBeUndefined();
+    expect(await it.containers()).toEqual(['1 running']);
+  });
+
+  test('and is being made just now by somebody else, is looked at again soon', async () => {
+    const it = await podWith(SLEEPER);
+    const createContainer = () => Promise.reject(new StateletError('AlreadyExists', 'the name is taken'));
+    expect(await it.start(newStarter({ createContainer }))).toMatchObject({
+      ...{ reason: 'CreateContainerError', retryAt: clock.now() + 1_000 },
+    });
   });
 });
 
@@ -146,15 +217,6 @@ describe('a container that cannot be started', () => {
     await bed.runtime.stopPodSandbox(it.sandbox.sandboxId);
     expect(await it.start(newStarter())).toMatchObject({ reason: 'CreateContainerError' });
     expect(await it.containers()).toEqual([]);
-  });
-
-  test('a start that is not answered in time may land late: its instance is removed before the next is made', async () => {
-    const it = await podWith(SLEEPER);
-    const startContainer = () => Promise.reject(new StateletError('DeadlineExceeded', 'no answer'));
-    expect(await it.start(newStarter({ startContainer }))).toMatchObject({ reason: 'RunContainerError' });
-    expect(await it.containers()).toEqual(['0 created']);
-    expect(await it.start(newStarter())).toBeUndefined();
-    expect(await it.containers()).toEqual(['1 running']);
   });
 
   test('a command that does not exist: RunContainerError, and the container has ended', async () => {
@@ -360,7 +422,7 @@ describe('restart back-off', () => {
     starter.collectGarbage();
     expect(await crash(it, starter)).toBeUndefined();
     // Not 20 s: the count has started over.
-    expect((await it.start(starter, 600_001))?.message).toContain('back-off 10s');
+    expect((await it.start(starter, { laterMs: 600_001 }))?.message).toContain('back-off 10s');
   });
 
   test('without garbage collection in between the count goes on', async () => {
@@ -370,6 +432,6 @@ describe('restart back-off', () => {
     await crash(it, starter);
     await clock.advance(600_001);
     expect(await crash(it, starter)).toBeUndefined();
-    expect((await it.start(starter, 600_001))?.message).toContain('back-off 20s');
+    expect((await it.start(starter, { laterMs: 600_001 }))?.message).toContain('back-off 20s');
   });
 });

@@ -75,7 +75,7 @@ export class CriProxy implements RuntimeTap {
   readonly #client: grpc.Client;
   readonly #faults = new Set<{ fault: Fault; applies: (request: Buffer) => boolean }>();
   readonly made = new Map<string, Labels>();
-  readonly doubtful = new Set<string>();
+  readonly cutShort = new Set<string>();
   /** Ids of sandboxes and containers, by the request that made them. */
   readonly #ids = new Map<string, Buffer>();
   readonly #held: (() => Promise<void>)[] = [];
@@ -173,10 +173,8 @@ export class CriProxy implements RuntimeTap {
   #unary(call: Call, answer: Answer): void {
     const name = call.getPath().split('/').at(-1) ?? '';
     const fate = this.decide?.(name) ?? 'passes';
-    if (fate === 'held') {
-      this.#doubt(call);
-      this.#held.push(() => new Promise((done) => this.#pass(call, answer, done)));
-    } else if (fate === 'passes') this.#meet(name, call, answer);
+    if (fate === 'held') this.#held.push(() => new Promise((done) => this.#pass(call, answer, done)));
+    else if (fate === 'passes') this.#meet(name, call, answer);
     else if (fate === 'lost') return;
     else if ('waitsFor' in fate) void fate.waitsFor.then(() => this.#meet(name, call, answer));
     else this.#pass(call, fate.carriedOut);
@@ -209,16 +207,12 @@ export class CriProxy implements RuntimeTap {
       },
     );
     const cancel = () => {
-      this.#doubt(call);
+      const { path, request } = methods.START_CONTAINER;
+      if (call.getPath() === path) this.cutShort.add(request.decode(call.request).containerId);
       passed.cancel();
     };
     // One that is given up before it is passed on lands late.
     call.on('cancelled', cancel);
-  }
-
-  #doubt(call: Call): void {
-    const { path, request } = methods.START_CONTAINER;
-    if (call.getPath() === path) this.doubtful.add(request.decode(call.request).containerId);
   }
 
   /** The answers of both hold nothing but an id. */

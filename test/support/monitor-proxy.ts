@@ -15,7 +15,8 @@ import type { Fate, Labels, RuntimeTap } from './runtime-tap.ts';
 export class MonitorProxy implements RuntimeTap {
   decide: RuntimeTap['decide'];
   readonly made = new Map<string, Labels>();
-  readonly doubtful = new Set<string>();
+  /** The monitor carries out whatever reaches it. */
+  readonly cutShort = new Set<string>();
   /** A root folder for clients that are not to go by way of the proxy. */
   readonly bypassDir: string;
   readonly #socket: string;
@@ -59,8 +60,6 @@ export class MonitorProxy implements RuntimeTap {
     const fate: Fate = this.decide?.(criName(request.method)) ?? 'passes';
     if (fate === 'lost') return;
     if (fate === 'held') {
-      const [id] = request.params as Params<'startContainer'>;
-      if (request.method === 'startContainer') this.doubtful.add(id);
       const letGo = line.keep();
       this.#held.push(() => this.#pass(line, request).finally(letGo));
     } else if (typeof fate === 'string') {

@@ -23,8 +23,8 @@ export interface RuntimeTap {
   decide: ((call: string) => Fate) | undefined;
   /** Everything that was made by way of it, by id. */
   readonly made: ReadonlyMap<string, Labels>;
-  /** Containers whose start was given up half-way by the runtime, because the caller had gone, or came late. */
-  readonly doubtful: ReadonlySet<string>;
+  /** Containers whose start the runtime gave up half-way, because the caller had gone. */
+  readonly cutShort: ReadonlySet<string>;
   /** Passes on what was held; resolves when the runtime has answered all of it. */
   release(): Promise<void>;
 }

@@ -21,6 +21,10 @@ describeWithContainerd('on containerd', () => {
 
   testDeaths(
     () => criStage(containerd),
-    [...CHANGES.flatMap((call) => WHENS.map((when) => [when, call] as const)), ['late', 'StartContainer']],
+    [
+      ...CHANGES.flatMap((call) => WHENS.map((when) => [when, call] as const)),
+      ['late', 'CreateContainer'],
+      ['late', 'StartContainer'],
+    ],
   );
 });

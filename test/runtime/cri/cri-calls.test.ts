@@ -199,6 +199,36 @@ describe('the state of the thing tells what a vague error means:', () => {
     expect((await errorOf(fake.client().startContainer('c'))).kind).toBe('FailedPrecondition');
   });
 
+  const noneListed = answer(methods.LIST_CONTAINERS, () => ({ containers: [] }));
+
+  test('a container whose start was given up before anything had been made of it has not been started', async () => {
+    const message = 'failed to create containerd task: failed to create shim task: context canceled: unknown';
+    const ended = {
+      state: 'CONTAINER_EXITED',
+      startedAt: 0,
+      finishedAt: 9,
+      exitCode: 128,
+      reason: 'StartError',
+    };
+    await fake.serve(status({ ...ended, message }), noneListed);
+    expect(await fake.client().containerStatus('c')).toMatchObject({
+      ...{ state: 'CONTAINER_CREATED', finishedAt: 0, exitCode: 0, reason: '', message: '' },
+    });
+  });
+
+  test('one that could not be started for another reason has ended', async () => {
+    const message = 'failed to create containerd task: no such program';
+    await fake.serve(
+      status({ state: 'CONTAINER_EXITED', exitCode: 128, reason: 'StartError', message }),
+      noneListed,
+    );
+    expect(await fake.client().containerStatus('c')).toMatchObject({
+      state: 'CONTAINER_EXITED',
+      exitCode: 128,
+      message,
+    });
+  });
+
   test('a command in a container that runs keeps the kind of its error', async () => {
     await fake.serve(answer(methods.EXEC_SYNC, vague('no such program')), status({}));
     const error = await errorOf(fake.client().execSync('c', ['x'], 0));

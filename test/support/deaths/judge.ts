@@ -33,11 +33,8 @@ function problemsOf(pod: Incarnation, sight: Sight): string[] {
     notesOf(pod, container, sight).some((note) => note.what === what);
   const [served, another] = sight.served.filter(({ metadata }) => metadata.uid === pod.uid);
   if (served === undefined || another !== undefined) return ['is served twice, or not at all'];
-  const isGivenUp = served.status?.phase === 'Failed';
   return [
-    ...once
-      .filter((name) => !isGivenUp && !noted(name, 'ends'))
-      .map((name) => `${name} has not run to its end`),
+    ...once.filter((name) => !noted(name, 'ends')).map((name) => `${name} has not run to its end`),
     ...restless.filter((name) => !noted(name, 'starts')).map((name) => `${name} has not started`),
     ...twins(pod, sight),
     ...(completes(pod) ? completed(pod, sight, served) : runs(pod, sight, served)),
@@ -52,11 +49,7 @@ function twins(pod: Incarnation, { containers }: Sight): string[] {
 }
 
 function completed(pod: Incarnation, sight: Sight, served: Pod): string[] {
-  const { phase, containerStatuses = [] } = served.status ?? {};
-  // The runtime gave its start up when the daemon died.
-  const isGivenUp = containerStatuses.some(({ state }) => state?.terminated?.reason === 'StartError');
-  const hasEnded = phase === 'Succeeded' || (phase === 'Failed' && isGivenUp);
-  const isOver = hasEnded && stateOf(served) === 'Terminated.Finished';
+  const isOver = served.status?.phase === 'Succeeded' && stateOf(served) === 'Terminated.Finished';
   return [
     ...(running(pod, sight).length > 0 ? ['still runs'] : []),
     ...(readySandboxes(pod, sight) > 0 ? ['still has a sandbox'] : []),
@@ -149,15 +142,15 @@ export class Judge {
       const count = (what: Note['what']) => notes.filter((note) => note.what === what).length;
       const starts = Math.max(count('starts'), this.#witness.starts(uid, container));
       return [
-        ...(starts > lives + this.#doubtfulStarts(uid, container) ? [`started ${container} twice`] : []),
+        ...(starts > lives + this.#cutShort(uid, container) ? [`started ${container} twice`] : []),
         ...(count('ends') > lives ? [`ran ${container} to its end twice`] : []),
       ];
     });
   }
 
-  /** Of the container: it may have run for a moment, before it was removed and another was made. */
-  #doubtfulStarts(uid: string, container: string): number {
-    const labels = [...this.#tap.doubtful].map((id) => this.#tap.made.get(id));
+  /** How often a start of the container was given up by the runtime: it may have run for a moment. */
+  #cutShort(uid: string, container: string): number {
+    const labels = [...this.#tap.cutShort].map((id) => this.#tap.made.get(id));
     return labels.filter((one) => one?.[POD_UID] === uid && one[CONTAINER_NAME] === container).length;
   }
 }
