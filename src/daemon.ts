@@ -10,7 +10,7 @@ import { eventLog } from './api/event-log.ts';
 import { type ApiServer, startApiServer } from './api/server.ts';
 import { EMBEDDED, type StateletConfig } from './config/config.ts';
 import type { supervisorMachine, SupervisorEvent } from './machines/supervisor-machine.ts';
-import { nodeAddresses, startsAtOnce } from './runtime/node-facts.ts';
+import { nodeAddresses, nodeAllocatable, startsAtOnce } from './runtime/node-facts.ts';
 import type { NodeParts } from './runtime/pod-node.ts';
 import { lockRootDir, type RootLock } from './runtime/root-lock.ts';
 import { systemClock } from './runtime/system-clock.ts';
@@ -81,10 +81,16 @@ class Agent implements Daemon {
     this.#parts = parts;
     const sources = podSources(config);
     const { inspect, recorder, logger } = deps;
-    const { syncFrequencyMs, maxPods, maxContainerRestartPeriodMs, node } = config;
+    const { syncFrequencyMs, maxPods, maxContainerRestartPeriodMs, node, nodeName } = config;
+    const amounts = { ...nodeAllocatable(), pods: String(maxPods) };
     const { maximumDeadContainersPerContainer } = node;
     this.#agent = new NodeAgent({
-      ...{ parts, recorder, logger, syncFrequencyMs, maxPods, maxContainerRestartPeriodMs },
+      ...{ parts, recorder, logger, syncFrequencyMs, maxContainerRestartPeriodMs },
+      nodeFacts: () => ({
+        ...{ name: nodeName, os: 'linux', arch: 'amd64', labels: {}, taints: [], conditions: [] },
+        ...{ capacity: amounts, allocatable: amounts, supplementalGroupsPolicy: true },
+      }),
+      preemptionLowerPriorityFirst: true,
       maximumDeadContainersPerContainer,
       sources: Object.keys(sources),
       configuration: configuration(sources, logger),

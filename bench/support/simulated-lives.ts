@@ -1,4 +1,5 @@
 /** Pods that live and end on simulated nodes, as fast as the agents take them: nothing waits, nothing fails. */
+import { testNode } from '../../test/support/admission.ts';
 import { Subject } from 'rxjs';
 import { createActor } from 'xstate';
 import { NodeAgent } from '../../src/actors/node-agent.ts';
@@ -32,6 +33,7 @@ class BenchNode {
     this.#pods = Array.from({ length: pods }, (_, index) => podOf(node, index));
     const runtime = new SimulatedRuntime({ clock, random: () => 0.5, latencies: NO_LATENCIES }).connect();
     const faults = { mount: 0, release: 0, pull: 0 };
+    const facts = testNode({ allocatable: { cpu: '1', memory: '1Gi', pods: String(pods) } });
     this.#agent = new NodeAgent({
       parts: {
         runtime,
@@ -45,7 +47,8 @@ class BenchNode {
       random: () => 0.5,
       hostIPs: ['192.0.2.1'],
       syncFrequencyMs: 60_000,
-      maxPods: pods,
+      nodeFacts: () => facts,
+      preemptionLowerPriorityFirst: true,
       maxContainerRestartPeriodMs: 300_000,
       maximumDeadContainersPerContainer: 1,
       startsAtOnce: 16,

@@ -11,6 +11,7 @@ import { StartGate } from '../runtime/start-gate.ts';
 import type { Clock, TimerHandle } from '../types/clock.ts';
 import type { EventRecorder } from '../types/event-recorder.ts';
 import type { Logger } from '../types/logger.ts';
+import type { NodeFacts } from '../types/node-facts.ts';
 import type { PodEffects } from './pod-actor.ts';
 import { podEffects } from './pod-effects.ts';
 import { ProbeManager } from './probe-manager.ts';
@@ -35,7 +36,10 @@ export interface NodeAgentOptions {
   /** Addresses of the node, the primary one first. */
   readonly hostIPs: readonly string[];
   readonly syncFrequencyMs: number;
-  readonly maxPods: number;
+  /** As they are now. */
+  readonly nodeFacts: () => NodeFacts;
+  /** Of victims of preemption that are otherwise equal, lower priority goes first. */
+  readonly preemptionLowerPriorityFirst: boolean;
   readonly maxContainerRestartPeriodMs: number;
   readonly maximumDeadContainersPerContainer: number;
   /** How many starts are with the runtime at a time. */
@@ -127,7 +131,7 @@ export class NodeAgent {
 
   #buildSupervisor(): Supervisor {
     const { parts, sources, clock, random, recorder, logger, inspect, wrapEffects } = this.#options;
-    const { hostIPs, syncFrequencyMs, maxPods } = this.#options;
+    const { hostIPs, syncFrequencyMs, nodeFacts, preemptionLowerPriorityFirst } = this.#options;
     const { node } = parts;
     const { pleg, probes, statusManager } = this;
     const podRuntime = this.#buildPodRuntime();
@@ -140,7 +144,7 @@ export class NodeAgent {
     });
     return new Supervisor({
       ...{ node, pleg, probes, statusManager, podRuntime, clock, random, recorder, logger },
-      ...{ sources, syncFrequencyMs, maxPods },
+      ...{ sources, syncFrequencyMs, nodeFacts, preemptionLowerPriorityFirst },
       effects: wrapEffects?.(effects) ?? effects,
       ...(inspect && { inspect }),
       onStopped: () => this.#stopped.resolve(undefined),

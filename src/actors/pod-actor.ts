@@ -1,6 +1,5 @@
 import { podMachine, type PodContext, type PodEvent } from '../machines/pod-machine.ts';
 import { activeDeadline } from '../policies/active-deadline.ts';
-import { isStaticPod } from '../policies/pod-kinds.ts';
 import { resyncDelayMs } from '../policies/resync.ts';
 import type { SupervisorEvent } from '../machines/supervisor-machine.ts';
 import type { Clock } from '../types/clock.ts';
@@ -66,8 +65,9 @@ export function providePodMachine(deps: PodActorDeps): PodMachine {
   return podMachine.provide({
     actions: {
       // What the supervisor has to know is in the events: while an action runs, the actor's snapshot is still the old one.
-      requestStart: ({ context: { uid, fullName, pod } }) =>
-        supervisor.send({ type: 'START_REQUESTED', uid, ...(pod && isStaticPod(pod) && { fullName }) }),
+      requestStart: ({ context: { pod } }) => {
+        if (pod !== undefined) supervisor.send({ type: 'START_REQUESTED', pod });
+      },
       startSync: ({ context, self }) =>
         slots.start(self, {
           run: (signal) => effects.syncPod(context, signal),

@@ -74,7 +74,7 @@ export class PodRegistry {
     const entry = this.#entries.get(uid);
     if (entry === undefined) return;
     this.#entries.delete(uid);
-    this.#options.parent.send({ type: 'POD_FORGOTTEN', actor: entry.actor });
+    this.#options.parent.send({ type: 'ACTOR_FORGOTTEN', actor: entry.actor });
   }
 
   /** false when there is no actor of that UID. */

@@ -1,4 +1,6 @@
 import type { SupervisorEvent } from '../machines/supervisor-machine.ts';
+import { isStaticPod, podFullName } from '../policies/pod-kinds.ts';
+import type { PodAdmission } from './pod-admission.ts';
 import { NameClaims } from './name-claims.ts';
 import type { PodRegistry } from './pod-registry.ts';
 import type { PodRemoval } from './pod-removal.ts';
@@ -8,18 +10,22 @@ export type StartRequest = Extract<SupervisorEvent, { readonly type: 'START_REQU
 export interface PodStartsOptions {
   readonly registry: () => PodRegistry;
   readonly removal: PodRemoval;
+  readonly admission: Pick<PodAdmission, 'admits'>;
   /** Asks again for a start that had to wait: meanwhile the runtime may have come to be not ready. */
   readonly askAgain: (request: StartRequest) => void;
 }
 
 /**
  * Which pods may start: not while the runtime is not ready, nor while what is left of their UID is being removed, nor, of
- * static pods, while another of their name has not ended (I6).
+ * static pods, while another of their name has not ended (I6), nor where the node has no place for them.
  */
 export class PodStarts {
   readonly #options: PodStartsOptions;
   readonly #claims = new NameClaims();
+  /** Until the runtime is ready. */
   readonly #held = new Map<string, StartRequest>();
+  /** For their name. */
+  readonly #waiting = new Map<string, StartRequest>();
 
   constructor(options: PodStartsOptions) {
     this.#options = options;
@@ -31,7 +37,8 @@ export class PodStarts {
   }
 
   decide(request: StartRequest): void {
-    const { uid, fullName } = request;
+    const { pod } = request;
+    const { uid } = pod.metadata;
     const registry = this.#options.registry();
     // It may have ended since it asked: it must not take the name then.
     if (registry.get(uid) === undefined || registry.isPodKnownTerminated(uid)) return;
@@ -40,12 +47,12 @@ export class PodStarts {
       void removal.then(() => this.#options.askAgain(request));
       return;
     }
-    const mustWait = fullName !== undefined && !this.#claims.request(fullName, uid);
-    if (!mustWait) registry.send(uid, { type: 'START_GRANTED' });
+    if (isStaticPod(pod) && !this.#claims.request(podFullName(pod), uid)) this.#waiting.set(uid, request);
+    else if (this.#options.admission.admits(request)) registry.send(uid, { type: 'START_GRANTED' });
   }
 
   hold(request: StartRequest): void {
-    this.#held.set(request.uid, request);
+    this.#held.set(request.pod.metadata.uid, request);
   }
 
   decideHeld(): void {
@@ -57,7 +64,11 @@ export class PodStarts {
   /** The pod has ended: who waits for its name may start. */
   ended(fullName: string, uid: string): void {
     this.#held.delete(uid);
+    this.#waiting.delete(uid);
     const next = this.#claims.release(fullName, uid);
-    if (next !== undefined) this.#options.askAgain({ type: 'START_REQUESTED', uid: next, fullName });
+    const request = next === undefined ? undefined : this.#waiting.get(next);
+    if (request === undefined) return;
+    this.#waiting.delete(request.pod.metadata.uid);
+    this.#options.askAgain(request);
   }
 }

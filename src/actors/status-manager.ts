@@ -18,6 +18,11 @@ export class StatusManager {
     this.#statuses.set(pod.metadata.uid, status);
   }
 
+  /** The pod is wanted and could run here, but for want of room. */
+  hold(pod: Pod, { reason, message }: { reason: string; message: string }): void {
+    this.#statuses.set(pod.metadata.uid, { ...pod.status, phase: 'Pending', reason, message });
+  }
+
   forget(uid: string): void {
     this.#statuses.delete(uid);
   }

@@ -16,6 +16,7 @@ import { errorMessage } from '../types/errors.ts';
 import type { EventRecorder, PodReference } from '../types/event-recorder.ts';
 import type { Pod } from '../types/kubernetes.ts';
 import { type Logger, podFields } from '../types/logger.ts';
+import type { NodeFacts } from '../types/node-facts.ts';
 import type { RuntimePodStatus } from '../types/runtime-pod.ts';
 import { EffectSlots } from './effect-slots.ts';
 import { KillWaiters } from './kill-waiters.ts';
@@ -24,6 +25,7 @@ import { DesiredPods } from './desired-pods.ts';
 import { type PodEntry, PodRegistry, uidOfActor } from './pod-registry.ts';
 import { interruptedEnd } from './interrupted-end.ts';
 import { OrphanRemoval } from './orphan-removal.ts';
+import { PodAdmission } from './pod-admission.ts';
 import { PodRemoval } from './pod-removal.ts';
 import { PodStarts } from './pod-starts.ts';
 import type { ProbeManager } from './probe-manager.ts';
@@ -44,7 +46,9 @@ export interface SupervisorOptions {
   readonly clock: Clock;
   readonly random: () => number;
   readonly syncFrequencyMs: number;
-  readonly maxPods: number;
+  readonly nodeFacts: () => NodeFacts;
+  /** Of victims of preemption that are otherwise equal, lower priority goes first. */
+  readonly preemptionLowerPriorityFirst: boolean;
   readonly recorder: EventRecorder;
   readonly logger: Logger;
   readonly inspect?: ActorOptions<typeof supervisorMachine>['inspect'];
@@ -59,10 +63,9 @@ export class Supervisor {
   readonly #waiters = new KillWaiters();
   readonly #desired = new DesiredPods();
   readonly #removal: PodRemoval;
+  readonly #admission: PodAdmission;
   readonly #starts: PodStarts;
   readonly #orphans: OrphanRemoval;
-  /** Spawned and not yet terminated: they hold a place on the node. */
-  readonly #active = new Set<string>();
   readonly #workQueue: WorkQueue;
   #exiting = false;
 
@@ -70,9 +73,10 @@ export class Supervisor {
     this.#options = options;
     const { inspect, clock, pleg, podRuntime, node } = options;
     this.#removal = new PodRemoval(pleg, podRuntime, node);
+    this.#admission = this.#buildAdmission();
     this.#starts = new PodStarts({
       registry: () => this.registry,
-      removal: this.#removal,
+      ...{ removal: this.#removal, admission: this.#admission },
       askAgain: (request) => this.send(request),
     });
     this.#orphans = new OrphanRemoval({
@@ -143,8 +147,18 @@ export class Supervisor {
   /** Stops routing and asks the effects in flight to come to rest; resolves when they have. */
   async stop(): Promise<void> {
     this.#workQueue.stop();
+    this.#admission.stop();
     await this.#slots.close();
     this.#actor.stop();
+  }
+
+  #buildAdmission(): PodAdmission {
+    return new PodAdmission({
+      ...this.#options,
+      registry: () => this.registry,
+      askAgain: (request) => this.send(request),
+      parent: () => this.#actor,
+    });
   }
 
   #machine(): typeof supervisorMachine {
@@ -213,20 +227,9 @@ export class Supervisor {
     if (pod !== undefined) this.#deliver(pod, 'SyncPodUpdate');
   }
 
-  /** Admits or rejects; a rejected pod gets an actor too, which finds it failed and finishes it. */
   #create(pod: Pod): void {
-    const known = this.registry.get(pod.metadata.uid) !== undefined;
-    if (!known) this.#warnOfUnsupported(pod);
-    const rejection = known ? undefined : this.#rejection(pod);
-    if (rejection === undefined) {
-      this.#deliver(pod, 'SyncPodCreate');
-      return;
-    }
-    const { statusManager, recorder } = this.#options;
-    statusManager.reject(pod, rejection);
-    recorder.event(pod.metadata, 'Warning', rejection.reason, rejection.message);
-    this.#deliver({ ...pod, status: { ...pod.status, phase: 'Failed', ...rejection } }, 'SyncPodCreate');
-    this.#active.delete(pod.metadata.uid);
+    if (this.registry.get(pod.metadata.uid) === undefined) this.#warnOfUnsupported(pod);
+    this.#deliver(pod, 'SyncPodCreate');
   }
 
   #warnOfUnsupported(pod: Pod): void {
@@ -238,17 +241,12 @@ export class Supervisor {
     );
   }
 
-  #rejection(pod: Pod): { reason: string; message: string } | undefined {
-    const { maxPods, node } = this.#options;
-    const used = this.#active.size;
-    if (used < maxPods) return node.rejection(pod);
-    const message = `Node didn't have enough resource: pods, requested: 1, used: ${used}, capacity: ${maxPods}`;
-    return { reason: 'OutOfpods', message };
-  }
-
   #deliver(pod: Pod, type: 'SyncPodCreate' | 'SyncPodUpdate'): void {
     const { uid } = pod.metadata;
-    if (this.registry.get(uid) === undefined) this.#spawn(pod.metadata);
+    if (this.registry.get(uid) === undefined) {
+      this.#spawn(pod.metadata);
+      if (this.#runs(uid)) this.#admission.adopt(pod);
+    }
     const mirrorPod = this.#desired.mirrorPodOf(pod);
     this.registry.send(uid, { type, pod, ...(mirrorPod && { mirrorPod }) });
     const entry = this.registry.get(uid);
@@ -256,14 +254,14 @@ export class Supervisor {
   }
 
   #spawn({ uid, name, namespace }: PodReference): PodEntry {
-    this.#active.add(uid);
     return this.registry.spawn({ uid, name, namespace }, this.#options.pleg.runtimeHolds(uid));
   }
 
   #handleTerminated(uid: string): void {
-    this.#active.delete(uid);
     const entry = this.registry.get(uid);
+    // Who takes over its name comes before others that wait for room.
     if (entry !== undefined) this.#starts.ended(entry.fullName, uid);
+    this.#admission.ended(uid);
   }
 
   // Routing

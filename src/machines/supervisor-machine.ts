@@ -41,11 +41,10 @@ export type SupervisorEvent =
   | { readonly type: 'HOUSEKEEPING' }
   | { readonly type: 'RUNTIME_READY' }
   | { readonly type: 'RUNTIME_NOT_READY'; readonly problem: string }
-  /** `fullName` where only one pod of that name may run: static pods. */
-  | { readonly type: 'START_REQUESTED'; readonly uid: string; readonly fullName?: string }
+  | { readonly type: 'START_REQUESTED'; readonly pod: Pod }
   | { readonly type: 'POD_TERMINATED'; readonly uid: string }
   | { readonly type: 'POD_FINISHED'; readonly uid: string; readonly restartRequested: boolean }
-  | { readonly type: 'POD_FORGOTTEN'; readonly actor: AnyActorRef }
+  | { readonly type: 'ACTOR_FORGOTTEN'; readonly actor: AnyActorRef }
   | { readonly type: 'SHUTDOWN'; readonly exitWithPods: boolean }
   | { readonly type: 'ALL_PODS_GONE' }
   | ErrorActorEvent;
@@ -87,7 +86,7 @@ export const supervisorMachine = setup({
       runtimeProblem: ({ event }) => (event.type === 'RUNTIME_NOT_READY' ? event.problem : undefined),
     }),
 
-    stopPodActor: stopChild(({ event }) => (event.type === 'POD_FORGOTTEN' ? event.actor : '')),
+    stopActor: stopChild(({ event }) => (event.type === 'ACTOR_FORGOTTEN' ? event.actor : '')),
 
     // What the machine asks for; the actor provides it.
     handlePodAdditions: unreachable,
@@ -167,7 +166,7 @@ export const supervisorMachine = setup({
         PROBE: { guard: 'needsSync', actions: ['handleProbeResult'] },
         POD_TERMINATED: { actions: ['handlePodTerminated'] },
         POD_FINISHED: { actions: ['handlePodFinished'] },
-        POD_FORGOTTEN: { actions: ['stopPodActor'] },
+        ACTOR_FORGOTTEN: { actions: ['stopActor'] },
         HOUSEKEEPING: { guard: 'sourcesReady', actions: ['handlePodCleanups'] },
         'xstate.error.actor.*': {
           description: 'A pod actor that fails takes nobody down',

@@ -41,6 +41,20 @@ export function rejectionFor(failure: AdmissionFailure): Rejection {
   };
 }
 
+/** Where admission itself went wrong. */
+const UNEXPECTED_ADMISSION_ERROR = 'UnexpectedAdmissionError';
+
+/** What becomes of a pod of which it could not be made out whether there is room, or be made any. */
+export function unexpectedAdmissionError(error: string): Rejection {
+  const message = `Unexpected error while attempting to recover from admission failure: ${error}`;
+  return { reason: UNEXPECTED_ADMISSION_ERROR, message };
+}
+
+/** Whether a rejection for that reason would not come again once others have ended. */
+export function isForWantOfRoom(reason: string): boolean {
+  return reason.startsWith('OutOf') || reason === 'NodePorts' || reason === UNEXPECTED_ADMISSION_ERROR;
+}
+
 export function missingResources(failures: readonly AdmissionFailure[]): readonly MissingResource[] {
   return failures
     .filter((failure) => failure.kind === 'resource')

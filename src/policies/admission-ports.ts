@@ -1,15 +1,14 @@
 /** Whether the node's ports that a pod wants are free. */
 import type { PortMapping } from '../types/cri.ts';
 import type { Pod } from '../types/kubernetes.ts';
+import type { HeldResources } from './held-resources.ts';
 import { hostPorts } from './port-mappings.ts';
 
 const ANY_ADDRESS = '0.0.0.0';
 
-export function areHostPortsFree(pod: Pod, otherPods: readonly Pod[]): boolean {
-  const wanted = hostPorts(pod.spec);
-  if (wanted.length === 0) return true;
-  return !otherPods.some(({ spec }) =>
-    hostPorts(spec).some((used) => wanted.some((port) => conflict(port, used))),
+export function areHostPortsFree(pod: Pod, held: HeldResources): boolean {
+  return hostPorts(pod.spec).every(
+    (port) => !held.portsOf(port.hostPort).some((used) => conflict(port, used)),
   );
 }
 

@@ -1,8 +1,8 @@
 /** Whether what a pod requests is there: of what the node has to give, less what the other pods have been given. */
 import type { Pod } from '../types/kubernetes.ts';
 import type { InsufficientResource } from './admission-failure.ts';
-import { milliValue, parseQuantity, quantityValue } from './quantity.ts';
-import type { Quantity } from './quantity.ts';
+import { countedAmount, type HeldResources } from './held-resources.ts';
+import { parseQuantity } from './quantity.ts';
 import { podRequest, podRequests } from './resources.ts';
 import type { ResourceList } from './resources.ts';
 
@@ -12,24 +12,24 @@ const FIRST = ['cpu', 'memory', 'ephemeral-storage'];
 /** The number of pods comes first. Throws what `parseQuantity` throws. */
 export function insufficientResources(
   pod: Pod,
-  otherPods: readonly Pod[],
+  held: HeldResources,
   allocatable: ResourceList,
 ): readonly InsufficientResource[] {
   const checks: InsufficientResource[] = [
-    podCount(otherPods, allocatable),
+    podCount(held, allocatable),
     ...countedResources(pod, allocatable).map((resource) => ({
       kind: 'resource' as const,
       resource,
-      requested: amount(resource, podRequest(pod, resource)),
-      used: otherPods.reduce((sum, other) => sum + amount(resource, podRequest(other, resource)), 0),
+      requested: countedAmount(resource, podRequest(pod, resource)),
+      used: held.amount(resource),
       capacity: capacity(allocatable, resource),
     })),
   ];
   return checks.filter((check) => check.requested > 0 && check.requested > check.capacity - check.used);
 }
 
-function podCount(otherPods: readonly Pod[], allocatable: ResourceList): InsufficientResource {
-  const used = otherPods.length;
+function podCount(held: HeldResources, allocatable: ResourceList): InsufficientResource {
+  const used = held.pods;
   return { kind: 'resource', resource: 'pods', requested: 1, used, capacity: capacity(allocatable, 'pods') };
 }
 
@@ -53,10 +53,5 @@ function isOtherScalarResource(name: string): boolean {
 
 function capacity(allocatable: ResourceList, resource: string): number {
   const text = Object.hasOwn(allocatable, resource) ? allocatable[resource] : undefined;
-  return text === undefined ? 0 : amount(resource, parseQuantity(text));
-}
-
-/** Exact up to 2^53: 9 PB. */
-function amount(resource: string, quantity: Quantity): number {
-  return Number(resource === 'cpu' ? milliValue(quantity) : quantityValue(quantity));
+  return text === undefined ? 0 : countedAmount(resource, parseQuantity(text));
 }

@@ -14,6 +14,7 @@ import {
   rejectionFor,
 } from './admission-failure.ts';
 import { nodeLabels, platformRejection } from './admission-platform.ts';
+import { type HeldResources, NOTHING_HELD } from './held-resources.ts';
 import { areHostPortsFree } from './admission-ports.ts';
 import { pressureRejection } from './admission-pressure.ts';
 import { insufficientResources } from './admission-resources.ts';
@@ -36,11 +37,11 @@ const DESCRIPTIONS: Readonly<Record<FailedPredicate['name'], string>> = {
   TaintToleration: "node(s) had taints that the pod didn't tolerate",
 };
 
-/** `otherPods`: all others that hold resources of the node (`holdsResources`). Throws what `parseQuantity` throws. */
-export function admitPod(node: NodeFacts, pod: Pod, otherPods: readonly Pod[]): Admission {
+/** `held`: by all others that hold resources of the node. Throws what `parseQuantity` throws. */
+export function admitPod(node: NodeFacts, pod: Pod, held: HeldResources): Admission {
   const rejection = pressureRejection(node.conditions, pod) ?? platformRejection(node, pod);
   if (rejection) return { kind: 'rejected', ...rejection };
-  const failures = admissionFailures(node, pod, otherPods);
+  const failures = admissionFailures(node, pod, held);
   const [first] = failures;
   if (first === undefined) return { kind: 'admitted' };
   const [lasting] = lastingFailures(pod, failures);
@@ -48,19 +49,25 @@ export function admitPod(node: NodeFacts, pod: Pod, otherPods: readonly Pod[]): 
   return { kind: 'short', missing: missingResources(failures), ...rejectionFor(first) };
 }
 
+/** For a pod that runs already: the room that it has is its own, whatever has become of the node since it came. */
+export function admitRunningPod(node: NodeFacts, pod: Pod): Rejection | undefined {
+  const lasting = admissionFailures(node, pod, NOTHING_HELD).find(({ kind }) => kind !== 'resource');
+  return platformRejection(node, pod) ?? (lasting && rejectionFor(lasting));
+}
+
 /** All that stands against the pod on a node of its kind, in the kubelet's order. */
 export function admissionFailures(
   node: NodeFacts,
   pod: Pod,
-  otherPods: readonly Pod[],
+  held: HeldResources,
 ): readonly AdmissionFailure[] {
   const { nodeName } = pod.spec;
   const { name, allocatable } = node;
   return [
-    ...insufficientResources(pod, otherPods, allocatable),
+    ...insufficientResources(pod, held, allocatable),
     ...unless('NodeAffinity', matchesNodeAffinity(pod, { name, labels: nodeLabels(node) })),
     ...unless('NodeName', !nodeName || nodeName === name),
-    ...unless('NodePorts', areHostPortsFree(pod, otherPods)),
+    ...unless('NodePorts', areHostPortsFree(pod, held)),
     ...unless('TaintToleration', toleratesNode(node, pod)),
   ];
 }

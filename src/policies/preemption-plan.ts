@@ -2,9 +2,10 @@
 import type { Pod } from '../types/kubernetes.ts';
 import type { NodeFacts } from '../types/node-facts.ts';
 import { admitPod } from './admission.ts';
-import type { Rejection } from './admission-failure.ts';
+import { type Rejection, unexpectedAdmissionError } from './admission-failure.ts';
 import { type ComingRoom, holdersOnceFreed } from './preemption-promises.ts';
-import { preemptionError, preemptionRejection } from './preemption-texts.ts';
+import { heldBy } from './held-resources.ts';
+import { preemptionError } from './preemption-texts.ts';
 import { type PreemptionDecision, selectVictims } from './preemption.ts';
 
 export interface PreemptionPlanFacts {
@@ -30,7 +31,7 @@ export type PreemptionPlan =
 export function planPreemption(facts: PreemptionPlanFacts): PreemptionPlan {
   const { node, preemptor, holders, unendable, lowerPriorityFirst } = facts;
   const room = { ...facts.room, ending: without(facts.room.ending, unendable) };
-  const admission = admitPod(node, preemptor, holdersOnceFreed(preemptor, holders, room));
+  const admission = admitPod(node, preemptor, heldBy(holdersOnceFreed(preemptor, holders, room)));
   if (admission.kind === 'rejected') {
     const { reason, message } = admission;
     return { kind: 'reject', rejection: { reason, message } };
@@ -39,7 +40,7 @@ export function planPreemption(facts: PreemptionPlanFacts): PreemptionPlan {
   const pods = holders.filter(({ metadata: { uid } }) => !room.ending.has(uid) && !unendable.has(uid));
   const decision = selectVictims({ preemptor, pods, missing, lowerPriorityFirst });
   const error = preemptionError(decision);
-  if (error !== undefined) return { kind: 'reject', decision, rejection: preemptionRejection(error) };
+  if (error !== undefined) return { kind: 'reject', decision, rejection: unexpectedAdmissionError(error) };
   return { kind: 'evict', decision, awaited: awaitedFor(facts, decision, room) };
 }
 
@@ -51,7 +52,7 @@ function awaitedFor(
   const uids = victims.map(({ candidate }) => candidate.uid);
   const gone = new Set(uids);
   const others = holders.filter(({ metadata }) => !gone.has(metadata.uid));
-  const fitsWithoutThem = admitPod(node, preemptor, others).kind === 'admitted';
+  const fitsWithoutThem = admitPod(node, preemptor, heldBy(others)).kind === 'admitted';
   return fitsWithoutThem ? uids : [...uids, ...ending];
 }
 

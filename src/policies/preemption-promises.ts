@@ -2,6 +2,7 @@
 import type { Pod } from '../types/kubernetes.ts';
 import type { NodeFacts } from '../types/node-facts.ts';
 import { type Admission, admitPod } from './admission.ts';
+import { heldBy } from './held-resources.ts';
 
 /** What is already being freed. */
 export interface ComingRoom {
@@ -27,7 +28,7 @@ export function admitPodBeside(
   holders: readonly Pod[],
   room: ComingRoom,
 ): Admission {
-  const now = admitPod(node, pod, holders);
+  const now = admitPod(node, pod, heldBy(holders));
   if (now.kind !== 'admitted' || room.promisedTo.length === 0) return now;
-  return admitPod(node, pod, holdersOnceFreed(pod, holders, room));
+  return admitPod(node, pod, heldBy(holdersOnceFreed(pod, holders, room)));
 }

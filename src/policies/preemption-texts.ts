@@ -1,11 +1,14 @@
 /** What is said of a preemption: to the victims and to the pod that they go for, in the kubelet's words, and in the log. */
-import type { MissingResource, Rejection } from './admission-failure.ts';
+import type { MissingResource } from './admission-failure.ts';
 import type { KillPodOptions } from './pod-termination.ts';
 import type { PreemptionDecision, Victim } from './preemption.ts';
 
 /** The reason of the event on a victim, and in its status. */
 export const PREEMPTING = 'Preempting';
 export const PREEMPTING_MESSAGE = 'Preempted in order to admit critical pod';
+
+/** The reason of the event on the pod that room is made for. */
+export const PREEMPTION_DECISION = 'PreemptionDecision';
 
 /** How a victim is ended, in its own grace period. */
 export const PREEMPTION_KILL: KillPodOptions = {
@@ -30,12 +33,6 @@ export function preemptionError({ unmet }: PreemptionDecision): string | undefin
   if (unmet.length === 0) return undefined;
   const amounts = unmet.map(({ resource, amount }) => `(res: ${resource}, q: ${amount}), `).join('');
   return `preemption: error finding a set of pods to preempt: no set of running pods found to reclaim resources: [${amounts}]`;
-}
-
-/** What becomes of a critical pod for which no room can be made. */
-export function preemptionRejection(error: string): Rejection {
-  const message = `Unexpected error while attempting to recover from admission failure: ${error}`;
-  return { reason: 'UnexpectedAdmissionError', message };
 }
 
 /** By which resource victims are counted: the first that is missing. */

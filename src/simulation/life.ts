@@ -14,6 +14,7 @@ import type { SimulatedRuntime } from '../runtime/simulated/simulated-runtime.ts
 import { channelEvent, podConfig } from '../sources/pod-config.ts';
 import type { Clock } from '../types/clock.ts';
 import type { Logger } from '../types/logger.ts';
+import type { NodeFacts } from '../types/node-facts.ts';
 import { type EffectName, isEndingState, LifeJudge, stateName, type Violation } from './judge.ts';
 import type { Kill } from './plan.ts';
 import { goesOnForever } from './pod-specs.ts';
@@ -26,7 +27,11 @@ const REST_MS = 2_000;
 const SYNC_FREQUENCY_MS = 60_000;
 const MAX_CONTAINER_RESTART_PERIOD_MS = 300_000;
 const MAX_LATENESS_MS = 60_000;
-const MAX_PODS = 1_000_000;
+const AMOUNTS = { cpu: '1000000', memory: '1Pi', pods: '1000000' };
+const ROOMY_NODE: NodeFacts = {
+  ...{ name: 'node', os: 'linux', arch: 'amd64', labels: {}, taints: [], conditions: [] },
+  ...{ capacity: AMOUNTS, allocatable: AMOUNTS, supplementalGroupsPolicy: true },
+};
 
 export interface LifeOptions {
   readonly node: number;
@@ -76,7 +81,8 @@ export class Life {
       random: () => chance.next(),
       hostIPs: ['192.0.2.1'],
       syncFrequencyMs: SYNC_FREQUENCY_MS,
-      maxPods: MAX_PODS,
+      nodeFacts: () => ROOMY_NODE,
+      preemptionLowerPriorityFirst: true,
       maxContainerRestartPeriodMs: MAX_CONTAINER_RESTART_PERIOD_MS,
       maximumDeadContainersPerContainer: 1,
       startsAtOnce: 16,

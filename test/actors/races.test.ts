@@ -2,7 +2,8 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { afterEach, expect, test } from '@jest/globals';
 import type { Pod } from '../../src/types/kubernetes.ts';
-import { startAgent, staticPod, type TestAgent } from '../support/agent.ts';
+import { nodeOf } from '../support/admission.ts';
+import { apiPod, startAgent, staticPod, type TestAgent } from '../support/agent.ts';
 import { seededRandom, type SeededRandom } from '../../src/simulation/seeded-random.ts';
 import { waitFor } from '../support/wait-for.ts';
 import { InvariantWatch } from './invariant-watch.ts';
@@ -227,9 +228,9 @@ test('a pod that comes back while its remains are being removed keeps the logs o
 });
 
 test('a rejected pod takes no place: the next one is told how many there really are', async () => {
-  agent = await startAgent({ maxPods: 1 });
+  agent = await startAgent({ nodeFacts: nodeOf({ pods: '1' }) });
   agent.ready();
-  agent.add(...['uid-1', 'uid-2', 'uid-3'].map((uid) => staticPod(uid, uid)));
+  agent.add(...['uid-1', 'uid-2', 'uid-3'].map((uid) => apiPod(uid, uid)));
   await agent.until('uid-3', 'Terminated.Finished');
   expect(agent.statusManager.get('uid-3')?.message).toContain('requested: 1, used: 1, capacity: 1');
 });

@@ -3,7 +3,8 @@ import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
 import type { PodContext } from '../../src/machines/pod-machine.ts';
 import type { Pod } from '../../src/types/kubernetes.ts';
-import { startAgent, staticPod, type TestAgent } from '../support/agent.ts';
+import { nodeOf } from '../support/admission.ts';
+import { apiPod, startAgent, staticPod, type TestAgent } from '../support/agent.ts';
 import { waitFor } from '../support/wait-for.ts';
 
 let agent: TestAgent;
@@ -150,9 +151,9 @@ describe('on the embedded runtime', () => {
 
   test('a pod beyond maxPods is rejected with the reason of the kubelet, and the others go on', async () => {
     await agent.cleanUp();
-    agent = await startAgent({ maxPods: 1 });
+    agent = await startAgent({ nodeFacts: nodeOf({ pods: '1' }) });
     agent.ready();
-    agent.add(staticPod('web', 'uid-web'), staticPod('late', 'uid-late'));
+    agent.add(apiPod('web', 'uid-web'), apiPod('late', 'uid-late'));
     await agent.until('uid-late', 'Terminated.Finished');
     expect(agent.statusManager.get('uid-late')).toMatchObject({ phase: 'Failed', reason: 'OutOfpods' });
     expect(agent.events).toContain('late OutOfpods');

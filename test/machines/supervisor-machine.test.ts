@@ -18,7 +18,7 @@ const NOT_READY: SupervisorEvent = { type: 'RUNTIME_NOT_READY', problem: 'it is 
 const PLEG: SupervisorEvent = { type: 'PLEG', uid: 'u', events: [{ type: 'ContainerDied', id: 'c' }] };
 const SYNC: SupervisorEvent = { type: 'SYNC', uids: ['u'] };
 const HOUSEKEEPING: SupervisorEvent = { type: 'HOUSEKEEPING' };
-const START: SupervisorEvent = { type: 'START_REQUESTED', uid: 'u' };
+const START: SupervisorEvent = { type: 'START_REQUESTED', pod: testPod() };
 const TERMINATED: SupervisorEvent = { type: 'POD_TERMINATED', uid: 'u' };
 const FINISHED: SupervisorEvent = { type: 'POD_FINISHED', uid: 'u', restartRequested: false };
 const ALL_GONE: SupervisorEvent = { type: 'ALL_PODS_GONE' };
@@ -179,7 +179,7 @@ describe('streams about single pods', () => {
   test("a forgotten pod's actor is stopped", () => {
     const parent = createActor(supervisorMachine, { input: { sources: ['file'] } }).start();
     const child = createActor(supervisorMachine, { parent, input: { sources: ['file'] } }).start();
-    parent.send({ type: 'POD_FORGOTTEN', actor: child });
+    parent.send({ type: 'ACTOR_FORGOTTEN', actor: child });
     expect([child.getSnapshot().status, parent.getSnapshot().status]).toEqual(['stopped', 'active']);
   });
 });

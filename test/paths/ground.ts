@@ -10,6 +10,7 @@ import type { RuntimeService } from '../../src/runtime/runtime-service.ts';
 import { NO_LATENCIES } from '../../src/runtime/simulated/latencies.ts';
 import { SimulatedRuntime } from '../../src/runtime/simulated/simulated-runtime.ts';
 import type { Logger } from '../../src/types/logger.ts';
+import { ROOMY_NODE } from '../support/admission.ts';
 import { waitFor } from '../support/wait-for.ts';
 import { settled, VirtualClock } from '../../src/simulation/virtual-clock.ts';
 
@@ -102,7 +103,8 @@ export function agentOn({ clock }: Ground, parts: NodeParts, more: AgentExtras =
     configuration: NEVER,
     random: () => 0,
     syncFrequencyMs: 60_000,
-    maxPods: 110,
+    nodeFacts: () => ROOMY_NODE,
+    preemptionLowerPriorityFirst: true,
     // What has ended comes back at once.
     maxContainerRestartPeriodMs: 1,
     maximumDeadContainersPerContainer: 1,

@@ -55,10 +55,10 @@ const SENT = {
 
 /** As they come from the pods. */
 const FROM_PODS = {
-  startRequested: { type: 'START_REQUESTED', uid: waiting.metadata.uid },
+  startRequested: { type: 'START_REQUESTED', pod: waiting },
   podTerminated: { type: 'POD_TERMINATED', uid: ending.metadata.uid },
   podFinished: { type: 'POD_FINISHED', uid: ending.metadata.uid, restartRequested: false },
-  podForgotten: { type: 'POD_FORGOTTEN', actor: {} as never },
+  actorForgotten: { type: 'ACTOR_FORGOTTEN', actor: {} as never },
   podFailed: { type: 'xstate.error.actor.db_default uid-of-wanted', error: new Error(), actorId: '' },
   allPodsGone: { type: 'ALL_PODS_GONE' },
 } as const satisfies Record<string, SupervisorEvent>;

@@ -181,8 +181,8 @@ class SupervisorReplay {
         break;
       case 'podTerminated':
       case 'podFinished':
-      case 'podForgotten': {
-        const stages = ['podTerminated', 'podFinished', 'podForgotten'].indexOf(name) + 1;
+      case 'actorForgotten': {
+        const stages = ['podTerminated', 'podFinished', 'actorForgotten'].indexOf(name) + 1;
         this.#judge.kill(this.#agent, uid, {});
         for (const held of this.#stages.slice(0, stages)) held.letGo();
       }

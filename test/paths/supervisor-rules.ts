@@ -42,7 +42,7 @@ export class SupervisorRules {
     if (name === 'httpSeen') this.#unseen.delete('http');
     if (name === 'podFailed') this.#hasFailed = true;
     if (name === 'ready' || name === 'notReady') this.#isReady = name === 'ready';
-    if (name === 'podTerminated' || name === 'podFinished' || name === 'podForgotten')
+    if (name === 'podTerminated' || name === 'podFinished' || name === 'actorForgotten')
       this.#ending.add(ending);
     if (!this.#isLeaving) this.#heard(name);
     if (name === 'leave' || name === 'leaveWithPods') this.#isLeaving = true;

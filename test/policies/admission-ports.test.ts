@@ -1,5 +1,6 @@
 import { expect, test } from '@jest/globals';
 import { areHostPortsFree } from '../../src/policies/admission-ports.ts';
+import { heldBy } from '../../src/policies/held-resources.ts';
 import type { Container, Pod } from '../../src/types/kubernetes.ts';
 import { requestingPod } from '../support/admission.ts';
 
@@ -12,7 +13,7 @@ const container = (...ports: Partial<Port>[]): Container => ({
 const withPorts = (...ports: Partial<Port>[]): Pod =>
   requestingPod('p', { containers: [container(...ports)] });
 const free = (wanted: Partial<Port>, used: Partial<Port>) =>
-  areHostPortsFree(withPorts(wanted), [withPorts(used)]);
+  areHostPortsFree(withPorts(wanted), heldBy([withPorts(used)]));
 
 test('a port of the node is one pod’s', () => {
   expect(free({ hostPort: 8080 }, { hostPort: 8080 })).toBe(false);
@@ -41,12 +42,12 @@ test('sidecars keep their ports, init containers that end do not', () => {
       initContainers: [{ ...container({ hostPort: 80 }), ...(restartPolicy && { restartPolicy }) }],
     });
   const wanted = withPorts({ hostPort: 80 });
-  expect(areHostPortsFree(wanted, [initContainer('Always')])).toBe(false);
-  expect(areHostPortsFree(wanted, [initContainer()])).toBe(true);
+  expect(areHostPortsFree(wanted, heldBy([initContainer('Always')]))).toBe(false);
+  expect(areHostPortsFree(wanted, heldBy([initContainer()]))).toBe(true);
 });
 
 test("a pod on the node's own network holds what it says it listens on", () => {
   const onNode = requestingPod('p', { hostNetwork: true, containers: [container({ hostPort: 80 })] });
-  expect(areHostPortsFree(onNode, [withPorts({ hostPort: 80 })])).toBe(false);
-  expect(areHostPortsFree(withPorts({ hostPort: 80 }), [onNode])).toBe(false);
+  expect(areHostPortsFree(onNode, heldBy([withPorts({ hostPort: 80 })]))).toBe(false);
+  expect(areHostPortsFree(withPorts({ hostPort: 80 }), heldBy([onNode]))).toBe(false);
 });

@@ -1,5 +1,6 @@
 import { expect, test } from '@jest/globals';
 import { insufficientResources } from '../../src/policies/admission-resources.ts';
+import { heldBy } from '../../src/policies/held-resources.ts';
 import { type Amounts, requestingPod } from '../support/admission.ts';
 
 const ALLOCATABLE = { cpu: '2', memory: '1Gi', 'ephemeral-storage': '1Gi', pods: '3' };
@@ -7,7 +8,7 @@ const ALLOCATABLE = { cpu: '2', memory: '1Gi', 'ephemeral-storage': '1Gi', pods:
 const short = (requests: Amounts, others: Amounts[] = [], allocatable: Amounts = ALLOCATABLE) =>
   insufficientResources(
     requestingPod('new', { requests }),
-    others.map((amounts, index) => requestingPod(`other-${index}`, { requests: amounts })),
+    heldBy(others.map((amounts, index) => requestingPod(`other-${index}`, { requests: amounts }))),
     allocatable,
   ).map(({ resource, requested, used, capacity }) => [resource, requested, used, capacity]);
 
@@ -57,6 +58,6 @@ test('an extended resource that the node does not list is somebody else’s conc
 test('overhead and what the pod level says count, for the new pod as for the others', () => {
   const pod = requestingPod('new', { resources: { requests: { cpu: '1' } }, overhead: { cpu: '600m' } });
   const other = requestingPod('other', { requests: { cpu: '3' }, resources: { requests: { cpu: '500m' } } });
-  const [failure] = insufficientResources(pod, [other], ALLOCATABLE);
+  const [failure] = insufficientResources(pod, heldBy([other]), ALLOCATABLE);
   expect(failure).toMatchObject({ requested: 1600, used: 500, capacity: 2000 });
 });

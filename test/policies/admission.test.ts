@@ -1,5 +1,6 @@
 import { describe, expect, test } from '@jest/globals';
 import { admissionFailures, admitPod } from '../../src/policies/admission.ts';
+import { heldBy } from '../../src/policies/held-resources.ts';
 import type { NodeFacts } from '../../src/types/node-facts.ts';
 import { requestingPod, type RequestingPod, testNode } from '../support/admission.ts';
 
@@ -8,7 +9,7 @@ const FULL = [requestingPod('full', { requests: { cpu: '4', memory: '4Gi' } })];
 const ADMITTED = { kind: 'admitted' };
 
 const admit = (fields: RequestingPod, facts: Partial<NodeFacts> = {}, others = FULL) =>
-  admitPod(testNode(facts), requestingPod('new', fields), others);
+  admitPod(testNode(facts), requestingPod('new', fields), heldBy(others));
 
 describe('an ordinary pod', () => {
   test('that has its place is admitted', () => {
@@ -18,7 +19,7 @@ describe('an ordinary pod', () => {
 
   test('is told the first of all that stands against it', () => {
     const fields = { requests: { cpu: '1', memory: '1Gi' }, nodeSelector: { zone: 'b' }, nodeName: 'node2' };
-    const failures = admissionFailures(testNode(), requestingPod('new', fields), FULL);
+    const failures = admissionFailures(testNode(), requestingPod('new', fields), heldBy(FULL));
     expect(
       failures.map((failure) => (failure.kind === 'resource' ? failure.resource : failure.name)),
     ).toEqual(['cpu', 'memory', 'NodeAffinity', 'NodeName']);

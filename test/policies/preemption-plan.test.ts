@@ -1,5 +1,6 @@
 import { describe, expect, test } from '@jest/globals';
 import { admitPod } from '../../src/policies/admission.ts';
+import { heldBy } from '../../src/policies/held-resources.ts';
 import { planPreemption, type PreemptionPlanFacts } from '../../src/policies/preemption-plan.ts';
 import { admitPodBeside, type ComingRoom } from '../../src/policies/preemption-promises.ts';
 import { seededRandom } from '../../src/simulation/seeded-random.ts';
@@ -146,7 +147,8 @@ class Story {
     this.#random = seededRandom(seed);
     for (let index = 0; index < 9; index += 1) {
       const pod = this.#draw(`pod-${index}`, false);
-      if (admitPod(NODE, pod, this.#holders).kind === 'admitted') this.#holders = [...this.#holders, pod];
+      if (admitPod(NODE, pod, heldBy(this.#holders)).kind === 'admitted')
+        this.#holders = [...this.#holders, pod];
     }
   }
 

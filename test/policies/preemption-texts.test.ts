@@ -3,8 +3,8 @@ import {
   describePreemption,
   preemptionCounterResource,
   preemptionError,
-  preemptionRejection,
 } from '../../src/policies/preemption-texts.ts';
+import { unexpectedAdmissionError } from '../../src/policies/admission-failure.ts';
 import { selectVictims } from '../../src/policies/preemption.ts';
 import { requestingPod } from '../support/admission.ts';
 
@@ -44,7 +44,7 @@ test("a failure has the kubelet's words, for the log and for the pod", () => {
   expect(error).toBe(
     'preemption: error finding a set of pods to preempt: no set of running pods found to reclaim resources: [(res: cpu, q: 400), (res: memory, q: 1073741824), ]',
   );
-  expect(preemptionRejection(error!)).toEqual({
+  expect(unexpectedAdmissionError(error!)).toEqual({
     reason: 'UnexpectedAdmissionError',
     message: `Unexpected error while attempting to recover from admission failure: ${error!}`,
   });

@@ -13,6 +13,14 @@ export function testNode(facts: Partial<NodeFacts> = {}): NodeFacts {
   };
 }
 
+/** A node that is short of nothing but perhaps this. */
+export function nodeOf(allocatable: Amounts): NodeFacts {
+  return testNode({ allocatable: { cpu: '1000', memory: '1Ti', pods: '110', ...allocatable } });
+}
+
+/** Room for whatever a test brings. */
+export const ROOMY_NODE = nodeOf({});
+
 /** `critical`: of a priority that makes it so. */
 export interface RequestingPod extends Partial<PodSpec> {
   readonly requests?: Amounts;

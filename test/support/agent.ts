@@ -12,12 +12,15 @@ import type { NodeParts } from '../../src/runtime/pod-node.ts';
 import type { EventRecorder } from '../../src/types/event-recorder.ts';
 import type { Pod, PodSpec } from '../../src/types/kubernetes.ts';
 import type { Logger } from '../../src/types/logger.ts';
+import type { NodeFacts } from '../../src/types/node-facts.ts';
+import { ROOMY_NODE } from './admission.ts';
 import { waitFor } from './wait-for.ts';
 
 export interface AgentOptions {
   readonly rootDir?: string;
   readonly sources?: readonly string[];
-  readonly maxPods?: number;
+  readonly nodeFacts?: NodeFacts;
+  readonly preemptionLowerPriorityFirst?: boolean;
   /** The node to run on; without it, the embedded runtime. */
   readonly openNode?: (context: NodeContext) => Promise<NodeParts>;
   /** Puts something between the pod actors and their real effects. */
@@ -56,7 +59,8 @@ export async function startAgent(options: AgentOptions = {}) {
     clock: systemClock,
     random: () => 0,
     syncFrequencyMs: 60_000,
-    maxPods: options.maxPods ?? 110,
+    nodeFacts: () => options.nodeFacts ?? ROOMY_NODE,
+    preemptionLowerPriorityFirst: options.preemptionLowerPriorityFirst ?? true,
     maxContainerRestartPeriodMs: 300_000,
     maximumDeadContainersPerContainer: 1,
     startsAtOnce: 16,
@@ -107,6 +111,11 @@ export async function startAgent(options: AgentOptions = {}) {
 }
 
 export type TestAgent = Awaited<ReturnType<typeof startAgent>>;
+
+/** As `staticPod`, but from the API server: it may be turned away, and others may push it out. */
+export function apiPod(name: string, uid: string, spec: Partial<PodSpec> = {}): Pod {
+  return { ...staticPod(name, uid, spec), metadata: { name, namespace: 'default', uid } };
+}
 
 /** A static pod of plain processes; ends as soon as it is told to. */
 export function staticPod(name: string, uid: string, spec: Partial<PodSpec> = {}): Pod {

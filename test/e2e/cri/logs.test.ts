@@ -3,6 +3,7 @@ import {
   closeSync,
   existsSync,
   openSync,
+  mkdirSync,
   readdirSync,
   readFileSync,
   readlinkSync,
@@ -156,13 +157,16 @@ describeWithContainerd('logs of containers', () => {
   });
 
   test('a pod for whose logs no folder can be made says so, and runs once it can', async () => {
-    await startDaemon();
+    bed = new CriDaemonBed(containerd);
     const uid = 'uid-of-blocked';
     const folder = join(bed.podLogsDir, `default_blocked-${NODE_NAME}_${uid}`);
+    mkdirSync(bed.podLogsDir, { recursive: true });
     writeFileSync(folder, 'in the way');
     const apply = (round: string) =>
       bed.apply('blocked', { containers: [bed.server()] }, { uid, annotations: { round } });
+    // Before the agent starts: of a pod that it does not know it would remove the file, as a log that is left over.
     apply('first');
+    daemon = await bed.start();
     const { msg } = await daemon.event('blocked', 'FailedCreatePodSandBox');
     expect(msg).toContain(folder);
     const pod = await daemon.inPhase('blocked', 'Pending');

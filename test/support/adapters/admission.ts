@@ -1,6 +1,11 @@
 import { admissionFailures, admitPod } from '../../../src/policies/admission.ts';
-import { type AdmissionFailure, rejectionFor } from '../../../src/policies/admission-failure.ts';
-import { preemptionError, preemptionRejection } from '../../../src/policies/preemption-texts.ts';
+import {
+  type AdmissionFailure,
+  rejectionFor,
+  unexpectedAdmissionError,
+} from '../../../src/policies/admission-failure.ts';
+import { heldBy } from '../../../src/policies/held-resources.ts';
+import { preemptionError } from '../../../src/policies/preemption-texts.ts';
 import { selectVictims } from '../../../src/policies/preemption.ts';
 import { platformRejection } from '../../../src/policies/admission-platform.ts';
 import type { Pod, Taint } from '../../../src/types/kubernetes.ts';
@@ -28,7 +33,7 @@ interface Input {
 export const adapter: VectorAdapter = {
   adapt({ node, otherPods, pod }: Input) {
     const facts = factsOf(node);
-    const failures = platformRejection(facts, pod) ? [] : admissionFailures(facts, pod, otherPods);
+    const failures = platformRejection(facts, pod) ? [] : admissionFailures(facts, pod, heldBy(otherPods));
     return {
       filterReasons: failures.map(withAmount),
       withoutPreemption: withoutPreemption(facts, pod, failures),
@@ -61,13 +66,13 @@ function withoutPreemption(facts: NodeFacts, pod: Pod, [first]: readonly Admissi
 
 function withPreemption(facts: NodeFacts, preemptor: Pod, pods: readonly Pod[]): unknown {
   const admitted = { admit: true, reason: '', message: '', killed: [] };
-  const admission = admitPod(facts, preemptor, pods);
+  const admission = admitPod(facts, preemptor, heldBy(pods));
   if (admission.kind === 'admitted') return admitted;
   const { reason, message } = admission;
   if (admission.kind === 'rejected') return { admit: false, reason, message, killed: [] };
   const { missing } = admission;
   const decision = selectVictims({ preemptor, pods, missing, lowerPriorityFirst: false });
   const error = preemptionError(decision);
-  if (error !== undefined) return { admit: false, ...preemptionRejection(error), killed: [] };
+  if (error !== undefined) return { admit: false, ...unexpectedAdmissionError(error), killed: [] };
   return { ...admitted, killed: decision.victims.map(({ candidate }) => candidate.name) };
 }

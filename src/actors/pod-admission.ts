@@ -1,0 +1,214 @@
+/** Which pods may have a place on this node: each is asked for before it first starts, and keeps it until it has ended. */
+import type { ActorOptions, AnyActorRef } from 'xstate';
+import type { preemptionMachine } from '../machines/preemption-machine.ts';
+import { type Admission, admitPod, admitRunningPod } from '../policies/admission.ts';
+import { isForWantOfRoom, type Rejection, unexpectedAdmissionError } from '../policies/admission-failure.ts';
+import { isStaticPod } from '../policies/pod-kinds.ts';
+import { effectiveGracePeriodSeconds, type KillPodOptions } from '../policies/pod-termination.ts';
+import { admitPodBeside, type ComingRoom } from '../policies/preemption-promises.ts';
+import type { PodNode } from '../runtime/pod-node.ts';
+import type { Clock } from '../types/clock.ts';
+import { errorMessage } from '../types/errors.ts';
+import type { EventRecorder } from '../types/event-recorder.ts';
+import type { Pod } from '../types/kubernetes.ts';
+import type { Logger } from '../types/logger.ts';
+import type { NodeFacts } from '../types/node-facts.ts';
+import type { PodRegistry } from './pod-registry.ts';
+import type { StartRequest } from './pod-starts.ts';
+import { Preemptions } from './preemptions.ts';
+import type { StatusManager } from './status-manager.ts';
+import { ResourceLedger } from './resource-ledger.ts';
+
+export interface PodAdmissionOptions {
+  readonly registry: () => PodRegistry;
+  readonly node: Pick<PodNode, 'rejection'>;
+  readonly nodeFacts: () => NodeFacts;
+  /** Of victims that are otherwise equal, lower priority goes first. The kubelet does not look at it. */
+  readonly preemptionLowerPriorityFirst: boolean;
+  readonly statusManager: StatusManager;
+  /** Asks again for a start for which there is, or may be, room by now. */
+  readonly askAgain: (request: StartRequest) => void;
+  readonly clock: Clock;
+  readonly recorder: EventRecorder;
+  readonly logger: Logger;
+  readonly parent: () => AnyActorRef;
+  readonly inspect?: ActorOptions<typeof preemptionMachine>['inspect'];
+}
+
+export class PodAdmission {
+  readonly #options: PodAdmissionOptions;
+  readonly #ledger = new ResourceLedger();
+  /** They ran before this agent came: what they hold is theirs, but nobody has asked yet whether they may stay. */
+  readonly #unchecked = new Set<string>();
+  /** Of those that have no place yet. */
+  readonly #requests = new Map<string, StartRequest>();
+  /** Static pods that wait for room, with what was last told of that. */
+  readonly #waiting = new Map<string, string>();
+  readonly #preemptions: Preemptions;
+
+  constructor(options: PodAdmissionOptions) {
+    this.#options = options;
+    const { clock, recorder, logger, parent, inspect } = options;
+    this.#preemptions = new Preemptions({
+      ...{ clock, recorder, logger, parent },
+      podOf: (uid) => this.#podOf(uid),
+      facts: () => this.#planFacts(),
+      holds: (uid) => this.#ledger.has(uid),
+      kill: (uid, kill) => this.#kill(uid, kill),
+      gracePeriodSeconds: (uid) => this.#gracePeriodSeconds(uid),
+      admit: (uid) => this.#admitPreemptor(uid),
+      reject: (uid, rejection) => this.#refusePreemptor(uid, rejection),
+      onPromiseOver: () => this.#retryWaiting(),
+      ...(inspect && { inspect }),
+    });
+  }
+
+  /** A pod that runs already holds what it has, before anybody else is admitted. */
+  adopt(pod: Pod): void {
+    const { uid } = pod.metadata;
+    if (this.#ledger.has(uid)) return;
+    this.#ledger.add(pod);
+    this.#unchecked.add(uid);
+  }
+
+  /** Whether the pod may start now. Else it has been rejected, or is asked for again once there may be room. */
+  admits(request: StartRequest): boolean {
+    const { pod } = request;
+    const { uid } = pod.metadata;
+    const isRunning = this.#unchecked.delete(uid);
+    if (this.#ledger.has(uid) && !isRunning) return true;
+    this.#requests.set(uid, request);
+    if (this.#preemptions.has(uid)) return false;
+    const admission = this.#decide(pod, isRunning);
+    if (admission.kind === 'admitted') this.#admitted(pod);
+    else if (admission.kind === 'short') this.#preemptions.begin(pod.metadata);
+    else this.#refuse(pod, admission);
+    return admission.kind === 'admitted';
+  }
+
+  /** The pod has ended, or does not want to start any more. */
+  ended(uid: string): void {
+    this.#unchecked.delete(uid);
+    this.#requests.delete(uid);
+    this.#waiting.delete(uid);
+    const hasFreed = this.#ledger.remove(uid);
+    this.#preemptions.ended(uid);
+    if (hasFreed) this.#retryWaiting();
+  }
+
+  stop(): void {
+    this.#preemptions.stop();
+  }
+
+  /** There may be room for those that wait: the most important one first, then the one that has waited longest. */
+  #retryWaiting(): void {
+    const waiting = [...this.#waiting.keys()].map((uid) => ({
+      uid,
+      priority: this.#podOf(uid)?.spec.priority ?? 0,
+    }));
+    for (const { uid } of waiting.sort((a, b) => b.priority - a.priority)) this.#askAgain(uid);
+  }
+
+  #askAgain(uid: string): void {
+    const request = this.#requests.get(uid);
+    if (request !== undefined) this.#options.askAgain(request);
+  }
+
+  #decide(pod: Pod, isRunning: boolean): Admission {
+    try {
+      const node = this.#options.nodeFacts();
+      const rejection = this.#options.node.rejection(pod) ?? (isRunning && admitRunningPod(node, pod));
+      if (rejection) return { kind: 'rejected', ...rejection };
+      return isRunning ? { kind: 'admitted' } : this.#fit(node, pod);
+    } catch (error) {
+      // A pod that cannot be made out must not hold up the others.
+      return { kind: 'rejected', ...unexpectedAdmissionError(errorMessage(error)) };
+    }
+  }
+
+  #fit(node: NodeFacts, pod: Pod): Admission {
+    const others = this.#preemptions.promised().filter((uid) => uid !== pod.metadata.uid);
+    if (others.length === 0) return admitPod(node, pod, this.#ledger);
+    return admitPodBeside(node, pod, this.#holders(), this.#room());
+  }
+
+  #admitted(pod: Pod): void {
+    const { uid } = pod.metadata;
+    this.#ledger.add(pod);
+    this.#waiting.delete(uid);
+    this.#requests.delete(uid);
+  }
+
+  /** A static pod waits, as long as it lacks nothing but room: nobody would bring it a second time. */
+  #refuse(pod: Pod, { reason, message }: Rejection): void {
+    const { uid } = pod.metadata;
+    if (!isStaticPod(pod) || !isForWantOfRoom(reason)) {
+      this.#reject(pod, { reason, message });
+      return;
+    }
+    const told = this.#waiting.get(uid);
+    this.#waiting.set(uid, message);
+    if (told === message) return;
+    const { statusManager, recorder } = this.#options;
+    statusManager.hold(pod, { reason, message });
+    recorder.event(pod.metadata, 'Warning', reason, `Waits until others have ended: ${message}`);
+  }
+
+  /** The pod's actor finds it failed, and finishes it. */
+  #reject(pod: Pod, rejection: Rejection): void {
+    const { statusManager, recorder, registry } = this.#options;
+    statusManager.reject(pod, rejection);
+    recorder.event(pod.metadata, 'Warning', rejection.reason, rejection.message);
+    const failed: Pod = { ...pod, status: { ...pod.status, phase: 'Failed', ...rejection } };
+    registry().send(pod.metadata.uid, { type: 'SyncPodUpdate', pod: failed });
+  }
+
+  #admitPreemptor(uid: string): Admission {
+    const pod = this.#podOf(uid);
+    if (pod === undefined) return { kind: 'rejected', ...unexpectedAdmissionError('the pod is gone') };
+    const admission = this.#decide(pod, false);
+    if (admission.kind !== 'admitted') return admission;
+    const request = this.#requests.get(uid);
+    this.#admitted(pod);
+    if (request !== undefined) this.#options.askAgain(request);
+    return admission;
+  }
+
+  #refusePreemptor(uid: string, rejection: Rejection): void {
+    const pod = this.#podOf(uid);
+    if (pod !== undefined) this.#refuse(pod, rejection);
+  }
+
+  #kill(uid: string, options: KillPodOptions): void {
+    this.#options.registry().send(uid, { type: 'SyncPodKill', options });
+  }
+
+  #gracePeriodSeconds(uid: string): number {
+    const { gracePeriodSeconds, pod } = this.#contextOf(uid) ?? {};
+    return gracePeriodSeconds ?? effectiveGracePeriodSeconds(undefined, pod);
+  }
+
+  #planFacts() {
+    const { nodeFacts, preemptionLowerPriorityFirst: lowerPriorityFirst } = this.#options;
+    return { node: nodeFacts(), holders: this.#holders(), room: this.#room(), lowerPriorityFirst };
+  }
+
+  #holders(): readonly Pod[] {
+    return [...this.#ledger.uids()].flatMap((uid) => this.#podOf(uid) ?? []);
+  }
+
+  #room(): ComingRoom {
+    const registry = this.#options.registry();
+    const ending = [...this.#ledger.uids()].filter((uid) => registry.isPodTerminationRequested(uid));
+    const promisedTo = this.#preemptions.promised().flatMap((uid) => this.#podOf(uid) ?? []);
+    return { ending: new Set(ending), promisedTo };
+  }
+
+  #podOf(uid: string): Pod | undefined {
+    return this.#requests.get(uid)?.pod ?? this.#contextOf(uid)?.pod;
+  }
+
+  #contextOf(uid: string) {
+    return this.#options.registry().get(uid)?.actor.getSnapshot().context;
+  }
+}

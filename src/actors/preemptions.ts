@@ -1,0 +1,235 @@
+/** Who is having room made for it, and what these actors do in the world. */
+import { type ActorOptions, type ActorRefFrom, type AnyActorRef, createActor } from 'xstate';
+import {
+  type PreemptionContext,
+  type PreemptionEvent,
+  preemptionMachine,
+} from '../machines/preemption-machine.ts';
+import type { Admission } from '../policies/admission.ts';
+import { type Rejection, unexpectedAdmissionError } from '../policies/admission-failure.ts';
+import {
+  type PreemptionPlan,
+  planPreemption,
+  type PreemptionPlanFacts,
+} from '../policies/preemption-plan.ts';
+import {
+  describePreemption,
+  PREEMPTING,
+  PREEMPTING_MESSAGE,
+  PREEMPTION_KILL,
+  PREEMPTION_DECISION,
+  preemptionCounterResource,
+} from '../policies/preemption-texts.ts';
+import { fullName } from '../policies/pod-kinds.ts';
+import type { KillPodOptions } from '../policies/pod-termination.ts';
+import type { Clock, TimerHandle } from '../types/clock.ts';
+import { errorMessage } from '../types/errors.ts';
+import type { EventRecorder, PodReference } from '../types/event-recorder.ts';
+import type { Pod } from '../types/kubernetes.ts';
+import { type Logger, podFields } from '../types/logger.ts';
+
+/** As long as the kubelet waits for a pod that it ends: half as long again as the pod may take, and not less than this. */
+const MIN_PATIENCE_MS = 10_000;
+const PATIENCE_FACTOR = 1.5;
+/** The kubelet's event for a pod that has not ended by then. */
+const EXCEEDED_GRACE_PERIOD = 'ExceededGracePeriod';
+const EXCEEDED_MESSAGE = 'Container runtime did not kill the pod within specified grace period.';
+
+export type PreemptionActor = ActorRefFrom<typeof preemptionMachine>;
+
+export interface PreemptionsOptions {
+  readonly podOf: (uid: string) => Pod | undefined;
+  /** What a plan for the pod is made from, apart from what the actor itself knows. */
+  readonly facts: (preemptor: Pod) => Omit<PreemptionPlanFacts, 'preemptor' | 'unendable'>;
+  readonly holds: (uid: string) => boolean;
+  readonly kill: (uid: string, options: KillPodOptions) => void;
+  /** Seconds that a pod which has been asked to end may still take. */
+  readonly gracePeriodSeconds: (uid: string) => number;
+  /** Tries again, and takes the room where there is enough. */
+  readonly admit: (uid: string) => Admission;
+  readonly reject: (uid: string, rejection: Rejection) => void;
+  /** Room was promised to somebody, and is no longer. */
+  readonly onPromiseOver: () => void;
+  readonly clock: Clock;
+  readonly recorder: EventRecorder;
+  readonly logger: Logger;
+  /** Asked when the first one comes: the tree of actors may still be growing when this is put together. */
+  readonly parent: () => AnyActorRef;
+  readonly inspect?: ActorOptions<typeof preemptionMachine>['inspect'];
+}
+
+/** Room that is being made for one pod. */
+interface Making {
+  readonly actor: PreemptionActor;
+  /** How long those that are awaited may take yet, by UID. */
+  readonly limits: Map<string, TimerHandle>;
+  /** Somebody was asked to end for it: meanwhile others may have been told that there is no room. */
+  hasPromised: boolean;
+}
+
+export class Preemptions {
+  readonly #options: PreemptionsOptions;
+  readonly #makings = new Map<string, Making>();
+  /** The last decision that was told of, by the UID of the pod that it was made for. */
+  readonly #told = new Map<string, string>();
+  #machine: typeof preemptionMachine | undefined;
+
+  constructor(options: PreemptionsOptions) {
+    this.#options = options;
+  }
+
+  has(uid: string): boolean {
+    return this.#makings.has(uid);
+  }
+
+  /** UIDs of the pods that room is promised to. */
+  promised(): readonly string[] {
+    if (this.#makings.size === 0) return [];
+    const promised = [...this.#makings].filter(([, { actor }]) => actor.getSnapshot().hasTag('roomPromised'));
+    return promised.map(([uid]) => uid);
+  }
+
+  /** For a pod for which none is being made yet. */
+  begin({ uid, name, namespace }: PodReference): void {
+    const { parent, inspect } = this.#options;
+    this.#machine ??= this.#provide();
+    const actor = createActor(this.#machine, {
+      id: `preemption ${fullName({ name, namespace })} ${uid}`,
+      input: { preemptor: { uid, name, namespace } },
+      parent: parent(),
+      ...(inspect && { inspect }),
+    });
+    this.#makings.set(uid, { actor, limits: new Map(), hasPromised: false });
+    actor.start();
+    actor.send({ type: 'PREEMPT' });
+    const forgetWhenIdle = () => {
+      if (actor.getSnapshot().matches('Idle')) this.#forget(uid);
+    };
+    actor.subscribe(forgetWhenIdle);
+    forgetWhenIdle();
+  }
+
+  /** The pod holds nothing any more: it may be a victim, it may be one that room was being made for. */
+  ended(uid: string): void {
+    this.#told.delete(uid);
+    this.#makings.get(uid)?.actor.send({ type: 'PREEMPTOR_GONE' });
+    for (const { actor, limits } of [...this.#makings.values()]) {
+      if (!limits.has(uid)) continue;
+      this.#unlimit(limits, uid);
+      actor.send({ type: 'VICTIM_ENDED', uid });
+    }
+  }
+
+  /** Nobody is waited for any more. */
+  stop(): void {
+    for (const { limits } of this.#makings.values()) {
+      for (const uid of [...limits.keys()]) this.#unlimit(limits, uid);
+    }
+  }
+
+  #forget(uid: string): void {
+    const making = this.#makings.get(uid);
+    if (making === undefined) return;
+    this.#makings.delete(uid);
+    for (const awaited of [...making.limits.keys()]) this.#unlimit(making.limits, awaited);
+    this.#options.parent().send({ type: 'ACTOR_FORGOTTEN', actor: making.actor });
+    if (making.hasPromised) this.#options.onPromiseOver();
+  }
+
+  #provide(): typeof preemptionMachine {
+    const { admit, reject } = this.#options;
+    return preemptionMachine.provide({
+      actions: {
+        selectVictims: ({ context, self }) => self.send(this.#planned(context)),
+        reportDecision: ({ context }) => this.#report(context),
+        endVictims: ({ context, self }) => this.#endVictims(context, self),
+        reportFailedVictim: ({ context, event }) => this.#reportFailed(context, event),
+        tryAdmission: ({ context, self }) => self.send(tried(admit(context.preemptor.uid))),
+        rejectPreemptor: ({ context, self }) => {
+          if (context.rejection !== undefined) reject(context.preemptor.uid, context.rejection);
+          self.send({ type: 'REJECTED' });
+        },
+      },
+    });
+  }
+
+  /** What cannot be worked out must not hold up the others. */
+  #planned({ preemptor: { uid }, unendable }: PreemptionContext): PreemptionEvent {
+    const { podOf, facts } = this.#options;
+    try {
+      const preemptor = podOf(uid);
+      if (preemptor === undefined) throw new Error('the pod is not known any more');
+      return planned(planPreemption({ ...facts(preemptor), preemptor, unendable: new Set(unendable) }));
+    } catch (error) {
+      const rejection = unexpectedAdmissionError(`preemption: ${errorMessage(error)}`);
+      return { type: 'NO_VICTIMS', decision: undefined, rejection };
+    }
+  }
+
+  /** One that waits for room asks often, and mostly there is nothing new to say. */
+  #report({ preemptor, decision }: PreemptionContext): void {
+    if (decision === undefined) return;
+    const text = describePreemption(decision);
+    if (this.#told.get(preemptor.uid) === text) return;
+    this.#told.set(preemptor.uid, text);
+    const { recorder, logger } = this.#options;
+    const fields = { preemption_signal: preemptionCounterResource(decision), decision };
+    logger.debug({ ...podFields(preemptor), ...fields }, 'How the victims were chosen');
+    const type = decision.unmet.length > 0 ? 'Warning' : 'Normal';
+    recorder.event(preemptor, type, PREEMPTION_DECISION, text);
+  }
+
+  #endVictims({ preemptor, decision, awaited }: PreemptionContext, actor: Sender): void {
+    const { recorder, kill, holds } = this.#options;
+    const making = this.#makings.get(preemptor.uid);
+    if (making === undefined) return;
+    making.hasPromised = true;
+    const { limits } = making;
+    for (const uid of awaited) limits.set(uid, this.#limit(uid, limits, actor));
+    for (const { candidate } of decision?.victims ?? []) {
+      recorder.event(candidate, 'Warning', PREEMPTING, PREEMPTING_MESSAGE);
+      kill(candidate.uid, PREEMPTION_KILL);
+    }
+    for (const uid of awaited) if (!holds(uid)) this.ended(uid);
+  }
+
+  #limit(uid: string, limits: Making['limits'], actor: Sender): TimerHandle {
+    const { clock, gracePeriodSeconds } = this.#options;
+    const patienceMs = Math.max(MIN_PATIENCE_MS, PATIENCE_FACTOR * gracePeriodSeconds(uid) * 1000);
+    return clock.setTimeout(() => {
+      limits.delete(uid);
+      actor.send({ type: 'VICTIM_FAILED', uid, problem: `it has not ended within ${patienceMs / 1000} s` });
+    }, patienceMs);
+  }
+
+  #unlimit(limits: Making['limits'], uid: string): void {
+    const timer = limits.get(uid);
+    limits.delete(uid);
+    if (timer !== undefined) this.#options.clock.clearTimeout(timer);
+  }
+
+  #reportFailed({ preemptor }: PreemptionContext, event: PreemptionEvent): void {
+    if (event.type !== 'VICTIM_FAILED') return;
+    const { recorder, logger, podOf } = this.#options;
+    const { uid, problem } = event;
+    const victim = podOf(uid)?.metadata;
+    if (victim !== undefined) recorder.event(victim, 'Warning', EXCEEDED_GRACE_PERIOD, EXCEEDED_MESSAGE);
+    logger.warn(podFields(preemptor), `Goes on without the end of ${victim?.name ?? uid}: ${problem}`);
+  }
+}
+
+interface Sender {
+  send(event: PreemptionEvent): void;
+}
+
+function planned(plan: PreemptionPlan): PreemptionEvent {
+  if (plan.kind === 'evict')
+    return { type: 'VICTIMS_SELECTED', decision: plan.decision, awaited: plan.awaited };
+  return { type: 'NO_VICTIMS', decision: plan.decision, rejection: plan.rejection };
+}
+
+function tried(admission: Admission): PreemptionEvent {
+  if (admission.kind === 'admitted') return { type: 'ADMITTED' };
+  const { reason, message } = admission;
+  return { type: admission.kind === 'short' ? 'STILL_SHORT' : 'REFUSED', rejection: { reason, message } };
+}
