@@ -5,6 +5,7 @@ import { SimulatedRuntime } from '../runtime/simulated/simulated-runtime.ts';
 import type { CallUnderWay, RuntimeWitness } from '../runtime/simulated/witness.ts';
 import type { Clock } from '../types/clock.ts';
 import type { Pod } from '../types/kubernetes.ts';
+import type { NodeFacts } from '../types/node-facts.ts';
 import { type Fault, nodeFaults, runtimeFaults } from './faults.ts';
 import type { History } from './history.ts';
 import { isRead, secondInstance, type Violation } from './judge.ts';
@@ -22,6 +23,8 @@ export interface HostOptions {
   /** In [0, 1), by the key. */
   readonly random: (key: string) => number;
   readonly faults: ReadonlySet<Fault>;
+  /** What it has room for. */
+  readonly nodeFacts: () => NodeFacts;
   readonly history: History;
   readonly tally: Tally;
   readonly onViolation: (violation: Violation) => void;
@@ -212,6 +215,7 @@ export class Host {
     this.#life = new Life({
       ...{ node, clock, random, ordinal: this.#lives },
       ...{ runtime: this.runtime, disk: this.disk, sources: this.sources },
+      nodeFacts: this.#options.nodeFacts,
       faults: () => nodeFaults(this.#faults),
       tell: (uid, name, what) => this.tell(what, name, uid),
       onFinished: (uid) => this.#onFinished(uid),

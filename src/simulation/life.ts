@@ -27,11 +27,6 @@ const REST_MS = 2_000;
 const SYNC_FREQUENCY_MS = 60_000;
 const MAX_CONTAINER_RESTART_PERIOD_MS = 300_000;
 const MAX_LATENESS_MS = 60_000;
-const AMOUNTS = { cpu: '1000000', memory: '1Pi', pods: '1000000' };
-const ROOMY_NODE: NodeFacts = {
-  ...{ name: 'node', os: 'linux', arch: 'amd64', labels: {}, taints: [], conditions: [] },
-  ...{ capacity: AMOUNTS, allocatable: AMOUNTS, supplementalGroupsPolicy: true },
-};
 
 export interface LifeOptions {
   readonly node: number;
@@ -41,6 +36,7 @@ export interface LifeOptions {
   readonly runtime: SimulatedRuntime;
   readonly disk: SimulatedDisk;
   readonly sources: SimulatedSources;
+  readonly nodeFacts: () => NodeFacts;
   readonly random: (key: string) => number;
   readonly faults: () => NodeFaults;
   readonly tell: (uid: string, name: string, what: string) => void;
@@ -66,7 +62,7 @@ export class Life {
 
   constructor(options: LifeOptions) {
     this.#options = options;
-    const { node, runtime, clock, random, ordinal } = options;
+    const { node, runtime, clock, random, ordinal, nodeFacts } = options;
     this.#clock = new MortalClock(clock);
     this.beganAt = clock.now();
     this.connection = runtime.connect();
@@ -81,7 +77,7 @@ export class Life {
       random: () => chance.next(),
       hostIPs: ['192.0.2.1'],
       syncFrequencyMs: SYNC_FREQUENCY_MS,
-      nodeFacts: () => ROOMY_NODE,
+      nodeFacts,
       preemptionLowerPriorityFirst: true,
       maxContainerRestartPeriodMs: MAX_CONTAINER_RESTART_PERIOD_MS,
       maximumDeadContainersPerContainer: 1,

@@ -3,6 +3,7 @@ import { History } from './history.ts';
 import { Host } from './host.ts';
 import type { Fault } from './faults.ts';
 import type { Violation } from './judge.ts';
+import { ROOMY_NODE } from './node-facts.ts';
 import { type Operation, plan, type PlanOptions } from './plan.ts';
 import { type Complaint, unrest, leftovers } from './rest.ts';
 import { keyedRandom } from './seeded-random.ts';
@@ -61,6 +62,7 @@ class Simulation {
       { length: rest.nodes },
       (_, index) =>
         new Host({
+          nodeFacts: () => ROOMY_NODE,
           node: index + 1,
           clock: this.#clock,
           random: (key) => random(`${String(index + 1)}/${key}`),

@@ -4,6 +4,7 @@ import { Host } from '../../src/simulation/host.ts';
 import type { Violation } from '../../src/simulation/judge.ts';
 import type { Change } from '../../src/simulation/plan.ts';
 import { newTally } from '../../src/simulation/tally.ts';
+import { ROOMY_NODE } from '../../src/simulation/node-facts.ts';
 import { VirtualClock } from '../../src/simulation/virtual-clock.ts';
 import type { PodSpec } from '../../src/types/kubernetes.ts';
 
@@ -14,6 +15,7 @@ function quietHost() {
   const violations: Violation[] = [];
   const lines: string[] = [];
   const host = new Host({
+    nodeFacts: () => ROOMY_NODE,
     ...{ node: 1, clock, tally, random: () => 0.5, faults: new Set() },
     history: new History(
       () => clock.now(),

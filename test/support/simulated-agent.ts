@@ -6,6 +6,7 @@ import { stateName, type Violation } from '../../src/simulation/judge.ts';
 import type { Life } from '../../src/simulation/life.ts';
 import type { Change } from '../../src/simulation/plan.ts';
 import { type Complaint, leftovers, unrest } from '../../src/simulation/rest.ts';
+import { ROOMY_NODE } from '../../src/simulation/node-facts.ts';
 import { keyedRandom } from '../../src/simulation/seeded-random.ts';
 import type { SourceName } from '../../src/simulation/sources.ts';
 import { newTally } from '../../src/simulation/tally.ts';
@@ -55,6 +56,8 @@ export class SimulatedAgent {
   readonly violations: Violation[] = [];
   readonly history: Happening[] = [];
   readonly host: Host;
+  /** What the node has room for: the test may change it. */
+  nodeFacts = ROOMY_NODE;
   readonly #began = this.clock.now();
   readonly #watches = new Set<Watch>();
   #operations = 0;
@@ -62,6 +65,7 @@ export class SimulatedAgent {
   /** `random`: in [0, 1), by the key. */
   constructor(random = CHANCE) {
     this.host = new Host({
+      nodeFacts: () => this.nodeFacts,
       ...{ node: 1, clock: this.clock, tally: newTally() },
       // The API server is there when an agent starts.
       random: (key) => (/^life\/\d+\/api$/.test(key) ? 0 : random(key)),
