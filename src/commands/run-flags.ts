@@ -6,7 +6,8 @@ import { DEFAULTS, defaultRootDir, EMBEDDED, thisHost } from '../config/config.t
 import type { Endpoint, LogFormat } from '../config/config.ts';
 import { formatDuration, MAX_TIMER_MS, parseDuration } from '../config/duration.ts';
 import { isHttpURL } from '../config/kubelet-configuration.ts';
-import { ALL_NODE_SETTINGS, parseSetting, type Setting, shownDefault } from '../config/node-settings.ts';
+import { ALL_NODE_SETTINGS } from '../config/node-settings.ts';
+import { parseSetting, type Setting, shownDefault } from '../config/setting.ts';
 import { errorMessage } from '../types/errors.ts';
 
 const MAX_VERBOSITY = 10;
