@@ -10,7 +10,7 @@ import { eventLog } from './api/event-log.ts';
 import { type ApiServer, startApiServer } from './api/server.ts';
 import { EMBEDDED, type StateletConfig } from './config/config.ts';
 import type { supervisorMachine, SupervisorEvent } from './machines/supervisor-machine.ts';
-import { nodeAddresses, nodeAllocatable, startsAtOnce } from './runtime/node-facts.ts';
+import { nodeAddresses, readNodeFacts, startsAtOnce } from './runtime/node-facts.ts';
 import type { NodeParts } from './runtime/pod-node.ts';
 import { lockRootDir, type RootLock } from './runtime/root-lock.ts';
 import { systemClock } from './runtime/system-clock.ts';
@@ -20,6 +20,7 @@ import { channelEvent, podConfig, type PodSources } from './sources/pod-config.t
 import { problemText } from './sources/source.ts';
 import type { EventRecorder } from './types/event-recorder.ts';
 import type { Logger } from './types/logger.ts';
+import type { NodeFacts } from './types/node-facts.ts';
 
 /** How long the effects in flight get to come to rest when the agent leaves its pods running. */
 const REST_MS = 2_000;
@@ -39,8 +40,13 @@ export interface Daemon {
 /** Rejects, with everything taken down again, when the agent cannot run as configured. */
 export async function startDaemon(config: StateletConfig, deps: DaemonDeps): Promise<Daemon> {
   const lock = await lockRootDir(config.rootDir);
-  const recorder = eventLog(deps.logger, () => systemClock.now());
-  const agent = new Agent(config, { ...deps, recorder }, lock, await openNode(config, recorder, deps.logger));
+  const { logger } = deps;
+  const recorder = eventLog(logger, () => systemClock.now());
+  const facts = await readNodeFacts(config);
+  const { capacity, allocatable } = facts;
+  logger.info({ capacity: amountsText(capacity), allocatable: amountsText(allocatable) }, 'Node resources');
+  const parts = await openNode(config, facts, recorder, logger);
+  const agent = new Agent(config, { ...deps, recorder, facts }, lock, parts);
   try {
     await agent.start();
     return agent;
@@ -50,20 +56,36 @@ export async function startDaemon(config: StateletConfig, deps: DaemonDeps): Pro
   }
 }
 
+/** As flags are given it: `cpu=2,memory=4Gi`. */
+function amountsText(amounts: Readonly<Record<string, string>>): string {
+  return Object.entries(amounts)
+    .map((pair) => pair.join('='))
+    .join(',');
+}
+
 /** Only the runtime that is used is loaded. */
-async function openNode(config: StateletConfig, recorder: EventRecorder, logger: Logger): Promise<NodeParts> {
+async function openNode(
+  config: StateletConfig,
+  facts: NodeFacts,
+  recorder: EventRecorder,
+  logger: Logger,
+): Promise<NodeParts> {
   const { containerRuntimeEndpoint: endpoint, node, rootDir, podLogsDir, nodeName } = config;
   const hostIPs = nodeAddresses(node.nodeIP);
   if (endpoint === EMBEDDED) {
     const { openProcessNode } = await import('./runtime/process/process-node.ts');
-    return openProcessNode({ rootDir, podLogsDir, hostIPs, logger });
+    return openProcessNode({ rootDir, podLogsDir, hostIPs, allocatable: facts.allocatable, logger });
   }
   const { openCriNode } = await import('./runtime/open-cri-node.ts');
-  return openCriNode({ endpoint, rootDir, podLogsDir, nodeName, hostIPs, settings: node, recorder, logger });
+  return openCriNode({
+    ...{ endpoint, rootDir, podLogsDir, nodeName, hostIPs, facts, recorder, logger },
+    ...{ settings: node, reservations: config },
+  });
 }
 
 interface AgentDeps extends DaemonDeps {
   readonly recorder: EventRecorder;
+  readonly facts: NodeFacts;
 }
 
 class Agent implements Daemon {
@@ -80,17 +102,13 @@ class Agent implements Daemon {
     this.#lock = lock;
     this.#parts = parts;
     const sources = podSources(config);
-    const { inspect, recorder, logger } = deps;
-    const { syncFrequencyMs, maxPods, maxContainerRestartPeriodMs, node, nodeName } = config;
-    const amounts = { ...nodeAllocatable(), pods: String(maxPods) };
+    const { inspect, recorder, logger, facts } = deps;
+    const { syncFrequencyMs, maxContainerRestartPeriodMs, preemptionLowerPriorityFirst, node } = config;
     const { maximumDeadContainersPerContainer } = node;
     this.#agent = new NodeAgent({
       ...{ parts, recorder, logger, syncFrequencyMs, maxContainerRestartPeriodMs },
-      nodeFacts: () => ({
-        ...{ name: nodeName, os: 'linux', arch: 'amd64', labels: {}, taints: [], conditions: [] },
-        ...{ capacity: amounts, allocatable: amounts, supplementalGroupsPolicy: true },
-      }),
-      preemptionLowerPriorityFirst: true,
+      preemptionLowerPriorityFirst,
+      nodeFacts: () => facts,
       maximumDeadContainersPerContainer,
       sources: Object.keys(sources),
       configuration: configuration(sources, logger),

@@ -32,8 +32,9 @@ export const ACTOR_MUTANTS: readonly Mutant[] = [
     name: 'same-name-overlap',
     breaks: 'A static pod starts while another of its name has not ended (I6)',
     file: STARTS,
-    find: `    if (!mustWait) registry.send(`,
-    replace: `    registry.send(`,
+    find: `    if (isStaticPod(pod) && !this.#claims.request(podFullName(pod), uid)) this.#waiting.set(uid, request);
+    else if (`,
+    replace: `    if (`,
   },
   {
     name: 'name-never-released',

@@ -6,7 +6,9 @@ import { DEFAULTS, defaultRootDir, EMBEDDED, thisHost } from '../config/config.t
 import type { Endpoint, LogFormat } from '../config/config.ts';
 import { formatDuration, MAX_TIMER_MS, parseDuration } from '../config/duration.ts';
 import { isHttpURL } from '../config/kubelet-configuration.ts';
-import { ALL_NODE_SETTINGS, parseSetting, type Setting, shownDefault } from '../config/node-settings.ts';
+import { ALL_ADMISSION_SETTINGS } from '../config/admission-settings.ts';
+import { ALL_NODE_SETTINGS } from '../config/node-settings.ts';
+import { parseSetting, type Setting, shownDefault } from '../config/setting.ts';
 import { errorMessage } from '../types/errors.ts';
 
 const MAX_VERBOSITY = 10;
@@ -32,7 +34,13 @@ type Flags = Readonly<Record<string, readonly Option[]>>;
 
 /** By the headings of the help. */
 function runFlags(): Flags {
-  return { ...whatToRun(), 'Real containers (CRI)': nodeFlags(), ...howToRun() };
+  return {
+    ...whatToRun(),
+    'The node': settingFlags(ALL_ADMISSION_SETTINGS),
+    ...onWhatToRun(),
+    'Real containers (CRI)': settingFlags(ALL_NODE_SETTINGS),
+    ...howToRun(),
+  };
 }
 
 function whatToRun(): Flags {
@@ -52,6 +60,11 @@ function whatToRun(): Flags {
       ),
       flag('--max-pods <N>', `how many pods may run here (default: ${DEFAULTS.maxPods})`, wholeNumber()),
     ],
+  };
+}
+
+function onWhatToRun(): Flags {
+  return {
     Runtime: [
       flag(
         '--container-runtime-endpoint <ENDPOINT>',
@@ -61,20 +74,20 @@ function whatToRun(): Flags {
   };
 }
 
-/** A row of the table each, where the kubelet has a flag for it. */
-function nodeFlags(): readonly Option[] {
-  return ALL_NODE_SETTINGS.flatMap((setting) => {
+/** One for each row of a table that has a flag. */
+function settingFlags(settings: readonly Setting[]): readonly Option[] {
+  return settings.flatMap((setting) => {
     if (setting.flag === undefined) return [];
     const byDefault = shownDefault(setting);
     const description =
       byDefault === '' ? setting.description : `${setting.description} (default: ${byDefault})`;
-    return [flag(setting.flag, description, (value) => parsedSetting(setting, value))];
+    return [flag(setting.flag, description, (value, previous) => parsedSetting(setting, value, previous))];
   });
 }
 
-function parsedSetting(setting: Setting, value: string): unknown {
+function parsedSetting(setting: Setting, value: string, previous: unknown): unknown {
   try {
-    return parseSetting(setting, value);
+    return parseSetting(setting, value, previous);
   } catch (error) {
     throw new InvalidArgumentError(errorMessage(error));
   }

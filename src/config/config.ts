@@ -1,8 +1,10 @@
 /** What the daemon is told to do: flags, then the file, then the kubelet's defaults, in that order of precedence. */
 import { homedir, hostname } from 'node:os';
 import { join, resolve } from 'node:path';
+import type { AdmissionSettings } from '../types/admission-settings.ts';
 import { StateletError } from '../types/errors.ts';
 import type { NodeSettings } from '../types/node-settings.ts';
+import { resolveAdmissionSettings } from './admission-settings.ts';
 import { parseDuration } from './duration.ts';
 import type { KubeletConfiguration } from './kubelet-configuration.ts';
 import { checkForCri, resolveNodeSettings } from './node-settings.ts';
@@ -16,7 +18,7 @@ export interface Endpoint {
 export type LogFormat = 'auto' | 'text' | 'json';
 
 /** Complete and checked: paths are absolute, durations in milliseconds. */
-export interface StateletConfig {
+export interface StateletConfig extends AdmissionSettings {
   readonly rootDir: string;
   readonly podLogsDir: string;
   readonly nodeName: string;
@@ -43,9 +45,9 @@ export interface StateletConfig {
   readonly inspect?: Endpoint;
 }
 
-/** Flags of `statelet run`, parsed one by one; what was not given is left out. Those of `NODE_SETTINGS` come by their keys. */
+/** Flags of `statelet run`, parsed one by one; what was not given is left out. Those of tables of settings come by their keys. */
 export interface RunFlags {
-  readonly [nodeSetting: string]: unknown;
+  readonly [setting: string]: unknown;
   readonly config?: string;
   readonly podManifestPath?: string;
   readonly manifestUrl?: string;
@@ -106,9 +108,11 @@ export function resolveConfig(
   const path = staticPodPath === undefined ? given(file.staticPodPath) : resolve(staticPodPath);
   const url = given(flags.manifestUrl) ?? given(file.staticPodURL);
   const containerRuntimeEndpoint = runtimeEndpoint(flags, file);
-  const node = resolveNodeSettings(flags, { ...file }, flags.config ?? 'configuration');
+  const fileName = flags.config ?? 'configuration';
+  const node = resolveNodeSettings(flags, { ...file }, fileName);
   if (containerRuntimeEndpoint !== EMBEDDED) checkForCri(node);
   return {
+    ...resolveAdmissionSettings(flags, { ...file }, fileName),
     rootDir,
     podLogsDir: given(file.podLogsDir) ?? defaultPodLogsDir(containerRuntimeEndpoint, rootDir),
     nodeName: nodeName(flags.hostnameOverride, host),

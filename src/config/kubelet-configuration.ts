@@ -4,6 +4,7 @@
  */
 import { isIP } from 'node:net';
 import { MAX_TIMER_MS, parseDuration } from './duration.ts';
+import { ADMISSION_FIELDS } from './admission-settings.ts';
 import { NODE_FIELDS } from './node-settings.ts';
 
 export const API_VERSION = 'kubelet.config.k8s.io/v1beta1';
@@ -45,8 +46,14 @@ export const SUPPORTED_FIELDS: readonly string[] = [
   'crashLoopBackOff.maxContainerRestartPeriod',
   'logging.format',
   'logging.verbosity',
+  ...ADMISSION_FIELDS,
   ...NODE_FIELDS,
 ];
+
+/** Of these, what does not have its whole effect yet. */
+export const PARTLY_SUPPORTED_FIELDS: Readonly<Record<string, string>> = {
+  evictionHard: 'what it keeps free is not given to pods, but no pod is evicted',
+};
 
 /** JSON Schema; `description` completes the sentence "must be …". */
 export interface Schema {

@@ -12,6 +12,7 @@ import {
   FORMATS,
   KIND,
   KUBELET_CONFIGURATION_SCHEMA,
+  PARTLY_SUPPORTED_FIELDS,
   SUPPORTED_FIELDS,
 } from './kubelet-configuration.ts';
 import type { KubeletConfiguration, Schema } from './kubelet-configuration.ts';
@@ -19,7 +20,7 @@ import type { KubeletConfiguration, Schema } from './kubelet-configuration.ts';
 export interface LoadedConfiguration {
   readonly file: string;
   readonly configuration: KubeletConfiguration;
-  /** Each a sentence for the log: fields that are known and have no effect yet. */
+  /** Each a sentence for the log: fields that are known and have no effect yet, or not all of it. */
   readonly warnings: readonly string[];
 }
 
@@ -29,7 +30,11 @@ export async function loadConfiguration(file: string): Promise<LoadedConfigurati
   checkIdentity(file, document);
   checkFields(file, document);
   const configuration = document as KubeletConfiguration;
-  return { file, configuration: resolvePaths(file, configuration), warnings: unsupported(file, document) };
+  return {
+    file,
+    configuration: resolvePaths(file, configuration),
+    warnings: [...unsupported(file, document), ...partlySupported(file, document)],
+  };
 }
 
 function invalid(file: string, ...problems: string[]): StateletError {
@@ -147,6 +152,11 @@ function unsupported(file: string, document: Record<string, unknown>): string[] 
   const fields = unsupportedFields(document);
   if (fields.length === 0) return [];
   return [`${file}: known, but not supported yet, so without effect: ${fields.join(', ')}`];
+}
+
+function partlySupported(file: string, document: Record<string, unknown>): string[] {
+  const given = Object.entries(PARTLY_SUPPORTED_FIELDS).filter(([field]) => document[field] !== undefined);
+  return given.map(([field, effect]) => `${file}: ${field}: supported in part: ${effect}`);
 }
 
 function unsupportedFields(given: Record<string, unknown>, prefix = ''): string[] {

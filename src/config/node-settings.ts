@@ -1,93 +1,24 @@
-/**
- * Settings of real containers, each a row: the kubelet's flag, its field of KubeletConfiguration, its default. The table
- * serves the command line, the file and the documentation.
- */
+/** Settings of real containers, by the kubelet's flags and fields. */
 import { isIP } from 'node:net';
 import { StateletError } from '../types/errors.ts';
 import type { NodeSettings } from '../types/node-settings.ts';
 import { sysctlPatternProblem } from '../policies/sysctls.ts';
-import { parseQuantity, quantityValue } from '../policies/quantity.ts';
-import { formatDuration, MAX_TIMER_MS, parseDuration } from './duration.ts';
+import {
+  atLeast,
+  between,
+  bytes,
+  duration,
+  fieldsOf,
+  flagOrNot,
+  list,
+  number,
+  positive,
+  resolveSettings,
+  type Setting,
+  text,
+  timer,
+} from './setting.ts';
 
-export interface Setting<T = unknown> {
-  /** As commander spells it; undefined where the kubelet has none. */
-  readonly flag?: string;
-  /** Of KubeletConfiguration; undefined where the kubelet has none. */
-  readonly field?: string;
-  readonly default: T;
-  readonly description: string;
-  readonly kind: Kind<T>;
-  /** Completes the sentence "must be …" when the value is out of range. */
-  readonly problem?: (value: T) => string | undefined;
-}
-
-interface Kind<T> {
-  /** Undefined for what is no such value. */
-  readonly fromText: (text: string) => T | undefined;
-  /** What the file holds, which the schema has checked. Undefined: as if it had not been given. */
-  readonly fromField: (value: unknown) => T | undefined;
-  readonly expects: string;
-  readonly show: (value: T) => string;
-}
-
-const text: Kind<string> = {
-  fromText: (given) => given,
-  fromField: (value) => (value === '' ? undefined : (value as string)),
-  expects: 'a text',
-  show: (value) => value,
-};
-const list: Kind<readonly string[]> = {
-  fromText: (given) => given.split(',').filter((item) => item !== ''),
-  fromField: (value) => value as readonly string[],
-  expects: 'a list with commas between',
-  show: (value) => value.join(','),
-};
-const flagOrNot: Kind<boolean> = {
-  fromText: (given) => ({ true: true, false: false })[given],
-  fromField: (value) => value as boolean,
-  expects: 'true or false',
-  show: String,
-};
-const number: Kind<number> = {
-  fromText: (given) => (/^-?\d+$/u.test(given) ? Number(given) : undefined),
-  fromField: (value) => value as number,
-  expects: 'a whole number',
-  show: String,
-};
-/** Of these, 0 asks for the default, as with the kubelet. */
-const positive: Kind<number> = { ...number, fromField: (value) => unlessZero(value as number) };
-const duration: Kind<number> = {
-  fromText: parseDuration,
-  fromField: (value) => unlessZero(parseDuration(value as string)),
-  expects: 'a duration such as 1m30s',
-  show: formatDuration,
-};
-const bytes: Kind<number> = {
-  fromText: quantityBytes,
-  fromField: (value) => (value === '' ? undefined : (quantityBytes(value as string) ?? NaN)),
-  expects: 'a size such as 10Mi',
-  show: (value) => (value % 2 ** 20 === 0 ? `${value / 2 ** 20}Mi` : String(value)),
-};
-
-function unlessZero(value: number | undefined): number | undefined {
-  return value === 0 ? undefined : value;
-}
-
-function quantityBytes(given: string): number | undefined {
-  try {
-    return Number(quantityValue(parseQuantity(given)));
-  } catch {
-    return undefined;
-  }
-}
-
-const between = (least: number, most: number) => (value: number) =>
-  value >= least && value <= most ? undefined : `from ${least} to ${most}`;
-const atLeast = (least: number) => (value: number) => (value >= least ? undefined : `${least} or more`);
-const timer = (least: number) => (value: number) =>
-  value >= least && value <= MAX_TIMER_MS
-    ? undefined
-    : `from ${formatDuration(least)} to ${formatDuration(MAX_TIMER_MS)}`;
 const addresses = (value: readonly string[]) =>
   value.every((address) => isIP(address) !== 0) ? undefined : 'IP addresses';
 const socket = (value: string) =>
@@ -276,54 +207,15 @@ export const NODE_SETTINGS: { readonly [Name in keyof NodeSettings]: Setting<Nod
   },
 };
 
-const NAMES = Object.keys(NODE_SETTINGS) as readonly (keyof NodeSettings)[];
-
-/** The name by which commander hands a flag's value over: `--node-ip <IP>` is `nodeIp`. */
-export function flagKey(flag: string): string {
-  const name = flag.slice(2).split(' ')[0] ?? '';
-  return name.replaceAll(/-(\w)/gu, (_, letter: string) => letter.toUpperCase());
-}
-
-/** Reads a flag's text; throws an Error that says what is expected. */
-export function parseSetting({ kind }: Setting, given: string): unknown {
-  const value = kind.fromText(given);
-  if (value === undefined) throw new Error(`It must be ${kind.expects}.`);
-  return value;
-}
-
-/** The default as it is written on the command line; empty where there is none. */
-export function shownDefault(setting: Setting): string {
-  return setting.kind.show(setting.default);
-}
-
 /** Throws `InvalidArgument` that names the flag or the file's field whose value does not fit. */
 export function resolveNodeSettings(
   flags: Readonly<Record<string, unknown>>,
   file: Readonly<Record<string, unknown>>,
   fileName: string,
 ): NodeSettings {
-  const settings = Object.fromEntries(
-    NAMES.map((name) => [name, resolved(NODE_SETTINGS[name] as Setting, flags, file, fileName)]),
-  ) as unknown as NodeSettings;
+  const settings = resolveSettings<NodeSettings>(NODE_SETTINGS, flags, file, fileName);
   checkThresholds(settings);
   return settings;
-}
-
-function resolved(
-  { flag, field, kind, problem, default: byDefault }: Setting,
-  flags: Readonly<Record<string, unknown>>,
-  file: Readonly<Record<string, unknown>>,
-  fileName: string,
-): unknown {
-  const fromFlag = flag === undefined ? undefined : flags[flagKey(flag)];
-  const inFile = field === undefined ? undefined : file[field];
-  const fromField = inFile === undefined ? undefined : kind.fromField(inFile);
-  const value = fromFlag ?? fromField ?? byDefault;
-  const wrong = problem?.(value);
-  if (wrong === undefined) return value;
-  const origin = fromFlag === undefined ? `${fileName}: ${field ?? ''}` : (flag?.split(' ')[0] ?? '');
-  const shown = typeof value === 'number' && Number.isNaN(value) ? JSON.stringify(inFile) : kind.show(value);
-  throw new StateletError('InvalidArgument', `${origin}: must be ${wrong} (got ${shown})`);
 }
 
 function checkThresholds({
@@ -350,4 +242,4 @@ export function checkForCri({ cgroupDriver }: NodeSettings): void {
 export const ALL_NODE_SETTINGS = Object.values(NODE_SETTINGS) as unknown as readonly Setting[];
 
 /** The fields of KubeletConfiguration that the table serves. */
-export const NODE_FIELDS: readonly string[] = ALL_NODE_SETTINGS.flatMap(({ field }) => field ?? []);
+export const NODE_FIELDS: readonly string[] = fieldsOf(ALL_NODE_SETTINGS);

@@ -4,6 +4,8 @@ import { totalmem } from 'node:os';
 import { join } from 'node:path';
 import { hugePageSizeName } from '../policies/huge-pages.ts';
 
+const HUGE_PAGES = 'sys/kernel/mm/hugepages';
+
 export interface MachineFacts {
   readonly memoryCapacityBytes: number;
   /** As cgroups call them: `2MB`. */
@@ -33,12 +35,19 @@ export async function readMachineFacts(cgroupVersion: 1 | 2, root = '/'): Promis
   };
 }
 
-async function readHugePageSizes(root: string): Promise<readonly string[]> {
-  const folders = await namesIn(join(root, 'sys/kernel/mm/hugepages'));
-  return folders.flatMap((folder) => {
-    const kibibytes = /^hugepages-(\d+)kB$/.exec(folder)?.[1];
-    return kibibytes === undefined ? [] : [hugePageSizeName(Number(kibibytes) * 1024)];
+/** How many huge pages the machine has set apart, by the bytes of one: smaller pages first. */
+export async function readHugePages(root = '/'): Promise<ReadonlyMap<number, number>> {
+  const folder = join(root, HUGE_PAGES);
+  const sizes = (await namesIn(folder)).flatMap((name) => /^hugepages-(\d+)kB$/.exec(name)?.[1] ?? []);
+  const counts = sizes.map(async (kibibytes): Promise<[number, number]> => {
+    const count = await readText(join(folder, `hugepages-${kibibytes}kB`, 'nr_hugepages'));
+    return [Number(kibibytes) * 1024, Number(count)];
   });
+  return new Map((await Promise.all(counts)).sort(([a], [b]) => a - b));
+}
+
+async function readHugePageSizes(root: string): Promise<readonly string[]> {
+  return Array.from((await readHugePages(root)).keys(), hugePageSizeName);
 }
 
 /** The root of cgroup v2 has no such file, so that it is looked for in our own cgroup. */

@@ -1,9 +1,16 @@
-import { availableParallelism, networkInterfaces, totalmem } from 'node:os';
+import { availableParallelism, cpus, networkInterfaces, totalmem } from 'node:os';
 import { resolveCommand } from '../policies/container-env.ts';
 import type { ResolvedCommand } from '../policies/container-config.ts';
+import { nodeAllocatable } from '../policies/node-allocatable.ts';
+import { nodeCapacity } from '../policies/node-capacity.ts';
 import { podAddresses } from '../policies/pod-addresses.ts';
+import type { ResourceList } from '../policies/resources.ts';
+import type { AdmissionSettings } from '../types/admission-settings.ts';
 import type { Container, EphemeralContainer, Pod } from '../types/kubernetes.ts';
+import type { NodeFacts } from '../types/node-facts.ts';
 import type { RuntimePodStatus } from '../types/runtime-pod.ts';
+import { diskSpace } from './garbage/disk-space.ts';
+import { readHugePages } from './machine-facts.ts';
 
 /** Addresses of this node: those that were `given`, else IPv4 before IPv6, loopback only where there is nothing else. */
 export function nodeAddresses(
@@ -23,16 +30,52 @@ export function startsAtOnce(): number {
   return Math.max(16, 4 * availableParallelism());
 }
 
-/** What this node can give to pods, by resource name, as quantities. */
-export function nodeAllocatable(): Readonly<Record<string, string>> {
-  return { cpu: String(availableParallelism()), memory: String(totalmem()) };
+export interface NodeFactsOptions extends AdmissionSettings {
+  readonly rootDir: string;
+  readonly nodeName: string;
+  readonly maxPods: number;
+}
+
+/**
+ * What this machine and its operator make the node; `rootDir` has to be there. Rejects with `InvalidArgument` where more is
+ * reserved than there is. `supplementalGroupsPolicy`: whether the runtime knows of it. `root`: where `/sys` is.
+ */
+export async function readNodeFacts(
+  options: NodeFactsOptions,
+  supplementalGroupsPolicy = false,
+  root = '/',
+): Promise<NodeFacts> {
+  const { nodeName: name, nodeLabels, registerWithTaints: taints } = options;
+  const [hugePages, { capacityBytes }] = await Promise.all([readHugePages(root), diskSpace(options.rootDir)]);
+  const size = { cpus: cpuCount(), memoryBytes: totalmem(), ephemeralStorageBytes: capacityBytes, hugePages };
+  const capacity = nodeCapacity(size, options);
+  const os = GO_OS[process.platform] ?? process.platform;
+  const arch = GO_ARCH[process.arch] ?? process.arch;
+  const own = { 'kubernetes.io/hostname': name, 'kubernetes.io/os': os, 'kubernetes.io/arch': arch };
+  return {
+    ...{ name, os, arch, taints, capacity, supplementalGroupsPolicy },
+    labels: { ...own, ...nodeLabels },
+    allocatable: nodeAllocatable(capacity, options),
+    conditions: [],
+  };
+}
+
+/** What Go calls differently. */
+const GO_OS: Readonly<Record<string, string>> = { win32: 'windows' };
+const GO_ARCH: Readonly<Record<string, string>> = {
+  ...{ x64: 'amd64', ia32: '386', ppc64: 'ppc64le', mipsel: 'mipsle' },
+};
+
+/** Those of the machine, not only those that this process may use; some machines do not tell. */
+function cpuCount(): number {
+  return cpus().length || availableParallelism();
 }
 
 /** Fills in what a container's command, arguments and environment refer to, from the pod and from this node. */
 export function commandResolver(
   hostIPs: readonly string[],
+  allocatable: ResourceList,
 ): (pod: Pod, container: Container | EphemeralContainer, podStatus: RuntimePodStatus) => ResolvedCommand {
-  const allocatable = nodeAllocatable();
   return (pod, container, podStatus) => {
     const podIPs = podAddresses(pod, podStatus, undefined, hostIPs).podIPs?.map(({ ip }) => ip) ?? [];
     return resolveCommand(pod, container, { podIPs, hostIPs, allocatable });

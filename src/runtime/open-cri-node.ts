@@ -3,8 +3,10 @@ import { homedir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { containerLogPath, podOfLabels } from '../policies/cri-labels.ts';
 import { CRASH_LOOP_BACK_OFF } from '../policies/crash-loop-backoff.ts';
+import { enforcedAllocatable, type Reservations } from '../policies/node-allocatable.ts';
 import type { EventRecorder } from '../types/event-recorder.ts';
 import type { Logger } from '../types/logger.ts';
+import type { NodeFacts } from '../types/node-facts.ts';
 import type { NodeSettings } from '../types/node-settings.ts';
 import type { RuntimePodStatus } from '../types/runtime-pod.ts';
 import { PodCgroups } from './cgroups/pod-cgroups.ts';
@@ -19,7 +21,6 @@ import { createKeyring } from './images/keyring.ts';
 import { ContainerLogManager } from './logs/container-log-manager.ts';
 import { LogLinks } from './logs/log-links.ts';
 import { readMachineFacts } from './machine-facts.ts';
-import { nodeAllocatable } from './node-facts.ts';
 import type { NodeParts, NodeView } from './pod-node.ts';
 import { ResolvConf } from './resolv-conf.ts';
 import type { RuntimeService } from './runtime-service.ts';
@@ -33,6 +34,8 @@ export interface CriNodeSetup {
   readonly podLogsDir: string;
   readonly nodeName: string;
   readonly hostIPs: readonly string[];
+  readonly facts: NodeFacts;
+  readonly reservations: Reservations;
   readonly settings: NodeSettings;
   readonly recorder: EventRecorder;
   readonly logger: Logger;
@@ -76,13 +79,13 @@ export async function openCriNode(setup: CriNodeSetup): Promise<NodeParts> {
   };
 }
 
-async function openCgroups({ settings, logger }: CriNodeSetup): Promise<PodCgroups> {
+async function openCgroups({ facts, reservations, settings, logger }: CriNodeSetup): Promise<PodCgroups> {
   const { cgroupRoot, cgroupsPerQOS, podPidsLimit, cpuCFSQuota } = settings;
   const cpuCFSQuotaPeriodUs = settings.cpuCFSQuotaPeriodMs * 1000;
   const cgroups = await PodCgroups.open({
     ...{ cgroupRoot, cgroupsPerQOS, podPidsLimit, cpuCFSQuota, cpuCFSQuotaPeriodUs, logger },
   });
-  await cgroups.setUp(nodeAllocatable());
+  await cgroups.setUp(enforcedAllocatable(facts.capacity, reservations));
   return cgroups;
 }
 
@@ -101,8 +104,8 @@ function imageManager(
 
 async function criNode(setup: CriNodeSetup, { cgroups, images, logs, logLinks }: Parts): Promise<CriNode> {
   const { rootDir, podLogsDir, nodeName, hostIPs, settings, recorder, logger } = setup;
+  const { allocatable } = setup.facts;
   const { clusterDNS, clusterDomain, seccompDefault, allowedUnsafeSysctls, cpuCFSQuota } = settings;
-  const allocatable = nodeAllocatable();
   const cgroupVersion = cgroups.version ?? 1;
   const machine = await readMachineFacts(cgroupVersion);
   const containers = {

@@ -1,4 +1,5 @@
 import { describe, expect, test } from '@jest/globals';
+import { resolveAdmissionSettings } from '../../src/config/admission-settings.ts';
 import { resolveConfig } from '../../src/config/config.ts';
 import type { Host, RunFlags } from '../../src/config/config.ts';
 import type { KubeletConfiguration } from '../../src/config/kubelet-configuration.ts';
@@ -9,6 +10,8 @@ const resolved = (flags: RunFlags = {}, file: KubeletConfiguration = {}, host: P
 
 /** The settings of real containers have tests of their own: node-settings.test.ts. */
 const node: unknown = expect.any(Object);
+/** As do those of which pods may come: admission-settings.test.ts. */
+const admission = resolveAdmissionSettings({}, {}, '');
 
 test('with a CRI runtime logs are where others look for them', () => {
   const containerRuntimeEndpoint = 'unix:///run/containerd/containerd.sock';
@@ -22,6 +25,7 @@ test('with a CRI runtime logs are where others look for them', () => {
 test("without flags and file everything is the kubelet's default", () => {
   expect(resolved()).toEqual({
     node,
+    ...admission,
     rootDir: '/var/lib/statelet',
     podLogsDir: '/var/lib/statelet/pods',
     nodeName: 'node-1.example',
@@ -91,6 +95,7 @@ test('flags win over the file', () => {
   };
   expect(resolved(flags, FILE)).toEqual({
     node,
+    ...admission,
     rootDir: '/flag/root',
     podLogsDir: '/var/log/pods',
     nodeName: 'flag',

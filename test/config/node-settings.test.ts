@@ -1,5 +1,6 @@
 import { describe, expect, test } from '@jest/globals';
-import { ALL_NODE_SETTINGS, parseSetting, resolveNodeSettings } from '../../src/config/node-settings.ts';
+import { ALL_NODE_SETTINGS, resolveNodeSettings } from '../../src/config/node-settings.ts';
+import { parseSetting } from '../../src/config/setting.ts';
 import { KUBELET_CONFIGURATION_SCHEMA } from '../../src/config/kubelet-configuration.ts';
 
 const resolve = (flags: Record<string, unknown> = {}, file: Record<string, unknown> = {}) =>

@@ -1,5 +1,4 @@
 import type { NetworkInterfaceInfo } from 'node:os';
-import { availableParallelism, totalmem } from 'node:os';
 import { describe, expect, test } from '@jest/globals';
 import { commandResolver, nodeAddresses } from '../../src/runtime/node-facts.ts';
 import type { Container } from '../../src/types/kubernetes.ts';
@@ -59,7 +58,11 @@ describe('what a container refers to', () => {
   const resolve = (hostNetwork: boolean, sandboxIp?: string) => {
     const podStatus = runtimePodStatus({ sandboxes: [{ id: 's', ...(sandboxIp && { ip: sandboxIp }) }] });
     const pod = podOf({ containers: [main], hostNetwork });
-    const { envs, ...command } = commandResolver(['192.0.2.7'])(pod, main, podStatus);
+    const { envs, ...command } = commandResolver(['192.0.2.7'], { cpu: '3800m', memory: '1Gi' })(
+      pod,
+      main,
+      podStatus,
+    );
     return { ...command, env: Object.fromEntries(envs.map(({ key, value }) => [key, value])) };
   };
 
@@ -71,11 +74,8 @@ describe('what a container refers to', () => {
     expect(resolve(true).env).toMatchObject({ HOST_IP: '192.0.2.7', POD_IP: '192.0.2.7' });
   });
 
-  test('a container without limits may have all that the node has', () => {
-    expect(resolve(false).env).toMatchObject({
-      CPUS: String(availableParallelism()),
-      MEMORY: String(totalmem()),
-    });
+  test('a container without limits may have all that pods may have', () => {
+    expect(resolve(false).env).toMatchObject({ CPUS: '4', MEMORY: String(2 ** 30) });
   });
 
   test('command and arguments are filled in with its environment, and what is not there is left as it is', () => {
@@ -89,6 +89,6 @@ describe('what a container refers to', () => {
     const env = [{ name: 'A', valueFrom: { secretKeyRef: { name: 's', key: 'k' } } }];
     const asking: Container = { name: 'main', env };
     const pod = podOf({ containers: [asking] });
-    expect(() => commandResolver([])(pod, asking, runtimePodStatus({}))).toThrow('Secret s');
+    expect(() => commandResolver([], {})(pod, asking, runtimePodStatus({}))).toThrow('Secret s');
   });
 });

@@ -1,5 +1,6 @@
 import { containerConfig } from '../../policies/container-config.ts';
 import { podSandboxConfig } from '../../policies/sandbox-config.ts';
+import type { ResourceList } from '../../policies/resources.ts';
 import { EMBEDDED_LIMITS, unsupportedFields } from '../../policies/unsupported-fields.ts';
 import { commandResolver } from '../node-facts.ts';
 import type { Logger } from '../../types/logger.ts';
@@ -17,6 +18,7 @@ export function openProcessNode(options: {
   readonly rootDir: string;
   readonly podLogsDir: string;
   readonly hostIPs: readonly string[];
+  readonly allocatable?: ResourceList;
   readonly logger: Logger;
 }): NodeParts {
   const { rootDir, logger } = options;
@@ -28,9 +30,11 @@ export function openProcessNode(options: {
 export function processNode(options: {
   readonly hostIPs: readonly string[];
   readonly podLogsDir: string;
+  /** What a container that has no limits is told that it may have. */
+  readonly allocatable?: ResourceList;
 }): PodNode {
-  const { podLogsDir, hostIPs } = options;
-  const resolveCommand = commandResolver(hostIPs);
+  const { podLogsDir, hostIPs, allocatable = {} } = options;
+  const resolveCommand = commandResolver(hostIPs, allocatable);
   const logs = new PodLogs(podLogsDir);
   return {
     unsupportedFields: (pod) => unsupportedFields(pod, EMBEDDED_LIMITS),

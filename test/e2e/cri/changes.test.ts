@@ -3,6 +3,7 @@ import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { resolveNodeSettings } from '../../../src/config/node-settings.ts';
 import { openCriNode } from '../../../src/runtime/open-cri-node.ts';
 import type { Pod } from '../../../src/types/kubernetes.ts';
+import { testNode } from '../../support/admission.ts';
 import { startAgent } from '../../support/agent.ts';
 import { BUSYBOX_USER_ID } from '../../support/containerd/images.ts';
 import { describeWithContainerd, SET_UP_TIMEOUT_MS } from '../../support/containerd/suite.ts';
@@ -26,6 +27,8 @@ describeWithContainerd('a pod that is changed in place', () => {
         openCriNode({
           ...{ ...folders, endpoint, recorder, logger },
           nodeName: 'node-b',
+          facts: testNode(),
+          reservations: { systemReserved: {}, kubeReserved: {} },
           settings: resolveNodeSettings({}, { cgroupRoot }, 'test'),
         }),
     });

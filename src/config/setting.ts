@@ -1,0 +1,142 @@
+/**
+ * A setting as a row: its flag, its field of KubeletConfiguration, its default. Tables of rows serve the command line, the
+ * file and the documentation.
+ */
+import { StateletError } from '../types/errors.ts';
+import { parseQuantity, quantityValue } from '../policies/quantity.ts';
+import { formatDuration, MAX_TIMER_MS, parseDuration } from './duration.ts';
+
+export interface Setting<T = unknown> {
+  /** As commander spells it; undefined where the kubelet has none. */
+  readonly flag?: string;
+  /** Of KubeletConfiguration; undefined where the kubelet has none. */
+  readonly field?: string;
+  readonly default: T;
+  readonly description: string;
+  readonly kind: Kind<T>;
+  /** Completes the sentence "must be …" when the value is out of range. */
+  readonly problem?: (value: T) => string | undefined;
+}
+
+export interface Kind<T> {
+  /** Undefined for what is no such value. */
+  readonly fromText: (text: string) => T | undefined;
+  /** What the file holds, which the schema has checked. Undefined: as if it had not been given. */
+  readonly fromField: (value: unknown) => T | undefined;
+  readonly expects: string;
+  readonly show: (value: T) => string;
+  /** Of a flag that is given again. Without it, the last one counts. */
+  readonly merge?: (previous: T, value: T) => T;
+}
+
+export const text: Kind<string> = {
+  fromText: (given) => given,
+  fromField: (value) => (value === '' ? undefined : (value as string)),
+  expects: 'a text',
+  show: (value) => value,
+};
+export const list: Kind<readonly string[]> = {
+  fromText: (given) => given.split(',').filter((item) => item !== ''),
+  fromField: (value) => value as readonly string[],
+  expects: 'a list with commas between',
+  show: (value) => value.join(','),
+};
+export const flagOrNot: Kind<boolean> = {
+  fromText: (given) => ({ true: true, false: false })[given],
+  fromField: (value) => value as boolean,
+  expects: 'true or false',
+  show: String,
+};
+export const number: Kind<number> = {
+  fromText: (given) => (/^-?\d+$/u.test(given) ? Number(given) : undefined),
+  fromField: (value) => value as number,
+  expects: 'a whole number',
+  show: String,
+};
+/** Of these, 0 asks for the default, as with the kubelet. */
+export const positive: Kind<number> = { ...number, fromField: (value) => unlessZero(value as number) };
+export const duration: Kind<number> = {
+  fromText: parseDuration,
+  fromField: (value) => unlessZero(parseDuration(value as string)),
+  expects: 'a duration such as 1m30s',
+  show: formatDuration,
+};
+export const bytes: Kind<number> = {
+  fromText: quantityBytes,
+  fromField: (value) => (value === '' ? undefined : (quantityBytes(value as string) ?? NaN)),
+  expects: 'a size such as 10Mi',
+  show: (value) => (value % 2 ** 20 === 0 ? `${value / 2 ** 20}Mi` : String(value)),
+};
+
+function unlessZero(value: number | undefined): number | undefined {
+  return value === 0 ? undefined : value;
+}
+
+function quantityBytes(given: string): number | undefined {
+  try {
+    return Number(quantityValue(parseQuantity(given)));
+  } catch {
+    return undefined;
+  }
+}
+
+export const between = (least: number, most: number) => (value: number) =>
+  value >= least && value <= most ? undefined : `from ${least} to ${most}`;
+export const atLeast = (least: number) => (value: number) =>
+  value >= least ? undefined : `${least} or more`;
+export const timer = (least: number) => (value: number) =>
+  value >= least && value <= MAX_TIMER_MS
+    ? undefined
+    : `from ${formatDuration(least)} to ${formatDuration(MAX_TIMER_MS)}`;
+/** The name by which commander hands a flag's value over: `--node-ip <IP>` is `nodeIp`. */
+export function flagKey(flag: string): string {
+  const name = flag.slice(2).split(' ')[0] ?? '';
+  return name.replaceAll(/-(\w)/gu, (_, letter: string) => letter.toUpperCase());
+}
+
+/** Reads a flag's text; `previous` is what it was given as before. Throws an Error that says what is expected. */
+export function parseSetting({ kind }: Setting, given: string, previous?: unknown): unknown {
+  const value = kind.fromText(given);
+  if (value === undefined) throw new Error(`It must be ${kind.expects}.`);
+  return previous === undefined || kind.merge === undefined ? value : kind.merge(previous, value);
+}
+
+/** The default as it is written on the command line; empty where there is none. */
+export function shownDefault(setting: Setting): string {
+  return setting.kind.show(setting.default);
+}
+
+/** A value for each row. Throws `InvalidArgument` that names the flag or the file's field whose value does not fit. */
+export function resolveSettings<T extends object>(
+  table: { readonly [Name in keyof T]: Setting<T[Name]> },
+  flags: Readonly<Record<string, unknown>>,
+  file: Readonly<Record<string, unknown>>,
+  fileName: string,
+): T {
+  const rows = Object.entries<unknown>(table);
+  return Object.fromEntries(
+    rows.map(([name, setting]) => [name, resolved(setting as Setting, flags, file, fileName)]),
+  ) as T;
+}
+
+/** The fields of KubeletConfiguration that these rows serve. */
+export function fieldsOf(settings: readonly Setting[]): readonly string[] {
+  return settings.flatMap(({ field }) => field ?? []);
+}
+
+function resolved(
+  { flag, field, kind, problem, default: byDefault }: Setting,
+  flags: Readonly<Record<string, unknown>>,
+  file: Readonly<Record<string, unknown>>,
+  fileName: string,
+): unknown {
+  const fromFlag = flag === undefined ? undefined : flags[flagKey(flag)];
+  const inFile = field === undefined ? undefined : file[field];
+  const fromField = inFile === undefined ? undefined : kind.fromField(inFile);
+  const value = fromFlag ?? fromField ?? byDefault;
+  const wrong = problem?.(value);
+  if (wrong === undefined) return value;
+  const origin = fromFlag === undefined ? `${fileName}: ${field ?? ''}` : (flag?.split(' ')[0] ?? '');
+  const shown = typeof value === 'number' && Number.isNaN(value) ? JSON.stringify(inFile) : kind.show(value);
+  throw new StateletError('InvalidArgument', `${origin}: must be ${wrong} (got ${shown})`);
+}
