@@ -42,6 +42,8 @@ export class PodAdmission {
   readonly #unchecked = new Set<string>();
   /** Of those that have no place yet. */
   readonly #requests = new Map<string, StartRequest>();
+  /** What those lack that room is to be made for. */
+  readonly #shortages = new Map<string, Rejection>();
   /** Static pods that wait for room, with what was last told of that. */
   readonly #waiting = new Map<string, string>();
   readonly #preemptions: Preemptions;
@@ -81,7 +83,7 @@ export class PodAdmission {
     if (this.#preemptions.has(uid)) return false;
     const admission = this.#decide(pod, isRunning);
     if (admission.kind === 'admitted') this.#admitted(pod);
-    else if (admission.kind === 'short') this.#preemptions.begin(pod.metadata);
+    else if (admission.kind === 'short') this.#preempt(pod, admission);
     else this.#refuse(pod, admission);
     return admission.kind === 'admitted';
   }
@@ -89,8 +91,7 @@ export class PodAdmission {
   /** The pod has ended, or does not want to start any more. */
   ended(uid: string): void {
     this.#unchecked.delete(uid);
-    this.#requests.delete(uid);
-    this.#waiting.delete(uid);
+    this.#forgetRequest(uid);
     const hasFreed = this.#ledger.remove(uid);
     this.#preemptions.ended(uid);
     if (hasFreed) this.#retryWaiting();
@@ -135,23 +136,37 @@ export class PodAdmission {
   #admitted(pod: Pod): void {
     const { uid } = pod.metadata;
     this.#ledger.add(pod);
-    this.#waiting.delete(uid);
-    this.#requests.delete(uid);
+    this.#forgetRequest(uid);
   }
 
-  /** A static pod waits, as long as it lacks nothing but room: nobody would bring it a second time. */
+  #forgetRequest(uid: string): void {
+    this.#requests.delete(uid);
+    this.#shortages.delete(uid);
+    this.#waiting.delete(uid);
+  }
+
+  #preempt({ metadata }: Pod, { reason, message }: Rejection): void {
+    this.#shortages.set(metadata.uid, { reason, message });
+    this.#preemptions.begin(metadata);
+  }
+
+  /**
+   * A static pod waits, as long as it lacks nothing but room: nobody would bring it a second time. It is told what it lacks,
+   * rather than why nobody else has to go for it.
+   */
   #refuse(pod: Pod, { reason, message }: Rejection): void {
     const { uid } = pod.metadata;
     if (!isStaticPod(pod) || !isForWantOfRoom(reason)) {
       this.#reject(pod, { reason, message });
       return;
     }
+    const lack = this.#shortages.get(uid) ?? { reason, message };
     const told = this.#waiting.get(uid);
-    this.#waiting.set(uid, message);
-    if (told === message) return;
+    this.#waiting.set(uid, lack.message);
+    if (told === lack.message) return;
     const { statusManager, recorder } = this.#options;
-    statusManager.hold(pod, { reason, message });
-    recorder.event(pod.metadata, 'Warning', reason, `Waits until others have ended: ${message}`);
+    statusManager.hold(pod, lack);
+    recorder.event(pod.metadata, 'Warning', lack.reason, `Waits until others have ended: ${lack.message}`);
   }
 
   /** The pod's actor finds it failed, and finishes it. */
