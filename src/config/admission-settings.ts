@@ -65,7 +65,7 @@ const thresholds = (value: Texts) => {
     hardThresholds(value);
     return undefined;
   } catch (error) {
-    return `quantities or percentages by signal, such as memory.available below 100Mi; ${errorMessage(error)}`;
+    return `quantities or percentages by signal; ${errorMessage(error)}`;
   }
 };
 

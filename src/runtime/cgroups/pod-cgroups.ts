@@ -30,6 +30,8 @@ export interface PodCgroupsOptions extends PodCgroupSettings {
   readonly cgroupRoot: string;
   /** false: no groups are made. Default: true. */
   readonly cgroupsPerQOS?: boolean;
+  /** Whether what `setUp` is told names `pid`. */
+  readonly reservesPIDs?: boolean;
   /** Default: this process's. */
   readonly mountinfoFile?: string;
   readonly logger: Logger;
@@ -56,7 +58,8 @@ export class PodCgroups {
   private constructor(options: PodCgroupsOptions) {
     this.#options = options;
     this.#groups = qosCgroups(options.cgroupRoot);
-    this.#needed = ['cpu', 'memory', ...(options.podPidsLimit > 0 ? ['pids'] : [])];
+    const limitsPIDs = options.podPidsLimit > 0 || options.reservesPIDs === true;
+    this.#needed = ['cpu', 'memory', ...(limitsPIDs ? ['pids'] : [])];
     const { cgroupsPerQOS = true, mountinfoFile = '/proc/self/mountinfo', logger } = options;
     this.#tree = cgroupsPerQOS ? new CgroupTree(mountinfoFile, this.#needed, logger) : undefined;
     this.version = this.#tree?.version ?? findCgroupMounts(readFileSync(mountinfoFile, 'utf8')).version;
@@ -71,7 +74,7 @@ export class PodCgroups {
     });
   }
 
-  /** Makes the groups above the pods. `allocatable`: the CPU and memory that all pods together may use. */
+  /** Makes the groups above the pods. `allocatable`: the CPU, memory and `pid` that all pods together may use. */
   setUp(allocatable: ResourceList = {}): Promise<void> {
     this.#allocatable = allocatable;
     return promiseOf(() => this.#setUp());
