@@ -36,9 +36,7 @@ test.each([
   'apps.k8s.io/x',
 ])('a node may not say of itself %s', (key) => {
   expect(nodeLabelsProblem({ disk: 'ssd', [key]: '' })).toMatch(
-    new RegExp(
-      `kubernetes\\.io and k8s\\.io only what is under kubelet\\.kubernetes\\.io .*: ${key} is not$`,
-    ),
+    new RegExp(`^labels outside kubernetes\\.io and k8s\\.io, under .*: ${key} is none of these$`),
   );
 });
 
