@@ -113,7 +113,7 @@ const ADMISSION_SETTINGS: { readonly [Name in keyof AdmissionSettings]: Setting<
   },
   preemptionLowerPriorityFirst: {
     ...{ flag: '--preemption-lower-priority-first [BOOL]', default: true, kind: flagOrNot },
-    description: 'whether of pods that could equally make room those of lower priority go first',
+    description: 'whether, of pods that could equally make room, those of lower priority go first',
   },
 };
 
