@@ -65,7 +65,7 @@ const thresholds = (value: Texts) => {
     hardThresholds(value);
     return undefined;
   } catch (error) {
-    return `quantities or percentages by signal, such as memory.available below 100Mi; ${errorMessage(error)}`;
+    return `quantities or percentages by signal; ${errorMessage(error)}`;
   }
 };
 
@@ -113,7 +113,7 @@ const ADMISSION_SETTINGS: { readonly [Name in keyof AdmissionSettings]: Setting<
   },
   preemptionLowerPriorityFirst: {
     ...{ flag: '--preemption-lower-priority-first [BOOL]', default: true, kind: flagOrNot },
-    description: 'whether of pods that could equally make room those of lower priority go first',
+    description: 'whether, of pods that could equally make room, those of lower priority go first',
   },
 };
 

@@ -67,10 +67,11 @@ function burstableMilliCPU(pod: Pod): bigint {
 
 /** Of the group of all pods, by what the node has for them. */
 export function kubepodsResources(allocatable: ResourceList): CgroupResources {
-  const { cpu, memory } = allocatable;
+  const { cpu, memory, pid } = allocatable;
   return {
     ...(cpu !== undefined && { cpuShares: milliCPUToShares(milliValue(parseQuantity(cpu))) }),
     ...(memory !== undefined && { memoryLimitBytes: quantityValue(parseQuantity(memory)) }),
+    ...(pid !== undefined && { pidsLimit: Number(quantityValue(parseQuantity(pid))) }),
   };
 }
 

@@ -28,6 +28,11 @@ const KEPT_BY_EVICTION = new Map([
   ['nodefs.available', 'ephemeral-storage'],
 ]);
 
+/** Whether processes are reserved, which no pod requests. */
+export function reservesPIDs({ systemReserved, kubeReserved }: Reservations): boolean {
+  return [systemReserved, kubeReserved].some((list) => amountIn(list, 'pid').nanos > 0n);
+}
+
 /** What is wrong with amounts that are to be reserved, in the kubelet's words. */
 export function reservationProblem(reserved: ResourceList): string | undefined {
   for (const [resource, amount] of Object.entries(reserved)) {
@@ -53,9 +58,12 @@ export function nodeAllocatable(capacity: ResourceList, reservations: NodeReserv
   );
 }
 
-/** What all pods together are held to: eviction is to come before that, so that what it keeps free is theirs too. */
+/**
+ * What all pods together are held to: eviction is to come before that, so that what it keeps free is theirs too. Throws as
+ * `nodeAllocatable` does.
+ */
 export function enforcedAllocatable(capacity: ResourceList, reservations: Reservations): ResourceList {
-  return without(capacity, allReserved(capacity, { ...reservations, evictionHard: {} }));
+  return nodeAllocatable(capacity, { ...reservations, evictionHard: {} });
 }
 
 function excess(capacity: ResourceList, resource: string, reserved: ResourceQuantities): string[] {

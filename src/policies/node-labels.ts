@@ -28,8 +28,8 @@ export function isQualifiedName(text: string): boolean {
 export function nodeLabelsProblem(labels: Labels): string | undefined {
   const closed = Object.keys(labels).filter((key) => isOfKubernetes(key) && !mayBeSet(key));
   if (closed.length > 0) {
-    const allowed = `under ${OPEN_NAMESPACES.join(' or ')}, or one of ${OPEN_LABELS.join(', ')}`;
-    return `labels that a node may have; of those in the namespaces kubernetes.io and k8s.io only what is ${allowed}: ${closed.join(', ')} is not`;
+    const open = `under ${OPEN_NAMESPACES.join(' or ')}, or one of ${OPEN_LABELS.join(', ')}`;
+    return `labels outside kubernetes.io and k8s.io, ${open}: ${closed.join(', ')} is none of these`;
   }
   for (const [key, value] of Object.entries(labels)) {
     if (!isQualifiedName(key)) return `labels such as example.com/disk=ssd: "${key}" is no name of a label`;

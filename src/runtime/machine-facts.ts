@@ -46,6 +46,13 @@ export async function readHugePages(root = '/'): Promise<ReadonlyMap<number, num
   return new Map((await Promise.all(counts)).sort(([a], [b]) => a - b));
 }
 
+/** How many processes and threads the machine can have: the kernel sets two bounds. Rejects where it does not tell. */
+export async function readMaxPIDs(root = '/'): Promise<number> {
+  const folder = join(root, 'proc/sys/kernel');
+  const bounds = ['pid_max', 'threads-max'].map((name) => readFile(join(folder, name), 'utf8'));
+  return Math.min(...(await Promise.all(bounds)).map(Number));
+}
+
 async function readHugePageSizes(root: string): Promise<readonly string[]> {
   return Array.from((await readHugePages(root)).keys(), hugePageSizeName);
 }

@@ -3,7 +3,7 @@ import { homedir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { containerLogPath, podOfLabels } from '../policies/cri-labels.ts';
 import { CRASH_LOOP_BACK_OFF } from '../policies/crash-loop-backoff.ts';
-import { enforcedAllocatable, type Reservations } from '../policies/node-allocatable.ts';
+import { enforcedAllocatable, type Reservations, reservesPIDs } from '../policies/node-allocatable.ts';
 import type { EventRecorder } from '../types/event-recorder.ts';
 import type { Logger } from '../types/logger.ts';
 import type { NodeFacts } from '../types/node-facts.ts';
@@ -20,7 +20,7 @@ import { ImageManager } from './images/image-manager.ts';
 import { createKeyring } from './images/keyring.ts';
 import { ContainerLogManager } from './logs/container-log-manager.ts';
 import { LogLinks } from './logs/log-links.ts';
-import { readMachineFacts } from './machine-facts.ts';
+import { readMachineFacts, readMaxPIDs } from './machine-facts.ts';
 import type { NodeParts, NodeView } from './pod-node.ts';
 import { ResolvConf } from './resolv-conf.ts';
 import type { RuntimeService } from './runtime-service.ts';
@@ -84,8 +84,12 @@ async function openCgroups({ facts, reservations, settings, logger }: CriNodeSet
   const cpuCFSQuotaPeriodUs = settings.cpuCFSQuotaPeriodMs * 1000;
   const cgroups = await PodCgroups.open({
     ...{ cgroupRoot, cgroupsPerQOS, podPidsLimit, cpuCFSQuota, cpuCFSQuotaPeriodUs, logger },
+    reservesPIDs: reservesPIDs(reservations),
   });
-  await cgroups.setUp(enforcedAllocatable(facts.capacity, reservations));
+  const capacity = reservesPIDs(reservations)
+    ? { ...facts.capacity, pid: String(await readMaxPIDs()) }
+    : facts.capacity;
+  await cgroups.setUp(enforcedAllocatable(capacity, reservations));
   return cgroups;
 }
 

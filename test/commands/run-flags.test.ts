@@ -3,7 +3,8 @@ import { Command } from 'commander';
 import { addRunFlags } from '../../src/commands/run-flags.ts';
 
 function parse(...args: string[]): unknown {
-  return addRunFlags(new Command('run')).exitOverride().parse(args, { from: 'user' }).opts();
+  const command = new Command('run').exitOverride().configureOutput({ writeErr: () => undefined });
+  return addRunFlags(command).parse(args, { from: 'user' }).opts();
 }
 
 test('nothing is filled in for a flag that is not given, so that the file can have its say', () => {
@@ -56,6 +57,33 @@ test.each([
   ['::1', '::1', 10_247],
 ])('--inspect=%s means host %s and port %d', (value, host, port) => {
   expect(parse(`--inspect=${value}`)).toEqual({ inspect: { host, port } });
+});
+
+test('lists of what the node has come as maps, and add up where the flag is given again', () => {
+  expect(
+    parse(
+      '--kube-reserved=cpu=200m,memory=500Mi',
+      '--kube-reserved=cpu=1',
+      ...['--eviction-hard', 'memory.available<5%', '--node-labels', 'disk=ssd'],
+      '--preemption-lower-priority-first=false',
+    ),
+  ).toEqual({
+    kubeReserved: { cpu: '1', memory: '500Mi' },
+    evictionHard: { 'memory.available': '5%' },
+    nodeLabels: { disk: 'ssd' },
+    preemptionLowerPriorityFirst: false,
+  });
+});
+
+test('a switch without a value is on', () => {
+  expect(parse('--preemption-lower-priority-first')).toEqual({ preemptionLowerPriorityFirst: true });
+});
+
+test.each([
+  ['--system-reserved', 'cpu', /--system-reserved.*It must be RESOURCE=QUANTITY with commas between/],
+  ['--register-with-taints', 'a', /--register-with-taints.*It must be KEY=VALUE:EFFECT or KEY:EFFECT/],
+])('%s %s is an error that says what would be right', (flag, value, message) => {
+  expect(() => parse(flag, value)).toThrow(message);
 });
 
 test('--inspect alone is the default place', () => {

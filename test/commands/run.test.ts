@@ -80,6 +80,26 @@ describe('statelet run', () => {
     expect(stdout).not.toContain('no source of pods');
   });
 
+  test('says what the node has, and what of it pods may have', async () => {
+    const reserved = ['--extended-resources', 'example.com/gpu=2', '--max-pods', '7', '--eviction-hard='];
+    const { child, address, finished } = start(...reserved);
+    await address();
+    child.kill('SIGTERM');
+    const amounts = expect.stringMatching(
+      /^cpu=\d+,memory=\w+,ephemeral-storage=\w+,pods=7,.*example\.com\/gpu=2$/,
+    );
+    const line = { level: 'info', msg: 'Node resources', capacity: amounts, allocatable: amounts };
+    expect(logLines((await finished).stdout)).toContainEqual(expect.objectContaining(line));
+  });
+
+  test('does not start where more is reserved than the node has', async () => {
+    const { code, stdout, stderr } = await start('--kube-reserved', 'memory=1Ei').finished;
+    expect([code, stdout]).toEqual([2, expect.not.stringContaining('Running the pods')]);
+    expect(stderr).toMatch(
+      /^statelet: invalid Node Allocatable configuration\. Resource "memory" .*--kube-reserved/,
+    );
+  });
+
   test('warns when nothing says where pods come from', async () => {
     const { child, address, finished } = start();
     await address();

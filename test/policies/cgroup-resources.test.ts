@@ -138,4 +138,5 @@ test('the group of all pods has what the node has for them', () => {
     memoryLimitBytes: 2n ** 30n,
   });
   expect(kubepodsResources({})).toEqual({});
+  expect(kubepodsResources({ pid: '30k' })).toEqual({ pidsLimit: 30_000 });
 });

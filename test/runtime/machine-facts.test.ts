@@ -2,7 +2,7 @@ import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir, totalmem } from 'node:os';
 import { dirname, join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from '@jest/globals';
-import { readMachineFacts } from '../../src/runtime/machine-facts.ts';
+import { readHugePages, readMachineFacts, readMaxPIDs } from '../../src/runtime/machine-facts.ts';
 
 let root: string;
 
@@ -30,6 +30,22 @@ test('huge pages, by the names that cgroups give their sizes', async () => {
   file('sys/kernel/mm/hugepages/hugepages-2048kB/free_hugepages');
   file('sys/kernel/mm/hugepages/hugepages-1048576kB/free_hugepages');
   expect((await readMachineFacts(1, root)).hugePageSizes.toSorted()).toEqual(['1GB', '2MB']);
+});
+
+test('how many huge pages there are, by the bytes of one, smaller ones first', async () => {
+  file('sys/kernel/mm/hugepages/hugepages-1048576kB/nr_hugepages', '0\n');
+  file('sys/kernel/mm/hugepages/hugepages-2048kB/nr_hugepages', '16\n');
+  expect([...(await readHugePages(root))]).toEqual([
+    [2 ** 21, 16],
+    [2 ** 30, 0],
+  ]);
+  expect(await readHugePages(join(root, 'none'))).toEqual(new Map());
+});
+
+test('as many processes as both bounds of the kernel allow', async () => {
+  file('proc/sys/kernel/pid_max', '4194304\n');
+  file('proc/sys/kernel/threads-max', '63000\n');
+  expect(await readMaxPIDs(root)).toBe(63_000);
 });
 
 test('the swap controller of cgroup v1', async () => {

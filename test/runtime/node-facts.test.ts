@@ -1,6 +1,11 @@
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { statfs } from 'node:fs/promises';
+import { cpus, tmpdir, totalmem } from 'node:os';
 import type { NetworkInterfaceInfo } from 'node:os';
+import { join } from 'node:path';
 import { describe, expect, test } from '@jest/globals';
-import { commandResolver, nodeAddresses } from '../../src/runtime/node-facts.ts';
+import { milliValue, parseQuantity, quantityValue } from '../../src/policies/quantity.ts';
+import { commandResolver, nodeAddresses, readNodeFacts } from '../../src/runtime/node-facts.ts';
 import type { Container } from '../../src/types/kubernetes.ts';
 import { runtimePodStatus } from '../support/runtime-pod-status.ts';
 import { podOf } from './pod-bed.ts';
@@ -35,6 +40,71 @@ describe('addresses of the node', () => {
 
   test('this machine has one', () => {
     expect(nodeAddresses()[0]).toMatch(/^[0-9a-f.:]+$/);
+  });
+});
+
+describe('facts of this node', () => {
+  const OPTIONS = {
+    ...{ rootDir: tmpdir(), nodeName: 'node1', maxPods: 10, podsPerCore: 0 },
+    ...{ systemReserved: {}, kubeReserved: { cpu: '100m' }, evictionHard: { 'memory.available': '100Mi' } },
+    ...{ extendedResources: { 'example.com/gpu': '2' }, nodeLabels: { disk: 'ssd' }, registerWithTaints: [] },
+    ...{ mergeDefaultEvictionSettings: false, preemptionLowerPriorityFirst: true },
+  };
+  const value = (text?: string) => quantityValue(parseQuantity(text ?? 'none'));
+
+  test('its capacity is that of the machine, and what the operator says', async () => {
+    const { capacity } = await readNodeFacts(OPTIONS);
+    expect(capacity).toMatchObject({ cpu: String(cpus().length), pods: '10', 'example.com/gpu': '2' });
+    expect(value(capacity.memory)).toBe(BigInt(totalmem()));
+    const { blocks, bsize } = await statfs(tmpdir());
+    expect(value(capacity['ephemeral-storage'])).toBe(BigInt(blocks * bsize));
+  });
+
+  test('what pods may have is less', async () => {
+    const { capacity, allocatable } = await readNodeFacts(OPTIONS);
+    const reserved = milliValue(parseQuantity(capacity.cpu!)) - milliValue(parseQuantity(allocatable.cpu!));
+    expect(reserved).toBe(100n);
+    const hugePages = Object.entries(capacity).filter(([name]) => name.startsWith('hugepages-'));
+    const taken = hugePages.reduce((sum, [, amount]) => sum + value(amount), 100n * 2n ** 20n);
+    expect(value(allocatable.memory)).toBe(value(capacity.memory) - taken);
+  });
+
+  test('huge pages are set apart', async () => {
+    const root = mkdtempSync(join(tmpdir(), 'machine-'));
+    const folder = join(root, 'sys/kernel/mm/hugepages/hugepages-2048kB');
+    mkdirSync(folder, { recursive: true });
+    writeFileSync(join(folder, 'nr_hugepages'), '4\n');
+    const { capacity } = await readNodeFacts(OPTIONS, false, root);
+    rmSync(root, { recursive: true });
+    expect(capacity).toMatchObject({ 'hugepages-2Mi': '8Mi' });
+  });
+
+  test('operating system and architecture are named as Go names them, in its labels too', async () => {
+    const arch = { x64: 'amd64', arm64: 'arm64' }[process.arch as string] ?? expect.any(String);
+    const facts = await readNodeFacts(OPTIONS);
+    expect(facts).toMatchObject({ name: 'node1', os: 'linux', arch, conditions: [], taints: [] });
+    const own = {
+      'kubernetes.io/hostname': 'node1',
+      'kubernetes.io/os': 'linux',
+      'kubernetes.io/arch': arch,
+    };
+    expect(facts.labels).toEqual({ ...own, disk: 'ssd' });
+  });
+
+  test("the operator's labels win, and taints are kept", async () => {
+    const registerWithTaints = [{ key: 'maint', effect: 'NoSchedule' }];
+    const nodeLabels = { 'kubernetes.io/hostname': 'other' };
+    const facts = await readNodeFacts({ ...OPTIONS, nodeLabels, registerWithTaints }, true);
+    expect(facts).toMatchObject({ labels: nodeLabels, taints: registerWithTaints });
+    expect(facts.supplementalGroupsPolicy).toBe(true);
+  });
+
+  test('more reserved than there is rejects', async () => {
+    const kubeReserved = { memory: '1Ei' };
+    await expect(readNodeFacts({ ...OPTIONS, kubeReserved })).rejects.toMatchObject({
+      kind: 'InvalidArgument',
+      message: expect.stringContaining('Resource "memory" has a reservation of'),
+    });
   });
 });
 

@@ -15,7 +15,7 @@ import {
 } from '../../policies/cgroup-resources.ts';
 import type { CgroupResources, PodCgroupSettings } from '../../policies/cgroup-resources.ts';
 import { cgroupValues, isHugetlbLimit } from '../../policies/cgroup-values.ts';
-import type { CgroupVersion } from '../../policies/cgroup-values.ts';
+import type { CgroupValue, CgroupVersion } from '../../policies/cgroup-values.ts';
 import type { ResourceList } from '../../policies/resources.ts';
 import { StateletError } from '../../types/errors.ts';
 import type { Pod } from '../../types/kubernetes.ts';
@@ -30,6 +30,8 @@ export interface PodCgroupsOptions extends PodCgroupSettings {
   readonly cgroupRoot: string;
   /** false: no groups are made. Default: true. */
   readonly cgroupsPerQOS?: boolean;
+  /** Whether what `setUp` is told names `pid`. */
+  readonly reservesPIDs?: boolean;
   /** Default: this process's. */
   readonly mountinfoFile?: string;
   readonly logger: Logger;
@@ -48,6 +50,7 @@ export class PodCgroups {
   readonly #tree: CgroupTree | undefined;
   readonly #needed: readonly string[];
   #allocatable: ResourceList = {};
+  #isEnforced = true;
   #hugetlbFiles: readonly string[] = [];
   #burstableShares: number | undefined;
   /** What was last written for a pod, by UID. */
@@ -56,7 +59,8 @@ export class PodCgroups {
   private constructor(options: PodCgroupsOptions) {
     this.#options = options;
     this.#groups = qosCgroups(options.cgroupRoot);
-    this.#needed = ['cpu', 'memory', ...(options.podPidsLimit > 0 ? ['pids'] : [])];
+    const limitsPIDs = options.podPidsLimit > 0 || options.reservesPIDs === true;
+    this.#needed = ['cpu', 'memory', ...(limitsPIDs ? ['pids'] : [])];
     const { cgroupsPerQOS = true, mountinfoFile = '/proc/self/mountinfo', logger } = options;
     this.#tree = cgroupsPerQOS ? new CgroupTree(mountinfoFile, this.#needed, logger) : undefined;
     this.version = this.#tree?.version ?? findCgroupMounts(readFileSync(mountinfoFile, 'utf8')).version;
@@ -71,7 +75,7 @@ export class PodCgroups {
     });
   }
 
-  /** Makes the groups above the pods. `allocatable`: the CPU and memory that all pods together may use. */
+  /** Makes the groups above the pods. `allocatable`: the CPU, memory and `pid` that all pods together may use. */
   setUp(allocatable: ResourceList = {}): Promise<void> {
     this.#allocatable = allocatable;
     return promiseOf(() => this.#setUp());
@@ -100,6 +104,7 @@ export class PodCgroups {
   /** Writes the shares of the burstable pods' group. To be told of all pods that may run, whenever these change. */
   updateQoS(pods: Iterable<Pod>): Promise<void> {
     return promiseOf(() => {
+      if (this.#tree && !this.#isEnforced) this.#enforceAllocatable(this.#tree);
       const shares = burstableCPUShares(pods);
       if (this.#tree && shares !== this.#burstableShares) this.#writeBurstableShares(this.#tree, shares);
     });
@@ -126,13 +131,35 @@ export class PodCgroups {
     const tree = this.#tree;
     if (!tree) return;
     const { kubepods, byClass } = this.#groups;
-    this.#setUpGroup(tree, kubepods, kubepodsResources(this.#allocatable));
+    this.#setUpGroup(tree, kubepods, {});
+    this.#enforceAllocatable(tree);
     this.#setUpGroup(tree, byClass.BestEffort, { cpuShares: burstableCPUShares([]) });
     // The shares of a group that was there before are right, or will be by updateQoS.
     const isNew = this.#setUpGroup(tree, byClass.Burstable, {});
     if (isNew) this.#writeBurstableShares(tree, this.#burstableShares ?? burstableCPUShares([]));
     if (tree.has('hugetlb')) {
       this.#hugetlbFiles = readdirSync(tree.folder('hugetlb', kubepods)).filter(isHugetlbLimit);
+    }
+  }
+
+  /** Pods from before may use more memory than all may have now: until they do not, it is tried again. */
+  #enforceAllocatable(tree: CgroupTree): void {
+    const values = cgroupValues(tree.version, kubepodsResources(this.#allocatable));
+    const refusals = values.flatMap((value) => this.#refusal(tree, value) ?? []);
+    const wasEnforced = this.#isEnforced;
+    this.#isEnforced = refusals.length === 0;
+    if (wasEnforced && !this.#isEnforced)
+      this.#options.logger.warn({}, `Failed to update Node Allocatable Limits: ${refusals.join('; ')}`);
+  }
+
+  /** Throws where it is not for what is in use. */
+  #refusal(tree: CgroupTree, value: CgroupValue): string | undefined {
+    try {
+      tree.write(this.#groups.kubepods, [value]);
+      return undefined;
+    } catch (error) {
+      if (error instanceof StateletError && errnoCode(error.cause) === 'EBUSY') return error.message;
+      throw error;
     }
   }
 

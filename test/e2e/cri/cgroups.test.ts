@@ -1,7 +1,9 @@
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
+import { cpus, totalmem } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, expect, jest, test } from '@jest/globals';
 import { findCgroupMounts } from '../../../src/policies/cgroup-mounts.ts';
+import { readHugePages, readMaxPIDs } from '../../../src/runtime/machine-facts.ts';
 import { processTable } from '../../../src/runtime/process/proc.ts';
 import type { Container, Pod } from '../../../src/types/kubernetes.ts';
 import { type ContainerdBed, startContainerd } from '../../support/containerd/containerd.ts';
@@ -118,6 +120,28 @@ describeWithContainerd('cgroups of pods', () => {
     await daemon.onlyPods();
     for (const group of [guaranteed, burstable, besteffort]) await removed(group);
   });
+
+  testOnV1(
+    'all pods together are held to what is not reserved, and a pod is told what pods may have',
+    async () => {
+      const reserved = { cpu: '500m', memory: '1Gi', pid: '1000' };
+      await startDaemon({ kubeReserved: reserved, evictionHard: { 'memory.available': '100Mi' } });
+      const hugePages = Array.from(await readHugePages(), ([bytes, count]) => bytes * count);
+      const bytes = totalmem() - 1024 * MIB - hugePages.reduce((sum, taken) => sum + taken, 0);
+      expect(read('memory', kubepods(), 'memory.limit_in_bytes')).toBe(String(bytes));
+      expect(read('cpu', kubepods(), 'cpu.shares')).toBe(String(cpus().length * 1024 - 512));
+      expect(read('pids', kubepods(), 'pids.max')).toBe(String((await readMaxPIDs()) - 1000));
+
+      const env = [{ name: 'MEMORY', valueFrom: { resourceFieldRef: { resource: 'limits.memory' } } }];
+      bed.apply('told', {
+        containers: [bed.shell('echo "may have $MEMORY"', { env })],
+        restartPolicy: 'Never',
+      });
+      const { metadata } = await daemon.inPhase('told', 'Succeeded');
+      // What eviction keeps free is in the group's limit, and not in what a pod is told.
+      expect(bed.containerLog(metadata, 'main')).toContain(`may have ${bytes - 100 * MIB}`);
+    },
+  );
 
   testOnV1('pods together weigh what the burstable of them ask for, as they come and go', async () => {
     await startDaemon();

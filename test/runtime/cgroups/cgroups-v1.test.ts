@@ -7,6 +7,7 @@ import { join } from 'node:path';
 import { findCgroupMounts } from '../../../src/policies/cgroup-mounts.ts';
 import { removeCgroups } from '../../../src/runtime/cgroups/cgroup-removal.ts';
 import type { PodCgroupsOptions } from '../../../src/runtime/cgroups/pod-cgroups.ts';
+import { warnings } from '../../support/warnings.ts';
 import { openCgroups, PlainCgroups, podOf } from './cgroup-bed.ts';
 
 const { version, hierarchies } = findCgroupMounts(readFileSync('/proc/self/mountinfo', 'utf8'));
@@ -44,6 +45,28 @@ afterAll(() => {
   });
 
   afterEach(() => removeCgroups(hierarchies.map(({ mountPoint }) => join(mountPoint, root))));
+
+  test('what pods use already cannot be taken from them: once they do not, all are held to what they may have', async () => {
+    await open();
+    const procs = file('memory', 'kubepods', 'burstable', 'cgroup.procs');
+    const hold = 'const held = Buffer.alloc(64 << 20, 1); console.log("up"); setInterval(() => held, 1e6)';
+    const script = `echo $$ > ${procs}; exec "${process.execPath}" -e '${hold}'`;
+    const child = spawn('sh', ['-c', script], { stdio: ['ignore', 'pipe', 'inherit'] });
+    children.push(child);
+    await once(child.stdout, 'data');
+
+    const { logger, messages } = warnings();
+    const cgroups = await openCgroups({ cgroupRoot: root, podPidsLimit: 100, logger });
+    await cgroups.setUp({ cpu: '2', memory: '32Mi', pid: '999' });
+    expect(messages).toEqual([expect.stringContaining('Failed to update Node Allocatable Limits: ')]);
+    expect([read('cpu', 'cpu.shares'), read('pids', 'pids.max')]).toEqual(['2048', '999']);
+
+    child.kill('SIGKILL');
+    await once(child, 'exit');
+    await cgroups.updateQoS([]);
+    expect(read('memory', 'memory.limit_in_bytes')).toBe(String(32 * 2 ** 20));
+    expect(messages).toHaveLength(1);
+  });
 
   test('every controller has the groups, and the shares are right', async () => {
     const cgroups = await open();

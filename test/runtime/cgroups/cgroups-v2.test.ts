@@ -42,6 +42,12 @@ describe('on cgroup v2', () => {
     expect(plain.values('v2/kubepods/besteffort')).toEqual({ ...enabled, 'cpu.weight': '1' });
   });
 
+  test('where processes are reserved, all pods together are held to the others', async () => {
+    const cgroups = await open({ reservesPIDs: true });
+    await cgroups.setUp({ pid: '30000' });
+    expect(plain.values('v2/kubepods')).toMatchObject({ 'pids.max': '30000' });
+  });
+
   test('a pod is where its class belongs, with its limits', async () => {
     const cgroups = await opened({ podPidsLimit: 100 });
     for (const pod of [guaranteed, burstable, bestEffort]) await cgroups.ensurePod(pod);
