@@ -20,7 +20,7 @@ import { channelEvent, podConfig, type PodSources } from './sources/pod-config.t
 import { problemText } from './sources/source.ts';
 import type { EventRecorder } from './types/event-recorder.ts';
 import type { Logger } from './types/logger.ts';
-import type { NodeFacts } from './types/node-facts.ts';
+import type { OwnNodeFacts } from './types/node-facts.ts';
 
 /** How long the effects in flight get to come to rest when the agent leaves its pods running. */
 const REST_MS = 2_000;
@@ -66,7 +66,7 @@ function amountsText(amounts: Readonly<Record<string, string>>): string {
 /** Only the runtime that is used is loaded. */
 async function openNode(
   config: StateletConfig,
-  facts: NodeFacts,
+  facts: OwnNodeFacts,
   recorder: EventRecorder,
   logger: Logger,
 ): Promise<NodeParts> {
@@ -85,7 +85,7 @@ async function openNode(
 
 interface AgentDeps extends DaemonDeps {
   readonly recorder: EventRecorder;
-  readonly facts: NodeFacts;
+  readonly facts: OwnNodeFacts;
 }
 
 class Agent implements Daemon {

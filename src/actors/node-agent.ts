@@ -11,7 +11,7 @@ import { StartGate } from '../runtime/start-gate.ts';
 import type { Clock, TimerHandle } from '../types/clock.ts';
 import type { EventRecorder } from '../types/event-recorder.ts';
 import type { Logger } from '../types/logger.ts';
-import type { NodeFacts } from '../types/node-facts.ts';
+import type { NodeFacts, OwnNodeFacts } from '../types/node-facts.ts';
 import type { PodEffects } from './pod-actor.ts';
 import { podEffects } from './pod-effects.ts';
 import { ProbeManager } from './probe-manager.ts';
@@ -36,8 +36,8 @@ export interface NodeAgentOptions {
   /** Addresses of the node, the primary one first. */
   readonly hostIPs: readonly string[];
   readonly syncFrequencyMs: number;
-  /** As they are now. */
-  readonly nodeFacts: () => NodeFacts;
+  /** As they are now; what the runtime can do is asked of it. */
+  readonly nodeFacts: () => OwnNodeFacts;
   /** Of victims of preemption that are otherwise equal, lower priority goes first. */
   readonly preemptionLowerPriorityFirst: boolean;
   readonly maxContainerRestartPeriodMs: number;
@@ -131,7 +131,7 @@ export class NodeAgent {
 
   #buildSupervisor(): Supervisor {
     const { parts, sources, clock, random, recorder, logger, inspect, wrapEffects } = this.#options;
-    const { hostIPs, syncFrequencyMs, nodeFacts, preemptionLowerPriorityFirst } = this.#options;
+    const { hostIPs, syncFrequencyMs, preemptionLowerPriorityFirst } = this.#options;
     const { node } = parts;
     const { pleg, probes, statusManager } = this;
     const podRuntime = this.#buildPodRuntime();
@@ -144,11 +144,17 @@ export class NodeAgent {
     });
     return new Supervisor({
       ...{ node, pleg, probes, statusManager, podRuntime, clock, random, recorder, logger },
-      ...{ sources, syncFrequencyMs, nodeFacts, preemptionLowerPriorityFirst },
+      ...{ sources, syncFrequencyMs, preemptionLowerPriorityFirst },
+      nodeFacts: () => this.#nodeFacts(),
       effects: wrapEffects?.(effects) ?? effects,
       ...(inspect && { inspect }),
       onStopped: () => this.#stopped.resolve(undefined),
     });
+  }
+
+  #nodeFacts(): NodeFacts {
+    const { supplementalGroupsPolicy } = this.#runtimeState;
+    return { ...this.#options.nodeFacts(), supplementalGroupsPolicy };
   }
 
   #buildPodRuntime(): PodRuntime {

@@ -7,7 +7,7 @@ import { podAddresses } from '../policies/pod-addresses.ts';
 import type { ResourceList } from '../policies/resources.ts';
 import type { AdmissionSettings } from '../types/admission-settings.ts';
 import type { Container, EphemeralContainer, Pod } from '../types/kubernetes.ts';
-import type { NodeFacts } from '../types/node-facts.ts';
+import type { OwnNodeFacts } from '../types/node-facts.ts';
 import type { RuntimePodStatus } from '../types/runtime-pod.ts';
 import { diskSpace } from './garbage/disk-space.ts';
 import { readHugePages } from './machine-facts.ts';
@@ -38,13 +38,9 @@ export interface NodeFactsOptions extends AdmissionSettings {
 
 /**
  * What this machine and its operator make the node; `rootDir` has to be there. Rejects with `InvalidArgument` where more is
- * reserved than there is. `supplementalGroupsPolicy`: whether the runtime knows of it. `root`: where `/sys` is.
+ * reserved than there is. `root`: where `/sys` is.
  */
-export async function readNodeFacts(
-  options: NodeFactsOptions,
-  supplementalGroupsPolicy = false,
-  root = '/',
-): Promise<NodeFacts> {
+export async function readNodeFacts(options: NodeFactsOptions, root = '/'): Promise<OwnNodeFacts> {
   const { nodeName: name, nodeLabels, registerWithTaints: taints } = options;
   const [hugePages, { capacityBytes }] = await Promise.all([readHugePages(root), diskSpace(options.rootDir)]);
   const size = { cpus: cpuCount(), memoryBytes: totalmem(), ephemeralStorageBytes: capacityBytes, hugePages };
@@ -53,7 +49,7 @@ export async function readNodeFacts(
   const arch = GO_ARCH[process.arch] ?? process.arch;
   const own = { 'kubernetes.io/hostname': name, 'kubernetes.io/os': os, 'kubernetes.io/arch': arch };
   return {
-    ...{ name, os, arch, taints, capacity, supplementalGroupsPolicy },
+    ...{ name, os, arch, taints, capacity },
     labels: { ...own, ...nodeLabels },
     allocatable: nodeAllocatable(capacity, options),
     conditions: [],

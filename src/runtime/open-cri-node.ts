@@ -6,7 +6,7 @@ import { CRASH_LOOP_BACK_OFF } from '../policies/crash-loop-backoff.ts';
 import { enforcedAllocatable, type Reservations, reservesPIDs } from '../policies/node-allocatable.ts';
 import type { EventRecorder } from '../types/event-recorder.ts';
 import type { Logger } from '../types/logger.ts';
-import type { NodeFacts } from '../types/node-facts.ts';
+import type { OwnNodeFacts } from '../types/node-facts.ts';
 import type { NodeSettings } from '../types/node-settings.ts';
 import type { RuntimePodStatus } from '../types/runtime-pod.ts';
 import { PodCgroups } from './cgroups/pod-cgroups.ts';
@@ -34,7 +34,7 @@ export interface CriNodeSetup {
   readonly podLogsDir: string;
   readonly nodeName: string;
   readonly hostIPs: readonly string[];
-  readonly facts: NodeFacts;
+  readonly facts: OwnNodeFacts;
   readonly reservations: Reservations;
   readonly settings: NodeSettings;
   readonly recorder: EventRecorder;

@@ -14,7 +14,7 @@ import type {
   PodSandboxConfig,
   PodSandboxFilter,
   PodSandboxStatus,
-  RuntimeCondition,
+  RuntimeStatus,
   VersionResponse,
 } from '../types/cri.ts';
 
@@ -40,7 +40,7 @@ export interface PullImageOptions extends CallOptions {
  */
 export interface RuntimeService {
   version(options?: CallOptions): Promise<VersionResponse>;
-  status(options?: CallOptions): Promise<readonly RuntimeCondition[]>;
+  status(options?: CallOptions): Promise<RuntimeStatus>;
 
   /** Returns the sandbox's id. A second sandbox of the same metadata (attempt included) is `AlreadyExists`. */
   runPodSandbox(config: PodSandboxConfig, options?: RunPodSandboxOptions): Promise<string>;

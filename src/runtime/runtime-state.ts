@@ -1,5 +1,5 @@
 import type { Clock, TimerHandle } from '../types/clock.ts';
-import type { RuntimeCondition } from '../types/cri.ts';
+import type { RuntimeStatus } from '../types/cri.ts';
 import { errorMessage } from '../types/errors.ts';
 import type { RuntimeService } from './runtime-service.ts';
 
@@ -20,7 +20,7 @@ export interface RuntimeStateOptions {
 /** Whether the container runtime, and the network that it gives to pods, can be used. */
 export class RuntimeState {
   readonly #options: RuntimeStateOptions;
-  #conditions: readonly RuntimeCondition[] = [];
+  #status: RuntimeStatus = { conditions: [], supplementalGroupsPolicy: false };
   /** Undefined while it is ready. */
   #problem: string | undefined = 'the runtime has not been asked yet';
   #checking = false;
@@ -39,8 +39,13 @@ export class RuntimeState {
 
   /** Why pods cannot have a network, if so. */
   networkProblem(): string | undefined {
-    const network = this.#conditions.find(({ type }) => type === 'NetworkReady');
+    const network = this.#status.conditions.find(({ type }) => type === 'NetworkReady');
     return network?.status === false ? `${network.reason}: ${network.message}` : undefined;
+  }
+
+  /** As the runtime said when it was last asked. */
+  get supplementalGroupsPolicy(): boolean {
+    return this.#status.supplementalGroupsPolicy;
   }
 
   /** Asks the runtime now, and again until it is ready. While it is, asking is up to the caller. */
@@ -60,8 +65,8 @@ export class RuntimeState {
   async #ask(): Promise<string | undefined> {
     const { runtime, prepare } = this.#options;
     try {
-      this.#conditions = await runtime.status();
-      const condition = this.#conditions.find(({ type }) => type === 'RuntimeReady');
+      this.#status = await runtime.status();
+      const condition = this.#status.conditions.find(({ type }) => type === 'RuntimeReady');
       if (condition?.status === false) return `${condition.reason}: ${condition.message}`;
       if (this.#problem !== undefined) await prepare();
       return undefined;

@@ -239,6 +239,12 @@ export interface RuntimeCondition {
   readonly message: string;
 }
 
+export interface RuntimeStatus {
+  readonly conditions: readonly RuntimeCondition[];
+  /** Whether the runtime can keep a container out of the groups that its image names. */
+  readonly supplementalGroupsPolicy: boolean;
+}
+
 export interface ExecSyncResponse {
   readonly stdout: Buffer;
   readonly stderr: Buffer;

@@ -3,8 +3,8 @@ import type { Taint } from './kubernetes.ts';
 /** Quantities by the name of the resource. */
 type Amounts = Readonly<Record<string, string>>;
 
-/** What a node is and has, where that decides which pods may come. */
-export interface NodeFacts {
+/** What its machine and its operator make a node, where that decides which pods may come. */
+export interface OwnNodeFacts {
   readonly name: string;
   /** As Go calls them: `linux`, `amd64`. */
   readonly os: string;
@@ -16,6 +16,9 @@ export interface NodeFacts {
   readonly allocatable: Amounts;
   /** The conditions of pressure that hold now, in the order in which they are named: `MemoryPressure`, … */
   readonly conditions: readonly string[];
+}
+
+export interface NodeFacts extends OwnNodeFacts {
   /** Whether the runtime can keep a container out of the groups that its image names. */
   readonly supplementalGroupsPolicy: boolean;
 }

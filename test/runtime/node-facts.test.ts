@@ -74,7 +74,7 @@ describe('facts of this node', () => {
     const folder = join(root, 'sys/kernel/mm/hugepages/hugepages-2048kB');
     mkdirSync(folder, { recursive: true });
     writeFileSync(join(folder, 'nr_hugepages'), '4\n');
-    const { capacity } = await readNodeFacts(OPTIONS, false, root);
+    const { capacity } = await readNodeFacts(OPTIONS, root);
     rmSync(root, { recursive: true });
     expect(capacity).toMatchObject({ 'hugepages-2Mi': '8Mi' });
   });
@@ -94,9 +94,8 @@ describe('facts of this node', () => {
   test("the operator's labels win, and taints are kept", async () => {
     const registerWithTaints = [{ key: 'maint', effect: 'NoSchedule' }];
     const nodeLabels = { 'kubernetes.io/hostname': 'other' };
-    const facts = await readNodeFacts({ ...OPTIONS, nodeLabels, registerWithTaints }, true);
+    const facts = await readNodeFacts({ ...OPTIONS, nodeLabels, registerWithTaints });
     expect(facts).toMatchObject({ labels: nodeLabels, taints: registerWithTaints });
-    expect(facts.supplementalGroupsPolicy).toBe(true);
   });
 
   test('more reserved than there is rejects', async () => {

@@ -291,7 +291,7 @@ describe('one monitor', () => {
     await runtime.status();
     const pid = await monitorPid(rootDir);
     rmSync(join(rootDir, 'runtime', 'monitor.sock'));
-    expect(await bed.connect().status()).toHaveLength(2);
+    expect((await bed.connect().status()).conditions).toHaveLength(2);
     expect(await monitorPid(rootDir)).toBe(pid);
   });
 

@@ -76,7 +76,7 @@ export function runtimeContract(
       });
 
       test('says that it and its network are ready', async () => {
-        const conditions = await runtime.status();
+        const { conditions } = await runtime.status();
         expect(conditions.map(({ type, status }) => [type, status]).sort()).toEqual([
           ['NetworkReady', true],
           ['RuntimeReady', true],

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
 import { RuntimeState } from '../../src/runtime/runtime-state.ts';
-import type { RuntimeCondition } from '../../src/types/cri.ts';
+import type { RuntimeCondition, RuntimeStatus } from '../../src/types/cri.ts';
 import { StateletError } from '../../src/types/errors.ts';
 import { monitorPid, processRuntimeBed, type ProcessRuntimeBed } from '../support/process-runtime.ts';
 import { settled, VirtualClock } from '../../src/simulation/virtual-clock.ts';
@@ -13,14 +13,18 @@ const condition = (type: RuntimeCondition['type'], status: boolean, message = ''
   reason: status ? '' : 'Broken',
   message,
 });
-const conditions = (...all: RuntimeCondition[]) => Promise.resolve(all);
+const statusOf = (...all: RuntimeCondition[]): RuntimeStatus => ({
+  conditions: all,
+  supplementalGroupsPolicy: true,
+});
+const conditions = (...all: RuntimeCondition[]) => Promise.resolve(statusOf(...all));
 
 let bed: ProcessRuntimeBed;
 let clock: VirtualClock;
 let told: string[];
 let asked: number;
 /** What the runtime says; undefined for what the real one says. */
-let answer: (() => Promise<readonly RuntimeCondition[]>) | undefined;
+let answer: (() => Promise<RuntimeStatus>) | undefined;
 let prepare: () => Promise<void>;
 
 beforeAll(() => {
@@ -157,13 +161,21 @@ describe('not ready', () => {
     expect([told, clock.armed]).toEqual([['nobody answers', 'ready'], 0]);
   });
 
+  test('what it can do is known once it has answered', async () => {
+    answer = () => conditions();
+    const state = newState();
+    expect(state.supplementalGroupsPolicy).toBe(false);
+    await state.check();
+    expect(state.supplementalGroupsPolicy).toBe(true);
+  });
+
   test('it is asked by one at a time', async () => {
-    const { promise, resolve } = Promise.withResolvers<readonly RuntimeCondition[]>();
+    const { promise, resolve } = Promise.withResolvers<RuntimeStatus>();
     answer = () => promise;
     const state = newState();
     const first = state.check();
     await state.check();
-    resolve([]);
+    resolve(statusOf());
     await first;
     expect([asked, told]).toEqual([1, ['ready']]);
   });
@@ -203,12 +215,12 @@ describe('stopped', () => {
   });
 
   test('an answer that comes too late is not told', async () => {
-    const { promise, resolve } = Promise.withResolvers<readonly RuntimeCondition[]>();
+    const { promise, resolve } = Promise.withResolvers<RuntimeStatus>();
     answer = () => promise;
     const state = newState();
     const check = state.check();
     state.stop();
-    resolve([]);
+    resolve(statusOf());
     await check;
     await settled();
     expect([told, clock.armed]).toEqual([[], 0]);

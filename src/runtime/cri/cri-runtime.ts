@@ -44,8 +44,11 @@ export function createCriRuntime(options: CriRuntimeOptions): RuntimeService {
   return {
     version: (callOptions) => context.call(VERSION, {}, callOptions),
     status: async (callOptions) => {
-      const { status } = await context.call(STATUS, {}, callOptions);
-      return (status?.conditions ?? []).filter(isRequired);
+      const { status, features } = await context.call(STATUS, {}, callOptions);
+      return {
+        conditions: (status?.conditions ?? []).filter(isRequired),
+        supplementalGroupsPolicy: features?.supplementalGroupsPolicy ?? false,
+      };
     },
     ...sandboxes,
     ...containers,

@@ -21,14 +21,19 @@ export const versionResponse = message<VersionResponse>({
 
 export type WireRuntimeCondition = Omit<RuntimeCondition, 'type'> & { readonly type: string };
 
-export interface RuntimeStatus {
+interface WireStatus {
   readonly conditions: readonly WireRuntimeCondition[];
 }
 
-export const statusResponse = message<{ status?: RuntimeStatus }>({
+export interface WireFeatures {
+  readonly supplementalGroupsPolicy: boolean;
+}
+
+export const statusResponse = message<{ status?: WireStatus; features?: WireFeatures }>({
+  features: field(4, message<WireFeatures>({ supplementalGroupsPolicy: field(1, bool) })),
   status: field(
     1,
-    message<RuntimeStatus>({
+    message<WireStatus>({
       conditions: list(
         1,
         message<WireRuntimeCondition>({

@@ -26,10 +26,11 @@ export function createProcessRuntime({ rootDir, logger }: ProcessRuntimeOptions)
     status: async (options) => {
       await client.call('ping', [], options?.signal);
       const ready = { status: true, reason: '', message: '' };
-      return [
+      const conditions = [
         { type: 'RuntimeReady', ...ready },
         { type: 'NetworkReady', ...ready },
-      ];
+      ] as const;
+      return { conditions, supplementalGroupsPolicy: false };
     },
 
     runPodSandbox: (config, options) => client.call('runPodSandbox', [config], options?.signal),

@@ -15,6 +15,7 @@ import type {
   PodSandboxFilter,
   PodSandboxStatus,
   RuntimeCondition,
+  RuntimeStatus,
   VersionResponse,
 } from '../../types/cri.ts';
 import type {
@@ -84,8 +85,11 @@ export class SimulatedConnection implements RuntimeService {
     return this.#call('Version', this.#node(), options, () => VERSION);
   }
 
-  status(options?: CallOptions): Promise<readonly RuntimeCondition[]> {
-    return this.#call('Status', this.#node(), options, () => this.#host.conditions());
+  status(options?: CallOptions): Promise<RuntimeStatus> {
+    return this.#call('Status', this.#node(), options, () => ({
+      conditions: this.#host.conditions(),
+      supplementalGroupsPolicy: true,
+    }));
   }
 
   runPodSandbox(config: PodSandboxConfig, options?: RunPodSandboxOptions): Promise<string> {

@@ -41,9 +41,16 @@ describeWithContainerd('a client of a real containerd', () => {
 
   const start = (script: string, more: Partial<ContainerConfig> = {}) =>
     startPod(runtime, dir, shell(script, { ...hostContainer(containerd.image), ...more }), HOST_SANDBOX);
-  function listen(): void {
+  /** Containerd does not say from when on it tells a subscriber: things happen until one has been told. */
+  async function listen(): Promise<void> {
     heard = [];
     subscription = runtime.containerEvents().subscribe((event) => void heard.push(event));
+    const isTold = async () => {
+      const id = await runtime.runPodSandbox(podConfig(dir, HOST_SANDBOX));
+      await runtime.removePodSandbox(id);
+      return heard.length > 0;
+    };
+    await waitFor(isTold, { what: 'the first event', timeoutMs: 20_000 });
   }
   const whenTold = (id: string, type: ContainerEventType) =>
     waitFor(() => heard.find((event) => event.containerId === id && event.containerEventType === type), {
@@ -51,7 +58,7 @@ describeWithContainerd('a client of a real containerd', () => {
     });
 
   test('hears of the end of a container no earlier than containerd shows it', async () => {
-    listen();
+    await listen();
     const { id, sandbox } = await start('sleep 0.3; exit 4');
     const { createdAt, podSandboxMetadata } = await whenTold(id, 'CONTAINER_STOPPED_EVENT');
     const status = await runtime.containerStatus(id);
@@ -61,7 +68,7 @@ describeWithContainerd('a client of a real containerd', () => {
   });
 
   test('hears that a sandbox was killed from outside', async () => {
-    listen();
+    await listen();
     const { sandboxId } = await start('sleep 1000');
     await containerd.ctr('tasks', 'kill', '--signal', 'KILL', sandboxId);
     await whenTold(sandboxId, 'CONTAINER_STOPPED_EVENT');
@@ -69,7 +76,7 @@ describeWithContainerd('a client of a real containerd', () => {
   });
 
   test('hears of pods that another client made', async () => {
-    listen();
+    await listen();
     const logger = { warn: () => undefined };
     const other = createCriRuntime({ endpoint: containerd.endpoint, requestTimeoutMs: 20_000, logger });
     const config = podConfig(dir, HOST_SANDBOX);
@@ -80,7 +87,7 @@ describeWithContainerd('a client of a real containerd', () => {
   });
 
   test('goes on after containerd was restarted, and hears of what ended meanwhile and of what ends later', async () => {
-    listen();
+    await listen();
     const first = await start('sleep 1000');
     const second = await start('sleep 1000');
     const tasks = await containerd.ctr('tasks', 'list');

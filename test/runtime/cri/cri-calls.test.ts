@@ -27,10 +27,10 @@ describe('a call to a runtime', () => {
         answer(methods.LIST_IMAGES, never),
         answer(methods.VERSION, () => VERSION),
       );
-      const client = fake.client(50);
+      const client = fake.client(500);
       const error = await errorOf(client.listImages());
       expect(error.kind).toBe('DeadlineExceeded');
-      expect(error.message).toContain(`${fake.endpoint} has not answered ListImages within 0.05 s`);
+      expect(error.message).toContain(`${fake.endpoint} has not answered ListImages within 0.5 s`);
       expect(await client.version()).toEqual(VERSION);
     });
 

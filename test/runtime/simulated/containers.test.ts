@@ -171,7 +171,7 @@ describe('what happens behind the agent’s back', () => {
 
   test('the network may go', async () => {
     simulated.networkReady = false;
-    const [, network] = await runtime.status();
+    const [, network] = (await runtime.status()).conditions;
     expect(network).toMatchObject({ type: 'NetworkReady', status: false });
     simulated.networkReady = true;
   });

@@ -69,7 +69,7 @@ test('what disappears is listed, and has no status', async () => {
   expect(await runtime.listContainers({ id })).toHaveLength(1);
   await expect(runtime.containerStatus(id)).rejects.toMatchObject(rejection('NotFound'));
   await expect(runtime.podSandboxStatus(sandboxId)).rejects.toMatchObject(rejection('NotFound'));
-  expect(await runtime.status()).toHaveLength(2);
+  expect((await runtime.status()).conditions).toHaveLength(2);
 });
 
 describe('a sandbox that dies by itself', () => {
@@ -102,7 +102,7 @@ describe('faults', () => {
     const { runtime, simulated } = simulatedBed({ faults: { anyCall: { fail: 1 } } });
     await expect(runtime.status()).rejects.toThrow();
     simulated.faults = {};
-    expect(await runtime.status()).toHaveLength(2);
+    expect((await runtime.status()).conditions).toHaveLength(2);
   });
 
   test('may be those of one pod alone', async () => {
