@@ -66,7 +66,7 @@ describeWithContainerd('on a full node', () => {
     expect(containerStatus(victim)?.state?.terminated).toMatchObject({ exitCode: 0, reason: 'Completed' });
     for (const name of ['best-effort', 'small', 'guaranteed']) {
       const pod = await daemon.running(name);
-      expect(bed.idOf(pod)).toBe(bed.idOf(before.get(name) as Pod));
+      expect(bed.idOf(pod)).toBe(bed.idOf(before.get(name)!));
       expect(reasonsOf(name)).not.toContain('Preempting');
     }
     const { msg } = await daemon.event('dns', 'PreemptionDecision');
