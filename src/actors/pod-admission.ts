@@ -2,7 +2,12 @@
 import type { ActorOptions, AnyActorRef } from 'xstate';
 import type { preemptionMachine } from '../machines/preemption-machine.ts';
 import { type Admission, admitPod, admitRunningPod } from '../policies/admission.ts';
-import { isForWantOfRoom, type Rejection, unexpectedAdmissionError } from '../policies/admission-failure.ts';
+import {
+  isForWantOfRoom,
+  type Rejection,
+  UNEXPECTED_ADMISSION_ERROR,
+  unexpectedAdmissionError,
+} from '../policies/admission-failure.ts';
 import { isStaticPod } from '../policies/pod-kinds.ts';
 import { effectiveGracePeriodSeconds, type KillPodOptions } from '../policies/pod-termination.ts';
 import { admitPodBeside, type ComingRoom } from '../policies/preemption-promises.ts';
@@ -160,7 +165,8 @@ export class PodAdmission {
       this.#reject(pod, { reason, message });
       return;
     }
-    const lack = this.#shortages.get(uid) ?? { reason, message };
+    const shortage = reason === UNEXPECTED_ADMISSION_ERROR ? this.#shortages.get(uid) : undefined;
+    const lack = shortage ?? { reason, message };
     const told = this.#waiting.get(uid);
     this.#waiting.set(uid, lack.message);
     if (told === lack.message) return;

@@ -42,7 +42,7 @@ export function rejectionFor(failure: AdmissionFailure): Rejection {
 }
 
 /** Where admission itself went wrong. */
-const UNEXPECTED_ADMISSION_ERROR = 'UnexpectedAdmissionError';
+export const UNEXPECTED_ADMISSION_ERROR = 'UnexpectedAdmissionError';
 
 /** What becomes of a pod of which it could not be made out whether there is room, or be made any. */
 export function unexpectedAdmissionError(error: string): Rejection {
