@@ -7,6 +7,7 @@ import { text } from 'node:stream/consumers';
 import { addressFile, readAddress } from '../api/address-file.ts';
 import { STATE_ANNOTATION } from '../api/server.ts';
 import { defaultRootDir, thisHost } from '../config/config.ts';
+import { CONFIG_SEEN_ANNOTATION } from '../policies/pod-kinds.ts';
 import { humanDuration, podSummary } from '../policies/pod-table.ts';
 import { errorMessage, StateletError } from '../types/errors.ts';
 import type { Pod } from '../types/kubernetes.ts';
@@ -107,14 +108,19 @@ function row(pod: Pod, wide: boolean, nowMs: number): string[] {
     `${ready}/${total}`,
     shown,
     `${restarts}${ago}`,
-    age(metadata.creationTimestamp ?? status?.startTime, nowMs),
+    age(since(pod), nowMs),
     metadata.annotations?.[STATE_ANNOTATION] ?? '<none>',
     ...(wide ? [status?.podIP ?? '<none>', spec.nodeName ?? '<none>', metadata.uid] : []),
   ];
 }
 
-function age(since: string | undefined, nowMs: number): string {
-  return since === undefined ? '<unknown>' : humanDuration(nowMs - Date.parse(since));
+/** A static pod that has not started yet is as old as its source has known it. */
+function since({ metadata, status }: Pod): string | undefined {
+  return metadata.creationTimestamp ?? status?.startTime ?? metadata.annotations?.[CONFIG_SEEN_ANNOTATION];
+}
+
+function age(time: string | undefined, nowMs: number): string {
+  return time === undefined ? '<unknown>' : humanDuration(nowMs - Date.parse(time));
 }
 
 function compare(a: readonly string[], b: readonly string[]): number {

@@ -68,6 +68,13 @@ describe('the table', () => {
     );
   });
 
+  test('tells the age of a static pod that has not started yet', async () => {
+    const annotations = { 'kubernetes.io/config.seen': '2030-01-01T00:58:00Z' };
+    const { pod, state } = served('late', 'default');
+    const waiting = { pod: { ...pod, metadata: { ...pod.metadata, annotations } }, state };
+    expect(await pods({ server: await serve([waiting]) }, NOW)).toMatch(/late .* 2m +Syncing.Settled/);
+  });
+
   test('has address, node and UID when it is wide', async () => {
     const list = [{ pod: web, status: crashing, state: 'Syncing.BackingOff' }, served('x', 'y')];
     const lines = (await pods({ server: await serve(list), output: 'wide' }, NOW)).split('\n');
