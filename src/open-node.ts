@@ -85,6 +85,6 @@ export async function letGo(agent: NodeAgent): Promise<void> {
 }
 
 /** Who leaves does not wait for a runtime that hangs. */
-async function briefly(work: Promise<void>): Promise<void> {
+export async function briefly(work: Promise<void>): Promise<void> {
   await Promise.race([work, delay(REST_MS, undefined, { ref: false })]);
 }
