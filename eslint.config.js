@@ -16,9 +16,17 @@ const HOUSE = {
   api: { rooms: ['policies'] },
   config: { rooms: ['policies'] },
   simulation: { rooms: ['machines', 'policies', 'runtime', 'actors', 'sources'] },
-  commands: { rooms: ['api', 'config', 'machines', 'policies', 'runtime', 'simulation', 'daemon.ts'] },
+  'run-once': {
+    rooms: ['machines', 'policies', 'runtime', 'actors', 'sources', 'api', 'config'].concat([
+      'open-node.ts',
+      'pod-sources.ts',
+    ]),
+  },
+  commands: {
+    rooms: ['api', 'config', 'machines', 'policies', 'runtime', 'simulation', 'run-once', 'daemon.ts'],
+  },
 };
-const ROOMS = [...Object.keys(HOUSE), 'daemon.ts', 'main.ts'];
+const ROOMS = [...Object.keys(HOUSE), 'daemon.ts', 'main.ts', 'open-node.ts', 'pod-sources.ts'];
 
 const PURE_GLOBALS = [
   'Date',

@@ -1,6 +1,5 @@
 /** The composition root: the only file that knows every part. Builds the agent, starts it, and takes it down again. */
 import { mkdir } from 'node:fs/promises';
-import { setTimeout as delay } from 'node:timers/promises';
 import { map, type Observable } from 'rxjs';
 import type { ActorOptions } from 'xstate';
 import { NodeAgent } from './actors/node-agent.ts';
@@ -8,22 +7,18 @@ import { servedPods } from './actors/served-pods.ts';
 import { removeAddress, writeAddress } from './api/address-file.ts';
 import { eventLog } from './api/event-log.ts';
 import { type ApiServer, startApiServer } from './api/server.ts';
-import { EMBEDDED, type StateletConfig } from './config/config.ts';
+import type { StateletConfig } from './config/config.ts';
 import type { supervisorMachine, SupervisorEvent } from './machines/supervisor-machine.ts';
-import { nodeAddresses, readNodeFacts, startsAtOnce } from './runtime/node-facts.ts';
+import { letGo, nodeAgentOptions, openNode } from './open-node.ts';
+import { podSources } from './pod-sources.ts';
 import type { NodeParts } from './runtime/pod-node.ts';
 import { lockRootDir, type RootLock } from './runtime/root-lock.ts';
 import { systemClock } from './runtime/system-clock.ts';
-import { fileSource } from './sources/file-source.ts';
-import { httpSource } from './sources/http-source.ts';
 import { channelEvent, podConfig, type PodSources } from './sources/pod-config.ts';
 import { problemText } from './sources/source.ts';
 import type { EventRecorder } from './types/event-recorder.ts';
 import type { Logger } from './types/logger.ts';
 import type { OwnNodeFacts } from './types/node-facts.ts';
-
-/** How long the effects in flight get to come to rest when the agent leaves its pods running. */
-const REST_MS = 2_000;
 
 export interface DaemonDeps {
   readonly logger: Logger;
@@ -42,10 +37,7 @@ export async function startDaemon(config: StateletConfig, deps: DaemonDeps): Pro
   const lock = await lockRootDir(config.rootDir);
   const { logger } = deps;
   const recorder = eventLog(logger, () => systemClock.now());
-  const facts = await readNodeFacts(config);
-  const { capacity, allocatable } = facts;
-  logger.info({ capacity: amountsText(capacity), allocatable: amountsText(allocatable) }, 'Node resources');
-  const parts = await openNode(config, facts, recorder, logger);
+  const { facts, parts } = await openNode(config, recorder, logger);
   const agent = new Agent(config, { ...deps, recorder, facts }, lock, parts);
   try {
     await agent.start();
@@ -54,33 +46,6 @@ export async function startDaemon(config: StateletConfig, deps: DaemonDeps): Pro
     await agent.takeDown();
     throw error;
   }
-}
-
-/** As flags are given it: `cpu=2,memory=4Gi`. */
-function amountsText(amounts: Readonly<Record<string, string>>): string {
-  return Object.entries(amounts)
-    .map((pair) => pair.join('='))
-    .join(',');
-}
-
-/** Only the runtime that is used is loaded. */
-async function openNode(
-  config: StateletConfig,
-  facts: OwnNodeFacts,
-  recorder: EventRecorder,
-  logger: Logger,
-): Promise<NodeParts> {
-  const { containerRuntimeEndpoint: endpoint, node, rootDir, podLogsDir, nodeName } = config;
-  const hostIPs = nodeAddresses(node.nodeIP);
-  if (endpoint === EMBEDDED) {
-    const { openProcessNode } = await import('./runtime/process/process-node.ts');
-    return openProcessNode({ rootDir, podLogsDir, hostIPs, allocatable: facts.allocatable, logger });
-  }
-  const { openCriNode } = await import('./runtime/open-cri-node.ts');
-  return openCriNode({
-    ...{ endpoint, rootDir, podLogsDir, nodeName, hostIPs, facts, recorder, logger },
-    ...{ settings: node, reservations: config },
-  });
 }
 
 interface AgentDeps extends DaemonDeps {
@@ -103,19 +68,10 @@ class Agent implements Daemon {
     this.#parts = parts;
     const sources = podSources(config);
     const { inspect, recorder, logger, facts } = deps;
-    const { syncFrequencyMs, maxContainerRestartPeriodMs, preemptionLowerPriorityFirst, node } = config;
-    const { maximumDeadContainersPerContainer } = node;
     this.#agent = new NodeAgent({
-      ...{ parts, recorder, logger, syncFrequencyMs, maxContainerRestartPeriodMs },
-      preemptionLowerPriorityFirst,
-      nodeFacts: () => facts,
-      maximumDeadContainersPerContainer,
+      ...nodeAgentOptions(config, { parts, facts, recorder, logger }),
       sources: Object.keys(sources),
       configuration: configuration(sources, logger),
-      clock: systemClock,
-      random: Math.random,
-      hostIPs: nodeAddresses(node.nodeIP),
-      startsAtOnce: startsAtOnce(),
       ...(inspect && { inspect }),
     });
   }
@@ -146,7 +102,7 @@ class Agent implements Daemon {
   }
 
   async takeDown(): Promise<void> {
-    await Promise.race([this.#agent.stop(), delay(REST_MS, undefined, { ref: false })]);
+    await letGo(this.#agent);
     if (this.#api) await removeAddress(this.#config.rootDir);
     await this.#api?.close();
     await this.#parts.stop();
@@ -172,17 +128,4 @@ function configuration(sources: PodSources, logger: Logger): Observable<Supervis
     now: () => systemClock.now(),
     onProblem: (problem) => logger.warn({ source: problem.source }, problemText(problem)),
   }).pipe(map(channelEvent));
-}
-
-function podSources(config: StateletConfig): PodSources {
-  const { staticPodPath: path, staticPodURL: url, staticPodURLHeader: headers, nodeName } = config;
-  const { fileCheckFrequencyMs, httpCheckFrequencyMs } = config;
-  return {
-    ...(path !== undefined && {
-      file: fileSource({ path, nodeName, checkFrequencyMs: fileCheckFrequencyMs }),
-    }),
-    ...(url !== undefined && {
-      http: httpSource({ url, headers, nodeName, checkFrequencyMs: httpCheckFrequencyMs }),
-    }),
-  };
 }

@@ -114,6 +114,12 @@ export class NodeAgent {
     return this.supervisor.runtimeProblem ?? this.pleg.health();
   }
 
+  /** What the runtime can do is known once it is ready. */
+  nodeFacts(): NodeFacts {
+    const { supplementalGroupsPolicy } = this.#runtimeState;
+    return { ...this.#options.nodeFacts(), supplementalGroupsPolicy };
+  }
+
   #buildProbes(): ProbeManager {
     const { parts, clock, random, recorder, logger } = this.#options;
     const { runtime, node } = parts;
@@ -145,16 +151,11 @@ export class NodeAgent {
     return new Supervisor({
       ...{ node, pleg, probes, statusManager, podRuntime, clock, random, recorder, logger },
       ...{ sources, syncFrequencyMs, preemptionLowerPriorityFirst },
-      nodeFacts: () => this.#nodeFacts(),
+      nodeFacts: () => this.nodeFacts(),
       effects: wrapEffects?.(effects) ?? effects,
       ...(inspect && { inspect }),
       onStopped: () => this.#stopped.resolve(undefined),
     });
-  }
-
-  #nodeFacts(): NodeFacts {
-    const { supplementalGroupsPolicy } = this.#runtimeState;
-    return { ...this.#options.nodeFacts(), supplementalGroupsPolicy };
   }
 
   #buildPodRuntime(): PodRuntime {

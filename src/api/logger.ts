@@ -1,4 +1,4 @@
-/** Log lines on stdout, written synchronously so that none is lost at exit: JSON, or one readable line each. */
+/** Log lines, written synchronously so that none is lost at exit: JSON, or one readable line each. */
 import { pino } from 'pino';
 import type { DestinationStream, Level, Logger } from 'pino';
 
@@ -9,16 +9,18 @@ export interface LoggerOptions {
   readonly verbosity: number;
   /** `auto` is text on a terminal and JSON otherwise. */
   readonly format: 'auto' | 'text' | 'json';
+  /** For commands whose stdout holds something else. */
+  readonly toStderr?: boolean;
 }
 
-export async function createLogger({ verbosity, format }: LoggerOptions): Promise<Logger> {
-  const isTerminal = process.stdout.isTTY;
+export async function createLogger({ verbosity, format, toStderr }: LoggerOptions): Promise<Logger> {
+  const { fd, isTTY: isTerminal } = toStderr ? process.stderr : process.stdout;
   const text = format === 'text' || (format === 'auto' && isTerminal);
   const level = levelOf(verbosity);
-  if (!text) return jsonLogger(level, stdout());
+  if (!text) return jsonLogger(level, output(fd));
   // Loaded here: nobody reads colours in a log file.
   const { prettyStream } = await import('./pretty.ts');
-  return textLogger(level, prettyStream(stdout(), isTerminal && process.env.NO_COLOR === undefined));
+  return textLogger(level, prettyStream(output(fd), isTerminal && process.env.NO_COLOR === undefined));
 }
 
 export function levelOf(verbosity: number): Level {
@@ -37,8 +39,8 @@ export function textLogger(level: Level, destination: DestinationStream): Logger
 }
 
 /** A reader that went away, or a full disk, must not take the daemon down. */
-function stdout(): DestinationStream {
-  const destination = pino.destination({ dest: 1, sync: true });
+function output(fd: number): DestinationStream {
+  const destination = pino.destination({ dest: fd, sync: true });
   destination.on('error', () => undefined);
   return destination;
 }

@@ -6,7 +6,8 @@ import { errorMessage, StateletError } from '../types/errors.ts';
 import type { ChartFormat } from './charts.ts';
 import type { PodsFlags } from './pods.ts';
 import type { SimulateFlags } from './simulate.ts';
-import { addRunFlags, rootDirFlag } from './run-flags.ts';
+import { addRunFlags, addRunOnceFlags, rootDirFlag } from './run-flags.ts';
+import type { RunOnceFlags } from './run-once.ts';
 import { FAULTS } from '../simulation/faults.ts';
 import { ownVersion } from '../version.ts';
 
@@ -46,6 +47,7 @@ function program(): Command {
     .configureOutput({ outputError: (text, write) => write(text.replace(/^error: /u, 'statelet: ')) })
     .addHelpText('after', HELP_TAIL);
   addRun(root);
+  addRunOnce(root);
   addPods(root);
   addCharts(root);
   addSimulate(root);
@@ -64,6 +66,21 @@ function addRun(root: Command): void {
     .action(async (flags: RunFlags) => {
       const { run } = await import('./run.ts');
       await run(flags);
+    });
+}
+
+function addRunOnce(root: Command): void {
+  addRunOnceFlags(root.command('run-once'))
+    .description('Start the pods that belong here, tell what came of each, and leave them running')
+    .addOption(
+      new Option('-o, --output <FORMAT>', 'one document instead of lines and table').choices(['json']),
+    )
+    .showHelpAfterError('"statelet run-once --help" lists what it takes.')
+    .addHelpText('after', RUN_ONCE_EXAMPLES)
+    .action(async (flags: RunOnceFlags) => {
+      const { runOnce } = await import('./run-once.ts');
+      // Everything has been closed: whatever still holds the event loop must not hold the process.
+      process.exit(await runOnce(flags));
     });
 }
 
@@ -141,6 +158,7 @@ const FAULT_WIDTH = 15;
 const HELP_TAIL = `
 Examples:
   statelet run --pod-manifest-path examples/pods   run the pods of a folder
+  statelet run-once --pod-manifest-path pods       start them, and leave
   statelet pods                                    see how they are
   statelet charts pod --format mermaid             draw the life of a pod
   statelet simulate --seed 7 --hours 24            a day of a node, in seconds
@@ -159,6 +177,20 @@ Examples:
 
 Durations are written as 300ms, 20s or 1m30s. Ctrl-C or SIGTERM stops the daemon; its pods keep running, and
 the next start takes them up again, unless --exit-with-pods is given. A second Ctrl-C leaves at once.`;
+
+const RUN_ONCE_EXAMPLES = `
+Examples:
+  statelet run-once --pod-manifest-path examples/pods
+  statelet run-once --manifest-url https://example.com/pods.yaml -o json
+  statelet run-once --pod-manifest-path pods --max-retries 3 --retry-delay 500ms
+
+Pods that run, or have run to their end, are good. What the agent logs is on stderr.
+
+Exit codes:
+  0    all pods are good
+  1    a pod is not, a manifest is wrong, no pod came, or a daemon runs in the root folder
+  2    not started: an unknown flag, or a configuration that does not hold
+  130  left on Ctrl-C (143: on SIGTERM); pods that had been started keep running`;
 
 const PODS_EXAMPLES = `
 Examples:

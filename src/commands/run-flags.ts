@@ -9,6 +9,7 @@ import { isHttpURL } from '../config/kubelet-configuration.ts';
 import { ALL_ADMISSION_SETTINGS } from '../config/admission-settings.ts';
 import { ALL_NODE_SETTINGS } from '../config/node-settings.ts';
 import { parseSetting, type Setting, shownDefault } from '../config/setting.ts';
+import { RUN_ONCE_DEFAULTS } from '../run-once/defaults.ts';
 import { errorMessage } from '../types/errors.ts';
 
 const MAX_VERBOSITY = 10;
@@ -24,7 +25,16 @@ function flag(
 }
 
 export function addRunFlags(command: Command): Command {
-  for (const [heading, options] of Object.entries(runFlags())) {
+  return addFlags(command, runFlags());
+}
+
+/** Those of `statelet run` that say which pods run here, and how; not those of what goes on after that. */
+export function addRunOnceFlags(command: Command): Command {
+  return addFlags(command, { ...podFlags(), Retries: retryFlags(), Logging: loggingFlags() });
+}
+
+function addFlags(command: Command, flags: Flags): Command {
+  for (const [heading, options] of Object.entries(flags)) {
     for (const option of options) command.addOption(option.helpGroup(`${heading}:`));
   }
   return command;
@@ -34,12 +44,16 @@ type Flags = Readonly<Record<string, readonly Option[]>>;
 
 /** By the headings of the help. */
 function runFlags(): Flags {
+  return { ...podFlags(), ...howToRun() };
+}
+
+/** Which pods run here, and on what. */
+function podFlags(): Flags {
   return {
     ...whatToRun(),
     'The node': settingFlags(ALL_ADMISSION_SETTINGS),
     ...onWhatToRun(),
     'Real containers (CRI)': settingFlags(ALL_NODE_SETTINGS),
-    ...howToRun(),
   };
 }
 
@@ -126,16 +140,7 @@ function howToRun(): Flags {
       ),
     ],
     'Logging and inspection': [
-      flag(
-        '-v, --v <LEVEL>',
-        `0-3 info, 4-5 debug, 6-10 trace (default: ${DEFAULTS.verbosity})`,
-        wholeNumber(MAX_VERBOSITY),
-      ),
-      flag(
-        '--logging-format <FORMAT>',
-        'text, json, or auto: text on a terminal, JSON lines elsewhere (default: auto)',
-        format,
-      ),
+      ...loggingFlags(),
       flag(
         '--inspect [HOST:PORT]',
         `every actor in Stately's inspector (default: ${inspect.host}:${inspect.port})`,
@@ -144,6 +149,37 @@ function howToRun(): Flags {
     ],
     Stopping: [flag('--exit-with-pods', 'end the pods before leaving (default: they keep running)')],
   };
+}
+
+function loggingFlags(): readonly Option[] {
+  return [
+    flag(
+      '-v, --v <LEVEL>',
+      `0-3 info, 4-5 debug, 6-10 trace (default: ${DEFAULTS.verbosity})`,
+      wholeNumber(MAX_VERBOSITY),
+    ),
+    flag(
+      '--logging-format <FORMAT>',
+      'text, json, or auto: text on a terminal, JSON lines elsewhere (default: auto)',
+      format,
+    ),
+  ];
+}
+
+function retryFlags(): readonly Option[] {
+  const { maxRetries, retryDelayMs } = RUN_ONCE_DEFAULTS;
+  return [
+    flag(
+      '--max-retries <N>',
+      `how often to try a pod again that does not run (default: ${maxRetries})`,
+      wholeNumber(),
+    ),
+    flag(
+      '--retry-delay <DURATION>',
+      `before the first of them, doubling from there ${by(retryDelayMs)}`,
+      frequency,
+    ),
+  ];
 }
 
 /** Shared with `statelet pods`, which looks there for a running daemon. */

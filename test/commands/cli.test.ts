@@ -8,6 +8,7 @@ describe('help', () => {
     expect([code, stderr]).toEqual([0, '']);
     for (const part of [
       /^ {2}run /m,
+      /^ {2}run-once /m,
       /^ {2}pods /m,
       /^ {2}charts /m,
       /^Examples:/m,
@@ -17,7 +18,7 @@ describe('help', () => {
     }
   });
 
-  test.each(['run', 'pods', 'charts'])(
+  test.each(['run', 'run-once', 'pods', 'charts'])(
     'of %s has its flags, their defaults and examples',
     async (command) => {
       const { code, stdout } = await cli(command, '--help');

@@ -1,6 +1,6 @@
 import { describe, expect, test } from '@jest/globals';
 import { Command } from 'commander';
-import { addRunFlags } from '../../src/commands/run-flags.ts';
+import { addRunFlags, addRunOnceFlags } from '../../src/commands/run-flags.ts';
 
 function parse(...args: string[]): unknown {
   const command = new Command('run').exitOverride().configureOutput({ writeErr: () => undefined });
@@ -96,4 +96,34 @@ test.each([
   ['10350', 10_350],
 ])('--healthz-port %s', (value, port) => {
   expect(parse('--healthz-port', value)).toEqual({ healthzPort: port });
+});
+
+describe('statelet run-once', () => {
+  const parseOnce = (...args: string[]): unknown =>
+    addRunOnceFlags(new Command('run-once')).exitOverride().parse(args, { from: 'user' }).opts();
+
+  test('takes the flags that say which pods run here, and those of its retries', () => {
+    expect(
+      parseOnce(
+        '--pod-manifest-path',
+        'pods',
+        '--max-pods',
+        '3',
+        '--max-retries',
+        '0',
+        '--retry-delay',
+        '2s',
+      ),
+    ).toEqual({ podManifestPath: 'pods', maxPods: 3, maxRetries: 0, retryDelay: 2_000 });
+  });
+
+  test.each(['--exit-with-pods', '--healthz-port=0', '--sync-frequency=1m', '--inspect'])(
+    'does not take what only a daemon can do something with: %s',
+    (flag) => {
+      const silent = new Command('run-once').configureOutput({ writeErr: () => undefined });
+      expect(() => addRunOnceFlags(silent).exitOverride().parse([flag], { from: 'user' })).toThrow(
+        'unknown option',
+      );
+    },
+  );
 });

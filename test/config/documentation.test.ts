@@ -50,6 +50,18 @@ describe('docs/configuration.md', () => {
     for (const flag of flags.filter((name) => name !== '--help')) expect(documented).toContain(flag);
   });
 
+  test('names every flag that statelet run-once has of its own; all others are those of statelet run', async () => {
+    const { stdout } = await cli('run-once', '--help');
+    const flags = [...stdout.matchAll(/^ {2}(?:-\w, )?(--[\w-]+)/gmu)].map(([, flag]) => flag ?? '');
+    const shared = addRunFlags(new Command()).options.map(({ long }) => long ?? '');
+    const own = flags.filter((name) => name !== '--help' && !shared.includes(name));
+    expect(own).toEqual(['--max-retries', '--retry-delay', '--output']);
+    const page = readFileSync(new URL('../../docs/run-once.md', import.meta.url), 'utf8');
+    for (const text of [section('## Flags of the other commands'), page]) {
+      for (const flag of own) expect(text).toContain(flag);
+    }
+  });
+
   test('names every supported field, and no other', () => {
     expect(names(section('### Supported fields')).sort()).toEqual([...SUPPORTED_FIELDS].sort());
   });

@@ -14,7 +14,7 @@ import { createCriRuntime } from '../../src/runtime/cri/cri-runtime.ts';
 import type { RuntimeService } from '../../src/runtime/runtime-service.ts';
 import type { Container, Pod } from '../../src/types/kubernetes.ts';
 import { type ContainerdBed, startContainerd } from './containerd/containerd.ts';
-import { containerStatus, type Daemon, DaemonBed } from './daemon.ts';
+import { containerStatus, DaemonBed } from './daemon.ts';
 
 export interface CriDaemonOptions {
   /** Fields of KubeletConfiguration. */
@@ -53,12 +53,8 @@ export class CriDaemonBed extends DaemonBed {
     return (this.#client ??= createCriRuntime({ endpoint, requestTimeoutMs: REQUEST_TIMEOUT_MS, logger }));
   }
 
-  override launch(flags: readonly string[], env: Readonly<Record<string, string>> = {}): Daemon {
-    const { endpoint } = this.containerd;
-    return super.launch(
-      ['--container-runtime-endpoint', endpoint, '--config', this.#configFile, ...flags],
-      env,
-    );
+  protected override get runtimeFlags(): readonly string[] {
+    return ['--container-runtime-endpoint', this.containerd.endpoint, '--config', this.#configFile];
   }
 
   override podLogs({ namespace, name, uid }: Pod['metadata']): string {

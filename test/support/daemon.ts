@@ -44,12 +44,21 @@ export interface CommandResult {
 
 /** Runs a command that ends by itself; killed when it does not. */
 export function statelet(...args: string[]): Promise<CommandResult> {
-  return new Promise((resolve) => {
-    const options = { timeout: TIMEOUT_MS, killSignal: 'SIGKILL' } as const;
-    const child = execFile(process.execPath, [BIN, ...args], options, (_error, stdout, stderr) =>
-      resolve({ code: child.exitCode, stdout, stderr }),
-    );
-  });
+  return startStatelet(...args).result;
+}
+
+export interface RunningCommand {
+  readonly child: ChildProcess;
+  readonly result: Promise<CommandResult>;
+}
+
+export function startStatelet(...args: string[]): RunningCommand {
+  const { promise, resolve } = Promise.withResolvers<CommandResult>();
+  const options = { timeout: TIMEOUT_MS, killSignal: 'SIGKILL' } as const;
+  const child = execFile(process.execPath, [BIN, ...args], options, (_error, stdout, stderr) =>
+    resolve({ code: child.exitCode, stdout, stderr }),
+  );
+  return { child, result: promise };
 }
 
 /** A line of the daemon's log; pods are named `namespace/name`. */
@@ -232,6 +241,8 @@ export class DaemonBed {
   readonly rootDir = join(this.dir, 'root');
   readonly manifestDir = join(this.dir, 'manifests');
   readonly #daemons: Daemon[] = [];
+  /** Since the last daemon. */
+  #ranOnce = false;
 
   constructor() {
     mkdirSync(this.manifestDir);
@@ -253,9 +264,22 @@ export class DaemonBed {
     return daemon;
   }
 
+  /** Whatever else a command needs that runs pods here. */
+  protected get runtimeFlags(): readonly string[] {
+    return [];
+  }
+
+  /** `statelet run-once`, by the same root folder and the same name of the node. */
+  runOnce(...flags: string[]): RunningCommand {
+    this.#ranOnce = true;
+    const fixed = ['run-once', '--root-dir', this.rootDir, '--hostname-override', NODE_NAME];
+    return startStatelet(...fixed, ...this.runtimeFlags, ...flags);
+  }
+
   /** Waits for nothing. */
   launch(flags: readonly string[], env: Readonly<Record<string, string>> = {}): Daemon {
-    const daemon = new Daemon(this.rootDir, flags, env);
+    const daemon = new Daemon(this.rootDir, [...this.runtimeFlags, ...flags], env);
+    this.#ranOnce = false;
     this.#daemons.push(daemon);
     return daemon;
   }
@@ -286,9 +310,9 @@ export class DaemonBed {
   async #endDaemons(): Promise<void> {
     for (const daemon of this.#daemons) if (daemon.ending === undefined) await daemon.end();
     const last = this.#daemons.at(-1);
-    if (last === undefined) return;
+    if (last === undefined && !this.#ranOnce) return;
     // Without a source no pod is wanted: whatever was left running goes.
-    if (!last.exitsWithPods || last.ending !== 0) {
+    if (this.#ranOnce || !last?.exitsWithPods || last.ending !== 0) {
       const code = await (await this.run(['--exit-with-pods'])).end();
       if (code !== 0) throw new Error(`the last daemon ended with ${code}`);
     }

@@ -1,0 +1,90 @@
+/** The node and its agent as a configuration says: for everything that runs pods on this machine. */
+import { setTimeout as delay } from 'node:timers/promises';
+import type { NodeAgent, NodeAgentOptions } from './actors/node-agent.ts';
+import { EMBEDDED, type StateletConfig } from './config/config.ts';
+import { nodeAddresses, readNodeFacts, startsAtOnce } from './runtime/node-facts.ts';
+import type { NodeParts } from './runtime/pod-node.ts';
+import { systemClock } from './runtime/system-clock.ts';
+import type { EventRecorder } from './types/event-recorder.ts';
+import type { Logger } from './types/logger.ts';
+import type { OwnNodeFacts } from './types/node-facts.ts';
+
+/** How long what is in flight gets to come to rest when an agent leaves its pods running. */
+const REST_MS = 2_000;
+
+export interface Node {
+  readonly facts: OwnNodeFacts;
+  readonly parts: NodeParts;
+}
+
+/** The root folder has to be there. Rejects where this machine cannot be such a node. */
+export async function openNode(
+  config: StateletConfig,
+  recorder: EventRecorder,
+  logger: Logger,
+): Promise<Node> {
+  const facts = await readNodeFacts(config);
+  const { capacity, allocatable } = facts;
+  logger.info({ capacity: amountsText(capacity), allocatable: amountsText(allocatable) }, 'Node resources');
+  return { facts, parts: await openParts(config, facts, recorder, logger) };
+}
+
+/** As flags are given it: `cpu=2,memory=4Gi`. */
+function amountsText(amounts: Readonly<Record<string, string>>): string {
+  return Object.entries(amounts)
+    .map((pair) => pair.join('='))
+    .join(',');
+}
+
+/** Only the runtime that is used is loaded. */
+async function openParts(
+  config: StateletConfig,
+  facts: OwnNodeFacts,
+  recorder: EventRecorder,
+  logger: Logger,
+): Promise<NodeParts> {
+  const { containerRuntimeEndpoint: endpoint, node, rootDir, podLogsDir, nodeName } = config;
+  const hostIPs = nodeAddresses(node.nodeIP);
+  if (endpoint === EMBEDDED) {
+    const { openProcessNode } = await import('./runtime/process/process-node.ts');
+    return openProcessNode({ rootDir, podLogsDir, hostIPs, allocatable: facts.allocatable, logger });
+  }
+  const { openCriNode } = await import('./runtime/open-cri-node.ts');
+  return openCriNode({
+    ...{ endpoint, rootDir, podLogsDir, nodeName, hostIPs, facts, recorder, logger },
+    ...{ settings: node, reservations: config },
+  });
+}
+
+export interface AgentSurroundings extends Node {
+  readonly recorder: EventRecorder;
+  readonly logger: Logger;
+}
+
+/** All that an agent needs but its pods. */
+export function nodeAgentOptions(
+  config: StateletConfig,
+  { parts, facts, recorder, logger }: AgentSurroundings,
+): Omit<NodeAgentOptions, 'sources' | 'configuration'> {
+  const { syncFrequencyMs, maxContainerRestartPeriodMs, preemptionLowerPriorityFirst, node } = config;
+  const { maximumDeadContainersPerContainer, nodeIP } = node;
+  return {
+    ...{ parts, recorder, logger, syncFrequencyMs, maxContainerRestartPeriodMs },
+    ...{ preemptionLowerPriorityFirst, maximumDeadContainersPerContainer },
+    nodeFacts: () => facts,
+    clock: systemClock,
+    random: Math.random,
+    hostIPs: nodeAddresses(nodeIP),
+    startsAtOnce: startsAtOnce(),
+  };
+}
+
+/** Pods keep running. Nothing is being started any more when this resolves, unless the runtime does not answer. */
+export async function letGo(agent: NodeAgent): Promise<void> {
+  await briefly(agent.stop());
+}
+
+/** Who leaves does not wait for a runtime that hangs. */
+export async function briefly(work: Promise<void>): Promise<void> {
+  await Promise.race([work, delay(REST_MS, undefined, { ref: false })]);
+}

@@ -1,0 +1,62 @@
+/** Which of the pods may run: each beside those that were admitted before it. */
+import { admitPod, admitRunningPod } from '../policies/admission.ts';
+import { type Rejection, unexpectedAdmissionError } from '../policies/admission-failure.ts';
+import { heldBy } from '../policies/held-resources.ts';
+import { podFullName } from '../policies/pod-kinds.ts';
+import { errorMessage } from '../types/errors.ts';
+import type { Pod } from '../types/kubernetes.ts';
+import type { NodeFacts } from '../types/node-facts.ts';
+
+export interface RejectedPod {
+  readonly pod: Pod;
+  readonly rejection: Rejection;
+}
+
+export interface Admissions {
+  readonly admitted: readonly Pod[];
+  readonly rejected: readonly RejectedPod[];
+}
+
+export interface AdmissionView {
+  readonly facts: NodeFacts;
+  /** Why the node itself cannot take a pod, if so. */
+  readonly rejectionOf: (pod: Pod) => Rejection | undefined;
+  /** Something of the pod runs already: what it has is its own, whoever comes before it in the sources. */
+  readonly runs: (pod: Pod) => boolean;
+}
+
+export function admitInTurn(pods: readonly Pod[], view: AdmissionView): Admissions {
+  const admitted: Pod[] = [];
+  const rejected: RejectedPod[] = [];
+  const inTurn = [...pods.filter(view.runs), ...pods.filter((pod) => !view.runs(pod))];
+  for (const pod of inTurn) {
+    const rejection = nameConflict(pod, admitted) ?? view.rejectionOf(pod) ?? unfitness(pod, admitted, view);
+    if (rejection) rejected.push({ pod, rejection });
+    else admitted.push(pod);
+  }
+  return { admitted, rejected };
+}
+
+/** Two sources may bring one name; only one pod of a name runs at a time (I6), and here the first does not end. */
+function nameConflict(pod: Pod, others: readonly Pod[]): Rejection | undefined {
+  const { name, namespace, uid } = pod.metadata;
+  const isTaken = others.some(
+    (other) => podFullName(other) === podFullName(pod) || other.metadata.uid === uid,
+  );
+  if (!isTaken) return undefined;
+  const message = `pod "${name}" in namespace "${namespace}" (${uid}) has the name or the UID of a pod of another source`;
+  return { reason: 'NameConflict', message };
+}
+
+/** Nobody has to go for a pod that is short of room: its sources want all of them. */
+function unfitness(pod: Pod, others: readonly Pod[], { facts, runs }: AdmissionView): Rejection | undefined {
+  try {
+    if (runs(pod)) return admitRunningPod(facts, pod);
+    const admission = admitPod(facts, pod, heldBy(others));
+    if (admission.kind === 'admitted') return undefined;
+    const { reason, message } = admission;
+    return { reason, message };
+  } catch (error) {
+    return unexpectedAdmissionError(errorMessage(error));
+  }
+}

@@ -1,0 +1,20 @@
+import type { Pod } from '../types/kubernetes.ts';
+
+/** What came of a pod that was run once. */
+export interface PodOutcome {
+  readonly result: 'Running' | 'Completed' | 'Rejected' | 'Failed' | 'Interrupted';
+  readonly reason?: string;
+  readonly message?: string;
+  readonly failedContainers: readonly string[];
+}
+
+export interface PodResult extends PodOutcome {
+  /** With its status, where there is one. */
+  readonly pod: Pod;
+  /** The runtime holds a running sandbox or container of it. */
+  readonly leftRunning: boolean;
+}
+
+export function isGood({ result }: PodOutcome): boolean {
+  return result === 'Running' || result === 'Completed';
+}

@@ -1,0 +1,37 @@
+/** Reads every source of pods once. */
+import { lastValueFrom, of, take, timeout, toArray } from 'rxjs';
+import { podConfig, type PodSources } from '../sources/pod-config.ts';
+import type { SourceProblem } from '../sources/source.ts';
+import { formatDuration } from '../config/duration.ts';
+import type { PodSource } from '../policies/pod-updates.ts';
+import type { Pod } from '../types/kubernetes.ts';
+
+export interface FirstPods {
+  /** In the order of the sources. */
+  readonly pods: readonly Pod[];
+  readonly problems: readonly SourceProblem[];
+}
+
+/** A source that has not answered within `waitMs` has no pods, and that is a problem. */
+export async function readSources(
+  sources: PodSources,
+  now: () => number,
+  waitMs: number,
+): Promise<FirstPods> {
+  const problems: SourceProblem[] = [];
+  const onProblem = (problem: SourceProblem) => problems.push(problem);
+  const config = podConfig(readOnce(sources, waitMs), { now, onProblem });
+  const events = await lastValueFrom(config.pipe(toArray()));
+  // Which source was the faster one must not decide who is admitted.
+  const inOrder = Object.keys(sources).flatMap((name) => events.filter(({ source }) => source === name));
+  return { pods: inOrder.flatMap((event) => ('pods' in event ? event.pods : [])), problems };
+}
+
+function readOnce(sources: PodSources, waitMs: number): PodSources {
+  const once = Object.entries(sources).map(([name, updates]) => {
+    const source = name as PodSource;
+    const late: SourceProblem = { source, message: `did not answer within ${formatDuration(waitMs)}` };
+    return [source, updates.pipe(take(1), timeout({ first: waitMs, with: () => of({ problems: [late] }) }))];
+  });
+  return Object.fromEntries(once) as PodSources;
+}

@@ -1,0 +1,81 @@
+import { expect, test } from '@jest/globals';
+import { type AdmissionView, admitInTurn } from '../../src/run-once/admit-in-turn.ts';
+import type { Pod } from '../../src/types/kubernetes.ts';
+import { requestingPod, testNode } from '../support/admission.ts';
+
+function namesAndReasons(pods: readonly Pod[], view: Partial<AdmissionView> = {}) {
+  const none = { facts: testNode(), rejectionOf: () => undefined, runs: () => false };
+  const { admitted, rejected } = admitInTurn(pods, { ...none, ...view });
+  return {
+    admitted: admitted.map(({ metadata }) => metadata.name),
+    rejected: rejected.map(({ pod, rejection }) => [pod.metadata.name, rejection.reason]),
+  };
+}
+
+test('each pod is admitted beside those before it; one that is rejected takes no room and stops no other', () => {
+  const pods = [
+    requestingPod('three', { requests: { cpu: '3' } }),
+    requestingPod('two', { requests: { cpu: '2' } }),
+    requestingPod('elsewhere', { nodeSelector: { zone: 'b' } }),
+    requestingPod('one', { requests: { cpu: '1' } }),
+  ];
+  expect(namesAndReasons(pods)).toEqual({
+    admitted: ['three', 'one'],
+    rejected: [
+      ['two', 'OutOfcpu'],
+      ['elsewhere', 'NodeAffinity'],
+    ],
+  });
+});
+
+test('a critical pod that is short of room is rejected: nobody has to go for it', () => {
+  const pods = [
+    requestingPod('small', { requests: { cpu: '1' } }),
+    requestingPod('critical', { requests: { cpu: '4' }, critical: true }),
+  ];
+  expect(namesAndReasons(pods)).toEqual({ admitted: ['small'], rejected: [['critical', 'OutOfcpu']] });
+});
+
+test('what runs already keeps its room, whoever comes before it', () => {
+  const pods = [
+    requestingPod('new', { requests: { cpu: '2' } }),
+    requestingPod('running', { requests: { cpu: '3' } }),
+    requestingPod('larger than the node has become', { requests: { cpu: '5' } }),
+  ];
+  const runs = ({ metadata }: Pod) => metadata.name !== 'new';
+  expect(namesAndReasons(pods, { runs })).toEqual({
+    admitted: ['running', 'larger than the node has become'],
+    rejected: [['new', 'OutOfcpu']],
+  });
+});
+
+test('a pod that cannot be made out is rejected', () => {
+  const pods = [requestingPod('odd', { requests: { cpu: 'much' } }), requestingPod('plain')];
+  expect(namesAndReasons(pods)).toEqual({
+    admitted: ['plain'],
+    rejected: [['odd', 'UnexpectedAdmissionError']],
+  });
+});
+
+test('what the node itself cannot take is rejected', () => {
+  const pods = [requestingPod('plain'), requestingPod('odd')];
+  const rejectionOf = ({ metadata }: Pod) =>
+    metadata.name === 'odd' ? { reason: 'SysctlForbidden', message: 'no' } : undefined;
+  expect(namesAndReasons(pods, { rejectionOf })).toEqual({
+    admitted: ['plain'],
+    rejected: [['odd', 'SysctlForbidden']],
+  });
+});
+
+test('of two pods with one name, or one UID, the first is admitted (I6)', () => {
+  const web = requestingPod('web');
+  const again: Pod = { ...web, metadata: { ...web.metadata, uid: 'of another source' } };
+  const twin: Pod = { ...web, metadata: { ...web.metadata, name: 'twin' } };
+  expect(namesAndReasons([web, again, twin])).toEqual({
+    admitted: ['web'],
+    rejected: [
+      ['web', 'NameConflict'],
+      ['twin', 'NameConflict'],
+    ],
+  });
+});

@@ -1,0 +1,178 @@
+/** Followed by the millisecond: the production agent on the simulated runtime, under a virtual clock. */
+import { describe, expect, test } from '@jest/globals';
+import { followPod } from '../../src/run-once/follow-pod.ts';
+import type { PodOutcome } from '../../src/run-once/pod-result.ts';
+import type { PodSpec } from '../../src/types/kubernetes.ts';
+import { container, podSpec, SimulatedAgent } from '../support/simulated-agent.ts';
+
+const RETRY_DELAY_MS = 1_000;
+const UID = 'uid-1';
+
+const IS_TOLD = 'FailedCreatePodSandBox: it was told to';
+
+interface Story {
+  readonly agent: SimulatedAgent;
+  readonly outcome: PodOutcome;
+  readonly atMs: number;
+  readonly state: string;
+}
+
+interface Means {
+  readonly maxRetries?: number;
+  /** Before the pod comes. */
+  readonly prepare?: (agent: SimulatedAgent, leave: () => void) => void;
+}
+
+/** Follows the first pod of an agent until it is known what came of it. */
+async function follow(more: Partial<PodSpec>, { maxRetries = 10, prepare }: Means = {}): Promise<Story> {
+  const agent = new SimulatedAgent();
+  const stop = new AbortController();
+  prepare?.(agent, () => stop.abort());
+  const spec = podSpec(more);
+  const uid = agent.create('web', spec);
+  expect(uid).toBe(UID);
+  await agent.until(() => agent.state(uid) !== '', 'the pod to be known');
+  const options = {
+    ...{ agent: agent.life.agent, clock: agent.clock, maxRetries, retryDelayMs: RETRY_DELAY_MS },
+    ...{ signal: stop.signal, lastWarning: () => IS_TOLD, rejectionOf: () => undefined },
+  };
+  const stories: Story[] = [];
+  const pod = { metadata: { name: 'web', namespace: 'default', uid }, spec };
+  void followPod(pod, options).then((outcome) =>
+    stories.push({ agent, outcome, atMs: agent.nowMs, state: agent.state(uid) }),
+  );
+  await agent.until(() => stories.length > 0, 'an outcome');
+  const [story] = stories;
+  if (story === undefined) throw new Error('there is no outcome');
+  return story;
+}
+
+/** When that happened to the pod. */
+function times({ agent }: Story, pattern: RegExp): readonly number[] {
+  return agent.told(UID, pattern).map(({ atMs }) => atMs);
+}
+
+describe('a pod whose containers run', () => {
+  test('is well once they have run for as long as the first delay; a slow pull takes no retry', async () => {
+    const prepare: Means['prepare'] = ({ runtime }) =>
+      runtime.podFaults.set(UID, { calls: { PullImage: { slow: 1 } } });
+    const story = await follow({}, { maxRetries: 0, prepare });
+    expect(story.outcome).toEqual({ result: 'Running', failedContainers: [] });
+    const [runsAt = NaN] = times(story, /^container main \S+ runs/);
+    expect(runsAt).toBeGreaterThan(RETRY_DELAY_MS);
+    expect(story.atMs - runsAt).toBe(RETRY_DELAY_MS);
+  });
+
+  test('is not well while one of them runs no longer than a moment each time', async () => {
+    const containers = [container('main'), container('flash', 'fail takes=500ms')];
+    const { outcome } = await follow({ containers }, { maxRetries: 4 });
+    expect(outcome).toMatchObject({ result: 'Failed', reason: 'Timeout', failedContainers: ['flash'] });
+    expect(outcome.message).toMatch(
+      /^containers not running after 4 retries: flash: exit code 1 \(Error\); Crash/,
+    );
+  });
+});
+
+describe('a pod that cannot be started', () => {
+  const failing: NonNullable<Means['prepare']> = ({ runtime }) =>
+    runtime.podFaults.set(UID, { calls: { RunPodSandbox: { fail: 1 } } });
+
+  test('is tried again after the first delay, then after twice as long each time, and given up after the last', async () => {
+    const story = await follow({}, { maxRetries: 3, prepare: failing });
+    const failures = times(story, /^SYNC_FAILED/);
+    expect(failures).toHaveLength(4);
+    const gaps = failures.slice(1).map((atMs, index) => Math.floor((atMs - (failures[index] ?? 0)) / 1_000));
+    expect(gaps).toEqual([1, 2, 4]);
+    expect(story.outcome).toEqual({
+      result: 'Failed',
+      reason: 'Timeout',
+      message: `containers not running after 3 retries: ${IS_TOLD}`,
+      failedContainers: [],
+    });
+  });
+
+  test('is well when a retry brings it up', async () => {
+    const story = await follow(
+      {},
+      {
+        prepare: (agent, leave) => {
+          failing(agent, leave);
+          agent.atNext(/SYNC_FAILED/, () => agent.runtime.podFaults.clear());
+        },
+      },
+    );
+    expect(story.outcome.result).toBe('Running');
+    expect(times(story, /^SYNC_FAILED/)).toHaveLength(1);
+  });
+
+  test('says so when the runtime is not ready', async () => {
+    const { outcome } = await follow(
+      {},
+      {
+        maxRetries: 1,
+        prepare: (agent) =>
+          agent.atNext(/START_GRANTED/, () => agent.apply('', { kind: 'stop runtime', downMs: 600_000 })),
+      },
+    );
+    expect(outcome).toMatchObject({ result: 'Failed', reason: 'Timeout' });
+    expect(outcome.message).toContain('after 1 retry: container runtime is not ready: ');
+  });
+
+  test('is left as it is when it is time to leave', async () => {
+    const story = await follow(
+      {},
+      {
+        prepare: (agent, leave) => {
+          agent.runtime.podFaults.set(UID, { calls: { PullImage: { hang: 1 } } });
+          agent.atNext(/RunPodSandbox: done/, leave);
+        },
+      },
+    );
+    expect(story.outcome).toMatchObject({ result: 'Interrupted', failedContainers: [] });
+    expect(story.state).toBe('Syncing.Working');
+  });
+});
+
+describe('a pod that runs to its end', () => {
+  test('has completed when nothing is left to be done for it', async () => {
+    const { outcome, state } = await follow({
+      restartPolicy: 'Never',
+      initContainers: [container('init', 'succeed')],
+      containers: [container('main', 'succeed')],
+    });
+    expect(outcome).toEqual({ result: 'Completed', failedContainers: [] });
+    expect(state).toBe('Terminated.Finished');
+  });
+
+  test('and fails is not tried again: its restart policy forbids it', async () => {
+    const story = await follow({ restartPolicy: 'Never', containers: [container('main', 'fail code=3')] });
+    expect(story.outcome).toEqual({
+      result: 'Failed',
+      reason: 'ContainersFailed',
+      message: 'a container failed: main: exit code 3 (Error)',
+      failedContainers: ['main'],
+    });
+    expect(story.state).toBe('Terminated.Finished');
+    expect(times(story, /^container main \S+ runs/)).toHaveLength(1);
+  });
+
+  test('has failed as soon as one of its containers has, though another runs on', async () => {
+    const containers = [container('main'), container('job', 'fail code=3')];
+    const { outcome, state } = await follow({ restartPolicy: 'Never', containers });
+    expect(outcome).toMatchObject({ result: 'Failed', failedContainers: ['job'] });
+    expect(state).toBe('Syncing.Settled');
+  });
+
+  test('has failed with the reason that its end has', async () => {
+    const { outcome } = await follow({ activeDeadlineSeconds: 1, containers: [container('main', 'fail')] });
+    expect(outcome).toMatchObject({ result: 'Failed', reason: 'DeadlineExceeded' });
+  });
+
+  test('has failed when its init container has for good', async () => {
+    const { outcome } = await follow({
+      restartPolicy: 'Never',
+      initContainers: [container('init', 'fail')],
+    });
+    expect(outcome).toMatchObject({ result: 'Failed', failedContainers: ['init'] });
+  });
+});

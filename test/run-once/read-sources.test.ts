@@ -1,0 +1,41 @@
+import { expect, test } from '@jest/globals';
+import { delay, NEVER, of } from 'rxjs';
+import { readSources } from '../../src/run-once/read-sources.ts';
+import type { SourceUpdate } from '../../src/sources/source.ts';
+import { testPod } from '../support/pods.ts';
+
+/** Longer than any test. */
+const LONG_MS = 60_000;
+const now = () => 0;
+
+test('every source is read once: the pods come in the order of the sources, and what is wrong with them', async () => {
+  const problem = { source: 'http', file: 'http://host/', message: 'cannot be fetched' } as const;
+  const file = of<SourceUpdate[]>(
+    { pods: [testPod({ name: 'web' }), testPod({ name: 'job' })], problems: [] },
+    { pods: [testPod({ name: 'later' })], problems: [] },
+  );
+  const { pods, problems } = await readSources({ file, http: of({ problems: [problem] }) }, now, LONG_MS);
+  expect(pods.map(({ metadata }) => metadata.name)).toEqual(['web', 'job']);
+  expect(problems).toEqual([problem]);
+});
+
+test('a source that does not answer in time is a problem, and the pods of the others come', async () => {
+  const file = of<SourceUpdate>({ pods: [testPod()], problems: [] });
+  const { pods, problems } = await readSources({ file, http: NEVER }, now, 1);
+  expect(pods).toHaveLength(1);
+  expect(problems).toEqual([{ source: 'http', message: 'did not answer within 1ms' }]);
+});
+
+test('the order of the sources holds, whichever is the faster one', async () => {
+  const file = of<SourceUpdate>({ pods: [testPod({ name: 'first' })], problems: [] }).pipe(delay(1));
+  const http = of<SourceUpdate>({ pods: [testPod({ name: 'second' })], problems: [] });
+  const { pods } = await readSources({ file, http }, now, LONG_MS);
+  expect(pods.map(({ metadata }) => metadata.name)).toEqual(['first', 'second']);
+});
+
+test('a folder without pods has none', async () => {
+  expect(await readSources({ file: of({ pods: [], problems: [] }) }, now, LONG_MS)).toEqual({
+    pods: [],
+    problems: [],
+  });
+});
