@@ -146,8 +146,9 @@ export class Preemptions {
         reportFailedVictim: ({ context, event }) => this.#reportFailed(context, event),
         tryAdmission: ({ context, self }) => self.send(tried(admit(context.preemptor.uid))),
         rejectPreemptor: ({ context, self }) => {
-          if (context.rejection !== undefined) reject(context.preemptor.uid, context.rejection);
+          // First: a pod that is rejected ends, and may have ended by the time that this is heard.
           self.send({ type: 'REJECTED' });
+          if (context.rejection !== undefined) reject(context.preemptor.uid, context.rejection);
         },
       },
     });
