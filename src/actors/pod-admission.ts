@@ -135,7 +135,7 @@ export class PodAdmission {
   #fit(node: NodeFacts, pod: Pod): Admission {
     const others = this.#preemptions.promised().filter((uid) => uid !== pod.metadata.uid);
     if (others.length === 0) return admitPod(node, pod, this.#ledger);
-    return admitPodBeside(node, pod, this.#holders(), this.#room());
+    return admitPodBeside(node, pod, this.#ledger.holders(), this.#room());
   }
 
   #admitted(pod: Pod): void {
@@ -211,16 +211,13 @@ export class PodAdmission {
 
   #planFacts() {
     const { nodeFacts, preemptionLowerPriorityFirst: lowerPriorityFirst } = this.#options;
-    return { node: nodeFacts(), holders: this.#holders(), room: this.#room(), lowerPriorityFirst };
-  }
-
-  #holders(): readonly Pod[] {
-    return [...this.#ledger.uids()].flatMap((uid) => this.#podOf(uid) ?? []);
+    return { node: nodeFacts(), holders: this.#ledger.holders(), room: this.#room(), lowerPriorityFirst };
   }
 
   #room(): ComingRoom {
     const registry = this.#options.registry();
-    const ending = [...this.#ledger.uids()].filter((uid) => registry.isPodTerminationRequested(uid));
+    const held = this.#ledger.holders().map(({ metadata }) => metadata.uid);
+    const ending = held.filter((uid) => registry.isPodTerminationRequested(uid));
     const promisedTo = this.#preemptions.promised().flatMap((uid) => this.#podOf(uid) ?? []);
     return { ending: new Set(ending), promisedTo };
   }
