@@ -65,7 +65,7 @@ export class PodAdmission {
       gracePeriodSeconds: (uid) => this.#gracePeriodSeconds(uid),
       admit: (uid) => this.#admitPreemptor(uid),
       reject: (uid, rejection) => this.#refusePreemptor(uid, rejection),
-      onPromiseOver: () => this.#retryWaiting(),
+      onPromiseOver: (uid) => this.#promiseOver(uid),
       ...(inspect && { inspect }),
     });
   }
@@ -98,21 +98,29 @@ export class PodAdmission {
     this.#unchecked.delete(uid);
     this.#forgetRequest(uid);
     const hasFreed = this.#ledger.remove(uid);
+    // Whoever comes to wait by what follows has looked at the room already.
+    const waiting = hasFreed ? this.#waitingInOrder() : [];
     this.#preemptions.ended(uid);
-    if (hasFreed) this.#retryWaiting();
+    for (const other of waiting) this.#askAgain(other);
   }
 
   stop(): void {
     this.#preemptions.stop();
   }
 
-  /** There may be room for those that wait: the most important one first, then the one that has waited longest. */
-  #retryWaiting(): void {
-    const waiting = [...this.#waiting.keys()].map((uid) => ({
-      uid,
-      priority: this.#podOf(uid)?.spec.priority ?? 0,
-    }));
-    for (const { uid } of waiting.sort((a, b) => b.priority - a.priority)) this.#askAgain(uid);
+  /**
+   * For whom there may be room: the most important one first, then the one that has waited longest. Those that room is being
+   * made for look by themselves.
+   */
+  #waitingInOrder(): readonly string[] {
+    const waiting = [...this.#waiting.keys()].filter((uid) => !this.#preemptions.has(uid));
+    const priorityOf = (uid: string) => this.#podOf(uid)?.spec.priority ?? 0;
+    return waiting.sort((a, b) => priorityOf(b) - priorityOf(a));
+  }
+
+  /** What it could not have has been kept from others. */
+  #promiseOver(uid: string): void {
+    for (const other of this.#waitingInOrder()) if (other !== uid) this.#askAgain(other);
   }
 
   #askAgain(uid: string): void {

@@ -48,8 +48,8 @@ export interface PreemptionsOptions {
   /** Tries again, and takes the room where there is enough. */
   readonly admit: (uid: string) => Admission;
   readonly reject: (uid: string, rejection: Rejection) => void;
-  /** Room was promised to somebody, and is no longer. */
-  readonly onPromiseOver: () => void;
+  /** Room was promised to this pod, and is no longer. */
+  readonly onPromiseOver: (uid: string) => void;
   readonly clock: Clock;
   readonly recorder: EventRecorder;
   readonly logger: Logger;
@@ -133,7 +133,7 @@ export class Preemptions {
     this.#makings.delete(uid);
     for (const awaited of [...making.limits.keys()]) this.#unlimit(making.limits, awaited);
     this.#options.parent().send({ type: 'ACTOR_FORGOTTEN', actor: making.actor });
-    if (making.hasPromised) this.#options.onPromiseOver();
+    if (making.hasPromised) this.#options.onPromiseOver(uid);
   }
 
   #provide(): typeof preemptionMachine {
