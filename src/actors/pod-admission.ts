@@ -224,8 +224,9 @@ export class PodAdmission {
 
   #room(): ComingRoom {
     const registry = this.#options.registry();
+    const unendable = this.#preemptions.unendable();
     const held = this.#ledger.holders().map(({ metadata }) => metadata.uid);
-    const ending = held.filter((uid) => registry.isPodTerminationRequested(uid));
+    const ending = held.filter((uid) => registry.isPodTerminationRequested(uid) && !unendable.has(uid));
     const promisedTo = this.#preemptions.promised().flatMap((uid) => this.#podOf(uid) ?? []);
     return { ending: new Set(ending), promisedTo };
   }

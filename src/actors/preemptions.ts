@@ -89,6 +89,11 @@ export class Preemptions {
     return promised.map(([uid]) => uid);
   }
 
+  /** UIDs of the pods that somebody has waited for in vain: nobody else counts on their room either. */
+  unendable(): ReadonlySet<string> {
+    return new Set([...this.#makings.values()].flatMap(({ actor }) => actor.getSnapshot().context.unendable));
+  }
+
   /** For a pod for which none is being made yet. */
   begin({ uid, name, namespace }: PodReference): void {
     const { parent, inspect } = this.#options;
@@ -160,7 +165,8 @@ export class Preemptions {
     try {
       const preemptor = podOf(uid);
       if (preemptor === undefined) throw new Error('the pod is not known any more');
-      return planned(planPreemption({ ...facts(preemptor), preemptor, unendable: new Set(unendable) }));
+      const passedOver = new Set([...this.unendable(), ...unendable]);
+      return planned(planPreemption({ ...facts(preemptor), preemptor, unendable: passedOver }));
     } catch (error) {
       const rejection = unexpectedAdmissionError(`preemption: ${errorMessage(error)}`);
       return { type: 'NO_VICTIMS', decision: undefined, rejection };

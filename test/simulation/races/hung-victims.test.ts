@@ -27,6 +27,19 @@ async function running(agent: SimulatedAgent, name: string, spec: PodSpec): Prom
 const hang = (agent: SimulatedAgent, uid: string) =>
   agent.runtime.podFaults.set(uid, { calls: { StopContainer: { hang: 1 } } });
 
+test('what one holds that does not end is counted on by nobody: no other pod gets the room that is being made', async () => {
+  const agent = agentOn('3');
+  const hung = await running(agent, 'hung', asking('1', 1));
+  await running(agent, 'quick', asking('1', 2));
+  const slow = await running(agent, 'slow', asking('1', 3, 'run term-takes=20s'));
+  hang(agent, hung);
+  const dns = agent.create('dns', asking('2', CRITICAL));
+  await agent.untilState(slow, 'Terminating.Stopping');
+  const ordinary = agent.create('ordinary', asking('1', 0));
+  await agent.untilState(dns, 'Syncing.Settled');
+  expect(agent.status(ordinary)).toMatchObject({ phase: 'Failed', reason: 'OutOfcpu' });
+});
+
 test('a static pod that has waited for one in vain waits until something ends, rather than ask again at once', async () => {
   const agent = agentOn('1');
   const hung = await running(agent, 'hung', asking('1', 0));
