@@ -65,7 +65,7 @@ export class PodAdmission {
       gracePeriodSeconds: (uid) => this.#gracePeriodSeconds(uid),
       admit: (uid) => this.#admitPreemptor(uid),
       reject: (uid, rejection) => this.#refusePreemptor(uid, rejection),
-      onPromiseOver: () => this.#retryWaiting(),
+      onPromiseOver: (uid) => this.#promiseOver(uid),
       ...(inspect && { inspect }),
     });
   }
@@ -98,21 +98,29 @@ export class PodAdmission {
     this.#unchecked.delete(uid);
     this.#forgetRequest(uid);
     const hasFreed = this.#ledger.remove(uid);
+    // Whoever comes to wait by what follows has looked at the room already.
+    const waiting = hasFreed ? this.#waitingInOrder() : [];
     this.#preemptions.ended(uid);
-    if (hasFreed) this.#retryWaiting();
+    for (const other of waiting) this.#askAgain(other);
   }
 
   stop(): void {
     this.#preemptions.stop();
   }
 
-  /** There may be room for those that wait: the most important one first, then the one that has waited longest. */
-  #retryWaiting(): void {
-    const waiting = [...this.#waiting.keys()].map((uid) => ({
-      uid,
-      priority: this.#podOf(uid)?.spec.priority ?? 0,
-    }));
-    for (const { uid } of waiting.sort((a, b) => b.priority - a.priority)) this.#askAgain(uid);
+  /**
+   * For whom there may be room: the most important one first, then the one that has waited longest. Those that room is being
+   * made for look by themselves.
+   */
+  #waitingInOrder(): readonly string[] {
+    const waiting = [...this.#waiting.keys()].filter((uid) => !this.#preemptions.has(uid));
+    const priorityOf = (uid: string) => this.#podOf(uid)?.spec.priority ?? 0;
+    return waiting.sort((a, b) => priorityOf(b) - priorityOf(a));
+  }
+
+  /** What it could not have has been kept from others. */
+  #promiseOver(uid: string): void {
+    for (const other of this.#waitingInOrder()) if (other !== uid) this.#askAgain(other);
   }
 
   #askAgain(uid: string): void {
@@ -135,7 +143,7 @@ export class PodAdmission {
   #fit(node: NodeFacts, pod: Pod): Admission {
     const others = this.#preemptions.promised().filter((uid) => uid !== pod.metadata.uid);
     if (others.length === 0) return admitPod(node, pod, this.#ledger);
-    return admitPodBeside(node, pod, this.#holders(), this.#room());
+    return admitPodBeside(node, pod, this.#ledger.holders(), this.#room());
   }
 
   #admitted(pod: Pod): void {
@@ -211,16 +219,14 @@ export class PodAdmission {
 
   #planFacts() {
     const { nodeFacts, preemptionLowerPriorityFirst: lowerPriorityFirst } = this.#options;
-    return { node: nodeFacts(), holders: this.#holders(), room: this.#room(), lowerPriorityFirst };
-  }
-
-  #holders(): readonly Pod[] {
-    return [...this.#ledger.uids()].flatMap((uid) => this.#podOf(uid) ?? []);
+    return { node: nodeFacts(), holders: this.#ledger.holders(), room: this.#room(), lowerPriorityFirst };
   }
 
   #room(): ComingRoom {
     const registry = this.#options.registry();
-    const ending = [...this.#ledger.uids()].filter((uid) => registry.isPodTerminationRequested(uid));
+    const unendable = this.#preemptions.unendable();
+    const held = this.#ledger.holders().map(({ metadata }) => metadata.uid);
+    const ending = held.filter((uid) => registry.isPodTerminationRequested(uid) && !unendable.has(uid));
     const promisedTo = this.#preemptions.promised().flatMap((uid) => this.#podOf(uid) ?? []);
     return { ending: new Set(ending), promisedTo };
   }

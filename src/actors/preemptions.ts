@@ -48,8 +48,8 @@ export interface PreemptionsOptions {
   /** Tries again, and takes the room where there is enough. */
   readonly admit: (uid: string) => Admission;
   readonly reject: (uid: string, rejection: Rejection) => void;
-  /** Room was promised to somebody, and is no longer. */
-  readonly onPromiseOver: () => void;
+  /** Room was promised to this pod, and is no longer. */
+  readonly onPromiseOver: (uid: string) => void;
   readonly clock: Clock;
   readonly recorder: EventRecorder;
   readonly logger: Logger;
@@ -87,6 +87,11 @@ export class Preemptions {
     if (this.#makings.size === 0) return [];
     const promised = [...this.#makings].filter(([, { actor }]) => actor.getSnapshot().hasTag('roomPromised'));
     return promised.map(([uid]) => uid);
+  }
+
+  /** UIDs of the pods that somebody has waited for in vain: nobody else counts on their room either. */
+  unendable(): ReadonlySet<string> {
+    return new Set([...this.#makings.values()].flatMap(({ actor }) => actor.getSnapshot().context.unendable));
   }
 
   /** For a pod for which none is being made yet. */
@@ -133,7 +138,7 @@ export class Preemptions {
     this.#makings.delete(uid);
     for (const awaited of [...making.limits.keys()]) this.#unlimit(making.limits, awaited);
     this.#options.parent().send({ type: 'ACTOR_FORGOTTEN', actor: making.actor });
-    if (making.hasPromised) this.#options.onPromiseOver();
+    if (making.hasPromised) this.#options.onPromiseOver(uid);
   }
 
   #provide(): typeof preemptionMachine {
@@ -146,8 +151,9 @@ export class Preemptions {
         reportFailedVictim: ({ context, event }) => this.#reportFailed(context, event),
         tryAdmission: ({ context, self }) => self.send(tried(admit(context.preemptor.uid))),
         rejectPreemptor: ({ context, self }) => {
-          if (context.rejection !== undefined) reject(context.preemptor.uid, context.rejection);
+          // First: a pod that is rejected ends, and may have ended by the time that this is heard.
           self.send({ type: 'REJECTED' });
+          if (context.rejection !== undefined) reject(context.preemptor.uid, context.rejection);
         },
       },
     });
@@ -159,7 +165,8 @@ export class Preemptions {
     try {
       const preemptor = podOf(uid);
       if (preemptor === undefined) throw new Error('the pod is not known any more');
-      return planned(planPreemption({ ...facts(preemptor), preemptor, unendable: new Set(unendable) }));
+      const passedOver = new Set([...this.unendable(), ...unendable]);
+      return planned(planPreemption({ ...facts(preemptor), preemptor, unendable: passedOver }));
     } catch (error) {
       const rejection = unexpectedAdmissionError(`preemption: ${errorMessage(error)}`);
       return { type: 'NO_VICTIMS', decision: undefined, rejection };

@@ -6,6 +6,7 @@ import type { Pod } from '../types/kubernetes.ts';
 
 /** As it was when the pod came: an update of its spec gives nothing back. */
 interface Share {
+  readonly pod: Pod;
   readonly amounts: readonly (readonly [resource: string, amount: number])[];
   readonly ports: readonly PortMapping[];
 }
@@ -33,9 +34,9 @@ export class ResourceLedger implements HeldResources {
     return this.#shares.has(uid);
   }
 
-  /** In the order in which they came. */
-  uids(): Iterable<string> {
-    return this.#shares.keys();
+  /** In the order in which they came, and as they were then. */
+  holders(): readonly Pod[] {
+    return [...this.#shares.values()].map(({ pod }) => pod);
   }
 
   /** Throws what `parseQuantity` throws, and has taken nothing then. */
@@ -44,7 +45,7 @@ export class ResourceLedger implements HeldResources {
     if (this.#shares.has(uid)) return;
     const requests = [...podRequests(pod)];
     const amounts = requests.map(([name, quantity]) => [name, countedAmount(name, quantity)] as const);
-    const share = { amounts, ports: hostPorts(pod.spec) };
+    const share = { pod, amounts, ports: hostPorts(pod.spec) };
     this.#shares.set(uid, share);
     for (const [resource, amount] of amounts) this.#change(resource, amount);
     for (const port of share.ports) this.#ports.set(port.hostPort, [...this.portsOf(port.hostPort), port]);

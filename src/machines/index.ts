@@ -1,11 +1,13 @@
 import type { AnyStateMachine } from 'xstate';
 import { podMachine } from './pod-machine.ts';
+import { preemptionMachine } from './preemption-machine.ts';
 import { probeMachine } from './probe-machine.ts';
 import { supervisorMachine } from './supervisor-machine.ts';
 
 /** Every machine of the project, by the name under which `statelet charts` prints it. */
 export const machines: Readonly<Record<string, AnyStateMachine>> = {
   pod: podMachine,
+  preemption: preemptionMachine,
   probe: probeMachine,
   supervisor: supervisorMachine,
 };

@@ -102,6 +102,14 @@ describe('a critical pod for which there is no room', () => {
     expect(preempted()).toEqual([]);
   });
 
+  test('pushes out one that asks for less by now: what it holds is what it came with', async () => {
+    await start({ cpu: '1' }, pod('web', '1'));
+    agent.update(pod('web', '100m'));
+    agent.add(critical('dns', '800m'));
+    await runs('dns');
+    expect(preempted()).toEqual(['web']);
+  });
+
   test('waits for what is ending anyway, rather than push out somebody else', async () => {
     await start({ cpu: '2' }, pod('leaving', '1', { command: STUBBORN }), pod('web', '1'));
     agent.remove(pod('leaving', '1'));

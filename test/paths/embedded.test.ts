@@ -1,6 +1,7 @@
 /** The shortest paths to every state of every machine, replayed against the production actors on real processes. */
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { podMachine } from '../../src/machines/pod-machine.ts';
+import { preemptionMachine } from '../../src/machines/preemption-machine.ts';
 import { probeMachine } from '../../src/machines/probe-machine.ts';
 import { supervisorMachine } from '../../src/machines/supervisor-machine.ts';
 import { Coverage } from './coverage.ts';
@@ -8,6 +9,8 @@ import { embeddedGround } from './ground.ts';
 import { shortestPathsToStates } from './paths.ts';
 import { podEnvironment } from './pod-environment.ts';
 import { replayPod } from './pod-replay.ts';
+import { plainPreemptionEnvironment } from './preemption-environment.ts';
+import { replayPreemption } from './preemption-replay.ts';
 import { probeEnvironment } from './probe-environment.ts';
 import { replayProbe } from './probe-replay.ts';
 import { supervisorEnvironment } from './supervisor-environment.ts';
@@ -17,6 +20,7 @@ const LONG_MS = 120_000;
 
 let ground: Awaited<ReturnType<typeof embeddedGround>>;
 const pod = new Coverage(podMachine);
+const preemption = new Coverage(preemptionMachine);
 const probe = new Coverage(probeMachine);
 const supervisor = new Coverage(supervisorMachine);
 
@@ -25,7 +29,7 @@ beforeAll(async () => {
 });
 afterAll(async () => {
   await ground.close();
-  for (const coverage of [pod, probe, supervisor]) coverage.print('on real processes');
+  for (const coverage of [pod, preemption, probe, supervisor]) coverage.print('on real processes');
 });
 
 test.each(['nothing', 'ended', 'running'] as const)(
@@ -34,6 +38,17 @@ test.each(['nothing', 'ended', 'running'] as const)(
     for (const path of shortestPathsToStates(podEnvironment(holds)))
       await replayPod(ground, holds, path, pod);
     expect(pod.unvisited()).toEqual([]);
+  },
+  LONG_MS,
+);
+
+test(
+  'making room',
+  async () => {
+    const situation = { preemptor: 'static', second: 'ending' } as const;
+    for (const path of shortestPathsToStates(plainPreemptionEnvironment(situation)))
+      await replayPreemption(ground, situation, path, preemption);
+    expect(preemption.unvisited()).toEqual([]);
   },
   LONG_MS,
 );

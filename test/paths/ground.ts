@@ -113,7 +113,9 @@ export function agentOn({ clock }: Ground, parts: NodeParts, more: AgentExtras =
   });
 }
 
-type AgentExtras = Partial<Pick<NodeAgentOptions, 'sources' | 'inspect' | 'wrapEffects'>>;
+type AgentExtras = Partial<
+  Pick<NodeAgentOptions, 'sources' | 'inspect' | 'wrapEffects' | 'nodeFacts' | 'recorder'>
+>;
 
 /** Real processes, for one path after the other. */
 export async function embeddedGround(): Promise<Ground & { close(): Promise<void> }> {
