@@ -18,6 +18,9 @@ const PHASES = ['Syncing', 'Terminating', 'Terminated'];
 const STARTS: ReadonlySet<Method> = new Set(['runPodSandbox', 'createContainer', 'startContainer']);
 const RELEASES: ReadonlySet<Method> = new Set(['release', 'remove']);
 
+/** Less than this is not asked of a runtime. */
+const RUNTIME_MIN_SECONDS = 2;
+
 /** One incarnation of a pod, as far as it has come. */
 interface Life {
   readonly uid: string;
@@ -162,12 +165,15 @@ export class InvariantJudge implements CallWitness {
     return [...this.#inFlight].filter((call) => call.uid === uid && STARTS.has(call.method));
   }
 
-  /** The runtime is never granted more for one container than before. */
-  #checkStopSeconds(uid: string, [id, seconds]: readonly unknown[]): void {
+  /** The runtime is granted no more than the pod has, and for one container never more than before. */
+  #checkStopSeconds(uid: string, [id, timeoutSeconds]: readonly unknown[]): void {
+    const seconds = Number(timeoutSeconds);
     const before = this.#stopSeconds.get(id) ?? Infinity;
-    if (Number(seconds) > before)
-      this.#violated('I4', uid, `StopContainer in ${before} s, then ${Number(seconds)} s`);
-    this.#stopSeconds.set(id, Number(seconds));
+    this.#stopSeconds.set(id, seconds);
+    const { phase, graceSeconds } = this.#current.get(uid) ?? { phase: '', graceSeconds: Infinity };
+    const granted = phase === 'Terminating' ? Math.max(graceSeconds, RUNTIME_MIN_SECONDS) : Infinity;
+    const limit = Math.min(before, granted);
+    if (seconds > limit) this.#violated('I4', uid, `StopContainer in ${seconds} s, with ${limit} s left`);
   }
 
   async #effect<T>({ uid }: PodContext, work: () => Promise<T>): Promise<T> {
