@@ -1,0 +1,86 @@
+/** In which order pods go when the node runs short of something, with the figures that the order comes from. */
+import type { PodReference } from '../types/event-recorder.ts';
+import type { Pod } from '../types/kubernetes.ts';
+import type { PodStats } from '../types/stats.ts';
+import type { PodFsPart } from './eviction-file-systems.ts';
+import type { StarvedResource } from './eviction-signals.ts';
+import { podUsage } from './eviction-usage.ts';
+import { isCriticalPod } from './pod-kinds.ts';
+import { resourceRequest } from './resources.ts';
+
+export interface EvictionCandidate extends PodReference {
+  readonly priority: number;
+  /** Bytes, inodes or processes; undefined where nothing was measured of the pod. */
+  readonly usage: number | undefined;
+  /** What the pod has requested of that. */
+  readonly request: number;
+  readonly exceedsRequest: boolean;
+  /** The last figure to look at: usage less request, 0 where the usage is not known. */
+  readonly overRequest: number;
+  /** Never evicted. */
+  readonly isCritical: boolean;
+}
+
+export interface RankingBasis {
+  readonly resource: StarvedResource;
+  /** What of a pod's disk counts. */
+  readonly parts: readonly PodFsPart[];
+}
+
+/**
+ * Those that go first come first: pods of which nothing is known, then those that use more than they have requested, then
+ * those of lower priority, then those that are furthest above their request. Processes are not requested: of those only
+ * priority and number count. Full equals keep their order. Throws what `parseQuantity` throws.
+ */
+export function rankForEviction(
+  pods: readonly Pod[],
+  stats: ReadonlyMap<string, PodStats>,
+  basis: RankingBasis,
+): readonly EvictionCandidate[] {
+  const candidates = pods.map((pod) => candidateOf(pod, stats.get(pod.metadata.uid), basis));
+  return candidates.sort(basis.resource === 'pids' ? compareByProcesses : compareByExcess);
+}
+
+function candidateOf(
+  pod: Pod,
+  stats: PodStats | undefined,
+  { resource, parts }: RankingBasis,
+): EvictionCandidate {
+  const { name, namespace, uid } = pod.metadata;
+  const usage = stats && podUsage(pod, stats, resource, parts);
+  const request = resource === 'pids' ? 0 : requestOf(pod, resource);
+  return {
+    ...{ name, namespace, uid, usage, request },
+    priority: pod.spec.priority ?? 0,
+    exceedsRequest: usage !== undefined && usage > request,
+    overRequest: usage === undefined ? 0 : usage - subtrahend(pod, resource, request),
+    isCritical: isCriticalPod(pod),
+  };
+}
+
+/** From inodes the kubelet takes the bytes that a pod has requested. Odd, but which pod goes must not depend on the agent. */
+function subtrahend(pod: Pod, resource: StarvedResource, request: number): number {
+  return resource === 'inodes' ? requestOf(pod, 'ephemeral-storage') : request;
+}
+
+/** Exact up to 2^53: 9 PB. */
+function requestOf(pod: Pod, resource: string): number {
+  return Number(resourceRequest(pod, resource));
+}
+
+function compareByExcess(a: EvictionCandidate, b: EvictionCandidate): number {
+  return (
+    unknownFirst(a, b) ||
+    Number(b.exceedsRequest) - Number(a.exceedsRequest) ||
+    a.priority - b.priority ||
+    b.overRequest - a.overRequest
+  );
+}
+
+function compareByProcesses(a: EvictionCandidate, b: EvictionCandidate): number {
+  return a.priority - b.priority || unknownFirst(a, b) || b.overRequest - a.overRequest;
+}
+
+function unknownFirst(a: EvictionCandidate, b: EvictionCandidate): number {
+  return Number(a.usage !== undefined) - Number(b.usage !== undefined);
+}

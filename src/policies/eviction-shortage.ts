@@ -1,0 +1,83 @@
+/** What pods are evicted for: of all that is short the one thing that is to be reclaimed first. */
+import { type FileSystemLayout, type NodeReclaim, nodeReclaims } from './eviction-file-systems.ts';
+import { byEvictionPriority, isOfMemory, thresholdsMet } from './eviction-met.ts';
+import type { Observation, Observations } from './eviction-observations.ts';
+import { type StarvedResource, starvedResource } from './eviction-signals.ts';
+import { isHardThreshold, type Threshold, thresholdQuantity } from './eviction-thresholds.ts';
+import type { Quantity } from './quantity.ts';
+
+export interface Shortage {
+  readonly threshold: Threshold;
+  readonly isHard: boolean;
+  readonly resource: StarvedResource;
+  /** How much should be available, and how much is. */
+  readonly quantity: Quantity;
+  readonly available: Quantity;
+  /** What has to become available on top before it is over. */
+  readonly minReclaim: Quantity | undefined;
+  /** What of the node itself is to be removed before any pod is touched. */
+  readonly reclaim: readonly NodeReclaim[];
+}
+
+/** The most urgent of the thresholds that are met; undefined where there is none that anything can be done about. */
+export function mostUrgentShortage(
+  thresholds: readonly Threshold[],
+  observations: Observations,
+  layout: FileSystemLayout,
+): Shortage | undefined {
+  const threshold = byEvictionPriority(byUrgency(thresholds)).find(
+    ({ signal }) => starvedResource(signal) !== undefined,
+  );
+  return threshold && shortageOf(threshold, observations, layout);
+}
+
+/** The shortage by new figures; undefined where it is over, minimum reclaim included, or cannot be measured. */
+export function remainingShortage(shortage: Shortage, observations: Observations): Shortage | undefined {
+  const { threshold } = shortage;
+  const observed = observations.get(threshold.signal);
+  if (observed === undefined || isRelieved([threshold], observations)) return undefined;
+  return { ...shortage, ...figuresOf(threshold, observed) };
+}
+
+/** Whether nothing is short any more, whatever the grace periods, and the minimum reclaims are there. */
+export function isRelieved(thresholds: readonly Threshold[], observations: Observations): boolean {
+  return thresholdsMet(thresholds, observations, { minReclaim: true }).length === 0;
+}
+
+/**
+ * Hard ones before soft ones, in the order of the settings, turned round where `byEvictionPriority` turns it back. The kubelet
+ * leaves it to chance which of several goes first.
+ */
+function byUrgency(thresholds: readonly Threshold[]): readonly Threshold[] {
+  const ordered = [
+    ...thresholds.filter(isHardThreshold),
+    ...thresholds.filter((threshold) => !isHardThreshold(threshold)),
+  ];
+  return [
+    ...ordered.filter(isOfMemory).toReversed(),
+    ...ordered.filter((threshold) => !isOfMemory(threshold)),
+  ];
+}
+
+function shortageOf(
+  threshold: Threshold,
+  observations: Observations,
+  layout: FileSystemLayout,
+): Shortage | undefined {
+  const resource = starvedResource(threshold.signal);
+  const observed = observations.get(threshold.signal);
+  if (resource === undefined || observed === undefined) return undefined;
+  return {
+    ...{ threshold, resource, isHard: isHardThreshold(threshold) },
+    ...figuresOf(threshold, observed),
+    reclaim: nodeReclaims(threshold.signal, layout),
+  };
+}
+
+function figuresOf(
+  { value, minReclaim }: Threshold,
+  { available, capacity }: Observation,
+): Pick<Shortage, 'quantity' | 'available' | 'minReclaim'> {
+  const quantity = thresholdQuantity(value, capacity);
+  return { quantity, available, minReclaim: minReclaim && thresholdQuantity(minReclaim, capacity) };
+}

@@ -1,0 +1,115 @@
+/** What is said of an eviction: to the pod and in events, in the kubelet's words. */
+import type { Container, Pod } from '../types/kubernetes.ts';
+import type { ContainerStats, PodStats } from '../types/stats.ts';
+import { wholeQuantity } from './eviction-observations.ts';
+import type { Shortage } from './eviction-shortage.ts';
+import type { StarvedResource } from './eviction-signals.ts';
+import type { KillPodOptions } from './pod-termination.ts';
+import { parseQuantity, type Quantity, quantityString, ZERO_QUANTITY } from './quantity.ts';
+
+/** The reason of the event on a pod, and in its status. */
+export const EVICTED = 'Evicted';
+/** The reason of the event on the node. */
+export const EVICTION_THRESHOLD_MET = 'EvictionThresholdMet';
+
+export function evictionThresholdMetMessage({ resource }: Shortage): string {
+  return `Attempting to reclaim ${resource}`;
+}
+
+/** Annotations of the event on the pod. */
+export type EvictionAnnotations = Readonly<Record<string, string>>;
+
+export interface EvictionMessage {
+  readonly message: string;
+  readonly annotations: EvictionAnnotations;
+}
+
+export function evictionMessage(
+  { resource, quantity, available }: Shortage,
+  pod: Pod,
+  stats: PodStats | undefined,
+): EvictionMessage {
+  const over = stats === undefined ? [] : containersOverRequest(pod, stats, resource);
+  const figures = `Threshold quantity: ${quantityString(quantity)}, available: ${quantityString(available)}. `;
+  const containers = over.map(
+    ({ name, usage, request }) =>
+      `Container ${name} was using ${usage}, request is ${request}, has larger consumption of ${resource}. `,
+  );
+  return {
+    message: [`The node was low on resource: ${resource}. `, figures, ...containers].join(''),
+    annotations: stats === undefined ? {} : annotationsFor(resource, over),
+  };
+}
+
+interface ContainerOverRequest {
+  readonly name: string;
+  readonly usage: string;
+  readonly request: string;
+}
+
+function annotationsFor(
+  resource: StarvedResource,
+  over: readonly ContainerOverRequest[],
+): EvictionAnnotations {
+  return {
+    offending_containers: over.map(({ name }) => name).join(','),
+    offending_containers_usage: over.map(({ usage }) => usage).join(','),
+    starved_resource: resource,
+  };
+}
+
+/** In the order in which they were measured. */
+function containersOverRequest(
+  { spec }: Pod,
+  { containers = [] }: PodStats,
+  resource: StarvedResource,
+): readonly ContainerOverRequest[] {
+  const known = [...(spec.initContainers ?? []), ...spec.containers];
+  return containers.flatMap((stats) => {
+    const container = known.find(({ name }) => name === stats.name);
+    const usage = containerUsage(stats, resource);
+    if (container === undefined || usage === undefined) return [];
+    const request = containerRequest(container, resource);
+    if (usage.nanos <= request.nanos) return [];
+    return [{ name: container.name, usage: quantityString(usage), request: quantityString(request) }];
+  });
+}
+
+function containerRequest({ resources }: Container, resource: StarvedResource): Quantity {
+  const text = resources?.requests?.[resource];
+  return text === undefined ? ZERO_QUANTITY : parseQuantity(text);
+}
+
+/** Undefined where it is not known, and for what containers do not request. */
+function containerUsage(
+  { memory, rootfs, logs }: ContainerStats,
+  resource: StarvedResource,
+): Quantity | undefined {
+  if (resource === 'memory') return bytes(memory?.workingSetBytes);
+  if (resource !== 'ephemeral-storage') return undefined;
+  if (rootfs?.usedBytes === undefined || logs?.usedBytes === undefined) return undefined;
+  return bytes(rootfs.usedBytes + logs.usedBytes);
+}
+
+function bytes(amount: number | undefined): Quantity | undefined {
+  return amount === undefined ? undefined : wholeQuantity(BigInt(amount), 'BinarySI');
+}
+
+/** How a pod is evicted. `isDisrupted`: the pod gets the condition that tells those who own it that it was not its fault. */
+export function evictionKill(
+  message: string,
+  gracePeriodSeconds: number,
+  { isDisrupted }: { readonly isDisrupted: boolean },
+): KillPodOptions {
+  const condition = {
+    ...{ type: 'DisruptionTarget', status: 'True', reason: 'TerminationByKubelet', message },
+  };
+  return {
+    evict: true,
+    podTerminationGracePeriodSecondsOverride: gracePeriodSeconds,
+    podStatus: {
+      ...{ phase: 'Failed', reason: EVICTED, message },
+      ...(isDisrupted && { conditions: [condition] }),
+    },
+  };
+}

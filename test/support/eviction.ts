@@ -1,0 +1,89 @@
+/** Nodes and pods that run short of something. */
+import type { EvictionFacts, EvictionSettings } from '../../src/policies/eviction-pass.ts';
+import { INITIAL_EVICTION_STATE } from '../../src/policies/eviction-pass.ts';
+import { observe } from '../../src/policies/eviction-observations.ts';
+import { mostUrgentShortage, type Shortage } from '../../src/policies/eviction-shortage.ts';
+import {
+  parseThresholds,
+  type Threshold,
+  type ThresholdSettings,
+} from '../../src/policies/eviction-thresholds.ts';
+import { rfc3339 } from '../../src/policies/time.ts';
+import type { NodeStats, PodStats, Summary } from '../../src/types/stats.ts';
+
+export const MI = 2 ** 20;
+export const GI = 2 ** 30;
+
+export const ONE_FILE_SYSTEM = { dedicatedImageFs: false, splitContainerFs: false };
+
+export function thresholds(settings: Partial<ThresholdSettings>): readonly Threshold[] {
+  return parseThresholds({
+    ...{ evictionHard: {}, evictionSoft: {}, evictionSoftGracePeriod: {} },
+    ...{ evictionMinimumReclaim: {}, enforceNodeAllocatable: [] },
+    ...settings,
+  });
+}
+
+export function settingsWith(settings: Partial<EvictionSettings>): EvictionSettings {
+  return {
+    thresholds: [],
+    pressureTransitionPeriodMs: 300_000,
+    maxPodGracePeriodSeconds: 20,
+    localStorageCapacityIsolation: true,
+    layout: ONE_FILE_SYSTEM,
+    ...settings,
+  };
+}
+
+/** What is left, of memory in Mi; of a node with 1 Gi of memory, 100 Gi of disk and 1000 process IDs. */
+export interface Left {
+  readonly memory?: number;
+  readonly disk?: number;
+  readonly pids?: number;
+  readonly nowMs?: number;
+}
+
+export function nodeWith({ memory, disk, pids, nowMs = 0 }: Left): NodeStats {
+  const time = rfc3339(nowMs);
+  return {
+    nodeName: 'node1',
+    ...(memory !== undefined && {
+      memory: { time, availableBytes: memory * MI, workingSetBytes: (1024 - memory) * MI },
+    }),
+    ...(disk !== undefined && { fs: { time, availableBytes: disk * GI, capacityBytes: 100 * GI } }),
+    ...(pids !== undefined && { rlimit: { time, maxpid: 1000, curproc: 1000 - pids } }),
+  };
+}
+
+export function statsOf(name: string, stats: Omit<PodStats, 'podRef'>): PodStats {
+  return { podRef: { name, namespace: 'default', uid: name }, ...stats };
+}
+
+/** A pod whose one container uses that much memory. */
+export function usingMemory(name: string, usedMi: number): PodStats {
+  const memory = { workingSetBytes: usedMi * MI };
+  return statsOf(name, { memory, containers: [{ name: 'main', memory }] });
+}
+
+export function summaryOf(left: Left, pods: readonly PodStats[] = []): Summary {
+  return { node: nodeWith(left), pods };
+}
+
+export function factsWith(facts: Partial<EvictionFacts>): EvictionFacts {
+  return {
+    settings: settingsWith({}),
+    state: INITIAL_EVICTION_STATE,
+    nowMs: 0,
+    summary: summaryOf({}),
+    pods: [],
+    ending: new Set(),
+    unendable: new Set(),
+    ...facts,
+  };
+}
+
+/** The shortage of a node with one hard threshold and that much left. */
+export function shortageOf(signal: string, threshold: string, left: Left): Shortage {
+  const set = thresholds({ evictionHard: { [signal]: threshold } });
+  return mostUrgentShortage(set, observe(summaryOf(left)), ONE_FILE_SYSTEM)!;
+}
