@@ -7,6 +7,7 @@ import type { Endpoint, LogFormat } from '../config/config.ts';
 import { formatDuration, MAX_TIMER_MS, parseDuration } from '../config/duration.ts';
 import { isHttpURL } from '../config/kubelet-configuration.ts';
 import { ALL_ADMISSION_SETTINGS } from '../config/admission-settings.ts';
+import { ALL_EVICTION_SETTINGS } from '../config/eviction-settings.ts';
 import { ALL_NODE_SETTINGS } from '../config/node-settings.ts';
 import { parseSetting, type Setting, shownDefault } from '../config/setting.ts';
 import { RUN_ONCE_DEFAULTS } from '../run-once/defaults.ts';
@@ -52,6 +53,7 @@ function podFlags(): Flags {
   return {
     ...whatToRun(),
     'The node': settingFlags(ALL_ADMISSION_SETTINGS),
+    Eviction: settingFlags(ALL_EVICTION_SETTINGS),
     ...onWhatToRun(),
     'Real containers (CRI)': settingFlags(ALL_NODE_SETTINGS),
   };
