@@ -8,6 +8,7 @@ import type { CallUnderWay, ContainerTruth, SandboxTruth } from '../runtime/simu
 import type { Pod } from '../types/kubernetes.ts';
 import { EndOrders } from './end-orders.ts';
 import type { Subject } from './history.ts';
+import { AWAITING_START, DRAINING, isEndingState, stateName } from './pod-states.ts';
 
 export interface Violation extends Subject {
   readonly invariant: string;
@@ -28,8 +29,6 @@ export interface JudgeOptions {
 }
 
 const STARTS: ReadonlySet<CallName> = new Set(['RunPodSandbox', 'CreateContainer', 'StartContainer']);
-const AWAITING_START = 'Syncing.AwaitingStart';
-const DRAINING = 'Syncing.Draining';
 /** No runtime is asked to stop a container faster. */
 const LEAST_STOP_SECONDS = 2;
 const RANKS: Readonly<Record<string, number>> = { Syncing: 0, Terminating: 1, Terminated: 2 };
@@ -340,18 +339,6 @@ function isPastSyncing(state: string): boolean {
   return isEndingState(state) || state.startsWith('Terminated');
 }
 
-/** Of a pod that has been asked to end, and has not ended. */
-export function isEndingState(state: string): boolean {
-  return state === DRAINING || state.startsWith('Terminating');
-}
-
 function inState(course: Course | undefined): string {
   return course === undefined ? 'for a pod that has no actor' : `in ${course.state}`;
-}
-
-/** `Syncing.Working`. */
-export function stateName({ value }: PodSnapshot): string {
-  return Object.entries(value)
-    .map(([state, inner]) => `${state}.${inner}`)
-    .join(' ');
 }
