@@ -26,9 +26,10 @@ export const ROOM_MUTANTS: readonly Mutant[] = [
     breaks: 'A pod that has been asked to end holds nothing any more, though it still runs (admission)',
     file: ADMISSION,
     find: `    if (others.length === 0) return admitPod(node, pod, this.#ledger);
-    return admitPodBeside(node, pod, this.#holders(), this.#room());`,
+    return admitPodBeside(node, pod, this.#ledger.holders(), this.#room());`,
     replace: `    const { ending, promisedTo } = this.#room();
-    const holders = this.#holders().filter(({ metadata }) => others.length < 0 || !ending.has(metadata.uid));
+    const isGone = ({ metadata }: Pod) => others.length >= 0 && ending.has(metadata.uid);
+    const holders = this.#ledger.holders().filter((holder) => !isGone(holder));
     return admitPodBeside(node, pod, holders, { ending, promisedTo });`,
   },
   {
@@ -57,8 +58,8 @@ export const ROOM_MUTANTS: readonly Mutant[] = [
     name: 'waiting-never-retried',
     breaks: 'A static pod that waits for room does not get it when there is some (I7)',
     file: ADMISSION,
-    find: `    if (hasFreed) this.#retryWaiting();`,
-    replace: `    if (hasFreed && this.#waiting.size < 0) this.#retryWaiting();`,
+    find: `    for (const other of waiting) this.#askAgain(other);`,
+    replace: `    if (waiting.length < 0) this.#askAgain('');`,
   },
 
   // Who goes for whom
@@ -160,12 +161,5 @@ export const ROOM_MUTANTS: readonly Mutant[] = [
     find: `  if (now.kind !== 'admitted' || room.promisedTo.length === 0) return now;
   return admitPod(node, pod, heldBy(holdersOnceFreed(pod, holders, room)));`,
     replace: `  return now;`,
-  },
-  {
-    name: 'promise-over-unheard',
-    breaks: 'Who waits is not asked again when room is promised to nobody any more (I7)',
-    file: PREEMPTIONS,
-    find: `    if (making.hasPromised) this.#options.onPromiseOver();`,
-    replace: ``,
   },
 ];

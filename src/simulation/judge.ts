@@ -42,6 +42,8 @@ interface Course {
   graceSeconds: number;
   /** `Syncing.Working`. */
   state: string;
+  /** It was given leave to start. */
+  hasStarted: boolean;
   readonly orders: EndOrders;
   /** What the last sync looked at. */
   synced: Pod | undefined;
@@ -88,6 +90,7 @@ export class LifeJudge {
     this.#checkOrder(course, snapshot);
     this.#checkName(course, snapshot);
     course.state = stateName(snapshot);
+    course.hasStarted ||= course.state === 'Syncing.Working';
     this.#checkGrace(course, snapshot);
     this.#checkOrders(course, snapshot);
     this.#checkEffect(course);
@@ -143,11 +146,11 @@ export class LifeJudge {
     this.disturbed(uid);
   }
 
-  /** I8: volumes go only after Terminated. What has not started waits for those of its former life to go. */
+  /** I8: volumes go only after Terminated. What has not started has none: those of its former life may go. */
   released(uid: string): void {
     const course = this.#latest.get(uid);
     if (course === undefined || course.state.startsWith('Terminated')) return;
-    if (course.state === AWAITING_START && !this.#options.truth.isRunning(uid)) return;
+    if (!course.hasStarted && !this.#options.truth.isRunning(uid)) return;
     this.#violated('I8', this.#subject(uid), `its volumes are released ${inState(course)}`);
   }
 
@@ -157,7 +160,10 @@ export class LifeJudge {
     const { uid, fullName } = snapshot.context;
     const [name = ''] = fullName.split('_');
     const [state, orders] = [AWAITING_START, new EndOrders()];
-    course = { uid, name, fullName, rank: 0, graceSeconds: Infinity, state, orders, synced: undefined };
+    course = {
+      ...{ uid, name, fullName, rank: 0, graceSeconds: Infinity, state, orders, synced: undefined },
+      hasStarted: false,
+    };
     const before = this.#latest.get(uid);
     if (before !== undefined) this.#forget(before);
     this.#courses.set(actor, course);

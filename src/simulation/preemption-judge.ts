@@ -7,7 +7,7 @@ import { podQOS } from '../policies/qos.ts';
 import type { NodeFacts } from '../types/node-facts.ts';
 import { AWAITING_START } from './pod-states.ts';
 import { shortResources, takenPorts } from './room.ts';
-import { isEnding, patienceMs, podsOf, type Tenant, type Tenants } from './tenants.ts';
+import { isEnding, isTerminated, patienceMs, podsOf, type Tenant, type Tenants } from './tenants.ts';
 
 export interface PreemptionJudgeOptions {
   readonly now: () => number;
@@ -24,6 +24,8 @@ interface Making {
   isPromised: boolean;
   /** By UID of those that are waited for, until when at the latest, Unix ms. */
   readonly deadlines: Map<string, number>;
+  /** UIDs of those that have not ended in time. */
+  readonly givenUp: Set<string>;
 }
 
 /** As it is when it is decided who goes for a pod. */
@@ -72,7 +74,8 @@ export class PreemptionJudge {
 
   /** The actor that makes room for the pod is told this. */
   hears(uid: string, event: PreemptionEvent): void {
-    if (event.type === 'PREEMPT') this.#makings.set(uid, { isPromised: false, deadlines: new Map() });
+    if (event.type === 'PREEMPT')
+      this.#makings.set(uid, { isPromised: false, deadlines: new Map(), givenUp: new Set() });
     const [making, tenant] = [this.#makings.get(uid), this.#options.tenants.get(uid)];
     if (making === undefined || tenant === undefined) return;
     if (tenant.isGone && event.type !== 'PREEMPTOR_GONE')
@@ -83,8 +86,10 @@ export class PreemptionJudge {
         this.#awaits(making, event);
         break;
       case 'VICTIM_ENDED':
+        this.#checkEnd(making, event.uid);
+        break;
       case 'VICTIM_FAILED':
-        this.#checkWait(making, event);
+        this.#checkFailure(making, event.uid);
         break;
       case 'STILL_SHORT':
         making.isPromised = false;
@@ -98,27 +103,35 @@ export class PreemptionJudge {
     }
   }
 
-  #awaits({ deadlines }: Making, { awaited }: Decision): void {
-    const { now, tenants } = this.#options;
+  #awaits({ deadlines, givenUp }: Making, { awaited }: Decision): void {
+    const { now, tenants, violated } = this.#options;
     deadlines.clear();
-    for (const uid of awaited)
-      deadlines.set(uid, now() + patienceMs(tenants.get(uid)?.graceSeconds ?? Infinity));
+    for (const uid of awaited) {
+      const tenant = tenants.get(uid);
+      deadlines.set(uid, now() + patienceMs(tenant?.graceSeconds ?? Infinity));
+      if (givenUp.has(uid) && tenant !== undefined)
+        violated('preemption', tenant, 'is waited for again, though it has been given up');
+    }
   }
 
-  /** Nobody is waited for longer than it may take, or given up before; who has ended has. */
-  #checkWait({ deadlines }: Making, { type, uid }: { readonly type: string; readonly uid: string }): void {
+  /** Who counts as ended has ended, and in time. */
+  #checkEnd({ deadlines }: Making, uid: string): void {
     const { now, tenants, violated } = this.#options;
     const [deadline = Infinity, tenant] = [deadlines.get(uid), tenants.get(uid)];
     if (tenant === undefined) return;
     if (now() > deadline) violated('preemption', tenant, 'is waited for longer than it may take to end');
-    if (type === 'VICTIM_FAILED') {
-      if (now() < deadline) violated('preemption', tenant, 'is given up before its time');
-      return;
-    }
     queueMicrotask(() => {
-      if (!tenant.isGone && !tenant.state.startsWith('Terminated'))
+      if (!tenant.isGone && !isTerminated(tenant.state))
         violated('preemption', tenant, `counts as ended in ${tenant.state}`);
     });
+  }
+
+  #checkFailure({ deadlines, givenUp }: Making, uid: string): void {
+    const { now, tenants, violated } = this.#options;
+    const [deadline = Infinity, tenant] = [deadlines.get(uid), tenants.get(uid)];
+    givenUp.add(uid);
+    if (tenant !== undefined && now() < deadline)
+      violated('preemption', tenant, 'is given up before its time');
   }
 
   /** Others go for a pod that waits, is short of nothing but room, and would have it then; and all of them have to. */

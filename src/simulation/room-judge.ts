@@ -26,10 +26,12 @@ export class RoomJudge {
   readonly #options: RoomJudgeOptions;
   readonly #tenants: Tenants;
   readonly #preemptions: PreemptionJudge;
+  readonly #found: ReadonlySet<string>;
 
   constructor(options: RoomJudgeOptions) {
     this.#options = options;
-    const { now, nodeFacts } = options;
+    const { now, nodeFacts, found } = options;
+    this.#found = new Set(found);
     this.#tenants = new Tenants(options);
     this.#preemptions = new PreemptionJudge({
       ...{ now, nodeFacts, tenants: this.#tenants },
@@ -75,6 +77,7 @@ export class RoomJudge {
   idleness(uid: string): string | undefined {
     const { pod } = this.#tenants.get(uid) ?? {};
     if (pod === undefined || !isStaticPod(pod)) return 'waits for its start, and stays there';
+    if (this.#wasFound(uid)) return 'waits for room, and runs';
     const isIdle = this.#couldFit(pod, podsOf(this.#tenants.possibleHolders()), []);
     return isIdle ? 'waits for room that it could have' : undefined;
   }
@@ -110,14 +113,21 @@ export class RoomJudge {
 
   /** A pod is not let in for a reason that is true, and before it has started. */
   #checkRejection(tenant: Tenant, { reason = '' }: PodStatus): void {
-    const { pod, hasPlace } = tenant;
+    const { uid, pod, hasPlace } = tenant;
     if (pod === undefined) return;
     tenant.rejection = reason;
     if (hasPlace) this.#violated('admission', tenant, `is rejected after it was admitted: ${reason}`);
+    if (this.#wasFound(uid) && reason !== 'NodeAffinity')
+      this.#violated('admission', tenant, `is rejected with ${reason}, and ran before`);
     const others = this.#tenants.possibleHolders().filter((other) => other !== tenant);
     const promised = this.#preemptions.promised().filter((other) => other !== tenant);
     const what = this.#isTrue(reason, pod, podsOf(others), podsOf(promised));
     if (what !== undefined) this.#violated('admission', tenant, `is rejected with ${reason}, ${what}`);
+  }
+
+  /** What runs since before this agent came has its room. */
+  #wasFound(uid: string): boolean {
+    return this.#found.has(uid) && this.#options.isRunning(uid);
   }
 
   /** What is not true of the reason, if anything. */
