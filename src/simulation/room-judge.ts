@@ -91,6 +91,7 @@ export class RoomJudge {
   #takesPlace(tenant: Tenant): void {
     const { hasPlace, isStranger } = tenant;
     tenant.hasPlace = true;
+    if (isEnding(tenant)) this.#violated('admission', tenant, `is admitted in ${tenant.state}`);
     if (hasPlace || isStranger) return;
     const others = this.#tenants.holders().filter((other) => other !== tenant);
     const promised = this.#preemptions.promised().filter((other) => other !== tenant);

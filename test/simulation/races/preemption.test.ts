@@ -301,3 +301,46 @@ test('a critical pod goes for one of higher priority, and for none that is as cr
   });
   expect(await agent.verdict()).toEqual(ALL_WELL);
 });
+
+describe('a critical pod that is to end before it has leave to start, and of which something is left', () => {
+  /** It ran beside another pod, and has died; another agent comes, and there is room for one of them. */
+  async function died() {
+    const agent = nodeWith('4');
+    const [uid, other] = await running(agent, ['critical', critical('2')], ['other', wanting('2')]);
+    agent.crash(1_000);
+    agent.nodeFacts = room('2');
+    agent.runtime.killContainer(`${uid}.c1`, 1);
+    agent.runtime.killSandbox(`${uid}.s1`);
+    return { agent, uid, other: other! };
+  }
+
+  /** Its stop fails: it takes a while to end. */
+  async function giveUp(agent: SimulatedAgent, uid: string) {
+    agent.runtime.podFaults.set(uid, { anyCall: { fail: 1 } });
+    agent.apply('critical', { kind: 'remove' });
+    await agent.untilState(uid, 'Terminating.BackingOff');
+  }
+
+  test('takes no room, and nobody goes for it', async () => {
+    const { agent, uid, other } = await died();
+    agent.apply('critical', { kind: 'remove' });
+    // It comes again, and is given up, while what is left of it is being removed.
+    await agent.untilCalled(uid, 'RemovePodSandbox');
+    agent.apply('critical', { kind: 'create again' });
+    await giveUp(agent, uid);
+    await agent.clock.advance(1_000);
+    expect([victims(agent), agent.state(other)]).toEqual([[], 'Syncing.Settled']);
+    expect(await agent.verdict()).toEqual(ALL_WELL);
+  });
+
+  test('does not take the room that was made for it', async () => {
+    const { agent, uid, other } = await died();
+    await agent.untilState(other, 'Terminating.Stopping');
+    await giveUp(agent, uid);
+    await agent.untilState(other, 'Terminated.Finished');
+    expect(agent.state(uid)).toBe('Terminating.BackingOff');
+    await running(agent, ['late', wanting('2')]);
+    expect(victims(agent)).toEqual(['other']);
+    expect(await agent.verdict()).toEqual(ALL_WELL);
+  });
+});
