@@ -52,7 +52,7 @@ export class PreemptionJudge {
   /** The name of a pod for which room is being made, if there is one. */
   get unsettled(): string | undefined {
     const [uid] = this.#makings.keys();
-    return uid === undefined ? undefined : this.#options.tenants.get(uid)?.pod?.metadata.name;
+    return uid === undefined ? undefined : (this.#options.tenants.get(uid)?.pod?.metadata.name ?? uid);
   }
 
   /** Those that room is promised to. */

@@ -96,20 +96,20 @@ export class RoomJudge {
     const others = this.#tenants.holders().filter((other) => other !== tenant);
     const promised = this.#preemptions.promised().filter((other) => other !== tenant);
     const later = others.filter((other) => !isEnding(other));
+    const { allocatable } = this.#options.nodeFacts();
+    const lacks = (all: readonly Tenant[]) => {
+      const there = all.filter(({ state }) => !isTerminated(state));
+      return tenant.pod === undefined ? [] : shortages(tenant.pod, podsOf(there), allocatable);
+    };
     // Who has ended to let it in shows that a moment later. Those that it could push out have nothing from it to expect.
     queueMicrotask(() => {
-      const short = this.#shortages(tenant, others);
+      const short = lacks(others);
       if (short.length > 0) this.#violated('admission', tenant, `is admitted, and short of ${short.join()}`);
       const waiting = promised.filter((other) => !mayPreempt(tenant, other));
-      const taken = waiting.length === 0 ? [] : this.#shortages(tenant, [...later, ...waiting]);
+      const taken = waiting.length === 0 ? [] : lacks([...later, ...waiting]);
       if (taken.length > 0)
         this.#violated('preemption', tenant, `takes what is promised to another pod: ${taken.join()}`);
     });
-  }
-
-  #shortages({ pod }: Tenant, others: readonly Tenant[]): string[] {
-    const there = others.filter(({ state }) => !isTerminated(state));
-    return pod === undefined ? [] : shortages(pod, podsOf(there), this.#options.nodeFacts().allocatable);
   }
 
   /** A pod is not let in for a reason that is true, and before it has started. */
