@@ -69,7 +69,7 @@ function unrestOf(host: Host, life: Life, pod: Pod): string | undefined {
 /** A static pod that does not fit waits, and its status says for what. */
 function unrestOfWaiting({ room, agent }: Life, uid: string): string | undefined {
   const { phase, reason } = agent.statusManager.get(uid) ?? {};
-  if (phase !== 'Pending' || reason === undefined) return `waits for its start, and does not say for what`;
+  if (phase !== 'Pending' || reason === undefined) return 'waits for its start, and does not say for what';
   return room.idleness(uid);
 }
 
