@@ -114,7 +114,7 @@ export const ROOM_MUTANTS: readonly Mutant[] = [
     breaks: 'A pod that does not end is waited for without limit (preemption)',
     file: PREEMPTIONS,
     find: `    }, patienceMs);`,
-    replace: `    }, patienceMs * 1e6);`,
+    replace: `    }, patienceMs * 100);`,
   },
   {
     name: 'first-end-is-enough',

@@ -83,6 +83,22 @@ describe('the pod that room is made for is deleted while its victims end', () =>
   });
 });
 
+test('room that was free and promised is free again as soon as the pod that it was promised to is deleted', async () => {
+  const agent = nodeWith('2');
+  const [victim] = await running(agent, ['victim', wanting('1')], ['other', critical('500m')]);
+  const uid = agent.create('critical', critical('1500m'));
+  await agent.untilState(victim, 'Terminating.Stopping');
+  const waiting = agent.create('waiting', wanting('500m'), 'file');
+  await agent.clock.advance(100);
+  expect(agent.state(waiting)).toBe('Syncing.AwaitingStart');
+  const deletedAtMs = agent.nowMs;
+  agent.delete('critical');
+  await agent.untilState(waiting, 'Syncing.Settled');
+  expect(agent.told(waiting, /^START_GRANTED/)[0]!.atMs).toBe(deletedAtMs);
+  expect([startsOf(agent, uid), victims(agent)]).toEqual([[], ['victim']]);
+  expect(await agent.verdict()).toEqual(ALL_WELL);
+});
+
 describe('the agent is killed while the victims end', () => {
   test.each([0, 300, 3_000, 20_000])(
     'and comes back after %d ms: the pod runs, where it was never beside the victim',
