@@ -40,8 +40,8 @@ export class PodStarts {
     const { pod } = request;
     const { uid } = pod.metadata;
     const registry = this.#options.registry();
-    // It may have ended since it asked: it must not take the name then.
-    if (registry.get(uid) === undefined || registry.isPodKnownTerminated(uid)) return;
+    // Its end may have been asked for since it asked: it must take neither name nor room then.
+    if (registry.get(uid) === undefined || registry.isPodTerminationRequested(uid)) return;
     const removal = this.#options.removal.underWay(uid);
     if (removal !== undefined) {
       void removal.then(() => this.#options.askAgain(request));
