@@ -18,8 +18,8 @@ export const ROOM_MUTANTS: readonly Mutant[] = [
     name: 'admitted-without-looking',
     breaks: 'Pods start whether there is room for them or not (admission)',
     file: STARTS,
-    find: `    else if (this.#options.admission.admits(request)) registry`,
-    replace: `    else if ((this.#options.admission.admits(request), true)) registry`,
+    find: `    if (this.#options.admission.admits(request)) registry`,
+    replace: `    if ((this.#options.admission.admits(request), true)) registry`,
   },
   {
     name: 'ending-pods-hold-nothing',
@@ -159,7 +159,8 @@ export const ROOM_MUTANTS: readonly Mutant[] = [
     breaks: 'Who comes meanwhile takes what is free, be it promised or not (preemption)',
     file: PROMISES,
     find: `  if (now.kind !== 'admitted' || room.promisedTo.length === 0) return now;
-  return admitPod(node, pod, heldBy(holdersOnceFreed(pod, holders, room)));`,
-    replace: `  return now;`,
+`,
+    replace: `  return now;
+`,
   },
 ];
