@@ -32,24 +32,25 @@ export const ACTOR_MUTANTS: readonly Mutant[] = [
     name: 'same-name-overlap',
     breaks: 'A static pod starts while another of its name has not ended (I6)',
     file: STARTS,
-    find: `    if (isStaticPod(pod) && !this.#claims.request(podFullName(pod), uid)) this.#waiting.set(uid, request);
-    else if (`,
-    replace: `    if (`,
+    find: `    if (isStaticPod(pod) && !this.#mayTakeName(pod)) {`,
+    replace: `    if (false) {`,
   },
   {
     name: 'name-never-released',
     breaks: 'Who waits for the name of a static pod that has ended never starts (rule 10)',
     file: STARTS,
-    find: `    const next = this.#claims.release(fullName, uid);`,
-    replace: `    const next = undefined;`,
+    find: `    this.#claims.release(fullName, uid);
+`,
+    replace: ``,
   },
   {
     name: 'adopted-name-is-free',
     breaks: 'What runs when the agent starts does not hold its name (I6, I10)',
     file: STARTS,
     find: `    this.#claims.request(fullName, uid);
-  }`,
-    replace: `  }`,
+    this.#adopted.set(fullName, (this.#adopted.get(fullName) ?? new Set()).add(uid));
+`,
+    replace: ``,
   },
   {
     name: 'start-during-removal',

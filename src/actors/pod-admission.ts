@@ -193,7 +193,7 @@ export class PodAdmission {
   }
 
   #admitPreemptor(uid: string): Admission {
-    const pod = this.#podOf(uid);
+    const pod = this.#wantedPod(uid);
     if (pod === undefined) return { kind: 'rejected', ...unexpectedAdmissionError('the pod is gone') };
     const admission = this.#decide(pod, false);
     if (admission.kind !== 'admitted') return admission;
@@ -204,8 +204,13 @@ export class PodAdmission {
   }
 
   #refusePreemptor(uid: string, rejection: Rejection): void {
-    const pod = this.#podOf(uid);
+    const pod = this.#wantedPod(uid);
     if (pod !== undefined) this.#refuse(pod, rejection);
+  }
+
+  /** Room may have been made for a pod that is to end by now. */
+  #wantedPod(uid: string): Pod | undefined {
+    return this.#options.registry().isPodTerminationRequested(uid) ? undefined : this.#podOf(uid);
   }
 
   #kill(uid: string, options: KillPodOptions): void {

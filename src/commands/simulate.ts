@@ -102,7 +102,7 @@ function summary(
   result: SimulationResult,
   seconds: string,
 ): string {
-  const { operations, lives, starts, kills, deaths, calls, failures } = result.tally;
+  const { operations, lives, starts, kills, preempted, rejected, deaths, calls, failures } = result.tally;
   const verdict = result.violation === undefined ? 'I1-I10 hold' : `VIOLATED ${result.violation.invariant}`;
   const size = `${count(nodes, 'node')}, ${count(pods, 'pod name')} each, ${count(hours, 'hour')} in ${seconds} s`;
   const what = [
@@ -110,6 +110,8 @@ function summary(
     `${count(starts, 'container')} started`,
     `${count(lives, 'pod')} ended`,
     count(kills, 'kill'),
+    `${String(preempted)} preempted`,
+    `${String(rejected)} rejected`,
     `${count(deaths, 'agent')} killed`,
     `${String(failures)} of ${count(calls, 'call')} failed`,
   ].join(', ');

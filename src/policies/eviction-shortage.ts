@@ -34,14 +34,31 @@ export function mostUrgentShortage(
 /** The shortage by new figures; undefined where it is over, minimum reclaim included, or cannot be measured. */
 export function remainingShortage(shortage: Shortage, observations: Observations): Shortage | undefined {
   const { threshold } = shortage;
-  const observed = observations.get(threshold.signal);
-  if (observed === undefined || isRelieved([threshold], observations)) return undefined;
-  return { ...shortage, ...figuresOf(threshold, observed) };
+  if (!observations.has(threshold.signal) || isRelieved([threshold], observations)) return undefined;
+  return withFigures(shortage, observations);
 }
 
-/** Whether nothing is short any more, whatever the grace periods, and the minimum reclaims are there. */
-export function isRelieved(thresholds: readonly Threshold[], observations: Observations): boolean {
+/**
+ * The shortage after something has been removed of the node itself: over once no threshold at all is met any more, whatever the
+ * grace periods, and the minimum reclaims are there. `observations` undefined: it could not be measured again.
+ */
+export function shortageAfterReclaim(
+  shortage: Shortage,
+  thresholds: readonly Threshold[],
+  observations: Observations | undefined,
+): Shortage | undefined {
+  if (observations === undefined) return shortage;
+  return isRelieved(thresholds, observations) ? undefined : withFigures(shortage, observations);
+}
+
+function isRelieved(thresholds: readonly Threshold[], observations: Observations): boolean {
   return thresholdsMet(thresholds, observations, { minReclaim: true }).length === 0;
+}
+
+/** What is not observed keeps its figures. */
+function withFigures(shortage: Shortage, observations: Observations): Shortage {
+  const observed = observations.get(shortage.threshold.signal);
+  return observed === undefined ? shortage : { ...shortage, ...figuresOf(shortage.threshold, observed) };
 }
 
 /**

@@ -29,33 +29,51 @@ export function evictionMessage(
   pod: Pod,
   stats: PodStats | undefined,
 ): EvictionMessage {
-  const over = stats === undefined ? [] : containersOverRequest(pod, stats, resource);
   const figures = `Threshold quantity: ${quantityString(quantity)}, available: ${quantityString(available)}. `;
-  const containers = over.map(
-    ({ name, usage, request }) =>
-      `Container ${name} was using ${usage}, request is ${request}, has larger consumption of ${resource}. `,
-  );
+  const message = `The node was low on resource: ${resource}. ${figures}`;
+  if (stats === undefined) return { message, annotations: {} };
+  const whole = podOfOwnRequest(pod, stats, resource);
+  const over = containersOverRequest(pod, stats, resource);
+  const consumers = [
+    ...(whole ? [consumption('Pod', whole, resource)] : []),
+    ...over.map((consumer) => consumption('Container', consumer, resource)),
+  ];
   return {
-    message: [`The node was low on resource: ${resource}. `, figures, ...containers].join(''),
-    annotations: stats === undefined ? {} : annotationsFor(resource, over),
+    message: [message, ...consumers].join(''),
+    annotations: {
+      ...(whole && { offending_pod: whole.name, offending_pod_usage: whole.usage }),
+      offending_containers: over.map(({ name }) => name).join(','),
+      offending_containers_usage: over.map(({ usage }) => usage).join(','),
+      starved_resource: resource,
+    },
   };
 }
 
-interface ContainerOverRequest {
+/** A pod or a container, and what it has to do with it that the resource is short. */
+interface Consumer {
   readonly name: string;
   readonly usage: string;
   readonly request: string;
 }
 
-function annotationsFor(
+function consumption(
+  kind: 'Pod' | 'Container',
+  { name, usage, request }: Consumer,
   resource: StarvedResource,
-  over: readonly ContainerOverRequest[],
-): EvictionAnnotations {
-  return {
-    offending_containers: over.map(({ name }) => name).join(','),
-    offending_containers_usage: over.map(({ usage }) => usage).join(','),
-    starved_resource: resource,
-  };
+): string {
+  return `${kind} ${name} was using ${usage}, request is ${request}, has larger consumption of ${resource}. `;
+}
+
+/** A pod that requests memory as a whole is told of it whether it uses more or not. */
+function podOfOwnRequest(
+  { metadata: { name }, spec: { resources } }: Pod,
+  { memory }: PodStats,
+  resource: StarvedResource,
+): Consumer | undefined {
+  const text = resource === 'memory' ? resources?.requests?.[resource] : undefined;
+  const usage = memory && bytes(memory.workingSetBytes ?? 0);
+  if (text === undefined || usage === undefined) return undefined;
+  return { name, usage: quantityString(usage), request: quantityString(parseQuantity(text)) };
 }
 
 /** In the order in which they were measured. */
@@ -63,7 +81,7 @@ function containersOverRequest(
   { spec }: Pod,
   { containers = [] }: PodStats,
   resource: StarvedResource,
-): readonly ContainerOverRequest[] {
+): readonly Consumer[] {
   const known = [...(spec.initContainers ?? []), ...spec.containers];
   return containers.flatMap((stats) => {
     const container = known.find(({ name }) => name === stats.name);

@@ -3,7 +3,7 @@ import type { Pod } from '../types/kubernetes.ts';
 import type { NodeFacts } from '../types/node-facts.ts';
 import { admitPod } from './admission.ts';
 import { type Rejection, unexpectedAdmissionError } from './admission-failure.ts';
-import { type ComingRoom, holdersOnceFreed } from './preemption-promises.ts';
+import { type ComingRoom, holdersOnceFreed, lessYielding } from './preemption-promises.ts';
 import { heldBy } from './held-resources.ts';
 import { preemptionError } from './preemption-texts.ts';
 import { type PreemptionDecision, selectVictims } from './preemption.ts';
@@ -26,9 +26,17 @@ export type PreemptionPlan =
 
 /**
  * Room that is being freed for others is not chosen a second time: the pods that are ending for them are no candidates, and
- * only what those others leave over counts as free. Throws what `parseQuantity` throws.
+ * only what those others leave over counts as free. Where that is not enough, those others that matter less have to look for
+ * room once more. Throws what `parseQuantity` throws.
  */
 export function planPreemption(facts: PreemptionPlanFacts): PreemptionPlan {
+  const plan = planBeside(facts);
+  if (plan.kind === 'evict') return plan;
+  const room = lessYielding(facts.preemptor, facts.room);
+  return room.promisedTo.length === facts.room.promisedTo.length ? plan : planBeside({ ...facts, room });
+}
+
+function planBeside(facts: PreemptionPlanFacts): PreemptionPlan {
   const { node, preemptor, holders, unendable, lowerPriorityFirst } = facts;
   const room = { ...facts.room, ending: without(facts.room.ending, unendable) };
   const admission = admitPod(node, preemptor, heldBy(holdersOnceFreed(preemptor, holders, room)));

@@ -3,6 +3,7 @@ import type { Pod } from '../types/kubernetes.ts';
 import type { NodeFacts } from '../types/node-facts.ts';
 import { type Admission, admitPod } from './admission.ts';
 import { heldBy } from './held-resources.ts';
+import { isPreemptable } from './pod-kinds.ts';
 
 /** What is already being freed. */
 export interface ComingRoom {
@@ -18,9 +19,14 @@ export function holdersOnceFreed(pod: Pod, holders: readonly Pod[], room: Coming
   return [...holders.filter(({ metadata }) => !room.ending.has(metadata.uid)), ...waiting];
 }
 
+/** The room without what is promised to pods that `pod` could push out if they ran. */
+export function lessYielding(pod: Pod, room: ComingRoom): ComingRoom {
+  return { ...room, promisedTo: room.promisedTo.filter((other) => !isPreemptable(pod, other)) };
+}
+
 /**
  * `admitPod` for a node on which room is being made: the pod has to fit beside all that hold resources now, and leave to
- * those that wait what they were promised.
+ * those that wait what they were promised. Where that cannot be, those that matter less give way.
  */
 export function admitPodBeside(
   node: NodeFacts,
@@ -30,5 +36,7 @@ export function admitPodBeside(
 ): Admission {
   const now = admitPod(node, pod, heldBy(holders));
   if (now.kind !== 'admitted' || room.promisedTo.length === 0) return now;
-  return admitPod(node, pod, heldBy(holdersOnceFreed(pod, holders, room)));
+  const beside = (coming: ComingRoom) => admitPod(node, pod, heldBy(holdersOnceFreed(pod, holders, coming)));
+  const admission = beside(room);
+  return admission.kind === 'admitted' ? admission : beside(lessYielding(pod, room));
 }

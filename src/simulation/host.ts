@@ -23,8 +23,8 @@ export interface HostOptions {
   /** In [0, 1), by the key. */
   readonly random: (key: string) => number;
   readonly faults: ReadonlySet<Fault>;
-  /** What it has room for. */
-  readonly nodeFacts: () => NodeFacts;
+  /** What it has room for, in that life of its agent. */
+  readonly nodeFacts: (life: number) => NodeFacts;
   readonly history: History;
   readonly tally: Tally;
   readonly onViolation: (violation: Violation) => void;
@@ -210,12 +210,12 @@ export class Host {
 
   #begin(): void {
     const { node, clock, random } = this.#options;
-    this.#lives += 1;
-    this.tell(`agent ${String(this.#lives)} starts`);
+    const ordinal = ++this.#lives;
+    this.tell(`agent ${String(ordinal)} starts`);
     this.#life = new Life({
-      ...{ node, clock, random, ordinal: this.#lives },
+      ...{ node, clock, random, ordinal },
       ...{ runtime: this.runtime, disk: this.disk, sources: this.sources },
-      nodeFacts: this.#options.nodeFacts,
+      nodeFacts: () => this.#options.nodeFacts(ordinal),
       faults: () => nodeFaults(this.#faults),
       tell: (uid, name, what) => this.tell(what, name, uid),
       onFinished: (uid) => this.#onFinished(uid),
@@ -241,8 +241,12 @@ export class Host {
   }
 
   #onFinished(uid: string): void {
-    this.#options.tally.lives += 1;
+    const { tally } = this.#options;
     const life = this.#life;
+    const { isPreempted = false, rejection } = life?.room.tenant(uid) ?? {};
+    tally.lives += 1;
+    if (isPreempted) tally.preempted += 1;
+    if (rejection !== undefined) tally.rejected += 1;
     const name = this.nameOf(uid);
     if (name === undefined || life === undefined) return;
     const status = life.agent.statusManager.get(uid);
@@ -274,7 +278,7 @@ export class Host {
         this.tell(`${name}${target && ` ${target}`}: ${outcome}`, undefined, uid, isMinor);
       },
       callLanded: ({ uid, name, target }) => {
-        this.#life?.judge.landedLate(uid);
+        this.#life?.landedLate(uid);
         this.tell(`${name} ${target}: carried out late`, undefined, uid);
       },
       containerStarted: (container) => {

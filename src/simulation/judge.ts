@@ -8,6 +8,7 @@ import type { CallUnderWay, ContainerTruth, SandboxTruth } from '../runtime/simu
 import type { Pod } from '../types/kubernetes.ts';
 import { EndOrders } from './end-orders.ts';
 import type { Subject } from './history.ts';
+import { AWAITING_START, DRAINING, isEndingState, stateName } from './pod-states.ts';
 
 export interface Violation extends Subject {
   readonly invariant: string;
@@ -28,8 +29,6 @@ export interface JudgeOptions {
 }
 
 const STARTS: ReadonlySet<CallName> = new Set(['RunPodSandbox', 'CreateContainer', 'StartContainer']);
-const AWAITING_START = 'Syncing.AwaitingStart';
-const DRAINING = 'Syncing.Draining';
 /** No runtime is asked to stop a container faster. */
 const LEAST_STOP_SECONDS = 2;
 const RANKS: Readonly<Record<string, number>> = { Syncing: 0, Terminating: 1, Terminated: 2 };
@@ -43,6 +42,8 @@ interface Course {
   graceSeconds: number;
   /** `Syncing.Working`. */
   state: string;
+  /** It was given leave to start. */
+  hasStarted: boolean;
   readonly orders: EndOrders;
   /** What the last sync looked at. */
   synced: Pod | undefined;
@@ -89,6 +90,7 @@ export class LifeJudge {
     this.#checkOrder(course, snapshot);
     this.#checkName(course, snapshot);
     course.state = stateName(snapshot);
+    course.hasStarted ||= course.state === 'Syncing.Working';
     this.#checkGrace(course, snapshot);
     this.#checkOrders(course, snapshot);
     this.#checkEffect(course);
@@ -144,11 +146,11 @@ export class LifeJudge {
     this.disturbed(uid);
   }
 
-  /** I8: volumes go only after Terminated. What has not started waits for those of its former life to go. */
+  /** I8: volumes go only after Terminated. What has not started has none: those of its former life may go. */
   released(uid: string): void {
     const course = this.#latest.get(uid);
     if (course === undefined || course.state.startsWith('Terminated')) return;
-    if (course.state === AWAITING_START && !this.#options.truth.isRunning(uid)) return;
+    if (!course.hasStarted && !this.#options.truth.isRunning(uid)) return;
     this.#violated('I8', this.#subject(uid), `its volumes are released ${inState(course)}`);
   }
 
@@ -158,7 +160,10 @@ export class LifeJudge {
     const { uid, fullName } = snapshot.context;
     const [name = ''] = fullName.split('_');
     const [state, orders] = [AWAITING_START, new EndOrders()];
-    course = { uid, name, fullName, rank: 0, graceSeconds: Infinity, state, orders, synced: undefined };
+    course = {
+      ...{ uid, name, fullName, rank: 0, graceSeconds: Infinity, state, orders, synced: undefined },
+      hasStarted: false,
+    };
     const before = this.#latest.get(uid);
     if (before !== undefined) this.#forget(before);
     this.#courses.set(actor, course);
@@ -340,18 +345,6 @@ function isPastSyncing(state: string): boolean {
   return isEndingState(state) || state.startsWith('Terminated');
 }
 
-/** Of a pod that has been asked to end, and has not ended. */
-export function isEndingState(state: string): boolean {
-  return state === DRAINING || state.startsWith('Terminating');
-}
-
 function inState(course: Course | undefined): string {
   return course === undefined ? 'for a pod that has no actor' : `in ${course.state}`;
-}
-
-/** `Syncing.Working`. */
-export function stateName({ value }: PodSnapshot): string {
-  return Object.entries(value)
-    .map(([state, inner]) => `${state}.${inner}`)
-    .join(' ');
 }

@@ -1,10 +1,11 @@
 /** The life of one agent on a simulated node, from its start until it is stopped or killed. */
 import { map, Observable, Subject, takeUntil } from 'rxjs';
-import type { InspectionEvent } from 'xstate';
+import type { InspectedEventEvent, InspectionEvent } from 'xstate';
 import { NodeAgent } from '../actors/node-agent.ts';
 import type { PodEffects } from '../actors/pod-actor.ts';
 import type { PodSnapshot } from '../actors/pod-registry.ts';
 import type { PodContext, PodEvent } from '../machines/pod-machine.ts';
+import type { PreemptionContext, PreemptionEvent } from '../machines/preemption-machine.ts';
 import type { SupervisorEvent } from '../machines/supervisor-machine.ts';
 import { isEnding } from '../policies/pod-termination.ts';
 import type { NodeParts } from '../runtime/pod-node.ts';
@@ -13,11 +14,14 @@ import type { SimulatedConnection } from '../runtime/simulated/simulated-connect
 import type { SimulatedRuntime } from '../runtime/simulated/simulated-runtime.ts';
 import { channelEvent, podConfig } from '../sources/pod-config.ts';
 import type { Clock } from '../types/clock.ts';
+import type { PodStatus } from '../types/kubernetes.ts';
 import type { Logger } from '../types/logger.ts';
 import type { NodeFacts } from '../types/node-facts.ts';
-import { type EffectName, isEndingState, LifeJudge, stateName, type Violation } from './judge.ts';
+import { type EffectName, LifeJudge, type Violation } from './judge.ts';
 import type { Kill } from './plan.ts';
 import { goesOnForever } from './pod-specs.ts';
+import { isEndingState, stateName } from './pod-states.ts';
+import { RoomJudge } from './room-judge.ts';
 import { seededRandom } from './seeded-random.ts';
 import type { SimulatedSources } from './sources.ts';
 import { MortalClock } from './virtual-clock.ts';
@@ -48,6 +52,7 @@ export interface LifeOptions {
 export class Life {
   readonly agent: NodeAgent;
   readonly judge: LifeJudge;
+  readonly room: RoomJudge;
   readonly connection: SimulatedConnection;
   /** Unix ms. */
   readonly beganAt: number;
@@ -68,6 +73,11 @@ export class Life {
     this.connection = runtime.connect();
     const { onViolation } = options;
     this.judge = new LifeJudge({ node, truth: runtime, onViolation }, this.connection.id);
+    this.room = new RoomJudge({
+      ...{ node, nodeFacts, onViolation, now: () => clock.now() },
+      isRunning: (uid) => runtime.isRunning(uid),
+      found: runtime.uids().filter((uid) => runtime.isRunning(uid)),
+    });
     const chance = seededRandom(random(`life/${String(ordinal)}`) * 2 ** 32);
     this.agent = new NodeAgent({
       parts: this.#parts(),
@@ -162,17 +172,34 @@ export class Life {
     });
   }
 
+  /** Something of the pod has been started, or ended, by a call that nobody waits for any more. */
+  landedLate(uid: string): void {
+    this.judge.landedLate(uid);
+    this.room.landedLate(uid);
+  }
+
   #inspect(event: InspectionEvent): void {
-    if (!this.#alive || event.type !== '@xstate.snapshot') return;
+    if (!this.#alive) return;
+    if (event.type === '@xstate.event') this.#inspectPreemption(event);
+    if (event.type !== '@xstate.snapshot') return;
     const snapshot = event.snapshot as unknown as PodSnapshot;
     if (!isPod(snapshot)) return;
     const { uid, fullName } = snapshot.context;
     const state = stateName(snapshot);
     const [name = ''] = fullName.split('_');
     this.#tell(uid, name, `${event.event.type} -> ${state}`);
+    this.room.sees(event.actorRef, snapshot, event.event as PodEvent);
     const isNew = this.judge.sees(event.actorRef, snapshot, event.event as PodEvent);
     if (isNew && isEndingState(state)) this.#checkGivenUp(uid, name);
     if (isNew && state === 'Terminated.Finished') this.#finished(uid, event.event as PodEvent);
+  }
+
+  #inspectPreemption({ actorRef, event }: InspectedEventEvent): void {
+    const { context } = actorRef.getSnapshot() as { context?: Partial<PreemptionContext> };
+    if (context?.preemptor === undefined || event.type.startsWith('xstate.')) return;
+    const { uid, name } = context.preemptor;
+    this.#tell(uid, name, `preemption: ${toldOf(event as PreemptionEvent)}`);
+    this.room.hears(uid, event as PreemptionEvent);
   }
 
   #watched(effects: PodEffects): PodEffects {
@@ -197,6 +224,7 @@ export class Life {
     const { sources } = this.#options;
     const pod = sources.get(name);
     if (pod?.metadata.uid !== uid || this.killed.has(uid) || sources.wasGivenUp(uid)) return;
+    if (this.room.hasReasonToEnd(uid)) return;
     if (isEnding(pod) || !goesOnForever(pod)) return;
     this.#violated('rule 3', uid, 'is ended, though nobody has asked for that');
   }
@@ -211,7 +239,14 @@ export class Life {
     const wanted = this.judge.ordersOf(uid)?.status;
     if (status !== undefined && status.phase === wanted?.phase && status.reason !== wanted?.reason)
       this.#violated('rule 5', uid, `ends as ${String(status.reason)}, not as ${String(wanted?.reason)}`);
+    this.#checkRejected(uid, status);
     onFinished(uid);
+  }
+
+  #checkRejected(uid: string, { phase, reason }: PodStatus = {}): void {
+    const { rejection } = this.room.tenant(uid) ?? {};
+    if (rejection === undefined || (phase === 'Failed' && reason === rejection)) return;
+    this.#violated('admission', uid, `ends as ${String(phase)} ${String(reason)}, not as ${rejection}`);
   }
 
   /** An error in the log is a defect: the agent says so where something went otherwise than its charts foresee. */
@@ -237,6 +272,15 @@ export class Life {
   #tell(uid: string, name: string, what: string): void {
     if (this.#alive) this.#options.tell(uid, name, what);
   }
+}
+
+/** In one line, with the UIDs of those that it is about. */
+function toldOf(event: PreemptionEvent): string {
+  if (event.type === 'VICTIMS_SELECTED') {
+    const victims = event.decision.victims.map(({ candidate }) => candidate.uid);
+    return `${event.type} ${victims.join()}; awaited: ${event.awaited.join()}`;
+  }
+  return 'uid' in event ? `${event.type} ${event.uid}` : event.type;
 }
 
 function isPod(snapshot: PodSnapshot): boolean {

@@ -2,7 +2,7 @@
 import { isEnding } from '../policies/pod-termination.ts';
 import type { Pod } from '../types/kubernetes.ts';
 import type { Host } from './host.ts';
-import { stateName } from './judge.ts';
+import { AWAITING_START, stateName } from './pod-states.ts';
 import { endsForGood, goesOnForever } from './pod-specs.ts';
 import type { Life } from './life.ts';
 
@@ -17,6 +17,8 @@ export function unrest(host: Host): Complaint | undefined {
   const { life } = host;
   if (life === undefined) return { what: 'there is no agent' };
   if (life.unanswered > 0) return { what: `${String(life.unanswered)} kills have not been answered` };
+  const { unsettled } = life.room;
+  if (unsettled !== undefined) return { name: unsettled, what: 'room is still being made for it' };
   for (const pod of host.sources.pods) {
     const what = unrestOf(host, life, pod);
     if (what !== undefined) return { uid: pod.metadata.uid, name: pod.metadata.name, what };
@@ -56,6 +58,7 @@ function unrestOf(host: Host, life: Life, pod: Pod): string | undefined {
     return mayBeFinished(life, pod) ? undefined : 'finished, though nobody asked for its end';
   }
   if (isEnding(pod)) return `is to end, and is in ${state}`;
+  if (state === AWAITING_START) return unrestOfWaiting(life, uid);
   if (endsForGood(pod) && !isStranded(host, uid)) return `is to run to its end, and is in ${state}`;
   if (!goesOnForever(pod)) return state.startsWith('Syncing') ? undefined : `in ${state}, and stays there`;
   if (state !== 'Syncing.Settled') return `in ${state}, and does not settle`;
@@ -63,8 +66,16 @@ function unrestOf(host: Host, life: Life, pod: Pod): string | undefined {
   return idle && `settled, and its container ${idle.name} does not run`;
 }
 
-function mayBeFinished(life: Life, pod: Pod): boolean {
-  return life.killed.has(pod.metadata.uid) || isEnding(pod) || !goesOnForever(pod);
+/** A static pod that does not fit waits, and its status says for what. */
+function unrestOfWaiting({ room, agent }: Life, uid: string): string | undefined {
+  const { phase, reason } = agent.statusManager.get(uid) ?? {};
+  if (phase !== 'Pending' || reason === undefined) return 'waits for its start, and does not say for what';
+  return room.idleness(uid);
+}
+
+function mayBeFinished({ killed, room }: Life, pod: Pod): boolean {
+  const { uid } = pod.metadata;
+  return killed.has(uid) || room.hasReasonToEnd(uid) || isEnding(pod) || !goesOnForever(pod);
 }
 
 /** Its sandbox has died with its first containers made: where nothing may run again, it stays as it is, like with the kubelet. */

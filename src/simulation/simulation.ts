@@ -3,7 +3,7 @@ import { History } from './history.ts';
 import { Host } from './host.ts';
 import type { Fault } from './faults.ts';
 import type { Violation } from './judge.ts';
-import { ROOMY_NODE } from './node-facts.ts';
+import { drawnNodeFacts } from './node-facts.ts';
 import { type Operation, plan, type PlanOptions } from './plan.ts';
 import { type Complaint, unrest, leftovers } from './rest.ts';
 import { keyedRandom } from './seeded-random.ts';
@@ -58,20 +58,19 @@ class Simulation {
     this.#operations = plan({ seed, ...rest }).filter(({ number }) => kept?.has(number) ?? true);
     this.#endMs = Math.round(rest.hours * 3_600_000);
     const random = keyedRandom(seed);
-    this.#hosts = Array.from(
-      { length: rest.nodes },
-      (_, index) =>
-        new Host({
-          nodeFacts: () => ROOMY_NODE,
-          node: index + 1,
-          clock: this.#clock,
-          random: (key) => random(`${String(index + 1)}/${key}`),
-          faults: new Set(faults),
-          history: this.#history,
-          tally: this.#tally,
-          onViolation: (violation) => this.#violated(violation),
-        }),
-    );
+    this.#hosts = Array.from({ length: rest.nodes }, (_, index) => {
+      const ofNode = (key: string) => random(`${String(index + 1)}/${key}`);
+      return new Host({
+        nodeFacts: (life) => drawnNodeFacts(rest.pods, ofNode, life),
+        node: index + 1,
+        clock: this.#clock,
+        random: ofNode,
+        faults: new Set(faults),
+        history: this.#history,
+        tally: this.#tally,
+        onViolation: (violation) => this.#violated(violation),
+      });
+    });
   }
 
   async run(): Promise<void> {

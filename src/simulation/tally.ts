@@ -6,6 +6,10 @@ export interface Tally {
   /** Containers that were started. */
   starts: number;
   kills: number;
+  /** Pods that went for a critical one. */
+  preempted: number;
+  /** Pods that were not let in. */
+  rejected: number;
   /** Agents that were killed. */
   deaths: number;
   /** Calls to runtimes, and how many of them were not answered well. */
@@ -14,5 +18,15 @@ export interface Tally {
 }
 
 export function newTally(): Tally {
-  return { operations: 0, lives: 0, starts: 0, kills: 0, deaths: 0, calls: 0, failures: 0 };
+  return {
+    operations: 0,
+    lives: 0,
+    starts: 0,
+    kills: 0,
+    preempted: 0,
+    rejected: 0,
+    deaths: 0,
+    calls: 0,
+    failures: 0,
+  };
 }

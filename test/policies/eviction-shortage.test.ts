@@ -1,6 +1,10 @@
 import { describe, expect, test } from '@jest/globals';
 import { observe } from '../../src/policies/eviction-observations.ts';
-import { isRelieved, mostUrgentShortage, remainingShortage } from '../../src/policies/eviction-shortage.ts';
+import {
+  mostUrgentShortage,
+  remainingShortage,
+  shortageAfterReclaim,
+} from '../../src/policies/eviction-shortage.ts';
 import { quantityString } from '../../src/policies/quantity.ts';
 import { type Left, ONE_FILE_SYSTEM, shortageOf, summaryOf, thresholds } from '../support/eviction.ts';
 
@@ -78,10 +82,17 @@ describe('measured again', () => {
     expect(remainingShortage(shortage, observed(left))).toBeUndefined();
   });
 
-  test('a node is relieved once every threshold has its minimum reclaim, soft ones too', () => {
+  test('after something has been removed it is over once every threshold has its minimum reclaim, soft ones too', () => {
+    const disk = shortageOf('nodefs.available', '10%', { disk: 5 });
+    const after = (left: Left) => shortageAfterReclaim(disk, ALL, observed(left));
     const enough = { memory: 500, pids: 500 };
-    expect(isRelieved(ALL, observed({ ...enough, disk: 24 }))).toBe(false);
-    expect(isRelieved(ALL, observed({ ...enough, disk: 26 }))).toBe(true);
-    expect(isRelieved(ALL, observed({ ...enough, disk: 26, memory: 499 }))).toBe(false);
+    expect(after({ ...enough, disk: 26 })).toBeUndefined();
+    expect(quantityString(after({ ...enough, disk: 14 })!.available)).toBe('14Gi');
+    expect(after({ ...enough, disk: 26, memory: 499 })).toBeDefined();
+  });
+
+  test('what cannot be measured again after that stays as it was', () => {
+    expect(shortageAfterReclaim(shortage, ALL, undefined)).toBe(shortage);
+    expect(shortageAfterReclaim(shortage, ALL, observed({ disk: 1 }))).toBe(shortage);
   });
 });

@@ -59,6 +59,17 @@ describe('what is said to the pod', () => {
     expect(evictionMessage(DISK, pod, unknown).message).not.toContain('Container');
   });
 
+  test('a pod that requests memory as a whole is named before its containers, whatever it uses', () => {
+    const pod = requestingPod('a', { resources: { requests: { memory: '1Gi' } } });
+    const { message, annotations } = evictionMessage(MEMORY, pod, usingMemory('a', 20));
+    expect(message).toContain(
+      'Pod a was using 20Mi, request is 1Gi, has larger consumption of memory. Container main was using 20Mi',
+    );
+    expect(annotations).toMatchObject({ offending_pod: 'a', offending_pod_usage: '20Mi' });
+    expect(evictionMessage(DISK, pod, usingMemory('a', 20)).message).not.toContain('Pod a');
+    expect(evictionMessage(MEMORY, pod, statsOf('a', {})).annotations).not.toHaveProperty('offending_pod');
+  });
+
   test('a pod of which nothing is known is told of the node alone, without annotations', () => {
     expect(evictionMessage(MEMORY, requestingPod('a'), undefined)).toEqual({
       message: 'The node was low on resource: memory. Threshold quantity: 100Mi, available: 50Mi. ',

@@ -96,11 +96,25 @@ describe('while room is made for another', () => {
     expect(plan(first, [pod('a', '3')], { room: room([], first) })).toEqual({ victims: [], awaited: [] });
   });
 
-  test('who waits for room is no victim, even of a pod of higher priority', () => {
-    const higher = requestingPod('higher', { priority: 2_000_000_001, requests: { cpu: '4' } });
+  describe('a pod of higher priority', () => {
+    const higher = (cpu: string) => requestingPod('higher', { priority: 2_000_000_001, requests: { cpu } });
     const waiting = room(['a'], first);
-    expect(plan(higher, [pod('a', '4')], { room: waiting })).toMatchObject({
-      reason: 'UnexpectedAdmissionError',
+
+    test('leaves it to the other where somebody else can go', () => {
+      const full = [pod('a', '1'), pod('b', '3')];
+      expect(plan(higher('1'), full, { room: waiting })).toEqual({ victims: ['b'], awaited: ['b'] });
+    });
+
+    test('takes it where nobody else can', () => {
+      expect(plan(higher('4'), [pod('a', '4')], { room: waiting })).toEqual({ victims: [], awaited: ['a'] });
+      expect(admitPodBeside(NODE, higher('4'), [], waiting).kind).toBe('admitted');
+    });
+
+    test('does not take it from a pod that matters as much', () => {
+      const equal = room(['a'], requestingPod('equal', { priority: 2_000_000_001, requests: { cpu: '1' } }));
+      expect(plan(higher('4'), [pod('a', '4')], { room: equal })).toMatchObject({
+        reason: 'UnexpectedAdmissionError',
+      });
     });
   });
 });

@@ -62,16 +62,19 @@ interface Effect {
   readonly controller: AbortController;
 }
 
+/** What pods are shown to. */
+type Observer = Pick<LifeJudge, 'sees' | 'effectBegins'>;
+
 /** The production machine, whose effects do nothing but begin, be told to stop, and end with the events that say so. */
 export class JudgedPod {
-  readonly #judge: LifeJudge;
+  readonly #judge: Observer;
   readonly #actor: PodActor;
   /** An actor begins an effect only once its snapshot shows that it is due. */
   #due: Effect | undefined;
   #controller: AbortController | undefined;
   #ended: (() => void) | undefined;
 
-  constructor(judge: LifeJudge, { metadata: { uid, name, namespace } }: Pod) {
+  constructor(judge: Observer, { metadata: { uid, name, namespace } }: Pod) {
     const input = { uid, fullName: `${name}_${namespace}`, runtimeHolds: 'nothing' } as const;
     this.#judge = judge;
     this.#actor = createActor(this.#machine(), { input }).start();

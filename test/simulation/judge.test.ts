@@ -315,6 +315,14 @@ describe('I8: volumes are released after Terminated only', () => {
     expect(court.reported).toEqual([]);
   });
 
+  test('nor once it is to end, and has had no leave to start', () => {
+    const court = new Court();
+    const { snapshot } = new Court().settled().send(killed());
+    court.pod().show(snapshot, killed());
+    court.judge.released('uid-of-web');
+    expect(court.reported).toEqual([]);
+  });
+
   test('released once Terminated, or of a pod that nobody knows any more: none of it', () => {
     const court = new Court();
     court.settled().send(killed(), STOPPED);

@@ -1,5 +1,6 @@
 /** What is asked of an agent besides its pod actors: each violation is reported, and names the pod. */
 import { describe, expect, test } from '@jest/globals';
+import { simulatedNodeFacts } from '../../src/simulation/node-facts.ts';
 import type { Pod } from '../../src/types/kubernetes.ts';
 import { podSpec, SimulatedAgent } from '../support/simulated-agent.ts';
 import { containerConfig } from '../support/runtime-configs.ts';
@@ -44,6 +45,17 @@ describe('an agent violates', () => {
     await agent.untilState(uid, 'Terminated.Finished');
     expect(agent.violations).toMatchObject([
       { invariant: 'rule 5', name: 'web', uid, what: 'ends as Preempting, not as Evicted' },
+    ]);
+  });
+
+  test('what it says of a pod that it did not let in where that ends otherwise', async () => {
+    const agent = new SimulatedAgent();
+    agent.nodeFacts = simulatedNodeFacts({ cpu: '1', memory: '1Gi', pods: '0' });
+    agent.life.agent.statusManager.get = () => ({ phase: 'Failed', reason: 'OutOfcpu' });
+    const uid = agent.create('web');
+    await agent.untilState(uid, 'Terminated.Finished');
+    expect(agent.violations).toMatchObject([
+      { invariant: 'admission', name: 'web', uid, what: 'ends as Failed OutOfcpu, not as OutOfpods' },
     ]);
   });
 

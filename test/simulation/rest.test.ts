@@ -1,5 +1,6 @@
 /** What keeps a node from being at rest, and what it must not leave behind: each is complained of, and only then. */
 import { describe, expect, test } from '@jest/globals';
+import { ROOMY_NODE, simulatedNodeFacts } from '../../src/simulation/node-facts.ts';
 import { leftovers, unrest } from '../../src/simulation/rest.ts';
 import type { PodSpec } from '../../src/types/kubernetes.ts';
 import { container, podSpec, SimulatedAgent } from '../support/simulated-agent.ts';
@@ -11,6 +12,20 @@ async function settled(spec?: PodSpec) {
   const uid = agent.create('web', spec);
   await agent.untilState(uid, 'Syncing.Settled');
   return { agent, uid };
+}
+
+const wanting = (cpu: string, words = 'run', priority = 0) =>
+  podSpec({ containers: [container('main', words, { resources: { requests: { cpu } } })], priority });
+
+/** A node of two cores: a pod that has both goes for a critical one. */
+async function crowded(words?: string) {
+  const agent = new SimulatedAgent();
+  agent.nodeFacts = simulatedNodeFacts({ cpu: '2', memory: '4Gi', pods: '10' });
+  const victim = agent.create('victim', wanting('2', words));
+  await agent.untilState(victim, 'Syncing.Settled');
+  agent.create('critical', wanting('2', 'run', 2_000_000_000));
+  await agent.clock.advance(5_000);
+  return { agent, victim };
 }
 
 /** As eviction and preemption do; the node knows of it. */
@@ -37,6 +52,16 @@ describe('a node is at rest (I7)', () => {
     expect(unrest(agent.host)).toBeUndefined();
   });
 
+  test('with a pod that went for another one, one that was not let in, and a static one that waits', async () => {
+    const { agent } = await crowded();
+    const rejected = agent.create('rejected', wanting('2'));
+    const waiting = agent.create('waiting', wanting('2'), 'file');
+    await agent.clock.advance(60_000);
+    expect(agent.state(rejected)).toBe('Terminated.Finished');
+    expect(agent.state(waiting)).toBe('Syncing.AwaitingStart');
+    expect(unrest(agent.host)).toBeUndefined();
+  });
+
   test('with nothing at all', async () => {
     const agent = new SimulatedAgent();
     await agent.clock.advance(1_000);
@@ -45,6 +70,27 @@ describe('a node is at rest (I7)', () => {
 });
 
 describe('a node is not at rest (I7)', () => {
+  test('while room is being made for a pod', async () => {
+    const { agent } = await crowded('run ignore-term');
+    expect(unrest(agent.host)).toEqual({ name: 'critical', what: 'room is still being made for it' });
+  });
+
+  test('with a static pod that waits for room that there is', async () => {
+    const { agent } = await crowded();
+    const uid = agent.create('web', wanting('2'), 'file');
+    await agent.clock.advance(60_000);
+    agent.nodeFacts = ROOMY_NODE;
+    expect(unrest(agent.host)).toEqual(complaint(uid, 'waits for room that it could have'));
+  });
+
+  test('with one that waits, and does not say for what', async () => {
+    const { agent } = await crowded();
+    const uid = agent.create('web', wanting('2'), 'file');
+    await agent.clock.advance(60_000);
+    agent.life.agent.statusManager.forget(uid);
+    expect(unrest(agent.host)).toEqual(complaint(uid, 'waits for its start, and does not say for what'));
+  });
+
   test('without an agent', async () => {
     const { agent } = await settled();
     agent.crash(1_000);

@@ -8,7 +8,7 @@ import {
   type EvictionFacts,
   INITIAL_EVICTION_STATE,
 } from '../../../src/policies/eviction-pass.ts';
-import { isRelieved } from '../../../src/policies/eviction-shortage.ts';
+import { shortageAfterReclaim } from '../../../src/policies/eviction-shortage.ts';
 import { isHardThreshold, type Threshold } from '../../../src/policies/eviction-thresholds.ts';
 import type { Pod } from '../../../src/types/kubernetes.ts';
 import type { Summary } from '../../../src/types/stats.ts';
@@ -97,11 +97,11 @@ function done(
 ): Done {
   if (shortage === undefined) return { evictions: overLimit, reclaim: [] };
   const { reclaim } = shortage;
-  const isEnough =
-    reclaim.length > 0 &&
-    summaryAfterReclaim !== null &&
-    isRelieved(facts.settings.thresholds, observe(summaryAfterReclaim));
-  if (isEnough) return { evictions: [], reclaim };
+  const observations = summaryAfterReclaim === null ? undefined : observe(summaryAfterReclaim);
+  const { thresholds } = facts.settings;
+  if (reclaim.length > 0 && shortageAfterReclaim(shortage, thresholds, observations) === undefined)
+    return { evictions: [], reclaim };
+  // The kubelet goes on with the figures from before.
   const { eviction } = chooseVictim({ ...facts, shortage });
   return { evictions: eviction ? [eviction] : [], reclaim };
 }

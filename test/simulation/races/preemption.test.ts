@@ -1,0 +1,362 @@
+/** Critical pods that come where there is no room, and what happens while room is being made for them. */
+import { describe, expect, test } from '@jest/globals';
+import { PREEMPTING, PREEMPTING_MESSAGE } from '../../../src/policies/preemption-texts.ts';
+import { simulatedNodeFacts } from '../../../src/simulation/node-facts.ts';
+import type { PodSpec } from '../../../src/types/kubernetes.ts';
+import { ALL_WELL, container, podSpec, SimulatedAgent } from '../../support/simulated-agent.ts';
+
+const CRITICAL = 2_000_000_000;
+
+const room = (cpu: string) => simulatedNodeFacts({ cpu, memory: '4Gi', pods: '100' });
+
+/** A node that gives its pods so much CPU. */
+function nodeWith(cpu: string): SimulatedAgent {
+  const agent = new SimulatedAgent();
+  agent.nodeFacts = room(cpu);
+  return agent;
+}
+
+/** Takes as long to end as it says, if its grace period lets it. */
+function wanting(cpu: string, termTakes = '5s', more: Partial<PodSpec> = {}): PodSpec {
+  const resources = { requests: { cpu } };
+  return podSpec({ containers: [container('main', `run term-takes=${termTakes}`, { resources })], ...more });
+}
+
+const critical = (cpu: string, priority = CRITICAL) => wanting(cpu, '1s', { priority });
+
+/** Those that were let in, and run. */
+async function running(agent: SimulatedAgent, ...pods: readonly [name: string, spec: PodSpec][]) {
+  const uids = pods.map(([name, spec]) => agent.create(name, spec));
+  for (const uid of uids) await agent.untilState(uid, 'Syncing.Settled');
+  return uids as [string, ...string[]];
+}
+
+/** Names of those that were ended for others, each as often as that. */
+const victims = (agent: SimulatedAgent) =>
+  agent.history.filter(({ what }) => what === 'event Warning Preempting').map(({ who }) => who.split(' ')[1]);
+
+const startsOf = (agent: SimulatedAgent, uid: string) => agent.told(uid, /^container main .* runs/);
+const endOf = (agent: SimulatedAgent, uid: string) => agent.told(uid, /-> Terminated\.CleaningUp/);
+
+/** A node that is full with one pod, which is ending now for another one. */
+async function endingVictim(victim: PodSpec = wanting('2')) {
+  const agent = nodeWith('2');
+  const [victimUid] = await running(agent, ['victim', victim]);
+  const uid = agent.create('critical', critical('2'));
+  await agent.untilState(victimUid, 'Terminating.Stopping');
+  expect([victims(agent), agent.state(uid)]).toEqual([['victim'], 'Syncing.AwaitingStart']);
+  return { agent, victim: victimUid, uid };
+}
+
+test('one that needs room gets that of the victim as soon as it has ended, and no sooner', async () => {
+  const { agent, victim, uid } = await endingVictim();
+  await agent.untilState(uid, 'Syncing.Settled');
+  expect(agent.status(victim)).toMatchObject({ phase: 'Failed', reason: 'Preempting' });
+  const [[ended], [granted]] = [endOf(agent, victim), agent.told(uid, /^START_GRANTED/)];
+  expect(granted!.atMs).toBe(ended!.atMs);
+  expect(await agent.verdict()).toEqual(ALL_WELL);
+});
+
+describe('the pod that room is made for is deleted while its victims end', () => {
+  test('these end all the same, it never starts, and the next that comes has the room', async () => {
+    const { agent, victim, uid } = await endingVictim();
+    agent.delete('critical');
+    const early = agent.create('early', wanting('2'));
+    await agent.untilState(victim, 'Terminated.Finished');
+    const [late] = await running(agent, ['late', wanting('2')]);
+    expect(agent.status(victim)).toMatchObject({ reason: 'Preempting' });
+    expect(startsOf(agent, uid)).toEqual([]);
+    expect(agent.status(early)).toMatchObject({ phase: 'Failed', reason: 'OutOfcpu' });
+    expect(startsOf(agent, late)).toHaveLength(1);
+    expect(await agent.verdict()).toEqual(ALL_WELL);
+  });
+
+  test('a static pod that waited behind it has the room', async () => {
+    const { agent, victim } = await endingVictim();
+    const waiting = agent.create('waiting', wanting('1'), 'file');
+    await agent.clock.advance(100);
+    expect(agent.status(waiting)).toMatchObject({ phase: 'Pending', reason: 'OutOfcpu' });
+    agent.delete('critical');
+    await agent.untilState(waiting, 'Syncing.Settled');
+    expect(startsOf(agent, waiting)[0]!.atMs).toBeGreaterThan(endOf(agent, victim)[0]!.atMs);
+    expect(await agent.verdict()).toEqual(ALL_WELL);
+  });
+});
+
+test('room that was free and promised is free again as soon as the pod that it was promised to is deleted', async () => {
+  const agent = nodeWith('2');
+  const [victim] = await running(agent, ['victim', wanting('1')], ['other', critical('500m')]);
+  const uid = agent.create('critical', critical('1500m'));
+  await agent.untilState(victim, 'Terminating.Stopping');
+  const waiting = agent.create('waiting', wanting('500m'), 'file');
+  await agent.clock.advance(100);
+  expect(agent.state(waiting)).toBe('Syncing.AwaitingStart');
+  const deletedAtMs = agent.nowMs;
+  agent.delete('critical');
+  await agent.untilState(waiting, 'Syncing.Settled');
+  expect(agent.told(waiting, /^START_GRANTED/)[0]!.atMs).toBe(deletedAtMs);
+  expect([startsOf(agent, uid), victims(agent)]).toEqual([[], ['victim']]);
+  expect(await agent.verdict()).toEqual(ALL_WELL);
+});
+
+describe('the agent is killed while the victims end', () => {
+  test.each([0, 300, 3_000, 20_000])(
+    'and comes back after %d ms: the pod runs, where it was never beside the victim',
+    async (downMs) => {
+      const { agent, victim, uid } = await endingVictim();
+      agent.crash(downMs);
+      await agent.untilState(uid, 'Syncing.Settled');
+      await agent.untilState(victim, 'Terminated.Finished');
+      const [ended] = agent.told(victim, /^container main .* has ended/);
+      expect(startsOf(agent, uid)[0]!.atMs).toBeGreaterThan(ended!.atMs);
+      expect(await agent.running()).toMatchObject([{ labels: { 'io.kubernetes.pod.uid': uid } }]);
+      expect(await agent.verdict()).toEqual(ALL_WELL);
+    },
+  );
+});
+
+describe('a victim that hangs in its stop', () => {
+  test.each([
+    [2, 10],
+    [20, 30],
+  ])(
+    'with a grace period of %d s is waited for %d s, then another one goes',
+    async (terminationGracePeriodSeconds, patienceSeconds) => {
+      const agent = nodeWith('2');
+      const spec = wanting('1', '1s', { terminationGracePeriodSeconds });
+      const uids = await running(agent, ['one', spec], ['other', spec]);
+      // Equal as they are, the later one goes first.
+      agent.runtime.podFaults.set(uids[1]!, { calls: { StopContainer: { hang: 1 } } });
+      const begunAtMs = agent.nowMs;
+      const uid = agent.create('critical', critical('1'));
+      await agent.untilState(uid, 'Syncing.Settled');
+
+      const [exceeded] = agent.told('other', /^event Warning ExceededGracePeriod/);
+      const [second] = agent.told('one', /^event Warning Preempting/);
+      expect(exceeded!.atMs).toBe(begunAtMs + patienceSeconds * 1000);
+      expect([second!.atMs, victims(agent)]).toEqual([exceeded!.atMs, ['other', 'one']]);
+      expect(agent.state(uids[1]!)).toMatch(/^Terminating/);
+      expect(await agent.verdict()).toEqual(ALL_WELL);
+    },
+  );
+
+  test('and nobody else could go: it is rejected, and a static pod gets the room when it comes at last', async () => {
+    const { agent, victim, uid } = await endingVictim(wanting('2', '1s'));
+    agent.runtime.podFaults.set(victim, { anyCall: { hang: 1 } });
+    const waiting = agent.create('waiting', wanting('2'), 'file');
+    await agent.untilState(uid, 'Terminated.Finished');
+    expect(agent.status(uid)).toMatchObject({ phase: 'Failed' });
+    expect(agent.state(waiting)).toBe('Syncing.AwaitingStart');
+    agent.runtime.podFaults.clear();
+    await agent.untilState(waiting, 'Syncing.Settled');
+    expect([startsOf(agent, uid), victims(agent)]).toEqual([[], ['victim']]);
+    expect(await agent.verdict()).toEqual(ALL_WELL);
+  });
+});
+
+describe('two critical pods in the same tick', () => {
+  test('each has a victim of its own, and nobody goes in vain', async () => {
+    const agent = nodeWith('3');
+    const spec = wanting('1');
+    await running(agent, ['a', spec], ['b', spec], ['c', spec]);
+    const uids = [agent.create('first', critical('1')), agent.create('second', critical('1'))];
+    for (const uid of uids) await agent.untilState(uid, 'Syncing.Settled');
+    expect(victims(agent)).toHaveLength(2);
+    expect(new Set(victims(agent)).size).toBe(2);
+    expect(await agent.running()).toHaveLength(3);
+    expect(await agent.verdict()).toEqual(ALL_WELL);
+  });
+
+  test('one victim that frees enough for both goes alone', async () => {
+    const agent = nodeWith('3');
+    await running(agent, ['big', wanting('2')], ['small', critical('1', CRITICAL + 1)]);
+    const uids = [agent.create('first', critical('1')), agent.create('second', critical('1'))];
+    for (const uid of uids) await agent.untilState(uid, 'Syncing.Settled');
+    expect(victims(agent)).toEqual(['big']);
+    expect(await agent.running()).toHaveLength(3);
+    expect(await agent.verdict()).toEqual(ALL_WELL);
+  });
+});
+
+describe('a victim whose end is also asked for otherwise', () => {
+  const STUBBORN = wanting('2', '60s');
+
+  test('by a deletion with a shorter grace period: the room is there that much sooner', async () => {
+    const { agent, victim, uid } = await endingVictim(STUBBORN);
+    const deletedAtMs = agent.nowMs;
+    agent.delete('victim', 1);
+    await agent.untilState(uid, 'Syncing.Settled');
+    expect(endOf(agent, victim)[0]!.atMs).toBeLessThan(deletedAtMs + 5_000);
+    expect(await agent.verdict()).toEqual(ALL_WELL);
+  });
+
+  test('by an eviction with a shorter one: it reads Evicted, and the room is there that much sooner (rule 5)', async () => {
+    const { agent, victim, uid } = await endingVictim(STUBBORN);
+    const evictedAtMs = agent.nowMs;
+    const podStatus = { phase: 'Failed', reason: 'Evicted' } as const;
+    const kill = agent.kill(victim, {
+      ...{ evict: true, podStatus, podTerminationGracePeriodSecondsOverride: 1 },
+    });
+    await agent.untilState(uid, 'Syncing.Settled');
+    expect(agent.status(victim)).toMatchObject(podStatus);
+    expect(kill.answers).toHaveLength(1);
+    expect(kill.answers[0]!.atMs).toBeLessThan(evictedAtMs + 5_000);
+    expect(await agent.verdict()).toEqual(ALL_WELL);
+  });
+
+  test('by a deletion, right as it is chosen: the pod gets the room all the same', async () => {
+    const agent = nodeWith('2');
+    const [victim] = await running(agent, ['victim', STUBBORN]);
+    agent.atNext(/preemption: VICTIMS_SELECTED/, () => agent.delete('victim', 1));
+    const uid = agent.create('critical', critical('2'));
+    await agent.untilState(uid, 'Syncing.Settled');
+    expect(agent.state(victim)).toBe('');
+    expect(await agent.verdict()).toEqual(ALL_WELL);
+  });
+});
+
+describe('a static pod that is replaced in place on a full node', () => {
+  async function fullNode() {
+    const agent = nodeWith('2');
+    const first = agent.create('web', wanting('1'), 'file');
+    await agent.untilState(first, 'Syncing.Settled');
+    await running(agent, ['other', wanting('1')]);
+    return { agent, first };
+  }
+
+  test('takes over the room of the one before it, and nobody else goes', async () => {
+    const { agent, first } = await fullNode();
+    const second = agent.create('web', wanting('1'), 'file');
+    await agent.untilState(second, 'Syncing.Settled');
+    expect(victims(agent)).toEqual([]);
+    expect(agent.told(second, /^START_GRANTED/)[0]!.atMs).toBe(endOf(agent, first)[0]!.atMs);
+    expect(await agent.running()).toHaveLength(2);
+    expect(await agent.verdict()).toEqual(ALL_WELL);
+  });
+
+  test('comes before others that have waited for room', async () => {
+    const { agent } = await fullNode();
+    const waiting = agent.create('waiting', wanting('3'), 'file');
+    await agent.clock.advance(100);
+    const second = agent.create('web', wanting('1'), 'file');
+    await agent.untilState(second, 'Syncing.Settled');
+    expect([victims(agent), agent.state(waiting)]).toEqual([[], 'Syncing.AwaitingStart']);
+    expect(await agent.verdict()).toEqual(ALL_WELL);
+  });
+
+  test('by one that needs more: the other goes for it', async () => {
+    const { agent } = await fullNode();
+    const second = agent.create('web', wanting('2'), 'file');
+    await agent.untilState(second, 'Syncing.Settled');
+    expect(victims(agent)).toEqual(['other']);
+    expect(await agent.running()).toHaveLength(1);
+    expect(await agent.verdict()).toEqual(ALL_WELL);
+  });
+});
+
+test('a storm of ordinary pods gets nothing of what is promised to a critical one, be it free already or not', async () => {
+  const agent = nodeWith('2');
+  const [victim] = await running(agent, ['victim', wanting('1')], ['other', wanting('750m')]);
+  // A quarter of a core is free, and needed.
+  const uid = agent.create('critical', critical('1250m'));
+  await agent.clock.advance(100);
+  const storm: string[] = [];
+  while (endOf(agent, victim).length === 0) {
+    storm.push(agent.create(`storm-${storm.length}`, wanting('250m')));
+    await agent.clock.advance(100);
+  }
+  await agent.untilState(uid, 'Syncing.Settled');
+  expect(storm.length).toBeGreaterThan(20);
+  expect(storm.flatMap((one) => startsOf(agent, one))).toEqual([]);
+  expect(storm.filter((one) => agent.status(one)?.reason !== 'OutOfcpu')).toEqual([]);
+  expect(victims(agent)).toEqual(['victim']);
+  expect(await agent.verdict()).toEqual(ALL_WELL);
+});
+
+describe('a victim that is asked for again with its UID while it ends', () => {
+  const again = (agent: SimulatedAgent) => agent.apply('victim', { kind: 'flap', times: 3 });
+
+  test('does not get its room back: it is rejected', async () => {
+    const { agent, victim, uid } = await endingVictim();
+    again(agent);
+    await agent.untilState(uid, 'Syncing.Settled');
+    await agent.until(() => agent.status(victim)?.reason === 'OutOfcpu', 'the victim to be rejected');
+    expect(startsOf(agent, victim)).toHaveLength(1);
+    expect(await agent.verdict()).toEqual(ALL_WELL);
+  });
+
+  test('as a static one waits, until the critical one is gone', async () => {
+    const agent = nodeWith('2');
+    const victim = agent.create('victim', wanting('2', '5s', { priority: 1 }), 'file');
+    await agent.untilState(victim, 'Syncing.Settled');
+    const uid = agent.create('critical', critical('2'));
+    await agent.untilState(victim, 'Terminating.Stopping');
+    again(agent);
+    await agent.untilState(uid, 'Syncing.Settled');
+    await agent.untilState(victim, 'Syncing.AwaitingStart');
+    expect(agent.status(victim)).toMatchObject({ phase: 'Pending', reason: 'OutOfcpu' });
+    agent.delete('critical');
+    await agent.untilState(victim, 'Syncing.Settled');
+    expect(startsOf(agent, victim)).toHaveLength(2);
+    expect(await agent.verdict()).toEqual(ALL_WELL);
+  });
+});
+
+test('a critical pod goes for one of higher priority, and for none that is as critical', async () => {
+  const agent = nodeWith('2');
+  const [equal] = await running(agent, ['equal', critical('2')]);
+  const uid = agent.create('critical', critical('2'));
+  await agent.untilState(uid, 'Terminated.Finished');
+  expect([victims(agent), agent.state(equal)]).toEqual([[], 'Syncing.Settled']);
+  const higher = agent.create('higher', critical('2', CRITICAL + 1));
+  await agent.untilState(higher, 'Syncing.Settled');
+  expect(agent.status(equal)).toMatchObject({
+    phase: 'Failed',
+    reason: PREEMPTING,
+    message: PREEMPTING_MESSAGE,
+  });
+  expect(await agent.verdict()).toEqual(ALL_WELL);
+});
+
+describe('a critical pod that is to end before it has leave to start, and of which something is left', () => {
+  /** It ran beside another pod, and has died; another agent comes, and there is room for one of them. */
+  async function died() {
+    const agent = nodeWith('4');
+    const [uid, other] = await running(agent, ['critical', critical('2')], ['other', wanting('2')]);
+    agent.crash(1_000);
+    agent.nodeFacts = room('2');
+    agent.runtime.killContainer(`${uid}.c1`, 1);
+    agent.runtime.killSandbox(`${uid}.s1`);
+    return { agent, uid, other: other! };
+  }
+
+  /** Its stop fails: it takes a while to end. */
+  async function giveUp(agent: SimulatedAgent, uid: string) {
+    agent.runtime.podFaults.set(uid, { anyCall: { fail: 1 } });
+    agent.apply('critical', { kind: 'remove' });
+    await agent.untilState(uid, 'Terminating.BackingOff');
+  }
+
+  test('takes no room, and nobody goes for it', async () => {
+    const { agent, uid, other } = await died();
+    agent.apply('critical', { kind: 'remove' });
+    // It comes again, and is given up, while what is left of it is being removed.
+    await agent.untilCalled(uid, 'RemovePodSandbox');
+    agent.apply('critical', { kind: 'create again' });
+    await giveUp(agent, uid);
+    await agent.clock.advance(1_000);
+    expect([victims(agent), agent.state(other)]).toEqual([[], 'Syncing.Settled']);
+    expect(await agent.verdict()).toEqual(ALL_WELL);
+  });
+
+  test('does not take the room that was made for it', async () => {
+    const { agent, uid, other } = await died();
+    await agent.untilState(other, 'Terminating.Stopping');
+    await giveUp(agent, uid);
+    await agent.untilState(other, 'Terminated.Finished');
+    expect(agent.state(uid)).toBe('Terminating.BackingOff');
+    await running(agent, ['late', wanting('2')]);
+    expect(victims(agent)).toEqual(['other']);
+    expect(await agent.verdict()).toEqual(ALL_WELL);
+  });
+});
