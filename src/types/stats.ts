@@ -1,8 +1,7 @@
 /**
- * The kubelet's Summary (stats.v1alpha1) as JSON, by its own names. A figure that cannot be had is left out. Times are
- * RFC 3339, of the moment at which the figure was read.
+ * What a node and its pods use, by the names of the kubelet's `/stats/summary` (stats/v1alpha1). What could not be measured is
+ * absent. Times are RFC 3339; amounts are bytes where the name does not say otherwise.
  */
-
 export interface Summary {
   readonly node: NodeStats;
   readonly pods: readonly PodStats[];
@@ -10,49 +9,44 @@ export interface Summary {
 
 export interface NodeStats {
   readonly nodeName: string;
-  /** The groups of processes beside pods, and `pods` for all of these together. */
-  readonly systemContainers?: readonly ContainerStats[];
-  /** When the machine was started. */
   readonly startTime?: string;
   readonly cpu?: CPUStats;
   readonly memory?: MemoryStats;
   readonly io?: IOStats;
-  /** Where the root directory is: volumes, logs. */
+  readonly network?: NetworkStats;
+  readonly swap?: SwapStats;
+  /** The file system that holds volumes, logs and, where images have none of their own, containers. */
   readonly fs?: FsStats;
   readonly runtime?: RuntimeStats;
   readonly rlimit?: RlimitStats;
+  /** Among them `pods`: all pods together. */
+  readonly systemContainers?: readonly ContainerStats[];
 }
 
 export interface RuntimeStats {
   readonly imageFs?: FsStats;
-  /** Of the writable layers of containers. */
   readonly containerFs?: FsStats;
 }
 
 export interface RlimitStats {
   readonly time?: string;
+  /** The largest process ID, and how many processes and threads there are. */
   readonly maxpid?: number;
-  /** Threads count as well: the kernel gives each of them a PID. */
   readonly curproc?: number;
 }
 
-export interface PodReference {
-  readonly name: string;
-  readonly namespace: string;
-  readonly uid: string;
-}
-
 export interface PodStats {
-  readonly podRef: PodReference;
+  readonly podRef: { readonly name: string; readonly namespace: string; readonly uid: string };
   readonly startTime?: string;
   readonly containers?: readonly ContainerStats[];
   readonly cpu?: CPUStats;
   readonly memory?: MemoryStats;
   readonly io?: IOStats;
+  readonly network?: NetworkStats;
+  readonly swap?: SwapStats;
   readonly volume?: readonly VolumeStats[];
-  /** Logs, writable layers and the volumes that lie on the node's disk. */
   readonly 'ephemeral-storage'?: FsStats;
-  readonly process_stats?: ProcessStats;
+  readonly process_stats?: { readonly process_count?: number };
 }
 
 export interface ContainerStats {
@@ -61,54 +55,14 @@ export interface ContainerStats {
   readonly cpu?: CPUStats;
   readonly memory?: MemoryStats;
   readonly io?: IOStats;
-  /** `usedBytes` and `inodesUsed` are those of the writable layer, the rest of its file system. */
+  readonly swap?: SwapStats;
+  /** The container's writable layer. */
   readonly rootfs?: FsStats;
   readonly logs?: FsStats;
 }
 
-export interface ProcessStats {
-  readonly process_count?: number;
-}
-
-export interface CPUStats {
-  readonly time?: string;
-  /** Over the time since the figures were last asked for. */
-  readonly usageNanoCores?: number;
-  readonly usageCoreNanoSeconds?: number;
-  readonly psi?: PSIStats;
-}
-
-export interface MemoryStats {
-  readonly time?: string;
-  /** What is left below the limit; without one, nothing is said. Of the node: its capacity less the working set. */
-  readonly availableBytes?: number;
-  readonly usageBytes?: number;
-  /** The usage less what the kernel can take back at once: the cache of files that were not used of late. */
-  readonly workingSetBytes?: number;
-  readonly rssBytes?: number;
-  readonly pageFaults?: number;
-  readonly majorPageFaults?: number;
-  readonly psi?: PSIStats;
-}
-
-export interface IOStats {
-  readonly time?: string;
-  readonly psi?: PSIStats;
-}
-
-/** How long tasks waited for a resource: `some`, at least one; `full`, all that could have worked. */
-export interface PSIStats {
-  readonly full: PSIData;
-  readonly some: PSIData;
-}
-
-export interface PSIData {
-  /** In microseconds. */
-  readonly total: number;
-  /** Percent of the last 10, 60 and 300 seconds. */
-  readonly avg10: number;
-  readonly avg60: number;
-  readonly avg300: number;
+export interface VolumeStats extends FsStats {
+  readonly name: string;
 }
 
 export interface FsStats {
@@ -121,6 +75,60 @@ export interface FsStats {
   readonly inodesUsed?: number;
 }
 
-export interface VolumeStats extends FsStats {
-  readonly name: string;
+export interface CPUStats {
+  readonly time?: string;
+  readonly usageNanoCores?: number;
+  readonly usageCoreNanoSeconds?: number;
+  readonly psi?: PSIStats;
+}
+
+export interface MemoryStats {
+  readonly time?: string;
+  readonly availableBytes?: number;
+  readonly usageBytes?: number;
+  /** Usage less what of it are files that are not in active use. */
+  readonly workingSetBytes?: number;
+  readonly rssBytes?: number;
+  readonly pageFaults?: number;
+  readonly majorPageFaults?: number;
+  readonly psi?: PSIStats;
+}
+
+export interface IOStats {
+  readonly time?: string;
+  readonly psi?: PSIStats;
+}
+
+export interface SwapStats {
+  readonly time?: string;
+  readonly swapAvailableBytes?: number;
+  readonly swapUsageBytes?: number;
+}
+
+export interface InterfaceStats {
+  readonly name?: string;
+  readonly rxBytes?: number;
+  readonly rxErrors?: number;
+  readonly txBytes?: number;
+  readonly txErrors?: number;
+}
+
+/** Of the default interface, and of all. */
+export interface NetworkStats extends InterfaceStats {
+  readonly time?: string;
+  readonly interfaces?: readonly InterfaceStats[];
+}
+
+/** Pressure stall information: how long some, or all, tasks waited for the resource. */
+export interface PSIStats {
+  readonly full?: PSIData;
+  readonly some?: PSIData;
+}
+
+export interface PSIData {
+  /** Nanoseconds in all; percentages of the last 10, 60 and 300 s. */
+  readonly total: number;
+  readonly avg10: number;
+  readonly avg60: number;
+  readonly avg300: number;
 }
