@@ -38,7 +38,7 @@ export interface StateletConfig extends AdmissionSettings, EvictionConfiguration
   readonly maxPods: number;
   /** The longest delay of CrashLoopBackOff. */
   readonly maxContainerRestartPeriodMs: number;
-  /** Where `/healthz` and `/pods` are served; undefined: nowhere. */
+  /** Where `/healthz`, `/pods` and `/stats/summary` are served; undefined: nowhere. */
   readonly healthz?: Endpoint;
   readonly logging: { readonly format: LogFormat; readonly verbosity: number };
   /** Whether stopping the daemon ends its pods first. */
