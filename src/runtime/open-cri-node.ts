@@ -2,6 +2,7 @@
 import { homedir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { containerLogPath, podOfLabels } from '../policies/cri-labels.ts';
+import type { ContainerGCPolicy } from '../policies/container-gc.ts';
 import { CRASH_LOOP_BACK_OFF } from '../policies/crash-loop-backoff.ts';
 import { enforcedAllocatable, type Reservations, reservesPIDs } from '../policies/node-allocatable.ts';
 import type { EventRecorder } from '../types/event-recorder.ts';
@@ -50,6 +51,9 @@ interface Parts {
 }
 
 /** Rejects where this machine cannot be such a node: a cgroup controller is missing, say. */
+/** Whatever is dead is garbage where the disk is short. */
+const NONE_KEPT: ContainerGCPolicy = { minAgeMs: 0, maxPerPodContainer: 0, maxContainers: 0 };
+
 export async function openCriNode(setup: CriNodeSetup): Promise<NodeParts> {
   const { endpoint, podLogsDir, settings, logger } = setup;
   const cgroups = await openCgroups(setup);
@@ -64,13 +68,23 @@ export async function openCriNode(setup: CriNodeSetup): Promise<NodeParts> {
   const logs = logManager(setup, runtime, () => pods());
   const parts = { runtime, cgroups, logs, logLinks, images: imageManager(setup, runtime) };
   let garbage: GarbageCollector | undefined;
+  let deleteDeadContainers = () => Promise.resolve();
+  let deleteUnusedImages = deleteDeadContainers;
   return {
     runtime,
     node: await criNode(setup, parts),
     start: (view) => {
       ({ pods } = view);
       logs.start();
-      garbage = startGarbage(setup, parts, view);
+      const collectors = { containerGC: containerGC(setup, parts, view), imageGC: imageGC(setup, parts) };
+      garbage = startGarbageCollection({ clock: systemClock, logger: setup.logger, ...collectors });
+      const allDead = containerGC(setup, parts, view, NONE_KEPT);
+      deleteDeadContainers = () => allDead.collect();
+      deleteUnusedImages = async () => void (await collectors.imageGC.deleteUnusedImages());
+    },
+    reclaimer: {
+      deleteDeadContainers: () => deleteDeadContainers(),
+      deleteUnusedImages: () => deleteUnusedImages(),
     },
     stop: async () => {
       await Promise.all([logs.stop(), garbage?.stop()]);
@@ -135,14 +149,6 @@ function nameAndHandler(text: string): [string, string] {
   return [name, handler];
 }
 
-function startGarbage(setup: CriNodeSetup, parts: Parts, view: NodeView): GarbageCollector {
-  return startGarbageCollection({
-    ...{ clock: systemClock, logger: setup.logger },
-    containerGC: containerGC(setup, parts, view),
-    imageGC: imageGC(setup, parts),
-  });
-}
-
 function logManager(
   { podLogsDir, settings, logger }: CriNodeSetup,
   runtime: RuntimeService,
@@ -170,14 +176,15 @@ function containerGC(
   { podLogsDir, settings, logger }: CriNodeSetup,
   { runtime, logs, logLinks }: Parts,
   { isPodRemovable }: NodeView,
+  policy: ContainerGCPolicy = {
+    minAgeMs: settings.minimumContainerTTLMs,
+    maxPerPodContainer: settings.maximumDeadContainersPerContainer,
+    maxContainers: settings.maximumDeadContainers,
+  },
 ): ContainerGC {
   return new ContainerGC({
     ...{ runtime, logger, isPodRemovable, clock: systemClock },
-    policy: {
-      minAgeMs: settings.minimumContainerTTLMs,
-      maxPerPodContainer: settings.maximumDeadContainersPerContainer,
-      maxContainers: settings.maximumDeadContainers,
-    },
+    policy,
     removeContainerLogs: async ({ labels, metadata }) => {
       const pod = podOfLabels(labels);
       await logs.clean(containerLogPath(podLogsDir, pod, metadata.name, metadata.attempt));

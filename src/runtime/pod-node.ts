@@ -82,12 +82,20 @@ export interface NodeView {
   readonly isPodRemovable: (uid: string) => boolean;
 }
 
+/** Removes what nobody needs, however young it is, where the node runs short of disk. Both reject when something stays. */
+export interface NodeReclaimer {
+  deleteDeadContainers(): Promise<void>;
+  deleteUnusedImages(): Promise<void>;
+}
+
 /** A runtime with the node around it. */
 export interface NodeParts {
   readonly runtime: RuntimeService;
   readonly node: PodNode;
   /** Begins the work beside the pods: logs, garbage. */
   start(view: NodeView): void;
+  /** Where the node keeps something of which that can be said; to be used after `start`. */
+  readonly reclaimer?: NodeReclaimer;
   /** Ends it; what runs keeps running. */
   stop(): Promise<void>;
 }

@@ -31,6 +31,8 @@ const DISK_USAGE_PATIENCE_MS = 2000;
 const PODS_PER_TURN = 25;
 
 export interface SummaryOptions {
+  /** No figures of pods. */
+  readonly onlyNode?: boolean;
   /** No figures of disks, volumes and PIDs of the node. */
   readonly onlyCPUAndMemory?: boolean;
   /** How old may be what is known of logs and volumes; what is older is measured again. Default: a minute. */
@@ -108,7 +110,7 @@ class KernelStats implements StatsProvider {
 
   async summary(options: SummaryOptions = {}): Promise<Summary> {
     const { nodeName, clock } = this.#options;
-    const pods = [...this.#options.pods()].filter(hasFigures);
+    const pods = options.onlyNode ? [] : [...this.#options.pods()].filter(hasFigures);
     const disks = options.onlyCPUAndMemory ? undefined : await this.#disksOf(pods, options);
     const runtimeStats = disks?.runtimeStats ?? (await this.#runtimeStatsOf(pods, options));
     // What changes fastest is read last.
@@ -185,7 +187,7 @@ class KernelStats implements StatsProvider {
     const limits = { maxAgeMs: diskUsageMaxAgeMs, patienceMs: diskUsagePatienceMs };
     const [disks, runtimeStats] = await Promise.all([
       this.#diskUsage.of(pods, limits),
-      this.#runtimeStats(call),
+      pods.length === 0 ? new Map() : this.#runtimeStats(call),
     ]);
     const [nodeFs, logsFs, runtime] = await Promise.all([
       this.#disks.nodeFs(),
