@@ -129,7 +129,7 @@ function howToRun(): Flags {
         frequency,
       ),
     ],
-    'Endpoint of /healthz and /pods': [
+    'Endpoint of /healthz, /pods and /stats/summary': [
       flag(
         '--healthz-bind-address <IP>',
         `address to serve on (default: ${DEFAULTS.healthzBindAddress})`,

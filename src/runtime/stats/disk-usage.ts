@@ -22,6 +22,7 @@ export class DiskUsage {
   readonly #options: DiskUsageOptions;
   readonly #known = new Map<string, PodDisk>();
   readonly #abort = new AbortController();
+  readonly #pace = new Pace(this.#abort.signal);
   /** By UID: a pod is measured once for all who ask meanwhile. */
   readonly #pending = new Map<string, Promise<void>>();
   #last: Promise<void> = Promise.resolve();
@@ -69,9 +70,9 @@ export class DiskUsage {
     const { limitMs = LIMIT_MS } = this.#options;
     if (signal.aborted) return;
     try {
-      const pace = new Pace({ signal, limitMs });
-      this.#known.set(pod.uid, await measurePodDisk(pod, this.#options, pace));
-      if (pace.isOver) {
+      const measure = () => measurePodDisk(pod, this.#options, this.#pace);
+      this.#known.set(pod.uid, await this.#pace.within(limitMs, measure));
+      if (this.#pace.isOver) {
         const seconds = limitMs / 1000;
         this.#warnOnce(pod, `More files than can be looked at in ${seconds} s: what the pod uses is more`);
       }

@@ -25,44 +25,51 @@ export function sumOf(parts: readonly DiskUsed[]): DiskUsed {
   );
 }
 
-export interface PaceOptions {
-  readonly signal: AbortSignal;
-  /** How long it may go on, its rests included. */
-  readonly limitMs: number;
-}
-
 /**
- * How fast walks may go: a fifth of the time at most is spent on them, so that neither the processor nor a slow disk is kept
- * from those who have work for it.
+ * How fast walks may go, one after the other: a fifth of the time at most is spent on them, so that neither the processor nor
+ * a slow disk is kept from those who have work for it.
  */
 export class Pace {
-  readonly #options: PaceOptions;
-  readonly #deadlineMs: number;
+  readonly #signal: AbortSignal;
   #files = 0;
-  #strideBeganMs = performance.now();
+  /** Since the last rest, the walk under way not included. */
+  #busyMs = 0;
+  #resumedMs = 0;
+  #deadlineMs = Infinity;
   /** Not everything was looked at: what was found is less than there is. */
   isOver = false;
 
-  constructor(options: PaceOptions) {
-    this.#options = options;
-    this.#deadlineMs = this.#strideBeganMs + options.limitMs;
+  constructor(signal: AbortSignal) {
+    this.#signal = signal;
   }
 
   get isGivenUp(): boolean {
-    return this.#options.signal.aborted;
+    return this.#signal.aborted;
   }
 
-  /** Before each file. Rejects once the signal says so. */
+  /** Walks that may take so long together, rests included. Resolves to what they do, and rejects once the signal says so. */
+  async within<T>(limitMs: number, walk: () => Promise<T>): Promise<T> {
+    this.#resumedMs = performance.now();
+    this.#deadlineMs = this.#resumedMs + limitMs;
+    this.isOver = false;
+    try {
+      return await walk();
+    } finally {
+      this.#busyMs += performance.now() - this.#resumedMs;
+    }
+  }
+
+  /** Before each file. */
   async step(): Promise<void> {
     this.#files += 1;
     if (this.#files % FILES_PER_STRIDE !== 0) return;
-    const { signal } = this.#options;
-    signal.throwIfAborted();
+    this.#signal.throwIfAborted();
     const nowMs = performance.now();
     this.isOver = nowMs > this.#deadlineMs;
-    const restMs = (nowMs - this.#strideBeganMs) * REST_FACTOR;
-    if (!this.isOver) await delay(restMs, undefined, { signal, ref: false });
-    this.#strideBeganMs = performance.now();
+    const restMs = (this.#busyMs + nowMs - this.#resumedMs) * REST_FACTOR;
+    if (!this.isOver) await delay(restMs, undefined, { signal: this.#signal, ref: false });
+    this.#busyMs = 0;
+    this.#resumedMs = performance.now();
   }
 }
 

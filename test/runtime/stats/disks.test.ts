@@ -17,7 +17,7 @@ beforeEach(() => {
 });
 afterEach(() => bed.cleanUp());
 
-const pace = (limitMs = 60_000) => new Pace({ signal: new AbortController().signal, limitMs });
+const pace = () => new Pace(new AbortController().signal);
 const used = () => diskUsed(bed.cgroups.path('data'), pace());
 const text = (bytes: number) => 'x'.repeat(bytes);
 const onDisk = (path: string) => statSync(bed.cgroups.path(path)).blocks * 512;
@@ -48,15 +48,15 @@ describe('what a folder takes', () => {
 
   test('that is not seen to its end takes what was seen, and it is known that there is more', async () => {
     for (let index = 0; index < 600; index += 1) bed.write(`data/${index}`, '');
-    const hurried = pace(-1);
-    const { inodesUsed } = await diskUsed(bed.cgroups.path('data'), hurried);
+    const hurried = pace();
+    const { inodesUsed } = await hurried.within(-1, () => diskUsed(bed.cgroups.path('data'), hurried));
     expect(hurried.isOver).toBe(true);
     expect(inodesUsed).toBe(256);
   });
 
   test('a walk that is given up ends', async () => {
     for (let index = 0; index < 600; index += 1) bed.write(`data/${index}`, '');
-    const given = new Pace({ signal: AbortSignal.abort(), limitMs: 60_000 });
+    const given = new Pace(AbortSignal.abort());
     await expect(diskUsed(bed.cgroups.path('data'), given)).rejects.toMatchObject({ name: 'AbortError' });
   });
 });
