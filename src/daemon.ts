@@ -8,6 +8,8 @@ import { removeAddress, writeAddress } from './api/address-file.ts';
 import { eventLog } from './api/event-log.ts';
 import { type ApiServer, startApiServer } from './api/server.ts';
 import { EMBEDDED, type StateletConfig } from './config/config.ts';
+import type { EvictionParts } from './actors/eviction-manager.ts';
+import { parseThresholds } from './policies/eviction-thresholds.ts';
 import type { supervisorMachine, SupervisorEvent } from './machines/supervisor-machine.ts';
 import { letGo, nodeAgentOptions, openNode } from './open-node.ts';
 import { podSources } from './pod-sources.ts';
@@ -77,6 +79,10 @@ class Agent implements Daemon {
       sources: Object.keys(sources),
       configuration: configuration(sources, logger),
       ...(inspect && { inspect }),
+      eviction: {
+        configuration: evictionConfiguration(config),
+        stats: () => this.#statsProvider(),
+      },
     });
   }
 
@@ -152,4 +158,15 @@ function configuration(sources: PodSources, logger: Logger): Observable<Supervis
     now: () => systemClock.now(),
     onProblem: (problem) => logger.warn({ source: problem.source }, problemText(problem)),
   }).pipe(map(channelEvent));
+}
+
+/** What the configuration says of eviction. Pods that have cgroups are held to allocatable, and are evicted before that is spent. */
+function evictionConfiguration(config: StateletConfig): EvictionParts['configuration'] {
+  const hasCgroups = config.containerRuntimeEndpoint !== EMBEDDED && config.node.cgroupsPerQOS;
+  return {
+    thresholds: parseThresholds({ ...config, enforceNodeAllocatable: hasCgroups ? ['pods'] : [] }),
+    pressureTransitionPeriodMs: config.evictionPressureTransitionPeriodMs,
+    maxPodGracePeriodSeconds: config.evictionMaxPodGracePeriod,
+    localStorageCapacityIsolation: config.localStorageCapacityIsolation,
+  };
 }

@@ -117,22 +117,22 @@ export class EvictionManager {
     if (this.#patience !== undefined) this.#options.clock.clearTimeout(this.#patience);
   }
 
+  podEnded(uid: string, how: 'Terminated' | 'Finished' | 'Forgotten'): void {
+    if (how === 'Terminated') this.#terminated(uid);
+    else this.#released(uid);
+    if (how === 'Forgotten') this.#send({ type: 'POD_GONE', uid });
+  }
+
   /** Nothing of the pod runs any more. */
-  terminated(uid: string): void {
+  #terminated(uid: string): void {
     if (this.#limits.lift(uid)) this.#cleaning.add(uid);
     this.#send({ type: 'POD_ENDED', uid });
     if (this.#actor.getSnapshot().context.shortage !== undefined) this.#hurry();
   }
 
   /** What the pod had on this node has been released. */
-  finished(uid: string): void {
+  #released(uid: string): void {
     if (this.#cleaning.delete(uid) && this.#cleaning.size === 0) this.#cleanedUp();
-  }
-
-  /** The pod is no more. */
-  forgotten(uid: string): void {
-    this.finished(uid);
-    this.#send({ type: 'POD_GONE', uid });
   }
 
   #send(event: EvictionEvent): void {
@@ -280,7 +280,7 @@ export class EvictionManager {
     const onOver = (problem: string) => this.#send({ type: 'POD_FAILED', uid: pod.uid, problem });
     this.#limits.set(pod.uid, gracePeriodSeconds, onOver);
     const isKnown = registry.send(pod.uid, { type: 'SyncPodKill', options: kill });
-    if (!isKnown || registry.isPodKnownTerminated(pod.uid)) this.terminated(pod.uid);
+    if (!isKnown || registry.isPodKnownTerminated(pod.uid)) this.#terminated(pod.uid);
   }
 
   #awaitCleanup(actor: { send(event: EvictionEvent): void }): void {

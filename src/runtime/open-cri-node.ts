@@ -80,7 +80,9 @@ export async function openCriNode(setup: CriNodeSetup): Promise<NodeParts> {
       garbage = startGarbageCollection({ clock: systemClock, logger: setup.logger, ...collectors });
       const allDead = containerGC(setup, parts, view, NONE_KEPT);
       deleteDeadContainers = () => allDead.collect();
-      deleteUnusedImages = async () => void (await collectors.imageGC.deleteUnusedImages());
+      deleteUnusedImages = async () => {
+        await collectors.imageGC.deleteUnusedImages();
+      };
     },
     reclaimer: {
       deleteDeadContainers: () => deleteDeadContainers(),
