@@ -76,6 +76,8 @@ let events: string[];
 let reclaimed: string[];
 /** What removing does for the disk. */
 let onReclaim: (what: string) => void;
+/** What an eviction does for the node. */
+let onEviction: (name: string) => void;
 
 beforeEach(() => {
   ground = simulatedGround();
@@ -83,6 +85,7 @@ beforeEach(() => {
   events = [];
   reclaimed = [];
   onReclaim = () => undefined;
+  onEviction = () => (figures.left = { memory: 500, disk: 50, pids: 900 });
 });
 afterEach(() => agent.stop());
 
@@ -96,7 +99,12 @@ async function start(settings: Partial<EvictionSettings>): Promise<void> {
   const parts: NodeParts = { ...ground.open(), reclaimer };
   agent = agentOn(ground, parts, {
     eviction: { configuration: settingsWith(settings), stats: () => Promise.resolve(figures) },
-    recorder: { event: ({ name }, _type, reason) => void events.push(`${name} ${reason}`) },
+    recorder: {
+      event: ({ name }, _type, reason) => {
+        events.push(`${name} ${reason}`);
+        if (reason === 'Evicted') onEviction(name);
+      },
+    },
   });
   agent.start();
   await ground.until('the runtime to be ready', () => agent.supervisor.runtimeProblem === undefined);
@@ -163,13 +171,15 @@ describe('short of memory', () => {
     await start(hard);
     await run(pod('first'), pod('second'), pod('third'));
     figures.pods = [usingMemory('first', 300), usingMemory('second', 200), usingMemory('third', 100)];
+    onEviction = (name) => {
+      figures.pods = figures.pods.filter(({ podRef }) => podRef.name !== name);
+      figures.left = { memory: name === 'first' ? 60 : 400 };
+    };
     figures.memoryGoes(50);
     await untilState('first', 'Terminated.Finished');
-    figures.pods = figures.pods.slice(1);
     expect(evicted()).toEqual(['first']);
-    await ground.clock.advance(1);
+    await ground.clock.advance(0);
     await untilState('second', 'Terminated.Finished');
-    figures.left = { memory: 400 };
     await pass();
     await pass();
     expect([evicted(), state('third')]).toEqual([['first', 'second'], 'Syncing.Settled']);
@@ -192,12 +202,15 @@ describe('short of memory', () => {
     await start(hard);
     await run(pod('leaving'), pod('greedy'));
     figures.pods = [usingMemory('leaving', 100), usingMemory('greedy', 300)];
+    let whenGreedyWent: string | undefined;
+    onEviction = () => {
+      whenGreedyWent = state('leaving');
+      figures.left = { memory: 400 };
+    };
     agent.supervisor.registry.send('leaving', { type: 'SyncPodKill' });
     figures.memoryGoes(50);
-    await ground.until('leaving to end', () => state('leaving') === 'Terminated.Finished');
-    expect(evicted()).toEqual([]);
-    await pass();
-    expect(evicted()).toEqual(['greedy']);
+    await untilState('greedy', 'Terminated.Finished');
+    expect(whenGreedyWent).toMatch(/^Terminated/);
   });
 
   test('what is over when it is measured once more costs nobody his place', async () => {
