@@ -98,6 +98,7 @@ class Agent implements Daemon {
       const view = {
         health: () => this.#agent.health(),
         pods: () => servedPods(supervisor.registry, statusManager),
+        eviction: () => this.#agent.explainEviction(),
         summary: async (options: SummaryOptions) => (await this.#statsProvider()).summary(options),
       };
       this.#api = await startApiServer(healthz.host, healthz.port, view);

@@ -3,6 +3,7 @@ import { type ActorOptions, type ActorRefFrom, type AnyActorRef, createActor } f
 import { type EvictionContext, type EvictionEvent, evictionMachine } from '../machines/eviction-machine.ts';
 import { withContainerFsThresholds } from '../policies/eviction-container-fs.ts';
 import type { FileSystemLayout, NodeReclaim } from '../policies/eviction-file-systems.ts';
+import { type EvictionExplanation, explainEviction } from '../policies/eviction-explanation.ts';
 import { observe, wholeQuantity } from '../policies/eviction-observations.ts';
 import {
   chooseVictim,
@@ -102,6 +103,17 @@ export class EvictionManager {
   conditions(): readonly PressureCondition[] {
     const snapshot = this.#actor.getSnapshot();
     return PRESSURE_CONDITIONS.filter((condition) => snapshot.hasTag(condition));
+  }
+
+  /** Who would be evicted now. Rejects where the node cannot be measured. */
+  async explain(): Promise<EvictionExplanation> {
+    const stats = await this.#open();
+    const settings = (this.#settings ??= await this.#readSettings(stats));
+    const { unendable } = this.#actor.getSnapshot().context;
+    return explainEviction({
+      ...{ settings, conditions: this.conditions(), summary: await stats.summary(), pods: this.#pods() },
+      ...{ ending: this.#ending(), unendable: new Set(unendable) },
+    });
   }
 
   start(): void {

@@ -2,6 +2,7 @@
 import { type Observable, Subscription } from 'rxjs';
 import type { ActorOptions } from 'xstate';
 import type { supervisorMachine, SupervisorEvent } from '../machines/supervisor-machine.ts';
+import type { EvictionExplanation } from '../policies/eviction-explanation.ts';
 import { crashLoopBackOff } from '../policies/crash-loop-backoff.ts';
 import { Pleg } from '../runtime/pleg.ts';
 import type { NodeParts } from '../runtime/pod-node.ts';
@@ -110,6 +111,11 @@ export class NodeAgent {
     this.pleg.stop();
     this.#eviction?.stop();
     await this.supervisor.stop();
+  }
+
+  /** Who would be evicted now. Rejects where the node cannot be measured. */
+  async explainEviction(): Promise<EvictionExplanation | undefined> {
+    return this.#eviction?.explain();
   }
 
   /** Why the agent is not healthy, if so. */

@@ -2,6 +2,7 @@
 import { createServer } from 'node:http';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { errorMessage } from '../types/errors.ts';
+import type { EvictionExplanation } from '../policies/eviction-explanation.ts';
 import type { Pod, PodStatus } from '../types/kubernetes.ts';
 import type { Summary } from '../types/stats.ts';
 import { close, hostPort, listen } from './listen.ts';
@@ -20,6 +21,8 @@ export interface ApiSources {
   /** Why the daemon is not healthy; undefined when it is. */
   health(): string | undefined;
   pods(): Iterable<ServedPod>;
+  /** Who would be evicted now; without it there is no `/eviction`. */
+  eviction?(): Promise<EvictionExplanation | undefined>;
   /** Without it there is no `/stats/summary`. */
   summary?(options: { readonly onlyCPUAndMemory: boolean }): Promise<Summary>;
 }
@@ -59,13 +62,17 @@ async function serve(
 }
 
 const NOT_ALLOWED: Answer = { status: 405, body: 'read-only: GET and HEAD\n' };
-const NOT_FOUND: Answer = { status: 404, body: 'not found; served here: /healthz, /pods, /stats/summary\n' };
+const NOT_FOUND: Answer = {
+  status: 404,
+  body: 'not found; served here: /healthz, /pods, /stats/summary, /eviction\n',
+};
 
 async function answer(url: string, sources: ApiSources): Promise<Answer> {
   try {
     const [path, query] = url.split('?', 2);
     if (path === '/healthz') return healthz(sources.health());
     if (path === '/pods') return podList(sources.pods());
+    if (path === '/eviction') return json(await sources.eviction?.());
     return path === '/stats/summary' ? await summary(sources, query) : NOT_FOUND;
   } catch (error) {
     return { status: 500, body: `${errorMessage(error)}\n` };
@@ -76,6 +83,10 @@ async function summary(sources: ApiSources, query: string | undefined): Promise<
   // As with the kubelet, `true` once and nothing else.
   const wanted = new URLSearchParams(query).getAll('only_cpu_and_memory');
   const found = await sources.summary?.({ onlyCPUAndMemory: wanted.length === 1 && wanted[0] === 'true' });
+  return json(found);
+}
+
+function json(found: unknown): Answer {
   return found ? { status: 200, type: 'application/json', body: JSON.stringify(found) } : NOT_FOUND;
 }
 

@@ -34,6 +34,11 @@ export function addRunOnceFlags(command: Command): Command {
   return addFlags(command, { ...podFlags(), Retries: retryFlags(), Logging: loggingFlags() });
 }
 
+/** By which figures out of files are judged. */
+export function addEvictionFlags(command: Command): Command {
+  return addFlags(command, { 'Settings that the files are judged by': settingFlags(ALL_EVICTION_SETTINGS) });
+}
+
 function addFlags(command: Command, flags: Flags): Command {
   for (const [heading, options] of Object.entries(flags)) {
     for (const option of options) command.addOption(option.helpGroup(`${heading}:`));
