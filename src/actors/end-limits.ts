@@ -9,6 +9,11 @@ export const EXCEEDED_GRACE_PERIOD = 'ExceededGracePeriod';
 export const EXCEEDED_GRACE_PERIOD_MESSAGE =
   'Container runtime did not kill the pod within specified grace period.';
 
+/** How long a pod that was asked to end is waited for. */
+export function endPatienceMs(gracePeriodSeconds: number): number {
+  return Math.max(MIN_PATIENCE_MS, PATIENCE_FACTOR * gracePeriodSeconds * 1000);
+}
+
 /** How long those that were asked to end may take yet, by UID. */
 export class EndLimits {
   readonly #clock: Clock;
@@ -25,7 +30,7 @@ export class EndLimits {
   /** `onOver` is called with what is to be said of it when the pod has not ended in time. */
   set(uid: string, gracePeriodSeconds: number, onOver: (problem: string) => void): void {
     this.lift(uid);
-    const patienceMs = Math.max(MIN_PATIENCE_MS, PATIENCE_FACTOR * gracePeriodSeconds * 1000);
+    const patienceMs = endPatienceMs(gracePeriodSeconds);
     const over = () => {
       this.#timers.delete(uid);
       onOver(`it has not ended within ${patienceMs / 1000} s`);

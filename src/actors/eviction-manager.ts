@@ -26,7 +26,12 @@ import type { EventRecorder } from '../types/event-recorder.ts';
 import type { Pod } from '../types/kubernetes.ts';
 import { type Logger, podFields } from '../types/logger.ts';
 import type { Summary } from '../types/stats.ts';
-import { EndLimits, EXCEEDED_GRACE_PERIOD, EXCEEDED_GRACE_PERIOD_MESSAGE } from './end-limits.ts';
+import {
+  EndLimits,
+  endPatienceMs,
+  EXCEEDED_GRACE_PERIOD,
+  EXCEEDED_GRACE_PERIOD_MESSAGE,
+} from './end-limits.ts';
 import type { PodEntry, PodRegistry, PodSnapshot } from './pod-registry.ts';
 
 /** The kubelet's. */
@@ -82,6 +87,8 @@ export class EvictionManager {
   readonly #limits: EndLimits;
   /** UIDs of evicted pods that have ended and have not been cleaned up after. */
   readonly #cleaning = new Set<string>();
+  /** Since when pods have been seen to be ending, by UID. */
+  readonly #endingSince = new Map<string, number>();
   #stats: Promise<EvictionStats> | undefined;
   #settings: EvictionSettings | undefined;
   #watch: { stop(): void } | undefined;
@@ -336,12 +343,18 @@ export class EvictionManager {
     );
   }
 
+  /** Those that come to their end soon. One that has been on its way for too long is not waited for any more. */
   #ending(): ReadonlySet<string> {
-    const isNearItsEnd = (snapshot: PodSnapshot) =>
-      snapshot.hasTag('terminationRequested') &&
-      !snapshot.hasTag('terminated') &&
-      (snapshot.context.gracePeriodSeconds ?? 0) <= NEAR_END_SECONDS;
-    return new Set(this.#entries(isNearItsEnd).map(({ pod }) => pod.uid));
+    const nowMs = this.#options.clock.now();
+    const known = new Map(this.#endingSince);
+    this.#endingSince.clear();
+    const near = this.#entries(isEnding).filter(({ pod: { uid }, actor }) => {
+      const { gracePeriodSeconds = 0 } = actor.getSnapshot().context;
+      const sinceMs = known.get(uid) ?? nowMs;
+      this.#endingSince.set(uid, sinceMs);
+      return gracePeriodSeconds <= NEAR_END_SECONDS && nowMs - sinceMs < endPatienceMs(gracePeriodSeconds);
+    });
+    return new Set(near.map(({ pod }) => pod.uid));
   }
 
   #entries(isMeant: (snapshot: PodSnapshot) => boolean): readonly PodEntry[] {
@@ -372,6 +385,10 @@ export class EvictionManager {
     recorder.event(pod, 'Warning', EXCEEDED_GRACE_PERIOD, EXCEEDED_GRACE_PERIOD_MESSAGE);
     logger.warn(podFields(pod), `Eviction manager: goes on without the end of the pod: ${event.problem}`);
   }
+}
+
+function isEnding(snapshot: PodSnapshot): boolean {
+  return snapshot.hasTag('terminationRequested') && !snapshot.hasTag('terminated');
 }
 
 const RECLAIMED: Readonly<Record<NodeReclaim, string>> = {

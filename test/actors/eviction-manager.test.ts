@@ -78,6 +78,8 @@ let reclaimed: string[];
 let onReclaim: (what: string) => void;
 /** What an eviction does for the node. */
 let onEviction: (name: string) => void;
+/** UIDs of pods whose stop does not come to an end. */
+let hung: Set<string>;
 
 beforeEach(() => {
   ground = simulatedGround();
@@ -85,9 +87,15 @@ beforeEach(() => {
   events = [];
   reclaimed = [];
   onReclaim = () => undefined;
+  hung = new Set();
   onEviction = () => (figures.left = { memory: 500, disk: 50, pids: 900 });
 });
 afterEach(() => agent.stop());
+
+const aborted = (signal: AbortSignal) =>
+  new Promise((_, reject) => {
+    signal.addEventListener('abort', () => reject(signal.reason as Error));
+  });
 
 async function start(settings: Partial<EvictionSettings>): Promise<void> {
   const remove = (what: string) => () => {
@@ -98,6 +106,13 @@ async function start(settings: Partial<EvictionSettings>): Promise<void> {
   const reclaimer = { deleteDeadContainers: remove('containers'), deleteUnusedImages: remove('images') };
   const parts: NodeParts = { ...ground.open(), reclaimer };
   agent = agentOn(ground, parts, {
+    wrapEffects: (effects) => ({
+      ...effects,
+      stopPod: async (context, signal) => {
+        if (hung.has(context.uid)) await aborted(signal);
+        return effects.stopPod(context, signal);
+      },
+    }),
     eviction: { configuration: settingsWith(settings), stats: () => Promise.resolve(figures) },
     recorder: {
       event: ({ name }, _type, reason) => {
@@ -211,6 +226,20 @@ describe('short of memory', () => {
     figures.memoryGoes(50);
     await untilState('greedy', 'Terminated.Finished');
     expect(whenGreedyWent).toMatch(/^Terminated/);
+  });
+
+  test('one that does not come to its end is not waited for for ever', async () => {
+    await start(hard);
+    await run(pod('hung'), pod('greedy'));
+    figures.pods = [usingMemory('hung', 100), usingMemory('greedy', 300)];
+    hung.add('hung');
+    agent.supervisor.registry.send('hung', { type: 'SyncPodKill' });
+    figures.memoryGoes(50);
+    await ground.clock.advance(5_000);
+    expect(evicted()).toEqual([]);
+    await pass();
+    await untilState('greedy', 'Terminated.Finished');
+    expect(state('hung')).toMatch(/^Terminating/);
   });
 
   test('what is over when it is measured once more costs nobody his place', async () => {
