@@ -62,8 +62,7 @@ describeWithContainerd('a node that runs short', () => {
           ...{ rootDir: folders.rootDir, podLogsDir: folders.podLogsDir },
         });
         stats = provider;
-        const { layout: _, ...configuration } = settingsWith(settings(provider));
-        return { configuration, stats: () => Promise.resolve(provider) };
+        return { configuration: settingsWith(settings(provider)), stats: () => Promise.resolve(provider) };
       },
     });
     agent.ready();
