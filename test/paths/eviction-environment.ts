@@ -1,5 +1,5 @@
 /** What can come to the eviction machine of a node that runs short of one thing: from its figures, and from its pods. */
-import type { SnapshotFrom } from 'xstate';
+import { initialTransition, type SnapshotFrom, transition } from 'xstate';
 import { evictionMachine, type EvictionEvent } from '../../src/machines/eviction-machine.ts';
 import {
   chooseVictim,
@@ -8,6 +8,7 @@ import {
   type EvictionSettings,
 } from '../../src/policies/eviction-pass.ts';
 import type { PressureCondition } from '../../src/policies/eviction-signals.ts';
+import { seededRandom } from '../../src/simulation/seeded-random.ts';
 import type { Pod } from '../../src/types/kubernetes.ts';
 import type { PodStats } from '../../src/types/stats.ts';
 import { requestingPod, type RequestingPod } from '../support/admission.ts';
@@ -23,7 +24,7 @@ import {
   thresholds,
 } from '../support/eviction.ts';
 import { LASTING_COMMAND } from './ground.ts';
-import type { Environment } from './paths.ts';
+import type { Environment, Step } from './paths.ts';
 
 export type EvictionSnapshot = SnapshotFrom<typeof evictionMachine>;
 
@@ -208,6 +209,31 @@ export function evictionEnvironment(situation: Situation): Environment<typeof ev
     possible: (state) => possible(situation, state),
     label: evictionLabel,
   };
+}
+
+/** It makes no difference who has ended or hangs. */
+export function plainEvictionEnvironment(situation: Situation): Environment<typeof evictionMachine> {
+  return { ...evictionEnvironment(situation), label: ({ value }) => JSON.stringify(value) };
+}
+
+/** Many passes in a row, as chance would have them; whoever was evicted, hung or went in one is so in the next. */
+export function evictionWalk(
+  situation: Situation,
+  seed: number,
+  length: number,
+): readonly Step<typeof evictionMachine>[] {
+  const { events, possible: mayCome } = evictionEnvironment(situation);
+  const random = seededRandom(seed);
+  let [before] = initialTransition(evictionMachine);
+  return Array.from({ length }, () => {
+    // How much time goes by is not known here: what was observed may be longer ago than the transition period.
+    const name = random.pick(mayCome(before).filter((candidate) => candidate !== 'lingering'));
+    const event = events[name]!;
+    const [after] = transition(evictionMachine, before, event);
+    const step = { name, event, before, after };
+    before = after;
+    return step;
+  });
 }
 
 function possible({ resource }: Situation, state: EvictionSnapshot): readonly EvictionEventName[] {

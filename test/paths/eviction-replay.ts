@@ -150,7 +150,8 @@ class EvictionReplay {
     const hasPressure = this.#agent.nodeFacts().conditions.length > 0;
     await clock.advance(2 * MONITORING_PERIOD_MS + (hasPressure ? TRANSITION_PERIOD_MS : 0));
     expect(this.#agent.nodeFacts().conditions).toEqual([]);
-    expect(this.#latest?.value.Pass ?? 'Observing').toBe('Observing');
+    await this.#ground.until('the pass to be over', () => this.#latest?.value.Pass !== 'CleaningUp');
+    expect(this.#latest?.value.Pass).toBe('Observing');
     for (const role of ['critical', 'static', 'modest', 'first', 'second'] as const)
       expect([role, this.#isEnded(role) || this.#runs(this.#current(role))]).toEqual([role, true]);
     expect(this.#rules.broken()).toEqual([]);
@@ -215,7 +216,11 @@ class EvictionReplay {
   async #cleanUp(index: number): Promise<void> {
     const next = this.#path[index + 1]?.name ?? 'observe';
     if (index % 2 === 1 && next === 'observe') return this.#outlast(index);
-    for (const uid of this.#latest!.context.ended) this.#cleanups.get(uid)?.letGo();
+    for (const uid of this.#latest!.context.ended) {
+      expect(this.#taken.filter(({ hasEffect }) => hasEffect)).toEqual([]);
+      this.#cleanups.get(uid)?.letGo();
+      await this.#ground.until(`${uid} to be cleaned up after`, () => this.#isFinished(uid));
+    }
   }
 
   /** Nobody wants the pod any more, and it ends at last. */
@@ -317,6 +322,10 @@ class EvictionReplay {
   /** The latest of the role could not be ended while it was waited for, and has ended since. */
   #isEnded(role: Role): boolean {
     return this.#agent.supervisor.registry.isPodKnownTerminated(this.#current(role));
+  }
+
+  #isFinished(uid: string): boolean {
+    return this.#agent.supervisor.registry.shouldPodBeFinished(uid);
   }
 
   #ending(): readonly string[] {
