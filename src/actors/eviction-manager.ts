@@ -89,7 +89,7 @@ export class EvictionManager {
   readonly #cleaning = new Set<string>();
   /** Since when pods have been seen to be ending, by UID. */
   readonly #endingSince = new Map<string, number>();
-  #stats: Promise<EvictionStats> | undefined;
+  #stats: EvictionStats | undefined;
   #settings: EvictionSettings | undefined;
   #watch: { stop(): void } | undefined;
   #timer: TimerHandle | undefined;
@@ -321,8 +321,9 @@ export class EvictionManager {
 
   // What it works with
 
-  #open(): Promise<EvictionStats> {
-    return (this.#stats ??= this.#options.stats());
+  /** What could not be opened is tried again by the next pass. */
+  async #open(): Promise<EvictionStats> {
+    return (this.#stats ??= await this.#options.stats());
   }
 
   /** The thresholds are the same objects from here on. */
