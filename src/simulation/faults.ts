@@ -1,5 +1,6 @@
 import type { RuntimeFaults } from '../runtime/simulated/faults.ts';
 import type { NodeFaults } from './simulated-node.ts';
+import type { StatsFaults } from './simulated-stats.ts';
 
 /** What can be made to go wrong, and how that is told to a person. */
 export const FAULTS = {
@@ -57,4 +58,9 @@ export function runtimeFaults(faults: ReadonlySet<Fault>, random: (key: string) 
 export function nodeFaults(faults: ReadonlySet<Fault>): NodeFaults {
   const volumes = faults.has('volumes') ? 0.1 : 0;
   return { mount: volumes, release: volumes, pull: faults.has('images') ? 0.1 : 0 };
+}
+
+/** Probabilities of what happens as the node is measured. */
+export function statsFaults(faults: ReadonlySet<Fault>): StatsFaults {
+  return { fail: faults.has('fail') ? 0.1 : 0, slow: faults.has('slow') ? 0.1 : 0 };
 }
