@@ -4,10 +4,10 @@ import type { StatsFaults } from './simulated-stats.ts';
 
 /** What can be made to go wrong, and how that is told to a person. */
 export const FAULTS = {
-  fail: 'a call to the runtime fails, nothing has been done',
+  fail: 'a call to the runtime fails, nothing has been done; the node cannot be measured',
   'lost-answer': 'a call is carried out, and answered with an error',
   hang: 'a call is not answered before its deadline; it may still be carried out, later',
-  slow: 'a call takes a hundred times as long',
+  slow: 'a call takes a hundred times as long; figures of the node come late',
   disappear: 'what was listed a moment ago is said not to be there',
   untrue: 'a sandbox is said to be stopped, and is not',
   events: 'events of the runtime are lost, late, doubled, or come in another order',
