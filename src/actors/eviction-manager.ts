@@ -285,7 +285,8 @@ export class EvictionManager {
         return;
       }
       const ends = { ending: this.#ending(), unendable: new Set(unendable) };
-      const choice = chooseVictim({ settings, shortage: remaining, summary, pods: this.#pods(), ...ends });
+      const pods = this.#pods().filter(isWorthEnding(summary, ends.ending));
+      const choice = chooseVictim({ settings, shortage: remaining, summary, pods, ...ends });
       this.#send({ type: 'RANKED', choice });
     } catch (error) {
       this.#options.logger.warn({}, `Eviction manager: pods could not be ranked: ${errorMessage(error)}`);
@@ -396,6 +397,12 @@ const RECLAIMED: Readonly<Record<NodeReclaim, string>> = {
   containers: 'dead containers',
   images: 'unused images',
 };
+
+/** A pod of which nothing runs yet has no figures, and would go first: its end frees nothing. */
+function isWorthEnding({ pods }: Summary, ending: ReadonlySet<string>): (pod: Pod) => boolean {
+  const measured = new Set(pods.map(({ podRef }) => podRef.uid));
+  return ({ metadata: { uid } }) => measured.has(uid) || ending.has(uid);
+}
 
 /** In bytes, where it is one of memory. */
 function memoryThreshold({ signal, value }: Threshold, stats: EvictionStats): readonly MemoryThreshold[] {

@@ -200,6 +200,16 @@ describe('short of memory', () => {
     expect([evicted(), state('third')]).toEqual([['first', 'second'], 'Syncing.Settled']);
   });
 
+  test('a pod of which nothing runs yet does not go: its end would free nothing', async () => {
+    await start(hard);
+    await run(pod('new'), pod('greedy'));
+    figures.pods = [usingMemory('greedy', 300)];
+    figures.memoryGoes(50);
+    await untilState('greedy', 'Terminated.Finished');
+    await pass();
+    expect([evicted(), state('new')]).toEqual([['greedy'], 'Syncing.Settled']);
+  });
+
   test('critical pods never go', async () => {
     await start(hard);
     await run(
