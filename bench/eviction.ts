@@ -53,7 +53,7 @@ async function watchCrossing(thresholdBytes: number): Promise<Watch> {
   return { crossedMs, stop: () => worker.terminate() };
 }
 
-/** Takes memory at once, and notes when it is told to end. What requests something is let in under pressure. */
+/** Takes memory at once, and notes when it is told to end. */
 function greedyPod(bed: CriDaemonBed, index: number, marks: string) {
   const script = `
     trap ': > /marks/signal; exit 0' TERM
@@ -61,8 +61,7 @@ function greedyPod(bed: CriDaemonBed, index: number, marks: string) {
     wait`;
   const volumeMounts = [{ name: 'marks', mountPath: '/marks' }];
   const volumes = [{ name: 'marks', hostPath: { path: marks } }];
-  const resources = { requests: { memory: '1Mi' } };
-  return evictablePod(`greedy-${index}`, bed.shell(script, { volumeMounts, resources }), { volumes });
+  return evictablePod(`greedy-${index}`, bed.shell(script, { volumeMounts }), { volumes });
 }
 
 /** From now on: when containers were to be stopped, in Unix milliseconds. */
@@ -76,33 +75,32 @@ function recordStopCalls({ runtime }: EvictingAgent): number[] {
   return times;
 }
 
-const leftBytes = (agent: EvictingAgent): number =>
-  agent.stats.memoryAvailable('memory.available')?.availableBytes ?? Number.NaN;
-
-async function measure(bed: CriDaemonBed, agent: EvictingAgent, thresholdBytes: number): Promise<Round[]> {
-  const stopCalls = recordStopCalls(agent);
-  const found: Round[] = [];
-  for (let index = 1; index <= rounds; index += 1) {
-    const isEnough = () => leftBytes(agent) > thresholdBytes + (MARGIN_MIB / 2) * MIB;
-    await waitFor(isEnough, { what: 'the memory of the last pod to be free', timeoutMs: PATIENCE_MS });
+/** An agent of its own each: the threshold lies just below what is left by then. */
+async function round(bed: CriDaemonBed, index: number): Promise<Round> {
+  let thresholdMi = 0;
+  const agent = await startEvictingAgent(bed.containerd, {
+    settings: (stats) => {
+      const bytes = stats.memoryAvailable('memory.available')?.availableBytes ?? Number.NaN;
+      thresholdMi = Math.floor(bytes / MIB) - MARGIN_MIB;
+      return { thresholds: thresholds({ evictionHard: { 'memory.available': `${thresholdMi}Mi` } }) };
+    },
+  });
+  const watch = await watchCrossing(thresholdMi * MIB);
+  try {
+    const stopCalls = recordStopCalls(agent);
     const marks = mkdtempSync(join(bed.dir, 'marks-'));
     const pod = greedyPod(bed, index, marks);
-    const watch = await watchCrossing(thresholdBytes);
-    try {
-      agent.add(pod);
-      const isOver = () => agent.state(pod.metadata.uid) === 'Terminated.Finished';
-      await waitFor(isOver, { what: `${pod.metadata.name} to be evicted`, timeoutMs: PATIENCE_MS });
-      const crossedMs = await watch.crossedMs;
-      const signalMs = statSync(join(marks, 'signal')).mtimeMs - crossedMs;
-      found.push({ stopCallMs: (stopCalls.at(-1) ?? Number.NaN) - crossedMs, signalMs });
-      process.stderr.write(`round ${index}: ${ms(signalMs)}\n`);
-    } finally {
-      await watch.stop();
-    }
-    agent.remove(pod);
-    await agent.until(pod.metadata.uid, '');
+    agent.add(pod);
+    const isOver = () => agent.state(pod.metadata.uid) === 'Terminated.Finished';
+    await waitFor(isOver, { what: `${pod.metadata.name} to be evicted`, timeoutMs: PATIENCE_MS });
+    const crossedMs = await watch.crossedMs;
+    const signalMs = statSync(join(marks, 'signal')).mtimeMs - crossedMs;
+    process.stderr.write(`round ${index}: ${ms(signalMs)}\n`);
+    return { stopCallMs: (stopCalls.at(-1) ?? Number.NaN) - crossedMs, signalMs };
+  } finally {
+    await watch.stop();
+    await agent.cleanUp();
   }
-  return found;
 }
 
 const ms = (time: number) => `${time.toFixed(0)} ms`;
@@ -124,19 +122,9 @@ function report(found: readonly Round[]): void {
 
 const bed = await startCriBed();
 try {
-  let thresholdMi = 0;
-  const agent = await startEvictingAgent(bed.containerd, {
-    settings: (stats) => {
-      const bytes = stats.memoryAvailable('memory.available')?.availableBytes ?? Number.NaN;
-      thresholdMi = Math.floor(bytes / MIB) - MARGIN_MIB;
-      return { thresholds: thresholds({ evictionHard: { 'memory.available': `${thresholdMi}Mi` } }) };
-    },
-  });
-  try {
-    report(await measure(bed, agent, thresholdMi * MIB));
-  } finally {
-    await agent.cleanUp();
-  }
+  const found: Round[] = [];
+  for (let index = 1; index <= rounds; index += 1) found.push(await round(bed, index));
+  report(found);
 } finally {
   await bed.tearDown();
 }
