@@ -4,6 +4,7 @@ import { type EvictionContext, type EvictionEvent, evictionMachine } from '../ma
 import { withContainerFsThresholds } from '../policies/eviction-container-fs.ts';
 import type { FileSystemLayout, NodeReclaim } from '../policies/eviction-file-systems.ts';
 import { type EvictionExplanation, explainEviction } from '../policies/eviction-explanation.ts';
+import { isOfMemory } from '../policies/eviction-met.ts';
 import { observe, wholeQuantity } from '../policies/eviction-observations.ts';
 import {
   chooseVictim,
@@ -36,6 +37,12 @@ import type { PodEntry, PodRegistry, PodSnapshot } from './pod-registry.ts';
 
 /** The kubelet's. */
 const MONITORING_PERIOD_MS = 10_000;
+/**
+ * Memory comes and goes around a threshold: what the watch has seen may be gone when the node is measured, and be back a
+ * moment later without being told again. So often it is looked once more, at this distance.
+ */
+const LOOKS_IN_DOUBT = 8;
+const DOUBT_PERIOD_MS = 250;
 /** How long what an evicted pod had on the disk may take to be removed (the kubelet's). */
 const CLEANUP_PATIENCE_MS = 30_000;
 /** A pod that has longer than this to end is not waited for: it may be told to hurry. */
@@ -97,6 +104,8 @@ export class EvictionManager {
   #patience: TimerHandle | undefined;
   /** Something has happened during a pass that wants another look at once. */
   #isUrgent = false;
+  /** How often it is to be looked yet for what the watch has told and the figures do not say. */
+  #looksInDoubt = 0;
   #isStopped = false;
 
   constructor(options: EvictionManagerOptions) {
@@ -162,7 +171,7 @@ export class EvictionManager {
     const { logger } = this.#options;
     return evictionMachine.provide({
       actions: {
-        armObservation: ({ event }) => this.#arm(event.type === 'CLEANED_UP'),
+        armObservation: ({ context, event }) => this.#arm(context, event),
         disarmObservation: () => this.#disarm(),
         evaluate: ({ context }) => void this.#evaluate(context),
         reportFailedObservation: ({ event }) => {
@@ -190,10 +199,19 @@ export class EvictionManager {
 
   // When to look
 
-  #arm(isAtOnce: boolean): void {
-    const delayMs = isAtOnce || this.#isUrgent ? 0 : MONITORING_PERIOD_MS;
+  #arm({ state }: EvictionContext, { type }: EvictionEvent): void {
+    if (type !== 'RELIEVED' && state.firstObserved.some(({ threshold }) => isOfMemory(threshold)))
+      this.#looksInDoubt = 0;
+    const isAtOnce = type === 'CLEANED_UP' || this.#isUrgent;
+    const delayMs = isAtOnce ? 0 : this.#periodMs();
     this.#isUrgent = false;
     this.#timer = this.#options.clock.setTimeout(() => this.#send({ type: 'OBSERVE' }), delayMs);
+  }
+
+  #periodMs(): number {
+    if (this.#looksInDoubt === 0) return MONITORING_PERIOD_MS;
+    this.#looksInDoubt -= 1;
+    return DOUBT_PERIOD_MS;
   }
 
   #disarm(): void {
@@ -216,6 +234,7 @@ export class EvictionManager {
       const thresholds = configuration.thresholds.flatMap((threshold) => memoryThreshold(threshold, stats));
       if (this.#isStopped || thresholds.length === 0) return;
       this.#watch = stats.watchMemory(thresholds, ({ isBelow }) => {
+        this.#looksInDoubt = isBelow ? LOOKS_IN_DOUBT : 0;
         if (isBelow) this.#hurry();
       });
     } catch (error) {

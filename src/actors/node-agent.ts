@@ -215,6 +215,7 @@ export class NodeAgent {
     parts.start({
       pods: () => this.pleg.pods(),
       isPodRemovable: (uid) => this.supervisor.registry.shouldPodContentBeRemoved(uid),
+      isPodTerminated: (uid) => this.supervisor.registry.shouldPodRuntimeBeRemoved(uid),
     });
     this.#route(this.pleg.changes, (change) => this.supervisor.send({ type: 'PLEG', ...change }));
     this.#armHousekeeping();

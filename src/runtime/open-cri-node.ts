@@ -2,7 +2,6 @@
 import { homedir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { containerLogPath, podOfLabels } from '../policies/cri-labels.ts';
-import type { ContainerGCPolicy } from '../policies/container-gc.ts';
 import { CRASH_LOOP_BACK_OFF } from '../policies/crash-loop-backoff.ts';
 import { enforcedAllocatable, type Reservations, reservesPIDs } from '../policies/node-allocatable.ts';
 import type { EventRecorder } from '../types/event-recorder.ts';
@@ -51,9 +50,6 @@ interface Parts {
 }
 
 /** Rejects where this machine cannot be such a node: a cgroup controller is missing, say. */
-/** Whatever is dead is garbage where the disk is short. */
-const NONE_KEPT: ContainerGCPolicy = { minAgeMs: 0, maxPerPodContainer: 0, maxContainers: 0 };
-
 export async function openCriNode(setup: CriNodeSetup): Promise<NodeParts> {
   const { endpoint, podLogsDir, settings, logger } = setup;
   const cgroups = await openCgroups(setup);
@@ -78,7 +74,8 @@ export async function openCriNode(setup: CriNodeSetup): Promise<NodeParts> {
       logs.start();
       const collectors = { containerGC: containerGC(setup, parts, view), imageGC: imageGC(setup, parts) };
       garbage = startGarbageCollection({ clock: systemClock, logger: setup.logger, ...collectors });
-      const allDead = containerGC(setup, parts, view, NONE_KEPT);
+      // As for the kubelet: of a pod that goes on, what its dead containers tell is still needed, lest they run again.
+      const allDead = containerGC(setup, parts, { ...view, isPodRemovable: view.isPodTerminated });
       deleteDeadContainers = () => allDead.collect();
       deleteUnusedImages = async () => {
         await collectors.imageGC.deleteUnusedImages();
@@ -178,15 +175,14 @@ function containerGC(
   { podLogsDir, settings, logger }: CriNodeSetup,
   { runtime, logs, logLinks }: Parts,
   { isPodRemovable }: NodeView,
-  policy: ContainerGCPolicy = {
-    minAgeMs: settings.minimumContainerTTLMs,
-    maxPerPodContainer: settings.maximumDeadContainersPerContainer,
-    maxContainers: settings.maximumDeadContainers,
-  },
 ): ContainerGC {
   return new ContainerGC({
     ...{ runtime, logger, isPodRemovable, clock: systemClock },
-    policy,
+    policy: {
+      minAgeMs: settings.minimumContainerTTLMs,
+      maxPerPodContainer: settings.maximumDeadContainersPerContainer,
+      maxContainers: settings.maximumDeadContainers,
+    },
     removeContainerLogs: async ({ labels, metadata }) => {
       const pod = podOfLabels(labels);
       await logs.clean(containerLogPath(podLogsDir, pod, metadata.name, metadata.attempt));

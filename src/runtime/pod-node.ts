@@ -80,9 +80,11 @@ export interface NodeView {
   readonly pods: () => Iterable<RuntimePodStatus>;
   /** Nobody needs the pod's containers any more. */
   readonly isPodRemovable: (uid: string) => boolean;
+  /** Nothing of the pod will run any more: of its containers only what they left is of any use. */
+  readonly isPodTerminated: (uid: string) => boolean;
 }
 
-/** Removes what nobody needs, however young it is, where the node runs short of disk. Both reject when something stays. */
+/** Removes what can be spared where the node runs short of disk. Both reject when something stays. */
 export interface NodeReclaimer {
   deleteDeadContainers(): Promise<void>;
   deleteUnusedImages(): Promise<void>;

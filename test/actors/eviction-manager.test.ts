@@ -182,6 +182,18 @@ describe('short of memory', () => {
     expect(ground.clock.now()).toBe(beganAtMs);
   });
 
+  test('what the watch tells and the figures do not say yet is looked at again soon', async () => {
+    await start(hard);
+    await run(pod('greedy'));
+    figures.pods = [usingMemory('greedy', 300)];
+    figures.memoryGoes(110);
+    await ground.clock.advance(300);
+    figures.left = { memory: 90 };
+    expect(evicted()).toEqual([]);
+    await ground.clock.advance(300);
+    await untilState('greedy', 'Terminated.Finished');
+  });
+
   test('one pod goes at a time, and the next only by figures that are taken after its end', async () => {
     await start(hard);
     await run(pod('first'), pod('second'), pod('third'));
@@ -260,6 +272,17 @@ describe('short of memory', () => {
     figures.memoryGoes(50);
     await pass();
     expect([evicted(), conditions()]).toEqual([[], ['MemoryPressure']]);
+  });
+
+  test('what was over when it was measured once more, and is back a moment later, is not missed', async () => {
+    await start(hard);
+    await run(pod('greedy'));
+    figures.pods = [usingMemory('greedy', 300)];
+    figures.afterLook = () => (figures.left = { memory: figures.looks === 1 ? 300 : 50 });
+    figures.looks = 0;
+    figures.memoryGoes(50);
+    await ground.clock.advance(1000);
+    await untilState('greedy', 'Terminated.Finished');
   });
 
   test('the condition holds for the transition period, and ordinary pods are turned away', async () => {
