@@ -220,7 +220,9 @@ export class EvictionJudge {
   /** Why the pod cannot be asked to go, if so. */
   #misplaced(victim: Tenant): string | undefined {
     if (this.#givenUp.has(victim.uid)) return 'is to go once more, though it has been given up';
-    return isEnding(victim) ? `is to go, and is in ${victim.state}` : undefined;
+    // One that has been ending for too long may be told to hurry.
+    const isLate = this.#options.tenants.isOverdue(victim) && !isTerminated(victim.state);
+    return isEnding(victim) && !isLate ? `is to go, and is in ${victim.state}` : undefined;
   }
 
   /** One goes at a time, and nobody while another one is about to end. */
@@ -233,6 +235,7 @@ export class EvictionJudge {
           tenant !== victim &&
           isEnding(tenant) &&
           !isTerminated(tenant.state) &&
+          !tenants.isOverdue(tenant) &&
           tenant.graceSeconds <= NEAR_END_SECONDS &&
           !this.#givenUp.has(tenant.uid),
       );
