@@ -7,18 +7,23 @@ import { servedPods } from './actors/served-pods.ts';
 import { removeAddress, writeAddress } from './api/address-file.ts';
 import { eventLog } from './api/event-log.ts';
 import { type ApiServer, startApiServer } from './api/server.ts';
-import type { StateletConfig } from './config/config.ts';
+import { EMBEDDED, type StateletConfig } from './config/config.ts';
+import type { EvictionParts } from './actors/eviction-manager.ts';
+import { parseThresholds } from './policies/eviction-thresholds.ts';
 import type { supervisorMachine, SupervisorEvent } from './machines/supervisor-machine.ts';
 import { letGo, nodeAgentOptions, openNode } from './open-node.ts';
 import { podSources } from './pod-sources.ts';
 import type { NodeParts } from './runtime/pod-node.ts';
+import { runtimeLayout } from './runtime/process/layout.ts';
 import { lockRootDir, type RootLock } from './runtime/root-lock.ts';
+import type { StatsProvider, SummaryOptions } from './runtime/stats/stats-provider.ts';
 import { systemClock } from './runtime/system-clock.ts';
 import { channelEvent, podConfig, type PodSources } from './sources/pod-config.ts';
 import { problemText } from './sources/source.ts';
 import type { EventRecorder } from './types/event-recorder.ts';
 import type { Logger } from './types/logger.ts';
 import type { OwnNodeFacts } from './types/node-facts.ts';
+import type { RuntimePodStatus } from './types/runtime-pod.ts';
 
 export interface DaemonDeps {
   readonly logger: Logger;
@@ -26,7 +31,7 @@ export interface DaemonDeps {
 }
 
 export interface Daemon {
-  /** Where `/healthz` and `/pods` are served, as `host:port`; undefined when they are not. */
+  /** Where `/healthz`, `/pods` and `/stats/summary` are served, as `host:port`; undefined when they are not. */
   readonly address: string | undefined;
   /** Ends the pods first when configured so; resolves when nothing of the agent is left. */
   stop(): Promise<void>;
@@ -60,6 +65,7 @@ class Agent implements Daemon {
   readonly #parts: NodeParts;
   readonly #agent: NodeAgent;
   #api: ApiServer | undefined;
+  #stats: Promise<StatsProvider> | undefined;
 
   constructor(config: StateletConfig, deps: AgentDeps, lock: RootLock, parts: NodeParts) {
     this.#config = config;
@@ -73,6 +79,10 @@ class Agent implements Daemon {
       sources: Object.keys(sources),
       configuration: configuration(sources, logger),
       ...(inspect && { inspect }),
+      eviction: {
+        configuration: evictionConfiguration(config),
+        stats: () => this.#statsProvider(),
+      },
     });
   }
 
@@ -88,6 +98,8 @@ class Agent implements Daemon {
       const view = {
         health: () => this.#agent.health(),
         pods: () => servedPods(supervisor.registry, statusManager),
+        eviction: () => this.#agent.explainEviction(),
+        summary: async (options: SummaryOptions) => (await this.#statsProvider()).summary(options),
       };
       this.#api = await startApiServer(healthz.host, healthz.port, view);
     }
@@ -104,9 +116,28 @@ class Agent implements Daemon {
   async takeDown(): Promise<void> {
     await letGo(this.#agent);
     if (this.#api) await removeAddress(this.#config.rootDir);
+    await (await this.#stats)?.close();
     await this.#api?.close();
     await this.#parts.stop();
     this.#lock.release();
+  }
+
+  /** Loaded when somebody asks. */
+  #statsProvider(): Promise<StatsProvider> {
+    const { rootDir, podLogsDir, nodeName, node, containerRuntimeEndpoint } = this.#config;
+    const { pleg } = this.#agent;
+    const { podScratch } = runtimeLayout(rootDir);
+    const isEmbedded = containerRuntimeEndpoint === EMBEDDED;
+    const cgroupRoot = isEmbedded || !node.cgroupsPerQOS ? undefined : node.cgroupRoot;
+    return (this.#stats ??= import('./runtime/stats/stats-provider.ts').then(({ openStatsProvider }) =>
+      openStatsProvider({
+        ...{ rootDir, podLogsDir, nodeName, cgroupRoot, clock: systemClock },
+        ...{ runtime: this.#parts.runtime, pods: () => pleg.pods(), logger: this.#deps.logger },
+        ...(isEmbedded && {
+          scratchOf: ({ sandboxes }: RuntimePodStatus) => sandboxes.map(({ id }) => podScratch(id)),
+        }),
+      }),
+    ));
   }
 
   #announce(): void {
@@ -128,4 +159,15 @@ function configuration(sources: PodSources, logger: Logger): Observable<Supervis
     now: () => systemClock.now(),
     onProblem: (problem) => logger.warn({ source: problem.source }, problemText(problem)),
   }).pipe(map(channelEvent));
+}
+
+/** What the configuration says of eviction. Pods that have cgroups are held to allocatable, and are evicted before that is spent. */
+function evictionConfiguration(config: StateletConfig): EvictionParts['configuration'] {
+  const hasCgroups = config.containerRuntimeEndpoint !== EMBEDDED && config.node.cgroupsPerQOS;
+  return {
+    thresholds: parseThresholds({ ...config, enforceNodeAllocatable: hasCgroups ? ['pods'] : [] }),
+    pressureTransitionPeriodMs: config.evictionPressureTransitionPeriodMs,
+    maxPodGracePeriodSeconds: config.evictionMaxPodGracePeriod,
+    localStorageCapacityIsolation: config.localStorageCapacityIsolation,
+  };
 }

@@ -1,6 +1,12 @@
 import { ACTOR_MUTANTS } from './actor-mutants.ts';
+import { EVICTION_MUTANTS } from './eviction-mutants.ts';
 import { MACHINE_MUTANTS } from './machine-mutants.ts';
 import type { Mutant } from './mutant.ts';
 import { ROOM_MUTANTS } from './room-mutants.ts';
 
-export const MUTANTS: readonly Mutant[] = [...MACHINE_MUTANTS, ...ACTOR_MUTANTS, ...ROOM_MUTANTS];
+export const MUTANTS: readonly Mutant[] = [
+  ...MACHINE_MUTANTS,
+  ...ACTOR_MUTANTS,
+  ...ROOM_MUTANTS,
+  ...EVICTION_MUTANTS,
+];

@@ -3,6 +3,7 @@ import type { Mutant } from './mutant.ts';
 
 const CHART = 'src/machines/preemption-machine.ts';
 const PREEMPTIONS = 'src/actors/preemptions.ts';
+const END_LIMITS = 'src/actors/end-limits.ts';
 const ADMISSION = 'src/actors/pod-admission.ts';
 const LEDGER = 'src/actors/resource-ledger.ts';
 const STARTS = 'src/actors/pod-starts.ts';
@@ -112,9 +113,9 @@ export const ROOM_MUTANTS: readonly Mutant[] = [
   {
     name: 'no-time-limit',
     breaks: 'A pod that does not end is waited for without limit (preemption)',
-    file: PREEMPTIONS,
-    find: `    }, patienceMs);`,
-    replace: `    }, patienceMs * 100);`,
+    file: END_LIMITS,
+    find: `this.#clock.setTimeout(over, patienceMs)`,
+    replace: `this.#clock.setTimeout(over, patienceMs * 100)`,
   },
   {
     name: 'first-end-is-enough',

@@ -2,6 +2,7 @@
 import { type Observable, Subscription } from 'rxjs';
 import type { ActorOptions } from 'xstate';
 import type { supervisorMachine, SupervisorEvent } from '../machines/supervisor-machine.ts';
+import type { EvictionExplanation } from '../policies/eviction-explanation.ts';
 import { crashLoopBackOff } from '../policies/crash-loop-backoff.ts';
 import { Pleg } from '../runtime/pleg.ts';
 import type { NodeParts } from '../runtime/pod-node.ts';
@@ -12,6 +13,7 @@ import type { Clock, TimerHandle } from '../types/clock.ts';
 import type { EventRecorder } from '../types/event-recorder.ts';
 import type { Logger } from '../types/logger.ts';
 import type { NodeFacts, OwnNodeFacts } from '../types/node-facts.ts';
+import { EvictionManager, type EvictionParts } from './eviction-manager.ts';
 import type { PodEffects } from './pod-actor.ts';
 import { podEffects } from './pod-effects.ts';
 import { ProbeManager } from './probe-manager.ts';
@@ -40,6 +42,8 @@ export interface NodeAgentOptions {
   readonly nodeFacts: () => OwnNodeFacts;
   /** Of victims of preemption that are otherwise equal, lower priority goes first. */
   readonly preemptionLowerPriorityFirst: boolean;
+  /** Without it nobody is evicted. */
+  readonly eviction?: EvictionParts;
   readonly maxContainerRestartPeriodMs: number;
   readonly maximumDeadContainersPerContainer: number;
   /** How many starts are with the runtime at a time. */
@@ -58,6 +62,7 @@ export class NodeAgent {
   readonly supervisor: Supervisor;
   readonly #options: NodeAgentOptions;
   readonly #runtimeState: RuntimeState;
+  readonly #eviction: EvictionManager | undefined;
   readonly #subscriptions = new Subscription();
   readonly #stopped = Promise.withResolvers<undefined>();
   #runtimeName = '';
@@ -82,6 +87,7 @@ export class NodeAgent {
     });
     this.probes = this.#buildProbes();
     this.supervisor = this.#buildSupervisor();
+    this.#eviction = this.#buildEviction();
   }
 
   /** Begins as soon as the runtime is ready. A runtime that does not answer keeps nobody from stopping the agent. */
@@ -103,7 +109,13 @@ export class NodeAgent {
     this.#runtimeState.stop();
     this.probes.stop();
     this.pleg.stop();
+    this.#eviction?.stop();
     await this.supervisor.stop();
+  }
+
+  /** Who would be evicted now. Rejects where the node cannot be measured. */
+  async explainEviction(): Promise<EvictionExplanation | undefined> {
+    return this.#eviction?.explain();
   }
 
   /** Why the agent is not healthy, if so. */
@@ -117,7 +129,9 @@ export class NodeAgent {
   /** What the runtime can do is known once it is ready. */
   nodeFacts(): NodeFacts {
     const { supplementalGroupsPolicy } = this.#runtimeState;
-    return { ...this.#options.nodeFacts(), supplementalGroupsPolicy };
+    const facts = this.#options.nodeFacts();
+    const conditions = this.#eviction?.conditions() ?? facts.conditions;
+    return { ...facts, conditions, supplementalGroupsPolicy };
   }
 
   #buildProbes(): ProbeManager {
@@ -155,6 +169,18 @@ export class NodeAgent {
       effects: wrapEffects?.(effects) ?? effects,
       ...(inspect && { inspect }),
       onStopped: () => this.#stopped.resolve(undefined),
+      onPodEnd: (uid, how) => this.#eviction?.podEnded(uid, how),
+    });
+  }
+
+  #buildEviction(): EvictionManager | undefined {
+    const { eviction, parts, clock, recorder, logger, inspect } = this.#options;
+    if (eviction === undefined) return undefined;
+    return new EvictionManager({
+      ...{ ...eviction, clock, recorder, logger, reclaimer: parts.reclaimer },
+      registry: this.supervisor.registry,
+      parent: this.supervisor.actor,
+      ...(inspect && { inspect }),
     });
   }
 
@@ -189,9 +215,11 @@ export class NodeAgent {
     parts.start({
       pods: () => this.pleg.pods(),
       isPodRemovable: (uid) => this.supervisor.registry.shouldPodContentBeRemoved(uid),
+      isPodTerminated: (uid) => this.supervisor.registry.shouldPodRuntimeBeRemoved(uid),
     });
     this.#route(this.pleg.changes, (change) => this.supervisor.send({ type: 'PLEG', ...change }));
     this.#armHousekeeping();
+    this.#eviction?.start();
     this.#route(configuration, (event) => this.supervisor.send(event));
   }
 

@@ -22,18 +22,12 @@ import {
 } from '../policies/preemption-texts.ts';
 import { fullName } from '../policies/pod-kinds.ts';
 import type { KillPodOptions } from '../policies/pod-termination.ts';
-import type { Clock, TimerHandle } from '../types/clock.ts';
+import type { Clock } from '../types/clock.ts';
 import { errorMessage } from '../types/errors.ts';
 import type { EventRecorder, PodReference } from '../types/event-recorder.ts';
 import type { Pod } from '../types/kubernetes.ts';
 import { type Logger, podFields } from '../types/logger.ts';
-
-/** As long as the kubelet waits for a pod that it ends: half as long again as the pod may take, and not less than this. */
-const MIN_PATIENCE_MS = 10_000;
-const PATIENCE_FACTOR = 1.5;
-/** The kubelet's event for a pod that has not ended by then. */
-const EXCEEDED_GRACE_PERIOD = 'ExceededGracePeriod';
-const EXCEEDED_MESSAGE = 'Container runtime did not kill the pod within specified grace period.';
+import { EndLimits, EXCEEDED_GRACE_PERIOD, EXCEEDED_GRACE_PERIOD_MESSAGE } from './end-limits.ts';
 
 export type PreemptionActor = ActorRefFrom<typeof preemptionMachine>;
 
@@ -62,7 +56,7 @@ export interface PreemptionsOptions {
 interface Making {
   readonly actor: PreemptionActor;
   /** How long those that are awaited may take yet, by UID. */
-  readonly limits: Map<string, TimerHandle>;
+  readonly limits: EndLimits;
   /** Somebody was asked to end for it: meanwhile others may have been told that there is no room. */
   hasPromised: boolean;
 }
@@ -104,7 +98,7 @@ export class Preemptions {
       parent: parent(),
       ...(inspect && { inspect }),
     });
-    this.#makings.set(uid, { actor, limits: new Map(), hasPromised: false });
+    this.#makings.set(uid, { actor, limits: new EndLimits(this.#options.clock), hasPromised: false });
     actor.start();
     actor.send({ type: 'PREEMPT' });
     const forgetWhenIdle = () => {
@@ -119,24 +113,20 @@ export class Preemptions {
     this.#told.delete(uid);
     this.#makings.get(uid)?.actor.send({ type: 'PREEMPTOR_GONE' });
     for (const { actor, limits } of [...this.#makings.values()]) {
-      if (!limits.has(uid)) continue;
-      this.#unlimit(limits, uid);
-      actor.send({ type: 'VICTIM_ENDED', uid });
+      if (limits.lift(uid)) actor.send({ type: 'VICTIM_ENDED', uid });
     }
   }
 
   /** Nobody is waited for any more. */
   stop(): void {
-    for (const { limits } of this.#makings.values()) {
-      for (const uid of [...limits.keys()]) this.#unlimit(limits, uid);
-    }
+    for (const { limits } of this.#makings.values()) limits.clear();
   }
 
   #forget(uid: string): void {
     const making = this.#makings.get(uid);
     if (making === undefined) return;
     this.#makings.delete(uid);
-    for (const awaited of [...making.limits.keys()]) this.#unlimit(making.limits, awaited);
+    making.limits.clear();
     this.#options.parent().send({ type: 'ACTOR_FORGOTTEN', actor: making.actor });
     if (making.hasPromised) this.#options.onPromiseOver(uid);
   }
@@ -187,12 +177,15 @@ export class Preemptions {
   }
 
   #endVictims({ preemptor, decision, awaited }: PreemptionContext, actor: Sender): void {
-    const { recorder, kill, holds } = this.#options;
+    const { recorder, kill, holds, gracePeriodSeconds } = this.#options;
     const making = this.#makings.get(preemptor.uid);
     if (making === undefined) return;
     making.hasPromised = true;
     const { limits } = making;
-    for (const uid of awaited) limits.set(uid, this.#limit(uid, limits, actor));
+    for (const uid of awaited) {
+      const onOver = (problem: string) => actor.send({ type: 'VICTIM_FAILED', uid, problem });
+      limits.set(uid, gracePeriodSeconds(uid), onOver);
+    }
     for (const { candidate } of decision?.victims ?? []) {
       recorder.event(candidate, 'Warning', PREEMPTING, PREEMPTING_MESSAGE);
       kill(candidate.uid, PREEMPTION_KILL);
@@ -200,27 +193,13 @@ export class Preemptions {
     for (const uid of awaited) if (!holds(uid)) this.ended(uid);
   }
 
-  #limit(uid: string, limits: Making['limits'], actor: Sender): TimerHandle {
-    const { clock, gracePeriodSeconds } = this.#options;
-    const patienceMs = Math.max(MIN_PATIENCE_MS, PATIENCE_FACTOR * gracePeriodSeconds(uid) * 1000);
-    return clock.setTimeout(() => {
-      limits.delete(uid);
-      actor.send({ type: 'VICTIM_FAILED', uid, problem: `it has not ended within ${patienceMs / 1000} s` });
-    }, patienceMs);
-  }
-
-  #unlimit(limits: Making['limits'], uid: string): void {
-    const timer = limits.get(uid);
-    limits.delete(uid);
-    if (timer !== undefined) this.#options.clock.clearTimeout(timer);
-  }
-
   #reportFailed({ preemptor }: PreemptionContext, event: PreemptionEvent): void {
     if (event.type !== 'VICTIM_FAILED') return;
     const { recorder, logger, podOf } = this.#options;
     const { uid, problem } = event;
     const victim = podOf(uid)?.metadata;
-    if (victim !== undefined) recorder.event(victim, 'Warning', EXCEEDED_GRACE_PERIOD, EXCEEDED_MESSAGE);
+    if (victim !== undefined)
+      recorder.event(victim, 'Warning', EXCEEDED_GRACE_PERIOD, EXCEEDED_GRACE_PERIOD_MESSAGE);
     logger.warn(podFields(preemptor), `Goes on without the end of ${victim?.name ?? uid}: ${problem}`);
   }
 }

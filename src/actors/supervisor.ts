@@ -53,6 +53,8 @@ export interface SupervisorOptions {
   readonly logger: Logger;
   readonly inspect?: ActorOptions<typeof supervisorMachine>['inspect'];
   readonly onStopped: () => void;
+  /** A pod's actor has come that far; `Forgotten`: there is none any more. */
+  readonly onPodEnd?: (uid: string, how: 'Terminated' | 'Finished' | 'Forgotten') => void;
 }
 
 export class Supervisor {
@@ -262,6 +264,7 @@ export class Supervisor {
     // Who takes over its name comes before others that wait for room.
     if (entry !== undefined) this.#starts.ended(entry.fullName, uid);
     this.#admission.ended(uid);
+    this.#options.onPodEnd?.(uid, 'Terminated');
   }
 
   // Routing
@@ -295,6 +298,7 @@ export class Supervisor {
   #handleFinished({ uid, restartRequested }: EventOf<'POD_FINISHED'>): void {
     const entry = this.registry.get(uid);
     if (entry) this.#tellEnd(entry);
+    this.#options.onPodEnd?.(uid, 'Finished');
     if (entry !== undefined && (restartRequested || !this.#desired.has(uid))) void this.#retire(entry);
   }
 
@@ -331,6 +335,7 @@ export class Supervisor {
     if (this.registry.get(pod.uid) !== entry) return;
     this.registry.forget(pod.uid);
     this.#options.statusManager.forget(pod.uid);
+    this.#options.onPodEnd?.(pod.uid, 'Forgotten');
     const desired = this.#desired.get(pod.uid);
     if (desired !== undefined) this.#create(desired);
     this.#reportWhenAllGone();

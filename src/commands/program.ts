@@ -4,9 +4,10 @@ import { Argument, Command, CommanderError, Option } from 'commander';
 import type { RunFlags } from '../config/config.ts';
 import { errorMessage, StateletError } from '../types/errors.ts';
 import type { ChartFormat } from './charts.ts';
+import type { ExplainEvictionFlags } from './explain-eviction.ts';
 import type { PodsFlags } from './pods.ts';
 import type { SimulateFlags } from './simulate.ts';
-import { addRunFlags, addRunOnceFlags, rootDirFlag } from './run-flags.ts';
+import { addEvictionFlags, addRunFlags, addRunOnceFlags, rootDirFlag } from './run-flags.ts';
 import type { RunOnceFlags } from './run-once.ts';
 import { FAULTS } from '../simulation/faults.ts';
 import { ownVersion } from '../version.ts';
@@ -49,6 +50,7 @@ function program(): Command {
   addRun(root);
   addRunOnce(root);
   addPods(root);
+  addExplainEviction(root);
   addCharts(root);
   addSimulate(root);
   return root;
@@ -99,6 +101,26 @@ function addPods(root: Command): void {
       const { pods } = await import('./pods.ts');
       process.stdout.write(await pods(flags));
     });
+}
+
+function addExplainEviction(root: Command): void {
+  const command = root
+    .command('explain-eviction')
+    .description('Show which pods of a running daemon would be evicted now, in order, and why')
+    .addOption(rootDirFlag())
+    .option('--server <URL>', 'where it serves /eviction (default: what it wrote into its root folder)')
+    .addOption(new Option('-o, --output <FORMAT>', 'another form than the tables').choices(['json']))
+    .option(
+      '--stats <FILE>',
+      "figures to go by instead: a Summary, as the kubelet's /stats/summary serves it",
+    )
+    .option('--pods <FILE>', 'the pods that they are about: a PodList, as kubectl prints it in JSON')
+    .showHelpAfterError('"statelet explain-eviction --help" lists what it takes.')
+    .action(async (flags: ExplainEvictionFlags) => {
+      const { explainEviction } = await import('./explain-eviction.ts');
+      process.stdout.write(await explainEviction(flags));
+    });
+  addEvictionFlags(command);
 }
 
 function addCharts(root: Command): void {

@@ -7,6 +7,7 @@ import type { Endpoint, LogFormat } from '../config/config.ts';
 import { formatDuration, MAX_TIMER_MS, parseDuration } from '../config/duration.ts';
 import { isHttpURL } from '../config/kubelet-configuration.ts';
 import { ALL_ADMISSION_SETTINGS } from '../config/admission-settings.ts';
+import { ALL_EVICTION_SETTINGS } from '../config/eviction-settings.ts';
 import { ALL_NODE_SETTINGS } from '../config/node-settings.ts';
 import { parseSetting, type Setting, shownDefault } from '../config/setting.ts';
 import { RUN_ONCE_DEFAULTS } from '../run-once/defaults.ts';
@@ -33,6 +34,11 @@ export function addRunOnceFlags(command: Command): Command {
   return addFlags(command, { ...podFlags(), Retries: retryFlags(), Logging: loggingFlags() });
 }
 
+/** By which figures out of files are judged. */
+export function addEvictionFlags(command: Command): Command {
+  return addFlags(command, { 'Settings that the files are judged by': settingFlags(ALL_EVICTION_SETTINGS) });
+}
+
 function addFlags(command: Command, flags: Flags): Command {
   for (const [heading, options] of Object.entries(flags)) {
     for (const option of options) command.addOption(option.helpGroup(`${heading}:`));
@@ -52,6 +58,7 @@ function podFlags(): Flags {
   return {
     ...whatToRun(),
     'The node': settingFlags(ALL_ADMISSION_SETTINGS),
+    Eviction: settingFlags(ALL_EVICTION_SETTINGS),
     ...onWhatToRun(),
     'Real containers (CRI)': settingFlags(ALL_NODE_SETTINGS),
   };
@@ -127,7 +134,7 @@ function howToRun(): Flags {
         frequency,
       ),
     ],
-    'Endpoint of /healthz and /pods': [
+    'Endpoint of /healthz, /pods and /stats/summary': [
       flag(
         '--healthz-bind-address <IP>',
         `address to serve on (default: ${DEFAULTS.healthzBindAddress})`,

@@ -102,7 +102,8 @@ function summary(
   result: SimulationResult,
   seconds: string,
 ): string {
-  const { operations, lives, starts, kills, preempted, rejected, deaths, calls, failures } = result.tally;
+  const { operations, lives, starts, kills, preempted, evicted, rejected, deaths, calls, failures } =
+    result.tally;
   const verdict = result.violation === undefined ? 'I1-I10 hold' : `VIOLATED ${result.violation.invariant}`;
   const size = `${count(nodes, 'node')}, ${count(pods, 'pod name')} each, ${count(hours, 'hour')} in ${seconds} s`;
   const what = [
@@ -111,6 +112,7 @@ function summary(
     `${count(lives, 'pod')} ended`,
     count(kills, 'kill'),
     `${String(preempted)} preempted`,
+    `${String(evicted)} evicted`,
     `${String(rejected)} rejected`,
     `${count(deaths, 'agent')} killed`,
     `${String(failures)} of ${count(calls, 'call')} failed`,

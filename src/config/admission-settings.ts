@@ -1,35 +1,21 @@
 /** Settings of which pods may come, on every runtime. */
 import type { AdmissionSettings } from '../types/admission-settings.ts';
 import type { Taint } from '../types/kubernetes.ts';
-import { DEFAULT_EVICTION_HARD, hardThresholds } from '../policies/eviction-thresholds.ts';
 import { reservationProblem } from '../policies/node-allocatable.ts';
 import { extendedResourceProblem } from '../policies/node-capacity.ts';
 import { nodeLabelsProblem, taintsProblem } from '../policies/node-labels.ts';
-import { errorMessage } from '../types/errors.ts';
-import { atLeast, fieldsOf, flagOrNot, type Kind, number, resolveSettings, type Setting } from './setting.ts';
+import {
+  atLeast,
+  fieldsOf,
+  flagOrNot,
+  type Kind,
+  number,
+  resolveSettings,
+  type Setting,
+  texts,
+} from './setting.ts';
 
 type Texts = Readonly<Record<string, string>>;
-
-/** `NAME=TEXT,…`; a flag that is given again adds to what it was given before. */
-function texts(separator: string, expects: string): Kind<Texts> {
-  return {
-    fromText: (given) => {
-      const pairs = given.split(',').filter((pair) => pair !== '');
-      const halves = pairs.map((pair) => [pair.indexOf(separator), pair] as const);
-      if (halves.some(([at]) => at < 0)) return undefined;
-      return Object.fromEntries(
-        halves.map(([at, pair]) => [pair.slice(0, at).trim(), pair.slice(at + 1).trim()]),
-      );
-    },
-    fromField: (value) => value as Texts,
-    expects,
-    show: (value) =>
-      Object.entries(value)
-        .map(([name, text]) => `${name}${separator}${text}`)
-        .join(','),
-    merge: (previous, value) => ({ ...previous, ...value }),
-  };
-}
 
 const TAINT = /^([^=:]*)(?:=([^=:]*))?:([^:]*)$/u;
 
@@ -60,15 +46,6 @@ const reserved = (value: Texts) => {
   const problem = reservationProblem(value);
   return problem && `quantities of cpu, memory, ephemeral-storage or pid; ${problem}`;
 };
-const thresholds = (value: Texts) => {
-  try {
-    hardThresholds(value);
-    return undefined;
-  } catch (error) {
-    return `quantities or percentages by signal; ${errorMessage(error)}`;
-  }
-};
-
 const ADMISSION_SETTINGS: { readonly [Name in keyof AdmissionSettings]: Setting<AdmissionSettings[Name]> } = {
   podsPerCore: {
     ...{ flag: '--pods-per-core <N>', field: 'podsPerCore', default: 0, kind: number, problem: atLeast(0) },
@@ -83,19 +60,6 @@ const ADMISSION_SETTINGS: { readonly [Name in keyof AdmissionSettings]: Setting<
     ...{ flag: '--kube-reserved <LIST>', field: 'kubeReserved', default: {}, kind: amounts },
     description: 'what of the node is kept for Statelet and the container runtime',
     problem: reserved,
-  },
-  evictionHard: {
-    ...{ flag: '--eviction-hard <LIST>', field: 'evictionHard', default: DEFAULT_EVICTION_HARD },
-    kind: texts(
-      '<',
-      'SIGNAL<AMOUNT with commas between, such as memory.available<100Mi,nodefs.available<10%',
-    ),
-    description: 'what of memory.available and nodefs.available pods may not have; nothing is evicted yet',
-    problem: thresholds,
-  },
-  mergeDefaultEvictionSettings: {
-    ...{ field: 'mergeDefaultEvictionSettings', default: false, kind: flagOrNot },
-    description: 'whether the signals that `evictionHard` leaves out have their defaults',
   },
   extendedResources: {
     ...{ flag: '--extended-resources <LIST>', default: {}, kind: amounts, problem: extendedResourceProblem },
@@ -129,7 +93,5 @@ export function resolveAdmissionSettings(
   file: Readonly<Record<string, unknown>>,
   fileName: string,
 ): AdmissionSettings {
-  const settings = resolveSettings<AdmissionSettings>(ADMISSION_SETTINGS, flags, file, fileName);
-  if (!settings.mergeDefaultEvictionSettings) return settings;
-  return { ...settings, evictionHard: { ...DEFAULT_EVICTION_HARD, ...settings.evictionHard } };
+  return resolveSettings<AdmissionSettings>(ADMISSION_SETTINGS, flags, file, fileName);
 }

@@ -2,9 +2,11 @@
 import { homedir, hostname } from 'node:os';
 import { join, resolve } from 'node:path';
 import type { AdmissionSettings } from '../types/admission-settings.ts';
+import type { EvictionConfiguration } from '../types/eviction-configuration.ts';
 import { StateletError } from '../types/errors.ts';
 import type { NodeSettings } from '../types/node-settings.ts';
 import { resolveAdmissionSettings } from './admission-settings.ts';
+import { resolveEvictionSettings } from './eviction-settings.ts';
 import { parseDuration } from './duration.ts';
 import type { KubeletConfiguration } from './kubelet-configuration.ts';
 import { checkForCri, resolveNodeSettings } from './node-settings.ts';
@@ -18,7 +20,7 @@ export interface Endpoint {
 export type LogFormat = 'auto' | 'text' | 'json';
 
 /** Complete and checked: paths are absolute, durations in milliseconds. */
-export interface StateletConfig extends AdmissionSettings {
+export interface StateletConfig extends AdmissionSettings, EvictionConfiguration {
   readonly rootDir: string;
   readonly podLogsDir: string;
   readonly nodeName: string;
@@ -36,7 +38,7 @@ export interface StateletConfig extends AdmissionSettings {
   readonly maxPods: number;
   /** The longest delay of CrashLoopBackOff. */
   readonly maxContainerRestartPeriodMs: number;
-  /** Where `/healthz` and `/pods` are served; undefined: nowhere. */
+  /** Where `/healthz`, `/pods` and `/stats/summary` are served; undefined: nowhere. */
   readonly healthz?: Endpoint;
   readonly logging: { readonly format: LogFormat; readonly verbosity: number };
   /** Whether stopping the daemon ends its pods first. */
@@ -113,6 +115,7 @@ export function resolveConfig(
   if (containerRuntimeEndpoint !== EMBEDDED) checkForCri(node);
   return {
     ...resolveAdmissionSettings(flags, { ...file }, fileName),
+    ...resolveEvictionSettings(flags, { ...file }, fileName),
     rootDir,
     podLogsDir: given(file.podLogsDir) ?? defaultPodLogsDir(containerRuntimeEndpoint, rootDir),
     nodeName: nodeName(flags.hostnameOverride, host),

@@ -5,6 +5,7 @@
 import { isIP } from 'node:net';
 import { MAX_TIMER_MS, parseDuration } from './duration.ts';
 import { ADMISSION_FIELDS } from './admission-settings.ts';
+import { EVICTION_FIELDS } from './eviction-settings.ts';
 import { NODE_FIELDS } from './node-settings.ts';
 
 export const API_VERSION = 'kubelet.config.k8s.io/v1beta1';
@@ -47,13 +48,9 @@ export const SUPPORTED_FIELDS: readonly string[] = [
   'logging.format',
   'logging.verbosity',
   ...ADMISSION_FIELDS,
+  ...EVICTION_FIELDS,
   ...NODE_FIELDS,
 ];
-
-/** Of these, what does not have its whole effect yet. */
-export const PARTLY_SUPPORTED_FIELDS: Readonly<Record<string, string>> = {
-  evictionHard: 'what it keeps free is not given to pods, but no pod is evicted',
-};
 
 /** JSON Schema; `description` completes the sentence "must be …". */
 export interface Schema {

@@ -12,7 +12,6 @@ import {
   FORMATS,
   KIND,
   KUBELET_CONFIGURATION_SCHEMA,
-  PARTLY_SUPPORTED_FIELDS,
   SUPPORTED_FIELDS,
 } from './kubelet-configuration.ts';
 import type { KubeletConfiguration, Schema } from './kubelet-configuration.ts';
@@ -33,7 +32,7 @@ export async function loadConfiguration(file: string): Promise<LoadedConfigurati
   return {
     file,
     configuration: resolvePaths(file, configuration),
-    warnings: [...unsupported(file, document), ...partlySupported(file, document)],
+    warnings: unsupported(file, document),
   };
 }
 
@@ -152,11 +151,6 @@ function unsupported(file: string, document: Record<string, unknown>): string[] 
   const fields = unsupportedFields(document);
   if (fields.length === 0) return [];
   return [`${file}: known, but not supported yet, so without effect: ${fields.join(', ')}`];
-}
-
-function partlySupported(file: string, document: Record<string, unknown>): string[] {
-  const given = Object.entries(PARTLY_SUPPORTED_FIELDS).filter(([field]) => document[field] !== undefined);
-  return given.map(([field, effect]) => `${file}: ${field}: supported in part: ${effect}`);
 }
 
 function unsupportedFields(given: Record<string, unknown>, prefix = ''): string[] {

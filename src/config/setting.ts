@@ -68,6 +68,27 @@ export const bytes: Kind<number> = {
   show: (value) => (value % 2 ** 20 === 0 ? `${value / 2 ** 20}Mi` : String(value)),
 };
 
+/** `NAME=TEXT,…`; a flag that is given again adds to what it was given before. */
+export function texts(separator: string, expects: string): Kind<Readonly<Record<string, string>>> {
+  return {
+    fromText: (given) => {
+      const pairs = given.split(',').filter((pair) => pair !== '');
+      const halves = pairs.map((pair) => [pair.indexOf(separator), pair] as const);
+      if (halves.some(([at]) => at < 0)) return undefined;
+      return Object.fromEntries(
+        halves.map(([at, pair]) => [pair.slice(0, at).trim(), pair.slice(at + 1).trim()]),
+      );
+    },
+    fromField: (value) => value as Readonly<Record<string, string>>,
+    expects,
+    show: (value) =>
+      Object.entries(value)
+        .map(([name, text]) => `${name}${separator}${text}`)
+        .join(','),
+    merge: (previous, value) => ({ ...previous, ...value }),
+  };
+}
+
 function unlessZero(value: number | undefined): number | undefined {
   return value === 0 ? undefined : value;
 }

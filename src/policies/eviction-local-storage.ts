@@ -30,6 +30,11 @@ export function exceededStorageLimit(
   );
 }
 
+/** Whether the pod has a limit of its own that it could exceed. */
+export function hasStorageLimit(pod: Pod): boolean {
+  return limitsStorage(pod) || (pod.spec.volumes ?? []).some(({ emptyDir }) => emptyDir?.sizeLimit != null);
+}
+
 /** Of any medium. A limit of zero is none. */
 function exceededEmptyDir({ spec }: Pod, { volume: stats = [] }: PodStats): ExceededLimit | undefined {
   for (const { name, emptyDir } of spec.volumes ?? []) {

@@ -67,7 +67,7 @@ export const INITIAL_EVICTION_STATE: EvictionState = {
 interface PodEnds {
   /** UIDs of pods whose end is near enough to be waited for: nobody is evicted beside them for what the node lacks. */
   readonly ending: ReadonlySet<string>;
-  /** UIDs of pods that were to end and did not in time. They are passed over. */
+  /** UIDs of pods that were to end and did not in time. They are passed over, and nobody waits for them any more. */
   readonly unendable: ReadonlySet<string>;
 }
 
@@ -185,7 +185,7 @@ function rank(facts: VictimFacts, stats: ReadonlyMap<string, PodStats>): Evictio
   const { settings, shortage, pods, ending, unendable } = facts;
   const parts = podFsParts(shortage.threshold.signal, settings.layout);
   const candidates = rankForEviction(pods, stats, { resource: shortage.resource, parts });
-  const awaited = candidates.filter(({ uid }) => ending.has(uid));
+  const awaited = candidates.filter(({ uid }) => ending.has(uid) && !unendable.has(uid));
   const mayGo = candidates.find(({ uid, isCritical }) => !isCritical && !unendable.has(uid));
   return { shortage, candidates, awaited, victim: awaited.length > 0 ? undefined : mayGo };
 }

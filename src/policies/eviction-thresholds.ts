@@ -99,7 +99,8 @@ function thresholdValues(texts: Texts): ReadonlyMap<EvictionSignal, ThresholdVal
   return values;
 }
 
-function minimumReclaims(texts: Texts): ReadonlyMap<EvictionSignal, ThresholdValue> {
+/** Amounts by signal. */
+export function minimumReclaims(texts: Texts): ReadonlyMap<EvictionSignal, ThresholdValue> {
   return new Map(
     Object.entries(texts).map(([name, text]) => [signalNamed(name), minimumReclaim(signalNamed(name), text)]),
   );

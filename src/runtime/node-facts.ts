@@ -6,6 +6,7 @@ import { nodeCapacity } from '../policies/node-capacity.ts';
 import { podAddresses } from '../policies/pod-addresses.ts';
 import type { ResourceList } from '../policies/resources.ts';
 import type { AdmissionSettings } from '../types/admission-settings.ts';
+import type { EvictionConfiguration } from '../types/eviction-configuration.ts';
 import type { Container, EphemeralContainer, Pod } from '../types/kubernetes.ts';
 import type { OwnNodeFacts } from '../types/node-facts.ts';
 import type { RuntimePodStatus } from '../types/runtime-pod.ts';
@@ -30,7 +31,7 @@ export function startsAtOnce(): number {
   return Math.max(16, 4 * availableParallelism());
 }
 
-export interface NodeFactsOptions extends AdmissionSettings {
+export interface NodeFactsOptions extends AdmissionSettings, Pick<EvictionConfiguration, 'evictionHard'> {
   readonly rootDir: string;
   readonly nodeName: string;
   readonly maxPods: number;

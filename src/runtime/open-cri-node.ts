@@ -64,13 +64,26 @@ export async function openCriNode(setup: CriNodeSetup): Promise<NodeParts> {
   const logs = logManager(setup, runtime, () => pods());
   const parts = { runtime, cgroups, logs, logLinks, images: imageManager(setup, runtime) };
   let garbage: GarbageCollector | undefined;
+  let deleteDeadContainers = () => Promise.resolve();
+  let deleteUnusedImages = deleteDeadContainers;
   return {
     runtime,
     node: await criNode(setup, parts),
     start: (view) => {
       ({ pods } = view);
       logs.start();
-      garbage = startGarbage(setup, parts, view);
+      const collectors = { containerGC: containerGC(setup, parts, view), imageGC: imageGC(setup, parts) };
+      garbage = startGarbageCollection({ clock: systemClock, logger: setup.logger, ...collectors });
+      // As for the kubelet: of a pod that goes on, what its dead containers tell is still needed, lest they run again.
+      const allDead = containerGC(setup, parts, { ...view, isPodRemovable: view.isPodTerminated });
+      deleteDeadContainers = () => allDead.collect();
+      deleteUnusedImages = async () => {
+        await collectors.imageGC.deleteUnusedImages();
+      };
+    },
+    reclaimer: {
+      deleteDeadContainers: () => deleteDeadContainers(),
+      deleteUnusedImages: () => deleteUnusedImages(),
     },
     stop: async () => {
       await Promise.all([logs.stop(), garbage?.stop()]);
@@ -133,14 +146,6 @@ async function criNode(setup: CriNodeSetup, { cgroups, images, logs, logLinks }:
 function nameAndHandler(text: string): [string, string] {
   const [name = '', handler = ''] = text.split('=');
   return [name, handler];
-}
-
-function startGarbage(setup: CriNodeSetup, parts: Parts, view: NodeView): GarbageCollector {
-  return startGarbageCollection({
-    ...{ clock: systemClock, logger: setup.logger },
-    containerGC: containerGC(setup, parts, view),
-    imageGC: imageGC(setup, parts),
-  });
 }
 
 function logManager(

@@ -80,6 +80,14 @@ export interface NodeView {
   readonly pods: () => Iterable<RuntimePodStatus>;
   /** Nobody needs the pod's containers any more. */
   readonly isPodRemovable: (uid: string) => boolean;
+  /** Nothing of the pod will run any more: of its containers only what they left is of any use. */
+  readonly isPodTerminated: (uid: string) => boolean;
+}
+
+/** Removes what can be spared where the node runs short of disk. Both reject when something stays. */
+export interface NodeReclaimer {
+  deleteDeadContainers(): Promise<void>;
+  deleteUnusedImages(): Promise<void>;
 }
 
 /** A runtime with the node around it. */
@@ -88,6 +96,8 @@ export interface NodeParts {
   readonly node: PodNode;
   /** Begins the work beside the pods: logs, garbage. */
   start(view: NodeView): void;
+  /** Where the node keeps something of which that can be said; to be used after `start`. */
+  readonly reclaimer?: NodeReclaimer;
   /** Ends it; what runs keeps running. */
   stop(): Promise<void>;
 }

@@ -91,6 +91,8 @@ export interface RuntimeService {
   removeImage(image: string, options?: CallOptions): Promise<void>;
   /** Where images are kept, and how much they take. */
   imageFsInfo(options?: CallOptions): Promise<readonly FilesystemUsage[]>;
+  /** Where the writable layers of containers are, of a runtime that knows of a place apart from that of images. */
+  containerFsInfo?(options?: CallOptions): Promise<readonly FilesystemUsage[]>;
 
   /** Lets go of the connection. What runs keeps running. */
   close(): Promise<void>;

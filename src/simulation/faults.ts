@@ -1,12 +1,13 @@
 import type { RuntimeFaults } from '../runtime/simulated/faults.ts';
 import type { NodeFaults } from './simulated-node.ts';
+import type { StatsFaults } from './simulated-stats.ts';
 
 /** What can be made to go wrong, and how that is told to a person. */
 export const FAULTS = {
-  fail: 'a call to the runtime fails, nothing has been done',
+  fail: 'a call to the runtime fails, nothing has been done; the node cannot be measured',
   'lost-answer': 'a call is carried out, and answered with an error',
   hang: 'a call is not answered before its deadline; it may still be carried out, later',
-  slow: 'a call takes a hundred times as long',
+  slow: 'a call takes a hundred times as long; figures of the node come late',
   disappear: 'what was listed a moment ago is said not to be there',
   untrue: 'a sandbox is said to be stopped, and is not',
   events: 'events of the runtime are lost, late, doubled, or come in another order',
@@ -57,4 +58,9 @@ export function runtimeFaults(faults: ReadonlySet<Fault>, random: (key: string) 
 export function nodeFaults(faults: ReadonlySet<Fault>): NodeFaults {
   const volumes = faults.has('volumes') ? 0.1 : 0;
   return { mount: volumes, release: volumes, pull: faults.has('images') ? 0.1 : 0 };
+}
+
+/** Probabilities of what happens as the node is measured. */
+export function statsFaults(faults: ReadonlySet<Fault>): StatsFaults {
+  return { fail: faults.has('fail') ? 0.1 : 0, slow: faults.has('slow') ? 0.1 : 0 };
 }

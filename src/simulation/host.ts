@@ -1,16 +1,20 @@
 /** One simulated node: a runtime, a disk and sources that outlive every agent, and the agent that lives there now. */
+import { countedAmount } from '../policies/held-resources.ts';
+import { parseQuantity } from '../policies/quantity.ts';
 import { rfc3339 } from '../policies/time.ts';
 import type { SimulatedDisk } from './simulated-node.ts';
 import { SimulatedRuntime } from '../runtime/simulated/simulated-runtime.ts';
 import type { CallUnderWay, RuntimeWitness } from '../runtime/simulated/witness.ts';
 import type { Clock } from '../types/clock.ts';
-import type { Pod } from '../types/kubernetes.ts';
+import type { Pod, PodSpec } from '../types/kubernetes.ts';
 import type { NodeFacts } from '../types/node-facts.ts';
-import { type Fault, nodeFaults, runtimeFaults } from './faults.ts';
+import { type Fault, nodeFaults, runtimeFaults, statsFaults } from './faults.ts';
 import type { History } from './history.ts';
 import { isRead, secondInstance, type Violation } from './judge.ts';
 import { Life } from './life.ts';
+import type { NodeMemory } from './node-memory.ts';
 import type { Change, Operation } from './plan.ts';
+import { SimulatedMemory } from './simulated-memory.ts';
 import { SimulatedSources } from './sources.ts';
 import type { Tally } from './tally.ts';
 
@@ -25,6 +29,8 @@ export interface HostOptions {
   readonly faults: ReadonlySet<Fault>;
   /** What it has room for, in that life of its agent. */
   readonly nodeFacts: (life: number) => NodeFacts;
+  /** Where it is left out, memory never gets short, and nobody is evicted. */
+  readonly memory?: NodeMemory | undefined;
   readonly history: History;
   readonly tally: Tally;
   readonly onViolation: (violation: Violation) => void;
@@ -38,6 +44,9 @@ export class Host {
   readonly disk: SimulatedDisk = new Map();
   readonly #options: HostOptions;
   readonly #names = new Map<string, string>();
+  readonly #memory: SimulatedMemory | undefined;
+  /** By UID. */
+  readonly #specs = new Map<string, PodSpec>();
   /** By name of the pod, what waits for a call. */
   readonly #ambushes = new Map<string, { readonly number: number } & ChangeOf<'ambush'>>();
   /** UIDs of static pods: of one name one at a time. */
@@ -52,6 +61,7 @@ export class Host {
     const { clock, random } = options;
     const faults = runtimeFaults(options.faults, random);
     this.runtime = new SimulatedRuntime({ clock, random, faults, witness: this.#witness() });
+    this.#memory = this.#buildMemory();
     this.#begin();
   }
 
@@ -180,6 +190,7 @@ export class Host {
 
   #create(name: string, uid: string, { source, spec }: ChangeOf<'create'>): void {
     this.#names.set(uid, name);
+    this.#specs.set(uid, spec);
     if (source === 'file') this.#statics.add(uid);
     const metadata = { name, namespace: 'default', uid, creationTimestamp: this.#now() };
     this.sources.create(source, { metadata, spec });
@@ -208,15 +219,29 @@ export class Host {
     return uid === undefined ? [] : [...this.runtime.sandboxesOf(uid)];
   }
 
+  #buildMemory(): SimulatedMemory | undefined {
+    const { memory, clock, random } = this.#options;
+    return (
+      memory &&
+      new SimulatedMemory({
+        ...{ capacityBytes: memory.capacityBytes, now: () => clock.now(), random, runtime: this.runtime },
+        requestOf: (uid, container) => requestOf(this.#specs.get(uid), container),
+      })
+    );
+  }
+
   #begin(): void {
-    const { node, clock, random } = this.#options;
+    const { node, clock, random, memory: { rules } = {} } = this.#options;
+    const memory = this.#memory;
     const ordinal = ++this.#lives;
     this.tell(`agent ${String(ordinal)} starts`);
     this.#life = new Life({
       ...{ node, clock, random, ordinal },
       ...{ runtime: this.runtime, disk: this.disk, sources: this.sources },
       nodeFacts: () => this.#options.nodeFacts(ordinal),
-      faults: () => nodeFaults(this.#faults),
+      faults: () => ({ ...nodeFaults(this.#faults), ...statsFaults(this.#faults) }),
+      eviction: memory && rules && { memory, rules },
+      nameOf: (uid) => this.nameOf(uid),
       tell: (uid, name, what) => this.tell(what, name, uid),
       onFinished: (uid) => this.#onFinished(uid),
       onViolation: (violation) => this.#violated(violation),
@@ -243,9 +268,10 @@ export class Host {
   #onFinished(uid: string): void {
     const { tally } = this.#options;
     const life = this.#life;
-    const { isPreempted = false, rejection } = life?.room.tenant(uid) ?? {};
+    const { isPreempted = false, isEvicted = false, rejection } = life?.room.tenant(uid) ?? {};
     tally.lives += 1;
     if (isPreempted) tally.preempted += 1;
+    if (isEvicted) tally.evicted += 1;
     if (rejection !== undefined) tally.rejected += 1;
     const name = this.nameOf(uid);
     if (name === undefined || life === undefined) return;
@@ -283,6 +309,7 @@ export class Host {
       },
       containerStarted: (container) => {
         tally.starts += 1;
+        this.#memory?.changed();
         const { uid, id, metadata } = container;
         this.tell(`container ${metadata.name} ${id} runs`, undefined, uid);
         const twin = secondInstance(this.runtime, container);
@@ -291,10 +318,17 @@ export class Host {
         this.#checkName(uid);
       },
       containerEnded: ({ uid, id, metadata, exitCode }) => {
+        this.#memory?.changed();
         this.tell(`container ${metadata.name} ${id} has ended with ${String(exitCode)}`, undefined, uid);
       },
-      sandboxStarted: ({ uid, id }) => this.tell(`sandbox ${id} is ready`, undefined, uid),
-      sandboxEnded: ({ uid, id }) => this.tell(`sandbox ${id} is not ready any more`, undefined, uid),
+      sandboxStarted: ({ uid, id }) => {
+        this.#memory?.changed();
+        this.tell(`sandbox ${id} is ready`, undefined, uid);
+      },
+      sandboxEnded: ({ uid, id }) => {
+        this.#memory?.changed();
+        this.tell(`sandbox ${id} is not ready any more`, undefined, uid);
+      },
     };
   }
 
@@ -339,4 +373,11 @@ function withLabel(pod: Pod, version: string): Pod {
 function withImage(pod: Pod, image: string): Pod {
   const containers = pod.spec.containers.map((container) => ({ ...container, image }));
   return { ...pod, spec: { ...pod.spec, containers } };
+}
+
+/** In bytes. */
+function requestOf(spec: PodSpec | undefined, containerName: string): number {
+  const all = [...(spec?.containers ?? []), ...(spec?.initContainers ?? [])];
+  const { resources } = all.find(({ name }) => name === containerName) ?? {};
+  return countedAmount('memory', parseQuantity(resources?.requests?.memory ?? '0'));
 }

@@ -1,9 +1,11 @@
 /** The life of one agent on a simulated node, from its start until it is stopped or killed. */
 import { map, Observable, Subject, takeUntil } from 'rxjs';
-import type { InspectedEventEvent, InspectionEvent } from 'xstate';
+import type { InspectedEventEvent, InspectionEvent, SnapshotFrom } from 'xstate';
+import type { EvictionParts } from '../actors/eviction-manager.ts';
 import { NodeAgent } from '../actors/node-agent.ts';
 import type { PodEffects } from '../actors/pod-actor.ts';
 import type { PodSnapshot } from '../actors/pod-registry.ts';
+import type { EvictionEvent, evictionMachine } from '../machines/eviction-machine.ts';
 import type { PodContext, PodEvent } from '../machines/pod-machine.ts';
 import type { PreemptionContext, PreemptionEvent } from '../machines/preemption-machine.ts';
 import type { SupervisorEvent } from '../machines/supervisor-machine.ts';
@@ -17,12 +19,16 @@ import type { Clock } from '../types/clock.ts';
 import type { PodStatus } from '../types/kubernetes.ts';
 import type { Logger } from '../types/logger.ts';
 import type { NodeFacts } from '../types/node-facts.ts';
+import type { EvictionView } from './eviction-judge.ts';
 import { type EffectName, LifeJudge, type Violation } from './judge.ts';
+import { evictionConfiguration, type EvictionRules } from './node-memory.ts';
 import type { Kill } from './plan.ts';
 import { goesOnForever } from './pod-specs.ts';
 import { isEndingState, stateName } from './pod-states.ts';
 import { RoomJudge } from './room-judge.ts';
 import { seededRandom } from './seeded-random.ts';
+import type { SimulatedMemory } from './simulated-memory.ts';
+import { SimulatedStats, type StatsFaults } from './simulated-stats.ts';
 import type { SimulatedSources } from './sources.ts';
 import { MortalClock } from './virtual-clock.ts';
 
@@ -42,7 +48,10 @@ export interface LifeOptions {
   readonly sources: SimulatedSources;
   readonly nodeFacts: () => NodeFacts;
   readonly random: (key: string) => number;
-  readonly faults: () => NodeFaults;
+  readonly faults: () => NodeFaults & StatsFaults;
+  /** Where it is left out, the agent evicts nobody. */
+  readonly eviction?: { readonly memory: SimulatedMemory; readonly rules: EvictionRules } | undefined;
+  readonly nameOf: (uid: string) => string | undefined;
   readonly tell: (uid: string, name: string, what: string) => void;
   readonly onViolation: (violation: Violation) => void;
   /** A pod has come to its end, as far as its actor is concerned. */
@@ -62,6 +71,7 @@ export class Life {
   unanswered = 0;
   /** UIDs of the pods that were killed: this agent does not start them again. */
   readonly killed = new Set<string>();
+  readonly #stats: SimulatedStats | undefined;
   readonly #death = new Subject<undefined>();
   #alive = true;
 
@@ -77,7 +87,10 @@ export class Life {
       ...{ node, nodeFacts, onViolation, now: () => clock.now() },
       isRunning: (uid) => runtime.isRunning(uid),
       found: runtime.uids().filter((uid) => runtime.isRunning(uid)),
+      evictionRules: options.eviction?.rules,
     });
+    this.#stats = this.#buildStats();
+    const eviction = this.#eviction();
     const chance = seededRandom(random(`life/${String(ordinal)}`) * 2 ** 32);
     this.agent = new NodeAgent({
       parts: this.#parts(),
@@ -89,6 +102,7 @@ export class Life {
       syncFrequencyMs: SYNC_FREQUENCY_MS,
       nodeFacts,
       preemptionLowerPriorityFirst: true,
+      ...(eviction && { eviction }),
       maxContainerRestartPeriodMs: MAX_CONTAINER_RESTART_PERIOD_MS,
       maximumDeadContainersPerContainer: 1,
       startsAtOnce: 16,
@@ -127,6 +141,7 @@ export class Life {
   die(): void {
     this.#alive = false;
     this.#clock.die();
+    this.#stats?.close();
     this.#death.next(undefined);
     this.connection.cut();
   }
@@ -149,6 +164,23 @@ export class Life {
       isAlive: () => this.#alive,
     });
     return { runtime, node, start: () => undefined, stop: () => Promise.resolve() };
+  }
+
+  #eviction(): EvictionParts | undefined {
+    const stats = this.#stats;
+    const { eviction } = this.#options;
+    if (eviction === undefined || stats === undefined) return undefined;
+    return { configuration: evictionConfiguration(eviction.rules), stats: () => Promise.resolve(stats) };
+  }
+
+  #buildStats(): SimulatedStats | undefined {
+    const { eviction, random, faults, nameOf, ordinal } = this.#options;
+    if (eviction === undefined) return undefined;
+    return new SimulatedStats({
+      ...{ memory: eviction.memory, clock: this.#clock, faults, nameOf },
+      random: (key) => random(`life/${String(ordinal)}/${key}`),
+      onMeasure: () => this.room.evictions.measures(),
+    });
   }
 
   #configuration(): Observable<SupervisorEvent> {
@@ -180,8 +212,15 @@ export class Life {
 
   #inspect(event: InspectionEvent): void {
     if (!this.#alive) return;
-    if (event.type === '@xstate.event') this.#inspectPreemption(event);
+    if (event.type === '@xstate.event') {
+      this.#inspectPreemption(event);
+      this.#inspectEviction(event);
+    }
     if (event.type !== '@xstate.snapshot') return;
+    if (isEviction(event)) {
+      const view = viewOf(event.snapshot as EvictionSnapshot);
+      this.room.evictions.shows(event.event as EvictionEvent, view);
+    }
     const snapshot = event.snapshot as unknown as PodSnapshot;
     if (!isPod(snapshot)) return;
     const { uid, fullName } = snapshot.context;
@@ -200,6 +239,14 @@ export class Life {
     const { uid, name } = context.preemptor;
     this.#tell(uid, name, `preemption: ${toldOf(event as PreemptionEvent)}`);
     this.room.hears(uid, event as PreemptionEvent);
+  }
+
+  #inspectEviction(inspected: InspectedEventEvent): void {
+    if (!isEviction(inspected) || inspected.event.type.startsWith('xstate.')) return;
+    const event = inspected.event as EvictionEvent;
+    const victim = event.type === 'RANKED' ? event.choice.eviction?.pod : undefined;
+    if (victim !== undefined) this.#tell(victim.uid, victim.name, 'eviction: is chosen to go');
+    this.room.evictions.hears(event, viewOf(inspected.actorRef.getSnapshot() as EvictionSnapshot));
   }
 
   #watched(effects: PodEffects): PodEffects {
@@ -281,6 +328,16 @@ function toldOf(event: PreemptionEvent): string {
     return `${event.type} ${victims.join()}; awaited: ${event.awaited.join()}`;
   }
   return 'uid' in event ? `${event.type} ${event.uid}` : event.type;
+}
+
+type EvictionSnapshot = SnapshotFrom<typeof evictionMachine>;
+
+function isEviction({ actorRef }: InspectionEvent): boolean {
+  return 'id' in actorRef && actorRef.id === 'eviction';
+}
+
+function viewOf(snapshot: EvictionSnapshot): EvictionView {
+  return { pass: snapshot.value.Pass, hasMemoryPressure: snapshot.hasTag('MemoryPressure') };
 }
 
 function isPod(snapshot: PodSnapshot): boolean {

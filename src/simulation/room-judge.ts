@@ -2,10 +2,14 @@
 import type { PodSnapshot } from '../actors/pod-registry.ts';
 import type { PodEvent } from '../machines/pod-machine.ts';
 import type { PreemptionEvent } from '../machines/preemption-machine.ts';
+import { EVICTED } from '../policies/eviction-texts.ts';
 import { isCriticalPod, isPreemptable, isStaticPod } from '../policies/pod-kinds.ts';
+import { podQOS } from '../policies/qos.ts';
 import type { Pod, PodStatus } from '../types/kubernetes.ts';
 import type { NodeFacts } from '../types/node-facts.ts';
+import { EvictionJudge } from './eviction-judge.ts';
 import type { Violation } from './judge.ts';
+import type { EvictionRules } from './node-memory.ts';
 import { AWAITING_START } from './pod-states.ts';
 import { mayPreempt, PreemptionJudge } from './preemption-judge.ts';
 import { shortages, takenPorts } from './room.ts';
@@ -18,11 +22,19 @@ export interface RoomJudgeOptions {
   readonly isRunning: (uid: string) => boolean;
   /** UIDs of what ran when the agent came. */
   readonly found: Iterable<string>;
+  /** Undefined on a node that does not evict. */
+  readonly evictionRules?: EvictionRules | undefined;
   readonly onViolation: (violation: Violation) => void;
+}
+
+interface Subject {
+  readonly uid: string;
+  readonly pod?: Pod | undefined;
 }
 
 /** The judge of one life of an agent: what was there before it has its room, however little of it there is. */
 export class RoomJudge {
+  readonly evictions: EvictionJudge;
   readonly #options: RoomJudgeOptions;
   readonly #tenants: Tenants;
   readonly #preemptions: PreemptionJudge;
@@ -30,12 +42,16 @@ export class RoomJudge {
 
   constructor(options: RoomJudgeOptions) {
     this.#options = options;
-    const { now, nodeFacts, found } = options;
+    const { now, nodeFacts, found, evictionRules: rules } = options;
     this.#found = new Set(found);
     this.#tenants = new Tenants(options);
     this.#preemptions = new PreemptionJudge({
       ...{ now, nodeFacts, tenants: this.#tenants },
       violated: (invariant, tenant, what) => this.#violated(invariant, tenant, what),
+    });
+    this.evictions = new EvictionJudge({
+      ...{ now, rules, tenants: this.#tenants },
+      violated: (invariant, subject, what) => this.#violated(invariant, subject, what),
     });
   }
 
@@ -45,7 +61,10 @@ export class RoomJudge {
     const state = before?.actor === actor ? before.state : AWAITING_START;
     const tenant = this.#tenants.update(actor, snapshot);
     if (event.type === 'START_GRANTED') this.#takesPlace(tenant);
-    if (event.type === 'SyncPodKill') this.#preemptions.killed(tenant, event);
+    if (event.type === 'SyncPodKill') {
+      this.#preemptions.killed(tenant, event);
+      this.evictions.killed(tenant, event);
+    }
     if (event.type === 'SyncPodUpdate' && state === AWAITING_START && event.pod.status?.phase === 'Failed')
       this.#checkRejection(tenant, event.pod.status);
   }
@@ -67,10 +86,10 @@ export class RoomJudge {
     return this.#tenants.get(uid);
   }
 
-  /** Whether the pod was ended for another one, or never let in. */
+  /** Whether the pod was ended for another one or for the node's sake, or never let in. */
   hasReasonToEnd(uid: string): boolean {
-    const { isPreempted = false, rejection } = this.#tenants.get(uid) ?? {};
-    return isPreempted || rejection !== undefined;
+    const { isPreempted = false, isEvicted = false, rejection } = this.#tenants.get(uid) ?? {};
+    return isPreempted || isEvicted || rejection !== undefined;
   }
 
   /** Why a pod that waits for its start must not, once nothing happens any more. */
@@ -120,6 +139,15 @@ export class RoomJudge {
     if (hasPlace) this.#violated('admission', tenant, `is rejected after it was admitted: ${reason}`);
     if (this.#wasFound(uid) && reason !== 'NodeAffinity')
       this.#violated('admission', tenant, `is rejected with ${reason}, and ran before`);
+    if (reason === EVICTED) {
+      if (isCriticalPod(pod) || podQOS(pod) !== 'BestEffort' || !this.evictions.mayTurnAway)
+        this.#violated(
+          'admission',
+          tenant,
+          'is turned away because of a pressure that it does not bring about',
+        );
+      return;
+    }
     const others = this.#tenants.possibleHolders().filter((other) => other !== tenant);
     const promised = this.#preemptions.promised().filter((other) => other !== tenant);
     const what = this.#isTrue(reason, pod, podsOf(others), podsOf(promised));
@@ -155,7 +183,7 @@ export class RoomJudge {
     return isPreemptable(pod, other) && (tenant === undefined || !this.#tenants.isOverdue(tenant));
   }
 
-  #violated(invariant: string, { uid, pod }: Tenant, what: string): void {
+  #violated(invariant: string, { uid, pod }: Subject, what: string): void {
     const { node, onViolation } = this.#options;
     onViolation({ invariant, node, uid, what, ...(pod && { name: pod.metadata.name }) });
   }

@@ -8,6 +8,8 @@ export interface Tally {
   kills: number;
   /** Pods that went for a critical one. */
   preempted: number;
+  /** Pods that went because memory was short. */
+  evicted: number;
   /** Pods that were not let in. */
   rejected: number;
   /** Agents that were killed. */
@@ -24,6 +26,7 @@ export function newTally(): Tally {
     starts: 0,
     kills: 0,
     preempted: 0,
+    evicted: 0,
     rejected: 0,
     deaths: 0,
     calls: 0,

@@ -26,6 +26,8 @@ export interface Tenant {
   isGone: boolean;
   /** It was to go for another one. */
   isPreempted: boolean;
+  /** It was to go because the node was short of something. */
+  isEvicted: boolean;
   /** Why it was not admitted. */
   rejection: string | undefined;
 }
@@ -89,6 +91,11 @@ export class Tenants {
     return endingSince !== undefined && this.#options.now() >= endingSince + patienceMs(graceSeconds);
   }
 
+  /** All that have an actor. */
+  known(): readonly Tenant[] {
+    return this.#living();
+  }
+
   #living(): readonly Tenant[] {
     return [...this.#latest.values()].filter(({ isGone, pod }) => !isGone && pod !== undefined);
   }
@@ -99,7 +106,8 @@ export class Tenants {
     const tenant: Tenant = {
       ...{ uid, actor, pod: undefined, state: AWAITING_START, hasPlace: false, isGone: false },
       isStranger: this.#strangers.has(uid) || this.#options.isRunning(uid),
-      ...{ endingSince: undefined, graceSeconds: 0, isPreempted: false, rejection: undefined },
+      ...{ endingSince: undefined, graceSeconds: 0, isPreempted: false, isEvicted: false },
+      rejection: undefined,
     };
     this.#latest.set(uid, tenant);
     return tenant;

@@ -5,10 +5,6 @@ export interface AdmissionSettings {
   /** Quantities by resource: cpu, memory, ephemeral-storage, pid. */
   readonly systemReserved: Readonly<Record<string, string>>;
   readonly kubeReserved: Readonly<Record<string, string>>;
-  /** By signal (`memory.available`), the quantity or percentage below which pods are to be evicted. */
-  readonly evictionHard: Readonly<Record<string, string>>;
-  /** Whether the signals that `evictionHard` leaves out have their defaults. */
-  readonly mergeDefaultEvictionSettings: boolean;
   /** 0: `maxPods` alone counts. */
   readonly podsPerCore: number;
   readonly nodeLabels: Readonly<Record<string, string>>;

@@ -305,4 +305,5 @@ export interface ContainerStats {
     readonly rssBytes: number;
   };
   readonly processCount?: number;
+  readonly writableLayer?: FilesystemUsage;
 }

@@ -126,7 +126,7 @@ export interface PSIStats {
 }
 
 export interface PSIData {
-  /** Nanoseconds in all; percentages of the last 10, 60 and 300 s. */
+  /** Microseconds in all, as the kernel counts; percentages of the last 10, 60 and 300 s. */
   readonly total: number;
   readonly avg10: number;
   readonly avg60: number;

@@ -7,7 +7,7 @@ import { join } from 'node:path';
 import { afterEach, describe, expect, test } from '@jest/globals';
 import { readAddress, removeAddress, writeAddress } from '../../src/api/address-file.ts';
 import { STATE_ANNOTATION, startApiServer } from '../../src/api/server.ts';
-import type { ApiSources, ServedPod } from '../../src/api/server.ts';
+import type { ApiSources } from '../../src/api/server.ts';
 import type { Pod } from '../../src/types/kubernetes.ts';
 
 const closing: (() => unknown)[] = [];
@@ -23,8 +23,12 @@ const pod: Pod = {
   status: { phase: 'Pending' },
 };
 
-async function start({ health, pods }: { health?: () => string | undefined; pods?: () => ServedPod[] } = {}) {
-  const sources: ApiSources = { health: health ?? (() => undefined), pods: pods ?? (() => []) };
+async function start({ health, pods, summary }: Partial<ApiSources> = {}) {
+  const sources: ApiSources = {
+    health: health ?? (() => undefined),
+    pods: pods ?? (() => []),
+    ...(summary && { summary }),
+  };
   const server = await startApiServer('127.0.0.1', 0, sources);
   closing.push(() => server.close());
   return {
@@ -54,6 +58,40 @@ describe('/healthz', () => {
     });
     expect((await get('/healthz')).status).toBe(500);
     expect((await get('/pods')).status).toBe(200);
+  });
+});
+
+describe('/stats/summary', () => {
+  const asked: boolean[] = [];
+  const summary: ApiSources['summary'] = ({ onlyCPUAndMemory }) => {
+    asked.push(onlyCPUAndMemory);
+    return Promise.resolve({ node: { nodeName: 'node' }, pods: [] });
+  };
+
+  test('is the Summary as JSON', async () => {
+    const response = await (await start({ summary })).get('/stats/summary');
+    expect([response.status, response.headers.get('content-type')]).toEqual([200, 'application/json']);
+    expect(await response.json()).toEqual({ node: { nodeName: 'node' }, pods: [] });
+  });
+
+  test('has only processor and memory where asked to, as with the kubelet: by true, once', async () => {
+    const { get } = await start({ summary });
+    asked.length = 0;
+    const key = 'only_cpu_and_memory';
+    for (const query of [`?${key}=true`, '', `?${key}`, `?${key}=1`, `?${key}=true&${key}=true`]) {
+      await get(`/stats/summary${query}`);
+    }
+    expect(asked).toEqual([true, false, false, false, false]);
+  });
+
+  test('is 500 with the reason when the figures cannot be had', async () => {
+    const { get } = await start({ summary: () => Promise.reject(new Error('no figures')) });
+    const response = await get('/stats/summary');
+    expect([response.status, await response.text()]).toEqual([500, 'no figures\n']);
+  });
+
+  test('is not there where nobody has figures', async () => {
+    expect((await (await start()).get('/stats/summary')).status).toBe(404);
   });
 });
 

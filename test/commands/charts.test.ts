@@ -194,6 +194,8 @@ describe('statelet charts', () => {
   });
 
   test('says which there are when the name is wrong', () => {
-    expect(() => charts('pods', 'mermaid')).toThrow(/"pods"; did you mean "pod"\?\nthere are: pod,/);
+    expect(() => charts('pods', 'mermaid')).toThrow(
+      /"pods"; did you mean "pod"\?\nthere are: eviction, pod,/,
+    );
   });
 });

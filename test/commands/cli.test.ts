@@ -132,7 +132,7 @@ test('charts prints what the Stately editor takes, or Mermaid', async () => {
     cli('charts', 'pod'),
     cli('charts', 'pod', '--format', 'mermaid'),
   ]);
-  expect(list.stdout).toMatch(/^NAME .*\npod /);
+  expect(list.stdout).toMatch(/^NAME .*\neviction .*\npod /);
   expect(source.stdout).toMatch(/^import { assign, setup } from 'xstate';/);
   expect(mermaid.stdout).toMatch(/^stateDiagram-v2\n/);
 });

@@ -67,7 +67,7 @@ describe('statelet run', () => {
     const config = join(folder, 'kubelet.yaml');
     await writeFile(
       config,
-      'apiVersion: kubelet.config.k8s.io/v1beta1\nkind: KubeletConfiguration\nstaticPodPath: pods\nevictionSoft: {}\nlogging: { format: text }\n',
+      'apiVersion: kubelet.config.k8s.io/v1beta1\nkind: KubeletConfiguration\nstaticPodPath: pods\nmemorySwap: {}\nlogging: { format: text }\n',
     );
     const { child, address, finished } = start('--config', config);
     await address();
@@ -75,7 +75,7 @@ describe('statelet run', () => {
     const { code, stdout } = await finished;
     expect(code).toBe(0);
     expect(stdout).toMatch(
-      /WARN: .*kubelet\.yaml: known, but not supported yet, so without effect: evictionSoft\n/,
+      /WARN: .*kubelet\.yaml: known, but not supported yet, so without effect: memorySwap\n/,
     );
     expect(stdout).not.toContain('no source of pods');
   });

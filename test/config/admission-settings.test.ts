@@ -7,21 +7,11 @@ const resolve = (flags: Record<string, unknown> = {}, file: Record<string, unkno
   resolveAdmissionSettings(flags, file, 'kubelet.yaml');
 const setting = (flag: string) => ALL_ADMISSION_SETTINGS.find((row) => row.flag?.startsWith(`${flag} `))!;
 
-const DEFAULT_THRESHOLDS = {
-  'memory.available': '100Mi',
-  'nodefs.available': '10%',
-  'nodefs.inodesFree': '5%',
-  'imagefs.available': '15%',
-  'imagefs.inodesFree': '5%',
-};
-
 test("without flags and file everything is the kubelet's default, and lower priority goes first", () => {
   expect(resolve()).toEqual({
     podsPerCore: 0,
     systemReserved: {},
     kubeReserved: {},
-    evictionHard: DEFAULT_THRESHOLDS,
-    mergeDefaultEvictionSettings: false,
     extendedResources: {},
     nodeLabels: {},
     registerWithTaints: [],
@@ -38,7 +28,7 @@ test('the file goes before the default, and a flag takes the place of what the f
   const taint = { key: 'maint', effect: 'NoSchedule' };
   const file = {
     ...{ podsPerCore: 10, systemReserved: { cpu: '1' }, kubeReserved: { cpu: '1', memory: '1Gi' } },
-    ...{ evictionHard: { 'nodefs.available': '5%' }, registerWithTaints: [taint] },
+    registerWithTaints: [taint],
   };
   expect(resolve({ kubeReserved: { cpu: '2' }, preemptionLowerPriorityFirst: false }, file)).toMatchObject({
     ...file,
@@ -46,21 +36,6 @@ test('the file goes before the default, and a flag takes the place of what the f
     preemptionLowerPriorityFirst: false,
   });
   expect(resolve({ kubeReserved: { cpu: '2' } }, file).kubeReserved).toEqual({ cpu: '2' });
-});
-
-describe('thresholds that are given', () => {
-  const file = { evictionHard: { 'memory.available': '1Gi' } };
-
-  test('stand alone', () => {
-    expect(resolve({}, file).evictionHard).toEqual(file.evictionHard);
-    expect(resolve({}, { evictionHard: {} }).evictionHard).toEqual({});
-  });
-
-  test('have the defaults of the others beside them where the file says so', () => {
-    const merged = { ...file, mergeDefaultEvictionSettings: true };
-    const wanted = { ...DEFAULT_THRESHOLDS, 'memory.available': '1Gi' };
-    expect(resolve({}, merged).evictionHard).toEqual(wanted);
-  });
 });
 
 describe('a value that does not fit is an error that names', () => {
@@ -76,18 +51,6 @@ describe('a value that does not fit is an error that names', () => {
       {},
       { kubeReserved: { memory: 'much' } },
       'kubelet.yaml: kubeReserved: must be quantities of cpu, memory, ephemeral-storage or pid; failed to parse quantity "much" for "memory" resource (got memory=much)',
-    ],
-    [
-      'the signal',
-      {},
-      { evictionHard: { 'mem.available': '1Gi' } },
-      'kubelet.yaml: evictionHard: must be quantities or percentages by signal; unsupported eviction signal mem.available (got mem.available<1Gi)',
-    ],
-    [
-      'the threshold',
-      { evictionHard: { 'memory.available': '110%' } },
-      {},
-      '--eviction-hard: must be quantities or percentages by signal; eviction percentage threshold memory.available must be <= 100%: 110% (got memory.available<110%)',
     ],
     [
       'what an extended resource is',
@@ -125,11 +88,6 @@ describe('the text of a flag', () => {
   test.each([
     ['--system-reserved', 'cpu=200m, memory = 500Mi,', { cpu: '200m', memory: '500Mi' }],
     ['--kube-reserved', '', {}],
-    [
-      '--eviction-hard',
-      'memory.available<5%,nodefs.available<1Gi',
-      { 'memory.available': '5%', 'nodefs.available': '1Gi' },
-    ],
     ['--node-labels', 'disk=ssd,role=', { disk: 'ssd', role: '' }],
     ['--extended-resources', 'example.com/gpu=2', { 'example.com/gpu': '2' }],
     [
@@ -156,7 +114,6 @@ describe('the text of a flag', () => {
 
   test.each([
     ['--system-reserved', 'cpu', 'It must be RESOURCE=QUANTITY with commas between'],
-    ['--eviction-hard', 'memory.available=1Gi', 'It must be SIGNAL<AMOUNT with commas between'],
     ['--node-labels', 'disk', 'It must be NAME=VALUE with commas between.'],
     ['--register-with-taints', 'maint', 'It must be KEY=VALUE:EFFECT or KEY:EFFECT, with commas between.'],
     ['--register-with-taints', 'a=b=c:NoSchedule', 'It must be KEY=VALUE:EFFECT'],
@@ -169,8 +126,5 @@ describe('the text of a flag', () => {
 });
 
 test('defaults are shown as they would be given', () => {
-  expect(shownDefault(setting('--eviction-hard'))).toBe(
-    'memory.available<100Mi,nodefs.available<10%,nodefs.inodesFree<5%,imagefs.available<15%,imagefs.inodesFree<5%',
-  );
   expect(shownDefault(setting('--kube-reserved'))).toBe('');
 });

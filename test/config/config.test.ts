@@ -1,5 +1,6 @@
 import { describe, expect, test } from '@jest/globals';
 import { resolveAdmissionSettings } from '../../src/config/admission-settings.ts';
+import { resolveEvictionSettings } from '../../src/config/eviction-settings.ts';
 import { resolveConfig } from '../../src/config/config.ts';
 import type { Host, RunFlags } from '../../src/config/config.ts';
 import type { KubeletConfiguration } from '../../src/config/kubelet-configuration.ts';
@@ -10,8 +11,11 @@ const resolved = (flags: RunFlags = {}, file: KubeletConfiguration = {}, host: P
 
 /** The settings of real containers have tests of their own: node-settings.test.ts. */
 const node: unknown = expect.any(Object);
-/** As do those of which pods may come: admission-settings.test.ts. */
-const admission = resolveAdmissionSettings({}, {}, '');
+/** As do those of which pods may come, and may stay: admission-settings.test.ts, eviction-settings.test.ts. */
+const admission = {
+  ...resolveAdmissionSettings({}, {}, ''),
+  ...resolveEvictionSettings({}, {}, ''),
+};
 
 test('with a CRI runtime logs are where others look for them', () => {
   const containerRuntimeEndpoint = 'unix:///run/containerd/containerd.sock';

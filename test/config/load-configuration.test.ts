@@ -66,20 +66,10 @@ describe('a KubeletConfiguration', () => {
 
   test('warns of fields that are known and not supported yet, nested ones by their path', async () => {
     const { warnings } = await load(
-      `${HEAD}evictionSoft: { memory.available: 100Mi }\nlogging: { verbosity: 2, flushFrequency: 5s }\nmaxPods: 9\n`,
+      `${HEAD}memorySwap: {}\nlogging: { verbosity: 2, flushFrequency: 5s }\nmaxPods: 9\n`,
     );
     expect(warnings).toHaveLength(1);
-    expect(warnings[0]).toMatch(
-      /kubelet\.yaml: .*not supported yet.*: evictionSoft, logging\.flushFrequency$/,
-    );
-  });
-
-  test('warns of a field that does not have its whole effect yet', async () => {
-    const { configuration, warnings } = await load(`${HEAD}evictionHard: { memory.available: 100Mi }\n`);
-    expect(configuration).toMatchObject({ evictionHard: { 'memory.available': '100Mi' } });
-    expect(warnings).toEqual([
-      expect.stringMatching(/kubelet\.yaml: evictionHard: supported in part: .* no pod is evicted$/),
-    ]);
+    expect(warnings[0]).toMatch(/kubelet\.yaml: .*not supported yet.*: memorySwap, logging\.flushFrequency$/);
   });
 });
 

@@ -1,10 +1,13 @@
 /** The shortest paths to every state of every machine, replayed against the production actors on real processes. */
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { evictionMachine } from '../../src/machines/eviction-machine.ts';
 import { podMachine } from '../../src/machines/pod-machine.ts';
 import { preemptionMachine } from '../../src/machines/preemption-machine.ts';
 import { probeMachine } from '../../src/machines/probe-machine.ts';
 import { supervisorMachine } from '../../src/machines/supervisor-machine.ts';
 import { Coverage } from './coverage.ts';
+import { plainEvictionEnvironment } from './eviction-environment.ts';
+import { replayEviction } from './eviction-replay.ts';
 import { embeddedGround } from './ground.ts';
 import { shortestPathsToStates } from './paths.ts';
 import { podEnvironment } from './pod-environment.ts';
@@ -19,6 +22,7 @@ import { replaySupervisor } from './supervisor-replay.ts';
 const LONG_MS = 120_000;
 
 let ground: Awaited<ReturnType<typeof embeddedGround>>;
+const eviction = new Coverage(evictionMachine);
 const pod = new Coverage(podMachine);
 const preemption = new Coverage(preemptionMachine);
 const probe = new Coverage(probeMachine);
@@ -29,7 +33,7 @@ beforeAll(async () => {
 });
 afterAll(async () => {
   await ground.close();
-  for (const coverage of [pod, preemption, probe, supervisor]) coverage.print('on real processes');
+  for (const coverage of [eviction, pod, preemption, probe, supervisor]) coverage.print('on real processes');
 });
 
 test.each(['nothing', 'ended', 'running'] as const)(
@@ -49,6 +53,17 @@ test(
     for (const path of shortestPathsToStates(plainPreemptionEnvironment(situation)))
       await replayPreemption(ground, situation, path, preemption);
     expect(preemption.unvisited()).toEqual([]);
+  },
+  LONG_MS,
+);
+
+test(
+  'evicting',
+  async () => {
+    for (const resource of ['memory', 'disk', 'pids'] as const)
+      for (const path of shortestPathsToStates(plainEvictionEnvironment({ resource })))
+        await replayEviction(ground, { resource }, path, eviction);
+    expect(eviction.unvisited()).toEqual([]);
   },
   LONG_MS,
 );

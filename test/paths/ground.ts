@@ -114,7 +114,7 @@ export function agentOn({ clock }: Ground, parts: NodeParts, more: AgentExtras =
 }
 
 type AgentExtras = Partial<
-  Pick<NodeAgentOptions, 'sources' | 'inspect' | 'wrapEffects' | 'nodeFacts' | 'recorder'>
+  Pick<NodeAgentOptions, 'sources' | 'inspect' | 'wrapEffects' | 'nodeFacts' | 'recorder' | 'eviction'>
 >;
 
 /** Real processes, for one path after the other. */

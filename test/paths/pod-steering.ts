@@ -108,7 +108,7 @@ export class PodSteering {
     if (outcome === undefined) return isOneOf('prepare');
     if (outcome !== 'atRest') return this.#lastRead(true);
     // What has been asked of the runtime by then is carried out, whatever the pod is told meanwhile.
-    return isOneOf(RESTING_POINTS[this.#effects % RESTING_POINTS.length]!);
+    return isOneOf(RESTING_POINTS[this.#effects % RESTING_POINTS.length]);
   }
 
   /** With which an effect ends, after what it has done. */

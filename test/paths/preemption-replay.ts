@@ -124,7 +124,7 @@ class PreemptionReplay {
     }
     for (const { metadata } of [PODS.first, PODS.second, PODS.third]) {
       const { uid } = metadata;
-      const isStop = (method: string) => method === 'stopContainer' || method === 'stopPodSandbox';
+      const isStop = (method?: string) => method === 'stopContainer' || method === 'stopPodSandbox';
       this.#stops.set(
         uid,
         this.#node.hold((call) => call.uid === uid && isStop(call.method)),

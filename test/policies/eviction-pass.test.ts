@@ -198,6 +198,12 @@ describe('the victim', () => {
     expect(choose({ unendable: new Set(['big']) }).eviction?.pod.name).toBe('small');
   });
 
+  test('does not wait for one that has not ended in time, though it is still ending', () => {
+    const big = new Set(['big']);
+    const { eviction, ranking } = choose({ ending: big, unendable: big });
+    expect([eviction?.pod.name, ranking.awaited]).toEqual(['small', []]);
+  });
+
   test('is nobody where all are critical, or there is none', () => {
     const { eviction, why } = choose({ pods: pods.slice(0, 2) });
     expect(eviction).toBeUndefined();

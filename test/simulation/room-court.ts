@@ -23,6 +23,12 @@ export const withPort = (hostPort: number, { metadata, spec }: Pod): Pod => ({
   },
 });
 
+/** In bytes. */
+export const RULES = {
+  ...{ hardBytes: 100, softBytes: 300, softGracePeriodMs: 30_000, maxPodGracePeriodSeconds: 10 },
+  pressureTransitionPeriodMs: 60_000,
+};
+
 /** A node of four cores, the judge of its room, and pods and actors that the test leads by hand. */
 export class RoomCourt {
   nodeFacts = simulatedNodeFacts({ cpu: '4', memory: '4Gi', pods: '10' });
@@ -40,6 +46,7 @@ export class RoomCourt {
       now: () => this.nowMs,
       nodeFacts: () => this.nodeFacts,
       isRunning: (uid) => this.running.has(uid),
+      evictionRules: RULES,
       onViolation: (violation) => this.#violations.push(violation),
     });
   }

@@ -20,11 +20,12 @@ describe('I1 to I10 hold', () => {
   });
 
   test('on several nodes at once', async () => {
-    const { violation, tally } = await simulate(options(1, { nodes: 5, pods: 10 }));
+    const { violation, tally } = await simulate(options(2, { nodes: 5, pods: 10 }));
     expect(violation).toBeUndefined();
     expect(tally.deaths).toBeGreaterThan(0);
     expect(tally.rejected).toBeGreaterThan(0);
     expect(tally.preempted).toBeGreaterThan(0);
+    expect(tally.evicted).toBeGreaterThan(0);
   });
 
   test('where nothing goes wrong', async () => {

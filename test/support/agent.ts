@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { NEVER } from 'rxjs';
 import { NodeAgent } from '../../src/actors/node-agent.ts';
+import type { EvictionParts } from '../../src/actors/eviction-manager.ts';
 import type { PodEffects } from '../../src/actors/pod-actor.ts';
 import { servedPods } from '../../src/actors/served-pods.ts';
 import { CONFIG_SOURCE_ANNOTATION } from '../../src/policies/pod-kinds.ts';
@@ -11,6 +12,7 @@ import { systemClock } from '../../src/runtime/system-clock.ts';
 import type { NodeParts } from '../../src/runtime/pod-node.ts';
 import type { EventRecorder } from '../../src/types/event-recorder.ts';
 import type { Pod, PodSpec } from '../../src/types/kubernetes.ts';
+import type { RuntimePodStatus } from '../../src/types/runtime-pod.ts';
 import type { Logger } from '../../src/types/logger.ts';
 import type { NodeFacts } from '../../src/types/node-facts.ts';
 import { ROOMY_NODE } from './admission.ts';
@@ -23,6 +25,8 @@ export interface AgentOptions {
   readonly preemptionLowerPriorityFirst?: boolean;
   /** The node to run on; without it, the embedded runtime. */
   readonly openNode?: (context: NodeContext) => Promise<NodeParts>;
+  /** With what is known of the pods of the agent that is being built. */
+  readonly eviction?: (pods: () => Iterable<RuntimePodStatus>, parts: NodeParts) => EvictionParts;
   /** Puts something between the pod actors and their real effects. */
   readonly wrapEffects?: (effects: PodEffects) => PodEffects;
 }
@@ -52,7 +56,8 @@ export async function startAgent(options: AgentOptions = {}) {
   const openNode = options.openNode ?? openProcessNode;
   const parts = await openNode({ rootDir, podLogsDir, hostIPs, recorder, logger });
   const { runtime } = parts;
-  const agent = new NodeAgent({
+  const pods = () => agent.pleg.pods();
+  const agent: NodeAgent = new NodeAgent({
     ...{ parts, hostIPs, recorder, logger },
     sources: options.sources ?? ['file'],
     configuration: NEVER,
@@ -65,6 +70,7 @@ export async function startAgent(options: AgentOptions = {}) {
     maximumDeadContainersPerContainer: 1,
     startsAtOnce: 16,
     ...(options.wrapEffects && { wrapEffects: options.wrapEffects }),
+    ...(options.eviction && { eviction: options.eviction(pods, parts) }),
   });
   const { supervisor, statusManager } = agent;
   agent.start();
@@ -82,6 +88,7 @@ export async function startAgent(options: AgentOptions = {}) {
     statusManager,
     events,
     log,
+    conditions: () => agent.nodeFacts().conditions,
     state,
     /** Waits until the pod's chart is in the state; '' means that the pod is not known. */
     until: (uid: string, wanted: string) =>
@@ -98,13 +105,13 @@ export async function startAgent(options: AgentOptions = {}) {
     /** Leaves the pods running, as a daemon that ends does. */
     detach: async () => {
       await agent.stop();
-      await runtime.close();
+      await parts.stop();
     },
     /** Ends everything and removes the folder. */
     cleanUp: async () => {
       await agent.shutDown(true);
       await agent.stop();
-      await runtime.close();
+      await parts.stop();
       await rm(rootDir, { recursive: true, force: true });
     },
   };

@@ -42,7 +42,9 @@ export class CriDaemonBed extends DaemonBed {
     this.containerd = containerd;
     makeCgroup(containerd.cgroupRoot);
     const identity = { apiVersion: 'kubelet.config.k8s.io/v1beta1', kind: 'KubeletConfiguration' };
-    const fields = { ...identity, podLogsDir: this.podLogsDir, cgroupRoot: containerd.cgroupRoot, ...config };
+    // How full this machine's disk is must not decide what becomes of images.
+    const own = { podLogsDir: this.podLogsDir, cgroupRoot: containerd.cgroupRoot, evictionHard: {} };
+    const fields = { ...identity, ...own, ...config };
     writeFileSync(this.#configFile, JSON.stringify(fields));
   }
 

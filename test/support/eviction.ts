@@ -8,7 +8,6 @@ import {
   type Threshold,
   type ThresholdSettings,
 } from '../../src/policies/eviction-thresholds.ts';
-import { rfc3339 } from '../../src/policies/time.ts';
 import type { NodeStats, PodStats, Summary } from '../../src/types/stats.ts';
 
 export const MI = 2 ** 20;
@@ -44,7 +43,7 @@ export interface Left {
 }
 
 export function nodeWith({ memory, disk, pids, nowMs = 0 }: Left): NodeStats {
-  const time = rfc3339(nowMs);
+  const time = new Date(nowMs).toISOString();
   return {
     nodeName: 'node1',
     ...(memory !== undefined && {

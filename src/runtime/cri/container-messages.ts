@@ -14,6 +14,7 @@ import type {
   Mount,
   PodSandboxConfig,
 } from '../../types/cri.ts';
+import { filesystemUsage } from './image-messages.ts';
 import { bool, bytes, enumeration, field, int, list, map, message, string, wrapped } from './protobuf.ts';
 import {
   linuxContainerResources,
@@ -231,6 +232,7 @@ export const listContainerStatsResponse = message<{ stats: readonly WireContaine
           rssBytes: field(5, wrapped(int, 0)),
         }),
       ),
+      writableLayer: field(4, filesystemUsage),
     }),
   ),
 });

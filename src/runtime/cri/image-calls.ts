@@ -5,7 +5,7 @@ import { IMAGE_FS_INFO, IMAGE_STATUS, LIST_IMAGES, PULL_IMAGE, REMOVE_IMAGE } fr
 
 type ImageCalls = Pick<
   RuntimeService,
-  'pullImage' | 'imageStatus' | 'listImages' | 'removeImage' | 'imageFsInfo'
+  'pullImage' | 'imageStatus' | 'listImages' | 'removeImage' | 'imageFsInfo' | 'containerFsInfo'
 >;
 
 /** CRI's ImageService. A pull has no limit of time: whoever asks for it gives it up. */
@@ -21,5 +21,7 @@ export function imageCalls(channel: Channel, timeoutMs: number): ImageCalls {
     },
     imageFsInfo: async (options) =>
       (await channel.call(IMAGE_FS_INFO, {}, { timeoutMs, ...options })).imageFilesystems,
+    containerFsInfo: async (options) =>
+      (await channel.call(IMAGE_FS_INFO, {}, { timeoutMs, ...options })).containerFilesystems,
   };
 }

@@ -85,14 +85,17 @@ export const pullImageRequest = message<{
 
 export const pullImageResponse = message<{ imageRef: string }>({ imageRef: field(1, string) });
 
-export const imageFsInfoResponse = message<{ imageFilesystems: readonly FilesystemUsage[] }>({
-  imageFilesystems: list(
-    1,
-    message<FilesystemUsage>({
-      timestamp: field(1, int),
-      mountpoint: field(2, wrapped(string, '')),
-      usedBytes: field(3, wrapped(int, 0)),
-      inodesUsed: field(4, wrapped(int, 0)),
-    }),
-  ),
+export const filesystemUsage = message<FilesystemUsage>({
+  timestamp: field(1, int),
+  mountpoint: field(2, wrapped(string, '')),
+  usedBytes: field(3, wrapped(int, 0)),
+  inodesUsed: field(4, wrapped(int, 0)),
+});
+
+export const imageFsInfoResponse = message<{
+  imageFilesystems: readonly FilesystemUsage[];
+  containerFilesystems: readonly FilesystemUsage[];
+}>({
+  imageFilesystems: list(1, filesystemUsage),
+  containerFilesystems: list(2, filesystemUsage),
 });

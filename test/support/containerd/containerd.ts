@@ -1,7 +1,7 @@
 /** A containerd of a test's own, with a network and images, beside any other that may run on the machine. */
 import { execFile, spawn, type ChildProcess } from 'node:child_process';
 import { closeSync, existsSync, mkdirSync, openSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { basename, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { waitFor } from '../wait-for.ts';
@@ -16,6 +16,8 @@ export interface ContainerdOptions {
   readonly images?: readonly TestImage[];
   /** Appended to config.toml. */
   readonly config?: string;
+  /** Images and containers are kept on a disk of their own, of so many bytes: see `ContainerdBed.rootDir`. */
+  readonly diskBytes?: number;
 }
 
 export interface StopOptions {
@@ -28,6 +30,7 @@ export async function startContainerd(options: ContainerdOptions = {}): Promise<
   const pluginDir = await installPackages();
   const bed = new ContainerdBed(createLayout(pluginDir, options.config ?? ''));
   try {
+    if (options.diskBytes !== undefined) await bed.smallDisk(basename(bed.rootDir), options.diskBytes);
     await bed.start();
     await bed.importImages([...standardImages(), ...(options.images ?? [])]);
   } catch (error) {
@@ -40,6 +43,8 @@ export async function startContainerd(options: ContainerdOptions = {}): Promise<
 
 export class ContainerdBed {
   readonly dir: string;
+  /** Where containerd keeps images and containers. */
+  readonly rootDir: string;
   readonly endpoint: string;
   readonly image = BUSYBOX;
   readonly pauseImage = PAUSE;
@@ -53,6 +58,7 @@ export class ContainerdBed {
   constructor(layout: Layout) {
     this.#layout = layout;
     this.dir = layout.dir;
+    this.rootDir = layout.rootDir;
     this.endpoint = `unix://${layout.socket}`;
     this.cniConfDir = layout.cniConfDir;
     this.cgroupRoot = layout.cgroupRoot;

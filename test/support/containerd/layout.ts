@@ -24,6 +24,7 @@ export interface Belongings {
 
 export interface Layout extends Belongings {
   readonly dir: string;
+  readonly rootDir: string;
   readonly socket: string;
   readonly cniConfDir: string;
   readonly cniBinDir: string;
@@ -48,6 +49,7 @@ export function layoutIn(dir: string): Layout {
   return {
     ...belongings,
     dir,
+    rootDir: join(dir, 'root'),
     socket: join(dir, 'containerd.sock'),
     cniConfDir: join(dir, 'cni'),
     cniBinDir: join(dir, 'cni-bin'),
@@ -73,11 +75,11 @@ export function createLayout(pluginDir: string, more: string): Layout {
   return layout;
 }
 
-function config({ dir, socket, cniConfDir, cniBinDir }: Layout): string {
+function config({ dir, rootDir, socket, cniConfDir, cniBinDir }: Layout): string {
   const snapshotter = statfsSync(dir).type === OVERLAYFS_MAGIC ? 'native' : 'overlayfs';
   const text = JSON.stringify;
   return `version = 2
-root = ${text(join(dir, 'root'))}
+root = ${text(rootDir)}
 state = ${text(join(dir, 'state'))}
 disabled_plugins = ${text(DISABLED_PLUGINS)}
 

@@ -1,0 +1,130 @@
+/**
+ * How long it takes from a process in a pod having more memory than the node can spare until that pod is told to end: on
+ * real cgroups, on containerd, beside the kubelet's default period of looking. `npm run bench:eviction -- [--rounds 9]`.
+ *
+ * Both ends are seen from outside the agent. A thread of its own looks every millisecond what the kernel says is left; the
+ * pod itself leaves a file behind when SIGTERM arrives, which has the time to one tick of the kernel, 4 ms at most.
+ */
+import { once } from 'node:events';
+import { mkdtempSync, statSync } from 'node:fs';
+import { join } from 'node:path';
+import { parseArgs } from 'node:util';
+import { Worker } from 'node:worker_threads';
+import {
+  type EvictingAgent,
+  evictablePod,
+  startEvictingAgent,
+} from '../test/support/containerd/evicting-agent.ts';
+import { type CriDaemonBed, startCriBed } from '../test/support/cri-daemon.ts';
+import { thresholds } from '../test/support/eviction.ts';
+import { waitFor } from '../test/support/wait-for.ts';
+import { median, nowMs } from './support/measures.ts';
+
+const MIB = 2 ** 20;
+/** More than anything else on the machine takes or gives back meanwhile. */
+const MARGIN_MIB = 1024;
+const GREED_MIB = 1536;
+const PATIENCE_MS = 60_000;
+const KUBELET_PERIOD_MS = 10_000;
+const WANTED_MS = 500;
+
+const { values } = parseArgs({ options: { rounds: { type: 'string', default: '9' } } });
+const rounds = Number(values.rounds);
+
+interface Round {
+  /** From the crossing on. */
+  readonly stopCallMs: number;
+  readonly signalMs: number;
+}
+
+interface Watch {
+  /** Unix milliseconds. */
+  readonly crossedMs: Promise<number>;
+  stop(): Promise<unknown>;
+}
+
+/** Resolves when it is being looked whether less memory is left than that. */
+async function watchCrossing(thresholdBytes: number): Promise<Watch> {
+  const file = new URL('support/memory-crossing-worker.ts', import.meta.url);
+  const worker = new Worker(file, { workerData: { thresholdBytes } });
+  await once(worker, 'message');
+  const crossedMs = once(worker, 'message').then(([atMs]) => atMs as number);
+  crossedMs.catch(() => undefined);
+  return { crossedMs, stop: () => worker.terminate() };
+}
+
+/** Takes memory at once, and notes when it is told to end. */
+function greedyPod(bed: CriDaemonBed, index: number, marks: string) {
+  const script = `
+    trap ': > /marks/signal; exit 0' TERM
+    dd if=/dev/zero bs=${GREED_MIB}M count=1 2> /dev/null | sleep 1000 &
+    wait`;
+  const volumeMounts = [{ name: 'marks', mountPath: '/marks' }];
+  const volumes = [{ name: 'marks', hostPath: { path: marks } }];
+  return evictablePod(`greedy-${index}`, bed.shell(script, { volumeMounts }), { volumes });
+}
+
+/** From now on: when containers were to be stopped, in Unix milliseconds. */
+function recordStopCalls({ runtime }: EvictingAgent): number[] {
+  const times: number[] = [];
+  const stop = runtime.stopContainer.bind(runtime);
+  runtime.stopContainer = (...args) => {
+    times.push(nowMs());
+    return stop(...args);
+  };
+  return times;
+}
+
+/** An agent of its own each: the threshold lies just below what is left by then. */
+async function round(bed: CriDaemonBed, index: number): Promise<Round> {
+  let thresholdMi = 0;
+  const agent = await startEvictingAgent(bed.containerd, {
+    settings: (stats) => {
+      const bytes = stats.memoryAvailable('memory.available')?.availableBytes ?? Number.NaN;
+      thresholdMi = Math.floor(bytes / MIB) - MARGIN_MIB;
+      return { thresholds: thresholds({ evictionHard: { 'memory.available': `${thresholdMi}Mi` } }) };
+    },
+  });
+  const watch = await watchCrossing(thresholdMi * MIB);
+  try {
+    const stopCalls = recordStopCalls(agent);
+    const marks = mkdtempSync(join(bed.dir, 'marks-'));
+    const pod = greedyPod(bed, index, marks);
+    agent.add(pod);
+    const isOver = () => agent.state(pod.metadata.uid) === 'Terminated.Finished';
+    await waitFor(isOver, { what: `${pod.metadata.name} to be evicted`, timeoutMs: PATIENCE_MS });
+    const crossedMs = await watch.crossedMs;
+    const signalMs = statSync(join(marks, 'signal')).mtimeMs - crossedMs;
+    process.stderr.write(`round ${index}: ${ms(signalMs)}\n`);
+    return { stopCallMs: (stopCalls.at(-1) ?? Number.NaN) - crossedMs, signalMs };
+  } finally {
+    await watch.stop();
+    await agent.cleanUp();
+  }
+}
+
+const ms = (time: number) => `${time.toFixed(0)} ms`;
+
+function report(found: readonly Round[]): void {
+  const line = (what: string, pick: (round: Round) => number): number => {
+    const times = found.map(pick);
+    const typicalMs = median(times);
+    const ratio = `${(KUBELET_PERIOD_MS / typicalMs).toFixed(0)} times in the kubelet's period of 10 s`;
+    const range = `${ms(Math.min(...times))} to ${ms(Math.max(...times))}`;
+    process.stdout.write(`${what}  ${ms(typicalMs)} (${range}), ${ratio}\n`);
+    return typicalMs;
+  };
+  process.stdout.write(`from crossing the threshold of memory, median of ${found.length} rounds\n`);
+  line('until StopContainer is called  ', ({ stopCallMs }) => stopCallMs);
+  const signalMs = line('until SIGTERM is in the pod    ', ({ signalMs }) => signalMs);
+  if (signalMs > WANTED_MS) process.exitCode = 1;
+}
+
+const bed = await startCriBed();
+try {
+  const found: Round[] = [];
+  for (let index = 1; index <= rounds; index += 1) found.push(await round(bed, index));
+  report(found);
+} finally {
+  await bed.tearDown();
+}

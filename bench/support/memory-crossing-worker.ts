@@ -1,0 +1,25 @@
+/** A thread that tells when less memory is left than that, in Unix milliseconds: to the millisecond, at the cost of looking as often. */
+import { parentPort, workerData } from 'node:worker_threads';
+import { openStatsProvider } from '../../src/runtime/stats/stats-provider.ts';
+import { systemClock } from '../../src/runtime/system-clock.ts';
+import { nowMs } from './measures.ts';
+
+const PERIOD_MS = 1;
+
+const { thresholdBytes } = workerData as { thresholdBytes: number };
+const nothing = () => undefined;
+const logger = { trace: nothing, debug: nothing, info: nothing, warn: nothing, error: nothing };
+const none = () => Promise.resolve([]);
+const stats = openStatsProvider({
+  ...{ nodeName: '', rootDir: '', podLogsDir: '', cgroupRoot: '/', pods: () => [], logger },
+  runtime: { listContainerStats: none, imageFsInfo: none },
+  clock: systemClock,
+});
+const sleeper = new Int32Array(new SharedArrayBuffer(4));
+const left = () => stats.memoryAvailable('memory.available')?.availableBytes ?? Number.NaN;
+
+if (Number.isNaN(left())) throw new Error('this machine does not say how much memory is left');
+parentPort?.postMessage('watching');
+while (left() >= thresholdBytes) Atomics.wait(sleeper, 0, 0, PERIOD_MS);
+parentPort?.postMessage(nowMs());
+await stats.close();

@@ -1,0 +1,73 @@
+/** Eviction, broken. */
+import type { Mutant } from './mutant.ts';
+
+const CHART = 'src/machines/eviction-machine.ts';
+const MANAGER = 'src/actors/eviction-manager.ts';
+const PASS = 'src/policies/eviction-pass.ts';
+const RANKING = 'src/policies/eviction-ranking.ts';
+const CONDITIONS = 'src/policies/eviction-conditions.ts';
+
+export const EVICTION_MUTANTS: readonly Mutant[] = [
+  {
+    name: 'critical-evicted',
+    breaks: 'Pods that the node must not do without are evicted (eviction)',
+    file: PASS,
+    find: `!isCritical && !unendable.has(uid));`,
+    replace: `(!isCritical || isCritical) && !unendable.has(uid));`,
+  },
+  {
+    name: 'idle-evicted',
+    breaks: 'A pod of which nothing runs yet is evicted before those that use the memory (eviction)',
+    file: MANAGER,
+    find: `measured.has(uid) || ending.has(uid);`,
+    replace: `measured.has(uid) || ending.size >= 0;`,
+  },
+  {
+    name: 'evicted-beside-ending',
+    breaks: 'A pod is evicted though another one is about to end (eviction)',
+    file: PASS,
+    find: `victim: awaited.length > 0 ? undefined : mayGo };`,
+    replace: `victim: awaited.length > 0 && ending.size < 0 ? undefined : mayGo };`,
+  },
+  {
+    name: 'stale-figures',
+    breaks: 'Who goes is chosen by figures that are older than the choice (eviction)',
+    file: MANAGER,
+    find: `      const summary = await (await this.#open()).summary({ diskUsageMaxAgeMs: FRESH_DISK_USAGE_MS });`,
+    replace: `      const kept = this.#options as { summary?: Summary };
+      const stats = await this.#open();
+      const summary = (kept.summary ??= await stats.summary({ diskUsageMaxAgeMs: FRESH_DISK_USAGE_MS }));`,
+  },
+  {
+    name: 'lower-priority-last',
+    breaks: 'Of those that use more than they request, the most important one goes first (eviction)',
+    file: RANKING,
+    find: `    a.priority - b.priority ||
+    b.overRequest - a.overRequest
+  );`,
+    replace: `    b.priority - a.priority ||
+    b.overRequest - a.overRequest
+  );`,
+  },
+  {
+    name: 'cleanup-not-awaited',
+    breaks: 'The node is looked at again before what the pod left has been removed (eviction)',
+    file: CHART,
+    find: `              { guard: 'isLastAwaited', actions: ['recordEnd'], target: 'CleaningUp' },`,
+    replace: `              { guard: 'isLastAwaited', actions: ['recordEnd'], target: 'Observing' },`,
+  },
+  {
+    name: 'evicted-not-killed',
+    breaks: 'Who is to go is told of, and not ended (I9)',
+    file: MANAGER,
+    find: `    const isKnown = registry.send(pod.uid, { type: 'SyncPodKill', options: kill });`,
+    replace: `    const isKnown = registry.get(pod.uid) !== undefined && kill.evict === true;`,
+  },
+  {
+    name: 'pressure-stuck',
+    breaks: 'A condition of pressure holds for ever (eviction)',
+    file: CONDITIONS,
+    find: `nowMs - lastMs < transitionPeriodMs;`,
+    replace: `nowMs - lastMs >= 0 && transitionPeriodMs > 0;`,
+  },
+];

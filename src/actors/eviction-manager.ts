@@ -1,0 +1,433 @@
+/** The eviction actor of a node, and what it does in the world. */
+import { type ActorOptions, type ActorRefFrom, type AnyActorRef, createActor } from 'xstate';
+import { type EvictionContext, type EvictionEvent, evictionMachine } from '../machines/eviction-machine.ts';
+import { withContainerFsThresholds } from '../policies/eviction-container-fs.ts';
+import type { FileSystemLayout, NodeReclaim } from '../policies/eviction-file-systems.ts';
+import { type EvictionExplanation, explainEviction } from '../policies/eviction-explanation.ts';
+import { isOfMemory } from '../policies/eviction-met.ts';
+import { observe, wholeQuantity } from '../policies/eviction-observations.ts';
+import {
+  chooseVictim,
+  evaluateEviction,
+  type Eviction,
+  type EvictionSettings,
+} from '../policies/eviction-pass.ts';
+import { describeShortage } from '../policies/eviction-record.ts';
+import { remainingShortage, type Shortage, shortageAfterReclaim } from '../policies/eviction-shortage.ts';
+import { PRESSURE_CONDITIONS, type PressureCondition } from '../policies/eviction-signals.ts';
+import { nodePressure, nodePressureEventReason } from '../policies/eviction-node-status.ts';
+import { EVICTED, EVICTION_THRESHOLD_MET, evictionThresholdMetMessage } from '../policies/eviction-texts.ts';
+import { type Threshold, thresholdQuantity } from '../policies/eviction-thresholds.ts';
+import { hasStorageLimit } from '../policies/eviction-local-storage.ts';
+import { quantityValue } from '../policies/quantity.ts';
+import type { NodeReclaimer } from '../runtime/pod-node.ts';
+import type { Clock, TimerHandle } from '../types/clock.ts';
+import { errorMessage } from '../types/errors.ts';
+import type { EventRecorder } from '../types/event-recorder.ts';
+import type { Pod } from '../types/kubernetes.ts';
+import { type Logger, podFields } from '../types/logger.ts';
+import type { Summary } from '../types/stats.ts';
+import {
+  EndLimits,
+  endPatienceMs,
+  EXCEEDED_GRACE_PERIOD,
+  EXCEEDED_GRACE_PERIOD_MESSAGE,
+} from './end-limits.ts';
+import type { PodEntry, PodRegistry, PodSnapshot } from './pod-registry.ts';
+
+/** The kubelet's. */
+const MONITORING_PERIOD_MS = 10_000;
+/**
+ * Memory comes and goes around a threshold: what the watch has seen may be gone when the node is measured, and be back a
+ * moment later without being told again. So often it is looked once more, at this distance.
+ */
+const LOOKS_IN_DOUBT = 8;
+const DOUBT_PERIOD_MS = 250;
+/** How long what an evicted pod had on the disk may take to be removed (the kubelet's). */
+const CLEANUP_PATIENCE_MS = 30_000;
+/** A pod that has longer than this to end is not waited for: it may be told to hurry. */
+const NEAR_END_SECONDS = 60;
+/** So many of a ranking are told with it. */
+const TOLD_MAX = 10;
+export interface EvictionStats {
+  summary(options?: { readonly onlyNode?: boolean; readonly diskUsageMaxAgeMs?: number }): Promise<Summary>;
+  /** Rejects where the runtime does not say. */
+  diskLayout(): Promise<{ readonly dedicatedImageFs: boolean; readonly dedicatedContainerFs: boolean }>;
+  /** Tells when less, or no longer less, than one of the thresholds is available. */
+  watchMemory(
+    thresholds: readonly MemoryThreshold[],
+    onCrossed: (crossing: { readonly isBelow: boolean }) => void,
+  ): { stop(): void };
+  memoryAvailable(signal: MemorySignal): { readonly capacityBytes: number } | undefined;
+}
+
+/** What of a node eviction works with. */
+export interface EvictionParts {
+  readonly configuration: Omit<EvictionSettings, 'layout'>;
+  /** Opened when eviction begins. */
+  readonly stats: () => Promise<EvictionStats>;
+}
+
+export interface EvictionManagerOptions extends EvictionParts {
+  readonly reclaimer: NodeReclaimer | undefined;
+  readonly registry: PodRegistry;
+  readonly clock: Clock;
+  readonly recorder: EventRecorder;
+  readonly logger: Logger;
+  readonly parent: AnyActorRef;
+  readonly inspect?: ActorOptions<typeof evictionMachine>['inspect'];
+}
+
+type MemorySignal = 'memory.available' | 'allocatableMemory.available';
+interface MemoryThreshold {
+  readonly signal: MemorySignal;
+  readonly thresholdBytes: number;
+}
+
+/** Measured for the victims' sake: what is known of their disks must be younger than this. */
+const FRESH_DISK_USAGE_MS = 1_000;
+const ONE_FILE_SYSTEM = { dedicatedImageFs: false, dedicatedContainerFs: false };
+
+export class EvictionManager {
+  readonly #options: EvictionManagerOptions;
+  readonly #actor: ActorRefFrom<typeof evictionMachine>;
+  readonly #limits: EndLimits;
+  /** UIDs of evicted pods that have ended and have not been cleaned up after. */
+  readonly #cleaning = new Set<string>();
+  /** Since when pods have been seen to be ending, by UID. */
+  readonly #endingSince = new Map<string, number>();
+  #stats: EvictionStats | undefined;
+  #settings: EvictionSettings | undefined;
+  #watch: { stop(): void } | undefined;
+  #timer: TimerHandle | undefined;
+  /** Until what evicted pods had on the disk counts as removed. */
+  #patience: TimerHandle | undefined;
+  /** Something has happened during a pass that wants another look at once. */
+  #isUrgent = false;
+  /** How often it is to be looked yet for what the watch has told and the figures do not say. */
+  #looksInDoubt = 0;
+  #isStopped = false;
+
+  constructor(options: EvictionManagerOptions) {
+    this.#options = options;
+    const { clock, parent, inspect } = options;
+    this.#limits = new EndLimits(clock);
+    this.#actor = createActor(this.#machine(), { id: 'eviction', parent, ...(inspect && { inspect }) });
+  }
+
+  /** The conditions of pressure that hold now, in the order in which they are named. */
+  conditions(): readonly PressureCondition[] {
+    const snapshot = this.#actor.getSnapshot();
+    return PRESSURE_CONDITIONS.filter((condition) => snapshot.hasTag(condition));
+  }
+
+  /** Who would be evicted now. Rejects where the node cannot be measured. */
+  async explain(): Promise<EvictionExplanation> {
+    const stats = await this.#open();
+    const settings = (this.#settings ??= await this.#readSettings(stats));
+    const { unendable } = this.#actor.getSnapshot().context;
+    return explainEviction({
+      ...{ settings, conditions: this.conditions(), summary: await stats.summary(), pods: this.#pods() },
+      ...{ ending: this.#ending(), unendable: new Set(unendable) },
+    });
+  }
+
+  start(): void {
+    this.#actor.start();
+    void this.#watchMemory();
+  }
+
+  stop(): void {
+    this.#isStopped = true;
+    this.#watch?.stop();
+    this.#disarm();
+    this.#limits.clear();
+    if (this.#patience !== undefined) this.#options.clock.clearTimeout(this.#patience);
+  }
+
+  podEnded(uid: string, how: 'Terminated' | 'Finished' | 'Forgotten'): void {
+    if (how === 'Terminated') this.#terminated(uid);
+    else this.#released(uid);
+    if (how === 'Forgotten') this.#send({ type: 'POD_GONE', uid });
+  }
+
+  /** Nothing of the pod runs any more. */
+  #terminated(uid: string): void {
+    if (this.#limits.lift(uid)) this.#cleaning.add(uid);
+    this.#send({ type: 'POD_ENDED', uid });
+    if (this.#actor.getSnapshot().context.shortage !== undefined) this.#hurry();
+  }
+
+  /** What the pod had on this node has been released. */
+  #released(uid: string): void {
+    if (this.#cleaning.delete(uid) && this.#cleaning.size === 0) this.#cleanedUp();
+  }
+
+  #send(event: EvictionEvent): void {
+    if (!this.#isStopped && this.#actor.getSnapshot().status === 'active') this.#actor.send(event);
+  }
+
+  #machine(): typeof evictionMachine {
+    const { logger } = this.#options;
+    return evictionMachine.provide({
+      actions: {
+        armObservation: ({ context, event }) => this.#arm(context, event),
+        disarmObservation: () => this.#disarm(),
+        evaluate: ({ context }) => void this.#evaluate(context),
+        reportFailedObservation: ({ event }) => {
+          if (event.type !== 'OBSERVATION_FAILED') return;
+          logger.warn({}, `Eviction manager: the node could not be measured: ${event.problem}`);
+        },
+        reportShortage: ({ context }) => this.#reportShortage(context),
+        reclaimNode: ({ context }) => void this.#reclaim(context),
+        rankPods: ({ context }) => void this.#rank(context),
+        reportChoice: ({ context: { choice } }) => {
+          if (choice !== undefined)
+            logger.info(
+              { ranking: choice.ranking.candidates.slice(0, TOLD_MAX) },
+              `Eviction manager: ${choice.why}`,
+            );
+        },
+        endPods: ({ context }) => context.evictions.forEach((eviction) => this.#end(eviction)),
+        reportFailedPod: ({ event }) => this.#reportFailed(event),
+        awaitCleanup: ({ self }) => this.#awaitCleanup(self),
+        reportPressure: (_, { condition }) => this.#reportCondition(condition, true),
+        reportNoPressure: (_, { condition }) => this.#reportCondition(condition, false),
+      },
+    });
+  }
+
+  // When to look
+
+  #arm({ state }: EvictionContext, { type }: EvictionEvent): void {
+    if (type !== 'RELIEVED' && state.firstObserved.some(({ threshold }) => isOfMemory(threshold)))
+      this.#looksInDoubt = 0;
+    const isAtOnce = type === 'CLEANED_UP' || this.#isUrgent;
+    const delayMs = isAtOnce ? 0 : this.#periodMs();
+    this.#isUrgent = false;
+    this.#timer = this.#options.clock.setTimeout(() => this.#send({ type: 'OBSERVE' }), delayMs);
+  }
+
+  #periodMs(): number {
+    if (this.#looksInDoubt === 0) return MONITORING_PERIOD_MS;
+    this.#looksInDoubt -= 1;
+    return DOUBT_PERIOD_MS;
+  }
+
+  #disarm(): void {
+    if (this.#timer !== undefined) this.#options.clock.clearTimeout(this.#timer);
+    this.#timer = undefined;
+  }
+
+  /** At once, or as soon as the pass that is under way is over. */
+  #hurry(): void {
+    this.#isUrgent = true;
+    if (!this.#actor.getSnapshot().matches({ Pass: 'Observing' })) return;
+    this.#isUrgent = false;
+    this.#send({ type: 'OBSERVE' });
+  }
+
+  async #watchMemory(): Promise<void> {
+    const { configuration, logger } = this.#options;
+    try {
+      const stats = await this.#open();
+      const thresholds = configuration.thresholds.flatMap((threshold) => memoryThreshold(threshold, stats));
+      if (this.#isStopped || thresholds.length === 0) return;
+      this.#watch = stats.watchMemory(thresholds, ({ isBelow }) => {
+        this.#looksInDoubt = isBelow ? LOOKS_IN_DOUBT : 0;
+        if (isBelow) this.#hurry();
+      });
+    } catch (error) {
+      logger.warn(
+        {},
+        `Eviction manager: memory is looked at every ${MONITORING_PERIOD_MS / 1000} s only: ${errorMessage(error)}`,
+      );
+    }
+  }
+
+  // A pass
+
+  async #evaluate({ state, unendable }: EvictionContext): Promise<void> {
+    try {
+      const stats = await this.#open();
+      const settings = (this.#settings ??= await this.#readSettings(stats));
+      const pods = this.#pods();
+      const onlyNode = !settings.localStorageCapacityIsolation || !pods.some(hasStorageLimit);
+      const summary = await stats.summary({ onlyNode });
+      const nowMs = this.#options.clock.now();
+      const ends = { ending: this.#ending(), unendable: new Set(unendable) };
+      const evaluation = evaluateEviction({ settings, state, nowMs, summary, pods, ...ends });
+      this.#send({ type: 'EVALUATED', evaluation });
+    } catch (error) {
+      this.#send({ type: 'OBSERVATION_FAILED', problem: errorMessage(error) });
+    }
+  }
+
+  async #reclaim({ shortage }: EvictionContext): Promise<void> {
+    if (shortage === undefined) return;
+    for (const what of shortage.reclaim) await this.#reclaimOne(what);
+    this.#send({ type: 'NODE_RECLAIMED', shortage: await this.#afterReclaim(shortage) });
+  }
+
+  async #reclaimOne(what: NodeReclaim): Promise<void> {
+    const { reclaimer, logger } = this.#options;
+    try {
+      if (what === 'containers') await reclaimer?.deleteDeadContainers();
+      else await reclaimer?.deleteUnusedImages();
+    } catch (error) {
+      logger.warn(
+        {},
+        `Eviction manager: not all ${RECLAIMED[what]} could be removed: ${errorMessage(error)}`,
+      );
+    }
+  }
+
+  async #afterReclaim(shortage: Shortage): Promise<Shortage | undefined> {
+    const thresholds = this.#settings?.thresholds ?? [];
+    try {
+      const summary = await (await this.#open()).summary({ onlyNode: true });
+      return shortageAfterReclaim(shortage, thresholds, observe(summary));
+    } catch {
+      return shortageAfterReclaim(shortage, thresholds, undefined);
+    }
+  }
+
+  /** By figures that are taken now: what has been over since is no reason any more. */
+  async #rank({ shortage, unendable }: EvictionContext): Promise<void> {
+    try {
+      const settings = this.#settings;
+      if (shortage === undefined || settings === undefined) throw new Error('nothing is short');
+      const summary = await (await this.#open()).summary({ diskUsageMaxAgeMs: FRESH_DISK_USAGE_MS });
+      const remaining = remainingShortage(shortage, observe(summary));
+      if (remaining === undefined) {
+        this.#send({ type: 'RELIEVED' });
+        return;
+      }
+      const ends = { ending: this.#ending(), unendable: new Set(unendable) };
+      const pods = this.#pods().filter(isWorthEnding(summary, ends.ending));
+      const choice = chooseVictim({ settings, shortage: remaining, summary, pods, ...ends });
+      this.#send({ type: 'RANKED', choice });
+    } catch (error) {
+      this.#options.logger.warn({}, `Eviction manager: pods could not be ranked: ${errorMessage(error)}`);
+      this.#send({ type: 'RELIEVED' });
+    }
+  }
+
+  #end({ pod, kill, message, gracePeriodSeconds }: Eviction): void {
+    const { recorder, registry } = this.#options;
+    recorder.event(pod, 'Warning', EVICTED, message);
+    const onOver = (problem: string) => this.#send({ type: 'POD_FAILED', uid: pod.uid, problem });
+    this.#limits.set(pod.uid, gracePeriodSeconds, onOver);
+    const isKnown = registry.send(pod.uid, { type: 'SyncPodKill', options: kill });
+    if (!isKnown || registry.isPodKnownTerminated(pod.uid)) this.#terminated(pod.uid);
+  }
+
+  #awaitCleanup(actor: { send(event: EvictionEvent): void }): void {
+    if (this.#cleaning.size === 0) {
+      actor.send({ type: 'CLEANED_UP' });
+      return;
+    }
+    this.#patience = this.#options.clock.setTimeout(() => {
+      this.#cleaning.clear();
+      this.#cleanedUp();
+    }, CLEANUP_PATIENCE_MS);
+  }
+
+  #cleanedUp(): void {
+    if (!this.#actor.getSnapshot().matches({ Pass: 'CleaningUp' })) return;
+    if (this.#patience !== undefined) this.#options.clock.clearTimeout(this.#patience);
+    this.#send({ type: 'CLEANED_UP' });
+  }
+
+  // What it works with
+
+  /** What could not be opened is tried again by the next pass. */
+  async #open(): Promise<EvictionStats> {
+    return (this.#stats ??= await this.#options.stats());
+  }
+
+  /** The thresholds are the same objects from here on. */
+  async #readSettings(stats: EvictionStats): Promise<EvictionSettings> {
+    const { configuration } = this.#options;
+    const disks = await stats.diskLayout().catch(() => ONE_FILE_SYSTEM);
+    const layout: FileSystemLayout = {
+      dedicatedImageFs: disks.dedicatedImageFs,
+      splitContainerFs: disks.dedicatedContainerFs,
+    };
+    return { ...configuration, layout, ...withContainerFsThresholds(configuration.thresholds, layout) };
+  }
+
+  /** Those of which something may run. */
+  #pods(): readonly Pod[] {
+    return this.#entries((snapshot) => snapshot.hasTag('couldHaveRunningContainers')).flatMap(
+      ({ actor }) => actor.getSnapshot().context.pod ?? [],
+    );
+  }
+
+  /** Those that come to their end soon. One that has been on its way for too long is not waited for any more. */
+  #ending(): ReadonlySet<string> {
+    const nowMs = this.#options.clock.now();
+    const known = new Map(this.#endingSince);
+    this.#endingSince.clear();
+    const near = this.#entries(isEnding).filter(({ pod: { uid }, actor }) => {
+      const { gracePeriodSeconds = 0 } = actor.getSnapshot().context;
+      const sinceMs = known.get(uid) ?? nowMs;
+      this.#endingSince.set(uid, sinceMs);
+      return gracePeriodSeconds <= NEAR_END_SECONDS && nowMs - sinceMs < endPatienceMs(gracePeriodSeconds);
+    });
+    return new Set(near.map(({ pod }) => pod.uid));
+  }
+
+  #entries(isMeant: (snapshot: PodSnapshot) => boolean): readonly PodEntry[] {
+    return [...this.#options.registry.entries()].filter(({ actor }) => isMeant(actor.getSnapshot()));
+  }
+
+  // What is told
+
+  #reportShortage({ shortage }: EvictionContext): void {
+    if (shortage === undefined) return;
+    const message = `${evictionThresholdMetMessage(shortage)}: ${describeShortage(shortage)}`;
+    this.#options.logger.warn({ reason: EVICTION_THRESHOLD_MET }, message);
+  }
+
+  #reportCondition(condition: PressureCondition, holds: boolean): void {
+    const { logger } = this.#options;
+    const { status, message } = nodePressure(condition, holds);
+    const reason = nodePressureEventReason(condition, holds);
+    if (holds) logger.warn({ reason, condition, status }, message);
+    else logger.info({ reason, condition, status }, message);
+  }
+
+  #reportFailed(event: EvictionEvent): void {
+    if (event.type !== 'POD_FAILED') return;
+    const { recorder, registry, logger } = this.#options;
+    const pod = registry.get(event.uid)?.pod;
+    if (pod === undefined) return;
+    recorder.event(pod, 'Warning', EXCEEDED_GRACE_PERIOD, EXCEEDED_GRACE_PERIOD_MESSAGE);
+    logger.warn(podFields(pod), `Eviction manager: goes on without the end of the pod: ${event.problem}`);
+  }
+}
+
+function isEnding(snapshot: PodSnapshot): boolean {
+  return snapshot.hasTag('terminationRequested') && !snapshot.hasTag('terminated');
+}
+
+const RECLAIMED: Readonly<Record<NodeReclaim, string>> = {
+  containers: 'dead containers',
+  images: 'unused images',
+};
+
+/** A pod of which nothing runs yet has no figures, and would go first: its end frees nothing. */
+function isWorthEnding({ pods }: Summary, ending: ReadonlySet<string>): (pod: Pod) => boolean {
+  const measured = new Set(pods.map(({ podRef }) => podRef.uid));
+  return ({ metadata: { uid } }) => measured.has(uid) || ending.has(uid);
+}
+
+/** In bytes, where it is one of memory. */
+function memoryThreshold({ signal, value }: Threshold, stats: EvictionStats): readonly MemoryThreshold[] {
+  if (signal !== 'memory.available' && signal !== 'allocatableMemory.available') return [];
+  const capacity = stats.memoryAvailable(signal)?.capacityBytes;
+  if (capacity === undefined) return [];
+  const quantity = thresholdQuantity(value, wholeQuantity(BigInt(Math.trunc(capacity)), 'BinarySI'));
+  return [{ signal, thresholdBytes: Number(quantityValue(quantity)) }];
+}

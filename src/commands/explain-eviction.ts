@@ -1,0 +1,174 @@
+/** `statelet explain-eviction`: who would be evicted now, and why. */
+import { readFile } from 'node:fs/promises';
+import { resolveEvictionSettings } from '../config/eviction-settings.ts';
+import { withContainerFsThresholds } from '../policies/eviction-container-fs.ts';
+import {
+  type EvictionExplanation,
+  explainEviction as explain,
+  type ExplainedThreshold,
+} from '../policies/eviction-explanation.ts';
+import type { FileSystemLayout } from '../policies/eviction-file-systems.ts';
+import { parseThresholds } from '../policies/eviction-thresholds.ts';
+import { errorMessage, StateletError } from '../types/errors.ts';
+import type { Pod } from '../types/kubernetes.ts';
+import type { FsStats, Summary } from '../types/stats.ts';
+import { wholeQuantity } from '../policies/eviction-observations.ts';
+import type { EvictionCandidate } from '../policies/eviction-ranking.ts';
+import { quantityString } from '../policies/quantity.ts';
+import { askDaemon, type DaemonFlags } from './daemon-request.ts';
+import { formatTable } from './table.ts';
+
+export interface ExplainEvictionFlags extends DaemonFlags {
+  readonly output?: 'json';
+  /** Files with a Summary and a PodList, instead of a daemon. */
+  readonly stats?: string;
+  readonly pods?: string;
+  /** Those of eviction, by their keys. */
+  readonly [evictionSetting: string]: unknown;
+}
+
+/** What to print. Rejects with `Unavailable` when no daemon answers, with `InvalidArgument` for files that are something else. */
+export async function explainEviction(flags: ExplainEvictionFlags): Promise<string> {
+  const { stats, pods } = flags;
+  if ((stats === undefined) !== (pods === undefined))
+    throw new StateletError('InvalidArgument', '--stats and --pods go together: figures, and whose they are');
+  const explanation =
+    stats === undefined || pods === undefined
+      ? await askDaemon('/eviction', flags, isExplanation)
+      : await explainFiles(stats, pods, flags);
+  if (flags.output === 'json') return `${JSON.stringify(explanation, null, 2)}\n`;
+  return report(explanation);
+}
+
+async function explainFiles(
+  stats: string,
+  pods: string,
+  flags: ExplainEvictionFlags,
+): Promise<EvictionExplanation> {
+  const summary = await jsonFrom(
+    '--stats',
+    stats,
+    isSummary,
+    "a Summary, as the kubelet's /stats/summary serves it",
+  );
+  const { items } = await jsonFrom(
+    '--pods',
+    pods,
+    isPodList,
+    'a PodList, as kubectl get pods -o json prints it',
+  );
+  const settings = resolveEvictionSettings(flags, {}, '');
+  const layout = layoutOf(summary);
+  const given = parseThresholds({ ...settings, enforceNodeAllocatable: [] });
+  return explain({
+    settings: {
+      layout,
+      ...withContainerFsThresholds(given, layout),
+      maxPodGracePeriodSeconds: settings.evictionMaxPodGracePeriod,
+    },
+    ...{ summary, pods: items, conditions: [], ending: new Set<string>(), unendable: new Set<string>() },
+  });
+}
+
+/** File systems of one size that have the same left are taken for one. */
+function layoutOf({ node: { fs, runtime } }: Summary): FileSystemLayout {
+  const { imageFs, containerFs } = runtime ?? {};
+  const isOther = (a: FsStats | undefined, b: FsStats | undefined) =>
+    a !== undefined && (a.capacityBytes !== b?.capacityBytes || a.availableBytes !== b?.availableBytes);
+  return { dedicatedImageFs: isOther(imageFs, fs), splitContainerFs: isOther(containerFs, imageFs) };
+}
+
+async function jsonFrom<T>(
+  flag: string,
+  file: string,
+  isWanted: (value: unknown) => value is T,
+  what: string,
+): Promise<T> {
+  const text = await readFile(file, 'utf8').catch((error: unknown) => {
+    throw new StateletError('InvalidArgument', `${flag}: ${file} cannot be read: ${errorMessage(error)}`);
+  });
+  const value = parsed(text);
+  if (isWanted(value)) return value;
+  throw new StateletError('InvalidArgument', `${flag}: ${file} must be ${what}, in JSON`);
+}
+
+function parsed(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}
+
+function isSummary(value: unknown): value is Summary {
+  return isObject(value) && isObject(value.node) && Array.isArray(value.pods);
+}
+
+function isPodList(value: unknown): value is { readonly items: readonly Pod[] } {
+  return isObject(value) && Array.isArray(value.items);
+}
+
+function isObject(value: unknown): value is Record<string, unknown> {
+  return typeof value === 'object' && value !== null;
+}
+
+function isExplanation(body: unknown): body is EvictionExplanation {
+  return isObject(body) && Array.isArray(body.thresholds);
+}
+
+function report({ conditions, thresholds }: EvictionExplanation): string {
+  if (thresholds.length === 0)
+    return 'There are no eviction thresholds: no pod is evicted for what the node lacks.\n';
+  const measured = thresholds.filter(({ available }) => available !== undefined);
+  return [
+    `Conditions: ${conditions.join(', ') || 'none'}\n`,
+    formatTable([
+      ['SIGNAL', 'AVAILABLE', 'THRESHOLD', 'KIND', 'MET', 'GOES FIRST'],
+      ...thresholds.map(thresholdRow),
+    ]),
+    ...oneOfEach(measured).map(rankingOf),
+  ].join('\n');
+}
+
+function thresholdRow(threshold: ExplainedThreshold): string[] {
+  const { signal, available, isHard, gracePeriodSeconds, isMet, reclaim, victim } = threshold;
+  return [
+    signal,
+    available ?? '<unknown>',
+    threshold.threshold ?? '<unknown>',
+    isHard ? 'hard' : `soft, after ${gracePeriodSeconds} s`,
+    isMet ? 'yes' : 'no',
+    [...reclaim, victim ?? 'no pod'].join(', then '),
+  ];
+}
+
+/** Those of one resource rank the same pods in the same order. */
+function oneOfEach(thresholds: readonly ExplainedThreshold[]): readonly ExplainedThreshold[] {
+  const seen = new Set<string>();
+  return thresholds.filter(({ resource, candidates }) => {
+    const ranking = JSON.stringify([resource, candidates.map(({ uid, usage }) => [uid, usage])]);
+    const isNew = !seen.has(ranking);
+    seen.add(ranking);
+    return isNew;
+  });
+}
+
+function rankingOf({ signal, resource, candidates }: ExplainedThreshold): string {
+  const heading = `For ${resource ?? 'nothing'} (${signal}) pods would go in this order:\n`;
+  if (candidates.length === 0) return `${heading}  there are none\n`;
+  const rows = candidates.map((candidate, index) => candidateRow(candidate, index, resource));
+  return heading + formatTable([['', 'NAMESPACE', 'NAME', 'USES', 'REQUESTS', 'PRIORITY', ''], ...rows]);
+}
+
+function candidateRow(
+  { namespace, name, usage, request, priority, exceedsRequest, isCritical }: EvictionCandidate,
+  index: number,
+  resource: ExplainedThreshold['resource'],
+): string[] {
+  const counts = resource === 'pids' || resource === 'inodes';
+  const amount = (value: number) =>
+    counts ? String(value) : quantityString(wholeQuantity(BigInt(value), 'BinarySI'));
+  const uses = usage === undefined ? '<unknown>' : amount(usage);
+  const note = isCritical ? 'never: it is critical' : exceedsRequest ? 'more than it requested' : '';
+  return [String(index + 1), namespace, name, uses, amount(request), String(priority), note];
+}

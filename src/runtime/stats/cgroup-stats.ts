@@ -1,0 +1,73 @@
+import { join } from 'node:path';
+import type { CPUStats, IOStats, MemoryStats } from '../../types/stats.ts';
+import type { CgroupTree } from '../cgroups/cgroup-tree.ts';
+import { numberIn, pressureIn, valueOf } from './kernel-text.ts';
+import { limitIn, memoryPaths, memoryUsage } from './memory-files.ts';
+import { readSmallFile } from './small-files.ts';
+
+const NS_PER_US = 1000;
+
+/** What groups use, each with all that is below it. What this kernel does not count is left out, as is what is gone. */
+export class CgroupStats {
+  readonly #tree: CgroupTree;
+
+  constructor(tree: CgroupTree) {
+    this.#tree = tree;
+  }
+
+  memory(group: string, time: string): MemoryStats | undefined {
+    const paths = memoryPaths(this.#tree, group);
+    if (paths === undefined) return undefined;
+    const usage = memoryUsage(this.#tree.version, readSmallFile(paths.usage), readSmallFile(paths.stat));
+    if (usage === undefined) return undefined;
+    const limitBytes = limitIn(readSmallFile(paths.limit));
+    const psi = this.#pressure(group, 'memory');
+    return {
+      time,
+      ...(limitBytes !== undefined && { availableBytes: Math.max(0, limitBytes - usage.workingSetBytes) }),
+      ...usage,
+      ...(psi && { psi }),
+    };
+  }
+
+  cpu(group: string, time: string): CPUStats | undefined {
+    const usageCoreNanoSeconds = this.#cpuNs(group);
+    const psi = this.#pressure(group, 'cpu');
+    return usageCoreNanoSeconds === undefined
+      ? undefined
+      : { time, usageCoreNanoSeconds, ...(psi && { psi }) };
+  }
+
+  io(group: string, time: string): IOStats | undefined {
+    const psi = this.#pressure(group, 'io');
+    return psi && { time, psi };
+  }
+
+  /** Threads count as well, as they do against every limit of PIDs. Undefined where groups do not count them. */
+  pids(group: string): number | undefined {
+    if (!this.#tree.has('pids')) return undefined;
+    return numberIn(readSmallFile(join(this.#tree.folder('pids', group), 'pids.current')));
+  }
+
+  #cpuNs(group: string): number | undefined {
+    const { version } = this.#tree;
+    if (version === 1) {
+      const folder = this.#tree.has('cpuacct') ? this.#tree.folder('cpuacct', group) : undefined;
+      return folder === undefined ? undefined : numberIn(readSmallFile(join(folder, 'cpuacct.usage')));
+    }
+    // Counted in every group, whether or not the CPU is shared out by it.
+    const microseconds = valueOf(readSmallFile(this.#unified(group, 'cpu.stat')) ?? '', 'usage_usec');
+    return microseconds === undefined ? undefined : microseconds * NS_PER_US;
+  }
+
+  /** Only v2 tells it of groups. */
+  #pressure(group: string, resource: 'cpu' | 'memory' | 'io') {
+    if (this.#tree.version === 1) return undefined;
+    return pressureIn(readSmallFile(this.#unified(group, `${resource}.pressure`)));
+  }
+
+  #unified(group: string, file: string): string {
+    const [top] = this.#tree.folders(group);
+    return join(top ?? '', file);
+  }
+}

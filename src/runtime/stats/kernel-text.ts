@@ -1,0 +1,36 @@
+/** What the kernel writes into files of figures. */
+import type { PSIData, PSIStats } from '../../types/stats.ts';
+
+/** A file that holds one number. `max`, and anything else that is none, is undefined. */
+export function numberIn(text: string | undefined): number | undefined {
+  const value = Number.parseInt(text ?? '', 10);
+  return Number.isNaN(value) ? undefined : value;
+}
+
+/** Of a line `key value`, as in `memory.stat` and, with a colon in the key, in `/proc/meminfo`. */
+export function valueOf(text: string, key: string): number | undefined {
+  const label = `${key} `;
+  const before = text.startsWith(label) ? 0 : text.indexOf(`\n${label}`) + 1;
+  if (before === 0 && !text.startsWith(label)) return undefined;
+  const start = before + label.length;
+  return numberIn(text.slice(start, start + 32));
+}
+
+/** Of `/proc/meminfo`, in bytes. */
+export function meminfoBytes(text: string, key: string): number {
+  return (valueOf(text, `${key}:`) ?? 0) * 1024;
+}
+
+const NO_PRESSURE: PSIData = { total: 0, avg10: 0, avg60: 0, avg300: 0 };
+
+/** Of a `*.pressure`. Older kernels have no line `full` for the CPU. */
+export function pressureIn(text: string | undefined): PSIStats | undefined {
+  if (text === undefined || text === '') return undefined;
+  const lines = new Map(text.split('\n').map((line) => [line.slice(0, 4), pressureOf(line)]));
+  return { full: lines.get('full') ?? NO_PRESSURE, some: lines.get('some') ?? NO_PRESSURE };
+}
+
+function pressureOf(line: string): PSIData {
+  const field = (name: string): number => Number(new RegExp(`${name}=([\\d.]+)`).exec(line)?.[1] ?? 0);
+  return { total: field('total'), avg10: field('avg10'), avg60: field('avg60'), avg300: field('avg300') };
+}

@@ -1,0 +1,66 @@
+/** How much memory a group uses, from the files of either version of cgroups. */
+import { totalmem } from 'node:os';
+import { join } from 'node:path';
+import type { CgroupVersion } from '../../policies/cgroup-values.ts';
+import type { MemoryStats } from '../../types/stats.ts';
+import type { CgroupTree } from '../cgroups/cgroup-tree.ts';
+import { meminfoBytes, numberIn, valueOf } from './kernel-text.ts';
+
+/** What cgroups write as "no limit" is near 2^63 in v1, and "max" in v2. */
+const UNLIMITED_BYTES = 2 ** 60;
+
+export interface MemoryPaths {
+  readonly usage: string;
+  readonly stat: string;
+  readonly limit: string;
+}
+
+/** Undefined where groups do not count memory. */
+export function memoryPaths(tree: CgroupTree, group: string): MemoryPaths | undefined {
+  if (!tree.has('memory')) return undefined;
+  const folder = tree.folder('memory', group);
+  const [usage, limit] =
+    tree.version === 1
+      ? ['memory.usage_in_bytes', 'memory.limit_in_bytes']
+      : ['memory.current', 'memory.max'];
+  return { usage: join(folder, usage), limit: join(folder, limit), stat: join(folder, 'memory.stat') };
+}
+
+export type MemoryUsage = Required<Omit<MemoryStats, 'time' | 'availableBytes' | 'psi'>>;
+
+/**
+ * Of a group with all below it. The top of v2 has no `memory.current`: as for the kubelet it is what processes hold and
+ * what is cached of files, which is what the top of v1 says. Undefined where the group is gone.
+ */
+export function memoryUsage(
+  version: CgroupVersion,
+  usageText: string | undefined,
+  stat: string | undefined,
+): MemoryUsage | undefined {
+  if (stat === undefined || stat === '') return undefined;
+  const value = (key: string): number => valueOf(stat, version === 1 ? `total_${key}` : key) ?? 0;
+  const rssBytes = value(version === 1 ? 'rss' : 'anon');
+  const usageBytes = numberIn(usageText) ?? rssBytes + value(version === 1 ? 'cache' : 'file');
+  return {
+    ...{ usageBytes, rssBytes, workingSetBytes: Math.max(0, usageBytes - value('inactive_file')) },
+    ...{ pageFaults: value('pgfault'), majorPageFaults: value('pgmajfault') },
+  };
+}
+
+/** The same of the whole machine, where it has no groups that count it. */
+export function machineMemoryUsage(meminfo: string): Omit<MemoryUsage, 'pageFaults' | 'majorPageFaults'> {
+  const bytes = (key: string): number => meminfoBytes(meminfo, key);
+  const rssBytes = bytes('AnonPages');
+  const usageBytes = rssBytes + bytes('Cached') + bytes('Buffers') + bytes('SwapCached');
+  return { usageBytes, rssBytes, workingSetBytes: Math.max(0, usageBytes - bytes('Inactive(file)')) };
+}
+
+export function limitIn(text: string | undefined): number | undefined {
+  const bytes = numberIn(text);
+  return bytes === undefined || bytes >= UNLIMITED_BYTES ? undefined : bytes;
+}
+
+/** Of the whole machine. */
+export function memoryCapacity(meminfo: string | undefined): number {
+  return meminfo === undefined ? totalmem() : meminfoBytes(meminfo, 'MemTotal');
+}

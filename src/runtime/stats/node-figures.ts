@@ -1,0 +1,111 @@
+/** What the node as a whole uses, and all its pods together. */
+import { uptime } from 'node:os';
+import { join } from 'node:path';
+import type { ContainerStats, MemoryStats, NodeStats, PSIStats, RlimitStats } from '../../types/stats.ts';
+import type { CgroupTree } from '../cgroups/cgroup-tree.ts';
+import { readMaxPIDs } from '../machine-facts.ts';
+import { CgroupStats } from './cgroup-stats.ts';
+import type { CpuRates } from './cpu-rates.ts';
+import { pressureIn } from './kernel-text.ts';
+import { machineMemoryUsage, memoryCapacity } from './memory-files.ts';
+import { readSmallFile } from './small-files.ts';
+
+/** The name by which the kubelet tells the figures of all pods together. */
+const PODS = 'pods';
+const TOP = '/';
+/** Ticks of /proc/stat are hundredths of a second. */
+const NS_PER_TICK = 10_000_000;
+
+export interface NodeFiguresOptions {
+  /** Undefined: this machine has no cgroups. */
+  readonly tree: CgroupTree | undefined;
+  /** The group of all pods; undefined where they have none. */
+  readonly kubepods: string | undefined;
+  readonly rates: CpuRates;
+  /** Where `/proc` is. */
+  readonly root: string;
+}
+
+export class NodeFigures {
+  readonly #options: NodeFiguresOptions;
+  readonly #groups: CgroupStats | undefined;
+
+  constructor(options: NodeFiguresOptions) {
+    this.#options = options;
+    this.#groups = options.tree && new CgroupStats(options.tree);
+  }
+
+  processorAndMemory(nowMs: number): Pick<NodeStats, 'startTime' | 'cpu' | 'memory' | 'systemContainers'> {
+    const time = new Date(nowMs).toISOString();
+    const usageCoreNanoSeconds = this.#cpuNs(time);
+    const psi = this.pressure('cpu');
+    const cpu =
+      usageCoreNanoSeconds === undefined ? undefined : { time, usageCoreNanoSeconds, ...(psi && { psi }) };
+    const withRate = this.#options.rates.withRate(TOP, cpu, nowMs);
+    const memory = this.#memory(time);
+    const pods = this.#pods(time, nowMs);
+    return {
+      startTime: new Date(nowMs - uptime() * 1000).toISOString(),
+      ...(withRate && { cpu: withRate }),
+      ...(memory && { memory }),
+      ...(pods && { systemContainers: [pods] }),
+    };
+  }
+
+  /** Of the whole machine. Undefined where the kernel does not tell. */
+  pressure(resource: 'cpu' | 'memory' | 'io'): PSIStats | undefined {
+    return pressureIn(readSmallFile(this.#proc(`pressure/${resource}`)));
+  }
+
+  io(nowMs: number): NodeStats['io'] {
+    const psi = this.pressure('io');
+    return psi && { time: new Date(nowMs).toISOString(), psi };
+  }
+
+  async rlimit(nowMs: number): Promise<RlimitStats> {
+    const maxpid = await readMaxPIDs(this.#options.root).catch(() => undefined);
+    // `0.20 0.18 0.12 1/80 11206`: of what can be scheduled, one of 80 runs.
+    const tasks = /^(?:\S+ ){3}\d+\/(\d+)/.exec(readSmallFile(this.#proc('loadavg')) ?? '')?.[1];
+    return {
+      time: new Date(nowMs).toISOString(),
+      ...(maxpid !== undefined && { maxpid }),
+      ...(tasks !== undefined && { curproc: Number(tasks) }),
+    };
+  }
+
+  #memory(time: string): MemoryStats | undefined {
+    const meminfo = readSmallFile(this.#proc('meminfo'));
+    const ofTop = this.#groups?.memory(TOP, time);
+    const usage = ofTop ?? (meminfo === undefined ? undefined : { time, ...machineMemoryUsage(meminfo) });
+    if (usage?.workingSetBytes === undefined) return undefined;
+    const psi = this.pressure('memory');
+    const availableBytes = Math.max(0, memoryCapacity(meminfo) - usage.workingSetBytes);
+    return { ...usage, availableBytes, ...(psi && { psi }) };
+  }
+
+  #pods(time: string, nowMs: number): ContainerStats | undefined {
+    const { kubepods, rates } = this.#options;
+    if (kubepods === undefined) return undefined;
+    const memory = this.#groups?.memory(kubepods, time);
+    const cpu = rates.withRate(kubepods, this.#groups?.cpu(kubepods, time), nowMs);
+    if (memory === undefined && cpu === undefined) return undefined;
+    return { name: PODS, ...(cpu && { cpu }), ...(memory && { memory }) };
+  }
+
+  #cpuNs(time: string): number | undefined {
+    const ofTop = this.#groups?.cpu(TOP, time)?.usageCoreNanoSeconds;
+    if (ofTop !== undefined) return ofTop;
+    const fields = /^cpu +(.*)$/m
+      .exec(readSmallFile(this.#proc('stat')) ?? '')?.[1]
+      ?.split(' ')
+      .map(Number);
+    if (fields === undefined) return undefined;
+    // user, nice, system, idle, iowait, irq, softirq, steal
+    const [user = 0, nice = 0, system = 0, , , irq = 0, softirq = 0] = fields;
+    return (user + nice + system + irq + softirq) * NS_PER_TICK;
+  }
+
+  #proc(file: string): string {
+    return join(this.#options.root, 'proc', file);
+  }
+}

@@ -1,0 +1,117 @@
+/** What a pod and its containers use of processor, memory and PIDs: as their groups count it, else as the runtime says. */
+import type { ContainerStats as RuntimeStats } from '../../types/cri.ts';
+import type { RuntimeContainerStatus, RuntimePodStatus } from '../../types/runtime-pod.ts';
+import type { ContainerStats, CPUStats, MemoryStats, PodStats } from '../../types/stats.ts';
+import type { CgroupStats } from './cgroup-stats.ts';
+import type { CpuRates } from './cpu-rates.ts';
+
+export interface PodSources {
+  readonly nowMs: number;
+  readonly rates: CpuRates;
+  /** Undefined: this machine has no cgroups. */
+  readonly groups: CgroupStats | undefined;
+  /** Groups of pods, by UID. */
+  readonly groupOf: ReadonlyMap<string, string>;
+  /** What the runtime says of containers, by their ids. */
+  readonly runtimeStats: ReadonlyMap<string, RuntimeStats>;
+}
+
+/** The figures of a pod of which nothing runs would be of the past. */
+export function hasFigures(pod: RuntimePodStatus): boolean {
+  return pod.sandboxes.some(({ ready }) => ready) || runningContainers(pod).length > 0;
+}
+
+export function runningContainers({ containers }: RuntimePodStatus): readonly RuntimeContainerStatus[] {
+  return containers.filter(({ state }) => state === 'running');
+}
+
+export function podFigures(pod: RuntimePodStatus, sources: PodSources): PodStats {
+  const { groups, groupOf, rates, nowMs } = sources;
+  const { name, namespace, uid, sandboxes } = pod;
+  const time = new Date(nowMs).toISOString();
+  const group = groupOf.get(uid);
+  const containers = runningContainers(pod).map((container) => containerFigures(container, group, sources));
+  const counted = countedFigures(group, sources);
+  const memory = counted.memory ?? sumOfMemory(containers, time);
+  const cpu = rates.withRate(uid, counted.cpu ?? sumOfCPU(containers, time), nowMs);
+  const io = group === undefined ? undefined : groups?.io(group, time);
+  const pids = (group === undefined ? undefined : groups?.pids(group)) ?? sumOfProcesses(pod, sources);
+  return {
+    podRef: { name, namespace, uid },
+    ...startTime(sandboxes[0]?.createdAt),
+    containers,
+    ...(cpu && { cpu }),
+    ...(memory && { memory }),
+    ...(io && { io }),
+    ...(pids !== undefined && { process_stats: { process_count: pids } }),
+  };
+}
+
+function containerFigures(
+  { id, name, startedAt }: RuntimeContainerStatus,
+  podGroup: string | undefined,
+  sources: PodSources,
+): ContainerStats {
+  const told = sources.runtimeStats.get(id);
+  const counted = countedFigures(podGroup === undefined ? undefined : `${podGroup}/${id}`, sources);
+  const memory = counted.memory ?? memoryAsTold(told);
+  const cpu = sources.rates.withRate(id, counted.cpu ?? cpuAsTold(told), sources.nowMs);
+  return { name, ...startTime(startedAt), ...(cpu && { cpu }), ...(memory && { memory }) };
+}
+
+interface CountedFigures {
+  readonly cpu?: CPUStats | undefined;
+  readonly memory?: MemoryStats | undefined;
+}
+
+/** Nothing of what has no group. */
+function countedFigures(group: string | undefined, { groups, nowMs }: PodSources): CountedFigures {
+  if (group === undefined || groups === undefined) return {};
+  const time = new Date(nowMs).toISOString();
+  return { cpu: groups.cpu(group, time), memory: groups.memory(group, time) };
+}
+
+function startTime(atMs: number | undefined): { readonly startTime?: string } {
+  return atMs ? { startTime: new Date(atMs).toISOString() } : {};
+}
+
+function memoryAsTold(told: RuntimeStats | undefined): MemoryStats | undefined {
+  if (told?.memory === undefined) return undefined;
+  const { timestamp, workingSetBytes, rssBytes } = told.memory;
+  return { time: timeOf(timestamp), workingSetBytes, rssBytes };
+}
+
+function cpuAsTold(told: RuntimeStats | undefined): CPUStats | undefined {
+  if (told?.cpu === undefined) return undefined;
+  const { timestamp, usageCoreNanoSeconds } = told.cpu;
+  return { time: timeOf(timestamp), usageCoreNanoSeconds };
+}
+
+const NS_PER_MS = 1_000_000;
+
+/** Of CRI's nanoseconds. */
+export function timeOf(timestampNs: number): string {
+  return new Date(timestampNs / NS_PER_MS).toISOString();
+}
+
+function sumOfMemory(containers: readonly ContainerStats[], time: string): MemoryStats | undefined {
+  const known = containers.flatMap(({ memory }) => memory ?? []);
+  if (known.length === 0) return undefined;
+  const sum = (of: (memory: MemoryStats) => number | undefined): number =>
+    known.reduce((total, memory) => total + (of(memory) ?? 0), 0);
+  return {
+    time,
+    workingSetBytes: sum(({ workingSetBytes }) => workingSetBytes),
+    rssBytes: sum(({ rssBytes }) => rssBytes),
+  };
+}
+
+function sumOfCPU(containers: readonly ContainerStats[], time: string): CPUStats | undefined {
+  const known = containers.flatMap(({ cpu }) => cpu?.usageCoreNanoSeconds ?? []);
+  return known.length === 0 ? undefined : { time, usageCoreNanoSeconds: known.reduce((a, b) => a + b, 0) };
+}
+
+function sumOfProcesses(pod: RuntimePodStatus, { runtimeStats }: PodSources): number | undefined {
+  const known = runningContainers(pod).flatMap(({ id }) => runtimeStats.get(id)?.processCount ?? []);
+  return known.length === 0 ? undefined : known.reduce((a, b) => a + b, 0);
+}

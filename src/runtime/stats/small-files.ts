@@ -1,0 +1,51 @@
+/**
+ * Files that the kernel writes as they are read: cgroups, /proc. Read synchronously into one buffer, which costs half of
+ * what `readFileSync` does, and for a file that stays open a fifth.
+ */
+import { closeSync, openSync, readSync } from 'node:fs';
+
+/** All of these files are smaller. */
+const buffer = Buffer.allocUnsafeSlow(16_384);
+
+/** Undefined where it cannot be read: a group has gone, or the kernel has no such file. */
+export function readSmallFile(path: string): string | undefined {
+  let file: number | undefined;
+  try {
+    file = openSync(path, 'r');
+    return readAll(file);
+  } catch {
+    return undefined;
+  } finally {
+    if (file !== undefined) closeSync(file);
+  }
+}
+
+/** A file that is read again and again, and stays open in between. */
+export class HeldFile {
+  readonly #path: string;
+  #file: number | undefined;
+
+  constructor(path: string) {
+    this.#path = path;
+  }
+
+  read(): string | undefined {
+    try {
+      this.#file ??= openSync(this.#path, 'r');
+      return readAll(this.#file);
+    } catch {
+      // The group has been removed, and may be made again.
+      this.close();
+      return undefined;
+    }
+  }
+
+  close(): void {
+    if (this.#file !== undefined) closeSync(this.#file);
+    this.#file = undefined;
+  }
+}
+
+function readAll(file: number): string {
+  return buffer.toString('latin1', 0, readSync(file, buffer, 0, buffer.length, 0));
+}

@@ -1,0 +1,261 @@
+/** The figures of a node and its pods: what is served as the kubelet's Summary, and what eviction decides upon. */
+import { availableParallelism } from 'node:os';
+import { join } from 'node:path';
+import { setImmediate as nextTurn } from 'node:timers/promises';
+import { qosCgroups, type QOSCgroups } from '../../policies/cgroup-names.ts';
+import type { Clock } from '../../types/clock.ts';
+import type { ContainerStats as RuntimeStats } from '../../types/cri.ts';
+import { errorMessage } from '../../types/errors.ts';
+import type { Logger } from '../../types/logger.ts';
+import type { RuntimePodStatus } from '../../types/runtime-pod.ts';
+import type { NodeStats, PodStats, PSIStats, Summary } from '../../types/stats.ts';
+import { CgroupTree } from '../cgroups/cgroup-tree.ts';
+import type { CallOptions, RuntimeService } from '../runtime-service.ts';
+import { CgroupStats } from './cgroup-stats.ts';
+import { CpuRates } from './cpu-rates.ts';
+import { type DiskSources, withDisk } from './disk-figures.ts';
+import { DiskUsage } from './disk-usage.ts';
+import { groupGauge, machineGauge, type MemoryAvailable, type MemoryGauge } from './memory-gauge.ts';
+import { memoryCapacity } from './memory-files.ts';
+import { type MemoryCrossing, type MemorySignal, type MemoryThreshold, MemoryWatch } from './memory-watch.ts';
+import { NodeDisks, type DiskLayout } from './node-disks.ts';
+import { NodeFigures } from './node-figures.ts';
+import { hasFigures, podFigures } from './pod-figures.ts';
+import { podGroups } from './pod-groups.ts';
+import { readSmallFile } from './small-files.ts';
+
+/** As the kubelet's volumeStatsAggPeriod. */
+const DISK_USAGE_MAX_AGE_MS = 60_000;
+const DISK_USAGE_PATIENCE_MS = 2000;
+/** A hundred microseconds each: nobody else waits longer than a few milliseconds for his turn. */
+const PODS_PER_TURN = 25;
+
+export interface SummaryOptions {
+  /** No figures of pods. */
+  readonly onlyNode?: boolean;
+  /** No figures of disks, volumes and PIDs of the node. */
+  readonly onlyCPUAndMemory?: boolean;
+  /** How old may be what is known of logs and volumes; what is older is measured again. Default: a minute. */
+  readonly diskUsageMaxAgeMs?: number;
+  /** How long to wait for that. Default: two seconds. */
+  readonly diskUsagePatienceMs?: number;
+  readonly signal?: AbortSignal;
+}
+
+export interface StatsProvider {
+  /** What cannot be had is left out: it never rejects for want of a figure. */
+  summary(options?: SummaryOptions): Promise<Summary>;
+  /** At a cost of microseconds. Undefined where it is not known, or has no limit. */
+  memoryAvailable(signal: MemorySignal): MemoryAvailable | undefined;
+  /** Tells from now on when one of the thresholds is crossed, within a quarter of a second. */
+  watchMemory(
+    thresholds: readonly MemoryThreshold[],
+    onCrossed: (crossing: MemoryCrossing) => void,
+  ): Pick<MemoryWatch, 'stop'>;
+  /** How long the tasks of this machine wait for a resource. */
+  pressure(resource: 'cpu' | 'memory' | 'io'): PSIStats | undefined;
+  /** Which of the node's file systems are one. Rejects where the runtime does not say. */
+  diskLayout(): Promise<DiskLayout>;
+  /** Resolves when nothing is looked at any more. */
+  close(): Promise<void>;
+}
+
+export interface StatsProviderOptions {
+  readonly nodeName: string;
+  readonly rootDir: string;
+  readonly podLogsDir: string;
+  /** Above `kubepods`; undefined where pods have no groups of their own. */
+  readonly cgroupRoot: string | undefined;
+  readonly runtime: Pick<RuntimeService, 'listContainerStats' | 'imageFsInfo' | 'containerFsInfo'>;
+  /** What the runtime holds, as last seen. */
+  readonly pods: () => Iterable<RuntimePodStatus>;
+  /** Folders that the runtime keeps for a pod beside the layers of its containers. */
+  readonly scratchOf?: (pod: RuntimePodStatus) => readonly string[];
+  readonly clock: Clock;
+  readonly logger: Logger;
+  /** Where `/proc` is. Default: `/`. */
+  readonly root?: string;
+  /** Default: this process's. */
+  readonly mountinfoFile?: string;
+}
+
+export function openStatsProvider(options: StatsProviderOptions): StatsProvider {
+  return new KernelStats(options);
+}
+
+class KernelStats implements StatsProvider {
+  readonly #options: StatsProviderOptions;
+  readonly #tree: CgroupTree | undefined;
+  readonly #groups: CgroupStats | undefined;
+  readonly #qosGroups: QOSCgroups | undefined;
+  readonly #rates = new CpuRates();
+  readonly #node: NodeFigures;
+  readonly #disks: NodeDisks;
+  readonly #diskUsage: DiskUsage;
+  readonly #gauges = new Map<MemorySignal, MemoryGauge | undefined>();
+  readonly #watches = new Set<MemoryWatch>();
+
+  constructor(options: StatsProviderOptions) {
+    this.#options = options;
+    const { rootDir, podLogsDir, cgroupRoot, root = '/', logger } = options;
+    this.#tree = openTree(options);
+    this.#groups = this.#tree && new CgroupStats(this.#tree);
+    this.#qosGroups = cgroupRoot === undefined ? undefined : qosCgroups(cgroupRoot);
+    const kubepods = this.#qosGroups?.kubepods;
+    this.#node = new NodeFigures({ tree: this.#tree, kubepods, rates: this.#rates, root });
+    this.#disks = new NodeDisks(options);
+    const { scratchOf = () => [] } = options;
+    this.#diskUsage = new DiskUsage({ podsDir: join(rootDir, 'pods'), podLogsDir, scratchOf, logger });
+  }
+
+  async summary(options: SummaryOptions = {}): Promise<Summary> {
+    const { nodeName, clock } = this.#options;
+    const pods = options.onlyNode ? [] : [...this.#options.pods()].filter(hasFigures);
+    const disks = options.onlyCPUAndMemory ? undefined : await this.#disksOf(pods, options);
+    const runtimeStats = disks?.runtimeStats ?? (await this.#runtimeStatsOf(pods, options));
+    // What changes fastest is read last.
+    const nowMs = clock.now();
+    const figures = await this.#figuresOf(pods, runtimeStats, nowMs);
+    const node = {
+      nodeName,
+      ...this.#node.processorAndMemory(nowMs),
+      ...(disks && (await this.#rest(disks, nowMs))),
+    };
+    this.#rates.forgetOld(nowMs);
+    return { node, pods: figures.map(({ pod, stats }) => (disks ? withDisk(stats, pod, disks) : stats)) };
+  }
+
+  memoryAvailable(signal: MemorySignal): MemoryAvailable | undefined {
+    if (!this.#gauges.has(signal)) this.#gauges.set(signal, this.#gauge(signal));
+    return this.#gauges.get(signal)?.read();
+  }
+
+  watchMemory(
+    thresholds: readonly MemoryThreshold[],
+    onCrossed: (crossing: MemoryCrossing) => void,
+  ): Pick<MemoryWatch, 'stop'> {
+    const available = (signal: MemorySignal) => this.memoryAvailable(signal);
+    const { clock } = this.#options;
+    const watch = new MemoryWatch({ thresholds, available, cpus: availableParallelism(), clock, onCrossed });
+    this.#watches.add(watch);
+    return {
+      stop: () => {
+        watch.stop();
+        this.#watches.delete(watch);
+      },
+    };
+  }
+
+  pressure(resource: 'cpu' | 'memory' | 'io'): PSIStats | undefined {
+    return this.#node.pressure(resource);
+  }
+
+  diskLayout(): Promise<DiskLayout> {
+    return this.#disks.layout();
+  }
+
+  async close(): Promise<void> {
+    for (const watch of this.#watches) watch.stop();
+    for (const gauge of this.#gauges.values()) gauge?.close();
+    await this.#diskUsage.stop();
+  }
+
+  async #figuresOf(
+    pods: readonly RuntimePodStatus[],
+    runtimeStats: RuntimeStatsById,
+    nowMs: number,
+  ): Promise<readonly PodFigures[]> {
+    const sources = {
+      nowMs,
+      rates: this.#rates,
+      groups: this.#groups,
+      groupOf: this.#groupOf(),
+      runtimeStats,
+    };
+    const figures: PodFigures[] = [];
+    for (const pod of pods) {
+      if (figures.length % PODS_PER_TURN === PODS_PER_TURN - 1) await nextTurn();
+      figures.push({ pod, stats: podFigures(pod, sources) });
+    }
+    return figures;
+  }
+
+  async #disksOf(pods: readonly RuntimePodStatus[], options: SummaryOptions): Promise<DiskSources> {
+    const { diskUsageMaxAgeMs = DISK_USAGE_MAX_AGE_MS, diskUsagePatienceMs = DISK_USAGE_PATIENCE_MS } =
+      options;
+    const call = options.signal ? { signal: options.signal } : {};
+    const limits = { maxAgeMs: diskUsageMaxAgeMs, patienceMs: diskUsagePatienceMs };
+    const [disks, runtimeStats] = await Promise.all([
+      this.#diskUsage.of(pods, limits),
+      pods.length === 0 ? new Map() : this.#runtimeStats(call),
+    ]);
+    const [nodeFs, logsFs, runtime] = await Promise.all([
+      this.#disks.nodeFs(),
+      this.#disks.logsFs(),
+      this.#disks.runtime(call),
+    ]);
+    return { disks, runtimeStats, nodeFs, logsFs, runtime };
+  }
+
+  /** What of the node is told only with its disks. */
+  async #rest({ nodeFs, runtime }: DiskSources, nowMs: number): Promise<Partial<NodeStats>> {
+    const io = this.#node.io(nowMs);
+    const rlimit = await this.#node.rlimit(nowMs);
+    return { ...(io && { io }), ...(nodeFs && { fs: nodeFs }), ...(runtime && { runtime }), rlimit };
+  }
+
+  /** Where groups count everything, the runtime need not be asked. */
+  async #runtimeStatsOf(
+    pods: readonly RuntimePodStatus[],
+    { signal }: SummaryOptions,
+  ): Promise<RuntimeStatsById> {
+    const groupOf = this.#groupOf();
+    return pods.every(({ uid }) => groupOf.has(uid))
+      ? new Map()
+      : this.#runtimeStats({ ...(signal && { signal }) });
+  }
+
+  async #runtimeStats(call: CallOptions): Promise<RuntimeStatsById> {
+    try {
+      const stats = await this.#options.runtime.listContainerStats(undefined, call);
+      return new Map(stats.map((one) => [one.attributes.id, one]));
+    } catch (error) {
+      this.#options.logger.debug({}, `The runtime tells no figures of containers: ${errorMessage(error)}`);
+      return new Map();
+    }
+  }
+
+  #groupOf(): ReadonlyMap<string, string> {
+    return this.#tree && this.#qosGroups ? podGroups(this.#tree, this.#qosGroups) : new Map();
+  }
+
+  #gauge(signal: MemorySignal): MemoryGauge | undefined {
+    const tree = this.#tree;
+    if (signal === 'allocatableMemory.available') {
+      return tree && this.#qosGroups && groupGauge(tree, this.#qosGroups.kubepods);
+    }
+    const meminfo = join(this.#options.root ?? '/', 'proc/meminfo');
+    const capacityBytes = memoryCapacity(readSmallFile(meminfo));
+    return (tree && groupGauge(tree, '/', capacityBytes)) ?? machineGauge(meminfo);
+  }
+}
+
+interface PodFigures {
+  readonly pod: RuntimePodStatus;
+  readonly stats: PodStats;
+}
+
+type RuntimeStatsById = ReadonlyMap<string, RuntimeStats>;
+
+/** Undefined where this machine has none that can be read: figures then come from `/proc` and from the runtime. */
+function openTree({
+  mountinfoFile = '/proc/self/mountinfo',
+  logger,
+}: StatsProviderOptions): CgroupTree | undefined {
+  try {
+    return new CgroupTree(mountinfoFile, [], logger);
+  } catch (error) {
+    logger.debug({}, `Figures are had without cgroups: ${errorMessage(error)}`);
+    return undefined;
+  }
+}

@@ -1,0 +1,109 @@
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { startApiServer } from '../../src/api/server.ts';
+import { explainEviction } from '../../src/commands/explain-eviction.ts';
+import type { EvictionExplanation } from '../../src/policies/eviction-explanation.ts';
+import { requestingPod } from '../support/admission.ts';
+import { summaryOf, usingMemory } from '../support/eviction.ts';
+
+let dir: string;
+beforeAll(() => {
+  dir = mkdtempSync(join(tmpdir(), 'statelet-explain-'));
+});
+afterAll(() => rmSync(dir, { recursive: true }));
+
+function file(name: string, content: unknown): string {
+  const path = join(dir, name);
+  writeFileSync(path, typeof content === 'string' ? content : JSON.stringify(content));
+  return path;
+}
+
+const pods = [requestingPod('modest', { requests: { memory: '200Mi' } }), requestingPod('greedy')];
+const summary = summaryOf({ memory: 400, pids: 900 }, [
+  usingMemory('modest', 150),
+  usingMemory('greedy', 300),
+]);
+const files = () => ({ stats: file('stats.json', summary), pods: file('pods.json', { items: pods }) });
+
+describe('of figures in files', () => {
+  test('tells each threshold, and the order in which pods would go', async () => {
+    const evictionHard = { 'memory.available': '500Mi', 'pid.available': '10%' };
+    expect(await explainEviction({ ...files(), evictionHard })).toBe(
+      [
+        'Conditions: none',
+        '',
+        'SIGNAL             AVAILABLE   THRESHOLD   KIND   MET   GOES FIRST',
+        'memory.available   400Mi       500Mi       hard   yes   default/greedy',
+        'pid.available      900         100         hard   no    default/modest',
+        '',
+        'For memory (memory.available) pods would go in this order:',
+        '    NAMESPACE   NAME     USES    REQUESTS   PRIORITY',
+        '1   default     greedy   300Mi   0          0          more than it requested',
+        '2   default     modest   150Mi   200Mi      0',
+        '',
+        'For pids (pid.available) pods would go in this order:',
+        '    NAMESPACE   NAME     USES   REQUESTS   PRIORITY',
+        '1   default     modest   0      0          0',
+        '2   default     greedy   0      0          0',
+        '',
+      ].join('\n'),
+    );
+  });
+
+  test('is JSON where that is asked for', async () => {
+    const text = await explainEviction({
+      ...files(),
+      evictionHard: { 'memory.available': '1Mi' },
+      output: 'json',
+    });
+    const { thresholds } = JSON.parse(text) as EvictionExplanation;
+    expect(thresholds).toMatchObject([
+      { signal: 'memory.available', isMet: false, victim: 'default/greedy' },
+    ]);
+  });
+
+  test('says so where there are no thresholds', async () => {
+    expect(await explainEviction({ ...files(), evictionHard: {} })).toContain(
+      'There are no eviction thresholds',
+    );
+  });
+
+  test.each<[string, () => Record<string, string>, string]>([
+    ['one file alone', () => ({ stats: 'x' }), '--stats and --pods go together'],
+    ['a file that is not there', () => ({ ...files(), pods: join(dir, 'none') }), '--pods: '],
+    ['a file of something else', () => ({ ...files(), stats: file('odd.json', '[]') }), 'must be a Summary'],
+    ['a file that is no JSON', () => ({ ...files(), pods: file('odd.txt', 'pods:') }), 'must be a PodList'],
+  ])('refuses %s', async (_what, flags, message) => {
+    await expect(explainEviction(flags())).rejects.toThrow(message);
+  });
+});
+
+describe('of a daemon', () => {
+  test('prints what it serves', async () => {
+    const explanation: EvictionExplanation = { conditions: ['MemoryPressure'], thresholds: [] };
+    const eviction = () => Promise.resolve(explanation);
+    const server = await startApiServer('127.0.0.1', 0, {
+      health: () => undefined,
+      pods: () => [],
+      eviction,
+    });
+    try {
+      expect(JSON.parse(await explainEviction({ server: server.address, output: 'json' }))).toEqual(
+        explanation,
+      );
+    } finally {
+      await server.close();
+    }
+  });
+
+  test('that evicts nobody is told apart from one that is not there', async () => {
+    const server = await startApiServer('127.0.0.1', 0, { health: () => undefined, pods: () => [] });
+    await expect(explainEviction({ server: server.address })).rejects.toThrow(
+      'is not served by a statelet: 404',
+    );
+    await server.close();
+    await expect(explainEviction({ server: server.address })).rejects.toThrow('is it running?');
+  });
+});

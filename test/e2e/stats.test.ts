@@ -1,0 +1,41 @@
+/** What a node without a container runtime says that its pods use. */
+import { writeFileSync } from 'node:fs';
+import { totalmem } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, expect, test } from '@jest/globals';
+import type { Summary } from '../../src/types/stats.ts';
+import { DaemonBed, NODE_NAME } from '../support/daemon.ts';
+import { waitFor } from '../support/wait-for.ts';
+import { manifest, shell } from './manifests.ts';
+
+const MIB = 2 ** 20;
+
+let bed: DaemonBed;
+beforeEach(() => {
+  bed = new DaemonBed();
+});
+afterEach(() => bed.cleanUp());
+
+test('plain processes: memory, processor, PIDs and what lies on the disk', async () => {
+  const daemon = await bed.start();
+  const script = 'head -c 1000000 /dev/zero > file; echo done; sleep 1000 & sleep 1000 & wait';
+  writeFileSync(join(bed.manifestDir, 'web.json'), manifest('web', { containers: [shell(script)] }));
+  const { metadata } = await daemon.running('web');
+  const summary = async () => (await (await daemon.fetch('/stats/summary')).json()) as Summary;
+  const isThere = async () => {
+    const found = await summary();
+    return found.pods[0]?.process_stats?.process_count === 3 && found;
+  };
+  const { node, pods } = await waitFor(isThere, { what: 'three processes' });
+  expect(node).toMatchObject({ nodeName: NODE_NAME, rlimit: { maxpid: expect.any(Number) } });
+  expect(node.memory?.availableBytes).toBeGreaterThan(0);
+  expect(node.memory?.availableBytes).toBeLessThan(totalmem());
+  expect(node.fs?.availableBytes).toBeGreaterThan(0);
+  const { name, namespace, uid } = metadata;
+  expect(pods.map(({ podRef }) => podRef)).toEqual([{ name, namespace, uid }]);
+  const [figures] = pods;
+  expect(figures?.memory?.rssBytes).toBeGreaterThan(0);
+  expect(figures?.memory?.rssBytes).toBeLessThan(100 * MIB);
+  expect(figures?.containers?.[0]?.logs?.usedBytes).toBeGreaterThan(0);
+  expect(figures?.['ephemeral-storage']?.usedBytes).toBeGreaterThan(1_000_000);
+});

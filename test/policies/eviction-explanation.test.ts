@@ -1,0 +1,44 @@
+import { expect, test } from '@jest/globals';
+import { explainEviction } from '../../src/policies/eviction-explanation.ts';
+import { requestingPod } from '../support/admission.ts';
+import { settingsWith, summaryOf, thresholds, usingMemory } from '../support/eviction.ts';
+
+const settings = settingsWith({
+  thresholds: thresholds({ evictionHard: { 'memory.available': '100Mi', 'pid.available': '10%' } }),
+});
+const pods = [
+  requestingPod('modest', { requests: { memory: '200Mi' } }),
+  requestingPod('greedy'),
+  requestingPod('dns', { critical: true }),
+];
+const summary = summaryOf({ memory: 400 }, [
+  usingMemory('modest', 150),
+  usingMemory('greedy', 300),
+  usingMemory('dns', 500),
+]);
+const nobody = { ending: new Set<string>(), unendable: new Set<string>() };
+
+test('each threshold tells whether it is met, and who would go for it though it is not', () => {
+  const { thresholds: explained, conditions } = explainEviction({
+    ...{ settings, summary, pods, ...nobody },
+    conditions: ['MemoryPressure'],
+  });
+  expect(conditions).toEqual(['MemoryPressure']);
+  expect(explained[0]).toMatchObject({
+    ...{ signal: 'memory.available', isHard: true, gracePeriodSeconds: 0, isMet: false },
+    ...{ threshold: '100Mi', available: '400Mi', resource: 'memory', reclaim: [] },
+    victim: 'default/greedy',
+  });
+  expect(explained[0]?.candidates.map(({ name, isCritical }) => [name, isCritical])).toEqual([
+    ['greedy', false],
+    ['dns', true],
+    ['modest', false],
+  ]);
+  expect(explained[0]?.why).toContain('default/greedy (uses 300Mi, requests 0, priority 0) goes');
+});
+
+test('a signal that is not measured says so, by saying nothing of it', () => {
+  const { thresholds: explained } = explainEviction({ settings, summary, pods, conditions: [], ...nobody });
+  expect(explained[1]).toMatchObject({ signal: 'pid.available', isMet: false, candidates: [], reclaim: [] });
+  expect(explained[1]?.available).toBeUndefined();
+});

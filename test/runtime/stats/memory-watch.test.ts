@@ -1,0 +1,133 @@
+import { afterEach, beforeEach, expect, test } from '@jest/globals';
+import { rmSync } from 'node:fs';
+import type { MemoryCrossing, MemoryThreshold } from '../../../src/runtime/stats/memory-watch.ts';
+import type { StatsProvider } from '../../../src/runtime/stats/stats-provider.ts';
+import { MIB, StatsBed } from './stats-bed.ts';
+
+const HARD: MemoryThreshold = { signal: 'memory.available', thresholdBytes: 100 * MIB };
+const SOFT: MemoryThreshold = { signal: 'memory.available', thresholdBytes: 200 * MIB };
+const OF_PODS: MemoryThreshold = { signal: 'allocatableMemory.available', thresholdBytes: 100 * MIB };
+
+let bed: StatsBed;
+let provider: StatsProvider;
+let told: [signal: string, thresholdMib: number, availableMib: number, isBelow: boolean][];
+
+beforeEach(() => {
+  bed = new StatsBed();
+  bed.cgroups.mountV1('memory');
+  bed.meminfo({ MemTotal: 1000 * MIB });
+  leave(500 * MIB);
+  leaveToPods(500 * MIB);
+  provider = bed.open();
+  told = [];
+});
+afterEach(() => bed.cleanUp());
+
+function leave(bytes: number): void {
+  bed.write('memory/memory.usage_in_bytes', `${1000 * MIB - bytes}\n`);
+  bed.figures('memory/memory.stat', { total_inactive_file: 0 });
+}
+
+function leaveToPods(bytes: number): void {
+  bed.write('memory/kubepods/memory.limit_in_bytes', `${800 * MIB}\n`);
+  bed.write('memory/kubepods/memory.usage_in_bytes', `${800 * MIB - bytes}\n`);
+  bed.figures('memory/kubepods/memory.stat', { total_inactive_file: 0 });
+}
+
+const note = ({ signal, thresholdBytes, availableBytes, isBelow }: MemoryCrossing) =>
+  void told.push([signal, thresholdBytes / MIB, availableBytes / MIB, isBelow]);
+const watch = (...thresholds: MemoryThreshold[]) => provider.watchMemory(thresholds, note);
+
+test('a threshold that is crossed is told of within 250 ms, once', async () => {
+  watch(HARD);
+  await bed.clock.advance(10_000);
+  expect(told).toEqual([]);
+  leave(99 * MIB);
+  await bed.clock.advance(250);
+  expect(told).toEqual([['memory.available', 100, 99, true]]);
+  leave(50 * MIB);
+  await bed.clock.advance(10_000);
+  expect(told).toHaveLength(1);
+});
+
+test('so is its end, and the next time', async () => {
+  watch(HARD);
+  for (const left of [99, 100, 99]) {
+    leave(left * MIB);
+    await bed.clock.advance(250);
+  }
+  expect(told.map(([, , left, isBelow]) => [left, isBelow])).toEqual([
+    [99, true],
+    [100, false],
+    [99, true],
+  ]);
+});
+
+test('what is crossed when the watch begins is told at once', () => {
+  leave(150 * MIB);
+  watch(HARD, SOFT);
+  expect(told).toEqual([['memory.available', 200, 150, true]]);
+});
+
+test('each signal has its own memory, each threshold its own crossing', async () => {
+  watch(HARD, SOFT, OF_PODS);
+  leave(150 * MIB);
+  await bed.clock.advance(250);
+  leaveToPods(10 * MIB);
+  await bed.clock.advance(250);
+  leave(10 * MIB);
+  await bed.clock.advance(250);
+  expect(told.map(([signal, threshold]) => [signal, threshold])).toEqual([
+    ['memory.available', 200],
+    ['allocatableMemory.available', 100],
+    ['memory.available', 100],
+  ]);
+});
+
+test('the nearer the threshold and the faster memory goes, the closer the looks', async () => {
+  watch(HARD);
+  await bed.clock.advance(10_000);
+  expect(bed.clock.nextInMs).toBeLessThanOrEqual(125);
+  const periods: (number | undefined)[] = [];
+  for (const left of [400, 300, 200, 150, 120]) {
+    leave(left * MIB);
+    await bed.clock.advance(bed.clock.nextInMs ?? 0);
+    periods.push(bed.clock.nextInMs);
+  }
+  expect(periods).toEqual([...periods].sort((a = 0, b = 0) => b - a));
+  expect(periods.at(-1)).toBe(25);
+});
+
+test('where nothing can be read nothing is told, and it goes on once that can be', async () => {
+  rmSync(bed.cgroups.path('memory/kubepods'), { recursive: true });
+  watch(OF_PODS);
+  await bed.clock.advance(5000);
+  leaveToPods(50 * MIB);
+  await bed.clock.advance(1000);
+  expect(told).toEqual([['allocatableMemory.available', 100, 50, true]]);
+});
+
+test('a watch that is stopped tells nothing and leaves no timer', async () => {
+  const stopped = watch(HARD);
+  stopped.stop();
+  leave(10 * MIB);
+  await bed.clock.advance(1000);
+  expect([told, bed.clock.armed]).toEqual([[], 0]);
+});
+
+test('whoever stops it while being told is told no more', async () => {
+  const seen: number[] = [];
+  const stopping = provider.watchMemory([SOFT, HARD], ({ thresholdBytes }) => {
+    seen.push(thresholdBytes);
+    stopping.stop();
+  });
+  leave(10 * MIB);
+  await bed.clock.advance(1000);
+  expect([seen, bed.clock.armed]).toEqual([[SOFT.thresholdBytes], 0]);
+});
+
+test('closing the provider ends its watches', async () => {
+  watch(HARD);
+  await provider.close();
+  expect(bed.clock.armed).toBe(0);
+});

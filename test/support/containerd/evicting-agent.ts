@@ -1,0 +1,133 @@
+/** An agent on containerd that ends pods when its node runs short, and pods that it may end: static ones never go. */
+import type { EvictionParts, EvictionStats } from '../../../src/actors/eviction-manager.ts';
+import { resolveNodeSettings } from '../../../src/config/node-settings.ts';
+import { openCriNode } from '../../../src/runtime/open-cri-node.ts';
+import { openStatsProvider, type StatsProvider } from '../../../src/runtime/stats/stats-provider.ts';
+import { systemClock } from '../../../src/runtime/system-clock.ts';
+import type { Container, Pod } from '../../../src/types/kubernetes.ts';
+import { testNode } from '../admission.ts';
+import { startAgent, type TestAgent } from '../agent.ts';
+import { settingsWith } from '../eviction.ts';
+import { waitFor } from '../wait-for.ts';
+import type { ContainerdBed } from './containerd.ts';
+
+export interface EvictingAgent extends TestAgent {
+  readonly stats: StatsProvider;
+  /** Has the node looked at now, and not when it is time. Needs a threshold of memory, whichever. */
+  readonly look: () => void;
+  /** Has it looked at until what it is now has been evaluated. */
+  readonly looked: () => Promise<void>;
+}
+
+export interface EvictingAgentOptions {
+  readonly rootDir?: string;
+  /** May look at the node before it says what the node is to run short of. */
+  readonly settings: (stats: StatsProvider) => Partial<EvictionParts['configuration']>;
+  /** Fields of KubeletConfiguration. */
+  readonly config?: Readonly<Record<string, unknown>>;
+}
+
+export async function startEvictingAgent(
+  { endpoint, cgroupRoot }: ContainerdBed,
+  { rootDir, settings, config = {} }: EvictingAgentOptions,
+): Promise<EvictingAgent> {
+  let folders = { rootDir: '', podLogsDir: '' };
+  let stats: StatsProvider | undefined;
+  let looks: Looks | undefined;
+  const agent = await startAgent({
+    ...(rootDir !== undefined && { rootDir }),
+    openNode: ({ recorder, ...context }) => {
+      folders = context;
+      return openCriNode({
+        ...{ ...context, endpoint, recorder, nodeName: 'node-a', facts: testNode() },
+        reservations: { systemReserved: {}, kubeReserved: {} },
+        settings: resolveNodeSettings({}, { cgroupRoot, ...config }, 'test'),
+      });
+    },
+    eviction: (pods, { runtime }) => {
+      stats = openStatsProvider({
+        ...{ nodeName: 'node-a', cgroupRoot, runtime, pods, logger: SILENT, clock: systemClock },
+        ...{ rootDir: folders.rootDir, podLogsDir: folders.podLogsDir },
+      });
+      const watched = new Looks(stats);
+      looks = watched;
+      return { configuration: settingsWith(settings(stats)), stats: () => Promise.resolve(watched) };
+    },
+  });
+  if (stats === undefined || looks === undefined) throw new Error('the agent was built without eviction');
+  const opened = { stats, looks };
+  agent.ready();
+  return {
+    ...agent,
+    stats: opened.stats,
+    look: () => opened.looks.look(),
+    looked: () => opened.looks.looked(),
+    cleanUp: async () => {
+      await agent.cleanUp();
+      await opened.stats.close();
+    },
+  };
+}
+
+/** A pod of an API source, on the node's network. */
+export function evictablePod(name: string, container: Container, spec: Partial<Pod['spec']> = {}): Pod {
+  return {
+    metadata: { name, namespace: 'default', uid: `uid-${name}` },
+    spec: {
+      hostNetwork: true,
+      restartPolicy: 'Always',
+      terminationGracePeriodSeconds: 30,
+      containers: [container],
+      ...spec,
+    },
+  };
+}
+
+type OnCrossed = Parameters<EvictionStats['watchMemory']>[1];
+
+/** The figures of the node, and a way to have them asked for: as if a threshold of memory had been crossed. */
+class Looks implements EvictionStats {
+  readonly #stats: StatsProvider;
+  #onCrossed: OnCrossed | undefined;
+  #measured = 0;
+
+  constructor(stats: StatsProvider) {
+    this.#stats = stats;
+  }
+
+  look(): void {
+    this.#onCrossed?.({ isBelow: true });
+  }
+
+  async looked(): Promise<void> {
+    // One may be under way that began before. Once the third is done, the second has been evaluated.
+    const wanted = this.#measured + 3;
+    const isEvaluated = () => {
+      this.look();
+      return this.#measured >= wanted;
+    };
+    await waitFor(isEvaluated, { what: 'the node to be looked at' });
+  }
+
+  async summary(options: Parameters<EvictionStats['summary']>[0]) {
+    const summary = await this.#stats.summary(options);
+    this.#measured += 1;
+    return summary;
+  }
+
+  diskLayout() {
+    return this.#stats.diskLayout();
+  }
+
+  memoryAvailable(signal: Parameters<EvictionStats['memoryAvailable']>[0]) {
+    return this.#stats.memoryAvailable(signal);
+  }
+
+  watchMemory(thresholds: Parameters<EvictionStats['watchMemory']>[0], onCrossed: OnCrossed) {
+    this.#onCrossed = onCrossed;
+    return this.#stats.watchMemory(thresholds, onCrossed);
+  }
+}
+
+const nothing = () => undefined;
+const SILENT = { trace: nothing, debug: nothing, info: nothing, warn: nothing, error: nothing };
