@@ -4,7 +4,7 @@ import { InvalidArgumentError, Option } from 'commander';
 import type { Command } from 'commander';
 import { DEFAULTS, defaultRootDir, EMBEDDED, thisHost } from '../config/config.ts';
 import type { Endpoint, LogFormat } from '../config/config.ts';
-import { formatDuration, MAX_TIMER_MS, parseDuration } from '../config/duration.ts';
+import { formatDuration, MAX_TIMER_MS, parseDuration } from '../policies/duration.ts';
 import { isHttpURL } from '../config/kubelet-configuration.ts';
 import { ALL_ADMISSION_SETTINGS } from '../config/admission-settings.ts';
 import { ALL_EVICTION_SETTINGS } from '../config/eviction-settings.ts';

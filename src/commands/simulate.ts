@@ -1,7 +1,7 @@
 /** `statelet simulate`: whole nodes under a virtual clock, held against the invariants of docs/lifecycle.md. */
 import { closeSync, openSync, writeSync } from 'node:fs';
 import { setImmediate as turn } from 'node:timers/promises';
-import { parseDuration } from '../config/duration.ts';
+import { parseDuration } from '../policies/duration.ts';
 import { ALL_FAULTS, type Fault } from '../simulation/faults.ts';
 import { shrink } from '../simulation/shrink.ts';
 import {

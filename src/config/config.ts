@@ -7,7 +7,7 @@ import { StateletError } from '../types/errors.ts';
 import type { NodeSettings } from '../types/node-settings.ts';
 import { resolveAdmissionSettings } from './admission-settings.ts';
 import { resolveEvictionSettings } from './eviction-settings.ts';
-import { parseDuration } from './duration.ts';
+import { parseDuration } from '../policies/duration.ts';
 import type { KubeletConfiguration } from './kubelet-configuration.ts';
 import { checkForCri, resolveNodeSettings } from './node-settings.ts';
 

@@ -3,7 +3,7 @@
  * a spelling mistake is told from a setting that Statelet does not support yet.
  */
 import { isIP } from 'node:net';
-import { MAX_TIMER_MS, parseDuration } from './duration.ts';
+import { MAX_TIMER_MS, parseDuration } from '../policies/duration.ts';
 import { ADMISSION_FIELDS } from './admission-settings.ts';
 import { EVICTION_FIELDS } from './eviction-settings.ts';
 import { NODE_FIELDS } from './node-settings.ts';

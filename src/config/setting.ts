@@ -4,7 +4,7 @@
  */
 import { StateletError } from '../types/errors.ts';
 import { parseQuantity, quantityValue } from '../policies/quantity.ts';
-import { formatDuration, MAX_TIMER_MS, parseDuration } from './duration.ts';
+import { formatDuration, MAX_TIMER_MS, parseDuration } from '../policies/duration.ts';
 
 export interface Setting<T = unknown> {
   /** As commander spells it; undefined where the kubelet has none. */

@@ -2,7 +2,7 @@
 import { lastValueFrom, of, take, timeout, toArray } from 'rxjs';
 import { podConfig, type PodSources } from '../sources/pod-config.ts';
 import type { SourceProblem } from '../sources/source.ts';
-import { formatDuration } from '../config/duration.ts';
+import { formatDuration } from '../policies/duration.ts';
 import type { PodSource } from '../policies/pod-updates.ts';
 import type { Pod } from '../types/kubernetes.ts';
 

@@ -1,5 +1,5 @@
 import { describe, expect, test } from '@jest/globals';
-import { formatDuration, MAX_TIMER_MS, parseDuration } from '../../src/config/duration.ts';
+import { formatDuration, MAX_TIMER_MS, parseDuration } from '../../src/policies/duration.ts';
 
 describe('Go durations', () => {
   test.each([
