@@ -8,7 +8,7 @@ import { removeAddress, writeAddress } from './api/address-file.ts';
 import { eventLog } from './api/event-log.ts';
 import { type ApiServer, startApiServer } from './api/server.ts';
 import { EMBEDDED, type StateletConfig } from './config/config.ts';
-import type { EvictionParts } from './actors/eviction-manager.ts';
+import type { EvictionParts } from './actors/eviction-figures.ts';
 import { parseThresholds } from './policies/eviction-thresholds.ts';
 import type { supervisorMachine, SupervisorEvent } from './machines/supervisor-machine.ts';
 import { letGo, nodeAgentOptions, openNode } from './open-node.ts';

@@ -33,9 +33,8 @@ export const EVICTION_MUTANTS: readonly Mutant[] = [
     name: 'stale-figures',
     breaks: 'Who goes is chosen by figures that are older than the choice (eviction)',
     file: MANAGER,
-    find: `      const summary = await (await this.#open()).summary({ diskUsageMaxAgeMs: FRESH_DISK_USAGE_MS });`,
+    find: `      const summary = await stats.summary({ diskUsageMaxAgeMs: FRESH_DISK_USAGE_MS });`,
     replace: `      const kept = this.#options as { summary?: Summary };
-      const stats = await this.#open();
       const summary = (kept.summary ??= await stats.summary({ diskUsageMaxAgeMs: FRESH_DISK_USAGE_MS }));`,
   },
   {

@@ -1,25 +1,17 @@
 /** The eviction actor of a node, and what it does in the world. */
 import { type ActorOptions, type ActorRefFrom, type AnyActorRef, createActor } from 'xstate';
 import { type EvictionContext, type EvictionEvent, evictionMachine } from '../machines/eviction-machine.ts';
-import { withContainerFsThresholds } from '../policies/eviction-container-fs.ts';
-import type { FileSystemLayout, NodeReclaim } from '../policies/eviction-file-systems.ts';
+import type { NodeReclaim } from '../policies/eviction-file-systems.ts';
 import { type EvictionExplanation, explainEviction } from '../policies/eviction-explanation.ts';
 import { isOfMemory } from '../policies/eviction-met.ts';
-import { observe, wholeQuantity } from '../policies/eviction-observations.ts';
-import {
-  chooseVictim,
-  evaluateEviction,
-  type Eviction,
-  type EvictionSettings,
-} from '../policies/eviction-pass.ts';
+import { observe } from '../policies/eviction-observations.ts';
+import { chooseVictim, evaluateEviction, type Eviction } from '../policies/eviction-pass.ts';
 import { describeShortage } from '../policies/eviction-record.ts';
 import { remainingShortage, type Shortage, shortageAfterReclaim } from '../policies/eviction-shortage.ts';
 import { PRESSURE_CONDITIONS, type PressureCondition } from '../policies/eviction-signals.ts';
 import { nodePressure, nodePressureEventReason } from '../policies/eviction-node-status.ts';
 import { EVICTED, EVICTION_THRESHOLD_MET, evictionThresholdMetMessage } from '../policies/eviction-texts.ts';
-import { type Threshold, thresholdQuantity } from '../policies/eviction-thresholds.ts';
 import { hasStorageLimit } from '../policies/eviction-local-storage.ts';
-import { quantityValue } from '../policies/quantity.ts';
 import type { NodeReclaimer } from '../runtime/pod-node.ts';
 import type { Clock, TimerHandle } from '../types/clock.ts';
 import { errorMessage } from '../types/errors.ts';
@@ -33,6 +25,7 @@ import {
   EXCEEDED_GRACE_PERIOD,
   EXCEEDED_GRACE_PERIOD_MESSAGE,
 } from './end-limits.ts';
+import { EvictionFigures, type EvictionParts } from './eviction-figures.ts';
 import type { PodEntry, PodRegistry, PodSnapshot } from './pod-registry.ts';
 
 /** The kubelet's. */
@@ -49,24 +42,8 @@ const CLEANUP_PATIENCE_MS = 30_000;
 const NEAR_END_SECONDS = 60;
 /** So many of a ranking are told with it. */
 const TOLD_MAX = 10;
-export interface EvictionStats {
-  summary(options?: { readonly onlyNode?: boolean; readonly diskUsageMaxAgeMs?: number }): Promise<Summary>;
-  /** Rejects where the runtime does not say. */
-  diskLayout(): Promise<{ readonly dedicatedImageFs: boolean; readonly dedicatedContainerFs: boolean }>;
-  /** Tells when less, or no longer less, than one of the thresholds is available. */
-  watchMemory(
-    thresholds: readonly MemoryThreshold[],
-    onCrossed: (crossing: { readonly isBelow: boolean }) => void,
-  ): { stop(): void };
-  memoryAvailable(signal: MemorySignal): { readonly capacityBytes: number } | undefined;
-}
-
-/** What of a node eviction works with. */
-export interface EvictionParts {
-  readonly configuration: Omit<EvictionSettings, 'layout'>;
-  /** Opened when eviction begins. */
-  readonly stats: () => Promise<EvictionStats>;
-}
+/** Measured for the victims' sake: what is known of their disks must be younger than this. */
+const FRESH_DISK_USAGE_MS = 1_000;
 
 export interface EvictionManagerOptions extends EvictionParts {
   readonly reclaimer: NodeReclaimer | undefined;
@@ -78,26 +55,15 @@ export interface EvictionManagerOptions extends EvictionParts {
   readonly inspect?: ActorOptions<typeof evictionMachine>['inspect'];
 }
 
-type MemorySignal = 'memory.available' | 'allocatableMemory.available';
-interface MemoryThreshold {
-  readonly signal: MemorySignal;
-  readonly thresholdBytes: number;
-}
-
-/** Measured for the victims' sake: what is known of their disks must be younger than this. */
-const FRESH_DISK_USAGE_MS = 1_000;
-const ONE_FILE_SYSTEM = { dedicatedImageFs: false, dedicatedContainerFs: false };
-
 export class EvictionManager {
   readonly #options: EvictionManagerOptions;
   readonly #actor: ActorRefFrom<typeof evictionMachine>;
+  readonly #figures: EvictionFigures;
   readonly #limits: EndLimits;
   /** UIDs of evicted pods that have ended and have not been cleaned up after. */
   readonly #cleaning = new Set<string>();
   /** Since when pods have been seen to be ending, by UID. */
   readonly #endingSince = new Map<string, number>();
-  #stats: EvictionStats | undefined;
-  #settings: EvictionSettings | undefined;
   #watch: { stop(): void } | undefined;
   #timer: TimerHandle | undefined;
   /** Until what evicted pods had on the disk counts as removed. */
@@ -111,6 +77,7 @@ export class EvictionManager {
   constructor(options: EvictionManagerOptions) {
     this.#options = options;
     const { clock, parent, inspect } = options;
+    this.#figures = new EvictionFigures(options);
     this.#limits = new EndLimits(clock);
     this.#actor = createActor(this.#machine(), { id: 'eviction', parent, ...(inspect && { inspect }) });
   }
@@ -123,13 +90,10 @@ export class EvictionManager {
 
   /** Who would be evicted now. Rejects where the node cannot be measured. */
   async explain(): Promise<EvictionExplanation> {
-    const stats = await this.#open();
-    const settings = (this.#settings ??= await this.#readSettings(stats));
-    const { unendable } = this.#actor.getSnapshot().context;
-    return explainEviction({
-      ...{ settings, conditions: this.conditions(), summary: await stats.summary(), pods: this.#pods() },
-      ...{ ending: this.#ending(), unendable: new Set(unendable) },
-    });
+    const [stats, settings] = [await this.#figures.stats(), await this.#figures.settings()];
+    const summary = await stats.summary();
+    const ends = this.#ends(this.#actor.getSnapshot().context);
+    return explainEviction({ settings, conditions: this.conditions(), summary, pods: this.#pods(), ...ends });
   }
 
   start(): void {
@@ -228,11 +192,12 @@ export class EvictionManager {
   }
 
   async #watchMemory(): Promise<void> {
-    const { configuration, logger } = this.#options;
+    const { logger } = this.#options;
     try {
-      const stats = await this.#open();
-      const thresholds = configuration.thresholds.flatMap((threshold) => memoryThreshold(threshold, stats));
-      if (this.#isStopped || thresholds.length === 0) return;
+      const thresholds = await this.#figures.memoryThresholds();
+      if (thresholds.length === 0) return;
+      const stats = await this.#figures.stats();
+      if (this.#isStopped) return;
       this.#watch = stats.watchMemory(thresholds, ({ isBelow }) => {
         this.#looksInDoubt = isBelow ? LOOKS_IN_DOUBT : 0;
         if (isBelow) this.#hurry();
@@ -247,15 +212,15 @@ export class EvictionManager {
 
   // A pass
 
-  async #evaluate({ state, unendable }: EvictionContext): Promise<void> {
+  async #evaluate(context: EvictionContext): Promise<void> {
     try {
-      const stats = await this.#open();
-      const settings = (this.#settings ??= await this.#readSettings(stats));
+      const [stats, settings] = [await this.#figures.stats(), await this.#figures.settings()];
       const pods = this.#pods();
       const onlyNode = !settings.localStorageCapacityIsolation || !pods.some(hasStorageLimit);
       const summary = await stats.summary({ onlyNode });
       const nowMs = this.#options.clock.now();
-      const ends = { ending: this.#ending(), unendable: new Set(unendable) };
+      const { state } = context;
+      const ends = this.#ends(context);
       const evaluation = evaluateEviction({ settings, state, nowMs, summary, pods, ...ends });
       this.#send({ type: 'EVALUATED', evaluation });
     } catch (error) {
@@ -283,9 +248,9 @@ export class EvictionManager {
   }
 
   async #afterReclaim(shortage: Shortage): Promise<Shortage | undefined> {
-    const thresholds = this.#settings?.thresholds ?? [];
+    const { thresholds } = await this.#figures.settings();
     try {
-      const summary = await (await this.#open()).summary({ onlyNode: true });
+      const summary = await (await this.#figures.stats()).summary({ onlyNode: true });
       return shortageAfterReclaim(shortage, thresholds, observe(summary));
     } catch {
       return shortageAfterReclaim(shortage, thresholds, undefined);
@@ -293,17 +258,18 @@ export class EvictionManager {
   }
 
   /** By figures that are taken now: what has been over since is no reason any more. */
-  async #rank({ shortage, unendable }: EvictionContext): Promise<void> {
+  async #rank(context: EvictionContext): Promise<void> {
     try {
-      const settings = this.#settings;
-      if (shortage === undefined || settings === undefined) throw new Error('nothing is short');
-      const summary = await (await this.#open()).summary({ diskUsageMaxAgeMs: FRESH_DISK_USAGE_MS });
+      const { shortage } = context;
+      if (shortage === undefined) throw new Error('nothing is short');
+      const [stats, settings] = [await this.#figures.stats(), await this.#figures.settings()];
+      const summary = await stats.summary({ diskUsageMaxAgeMs: FRESH_DISK_USAGE_MS });
       const remaining = remainingShortage(shortage, observe(summary));
       if (remaining === undefined) {
         this.#send({ type: 'RELIEVED' });
         return;
       }
-      const ends = { ending: this.#ending(), unendable: new Set(unendable) };
+      const ends = this.#ends(context);
       const pods = this.#pods().filter(isWorthEnding(summary, ends.ending));
       const choice = chooseVictim({ settings, shortage: remaining, summary, pods, ...ends });
       this.#send({ type: 'RANKED', choice });
@@ -339,29 +305,17 @@ export class EvictionManager {
     this.#send({ type: 'CLEANED_UP' });
   }
 
-  // What it works with
-
-  /** What could not be opened is tried again by the next pass. */
-  async #open(): Promise<EvictionStats> {
-    return (this.#stats ??= await this.#options.stats());
-  }
-
-  /** The thresholds are the same objects from here on. */
-  async #readSettings(stats: EvictionStats): Promise<EvictionSettings> {
-    const { configuration } = this.#options;
-    const disks = await stats.diskLayout().catch(() => ONE_FILE_SYSTEM);
-    const layout: FileSystemLayout = {
-      dedicatedImageFs: disks.dedicatedImageFs,
-      splitContainerFs: disks.dedicatedContainerFs,
-    };
-    return { ...configuration, layout, ...withContainerFsThresholds(configuration.thresholds, layout) };
-  }
+  // The pods that it is about
 
   /** Those of which something may run. */
   #pods(): readonly Pod[] {
     return this.#entries((snapshot) => snapshot.hasTag('couldHaveRunningContainers')).flatMap(
       ({ actor }) => actor.getSnapshot().context.pod ?? [],
     );
+  }
+
+  #ends({ unendable }: EvictionContext) {
+    return { ending: this.#ending(), unendable: new Set(unendable) };
   }
 
   /** Those that come to their end soon. One that has been on its way for too long is not waited for any more. */
@@ -421,13 +375,4 @@ const RECLAIMED: Readonly<Record<NodeReclaim, string>> = {
 function isWorthEnding({ pods }: Summary, ending: ReadonlySet<string>): (pod: Pod) => boolean {
   const measured = new Set(pods.map(({ podRef }) => podRef.uid));
   return ({ metadata: { uid } }) => measured.has(uid) || ending.has(uid);
-}
-
-/** In bytes, where it is one of memory. */
-function memoryThreshold({ signal, value }: Threshold, stats: EvictionStats): readonly MemoryThreshold[] {
-  if (signal !== 'memory.available' && signal !== 'allocatableMemory.available') return [];
-  const capacity = stats.memoryAvailable(signal)?.capacityBytes;
-  if (capacity === undefined) return [];
-  const quantity = thresholdQuantity(value, wholeQuantity(BigInt(Math.trunc(capacity)), 'BinarySI'));
-  return [{ signal, thresholdBytes: Number(quantityValue(quantity)) }];
 }

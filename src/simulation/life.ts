@@ -1,7 +1,7 @@
 /** The life of one agent on a simulated node, from its start until it is stopped or killed. */
 import { map, Observable, Subject, takeUntil } from 'rxjs';
 import type { InspectedEventEvent, InspectionEvent, SnapshotFrom } from 'xstate';
-import type { EvictionParts } from '../actors/eviction-manager.ts';
+import type { EvictionParts } from '../actors/eviction-figures.ts';
 import { NodeAgent } from '../actors/node-agent.ts';
 import type { PodEffects } from '../actors/pod-actor.ts';
 import type { PodSnapshot } from '../actors/pod-registry.ts';

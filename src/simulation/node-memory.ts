@@ -1,5 +1,5 @@
 /** How much memory simulated nodes have, and when they evict for it. */
-import type { EvictionParts } from '../actors/eviction-manager.ts';
+import type { EvictionParts } from '../actors/eviction-figures.ts';
 import { parseThresholds } from '../policies/eviction-thresholds.ts';
 
 const MI = 2 ** 20;

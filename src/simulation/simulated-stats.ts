@@ -1,5 +1,5 @@
 /** The figures of a simulated node, as one agent gets them. */
-import type { EvictionStats } from '../actors/eviction-manager.ts';
+import type { EvictionStats } from '../actors/eviction-figures.ts';
 import type { Clock, TimerHandle } from '../types/clock.ts';
 import { StateletError } from '../types/errors.ts';
 import type { PodStats, Summary } from '../types/stats.ts';

@@ -1,6 +1,6 @@
 /** Eviction by the production agent on a simulated runtime, of a node that is measured as the test says. */
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
-import type { EvictionStats } from '../../src/actors/eviction-manager.ts';
+import type { EvictionStats } from '../../src/actors/eviction-figures.ts';
 import type { NodeAgent } from '../../src/actors/node-agent.ts';
 import { stateName } from '../../src/simulation/pod-states.ts';
 import type { EvictionSettings } from '../../src/policies/eviction-pass.ts';

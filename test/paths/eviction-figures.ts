@@ -1,5 +1,5 @@
 /** Figures of a node that come when the path says so, and say what it says. */
-import type { EvictionStats } from '../../src/actors/eviction-manager.ts';
+import type { EvictionStats } from '../../src/actors/eviction-figures.ts';
 import { StateletError } from '../../src/types/errors.ts';
 import type { PodStats, Summary } from '../../src/types/stats.ts';
 import { GI, type Left, nodeWith } from '../support/eviction.ts';

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { NEVER } from 'rxjs';
 import { NodeAgent } from '../../src/actors/node-agent.ts';
-import type { EvictionParts } from '../../src/actors/eviction-manager.ts';
+import type { EvictionParts } from '../../src/actors/eviction-figures.ts';
 import type { PodEffects } from '../../src/actors/pod-actor.ts';
 import { servedPods } from '../../src/actors/served-pods.ts';
 import { CONFIG_SOURCE_ANNOTATION } from '../../src/policies/pod-kinds.ts';

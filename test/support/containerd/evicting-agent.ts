@@ -1,5 +1,5 @@
 /** An agent on containerd that ends pods when its node runs short, and pods that it may end: static ones never go. */
-import type { EvictionParts, EvictionStats } from '../../../src/actors/eviction-manager.ts';
+import type { EvictionParts, EvictionStats } from '../../../src/actors/eviction-figures.ts';
 import { resolveNodeSettings } from '../../../src/config/node-settings.ts';
 import { openCriNode } from '../../../src/runtime/open-cri-node.ts';
 import { openStatsProvider, type StatsProvider } from '../../../src/runtime/stats/stats-provider.ts';
