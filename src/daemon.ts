@@ -31,7 +31,7 @@ export interface DaemonDeps {
 }
 
 export interface Daemon {
-  /** Where `/healthz`, `/pods` and `/stats/summary` are served, as `host:port`; undefined when they are not. */
+  /** Where `/healthz`, `/pods`, `/stats/summary` and `/eviction` are served, as `host:port`; undefined when they are not. */
   readonly address: string | undefined;
   /** Ends the pods first when configured so; resolves when nothing of the agent is left. */
   stop(): Promise<void>;
@@ -122,7 +122,7 @@ class Agent implements Daemon {
     this.#lock.release();
   }
 
-  /** Loaded when somebody asks. */
+  /** Loaded when eviction begins, or somebody asks. */
   #statsProvider(): Promise<StatsProvider> {
     const { rootDir, podLogsDir, nodeName, node, containerRuntimeEndpoint } = this.#config;
     const { pleg } = this.#agent;

@@ -1,13 +1,15 @@
 import type { Clock, TimerHandle } from '../types/clock.ts';
+import type { EventRecorder, PodReference } from '../types/event-recorder.ts';
 
 /** As long as the kubelet waits for a pod that it ends: half as long again as the pod may take, and not less than this. */
 const MIN_PATIENCE_MS = 10_000;
 const PATIENCE_FACTOR = 1.5;
 
 /** The kubelet's event for a pod that has not ended by then. */
-export const EXCEEDED_GRACE_PERIOD = 'ExceededGracePeriod';
-export const EXCEEDED_GRACE_PERIOD_MESSAGE =
-  'Container runtime did not kill the pod within specified grace period.';
+export function recordExceededGracePeriod(recorder: EventRecorder, pod: PodReference): void {
+  const message = 'Container runtime did not kill the pod within specified grace period.';
+  recorder.event(pod, 'Warning', 'ExceededGracePeriod', message);
+}
 
 /** How long a pod that was asked to end is waited for. */
 export function endPatienceMs(gracePeriodSeconds: number): number {

@@ -19,12 +19,7 @@ import type { EventRecorder } from '../types/event-recorder.ts';
 import type { Pod } from '../types/kubernetes.ts';
 import { type Logger, podFields } from '../types/logger.ts';
 import type { Summary } from '../types/stats.ts';
-import {
-  EndLimits,
-  endPatienceMs,
-  EXCEEDED_GRACE_PERIOD,
-  EXCEEDED_GRACE_PERIOD_MESSAGE,
-} from './end-limits.ts';
+import { EndLimits, endPatienceMs, recordExceededGracePeriod } from './end-limits.ts';
 import { EvictionFigures, type EvictionParts } from './eviction-figures.ts';
 import type { PodEntry, PodRegistry, PodSnapshot } from './pod-registry.ts';
 
@@ -357,7 +352,7 @@ export class EvictionManager {
     const { recorder, registry, logger } = this.#options;
     const pod = registry.get(event.uid)?.pod;
     if (pod === undefined) return;
-    recorder.event(pod, 'Warning', EXCEEDED_GRACE_PERIOD, EXCEEDED_GRACE_PERIOD_MESSAGE);
+    recordExceededGracePeriod(recorder, pod);
     logger.warn(podFields(pod), `Eviction manager: goes on without the end of the pod: ${event.problem}`);
   }
 }

@@ -27,7 +27,7 @@ import { errorMessage } from '../types/errors.ts';
 import type { EventRecorder, PodReference } from '../types/event-recorder.ts';
 import type { Pod } from '../types/kubernetes.ts';
 import { type Logger, podFields } from '../types/logger.ts';
-import { EndLimits, EXCEEDED_GRACE_PERIOD, EXCEEDED_GRACE_PERIOD_MESSAGE } from './end-limits.ts';
+import { EndLimits, recordExceededGracePeriod } from './end-limits.ts';
 
 export type PreemptionActor = ActorRefFrom<typeof preemptionMachine>;
 
@@ -198,8 +198,7 @@ export class Preemptions {
     const { recorder, logger, podOf } = this.#options;
     const { uid, problem } = event;
     const victim = podOf(uid)?.metadata;
-    if (victim !== undefined)
-      recorder.event(victim, 'Warning', EXCEEDED_GRACE_PERIOD, EXCEEDED_GRACE_PERIOD_MESSAGE);
+    if (victim !== undefined) recordExceededGracePeriod(recorder, victim);
     logger.warn(podFields(preemptor), `Goes on without the end of ${victim?.name ?? uid}: ${problem}`);
   }
 }

@@ -10,8 +10,8 @@ import type { EvictionConfiguration } from '../types/eviction-configuration.ts';
 import type { Container, EphemeralContainer, Pod } from '../types/kubernetes.ts';
 import type { OwnNodeFacts } from '../types/node-facts.ts';
 import type { RuntimePodStatus } from '../types/runtime-pod.ts';
-import { diskSpace } from './garbage/disk-space.ts';
 import { readHugePages } from './machine-facts.ts';
+import { fileSystemStats } from './stats/file-systems.ts';
 
 /** Addresses of this node: those that were `given`, else IPv4 before IPv6, loopback only where there is nothing else. */
 export function nodeAddresses(
@@ -43,7 +43,10 @@ export interface NodeFactsOptions extends AdmissionSettings, Pick<EvictionConfig
  */
 export async function readNodeFacts(options: NodeFactsOptions, root = '/'): Promise<OwnNodeFacts> {
   const { nodeName: name, nodeLabels, registerWithTaints: taints } = options;
-  const [hugePages, { capacityBytes }] = await Promise.all([readHugePages(root), diskSpace(options.rootDir)]);
+  const [hugePages, { capacityBytes }] = await Promise.all([
+    readHugePages(root),
+    fileSystemStats(options.rootDir),
+  ]);
   const size = { cpus: cpuCount(), memoryBytes: totalmem(), ephemeralStorageBytes: capacityBytes, hugePages };
   const capacity = nodeCapacity(size, options);
   const os = GO_OS[process.platform] ?? process.platform;

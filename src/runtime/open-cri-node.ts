@@ -13,7 +13,7 @@ import { PodCgroups } from './cgroups/pod-cgroups.ts';
 import { createCriRuntime } from './cri/cri-runtime.ts';
 import { CriNode } from './cri-node.ts';
 import { ContainerGC } from './garbage/container-gc.ts';
-import { diskSpace } from './garbage/disk-space.ts';
+import { fileSystemStats } from './stats/file-systems.ts';
 import { type GarbageCollector, startGarbageCollection } from './garbage/garbage-collector.ts';
 import { ImageGC } from './garbage/image-gc.ts';
 import { ImageManager } from './images/image-manager.ts';
@@ -193,7 +193,7 @@ function containerGC(
 
 function imageGC({ settings, logger }: CriNodeSetup, { runtime, images }: Parts): ImageGC {
   return new ImageGC({
-    ...{ runtime, logger, clock: systemClock, statfs: diskSpace },
+    ...{ runtime, logger, clock: systemClock, statfs: fileSystemStats },
     highThresholdPercent: settings.imageGCHighThresholdPercent,
     lowThresholdPercent: settings.imageGCLowThresholdPercent,
     minAgeMs: settings.imageMinimumGCAgeMs,

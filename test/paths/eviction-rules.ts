@@ -1,21 +1,10 @@
 /** What whoever evicts owes the pods, whatever the machine says: by what these are told, and by what is said of it. */
 import type { EvictionEvent } from '../../src/machines/eviction-machine.ts';
 import type { PodEvent } from '../../src/machines/pod-machine.ts';
+import { Counts } from './counts.ts';
 import { roleOf } from './eviction-environment.ts';
 
 const MAY_GO: ReadonlySet<string> = new Set(['first', 'second']);
-
-class Counts {
-  readonly #counts = new Map<string, number>();
-
-  add(key: string): void {
-    this.#counts.set(key, this.of(key) + 1);
-  }
-
-  of(key: string): number {
-    return this.#counts.get(key) ?? 0;
-  }
-}
 
 export class EvictionRules {
   readonly #broken: string[] = [];

@@ -1,22 +1,11 @@
 /** What whoever makes room owes the pods, whatever the machine says: by what these are told, and by what then runs. */
 import type { PodEvent } from '../../src/machines/pod-machine.ts';
 import type { PreemptionEvent } from '../../src/machines/preemption-machine.ts';
+import { Counts } from './counts.ts';
 import { CPUS, type PreemptionState, uidOf } from './preemption-environment.ts';
 
 const PREEMPTOR = uidOf('preemptor');
 const CPUS_BY_UID = new Map(Object.entries(CPUS).map(([name, cpus]) => [`uid-of-${name}`, cpus]));
-
-class Counts {
-  readonly #counts = new Map<string, number>();
-
-  add(key: string): void {
-    this.#counts.set(key, this.of(key) + 1);
-  }
-
-  of(key: string): number {
-    return this.#counts.get(key) ?? 0;
-  }
-}
 
 export class PreemptionRules {
   readonly #broken: string[] = [];

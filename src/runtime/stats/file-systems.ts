@@ -2,7 +2,7 @@ import { stat, statfs } from 'node:fs/promises';
 import type { FsStats } from '../../types/stats.ts';
 
 /** Of the file system that holds that path; available is what is left for those who are not root. */
-export async function fileSystemStats(path: string): Promise<FsStats> {
+export async function fileSystemStats(path: string): Promise<Required<FsStats>> {
   const { bsize, blocks, bfree, bavail, files, ffree } = await statfs(path);
   return {
     time: new Date().toISOString(),

@@ -82,5 +82,5 @@ async function measureVolume(
   if (own === undefined) return NOTHING_USED;
   if (own.dev === device) return diskUsed(folder, pace);
   const fs = await fileSystemStats(folder);
-  return { fs, usedBytes: fs.usedBytes ?? 0, inodesUsed: fs.inodesUsed ?? 0 };
+  return { fs, usedBytes: fs.usedBytes, inodesUsed: fs.inodesUsed };
 }

@@ -5,7 +5,7 @@ import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { CONTAINER_GC_POLICY } from '../../../src/policies/container-gc.ts';
 import { createCriRuntime } from '../../../src/runtime/cri/cri-runtime.ts';
 import { ContainerGC } from '../../../src/runtime/garbage/container-gc.ts';
-import { diskSpace } from '../../../src/runtime/garbage/disk-space.ts';
+import { fileSystemStats } from '../../../src/runtime/stats/file-systems.ts';
 import { ImageGC } from '../../../src/runtime/garbage/image-gc.ts';
 import type { RuntimeService } from '../../../src/runtime/runtime-service.ts';
 import { systemClock } from '../../../src/runtime/system-clock.ts';
@@ -87,7 +87,7 @@ describeWithContainerd('garbage in containerd', () => {
       logger,
       statfs: async (mountpoint) => {
         path = mountpoint;
-        const { capacityBytes } = await diskSpace(mountpoint);
+        const { capacityBytes } = await fileSystemStats(mountpoint);
         return { capacityBytes, availableBytes: 0 };
       },
       highThresholdPercent: 85,

@@ -1,5 +1,5 @@
 import { beforeEach, describe, expect, test } from '@jest/globals';
-import { diskSpace } from '../../../src/runtime/garbage/disk-space.ts';
+import { fileSystemStats } from '../../../src/runtime/stats/file-systems.ts';
 import { ImageGC, type ImageGCOptions } from '../../../src/runtime/garbage/image-gc.ts';
 import type { Container, Image } from '../../../src/types/cri.ts';
 import { VirtualClock } from '../../../src/simulation/virtual-clock.ts';
@@ -172,7 +172,7 @@ test('thresholds and age that can never be reached disable it', () => {
 });
 
 test('the space of a disk is that of its filesystem', async () => {
-  const { capacityBytes, availableBytes: free } = await diskSpace('/');
+  const { capacityBytes, availableBytes: free } = await fileSystemStats('/');
   expect(capacityBytes).toBeGreaterThan(0);
   expect(free).toBeLessThanOrEqual(capacityBytes);
 });

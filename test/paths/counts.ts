@@ -1,0 +1,12 @@
+/** How often something has happened, by what tells one from another. */
+export class Counts {
+  readonly #counts = new Map<string, number>();
+
+  add(key: string): void {
+    this.#counts.set(key, this.of(key) + 1);
+  }
+
+  of(key: string): number {
+    return this.#counts.get(key) ?? 0;
+  }
+}
