@@ -8,8 +8,8 @@ import { removeAddress, writeAddress } from './api/address-file.ts';
 import { eventLog } from './api/event-log.ts';
 import { type ApiServer, startApiServer } from './api/server.ts';
 import { EMBEDDED, type StateletConfig } from './config/config.ts';
+import { evictionThresholds } from './config/eviction-settings.ts';
 import type { EvictionParts } from './actors/eviction-figures.ts';
-import { parseThresholds } from './policies/eviction-thresholds.ts';
 import type { supervisorMachine, SupervisorEvent } from './machines/supervisor-machine.ts';
 import { letGo, nodeAgentOptions, openNode } from './open-node.ts';
 import { podSources } from './pod-sources.ts';
@@ -165,7 +165,7 @@ function configuration(sources: PodSources, logger: Logger): Observable<Supervis
 function evictionConfiguration(config: StateletConfig): EvictionParts['configuration'] {
   const hasCgroups = config.containerRuntimeEndpoint !== EMBEDDED && config.node.cgroupsPerQOS;
   return {
-    thresholds: parseThresholds({ ...config, enforceNodeAllocatable: hasCgroups ? ['pods'] : [] }),
+    thresholds: evictionThresholds(config, hasCgroups ? ['pods'] : []),
     pressureTransitionPeriodMs: config.evictionPressureTransitionPeriodMs,
     maxPodGracePeriodSeconds: config.evictionMaxPodGracePeriod,
     localStorageCapacityIsolation: config.localStorageCapacityIsolation,

@@ -12,8 +12,8 @@ export const EVICTION_MUTANTS: readonly Mutant[] = [
     name: 'critical-evicted',
     breaks: 'Pods that the node must not do without are evicted (eviction)',
     file: PASS,
-    find: `!isCritical && !unendable.has(uid));`,
-    replace: `(!isCritical || isCritical) && !unendable.has(uid));`,
+    find: `      !candidate.isCritical &&`,
+    replace: `      candidate.uid !== '' &&`,
   },
   {
     name: 'idle-evicted',
@@ -33,9 +33,15 @@ export const EVICTION_MUTANTS: readonly Mutant[] = [
     name: 'stale-figures',
     breaks: 'Who goes is chosen by figures that are older than the choice (eviction)',
     file: MANAGER,
-    find: `      const summary = await stats.summary({ diskUsageMaxAgeMs: FRESH_DISK_USAGE_MS });`,
+    find: `      const summary = await stats.summary({
+        diskUsageMaxAgeMs: FRESH_DISK_USAGE_MS,
+        ...(shortage.resource === 'io' && { ioOverMs: IO_OVER_MS }),
+      });`,
     replace: `      const kept = this.#options as { summary?: Summary };
-      const summary = (kept.summary ??= await stats.summary({ diskUsageMaxAgeMs: FRESH_DISK_USAGE_MS }));`,
+      const summary = (kept.summary ??= await stats.summary({
+        diskUsageMaxAgeMs: FRESH_DISK_USAGE_MS,
+        ...(shortage.resource === 'io' && { ioOverMs: IO_OVER_MS }),
+      }));`,
   },
   {
     name: 'lower-priority-last',

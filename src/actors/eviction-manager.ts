@@ -3,12 +3,15 @@ import { type ActorOptions, type ActorRefFrom, type AnyActorRef, createActor } f
 import { type EvictionContext, type EvictionEvent, evictionMachine } from '../machines/eviction-machine.ts';
 import type { NodeReclaim } from '../policies/eviction-file-systems.ts';
 import { type EvictionExplanation, explainEviction } from '../policies/eviction-explanation.ts';
-import { isOfMemory } from '../policies/eviction-met.ts';
 import { observe } from '../policies/eviction-observations.ts';
 import { chooseVictim, evaluateEviction, type Eviction } from '../policies/eviction-pass.ts';
 import { describeShortage } from '../policies/eviction-record.ts';
 import { remainingShortage, type Shortage, shortageAfterReclaim } from '../policies/eviction-shortage.ts';
-import { PRESSURE_CONDITIONS, type PressureCondition } from '../policies/eviction-signals.ts';
+import {
+  PRESSURE_CONDITIONS,
+  type PressureCondition,
+  starvedResource,
+} from '../policies/eviction-signals.ts';
 import { nodePressure, nodePressureEventReason } from '../policies/eviction-node-status.ts';
 import { EVICTED, EVICTION_THRESHOLD_MET, evictionThresholdMetMessage } from '../policies/eviction-texts.ts';
 import { hasStorageLimit } from '../policies/eviction-local-storage.ts';
@@ -21,16 +24,9 @@ import { type Logger, podFields } from '../types/logger.ts';
 import type { Summary } from '../types/stats.ts';
 import { EndLimits, endPatienceMs, recordExceededGracePeriod } from './end-limits.ts';
 import { EvictionFigures, type EvictionParts } from './eviction-figures.ts';
+import { EvictionLooks } from './eviction-looks.ts';
 import type { PodEntry, PodRegistry, PodSnapshot } from './pod-registry.ts';
 
-/** The kubelet's. */
-const MONITORING_PERIOD_MS = 10_000;
-/**
- * Memory comes and goes around a threshold: what the watch has seen may be gone when the node is measured, and be back a
- * moment later without being told again. So often it is looked once more, at this distance.
- */
-const LOOKS_IN_DOUBT = 8;
-const DOUBT_PERIOD_MS = 250;
 /** How long what an evicted pod had on the disk may take to be removed (the kubelet's). */
 const CLEANUP_PATIENCE_MS = 30_000;
 /** A pod that has longer than this to end is not waited for: it may be told to hurry. */
@@ -39,6 +35,8 @@ const NEAR_END_SECONDS = 60;
 const TOLD_MAX = 10;
 /** Measured for the victims' sake: what is known of their disks must be younger than this. */
 const FRESH_DISK_USAGE_MS = 1_000;
+/** How long it is watched who uses the disks, where these are too slow. */
+const IO_OVER_MS = 1_000;
 
 export interface EvictionManagerOptions extends EvictionParts {
   readonly reclaimer: NodeReclaimer | undefined;
@@ -54,25 +52,27 @@ export class EvictionManager {
   readonly #options: EvictionManagerOptions;
   readonly #actor: ActorRefFrom<typeof evictionMachine>;
   readonly #figures: EvictionFigures;
+  readonly #looks: EvictionLooks;
   readonly #limits: EndLimits;
   /** UIDs of evicted pods that have ended and have not been cleaned up after. */
   readonly #cleaning = new Set<string>();
   /** Since when pods have been seen to be ending, by UID. */
   readonly #endingSince = new Map<string, number>();
-  #watch: { stop(): void } | undefined;
-  #timer: TimerHandle | undefined;
   /** Until what evicted pods had on the disk counts as removed. */
   #patience: TimerHandle | undefined;
-  /** Something has happened during a pass that wants another look at once. */
-  #isUrgent = false;
-  /** How often it is to be looked yet for what the watch has told and the figures do not say. */
-  #looksInDoubt = 0;
+  /** When the last pod ended that was evicted. */
+  #lastEndMs: number | undefined;
   #isStopped = false;
 
   constructor(options: EvictionManagerOptions) {
     this.#options = options;
-    const { clock, parent, inspect } = options;
+    const { clock, logger, parent, inspect } = options;
     this.#figures = new EvictionFigures(options);
+    this.#looks = new EvictionLooks({
+      ...{ figures: this.#figures, clock, logger },
+      isObserving: () => this.#actor.getSnapshot().matches({ Pass: 'Observing' }),
+      observe: () => this.#send({ type: 'OBSERVE' }),
+    });
     this.#limits = new EndLimits(clock);
     this.#actor = createActor(this.#machine(), { id: 'eviction', parent, ...(inspect && { inspect }) });
   }
@@ -86,20 +86,20 @@ export class EvictionManager {
   /** Who would be evicted now. Rejects where the node cannot be measured. */
   async explain(): Promise<EvictionExplanation> {
     const [stats, settings] = [await this.#figures.stats(), await this.#figures.settings()];
-    const summary = await stats.summary();
+    const isOfIO = settings.thresholds.some(({ signal }) => starvedResource(signal) === 'io');
+    const summary = await stats.summary(isOfIO ? { ioOverMs: IO_OVER_MS } : {});
     const ends = this.#ends(this.#actor.getSnapshot().context);
     return explainEviction({ settings, conditions: this.conditions(), summary, pods: this.#pods(), ...ends });
   }
 
   start(): void {
     this.#actor.start();
-    void this.#watchMemory();
+    this.#looks.watch();
   }
 
   stop(): void {
     this.#isStopped = true;
-    this.#watch?.stop();
-    this.#disarm();
+    this.#looks.stop();
     this.#limits.clear();
     if (this.#patience !== undefined) this.#options.clock.clearTimeout(this.#patience);
   }
@@ -112,9 +112,12 @@ export class EvictionManager {
 
   /** Nothing of the pod runs any more. */
   #terminated(uid: string): void {
-    if (this.#limits.lift(uid)) this.#cleaning.add(uid);
+    if (this.#limits.lift(uid)) {
+      this.#cleaning.add(uid);
+      this.#lastEndMs = this.#options.clock.now();
+    }
     this.#send({ type: 'POD_ENDED', uid });
-    if (this.#actor.getSnapshot().context.shortage !== undefined) this.#hurry();
+    if (this.#actor.getSnapshot().context.shortage !== undefined) this.#looks.hurry();
   }
 
   /** What the pod had on this node has been released. */
@@ -130,8 +133,8 @@ export class EvictionManager {
     const { logger } = this.#options;
     return evictionMachine.provide({
       actions: {
-        armObservation: ({ context, event }) => this.#arm(context, event),
-        disarmObservation: () => this.#disarm(),
+        armObservation: ({ context, event }) => this.#looks.arm(context, event),
+        disarmObservation: () => this.#looks.disarm(),
         evaluate: ({ context }) => void this.#evaluate(context),
         reportFailedObservation: ({ event }) => {
           if (event.type !== 'OBSERVATION_FAILED') return;
@@ -156,55 +159,6 @@ export class EvictionManager {
     });
   }
 
-  // When to look
-
-  #arm({ state }: EvictionContext, { type }: EvictionEvent): void {
-    if (type !== 'RELIEVED' && state.firstObserved.some(({ threshold }) => isOfMemory(threshold)))
-      this.#looksInDoubt = 0;
-    const isAtOnce = type === 'CLEANED_UP' || this.#isUrgent;
-    const delayMs = isAtOnce ? 0 : this.#periodMs();
-    this.#isUrgent = false;
-    this.#timer = this.#options.clock.setTimeout(() => this.#send({ type: 'OBSERVE' }), delayMs);
-  }
-
-  #periodMs(): number {
-    if (this.#looksInDoubt === 0) return MONITORING_PERIOD_MS;
-    this.#looksInDoubt -= 1;
-    return DOUBT_PERIOD_MS;
-  }
-
-  #disarm(): void {
-    if (this.#timer !== undefined) this.#options.clock.clearTimeout(this.#timer);
-    this.#timer = undefined;
-  }
-
-  /** At once, or as soon as the pass that is under way is over. */
-  #hurry(): void {
-    this.#isUrgent = true;
-    if (!this.#actor.getSnapshot().matches({ Pass: 'Observing' })) return;
-    this.#isUrgent = false;
-    this.#send({ type: 'OBSERVE' });
-  }
-
-  async #watchMemory(): Promise<void> {
-    const { logger } = this.#options;
-    try {
-      const thresholds = await this.#figures.memoryThresholds();
-      if (thresholds.length === 0) return;
-      const stats = await this.#figures.stats();
-      if (this.#isStopped) return;
-      this.#watch = stats.watchMemory(thresholds, ({ isBelow }) => {
-        this.#looksInDoubt = isBelow ? LOOKS_IN_DOUBT : 0;
-        if (isBelow) this.#hurry();
-      });
-    } catch (error) {
-      logger.warn(
-        {},
-        `Eviction manager: memory is looked at every ${MONITORING_PERIOD_MS / 1000} s only: ${errorMessage(error)}`,
-      );
-    }
-  }
-
   // A pass
 
   async #evaluate(context: EvictionContext): Promise<void> {
@@ -216,7 +170,8 @@ export class EvictionManager {
       const nowMs = this.#options.clock.now();
       const { state } = context;
       const ends = this.#ends(context);
-      const evaluation = evaluateEviction({ settings, state, nowMs, summary, pods, ...ends });
+      const lastEndMs = this.#lastEndMs;
+      const evaluation = evaluateEviction({ settings, state, nowMs, lastEndMs, summary, pods, ...ends });
       this.#send({ type: 'EVALUATED', evaluation });
     } catch (error) {
       this.#send({ type: 'OBSERVATION_FAILED', problem: errorMessage(error) });
@@ -258,7 +213,10 @@ export class EvictionManager {
       const { shortage } = context;
       if (shortage === undefined) throw new Error('nothing is short');
       const [stats, settings] = [await this.#figures.stats(), await this.#figures.settings()];
-      const summary = await stats.summary({ diskUsageMaxAgeMs: FRESH_DISK_USAGE_MS });
+      const summary = await stats.summary({
+        diskUsageMaxAgeMs: FRESH_DISK_USAGE_MS,
+        ...(shortage.resource === 'io' && { ioOverMs: IO_OVER_MS }),
+      });
       const remaining = remainingShortage(shortage, observe(summary));
       if (remaining === undefined) {
         this.#send({ type: 'RELIEVED' });

@@ -1,6 +1,6 @@
 /** `statelet explain-eviction`: who would be evicted now, and why. */
 import { readFile } from 'node:fs/promises';
-import { resolveEvictionSettings } from '../config/eviction-settings.ts';
+import { evictionThresholds, resolveEvictionSettings } from '../config/eviction-settings.ts';
 import { withContainerFsThresholds } from '../policies/eviction-container-fs.ts';
 import {
   type EvictionExplanation,
@@ -8,13 +8,12 @@ import {
   type ExplainedThreshold,
 } from '../policies/eviction-explanation.ts';
 import type { FileSystemLayout } from '../policies/eviction-file-systems.ts';
-import { parseThresholds } from '../policies/eviction-thresholds.ts';
 import { errorMessage, StateletError } from '../types/errors.ts';
 import type { Pod } from '../types/kubernetes.ts';
 import type { FsStats, Summary } from '../types/stats.ts';
-import { wholeQuantity } from '../policies/eviction-observations.ts';
-import type { EvictionCandidate } from '../policies/eviction-ranking.ts';
-import { quantityString } from '../policies/quantity.ts';
+import { type EvictionCandidate, wouldRelieve } from '../policies/eviction-ranking.ts';
+import { canBeRequested, usageText } from '../policies/eviction-record.ts';
+import type { StarvedResource } from '../policies/eviction-signals.ts';
 import { askDaemon, type DaemonFlags } from './daemon-request.ts';
 import { formatTable } from './table.ts';
 
@@ -59,7 +58,7 @@ async function explainFiles(
   );
   const settings = resolveEvictionSettings(flags, {}, '');
   const layout = layoutOf(summary);
-  const given = parseThresholds({ ...settings, enforceNodeAllocatable: [] });
+  const given = evictionThresholds(settings, []);
   return explain({
     settings: {
       layout,
@@ -119,22 +118,21 @@ function isExplanation(body: unknown): body is EvictionExplanation {
 function report({ conditions, thresholds }: EvictionExplanation): string {
   if (thresholds.length === 0)
     return 'There are no eviction thresholds: no pod is evicted for what the node lacks.\n';
-  const measured = thresholds.filter(({ available }) => available !== undefined);
   return [
     `Conditions: ${conditions.join(', ') || 'none'}\n`,
     formatTable([
-      ['SIGNAL', 'AVAILABLE', 'THRESHOLD', 'KIND', 'MET', 'GOES FIRST'],
+      ['SIGNAL', 'NOW', 'THRESHOLD', 'KIND', 'MET', 'GOES FIRST'],
       ...thresholds.map(thresholdRow),
     ]),
-    ...oneOfEach(measured).map(rankingOf),
+    ...oneOfEach(thresholds).map(rankingOf),
   ].join('\n');
 }
 
 function thresholdRow(threshold: ExplainedThreshold): string[] {
-  const { signal, available, isHard, gracePeriodSeconds, isMet, reclaim, victim } = threshold;
+  const { signal, observed, isHard, gracePeriodSeconds, isMet, reclaim, victim } = threshold;
   return [
     signal,
-    available ?? '<unknown>',
+    observed ?? '<unknown>',
     threshold.threshold ?? '<unknown>',
     isHard ? 'hard' : `soft, after ${gracePeriodSeconds} s`,
     isMet ? 'yes' : 'no',
@@ -142,33 +140,42 @@ function thresholdRow(threshold: ExplainedThreshold): string[] {
   ];
 }
 
-/** Those of one resource rank the same pods in the same order. */
-function oneOfEach(thresholds: readonly ExplainedThreshold[]): readonly ExplainedThreshold[] {
-  const seen = new Set<string>();
-  return thresholds.filter(({ resource, candidates }) => {
-    const ranking = JSON.stringify([resource, candidates.map(({ uid, usage }) => [uid, usage])]);
-    const isNew = !seen.has(ranking);
-    seen.add(ranking);
-    return isNew;
-  });
+interface Ranking {
+  readonly signal: string;
+  readonly resource: StarvedResource;
+  readonly candidates: readonly EvictionCandidate[];
 }
 
-function rankingOf({ signal, resource, candidates }: ExplainedThreshold): string {
-  const heading = `For ${resource ?? 'nothing'} (${signal}) pods would go in this order:\n`;
+/** Of what was measured; those of one resource rank the same pods in the same order. */
+function oneOfEach(thresholds: readonly ExplainedThreshold[]): readonly Ranking[] {
+  const rankings = new Map<string, Ranking>();
+  for (const { signal, resource, candidates } of thresholds) {
+    if (resource === undefined) continue;
+    const key = JSON.stringify([resource, candidates.map(({ uid, usage }) => [uid, usage])]);
+    if (!rankings.has(key)) rankings.set(key, { signal, resource, candidates });
+  }
+  return [...rankings.values()];
+}
+
+function rankingOf({ signal, resource, candidates }: Ranking): string {
+  const heading = `For ${resource} (${signal}) pods would go in this order:\n`;
   if (candidates.length === 0) return `${heading}  there are none\n`;
   const rows = candidates.map((candidate, index) => candidateRow(candidate, index, resource));
   return heading + formatTable([['', 'NAMESPACE', 'NAME', 'USES', 'REQUESTS', 'PRIORITY', ''], ...rows]);
 }
 
-function candidateRow(
-  { namespace, name, usage, request, priority, exceedsRequest, isCritical }: EvictionCandidate,
-  index: number,
-  resource: ExplainedThreshold['resource'],
-): string[] {
-  const counts = resource === 'pids' || resource === 'inodes';
-  const amount = (value: number) =>
-    counts ? String(value) : quantityString(wholeQuantity(BigInt(value), 'BinarySI'));
-  const uses = usage === undefined ? '<unknown>' : amount(usage);
-  const note = isCritical ? 'never: it is critical' : exceedsRequest ? 'more than it requested' : '';
-  return [String(index + 1), namespace, name, uses, amount(request), String(priority), note];
+function candidateRow(candidate: EvictionCandidate, index: number, resource: StarvedResource): string[] {
+  const { namespace, name, usage, request, priority } = candidate;
+  const uses = usage === undefined ? '<unknown>' : usageText(usage, resource);
+  const requests = canBeRequested(resource) ? usageText(request, resource) : '';
+  return [
+    ...[String(index + 1), namespace, name, uses, requests, String(priority)],
+    noteOn(candidate, resource),
+  ];
+}
+
+function noteOn(candidate: EvictionCandidate, resource: StarvedResource): string {
+  if (candidate.isCritical) return 'never: it is critical';
+  if (!wouldRelieve(candidate, resource)) return 'not now: it does no I/O';
+  return candidate.exceedsRequest && canBeRequested(resource) ? 'more than it requested' : '';
 }

@@ -1,10 +1,12 @@
 /** Settings of eviction, on every runtime. */
 import { gracePeriods } from '../policies/eviction-grace-periods.ts';
+import { pressureGracePeriods, pressureLimits, pressureThresholds } from '../policies/eviction-pressure.ts';
 import {
   DEFAULT_EVICTION_HARD,
   hardThresholds,
   minimumReclaims,
   parseThresholds,
+  type Threshold,
 } from '../policies/eviction-thresholds.ts';
 import { StateletError, errorMessage } from '../types/errors.ts';
 import type { EvictionConfiguration } from '../types/eviction-configuration.ts';
@@ -24,12 +26,8 @@ type Texts = Readonly<Record<string, string>>;
 
 /** What is wrong with these texts, as the policy says that reads them. */
 const readBy = (read: (value: Texts) => unknown, what: string) => (value: Texts) => {
-  try {
-    read(value);
-    return undefined;
-  } catch (error) {
-    return `${what} by signal; ${errorMessage(error)}`;
-  }
+  const problem = problemOf(() => read(value));
+  return problem && `${what} by signal; ${problem}`;
 };
 const thresholds = readBy(hardThresholds, 'quantities or percentages');
 const bySignal = (separator: string, example: string) =>
@@ -65,6 +63,18 @@ const EVICTION_SETTINGS: {
     description: 'how much more than the threshold has to be there again before eviction ends',
     problem: readBy(minimumReclaims, 'quantities or percentages'),
   },
+  evictionPSI: {
+    ...{ flag: '--eviction-psi <LIST>', default: {} },
+    kind: bySignal('>', 'memory.pressure.full.avg10>20%'),
+    description: 'how much of the time tasks may wait for memory or disks before pods are evicted',
+    problem: readBy(pressureLimits, 'percentages'),
+  },
+  evictionPSIGracePeriod: {
+    ...{ flag: '--eviction-psi-grace-period <LIST>', default: {} },
+    kind: bySignal('=', 'memory.pressure.full.avg10=30s'),
+    description: 'how long that has to last; without one, pods are evicted at once',
+    problem: readBy(pressureGracePeriods, 'durations'),
+  },
   evictionMaxPodGracePeriod: {
     ...{ flag: '--eviction-max-pod-grace-period <SECONDS>', field: 'evictionMaxPodGracePeriod', default: 0 },
     ...{ kind: number, problem: atLeast(0) },
@@ -88,6 +98,14 @@ export const ALL_EVICTION_SETTINGS = Object.values(EVICTION_SETTINGS) as unknown
 /** The fields of KubeletConfiguration that the table serves. */
 export const EVICTION_FIELDS: readonly string[] = fieldsOf(ALL_EVICTION_SETTINGS);
 
+/** All thresholds that are set. `enforceNodeAllocatable`: what is held to that, as the kubelet names it. */
+export function evictionThresholds(
+  settings: EvictionConfiguration,
+  enforceNodeAllocatable: readonly string[],
+): readonly Threshold[] {
+  return [...parseThresholds({ ...settings, enforceNodeAllocatable }), ...pressureThresholds(settings)];
+}
+
 /** Throws `InvalidArgument` that names the flag or the file's field whose value does not fit. */
 export function resolveEvictionSettings(
   flags: Readonly<Record<string, unknown>>,
@@ -99,11 +117,28 @@ export function resolveEvictionSettings(
     ? { ...DEFAULT_EVICTION_HARD, ...settings.evictionHard }
     : settings.evictionHard;
   const resolved = { ...settings, evictionHard };
-  try {
-    parseThresholds({ ...resolved, enforceNodeAllocatable: [] });
-  } catch (error) {
-    const where = `--eviction-soft and --eviction-soft-grace-period, or evictionSoft and evictionSoftGracePeriod in ${fileName}`;
-    throw new StateletError('InvalidArgument', `${where}: ${errorMessage(error)}`, { cause: error });
-  }
+  requireGracePeriods(resolved, fileName);
   return resolved;
+}
+
+/** Each of the values fits by now; whether they go together is another question. */
+function requireGracePeriods(settings: EvictionConfiguration, fileName: string): void {
+  const problems: readonly (readonly [where: string, problem: string | undefined])[] = [
+    [
+      `--eviction-soft and --eviction-soft-grace-period, or evictionSoft and evictionSoftGracePeriod in ${fileName}`,
+      problemOf(() => parseThresholds({ ...settings, enforceNodeAllocatable: [] })),
+    ],
+    ['--eviction-psi and --eviction-psi-grace-period', problemOf(() => pressureThresholds(settings))],
+  ];
+  for (const [where, problem] of problems)
+    if (problem !== undefined) throw new StateletError('InvalidArgument', `${where}: ${problem}`);
+}
+
+function problemOf(read: () => unknown): string | undefined {
+  try {
+    read();
+    return undefined;
+  } catch (error) {
+    return errorMessage(error);
+  }
 }

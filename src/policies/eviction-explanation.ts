@@ -9,16 +9,18 @@ import { mostUrgentShortage } from './eviction-shortage.ts';
 import type { NodeReclaim } from './eviction-file-systems.ts';
 import type { EvictionSignal, PressureCondition, StarvedResource } from './eviction-signals.ts';
 import { isHardThreshold, type Threshold } from './eviction-thresholds.ts';
-import { quantityString } from './quantity.ts';
+import { isPressureSignal } from './eviction-signals.ts';
+import { waitedPercent } from './eviction-pressure.ts';
+import { type Quantity, quantityString } from './quantity.ts';
 
 export interface ExplainedThreshold {
   readonly signal: EvictionSignal;
   readonly isHard: boolean;
   /** How long it has to be met, in seconds; 0 for a hard one. */
   readonly gracePeriodSeconds: number;
-  /** Less than that is a shortage; undefined, as what follows, where the signal is not measured here. */
+  /** What is compared, and with what: `<500Mi`, `>20%`. Undefined where the signal is not measured here. */
   readonly threshold: string | undefined;
-  readonly available: string | undefined;
+  readonly observed: string | undefined;
   readonly isMet: boolean;
   /** What would be removed of the node before any pod goes. */
   readonly reclaim: readonly NodeReclaim[];
@@ -62,8 +64,8 @@ function explained(threshold: Threshold, facts: ExplanationFacts): ExplainedThre
   const victim = choice?.ranking.victim;
   return {
     ...{ signal, isHard: isHardThreshold(threshold), gracePeriodSeconds: gracePeriodMs / 1000 },
-    threshold: shortage && quantityString(shortage.quantity),
-    available: shortage && quantityString(shortage.available),
+    threshold: shortage && (isPressureSignal(signal) ? '>' : '<') + figure(signal, shortage.quantity),
+    observed: shortage && figure(signal, shortage.available),
     isMet: thresholdsMet([threshold], observations, { minReclaim: false }).length > 0,
     reclaim: shortage?.reclaim ?? [],
     resource: shortage?.resource,
@@ -71,4 +73,8 @@ function explained(threshold: Threshold, facts: ExplanationFacts): ExplainedThre
     victim: victim && `${victim.namespace}/${victim.name}`,
     why: choice?.why,
   };
+}
+
+function figure(signal: EvictionSignal, quantity: Quantity): string {
+  return isPressureSignal(signal) ? `${waitedPercent(quantity)}%` : quantityString(quantity);
 }

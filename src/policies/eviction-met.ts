@@ -1,6 +1,6 @@
 /** Which thresholds are met, since when, and by what that is new. A threshold is known again by being the same object. */
 import type { Observation, Observations } from './eviction-observations.ts';
-import { starvedResource } from './eviction-signals.ts';
+import { isPressureSignal, starvedResource } from './eviction-signals.ts';
 import { type Threshold, thresholdQuantity, type ThresholdValue } from './eviction-thresholds.ts';
 import { addQuantity, compareQuantity, type Quantity } from './quantity.ts';
 
@@ -85,6 +85,19 @@ export function thresholdsUpdatedStats(
     if (before === undefined || observed.timeMs === undefined) return true;
     return observed.timeMs > (before.timeMs ?? -Infinity);
   });
+}
+
+/** An average over ten seconds: after three times that, 5% of what was before is left in it. */
+const PRESSURE_SETTLES_MS = 30_000;
+
+/** Without those on pressure as long as that still tells of the time before the last evicted pod ended. */
+export function settledThresholds(
+  thresholds: readonly Threshold[],
+  lastEndMs: number | undefined,
+  nowMs: number,
+): readonly Threshold[] {
+  if (lastEndMs === undefined || nowMs - lastEndMs >= PRESSURE_SETTLES_MS) return thresholds;
+  return thresholds.filter(({ signal }) => !isPressureSignal(signal));
 }
 
 /**

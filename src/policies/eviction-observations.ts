@@ -1,6 +1,7 @@
 /** What the signals of eviction say, by a summary of the node. */
-import type { FsStats, MemoryStats, RlimitStats, Summary } from '../types/stats.ts';
-import type { EvictionSignal } from './eviction-signals.ts';
+import type { FsStats, MemoryStats, NodeStats, RlimitStats, Summary } from '../types/stats.ts';
+import { PRESSURE_SIGNALS, pressureSource, timeLeft, WHOLE_TIME } from './eviction-pressure.ts';
+import type { EvictionSignal, PressureSignal } from './eviction-signals.ts';
 import type { Quantity, QuantityFormat } from './quantity.ts';
 import { unixMs } from './time.ts';
 
@@ -29,6 +30,7 @@ export function observe({ node }: Summary): Observations {
     ...space('containerfs.available', node.runtime?.containerFs),
     ...inodes('containerfs.inodesFree', node.runtime?.containerFs),
     ...processes('pid.available', node.rlimit),
+    ...PRESSURE_SIGNALS.flatMap((signal) => pressure(signal, node)),
   ]);
 }
 
@@ -59,18 +61,30 @@ function processes(signal: EvictionSignal, stats: RlimitStats | undefined): Entr
   return [[signal, observation(BigInt(maxpid) - BigInt(curproc), BigInt(maxpid), 'DecimalSI', time)]];
 }
 
+function pressure(signal: PressureSignal, node: NodeStats): Entry[] {
+  const { resource, kind } = pressureSource(signal);
+  const { psi, time } = node[resource] ?? {};
+  const waited = psi?.[kind]?.avg10;
+  if (waited === undefined) return [];
+  return [[signal, { available: timeLeft(waited), capacity: WHOLE_TIME, timeMs: timeMsOf(time) }]];
+}
+
 function observation(
   available: bigint,
   capacity: bigint,
   format: QuantityFormat,
   time: string | undefined,
 ): Observation {
-  const timeMs = time === undefined ? NaN : unixMs(time);
   return {
     available: wholeQuantity(available, format),
     capacity: wholeQuantity(capacity, format),
-    timeMs: Number.isNaN(timeMs) ? undefined : timeMs,
+    timeMs: timeMsOf(time),
   };
+}
+
+function timeMsOf(time: string | undefined): number | undefined {
+  const timeMs = time === undefined ? NaN : unixMs(time);
+  return Number.isNaN(timeMs) ? undefined : timeMs;
 }
 
 export function wholeQuantity(value: bigint, format: QuantityFormat): Quantity {

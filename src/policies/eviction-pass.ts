@@ -17,13 +17,14 @@ import { exceededStorageLimit } from './eviction-local-storage.ts';
 import {
   mergeThresholds,
   type ObservedThreshold,
+  settledThresholds,
   thresholdsFirstObserved,
   thresholdsMet,
   thresholdsMetGracePeriod,
   thresholdsUpdatedStats,
 } from './eviction-met.ts';
 import { type Observations, observe } from './eviction-observations.ts';
-import { rankForEviction } from './eviction-ranking.ts';
+import { rankForEviction, wouldRelieve } from './eviction-ranking.ts';
 import { describeRanking, type EvictionRanking } from './eviction-record.ts';
 import { mostUrgentShortage, type Shortage } from './eviction-shortage.ts';
 import type { PressureCondition } from './eviction-signals.ts';
@@ -76,6 +77,8 @@ export interface EvictionFacts extends PodEnds {
   /** What the last pass left. */
   readonly state: EvictionState;
   readonly nowMs: number;
+  /** When the last evicted pod ended. */
+  readonly lastEndMs?: number | undefined;
   readonly summary: Summary;
   /** Those that have something running. */
   readonly pods: readonly Pod[];
@@ -107,7 +110,7 @@ export interface Eviction {
 
 /** The first question. Throws what `parseQuantity` throws. */
 export function evaluateEviction(facts: EvictionFacts): EvictionEvaluation {
-  const { settings, state, nowMs, summary } = facts;
+  const { settings, state, nowMs, lastEndMs, summary } = facts;
   const observations = observe(summary);
   const met = metThresholds(settings.thresholds, state, observations);
   const firstObserved = thresholdsFirstObserved(met, state.firstObserved, nowMs);
@@ -116,12 +119,13 @@ export function evaluateEviction(facts: EvictionFacts): EvictionEvaluation {
   const lastObserved = conditionsLastObserved(observedConditions, state.conditionsLastObserved, nowMs);
   const overLimit = settings.localStorageCapacityIsolation ? podsOverLimit(facts) : [];
   const updated = thresholdsUpdatedStats(due, observations, state.observations);
+  const acting = settledThresholds(updated, lastEndMs, nowMs);
   return {
     state: { met: due, firstObserved, conditionsLastObserved: lastObserved, observations },
     conditions: conditionsObservedSince(lastObserved, settings.pressureTransitionPeriodMs, nowMs),
     observedConditions,
     overLimit,
-    shortage: overLimit.length > 0 ? undefined : mostUrgentShortage(updated, observations, settings.layout),
+    shortage: overLimit.length > 0 ? undefined : mostUrgentShortage(acting, observations, settings.layout),
   };
 }
 
@@ -186,7 +190,10 @@ function rank(facts: VictimFacts, stats: ReadonlyMap<string, PodStats>): Evictio
   const parts = podFsParts(shortage.threshold.signal, settings.layout);
   const candidates = rankForEviction(pods, stats, { resource: shortage.resource, parts });
   const awaited = candidates.filter(({ uid }) => ending.has(uid) && !unendable.has(uid));
-  const mayGo = candidates.find(({ uid, isCritical }) => !isCritical && !unendable.has(uid));
+  const mayGo = candidates.find(
+    (candidate) =>
+      !candidate.isCritical && !unendable.has(candidate.uid) && wouldRelieve(candidate, shortage.resource),
+  );
   return { shortage, candidates, awaited, victim: awaited.length > 0 ? undefined : mayGo };
 }
 

@@ -10,7 +10,7 @@ import { resourceRequest } from './resources.ts';
 
 export interface EvictionCandidate extends PodReference {
   readonly priority: number;
-  /** Bytes, inodes or processes; undefined where nothing was measured of the pod. */
+  /** Bytes, inodes, processes, or bytes per second; undefined where nothing was measured of the pod. */
   readonly usage: number | undefined;
   /** What the pod has requested of that. */
   readonly request: number;
@@ -29,8 +29,8 @@ export interface RankingBasis {
 
 /**
  * Those that go first come first: pods of which nothing is known, then those that use more than they have requested, then
- * those of lower priority, then those that are furthest above their request. Processes are not requested: of those only
- * priority and number count. Full equals keep their order. Throws what `parseQuantity` throws.
+ * those of lower priority, then those that are furthest above their request. Processes and I/O are not requested: of those
+ * only priority and number count. Full equals keep their order. Throws what `parseQuantity` throws.
  */
 export function rankForEviction(
   pods: readonly Pod[],
@@ -38,7 +38,12 @@ export function rankForEviction(
   basis: RankingBasis,
 ): readonly EvictionCandidate[] {
   const candidates = pods.map((pod) => candidateOf(pod, stats.get(pod.metadata.uid), basis));
-  return candidates.sort(basis.resource === 'pids' ? compareByProcesses : compareByExcess);
+  return candidates.sort(hasNoRequest(basis.resource) ? compareByUsage : compareByExcess);
+}
+
+/** The disks are no quicker for the end of a pod that does not use them. */
+export function wouldRelieve({ usage }: EvictionCandidate, resource: StarvedResource): boolean {
+  return resource !== 'io' || usage === undefined || usage > 0;
 }
 
 function candidateOf(
@@ -48,7 +53,7 @@ function candidateOf(
 ): EvictionCandidate {
   const { name, namespace, uid } = pod.metadata;
   const usage = stats && podUsage(pod, stats, resource, parts);
-  const request = resource === 'pids' ? 0 : requestOf(pod, resource);
+  const request = hasNoRequest(resource) ? 0 : requestOf(pod, resource);
   return {
     ...{ name, namespace, uid, usage, request },
     priority: pod.spec.priority ?? 0,
@@ -77,8 +82,12 @@ function compareByExcess(a: EvictionCandidate, b: EvictionCandidate): number {
   );
 }
 
-function compareByProcesses(a: EvictionCandidate, b: EvictionCandidate): number {
+function compareByUsage(a: EvictionCandidate, b: EvictionCandidate): number {
   return a.priority - b.priority || unknownFirst(a, b) || b.overRequest - a.overRequest;
+}
+
+function hasNoRequest(resource: StarvedResource): boolean {
+  return resource === 'pids' || resource === 'io';
 }
 
 function unknownFirst(a: EvictionCandidate, b: EvictionCandidate): number {

@@ -1,8 +1,9 @@
 /** Why this pod: the figures that a choice was made from, in one line. */
 import { wholeQuantity } from './eviction-observations.ts';
-import type { EvictionCandidate } from './eviction-ranking.ts';
+import { type EvictionCandidate, wouldRelieve } from './eviction-ranking.ts';
 import type { Shortage } from './eviction-shortage.ts';
-import type { StarvedResource } from './eviction-signals.ts';
+import { isPressureSignal, type StarvedResource } from './eviction-signals.ts';
+import { waitedPercent } from './eviction-pressure.ts';
 import { quantityString } from './quantity.ts';
 
 /** A choice, and what it was made from. */
@@ -31,27 +32,41 @@ export function describeRanking({ shortage, candidates, awaited, victim }: Evict
   const describe = (candidate: EvictionCandidate) => describeCandidate(candidate, shortage.resource);
   return [
     `${beginning}: ${describe(victim)} goes`,
-    ...(before.length > 0 ? [`passed over: ${before.map(passedOver).join(', ')}`] : []),
+    ...(before.length > 0
+      ? [`passed over: ${before.map((one) => passedOver(one, shortage)).join(', ')}`]
+      : []),
     ...(next.length > 0 ? [`next: ${next.map(describe).join(', ')}`] : []),
     ...(rest > 0 ? [`and ${rest} more`] : []),
   ].join('; ');
 }
 
-/** `memory.available 90Mi < 100Mi (hard)`; `… 110Mi < 100Mi + 50Mi` while only the minimum reclaim is missing. */
-export function describeShortage({ threshold, available, quantity, minReclaim, isHard }: Shortage): string {
+/**
+ * `memory.available 90Mi < 100Mi (hard)`; `… 110Mi < 100Mi + 50Mi` while only the minimum reclaim is missing;
+ * `io.pressure.full.avg10 25% > 20% (soft)`.
+ */
+export function describeShortage(shortage: Shortage): string {
+  const { threshold, available, quantity, minReclaim, isHard } = shortage;
+  const kind = isHard ? 'hard' : 'soft';
+  if (isPressureSignal(threshold.signal))
+    return `${threshold.signal} ${waitedPercent(available)}% > ${waitedPercent(quantity)}% (${kind})`;
   const isReclaiming = minReclaim !== undefined && available.nanos >= quantity.nanos;
   const wanted = [quantity, ...(isReclaiming ? [minReclaim] : [])].map(quantityString).join(' + ');
-  return `${threshold.signal} ${quantityString(available)} < ${wanted} (${isHard ? 'hard' : 'soft'})`;
+  return `${threshold.signal} ${quantityString(available)} < ${wanted} (${kind})`;
 }
 
-function passedOver(candidate: EvictionCandidate): string {
-  return `${podName(candidate)} (${candidate.isCritical ? 'critical' : 'did not end'})`;
+function passedOver(candidate: EvictionCandidate, { resource }: Shortage): string {
+  const why = candidate.isCritical
+    ? 'critical'
+    : wouldRelieve(candidate, resource)
+      ? 'did not end'
+      : 'does no I/O';
+  return `${podName(candidate)} (${why})`;
 }
 
 function describeCandidate(candidate: EvictionCandidate, resource: StarvedResource): string {
   const { priority, usage, request } = candidate;
-  const uses = usage === undefined ? 'usage unknown' : `uses ${amount(usage, resource)}`;
-  const requests = isCount(resource) ? '' : `requests ${amount(request, resource)}, `;
+  const uses = usage === undefined ? 'usage unknown' : `uses ${usageText(usage, resource)}`;
+  const requests = canBeRequested(resource) ? `requests ${usageText(request, resource)}, ` : '';
   return `${podName(candidate)} (${uses}, ${requests}priority ${priority})`;
 }
 
@@ -59,10 +74,13 @@ function podName({ namespace, name }: EvictionCandidate): string {
   return `${namespace}/${name}`;
 }
 
-function amount(value: number, resource: StarvedResource): string {
-  return isCount(resource) ? String(value) : quantityString(wholeQuantity(BigInt(value), 'BinarySI'));
+/** How much a pod uses of it, as people read it: `300Mi`, `17`, `2Mi/s`. */
+export function usageText(value: number, resource: StarvedResource): string {
+  if (resource === 'inodes' || resource === 'pids') return String(value);
+  const bytes = quantityString(wholeQuantity(BigInt(value), 'BinarySI'));
+  return resource === 'io' ? `${bytes}/s` : bytes;
 }
 
-function isCount(resource: StarvedResource): boolean {
-  return resource === 'inodes' || resource === 'pids';
+export function canBeRequested(resource: StarvedResource): boolean {
+  return resource === 'memory' || resource === 'ephemeral-storage';
 }

@@ -2,7 +2,7 @@
 import { type FileSystemLayout, type NodeReclaim, nodeReclaims } from './eviction-file-systems.ts';
 import { byEvictionPriority, isOfMemory, thresholdsMet } from './eviction-met.ts';
 import type { Observation, Observations } from './eviction-observations.ts';
-import { type StarvedResource, starvedResource } from './eviction-signals.ts';
+import { isPressureSignal, type StarvedResource, starvedResource } from './eviction-signals.ts';
 import { isHardThreshold, type Threshold, thresholdQuantity } from './eviction-thresholds.ts';
 import type { Quantity } from './quantity.ts';
 
@@ -40,7 +40,8 @@ export function remainingShortage(shortage: Shortage, observations: Observations
 
 /**
  * The shortage after something has been removed of the node itself: over once no threshold at all is met any more, whatever the
- * grace periods, and the minimum reclaims are there. `observations` undefined: it could not be measured again.
+ * grace periods, and the minimum reclaims are there. Pressure does not count: to remove things is work for the disks.
+ * `observations` undefined: it could not be measured again.
  */
 export function shortageAfterReclaim(
   shortage: Shortage,
@@ -48,7 +49,8 @@ export function shortageAfterReclaim(
   observations: Observations | undefined,
 ): Shortage | undefined {
   if (observations === undefined) return shortage;
-  return isRelieved(thresholds, observations) ? undefined : withFigures(shortage, observations);
+  const ofResources = thresholds.filter(({ signal }) => !isPressureSignal(signal));
+  return isRelieved(ofResources, observations) ? undefined : withFigures(shortage, observations);
 }
 
 function isRelieved(thresholds: readonly Threshold[], observations: Observations): boolean {

@@ -3,7 +3,8 @@ import type { Container, Pod } from '../types/kubernetes.ts';
 import type { ContainerStats, PodStats } from '../types/stats.ts';
 import { wholeQuantity } from './eviction-observations.ts';
 import type { Shortage } from './eviction-shortage.ts';
-import type { StarvedResource } from './eviction-signals.ts';
+import { waitedPercent } from './eviction-pressure.ts';
+import { isPressureSignal, type StarvedResource } from './eviction-signals.ts';
 import type { KillPodOptions } from './pod-termination.ts';
 import { parseQuantity, type Quantity, quantityString, ZERO_QUANTITY } from './quantity.ts';
 
@@ -24,13 +25,9 @@ export interface EvictionMessage {
   readonly annotations: EvictionAnnotations;
 }
 
-export function evictionMessage(
-  { resource, quantity, available }: Shortage,
-  pod: Pod,
-  stats: PodStats | undefined,
-): EvictionMessage {
-  const figures = `Threshold quantity: ${quantityString(quantity)}, available: ${quantityString(available)}. `;
-  const message = `The node was low on resource: ${resource}. ${figures}`;
+export function evictionMessage(shortage: Shortage, pod: Pod, stats: PodStats | undefined): EvictionMessage {
+  const { resource } = shortage;
+  const message = `The node was low on resource: ${resource}. ${figuresOf(shortage)}. `;
   if (stats === undefined) return { message, annotations: {} };
   const whole = podOfOwnRequest(pod, stats, resource);
   const over = containersOverRequest(pod, stats, resource);
@@ -47,6 +44,12 @@ export function evictionMessage(
       starved_resource: resource,
     },
   };
+}
+
+function figuresOf({ threshold: { signal }, quantity, available }: Shortage): string {
+  return isPressureSignal(signal)
+    ? `Threshold of ${signal}: ${waitedPercent(quantity)}%, observed: ${waitedPercent(available)}%`
+    : `Threshold quantity: ${quantityString(quantity)}, available: ${quantityString(available)}`;
 }
 
 /** A pod or a container, and what it has to do with it that the resource is short. */

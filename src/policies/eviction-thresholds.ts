@@ -3,7 +3,7 @@
  * InvalidArgument with the kubelet's messages.
  */
 import { StateletError } from '../types/errors.ts';
-import { type EvictionSignal, isEvictionSignal } from './eviction-signals.ts';
+import { type EvictionSignal, isResourceSignal, type ResourceSignal } from './eviction-signals.ts';
 import { gracePeriods } from './eviction-grace-periods.ts';
 import { parseQuantity, type Quantity, quantityString, quantityValue } from './quantity.ts';
 
@@ -57,7 +57,7 @@ export function parseThresholds(settings: ThresholdSettings): readonly Threshold
 }
 
 /** Values by signal; 0% and 100% are none. */
-export function hardThresholds(evictionHard: Texts): ReadonlyMap<EvictionSignal, ThresholdValue> {
+export function hardThresholds(evictionHard: Texts): ReadonlyMap<ResourceSignal, ThresholdValue> {
   return thresholdValues(evictionHard);
 }
 
@@ -76,7 +76,7 @@ function withMinReclaim(threshold: Threshold, minReclaim: ThresholdValue | undef
   return minReclaim === undefined ? threshold : { ...threshold, minReclaim };
 }
 
-function periodOf(signal: EvictionSignal, periods: ReadonlyMap<EvictionSignal, number>): number {
+function periodOf(signal: ResourceSignal, periods: ReadonlyMap<ResourceSignal, number>): number {
   const period = periods.get(signal);
   if (period !== undefined) return period;
   throw invalid(`grace period must be specified for the soft eviction threshold ${signal}`);
@@ -89,8 +89,8 @@ function allocatableThresholds(thresholds: readonly Threshold[]): readonly Thres
     .map((threshold) => ({ ...threshold, signal: 'allocatableMemory.available' }));
 }
 
-function thresholdValues(texts: Texts): ReadonlyMap<EvictionSignal, ThresholdValue> {
-  const values = new Map<EvictionSignal, ThresholdValue>();
+function thresholdValues(texts: Texts): ReadonlyMap<ResourceSignal, ThresholdValue> {
+  const values = new Map<ResourceSignal, ThresholdValue>();
   for (const [name, text] of Object.entries(texts)) {
     const signal = signalNamed(name);
     if (text === '0%' || text === '100%') continue;
@@ -100,13 +100,13 @@ function thresholdValues(texts: Texts): ReadonlyMap<EvictionSignal, ThresholdVal
 }
 
 /** Amounts by signal. */
-export function minimumReclaims(texts: Texts): ReadonlyMap<EvictionSignal, ThresholdValue> {
+export function minimumReclaims(texts: Texts): ReadonlyMap<ResourceSignal, ThresholdValue> {
   return new Map(
     Object.entries(texts).map(([name, text]) => [signalNamed(name), minimumReclaim(signalNamed(name), text)]),
   );
 }
 
-function minimumReclaim(signal: EvictionSignal, text: string): ThresholdValue {
+function minimumReclaim(signal: ResourceSignal, text: string): ThresholdValue {
   if (text.endsWith('%')) {
     const percentage = fractionOf(text);
     if (percentage === undefined)
@@ -119,8 +119,8 @@ function minimumReclaim(signal: EvictionSignal, text: string): ThresholdValue {
   throw invalid(`negative eviction minimum reclaim specified for ${signal}`);
 }
 
-function signalNamed(name: string): EvictionSignal {
-  if (isEvictionSignal(name)) return name;
+function signalNamed(name: string): ResourceSignal {
+  if (isResourceSignal(name)) return name;
   throw invalid(`unsupported eviction signal ${name}`);
 }
 

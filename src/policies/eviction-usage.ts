@@ -10,7 +10,7 @@ export function statsByUID({ pods }: Summary): StatsByUID {
   return new Map(pods.map((stats) => [stats.podRef.uid, stats]));
 }
 
-/** Bytes, inodes or processes. Of a disk only what lies in `parts`; what could not be measured counts as nothing. */
+/** Bytes, inodes, processes, or bytes per second. Of a disk only what lies in `parts`; what could not be measured counts as nothing. */
 export function podUsage(
   pod: Pod,
   stats: PodStats,
@@ -22,6 +22,8 @@ export function podUsage(
       return stats.memory?.workingSetBytes ?? 0;
     case 'pids':
       return stats.process_stats?.process_count ?? 0;
+    case 'io':
+      return stats.io?.bytesPerSecond ?? 0;
     default:
       return diskUsage(pod, stats, parts, resource === 'inodes' ? usedInodes : usedBytes);
   }

@@ -69,6 +69,11 @@ export class SimulatedStats implements EvictionStats {
     return watch;
   }
 
+  /** Here nobody ever waits. */
+  watchPressure(): { stop(): void } {
+    return { stop: () => undefined };
+  }
+
   /** Nobody is told anything any more. */
   close(): void {
     for (const watch of this.#watches) watch.stop();

@@ -64,13 +64,23 @@ export class VirtualClock implements Clock {
   async advance(delayMs: number): Promise<void> {
     const end = this.#now + delayMs;
     await settled();
-    for (let next = this.#next(); next !== undefined && next.at <= end; next = this.#next()) {
-      this.#now = next.at;
-      this.#armed.delete(next.handle);
-      next.callback();
-      await settled();
-    }
+    for (let next = this.#next(); next !== undefined && next.at <= end; next = this.#next())
+      await this.#reach(next);
     this.#now = end;
+  }
+
+  /** Lets time pass until the next deadline alone: others of the same moment are still to come. */
+  async step(): Promise<void> {
+    await settled();
+    const next = this.#next();
+    if (next !== undefined) await this.#reach(next);
+  }
+
+  async #reach({ at, handle, callback }: Deadline): Promise<void> {
+    this.#now = at;
+    this.#armed.delete(handle);
+    callback();
+    await settled();
   }
 
   #next(): Deadline | undefined {

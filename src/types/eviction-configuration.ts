@@ -10,6 +10,10 @@ export interface EvictionConfiguration {
   readonly evictionSoftGracePeriod: Texts;
   /** How much more than the threshold has to be there again, by signal. */
   readonly evictionMinimumReclaim: Texts;
+  /** By signal (`memory.pressure.full.avg10`), the percentage of the time that tasks wait above which pods are evicted. */
+  readonly evictionPSI: Texts;
+  /** How long that has to last, by signal. Without one, pods are evicted at once. */
+  readonly evictionPSIGracePeriod: Texts;
   /** The most that a pod which is evicted for a soft threshold has to end, in seconds. */
   readonly evictionMaxPodGracePeriod: number;
   /** How long a condition of pressure holds after it was last brought about. */

@@ -97,6 +97,8 @@ export interface MemoryStats {
 export interface IOStats {
   readonly time?: string;
   readonly psi?: PSIStats;
+  /** Read and written. Statelet's own, and only where it was asked for. */
+  readonly bytesPerSecond?: number;
 }
 
 export interface SwapStats {

@@ -34,9 +34,9 @@ describe('of figures in files', () => {
       [
         'Conditions: none',
         '',
-        'SIGNAL             AVAILABLE   THRESHOLD   KIND   MET   GOES FIRST',
-        'memory.available   400Mi       500Mi       hard   yes   default/greedy',
-        'pid.available      900         100         hard   no    default/modest',
+        'SIGNAL             NOW     THRESHOLD   KIND   MET   GOES FIRST',
+        'memory.available   400Mi   <500Mi      hard   yes   default/greedy',
+        'pid.available      900     <100        hard   no    default/modest',
         '',
         'For memory (memory.available) pods would go in this order:',
         '    NAMESPACE   NAME     USES    REQUESTS   PRIORITY',
@@ -45,8 +45,8 @@ describe('of figures in files', () => {
         '',
         'For pids (pid.available) pods would go in this order:',
         '    NAMESPACE   NAME     USES   REQUESTS   PRIORITY',
-        '1   default     modest   0      0          0',
-        '2   default     greedy   0      0          0',
+        '1   default     modest   0                 0',
+        '2   default     greedy   0                 0',
         '',
       ].join('\n'),
     );

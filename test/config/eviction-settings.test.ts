@@ -21,6 +21,8 @@ test("without flags and file everything is the kubelet's default", () => {
     evictionSoft: {},
     evictionSoftGracePeriod: {},
     evictionMinimumReclaim: {},
+    evictionPSI: {},
+    evictionPSIGracePeriod: {},
     evictionMaxPodGracePeriod: 0,
     evictionPressureTransitionPeriodMs: 300_000,
     localStorageCapacityIsolation: true,
@@ -78,6 +80,18 @@ describe('a value that does not fit is an error that names', () => {
       { evictionSoft: { 'memory.available': '1Gi' } },
       {},
       '--eviction-soft and --eviction-soft-grace-period, or evictionSoft and evictionSoftGracePeriod in kubelet.yaml: grace period must be specified for the soft eviction threshold memory.available',
+    ],
+    [
+      'the signal of pressure',
+      { evictionPsi: { 'cpu.pressure.some.avg10': '20%' } },
+      {},
+      '--eviction-psi: must be percentages by signal; unsupported pressure signal cpu.pressure.some.avg10; there are memory.pressure.some.avg10, memory.pressure.full.avg10, io.pressure.some.avg10, io.pressure.full.avg10 (got cpu.pressure.some.avg10>20%)',
+    ],
+    [
+      'the grace period of no threshold',
+      { evictionPsiGracePeriod: { 'io.pressure.some.avg10': '20s' } },
+      {},
+      '--eviction-psi and --eviction-psi-grace-period: io.pressure.some.avg10 has a grace period and no threshold, which would be such as "20%"',
     ],
     [
       'how long a pod may have',

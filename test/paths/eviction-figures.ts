@@ -80,6 +80,10 @@ export class HeldFigures implements EvictionStats {
     return { stop: () => undefined };
   }
 
+  watchPressure() {
+    return { stop: () => undefined };
+  }
+
   /** Here everything takes no time at all; yet each look is later than the one before. */
   #summaryOf({ left, pods }: Measured): Summary {
     this.#looks += 1;

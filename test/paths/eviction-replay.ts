@@ -238,7 +238,7 @@ class EvictionReplay {
     const { event } = this.#path[index]!;
     const deadline = clock.now() + PATIENCE_MS;
     while (!this.#taken.some((taken) => isSame(taken.event, event)) && clock.now() < deadline)
-      await clock.advance(clock.nextInMs ?? 1_000);
+      await clock.step();
   }
 
   async #answer(name: Answer, index: number): Promise<void> {

@@ -8,7 +8,7 @@ import {
   type Threshold,
   type ThresholdSettings,
 } from '../../src/policies/eviction-thresholds.ts';
-import type { NodeStats, PodStats, Summary } from '../../src/types/stats.ts';
+import type { NodeStats, PodStats, PSIStats, Summary } from '../../src/types/stats.ts';
 
 export const MI = 2 ** 20;
 export const GI = 2 ** 30;
@@ -39,19 +39,38 @@ export interface Left {
   readonly memory?: number;
   readonly disk?: number;
   readonly pids?: number;
+  /** Of 100 Gi as well, where images have a disk of their own. */
+  readonly imagefs?: number;
+  /** In percent, how much of the last ten seconds tasks waited. */
+  readonly memoryStall?: number;
+  readonly ioStall?: number;
   readonly nowMs?: number;
 }
 
-export function nodeWith({ memory, disk, pids, nowMs = 0 }: Left): NodeStats {
+export function nodeWith(left: Left): NodeStats {
+  const { memory, disk, imagefs, pids, memoryStall, ioStall, nowMs = 0 } = left;
   const time = new Date(nowMs).toISOString();
   return {
     nodeName: 'node1',
     ...(memory !== undefined && {
-      memory: { time, availableBytes: memory * MI, workingSetBytes: (1024 - memory) * MI },
+      memory: {
+        ...{ time, availableBytes: memory * MI, workingSetBytes: (1024 - memory) * MI },
+        ...(memoryStall !== undefined && { psi: stalled(memoryStall) }),
+      },
     }),
+    ...(ioStall !== undefined && { io: { time, psi: stalled(ioStall) } }),
     ...(disk !== undefined && { fs: { time, availableBytes: disk * GI, capacityBytes: 100 * GI } }),
+    ...(imagefs !== undefined && {
+      runtime: { imageFs: { time, availableBytes: imagefs * GI, capacityBytes: 100 * GI } },
+    }),
     ...(pids !== undefined && { rlimit: { time, maxpid: 1000, curproc: 1000 - pids } }),
   };
+}
+
+/** Some tasks waited so long, and all that had anything to do half of that. */
+function stalled(percent: number): PSIStats {
+  const data = (avg10: number) => ({ total: 0, avg10, avg60: 0, avg300: 0 });
+  return { some: data(percent), full: data(percent / 2) };
 }
 
 export function statsOf(name: string, stats: Omit<PodStats, 'podRef'>): PodStats {
@@ -62,6 +81,10 @@ export function statsOf(name: string, stats: Omit<PodStats, 'podRef'>): PodStats
 export function usingMemory(name: string, usedMi: number): PodStats {
   const memory = { workingSetBytes: usedMi * MI };
   return statsOf(name, { memory, containers: [{ name: 'main', memory }] });
+}
+
+export function doingIO(name: string, bytesPerSecond: number): PodStats {
+  return statsOf(name, { io: { bytesPerSecond } });
 }
 
 export function summaryOf(left: Left, pods: readonly PodStats[] = []): Summary {

@@ -119,6 +119,10 @@ class Looks implements EvictionStats {
     return this.#stats.diskLayout();
   }
 
+  watchPressure(...watcher: Parameters<EvictionStats['watchPressure']>) {
+    return this.#stats.watchPressure(...watcher);
+  }
+
   memoryAvailable(signal: Parameters<EvictionStats['memoryAvailable']>[0]) {
     return this.#stats.memoryAvailable(signal);
   }
