@@ -22,6 +22,7 @@ import { NodeDisks, type DiskLayout } from './node-disks.ts';
 import { NodeFigures } from './node-figures.ts';
 import { hasFigures, podFigures } from './pod-figures.ts';
 import { podGroups } from './pod-groups.ts';
+import { type PressureCrossing, type PressureThreshold, PressureWatch } from './pressure-watch.ts';
 import { readSmallFile } from './small-files.ts';
 
 /** As the kubelet's volumeStatsAggPeriod. */
@@ -42,16 +43,22 @@ export interface SummaryOptions {
   readonly signal?: AbortSignal;
 }
 
+interface Watch {
+  stop(): void;
+}
+
 export interface StatsProvider {
   /** What cannot be had is left out: it never rejects for want of a figure. */
   summary(options?: SummaryOptions): Promise<Summary>;
   /** At a cost of microseconds. Undefined where it is not known, or has no limit. */
   memoryAvailable(signal: MemorySignal): MemoryAvailable | undefined;
   /** Tells from now on when one of the thresholds is crossed, within a quarter of a second. */
-  watchMemory(
-    thresholds: readonly MemoryThreshold[],
-    onCrossed: (crossing: MemoryCrossing) => void,
-  ): Pick<MemoryWatch, 'stop'>;
+  watchMemory(thresholds: readonly MemoryThreshold[], onCrossed: (crossing: MemoryCrossing) => void): Watch;
+  /** The same of thresholds of how long tasks wait: of averages that the kernel works out every two seconds. */
+  watchPressure(
+    thresholds: readonly PressureThreshold[],
+    onCrossed: (crossing: PressureCrossing) => void,
+  ): Watch;
   /** How long the tasks of this machine wait for a resource. */
   pressure(resource: 'cpu' | 'memory' | 'io'): PSIStats | undefined;
   /** Which of the node's file systems are one. Rejects where the runtime does not say. */
@@ -93,7 +100,7 @@ class KernelStats implements StatsProvider {
   readonly #disks: NodeDisks;
   readonly #diskUsage: DiskUsage;
   readonly #gauges = new Map<MemorySignal, MemoryGauge | undefined>();
-  readonly #watches = new Set<MemoryWatch>();
+  readonly #watches = new Set<Watch>();
 
   constructor(options: StatsProviderOptions) {
     this.#options = options;
@@ -130,20 +137,20 @@ class KernelStats implements StatsProvider {
     return this.#gauges.get(signal)?.read();
   }
 
-  watchMemory(
-    thresholds: readonly MemoryThreshold[],
-    onCrossed: (crossing: MemoryCrossing) => void,
-  ): Pick<MemoryWatch, 'stop'> {
+  watchMemory(thresholds: readonly MemoryThreshold[], onCrossed: (crossing: MemoryCrossing) => void): Watch {
     const available = (signal: MemorySignal) => this.memoryAvailable(signal);
     const { clock } = this.#options;
-    const watch = new MemoryWatch({ thresholds, available, cpus: availableParallelism(), clock, onCrossed });
-    this.#watches.add(watch);
-    return {
-      stop: () => {
-        watch.stop();
-        this.#watches.delete(watch);
-      },
-    };
+    const cpus = availableParallelism();
+    return this.#keep(new MemoryWatch({ thresholds, available, cpus, clock, onCrossed }));
+  }
+
+  watchPressure(
+    thresholds: readonly PressureThreshold[],
+    onCrossed: (crossing: PressureCrossing) => void,
+  ): Watch {
+    const { root = '/', clock } = this.#options;
+    const folder = join(root, 'proc/pressure');
+    return this.#keep(new PressureWatch({ thresholds, folder, clock, onCrossed }));
   }
 
   pressure(resource: 'cpu' | 'memory' | 'io'): PSIStats | undefined {
@@ -158,6 +165,17 @@ class KernelStats implements StatsProvider {
     for (const watch of this.#watches) watch.stop();
     for (const gauge of this.#gauges.values()) gauge?.close();
     await this.#diskUsage.stop();
+  }
+
+  /** Until it is stopped, or the provider is closed. */
+  #keep(watch: Watch): Watch {
+    this.#watches.add(watch);
+    return {
+      stop: () => {
+        watch.stop();
+        this.#watches.delete(watch);
+      },
+    };
   }
 
   async #figuresOf(
