@@ -96,6 +96,8 @@ export interface MemoryStats {
 
 export interface IOStats {
   readonly time?: string;
+  /** Read and written. Statelet's own, the kubelet has no such figure: of pods only, and only where it was asked for. */
+  readonly bytesPerSecond?: number;
   readonly psi?: PSIStats;
 }
 

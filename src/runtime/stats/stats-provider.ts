@@ -15,12 +15,13 @@ import { CgroupStats } from './cgroup-stats.ts';
 import { CpuRates } from './cpu-rates.ts';
 import { type DiskSources, withDisk } from './disk-figures.ts';
 import { DiskUsage } from './disk-usage.ts';
+import { IORates } from './io-rates.ts';
 import { groupGauge, machineGauge, type MemoryAvailable, type MemoryGauge } from './memory-gauge.ts';
 import { memoryCapacity } from './memory-files.ts';
 import { type MemoryCrossing, type MemorySignal, type MemoryThreshold, MemoryWatch } from './memory-watch.ts';
 import { NodeDisks, type DiskLayout } from './node-disks.ts';
 import { NodeFigures } from './node-figures.ts';
-import { hasFigures, podFigures } from './pod-figures.ts';
+import { hasFigures, podFigures, type PodSources } from './pod-figures.ts';
 import { podGroups } from './pod-groups.ts';
 import { type PressureCrossing, type PressureThreshold, PressureWatch } from './pressure-watch.ts';
 import { readSmallFile } from './small-files.ts';
@@ -40,6 +41,8 @@ export interface SummaryOptions {
   readonly diskUsageMaxAgeMs?: number;
   /** How long to wait for that. Default: two seconds. */
   readonly diskUsagePatienceMs?: number;
+  /** Over which time the rate of I/O of pods is measured: the answer takes so long. Default: it is not. */
+  readonly ioOverMs?: number;
   readonly signal?: AbortSignal;
 }
 
@@ -96,16 +99,19 @@ class KernelStats implements StatsProvider {
   readonly #groups: CgroupStats | undefined;
   readonly #qosGroups: QOSCgroups | undefined;
   readonly #rates = new CpuRates();
+  readonly #ioRates: IORates | undefined;
   readonly #node: NodeFigures;
   readonly #disks: NodeDisks;
   readonly #diskUsage: DiskUsage;
   readonly #gauges = new Map<MemorySignal, MemoryGauge | undefined>();
   readonly #watches = new Set<Watch>();
+  readonly #closing = new AbortController();
 
   constructor(options: StatsProviderOptions) {
     this.#options = options;
-    const { rootDir, podLogsDir, cgroupRoot, root = '/', logger } = options;
+    const { rootDir, podLogsDir, cgroupRoot, root = '/', clock, logger } = options;
     this.#tree = openTree(options);
+    this.#ioRates = this.#tree && new IORates({ tree: this.#tree, root, clock });
     this.#groups = this.#tree && new CgroupStats(this.#tree);
     this.#qosGroups = cgroupRoot === undefined ? undefined : qosCgroups(cgroupRoot);
     const kubepods = this.#qosGroups?.kubepods;
@@ -118,11 +124,14 @@ class KernelStats implements StatsProvider {
   async summary(options: SummaryOptions = {}): Promise<Summary> {
     const { nodeName, clock } = this.#options;
     const pods = options.onlyNode ? [] : [...this.#options.pods()].filter(hasFigures);
-    const disks = options.onlyCPUAndMemory ? undefined : await this.#disksOf(pods, options);
+    const [ioRates, disks] = await Promise.all([
+      this.#ioRatesOf(pods, options),
+      options.onlyCPUAndMemory ? undefined : this.#disksOf(pods, options),
+    ]);
     const runtimeStats = disks?.runtimeStats ?? (await this.#runtimeStatsOf(pods, options));
     // What changes fastest is read last.
     const nowMs = clock.now();
-    const figures = await this.#figuresOf(pods, runtimeStats, nowMs);
+    const figures = await this.#figuresOf(pods, { runtimeStats, ioRates, nowMs });
     const node = {
       nodeName,
       ...this.#node.processorAndMemory(nowMs),
@@ -162,6 +171,7 @@ class KernelStats implements StatsProvider {
   }
 
   async close(): Promise<void> {
+    this.#closing.abort();
     for (const watch of this.#watches) watch.stop();
     for (const gauge of this.#gauges.values()) gauge?.close();
     await this.#diskUsage.stop();
@@ -180,15 +190,11 @@ class KernelStats implements StatsProvider {
 
   async #figuresOf(
     pods: readonly RuntimePodStatus[],
-    runtimeStats: RuntimeStatsById,
-    nowMs: number,
+    measured: Pick<PodSources, 'runtimeStats' | 'ioRates' | 'nowMs'>,
   ): Promise<readonly PodFigures[]> {
     const sources = {
-      nowMs,
-      rates: this.#rates,
-      groups: this.#groups,
-      groupOf: this.#groupOf(),
-      runtimeStats,
+      ...measured,
+      ...{ rates: this.#rates, groups: this.#groups, groupOf: this.#groupOf() },
     };
     const figures: PodFigures[] = [];
     for (const pod of pods) {
@@ -213,6 +219,25 @@ class KernelStats implements StatsProvider {
       this.#disks.runtime(call),
     ]);
     return { disks, runtimeStats, nodeFs, logsFs, runtime };
+  }
+
+  /** None where nobody asked, or who asked no longer waits. */
+  async #ioRatesOf(
+    pods: readonly RuntimePodStatus[],
+    { ioOverMs, signal }: SummaryOptions,
+  ): Promise<ReadonlyMap<string, number>> {
+    if (ioOverMs === undefined || this.#ioRates === undefined) return new Map();
+    const groupOf = this.#groupOf();
+    const groups = pods.flatMap(({ uid }): [string, string][] => {
+      const group = groupOf.get(uid);
+      return group === undefined ? [] : [[uid, group]];
+    });
+    const aborted = AbortSignal.any([this.#closing.signal, ...(signal ? [signal] : [])]);
+    const rates = this.#ioRates.measure(new Map(groups), ioOverMs, aborted);
+    return rates.catch((error: unknown) => {
+      if (!aborted.aborted) throw error;
+      return new Map();
+    });
   }
 
   /** What of the node is told only with its disks. */
