@@ -4,6 +4,7 @@ import type { RuntimeContainerStatus, RuntimePodStatus } from '../../types/runti
 import type { ContainerStats, CPUStats, IOStats, MemoryStats, PodStats } from '../../types/stats.ts';
 import type { CgroupStats } from './cgroup-stats.ts';
 import type { CpuRates } from './cpu-rates.ts';
+import type { PodNetworks } from './pod-network.ts';
 
 export interface PodSources {
   readonly nowMs: number;
@@ -16,6 +17,8 @@ export interface PodSources {
   readonly runtimeStats: ReadonlyMap<string, RuntimeStats>;
   /** Bytes a second, by UID: none, unless they were asked for. */
   readonly ioRates: ReadonlyMap<string, number>;
+  /** Undefined: nobody asked for them. */
+  readonly networks: Pick<PodNetworks, 'of'> | undefined;
 }
 
 /** The figures of a pod of which nothing runs would be of the past. */
@@ -28,7 +31,7 @@ export function runningContainers({ containers }: RuntimePodStatus): readonly Ru
 }
 
 export function podFigures(pod: RuntimePodStatus, sources: PodSources): PodStats {
-  const { groups, groupOf, rates, ioRates, nowMs } = sources;
+  const { groups, groupOf, rates, ioRates, networks, nowMs } = sources;
   const { name, namespace, uid, sandboxes } = pod;
   const time = new Date(nowMs).toISOString();
   const group = groupOf.get(uid);
@@ -37,6 +40,7 @@ export function podFigures(pod: RuntimePodStatus, sources: PodSources): PodStats
   const memory = counted.memory ?? sumOfMemory(containers, time);
   const cpu = rates.withRate(uid, counted.cpu ?? sumOfCPU(containers, time), nowMs);
   const io = withRate(group === undefined ? undefined : groups?.io(group, time), ioRates.get(uid), time);
+  const network = group === undefined ? undefined : networks?.of(pod, group, time);
   const pids = (group === undefined ? undefined : groups?.pids(group)) ?? sumOfProcesses(pod, sources);
   return {
     podRef: { name, namespace, uid },
@@ -45,6 +49,7 @@ export function podFigures(pod: RuntimePodStatus, sources: PodSources): PodStats
     ...(cpu && { cpu }),
     ...(memory && { memory }),
     ...(io && { io }),
+    ...(network && { network }),
     ...(pids !== undefined && { process_stats: { process_count: pids } }),
   };
 }

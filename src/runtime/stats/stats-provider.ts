@@ -23,6 +23,7 @@ import { NodeDisks, type DiskLayout } from './node-disks.ts';
 import { NodeFigures } from './node-figures.ts';
 import { hasFigures, podFigures, type PodSources } from './pod-figures.ts';
 import { podGroups } from './pod-groups.ts';
+import { PodNetworks } from './pod-network.ts';
 import { type PressureCrossing, type PressureThreshold, PressureWatch } from './pressure-watch.ts';
 import { readSmallFile } from './small-files.ts';
 
@@ -35,7 +36,7 @@ const PODS_PER_TURN = 25;
 export interface SummaryOptions {
   /** No figures of pods. */
   readonly onlyNode?: boolean;
-  /** No figures of disks, volumes and PIDs of the node. */
+  /** No figures of disks, volumes, networks and PIDs of the node. */
   readonly onlyCPUAndMemory?: boolean;
   /** How old may be what is known of logs and volumes; what is older is measured again. Default: a minute. */
   readonly diskUsageMaxAgeMs?: number;
@@ -100,6 +101,7 @@ class KernelStats implements StatsProvider {
   readonly #qosGroups: QOSCgroups | undefined;
   readonly #rates = new CpuRates();
   readonly #ioRates: IORates | undefined;
+  readonly #networks: PodNetworks | undefined;
   readonly #node: NodeFigures;
   readonly #disks: NodeDisks;
   readonly #diskUsage: DiskUsage;
@@ -112,6 +114,7 @@ class KernelStats implements StatsProvider {
     const { rootDir, podLogsDir, cgroupRoot, root = '/', clock, logger } = options;
     this.#tree = openTree(options);
     this.#ioRates = this.#tree && new IORates({ tree: this.#tree, root, clock });
+    this.#networks = this.#tree && new PodNetworks({ tree: this.#tree, root });
     this.#groups = this.#tree && new CgroupStats(this.#tree);
     this.#qosGroups = cgroupRoot === undefined ? undefined : qosCgroups(cgroupRoot);
     const kubepods = this.#qosGroups?.kubepods;
@@ -131,7 +134,8 @@ class KernelStats implements StatsProvider {
     const runtimeStats = disks?.runtimeStats ?? (await this.#runtimeStatsOf(pods, options));
     // What changes fastest is read last.
     const nowMs = clock.now();
-    const figures = await this.#figuresOf(pods, { runtimeStats, ioRates, nowMs });
+    const networks = disks && this.#networks;
+    const figures = await this.#figuresOf(pods, { runtimeStats, ioRates, networks, nowMs });
     const node = {
       nodeName,
       ...this.#node.processorAndMemory(nowMs),
@@ -190,7 +194,7 @@ class KernelStats implements StatsProvider {
 
   async #figuresOf(
     pods: readonly RuntimePodStatus[],
-    measured: Pick<PodSources, 'runtimeStats' | 'ioRates' | 'nowMs'>,
+    measured: Omit<PodSources, 'rates' | 'groups' | 'groupOf'>,
   ): Promise<readonly PodFigures[]> {
     const sources = {
       ...measured,
@@ -243,8 +247,12 @@ class KernelStats implements StatsProvider {
   /** What of the node is told only with its disks. */
   async #rest({ nodeFs, runtime }: DiskSources, nowMs: number): Promise<Partial<NodeStats>> {
     const io = this.#node.io(nowMs);
+    const network = this.#node.network(nowMs);
     const rlimit = await this.#node.rlimit(nowMs);
-    return { ...(io && { io }), ...(nodeFs && { fs: nodeFs }), ...(runtime && { runtime }), rlimit };
+    return {
+      ...{ ...(io && { io }), ...(network && { network }) },
+      ...{ ...(nodeFs && { fs: nodeFs }), ...(runtime && { runtime }), rlimit },
+    };
   }
 
   /** Where groups count everything, the runtime need not be asked. */

@@ -184,6 +184,40 @@ describeWithContainerd('figures of real containers', () => {
     expect((await summary()).pods.map(({ io }) => io?.bytesPerSecond)).toEqual([undefined, undefined]);
   });
 
+  test('a pod with a network of its own has what has gone over it, one on that of the node has none', async () => {
+    await start();
+    const serve = 'mkdir /www; dd if=/dev/zero of=/www/file bs=1M count=4; httpd -p 8080 -h /www';
+    bed.apply('server', { hostNetwork: false, containers: [bed.shell(`${serve}; ${SERVING}`)] });
+    bed.apply('idle', { hostNetwork: false, containers: [bed.server()] });
+    bed.apply('beside', { containers: [bed.server()] });
+    const server = await daemon.running('server');
+    const idle = await daemon.running('idle');
+    const beside = await daemon.running('beside');
+    const url = `http://${server.status?.podIP ?? ''}:8080/file`;
+    const fetched = await waitFor(() => fetch(url).catch(() => undefined), { what: 'the server to listen' });
+    expect((await fetched.arrayBuffer()).byteLength).toBe(4 * MIB);
+
+    const { network } = await figures(
+      server,
+      'figures of the server',
+      ({ network: { txBytes = 0 } = {} }) => txBytes > 0,
+    );
+    expect(network).toMatchObject({ name: 'eth0', rxErrors: 0, txErrors: 0 });
+    expect(network?.txBytes).toBeGreaterThan(4 * MIB);
+    expect(network?.txBytes).toBeLessThan(8 * MIB);
+    expect(network?.rxBytes).toBeLessThan(MIB);
+    expect(network?.interfaces?.map(({ name }) => name)).toEqual(['eth0']);
+    const other = await figures(idle, 'figures of idle', (stats) => stats.network !== undefined);
+    expect(other.network?.txBytes).toBeLessThan(MIB);
+    const { node, pods } = await summary();
+    expect(pods.find(({ podRef: { uid } }) => uid === beside.metadata.uid)).not.toHaveProperty('network');
+    const names = node.network?.interfaces?.map(({ name }) => name) ?? [];
+    expect(names.length).toBeGreaterThan(0);
+    expect(names.filter((name) => /^(lo$|veth)/.test(name ?? ''))).toEqual([]);
+    const few = await summary('?only_cpu_and_memory=true');
+    expect([few.node, ...few.pods].filter(({ network: any }) => any !== undefined)).toEqual([]);
+  });
+
   test('the watch tells when pods take what was left to them, and when they give it back', async () => {
     await start();
     bed.apply('modest', { containers: [bed.server()] });
