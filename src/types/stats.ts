@@ -96,9 +96,9 @@ export interface MemoryStats {
 
 export interface IOStats {
   readonly time?: string;
-  readonly psi?: PSIStats;
-  /** Read and written. Statelet's own, and only where it was asked for. */
+  /** Read and written. Statelet's own, the kubelet has no such figure: of pods only, and only where it was asked for. */
   readonly bytesPerSecond?: number;
+  readonly psi?: PSIStats;
 }
 
 export interface SwapStats {

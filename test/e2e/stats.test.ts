@@ -31,9 +31,11 @@ test('plain processes: memory, processor, PIDs and what lies on the disk', async
   expect(node.memory?.availableBytes).toBeGreaterThan(0);
   expect(node.memory?.availableBytes).toBeLessThan(totalmem());
   expect(node.fs?.availableBytes).toBeGreaterThan(0);
+  expect(Array.isArray(node.network?.interfaces)).toBe(true);
   const { name, namespace, uid } = metadata;
   expect(pods.map(({ podRef }) => podRef)).toEqual([{ name, namespace, uid }]);
   const [figures] = pods;
+  expect(figures).not.toHaveProperty('network');
   expect(figures?.memory?.rssBytes).toBeGreaterThan(0);
   expect(figures?.memory?.rssBytes).toBeLessThan(100 * MIB);
   expect(figures?.containers?.[0]?.logs?.usedBytes).toBeGreaterThan(0);

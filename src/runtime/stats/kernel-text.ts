@@ -34,3 +34,20 @@ function pressureOf(line: string): PSIData {
   const field = (name: string): number => Number(new RegExp(`${name}=([\\d.]+)`).exec(line)?.[1] ?? 0);
   return { total: field('total'), avg10: field('avg10'), avg60: field('avg60'), avg300: field('avg300') };
 }
+
+/** Read and written in all, by an `io.stat`: `8:0 rbytes=4096 wbytes=0 rios=1 …`, a line for each device. */
+export function ioStatBytes(text: string | undefined): number | undefined {
+  return text === undefined ? undefined : sumOfMatches(text, /\b[rw]bytes=(\d+)/g);
+}
+
+/** The same by a `/proc/<pid>/io`. Undefined where the kernel does not count it, or does not show it. */
+export function processIOBytes(text: string | undefined): number | undefined {
+  return text === undefined ? undefined : sumOfMatches(text, /^(?:read|write)_bytes: (\d+)/gm);
+}
+
+function sumOfMatches(text: string, pattern: RegExp): number {
+  return Array.from(text.matchAll(pattern), ([, value]) => Number(value)).reduce(
+    (sum, value) => sum + value,
+    0,
+  );
+}

@@ -8,6 +8,7 @@ import { CgroupStats } from './cgroup-stats.ts';
 import type { CpuRates } from './cpu-rates.ts';
 import { pressureIn } from './kernel-text.ts';
 import { machineMemoryUsage, memoryCapacity } from './memory-files.ts';
+import { networkStats } from './network-figures.ts';
 import { readSmallFile } from './small-files.ts';
 
 /** The name by which the kubelet tells the figures of all pods together. */
@@ -60,6 +61,10 @@ export class NodeFigures {
   io(nowMs: number): NodeStats['io'] {
     const psi = this.pressure('io');
     return psi && { time: new Date(nowMs).toISOString(), psi };
+  }
+
+  network(nowMs: number): NodeStats['network'] {
+    return networkStats(this.#proc('net'), new Date(nowMs).toISOString());
   }
 
   async rlimit(nowMs: number): Promise<RlimitStats> {

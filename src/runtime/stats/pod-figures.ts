@@ -1,9 +1,10 @@
 /** What a pod and its containers use of processor, memory and PIDs: as their groups count it, else as the runtime says. */
 import type { ContainerStats as RuntimeStats } from '../../types/cri.ts';
 import type { RuntimeContainerStatus, RuntimePodStatus } from '../../types/runtime-pod.ts';
-import type { ContainerStats, CPUStats, MemoryStats, PodStats } from '../../types/stats.ts';
+import type { ContainerStats, CPUStats, IOStats, MemoryStats, PodStats } from '../../types/stats.ts';
 import type { CgroupStats } from './cgroup-stats.ts';
 import type { CpuRates } from './cpu-rates.ts';
+import type { PodNetworks } from './pod-network.ts';
 
 export interface PodSources {
   readonly nowMs: number;
@@ -14,6 +15,10 @@ export interface PodSources {
   readonly groupOf: ReadonlyMap<string, string>;
   /** What the runtime says of containers, by their ids. */
   readonly runtimeStats: ReadonlyMap<string, RuntimeStats>;
+  /** Bytes a second, by UID: none, unless they were asked for. */
+  readonly ioRates: ReadonlyMap<string, number>;
+  /** Undefined: nobody asked for them. */
+  readonly networks: Pick<PodNetworks, 'of'> | undefined;
 }
 
 /** The figures of a pod of which nothing runs would be of the past. */
@@ -26,7 +31,7 @@ export function runningContainers({ containers }: RuntimePodStatus): readonly Ru
 }
 
 export function podFigures(pod: RuntimePodStatus, sources: PodSources): PodStats {
-  const { groups, groupOf, rates, nowMs } = sources;
+  const { groups, groupOf, rates, ioRates, networks, nowMs } = sources;
   const { name, namespace, uid, sandboxes } = pod;
   const time = new Date(nowMs).toISOString();
   const group = groupOf.get(uid);
@@ -34,7 +39,8 @@ export function podFigures(pod: RuntimePodStatus, sources: PodSources): PodStats
   const counted = countedFigures(group, sources);
   const memory = counted.memory ?? sumOfMemory(containers, time);
   const cpu = rates.withRate(uid, counted.cpu ?? sumOfCPU(containers, time), nowMs);
-  const io = group === undefined ? undefined : groups?.io(group, time);
+  const io = withRate(group === undefined ? undefined : groups?.io(group, time), ioRates.get(uid), time);
+  const network = group === undefined ? undefined : networks?.of(pod, group, time);
   const pids = (group === undefined ? undefined : groups?.pids(group)) ?? sumOfProcesses(pod, sources);
   return {
     podRef: { name, namespace, uid },
@@ -43,6 +49,7 @@ export function podFigures(pod: RuntimePodStatus, sources: PodSources): PodStats
     ...(cpu && { cpu }),
     ...(memory && { memory }),
     ...(io && { io }),
+    ...(network && { network }),
     ...(pids !== undefined && { process_stats: { process_count: pids } }),
   };
 }
@@ -69,6 +76,14 @@ function countedFigures(group: string | undefined, { groups, nowMs }: PodSources
   if (group === undefined || groups === undefined) return {};
   const time = new Date(nowMs).toISOString();
   return { cpu: groups.cpu(group, time), memory: groups.memory(group, time) };
+}
+
+function withRate(
+  io: IOStats | undefined,
+  bytesPerSecond: number | undefined,
+  time: string,
+): IOStats | undefined {
+  return bytesPerSecond === undefined ? io : { time, ...io, bytesPerSecond };
 }
 
 function startTime(atMs: number | undefined): { readonly startTime?: string } {

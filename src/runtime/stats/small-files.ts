@@ -4,20 +4,17 @@
  */
 import { closeSync, openSync, readSync } from 'node:fs';
 
-/** All of these files are smaller. */
+/** Files that are read at once are smaller. */
 const buffer = Buffer.allocUnsafeSlow(16_384);
 
 /** Undefined where it cannot be read: a group has gone, or the kernel has no such file. */
 export function readSmallFile(path: string): string | undefined {
-  let file: number | undefined;
-  try {
-    file = openSync(path, 'r');
-    return readAll(file);
-  } catch {
-    return undefined;
-  } finally {
-    if (file !== undefined) closeSync(file);
-  }
+  return readBy(readAll, path);
+}
+
+/** The same of a file that is written piece by piece, record after record: one read gets no more than a page of it. */
+export function readLongFile(path: string): string | undefined {
+  return readBy(readPieces, path);
 }
 
 /** A file that is read again and again, and stays open in between. */
@@ -46,6 +43,28 @@ export class HeldFile {
   }
 }
 
+function readBy(read: (file: number) => string, path: string): string | undefined {
+  let file: number | undefined;
+  try {
+    file = openSync(path, 'r');
+    return read(file);
+  } catch {
+    return undefined;
+  } finally {
+    if (file !== undefined) closeSync(file);
+  }
+}
+
 function readAll(file: number): string {
   return buffer.toString('latin1', 0, readSync(file, buffer, 0, buffer.length, 0));
+}
+
+function readPieces(file: number): string {
+  const pieces: string[] = [];
+  for (let position = 0; ;) {
+    const length = readSync(file, buffer, 0, buffer.length, position);
+    if (length === 0) return pieces.join('');
+    pieces.push(buffer.toString('latin1', 0, length));
+    position += length;
+  }
 }

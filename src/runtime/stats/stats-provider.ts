@@ -15,13 +15,15 @@ import { CgroupStats } from './cgroup-stats.ts';
 import { CpuRates } from './cpu-rates.ts';
 import { type DiskSources, withDisk } from './disk-figures.ts';
 import { DiskUsage } from './disk-usage.ts';
+import { IORates } from './io-rates.ts';
 import { groupGauge, machineGauge, type MemoryAvailable, type MemoryGauge } from './memory-gauge.ts';
 import { memoryCapacity } from './memory-files.ts';
 import { type MemoryCrossing, type MemorySignal, type MemoryThreshold, MemoryWatch } from './memory-watch.ts';
 import { NodeDisks, type DiskLayout } from './node-disks.ts';
 import { NodeFigures } from './node-figures.ts';
-import { hasFigures, podFigures } from './pod-figures.ts';
+import { hasFigures, podFigures, type PodSources } from './pod-figures.ts';
 import { podGroups } from './pod-groups.ts';
+import { PodNetworks } from './pod-network.ts';
 import { type PressureCrossing, type PressureThreshold, PressureWatch } from './pressure-watch.ts';
 import { readSmallFile } from './small-files.ts';
 
@@ -34,12 +36,14 @@ const PODS_PER_TURN = 25;
 export interface SummaryOptions {
   /** No figures of pods. */
   readonly onlyNode?: boolean;
-  /** No figures of disks, volumes and PIDs of the node. */
+  /** No figures of disks, volumes, networks and PIDs of the node. */
   readonly onlyCPUAndMemory?: boolean;
   /** How old may be what is known of logs and volumes; what is older is measured again. Default: a minute. */
   readonly diskUsageMaxAgeMs?: number;
   /** How long to wait for that. Default: two seconds. */
   readonly diskUsagePatienceMs?: number;
+  /** Over which time the rate of I/O of pods is measured: the answer takes so long. Default: it is not. */
+  readonly ioOverMs?: number;
   readonly signal?: AbortSignal;
 }
 
@@ -96,16 +100,21 @@ class KernelStats implements StatsProvider {
   readonly #groups: CgroupStats | undefined;
   readonly #qosGroups: QOSCgroups | undefined;
   readonly #rates = new CpuRates();
+  readonly #ioRates: IORates | undefined;
+  readonly #networks: PodNetworks | undefined;
   readonly #node: NodeFigures;
   readonly #disks: NodeDisks;
   readonly #diskUsage: DiskUsage;
   readonly #gauges = new Map<MemorySignal, MemoryGauge | undefined>();
   readonly #watches = new Set<Watch>();
+  readonly #closing = new AbortController();
 
   constructor(options: StatsProviderOptions) {
     this.#options = options;
-    const { rootDir, podLogsDir, cgroupRoot, root = '/', logger } = options;
+    const { rootDir, podLogsDir, cgroupRoot, root = '/', clock, logger } = options;
     this.#tree = openTree(options);
+    this.#ioRates = this.#tree && new IORates({ tree: this.#tree, root, clock });
+    this.#networks = this.#tree && new PodNetworks({ tree: this.#tree, root });
     this.#groups = this.#tree && new CgroupStats(this.#tree);
     this.#qosGroups = cgroupRoot === undefined ? undefined : qosCgroups(cgroupRoot);
     const kubepods = this.#qosGroups?.kubepods;
@@ -118,11 +127,15 @@ class KernelStats implements StatsProvider {
   async summary(options: SummaryOptions = {}): Promise<Summary> {
     const { nodeName, clock } = this.#options;
     const pods = options.onlyNode ? [] : [...this.#options.pods()].filter(hasFigures);
-    const disks = options.onlyCPUAndMemory ? undefined : await this.#disksOf(pods, options);
+    const [ioRates, disks] = await Promise.all([
+      this.#ioRatesOf(pods, options),
+      options.onlyCPUAndMemory ? undefined : this.#disksOf(pods, options),
+    ]);
     const runtimeStats = disks?.runtimeStats ?? (await this.#runtimeStatsOf(pods, options));
     // What changes fastest is read last.
     const nowMs = clock.now();
-    const figures = await this.#figuresOf(pods, runtimeStats, nowMs);
+    const networks = disks && this.#networks;
+    const figures = await this.#figuresOf(pods, { runtimeStats, ioRates, networks, nowMs });
     const node = {
       nodeName,
       ...this.#node.processorAndMemory(nowMs),
@@ -162,6 +175,7 @@ class KernelStats implements StatsProvider {
   }
 
   async close(): Promise<void> {
+    this.#closing.abort();
     for (const watch of this.#watches) watch.stop();
     for (const gauge of this.#gauges.values()) gauge?.close();
     await this.#diskUsage.stop();
@@ -180,15 +194,11 @@ class KernelStats implements StatsProvider {
 
   async #figuresOf(
     pods: readonly RuntimePodStatus[],
-    runtimeStats: RuntimeStatsById,
-    nowMs: number,
+    measured: Omit<PodSources, 'rates' | 'groups' | 'groupOf'>,
   ): Promise<readonly PodFigures[]> {
     const sources = {
-      nowMs,
-      rates: this.#rates,
-      groups: this.#groups,
-      groupOf: this.#groupOf(),
-      runtimeStats,
+      ...measured,
+      ...{ rates: this.#rates, groups: this.#groups, groupOf: this.#groupOf() },
     };
     const figures: PodFigures[] = [];
     for (const pod of pods) {
@@ -215,11 +225,34 @@ class KernelStats implements StatsProvider {
     return { disks, runtimeStats, nodeFs, logsFs, runtime };
   }
 
+  /** None where nobody asked, or who asked no longer waits. */
+  async #ioRatesOf(
+    pods: readonly RuntimePodStatus[],
+    { ioOverMs, signal }: SummaryOptions,
+  ): Promise<ReadonlyMap<string, number>> {
+    if (ioOverMs === undefined || this.#ioRates === undefined) return new Map();
+    const groupOf = this.#groupOf();
+    const groups = pods.flatMap(({ uid }): [string, string][] => {
+      const group = groupOf.get(uid);
+      return group === undefined ? [] : [[uid, group]];
+    });
+    const aborted = AbortSignal.any([this.#closing.signal, ...(signal ? [signal] : [])]);
+    const rates = this.#ioRates.measure(new Map(groups), ioOverMs, aborted);
+    return rates.catch((error: unknown) => {
+      if (!aborted.aborted) throw error;
+      return new Map();
+    });
+  }
+
   /** What of the node is told only with its disks. */
   async #rest({ nodeFs, runtime }: DiskSources, nowMs: number): Promise<Partial<NodeStats>> {
     const io = this.#node.io(nowMs);
+    const network = this.#node.network(nowMs);
     const rlimit = await this.#node.rlimit(nowMs);
-    return { ...(io && { io }), ...(nodeFs && { fs: nodeFs }), ...(runtime && { runtime }), rlimit };
+    return {
+      ...{ ...(io && { io }), ...(network && { network }) },
+      ...{ ...(nodeFs && { fs: nodeFs }), ...(runtime && { runtime }), rlimit },
+    };
   }
 
   /** Where groups count everything, the runtime need not be asked. */

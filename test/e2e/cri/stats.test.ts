@@ -5,11 +5,13 @@ import type { MemoryCrossing } from '../../../src/runtime/stats/memory-watch.ts'
 import { openStatsProvider } from '../../../src/runtime/stats/stats-provider.ts';
 import { systemClock } from '../../../src/runtime/system-clock.ts';
 import type { Pod } from '../../../src/types/kubernetes.ts';
+import type { RuntimePodStatus } from '../../../src/types/runtime-pod.ts';
 import type { PodStats, Summary } from '../../../src/types/stats.ts';
 import { type ContainerdBed, startContainerd } from '../../support/containerd/containerd.ts';
 import { describeWithContainerd, SET_UP_TIMEOUT_MS } from '../../support/containerd/suite.ts';
 import { CriDaemonBed, SERVING } from '../../support/cri-daemon.ts';
 import { type Daemon } from '../../support/daemon.ts';
+import { runtimePodStatus } from '../../support/runtime-pod-status.ts';
 import { waitFor } from '../../support/wait-for.ts';
 import { warnings } from '../../support/warnings.ts';
 
@@ -37,6 +39,14 @@ describeWithContainerd('figures of real containers', () => {
     bed = new CriDaemonBed(containerd);
     daemon = await bed.start();
   }
+
+  /** Beside the daemon's. */
+  const openProvider = (pods: () => RuntimePodStatus[]) =>
+    openStatsProvider({
+      ...{ nodeName: 'node', rootDir: bed.rootDir, podLogsDir: bed.podLogsDir },
+      ...{ cgroupRoot: containerd.cgroupRoot, runtime: bed.runtime, pods },
+      ...{ clock: systemClock, logger: warnings().logger },
+    });
 
   const summary = async (query = '') =>
     (await (await daemon.fetch(`/stats/summary${query}`)).json()) as Summary;
@@ -149,15 +159,70 @@ describeWithContainerd('figures of real containers', () => {
     expect(rlimit?.maxpid).toBeGreaterThan(rlimit?.curproc ?? 0);
   });
 
+  test('the rate of I/O is that of the pod that writes, and of no other', async () => {
+    await start();
+    const write = 'dd if=/dev/zero of=/data/file bs=1M count=8 conv=fsync';
+    const script = `while :; do ${write} 2>/dev/null; sleep 0.1; done & ${SERVING}`;
+    bed.apply('writer', {
+      containers: [bed.shell(script, { volumeMounts: [{ name: 'data', mountPath: '/data' }] })],
+      volumes: [{ name: 'data', emptyDir: {} }],
+    });
+    bed.apply('idle', { containers: [bed.server()] });
+    const pods = [await daemon.running('writer'), await daemon.running('idle')];
+    const provider = openProvider(() =>
+      pods.map(({ metadata: { uid } }) => ({ ...runtimePodStatus({ sandboxes: [{ id: 's' }] }), uid })),
+    );
+    try {
+      const { pods: figures } = await provider.summary({ onlyCPUAndMemory: true, ioOverMs: 1000 });
+      const [writer, idle] = figures.map(({ io }) => io?.bytesPerSecond);
+      expect(writer).toBeGreaterThan(4 * MIB);
+      // Its own program may have to be read in again.
+      expect(idle).toBeLessThan(MIB);
+    } finally {
+      await provider.close();
+    }
+    expect((await summary()).pods.map(({ io }) => io?.bytesPerSecond)).toEqual([undefined, undefined]);
+  });
+
+  test('a pod with a network of its own has what has gone over it, one on that of the node has none', async () => {
+    await start();
+    const serve = 'mkdir /www; dd if=/dev/zero of=/www/file bs=1M count=4; httpd -p 8080 -h /www';
+    bed.apply('server', { hostNetwork: false, containers: [bed.shell(`${serve}; ${SERVING}`)] });
+    bed.apply('idle', { hostNetwork: false, containers: [bed.server()] });
+    bed.apply('beside', { containers: [bed.server()] });
+    const server = await daemon.running('server');
+    const idle = await daemon.running('idle');
+    const beside = await daemon.running('beside');
+    const url = `http://${server.status?.podIP ?? ''}:8080/file`;
+    const fetched = await waitFor(() => fetch(url).catch(() => undefined), { what: 'the server to listen' });
+    expect((await fetched.arrayBuffer()).byteLength).toBe(4 * MIB);
+
+    const { network } = await figures(
+      server,
+      'figures of the server',
+      ({ network: { txBytes = 0 } = {} }) => txBytes > 0,
+    );
+    expect(network).toMatchObject({ name: 'eth0', rxErrors: 0, txErrors: 0 });
+    expect(network?.txBytes).toBeGreaterThan(4 * MIB);
+    expect(network?.txBytes).toBeLessThan(8 * MIB);
+    expect(network?.rxBytes).toBeLessThan(MIB);
+    expect(network?.interfaces?.map(({ name }) => name)).toEqual(['eth0']);
+    const other = await figures(idle, 'figures of idle', (stats) => stats.network !== undefined);
+    expect(other.network?.txBytes).toBeLessThan(MIB);
+    const { node, pods } = await summary();
+    expect(pods.find(({ podRef: { uid } }) => uid === beside.metadata.uid)).not.toHaveProperty('network');
+    const names = node.network?.interfaces?.map(({ name }) => name) ?? [];
+    expect(names.length).toBeGreaterThan(0);
+    expect(names.filter((name) => /^(lo$|veth)/.test(name ?? ''))).toEqual([]);
+    const few = await summary('?only_cpu_and_memory=true');
+    expect([few.node, ...few.pods].filter(({ network: any }) => any !== undefined)).toEqual([]);
+  });
+
   test('the watch tells when pods take what was left to them, and when they give it back', async () => {
     await start();
     bed.apply('modest', { containers: [bed.server()] });
     await daemon.running('modest');
-    const provider = openStatsProvider({
-      ...{ nodeName: 'node', rootDir: bed.rootDir, podLogsDir: bed.podLogsDir },
-      ...{ cgroupRoot: containerd.cgroupRoot, runtime: bed.runtime, pods: () => [] },
-      ...{ clock: systemClock, logger: warnings().logger },
-    });
+    const provider = openProvider(() => []);
     try {
       const signal = 'allocatableMemory.available';
       const before = provider.memoryAvailable(signal);

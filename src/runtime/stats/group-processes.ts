@@ -1,0 +1,35 @@
+import { join } from 'node:path';
+import { errnoCode } from '../system-errors.ts';
+import { type CgroupTree, subfolders } from '../cgroups/cgroup-tree.ts';
+import { readLongFile } from './small-files.ts';
+
+/** Whoever makes groups for pods makes them in the hierarchies of these. */
+const CONTROLLERS = ['memory', 'pids', 'cpu'];
+
+/** Where a group is in a hierarchy that has all groups of pods. Undefined where there is none. */
+export function groupFolder(tree: CgroupTree, group: string): string | undefined {
+  const controller = CONTROLLERS.find((name) => tree.has(name));
+  return controller === undefined ? undefined : tree.folder(controller, group);
+}
+
+/** The IDs of processes in the group itself. Those of other PID namespaces have none that can be told here. */
+export function processesOf(folder: string): readonly string[] {
+  const lines = readLongFile(join(folder, 'cgroup.procs'))?.split('\n') ?? [];
+  return lines.filter((line) => line !== '' && line !== '0');
+}
+
+/** With those in the groups below it. */
+export function processesBelow(folder: string): readonly string[] {
+  const below = groupsIn(folder).flatMap((name) => processesBelow(join(folder, name)));
+  return [...processesOf(folder), ...below];
+}
+
+/** The names of the groups right below it: none, where it has gone. */
+export function groupsIn(folder: string): readonly string[] {
+  try {
+    return subfolders(folder);
+  } catch (error) {
+    if (errnoCode(error) === 'ENOENT') return [];
+    throw error;
+  }
+}

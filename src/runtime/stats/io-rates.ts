@@ -1,0 +1,108 @@
+import { join } from 'node:path';
+import { setImmediate as nextTurn } from 'node:timers/promises';
+import type { Clock } from '../../types/clock.ts';
+import { sleep } from '../sleep.ts';
+import type { CgroupTree } from '../cgroups/cgroup-tree.ts';
+import { groupFolder, processesBelow } from './group-processes.ts';
+import { ioStatBytes, processIOBytes } from './kernel-text.ts';
+import { readLongFile, readSmallFile } from './small-files.ts';
+
+/** Some hundred microseconds each, where they are sums over processes. */
+const GROUPS_PER_TURN = 10;
+const MS_PER_SECOND = 1000;
+
+export interface IORatesOptions {
+  readonly tree: CgroupTree;
+  /** Where `/proc` is. */
+  readonly root: string;
+  readonly clock: Clock;
+}
+
+interface Sample {
+  /** Of the group as a whole, or of each of its processes. */
+  readonly bytes: ReadonlyMap<string, number>;
+  readonly atMs: number;
+}
+
+/**
+ * How much groups, each with all that is below it, read from disks and write to them. cgroup v2 counts it. v1 does not: since
+ * Linux 6.10 `blkio` counts only on devices for which somebody has set a limit, and what is written by way of the page cache
+ * was never counted for whoever had written it. There it is what their processes count, those that they have waited for included.
+ */
+export class IORates {
+  readonly #options: IORatesOptions;
+
+  constructor(options: IORatesOptions) {
+    this.#options = options;
+  }
+
+  /** Bytes a second, by what the groups go by. Not there is what is not known at both times. Rejects once the signal aborts. */
+  async measure(
+    groups: ReadonlyMap<string, string>,
+    overMs: number,
+    signal: AbortSignal,
+  ): Promise<ReadonlyMap<string, number>> {
+    const before = await this.#samples(groups);
+    if (before.size === 0) return new Map();
+    await sleep(this.#options.clock, overMs, signal);
+    const after = await this.#samples(groups);
+    return new Map(
+      [...after].flatMap(([name, sample]): [string, number][] => {
+        const rate = rateBetween(before.get(name), sample);
+        return rate === undefined ? [] : [[name, rate]];
+      }),
+    );
+  }
+
+  async #samples(groups: ReadonlyMap<string, string>): Promise<ReadonlyMap<string, Sample>> {
+    const samples = new Map<string, Sample>();
+    let read = 0;
+    for (const [name, group] of groups) {
+      if (read % GROUPS_PER_TURN === GROUPS_PER_TURN - 1) await nextTurn();
+      read += 1;
+      const bytes = this.#bytes(group);
+      if (bytes !== undefined) samples.set(name, { bytes, atMs: this.#options.clock.now() });
+    }
+    return samples;
+  }
+
+  #bytes(group: string): ReadonlyMap<string, number> | undefined {
+    const { tree } = this.#options;
+    if (tree.version === 1) return this.#bytesOfProcesses(group);
+    const bytes = ioStatBytes(readLongFile(join(tree.folders(group)[0] ?? '', 'io.stat')));
+    return bytes === undefined ? undefined : new Map([[group, bytes]]);
+  }
+
+  #bytesOfProcesses(group: string): ReadonlyMap<string, number> | undefined {
+    const { tree, root } = this.#options;
+    const folder = groupFolder(tree, group);
+    const bytes = new Map<string, number>();
+    for (const pid of folder === undefined ? [] : processesBelow(folder)) {
+      const ofOne = processIOBytes(readSmallFile(join(root, 'proc', pid, 'io')));
+      if (ofOne !== undefined) bytes.set(pid, ofOne);
+    }
+    return bytes.size === 0 ? undefined : bytes;
+  }
+}
+
+function rateBetween(before: Sample | undefined, after: Sample): number | undefined {
+  if (before === undefined || after.atMs <= before.atMs) return undefined;
+  const bytes = bytesBetween(before.bytes, after.bytes);
+  return Math.round((bytes * MS_PER_SECOND) / (after.atMs - before.atMs));
+}
+
+/** Who has waited for a process has taken over what it had counted. If it was nobody of the pod, that is gone from the sum. */
+function bytesBetween(before: Sample['bytes'], after: Sample['bytes']): number {
+  const difference = sumOf(after.values()) - sumOf(before.values());
+  if (difference >= 0) return difference;
+  return sumOf(Array.from(after, ([name, bytes]) => growth(before.get(name) ?? 0, bytes)));
+}
+
+/** What is less than before has begun anew. */
+function growth(before: number, after: number): number {
+  return after < before ? after : after - before;
+}
+
+function sumOf(values: Iterable<number>): number {
+  return Array.from(values).reduce((sum, value) => sum + value, 0);
+}

@@ -1,0 +1,62 @@
+/** What has gone over the interfaces of a network, by the folder `net` of a process that is in it. */
+import { join } from 'node:path';
+import type { InterfaceStats, NetworkStats } from '../../types/stats.ts';
+import { readLongFile } from './small-files.ts';
+
+/** By that name the kubelet knows the default interface. */
+const USUAL_DEFAULT = 'eth0';
+/** Left out as the kubelet leaves them out: loopback, and the node's ends of what is inside pods and containers. */
+const LEFT_OUT = /^(?:lo|veth|docker|nerdctl)/i;
+
+/** Undefined where it cannot be read. */
+export function networkStats(netFolder: string, time: string): NetworkStats | undefined {
+  const text = readLongFile(join(netFolder, 'dev'));
+  if (text === undefined) return undefined;
+  const interfaces = interfacesIn(text);
+  const named = (wanted: string | undefined) => interfaces.find(({ name }) => name === wanted);
+  return { time, ...(named(USUAL_DEFAULT) ?? named(defaultInterface(netFolder))), interfaces };
+}
+
+/** `eth0: 7 1 0 0 0 0 0 0 9 1 0 0 0 0 0 0`: eight numbers of what was received, eight of what was sent. */
+const INTERFACE = /^ *([^\s:]+): *(\d+) +\d+ +(\d+)(?: +\d+){5} +(\d+) +\d+ +(\d+)/gm;
+
+function interfacesIn(text: string): readonly InterfaceStats[] {
+  const found: InterfaceStats[] = [];
+  for (const [, name = '', rxBytes, rxErrors, txBytes, txErrors] of text.matchAll(INTERFACE)) {
+    if (LEFT_OUT.test(name)) continue;
+    found.push({
+      ...{ name, rxBytes: Number(rxBytes), rxErrors: Number(rxErrors) },
+      ...{ txBytes: Number(txBytes), txErrors: Number(txErrors) },
+    });
+  }
+  return found;
+}
+
+interface Route {
+  readonly name: string;
+  readonly metric: number;
+}
+
+/** That of the default route; of IPv6 only where IPv4 has none. */
+function defaultInterface(netFolder: string): string | undefined {
+  const routes = (file: string, routeOf: (fields: readonly string[]) => Route | undefined) =>
+    (readLongFile(join(netFolder, file)) ?? '')
+      .split('\n')
+      .flatMap((line) => routeOf(line.trim().split(/\s+/)) ?? [])
+      .sort((a, b) => a.metric - b.metric);
+  const [first] = [...routes('route', defaultRoute), ...routes('ipv6_route', defaultIPv6Route)];
+  return first?.name;
+}
+
+/** `eth0 00000000 010200C0 0003 0 0 100 00000000 …`: interface, destination, gateway, flags, …, metric, mask. */
+function defaultRoute(fields: readonly string[]): Route | undefined {
+  const [name = '', destination, , , , , metric, mask] = fields;
+  return destination === '00000000' && mask === '00000000' ? { name, metric: Number(metric) } : undefined;
+}
+
+/** Destination and its length, source and its length, next hop, metric, three more, and the interface; in hexadecimal. */
+function defaultIPv6Route(fields: readonly string[]): Route | undefined {
+  const [, length, , , , metric = '', , , , name = ''] = fields;
+  // The kernel's own route for what has no other goes nowhere.
+  return length === '00' && name !== 'lo' ? { name, metric: Number.parseInt(metric, 16) } : undefined;
+}

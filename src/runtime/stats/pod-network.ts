@@ -1,0 +1,41 @@
+import { join } from 'node:path';
+import type { RuntimePodStatus } from '../../types/runtime-pod.ts';
+import type { NetworkStats } from '../../types/stats.ts';
+import type { CgroupTree } from '../cgroups/cgroup-tree.ts';
+import { groupFolder, processesOf } from './group-processes.ts';
+import { networkStats } from './network-figures.ts';
+import { runningContainers } from './pod-figures.ts';
+
+export interface PodNetworksOptions {
+  readonly tree: CgroupTree;
+  /** Where `/proc` is. */
+  readonly root: string;
+}
+
+/** The networks that pods have of their own, as a process of theirs sees it. */
+export class PodNetworks {
+  readonly #options: PodNetworksOptions;
+
+  constructor(options: PodNetworksOptions) {
+    this.#options = options;
+  }
+
+  /** Undefined of a pod on the node's network, whose figures are the node's, and where no process of the pod is found. */
+  of(pod: RuntimePodStatus, group: string, time: string): NetworkStats | undefined {
+    const sandbox = pod.sandboxes.find(({ ready }) => ready);
+    if (sandbox?.networkMode !== 'POD') return undefined;
+    // A runtime need not keep a process for the sandbox.
+    for (const { id } of [sandbox, ...runningContainers(pod)]) {
+      const stats = this.#ofGroup(`${group}/${id}`, time);
+      if (stats !== undefined) return stats;
+    }
+    return undefined;
+  }
+
+  #ofGroup(group: string, time: string): NetworkStats | undefined {
+    const { tree, root } = this.#options;
+    const folder = groupFolder(tree, group);
+    const [pid] = folder === undefined ? [] : processesOf(folder);
+    return pid === undefined ? undefined : networkStats(join(root, 'proc', pid, 'net'), time);
+  }
+}

@@ -1,0 +1,203 @@
+import { rmSync } from 'node:fs';
+import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
+import type { StatsProvider, SummaryOptions } from '../../../src/runtime/stats/stats-provider.ts';
+import { container, SANDBOX, StatsBed } from './stats-bed.ts';
+
+const GROUP = 'kubepods/burstable/poduid';
+
+let bed: StatsBed;
+let provider: StatsProvider;
+beforeEach(() => {
+  bed = new StatsBed();
+  bed.runs({ sandboxes: [SANDBOX], containers: [container('id', 'main')] });
+});
+afterEach(() => bed.cleanUp());
+
+/** Of the only pod, when what has been `done` in between took two seconds. */
+async function rate(done: () => void, options: SummaryOptions = {}): Promise<number | undefined> {
+  provider = bed.open();
+  const asked = provider.summary({ onlyCPUAndMemory: true, ioOverMs: 2000, ...options });
+  done();
+  await bed.clock.advance(2000);
+  return (await asked).pods[0]?.io?.bytesPerSecond;
+}
+
+describe('on cgroup v2, the rate of I/O of a pod', () => {
+  beforeEach(() => bed.cgroups.mountV2('cpu io memory pids'));
+
+  const ioStat = (...lines: string[]) =>
+    bed.write(`v2/${GROUP}/io.stat`, lines.map((line) => `${line}\n`).join(''));
+
+  test('is what its group has read and written, of all devices', async () => {
+    ioStat('8:0 rbytes=1000 wbytes=2000 rios=7 wios=9 dbytes=50000 dios=3');
+    const done = () =>
+      ioStat(
+        '8:0 rbytes=1600 wbytes=2400 rios=900 wios=900 dbytes=90000 dios=4',
+        '8:16 rbytes=0 wbytes=3000 rios=0 wios=4 dbytes=0 dios=0',
+      );
+    expect(await rate(done)).toBe((600 + 400 + 3000) / 2);
+  });
+
+  test('is nothing where nothing was ever read or written', async () => {
+    ioStat();
+    expect(await rate(() => undefined)).toBe(0);
+  });
+
+  test('begins with a group that was made anew', async () => {
+    ioStat('8:0 rbytes=1000 wbytes=2000');
+    expect(await rate(() => ioStat('8:0 rbytes=0 wbytes=500'))).toBe(250);
+  });
+
+  test('stands beside how long its tasks wait', async () => {
+    ioStat();
+    const line = 'avg10=2.50 avg60=0.00 avg300=0.00 total=5';
+    bed.write(`v2/${GROUP}/io.pressure`, `some ${line}\nfull ${line}\n`);
+    await rate(() => undefined);
+    const [pod] = (await provider.summary({ onlyCPUAndMemory: true })).pods;
+    expect(pod?.io).toMatchObject({ psi: { some: { avg10: 2.5 } } });
+    expect(pod?.io).not.toHaveProperty('bytesPerSecond');
+  });
+
+  test('is not known of a group that does not count it, or has gone', async () => {
+    bed.write(`v2/${GROUP}/memory.current`, '1\n');
+    expect(await rate(() => undefined)).toBeUndefined();
+    ioStat('8:0 rbytes=1000 wbytes=2000');
+    expect(await rate(() => rmSync(bed.cgroups.path('v2', GROUP), { recursive: true }))).toBeUndefined();
+  });
+});
+
+describe('on cgroup v1, the rate of I/O of a pod', () => {
+  beforeEach(() => {
+    bed.cgroups.mountV1('memory', 'blkio');
+    processes(`${GROUP}/sandbox`, 1);
+    processes(`${GROUP}/id`, 10, 11);
+    processes(`${GROUP}/id/below`, 12);
+    for (const pid of [1, 10, 11, 12]) counted(pid, 0, 0);
+  });
+
+  const processes = (group: string, ...pids: number[]) =>
+    bed.write(`memory/${group}/cgroup.procs`, pids.map((pid) => `${pid}\n`).join(''));
+  /** What went no further than the page cache is `rchar` and `wchar`. */
+  const counted = (pid: number, read: number, written: number) =>
+    bed.write(
+      `proc/${pid}/io`,
+      `rchar: 777\nwchar: 777\nsyscr: 7\nsyscw: 7\nread_bytes: ${read}\nwrite_bytes: ${written}\ncancelled_write_bytes: 77\n`,
+    );
+  const ended = (pid: number) => rmSync(bed.cgroups.path(`proc/${pid}`), { recursive: true });
+
+  test('is what all its processes have read and written, wherever below its group they are', async () => {
+    const done = () => {
+      counted(10, 1000, 0);
+      counted(11, 0, 200);
+      counted(12, 30, 4);
+    };
+    expect(await rate(done)).toBe((1000 + 200 + 34) / 2);
+  });
+
+  test('knows of processes that began meanwhile', async () => {
+    const done = () => {
+      processes(`${GROUP}/id`, 10, 11, 13);
+      counted(13, 600, 0);
+    };
+    expect(await rate(done)).toBe(300);
+  });
+
+  test('does not count again what a process takes over from one that it has waited for', async () => {
+    counted(11, 5000, 0);
+    const done = () => {
+      ended(11);
+      counted(10, 5000 + 400, 0);
+    };
+    expect(await rate(done)).toBe(200);
+  });
+
+  test('is that of who is there when somebody ends for whom nobody of the pod waited', async () => {
+    counted(11, 5000, 0);
+    const done = () => {
+      ended(11);
+      counted(10, 400, 0);
+    };
+    expect(await rate(done)).toBe(200);
+  });
+
+  test('takes a process of an ID that another had for a new one', async () => {
+    counted(11, 5000, 0);
+    expect(await rate(() => counted(11, 100, 0))).toBe(50);
+  });
+
+  test('is not known while it has no processes, or none that the kernel counts I/O of', async () => {
+    for (const pid of [1, 10, 11, 12]) ended(pid);
+    expect(await rate(() => undefined)).toBeUndefined();
+    expect(await rate(() => counted(10, 5, 5))).toBeUndefined();
+  });
+
+  test('is its own: that of others is not in it', async () => {
+    bed.runs({ sandboxes: [SANDBOX], containers: [] });
+    bed.pods[1] = { ...bed.pods[1]!, uid: 'other' };
+    processes('kubepods/podother/sandbox', 20);
+    counted(20, 0, 0);
+    provider = bed.open();
+    const asked = provider.summary({ ioOverMs: 1000 });
+    counted(10, 100, 0);
+    counted(20, 0, 7);
+    await bed.clock.advance(1000);
+    const rates = (await asked).pods.map(({ podRef, io }) => [podRef.uid, io?.bytesPerSecond]);
+    expect(rates).toEqual([
+      ['uid', 100],
+      ['other', 7],
+    ]);
+  });
+
+  test('of many pods is measured with turns for others in between', async () => {
+    const uids = Array.from({ length: 30 }, (_, index) => `uid${index}`);
+    bed.pods = uids.map((uid) => ({ ...bed.pods[0]!, uid }));
+    for (const [index, uid] of uids.entries()) {
+      processes(`kubepods/pod${uid}/sandbox`, 100 + index);
+      counted(100 + index, 0, 0);
+    }
+    const asked = bed.open().summary({ onlyCPUAndMemory: true, ioOverMs: 1000 });
+    while (bed.clock.armed === 0) await bed.clock.advance(0);
+    for (const index of uids.keys()) counted(100 + index, index, 0);
+    await bed.clock.advance(1000);
+    expect((await asked).pods.map(({ io }) => io?.bytesPerSecond)).toEqual([...uids.keys()]);
+  });
+
+  describe('is not measured', () => {
+    test('unless it is asked for', async () => {
+      const { pods } = await bed.summary({ onlyCPUAndMemory: true });
+      expect(pods).toHaveLength(1);
+      expect(pods[0]).not.toHaveProperty('io');
+    });
+
+    test('where only the node was asked about', async () => {
+      const asked = bed.open().summary({ onlyNode: true, ioOverMs: 2000 });
+      expect((await asked).pods).toEqual([]);
+      expect(bed.clock.armed).toBe(0);
+    });
+
+    test('any more once who asked no longer waits: the rest is told', async () => {
+      const waits = new AbortController();
+      const asked = bed.open().summary({ onlyCPUAndMemory: true, ioOverMs: 2000, signal: waits.signal });
+      await bed.clock.advance(1000);
+      waits.abort();
+      expect((await asked).pods[0]).not.toHaveProperty('io');
+      expect(bed.clock.armed).toBe(0);
+    });
+
+    test('any more once the provider is closed', async () => {
+      provider = bed.open();
+      const asked = provider.summary({ onlyCPUAndMemory: true, ioOverMs: 2000 });
+      await bed.clock.advance(1000);
+      await provider.close();
+      expect((await asked).pods).toHaveLength(1);
+      expect(bed.clock.armed).toBe(0);
+    });
+  });
+});
+
+test('without cgroups there is no rate, and no wait for one', async () => {
+  bed.write('mountinfo', '');
+  const { pods } = await bed.summary({ onlyCPUAndMemory: true, ioOverMs: 2000 });
+  expect(pods[0]).not.toHaveProperty('io');
+  expect(bed.clock.armed).toBe(0);
+});
