@@ -1,5 +1,5 @@
 import { join } from 'node:path';
-import type { CPUStats, IOStats, MemoryStats } from '../../types/stats.ts';
+import type { CPUStats, IOStats, MemoryStats, SwapStats } from '../../types/stats.ts';
 import type { CgroupTree } from '../cgroups/cgroup-tree.ts';
 import { numberIn, pressureIn, valueOf } from './kernel-text.ts';
 import { limitIn, memoryPaths, memoryUsage } from './memory-files.ts';
@@ -15,10 +15,16 @@ export class CgroupStats {
     this.#tree = tree;
   }
 
-  memory(group: string, time: string): MemoryStats | undefined {
+  /** What `memory` and `swap` are both read from. */
+  memoryStat(group: string): string | undefined {
+    const paths = memoryPaths(this.#tree, group);
+    return paths && readSmallFile(paths.stat);
+  }
+
+  memory(group: string, time: string, stat = this.memoryStat(group)): MemoryStats | undefined {
     const paths = memoryPaths(this.#tree, group);
     if (paths === undefined) return undefined;
-    const usage = memoryUsage(this.#tree.version, readSmallFile(paths.usage), readSmallFile(paths.stat));
+    const usage = memoryUsage(this.#tree.version, readSmallFile(paths.usage), stat);
     if (usage === undefined) return undefined;
     const limitBytes = limitIn(readSmallFile(paths.limit));
     const psi = this.#pressure(group, 'memory');
@@ -28,6 +34,15 @@ export class CgroupStats {
       ...usage,
       ...(psi && { psi }),
     };
+  }
+
+  /** v1 has no limit of swap alone, but one of memory and swap together: what is left is not told there. */
+  swap(group: string, time: string, stat: string | undefined): SwapStats | undefined {
+    const paths = memoryPaths(this.#tree, group);
+    if (paths === undefined || stat === undefined) return undefined;
+    if (this.#tree.version === 1) return swapStats(time, valueOf(stat, 'total_swap'));
+    const usageBytes = numberIn(readSmallFile(paths.swapUsage));
+    return swapStats(time, usageBytes, limitIn(readSmallFile(paths.swapLimit)));
   }
 
   cpu(group: string, time: string): CPUStats | undefined {
@@ -70,4 +85,10 @@ export class CgroupStats {
     const [top] = this.#tree.folders(group);
     return join(top ?? '', file);
   }
+}
+
+function swapStats(time: string, swapUsageBytes?: number, limitBytes?: number): SwapStats | undefined {
+  if (swapUsageBytes === undefined) return undefined;
+  const swapAvailableBytes = limitBytes === undefined ? undefined : Math.max(0, limitBytes - swapUsageBytes);
+  return { time, ...(swapAvailableBytes !== undefined && { swapAvailableBytes }), swapUsageBytes };
 }

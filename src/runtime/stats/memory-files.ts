@@ -2,7 +2,7 @@
 import { totalmem } from 'node:os';
 import { join } from 'node:path';
 import type { CgroupVersion } from '../../policies/cgroup-values.ts';
-import type { MemoryStats } from '../../types/stats.ts';
+import type { MemoryStats, SwapStats } from '../../types/stats.ts';
 import type { CgroupTree } from '../cgroups/cgroup-tree.ts';
 import { meminfoBytes, numberIn, valueOf } from './kernel-text.ts';
 
@@ -13,6 +13,9 @@ export interface MemoryPaths {
   readonly usage: string;
   readonly stat: string;
   readonly limit: string;
+  /** Of v2 alone. */
+  readonly swapUsage: string;
+  readonly swapLimit: string;
 }
 
 /** Undefined where groups do not count memory. */
@@ -23,7 +26,10 @@ export function memoryPaths(tree: CgroupTree, group: string): MemoryPaths | unde
     tree.version === 1
       ? ['memory.usage_in_bytes', 'memory.limit_in_bytes']
       : ['memory.current', 'memory.max'];
-  return { usage: join(folder, usage), limit: join(folder, limit), stat: join(folder, 'memory.stat') };
+  return {
+    ...{ usage: join(folder, usage), limit: join(folder, limit), stat: join(folder, 'memory.stat') },
+    ...{ swapUsage: join(folder, 'memory.swap.current'), swapLimit: join(folder, 'memory.swap.max') },
+  };
 }
 
 export type MemoryUsage = Required<Omit<MemoryStats, 'time' | 'availableBytes' | 'psi'>>;
@@ -63,4 +69,13 @@ export function limitIn(text: string | undefined): number | undefined {
 /** Of the whole machine. */
 export function memoryCapacity(meminfo: string | undefined): number {
   return meminfo === undefined ? totalmem() : meminfoBytes(meminfo, 'MemTotal');
+}
+
+export type SwapUsage = Omit<SwapStats, 'time'>;
+
+/** Of the whole machine. Undefined where the kernel does not tell. */
+export function machineSwap(meminfo: string | undefined): Required<SwapUsage> | undefined {
+  if (meminfo === undefined || valueOf(meminfo, 'SwapTotal:') === undefined) return undefined;
+  const swapAvailableBytes = meminfoBytes(meminfo, 'SwapFree');
+  return { swapAvailableBytes, swapUsageBytes: meminfoBytes(meminfo, 'SwapTotal') - swapAvailableBytes };
 }

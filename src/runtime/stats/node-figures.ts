@@ -1,13 +1,20 @@
 /** What the node as a whole uses, and all its pods together. */
 import { uptime } from 'node:os';
 import { join } from 'node:path';
-import type { ContainerStats, MemoryStats, NodeStats, PSIStats, RlimitStats } from '../../types/stats.ts';
+import type {
+  ContainerStats,
+  MemoryStats,
+  NodeStats,
+  PSIStats,
+  RlimitStats,
+  SwapStats,
+} from '../../types/stats.ts';
 import type { CgroupTree } from '../cgroups/cgroup-tree.ts';
 import { readMaxPIDs } from '../machine-facts.ts';
 import { CgroupStats } from './cgroup-stats.ts';
 import type { CpuRates } from './cpu-rates.ts';
 import { pressureIn } from './kernel-text.ts';
-import { machineMemoryUsage, memoryCapacity } from './memory-files.ts';
+import { machineMemoryUsage, machineSwap, memoryCapacity } from './memory-files.ts';
 import { networkStats } from './network-figures.ts';
 import { readSmallFile } from './small-files.ts';
 
@@ -56,6 +63,12 @@ export class NodeFigures {
   /** Of the whole machine. Undefined where the kernel does not tell. */
   pressure(resource: 'cpu' | 'memory' | 'io'): PSIStats | undefined {
     return pressureIn(readSmallFile(this.#proc(`pressure/${resource}`)));
+  }
+
+  /** Of all the machine has. */
+  swap(nowMs: number): Required<SwapStats> | undefined {
+    const usage = machineSwap(readSmallFile(this.#proc('meminfo')));
+    return usage && { time: new Date(nowMs).toISOString(), ...usage };
   }
 
   io(nowMs: number): NodeStats['io'] {

@@ -1,7 +1,14 @@
 /** What a pod and its containers use of processor, memory and PIDs: as their groups count it, else as the runtime says. */
 import type { ContainerStats as RuntimeStats } from '../../types/cri.ts';
 import type { RuntimeContainerStatus, RuntimePodStatus } from '../../types/runtime-pod.ts';
-import type { ContainerStats, CPUStats, IOStats, MemoryStats, PodStats } from '../../types/stats.ts';
+import type {
+  ContainerStats,
+  CPUStats,
+  IOStats,
+  MemoryStats,
+  PodStats,
+  SwapStats,
+} from '../../types/stats.ts';
 import type { CgroupStats } from './cgroup-stats.ts';
 import type { CpuRates } from './cpu-rates.ts';
 import type { PodNetworks } from './pod-network.ts';
@@ -11,6 +18,8 @@ export interface PodSources {
   readonly rates: CpuRates;
   /** Undefined: this machine has no cgroups. */
   readonly groups: CgroupStats | undefined;
+  /** Undefined where the kernel does not tell. */
+  readonly machineSwap: Required<SwapStats> | undefined;
   /** Groups of pods, by UID. */
   readonly groupOf: ReadonlyMap<string, string>;
   /** What the runtime says of containers, by their ids. */
@@ -48,6 +57,7 @@ export function podFigures(pod: RuntimePodStatus, sources: PodSources): PodStats
     containers,
     ...(cpu && { cpu }),
     ...(memory && { memory }),
+    ...(counted.swap && { swap: counted.swap }),
     ...(io && { io }),
     ...(network && { network }),
     ...(pids !== undefined && { process_stats: { process_count: pids } }),
@@ -62,20 +72,35 @@ function containerFigures(
   const told = sources.runtimeStats.get(id);
   const counted = countedFigures(podGroup === undefined ? undefined : `${podGroup}/${id}`, sources);
   const memory = counted.memory ?? memoryAsTold(told);
+  const { swap } = counted;
   const cpu = sources.rates.withRate(id, counted.cpu ?? cpuAsTold(told), sources.nowMs);
-  return { name, ...startTime(startedAt), ...(cpu && { cpu }), ...(memory && { memory }) };
+  return {
+    ...{ name, ...startTime(startedAt) },
+    ...{ ...(cpu && { cpu }), ...(memory && { memory }), ...(swap && { swap }) },
+  };
 }
 
 interface CountedFigures {
   readonly cpu?: CPUStats | undefined;
   readonly memory?: MemoryStats | undefined;
+  readonly swap?: SwapStats | undefined;
 }
 
 /** Nothing of what has no group. */
-function countedFigures(group: string | undefined, { groups, nowMs }: PodSources): CountedFigures {
+function countedFigures(
+  group: string | undefined,
+  { groups, machineSwap, nowMs }: PodSources,
+): CountedFigures {
   if (group === undefined || groups === undefined) return {};
   const time = new Date(nowMs).toISOString();
-  return { cpu: groups.cpu(group, time), memory: groups.memory(group, time) };
+  const stat = groups.memoryStat(group);
+  const memory = groups.memory(group, time, stat);
+  // Where the machine has no swap nobody uses any, and no files have to say so.
+  const hasSwap = machineSwap && machineSwap.swapUsageBytes + machineSwap.swapAvailableBytes > 0;
+  const swap = hasSwap
+    ? groups.swap(group, time, stat)
+    : machineSwap && memory && { time, swapUsageBytes: 0 };
+  return { cpu: groups.cpu(group, time), memory, swap };
 }
 
 function withRate(

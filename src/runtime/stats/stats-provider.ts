@@ -135,10 +135,18 @@ class KernelStats implements StatsProvider {
     // What changes fastest is read last.
     const nowMs = clock.now();
     const networks = disks && this.#networks;
-    const figures = await this.#figuresOf(pods, { runtimeStats, ioRates, networks, nowMs });
+    const swap = this.#node.swap(nowMs);
+    const figures = await this.#figuresOf(pods, {
+      runtimeStats,
+      ioRates,
+      networks,
+      machineSwap: swap,
+      nowMs,
+    });
     const node = {
       nodeName,
       ...this.#node.processorAndMemory(nowMs),
+      ...(swap && { swap }),
       ...(disks && (await this.#rest(disks, nowMs))),
     };
     this.#rates.forgetOld(nowMs);

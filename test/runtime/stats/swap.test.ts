@@ -1,0 +1,109 @@
+import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
+import { rmSync } from 'node:fs';
+import { container, MIB, SANDBOX, StatsBed, TIME } from './stats-bed.ts';
+
+const ONLY = { onlyCPUAndMemory: true };
+const GROUP = 'kubepods/burstable/poduid';
+
+let bed: StatsBed;
+beforeEach(() => {
+  bed = new StatsBed();
+  bed.meminfo({ MemTotal: 1000 * MIB, SwapCached: MIB, SwapTotal: 64 * MIB, SwapFree: 24 * MIB });
+  bed.runs({ sandboxes: [SANDBOX], containers: [container('id', 'main')] });
+});
+afterEach(() => bed.cleanUp());
+
+/** Of the pod and its container. */
+async function ofPod() {
+  const { swap, containers } = await bed.podStats(ONLY);
+  return [swap, containers?.[0]?.swap];
+}
+
+test('swap of the node is that of the machine, whoever uses it', async () => {
+  const expected = { time: TIME, swapAvailableBytes: 24 * MIB, swapUsageBytes: 40 * MIB };
+  bed.cgroups.mountV1('memory');
+  bed.figures('memory/memory.stat', { total_rss: MIB, total_swap: 3 * MIB });
+  expect((await bed.summary(ONLY)).node.swap).toEqual(expected);
+  expect((await bed.summary()).node.swap).toEqual(expected);
+});
+
+test('a machine without swap says so, and one that says nothing of it has no figure', async () => {
+  bed.meminfo({ MemTotal: 1000 * MIB, SwapTotal: 0, SwapFree: 0 });
+  bed.write('mountinfo', '');
+  expect((await bed.summary(ONLY)).node.swap).toEqual({
+    time: TIME,
+    swapAvailableBytes: 0,
+    swapUsageBytes: 0,
+  });
+  bed.meminfo({ MemTotal: 1000 * MIB });
+  expect((await bed.summary(ONLY)).node).not.toHaveProperty('swap');
+});
+
+describe('on cgroup v1, swap of a pod', () => {
+  beforeEach(() => {
+    bed.cgroups.mountV1('memory');
+    count({ total_swap: 5 * MIB }, { total_swap: 4 * MIB });
+  });
+
+  const count = (...stats: Record<string, number>[]) => {
+    for (const [index, group] of [GROUP, `${GROUP}/id`].entries()) {
+      bed.figures(`memory/${group}/memory.stat`, { swap: 1, total_rss: MIB, ...stats[index] });
+    }
+  };
+
+  test('and of its containers is what the kernel counts; there is no limit of swap alone', async () => {
+    bed.write(`memory/${GROUP}/memory.memsw.limit_in_bytes`, `${100 * MIB}\n`);
+    expect(await ofPod()).toEqual([
+      { time: TIME, swapUsageBytes: 5 * MIB },
+      { time: TIME, swapUsageBytes: 4 * MIB },
+    ]);
+  });
+
+  test('is left out where the kernel does not count it', async () => {
+    count({}, {});
+    expect(await ofPod()).toEqual([undefined, undefined]);
+  });
+
+  test('is left out of a group that has gone', async () => {
+    rmSync(bed.cgroups.path('memory', GROUP, 'memory.stat'));
+    expect(await ofPod()).toEqual([undefined, { time: TIME, swapUsageBytes: 4 * MIB }]);
+  });
+});
+
+describe('on cgroup v2, swap of a pod', () => {
+  beforeEach(() => {
+    bed.cgroups.mountV2('memory');
+    for (const group of [GROUP, `${GROUP}/id`]) bed.figures(`v2/${group}/memory.stat`, { anon: MIB });
+  });
+
+  const swap = (group: string, current: number, max: string) => {
+    bed.write(`v2/${group}/memory.swap.current`, `${current}\n`);
+    bed.write(`v2/${group}/memory.swap.max`, `${max}\n`);
+  };
+
+  test('and of its containers is what their groups use, and what is left up to a limit', async () => {
+    swap(GROUP, 5 * MIB, 'max');
+    swap(`${GROUP}/id`, 4 * MIB, String(10 * MIB));
+    expect(await ofPod()).toEqual([
+      { time: TIME, swapUsageBytes: 5 * MIB },
+      { time: TIME, swapAvailableBytes: 6 * MIB, swapUsageBytes: 4 * MIB },
+    ]);
+  });
+
+  test('leaves nothing, and not less, where the limit was lowered below what is used', async () => {
+    swap(GROUP, 5 * MIB, '0');
+    expect((await ofPod())[0]).toEqual({ time: TIME, swapAvailableBytes: 0, swapUsageBytes: 5 * MIB });
+  });
+
+  test('is left out where groups do not count it', async () => {
+    expect(await ofPod()).toEqual([undefined, undefined]);
+  });
+
+  test('is nothing where the machine has none, whatever groups count', async () => {
+    bed.meminfo({ MemTotal: 1000 * MIB, SwapTotal: 0, SwapFree: 0 });
+    const none = { time: TIME, swapUsageBytes: 0 };
+    expect(await ofPod()).toEqual([none, none]);
+    rmSync(bed.cgroups.path('v2', GROUP, 'id'), { recursive: true });
+    expect(await ofPod()).toEqual([none, undefined]);
+  });
+});
