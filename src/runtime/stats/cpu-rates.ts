@@ -20,8 +20,8 @@ export class CpuRates {
     if (cpu?.usageCoreNanoSeconds === undefined) return cpu;
     const usageNs = cpu.usageCoreNanoSeconds;
     const before = this.#samples.get(name);
-    // A group that was made anew begins at nothing.
-    const isFirst = before === undefined || usageNs < before.usageNs;
+    // A group that was made anew begins at nothing, and a clock that was set back at any time.
+    const isFirst = before === undefined || usageNs < before.usageNs || nowMs < before.atMs;
     const elapsedMs = isFirst ? 0 : nowMs - before.atMs;
     const rate =
       !isFirst && elapsedMs >= SHORTEST_MS

@@ -9,7 +9,8 @@ import type {
   VolumeStats,
 } from '../../types/stats.ts';
 import { type DiskUsed, sumOf } from './disk-walk.ts';
-import type { PodDisk, VolumeUsed } from './pod-disk.ts';
+import type { MeasuredPodDisk } from './disk-usage.ts';
+import type { VolumeUsed } from './pod-disk.ts';
 import { runningContainers, timeOf } from './pod-figures.ts';
 
 export interface DiskSources {
@@ -19,7 +20,7 @@ export interface DiskSources {
   /** Where images and the writable layers of containers are. */
   readonly runtime: NodeRuntimeStats | undefined;
   /** By the UIDs of their pods. */
-  readonly disks: ReadonlyMap<string, PodDisk>;
+  readonly disks: ReadonlyMap<string, MeasuredPodDisk>;
   /** What the runtime says of containers, by their ids. */
   readonly runtimeStats: ReadonlyMap<string, RuntimeStats>;
 }
@@ -50,7 +51,7 @@ function layerOf(told: RuntimeStats | undefined): FilesystemUsage | undefined {
 
 function volumeFigures(
   { name, fs, ...used }: VolumeUsed,
-  disk: PodDisk,
+  disk: MeasuredPodDisk,
   { nodeFs }: DiskSources,
 ): VolumeStats {
   return { name, ...fsWith(fs ?? nodeFs, used, disk.measuredAt) };

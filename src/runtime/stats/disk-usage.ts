@@ -1,4 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises';
+import type { Clock } from '../../types/clock.ts';
 import { errorMessage } from '../../types/errors.ts';
 import type { RuntimePodStatus } from '../../types/runtime-pod.ts';
 import { type Logger, podFields } from '../../types/logger.ts';
@@ -8,7 +9,12 @@ import { measurePodDisk, type PodDisk, type PodDiskPlaces } from './pod-disk.ts'
 /** One pod's files may take so long, rests included; what was found by then stands for all. */
 const LIMIT_MS = 60_000;
 
+export interface MeasuredPodDisk extends PodDisk {
+  readonly measuredAt: number;
+}
+
 export interface DiskUsageOptions extends PodDiskPlaces {
+  readonly clock: Pick<Clock, 'now'>;
   readonly logger: Pick<Logger, 'warn'>;
   /** Default: a minute. */
   readonly limitMs?: number;
@@ -20,7 +26,7 @@ export interface DiskUsageOptions extends PodDiskPlaces {
  */
 export class DiskUsage {
   readonly #options: DiskUsageOptions;
-  readonly #known = new Map<string, PodDisk>();
+  readonly #known = new Map<string, MeasuredPodDisk>();
   readonly #abort = new AbortController();
   readonly #pace = new Pace(this.#abort.signal);
   /** By UID: a pod is measured once for all who ask meanwhile. */
@@ -36,10 +42,9 @@ export class DiskUsage {
   async of(
     pods: readonly RuntimePodStatus[],
     { maxAgeMs, patienceMs }: { readonly maxAgeMs: number; readonly patienceMs: number },
-  ): Promise<ReadonlyMap<string, PodDisk>> {
+  ): Promise<ReadonlyMap<string, MeasuredPodDisk>> {
     this.#forgetOthers(pods);
-    const oldest = Date.now() - maxAgeMs;
-    const old = pods.filter(({ uid }) => (this.#known.get(uid)?.measuredAt ?? -Infinity) < oldest);
+    const old = pods.filter(({ uid }) => !this.#isYoung(uid, maxAgeMs));
     const measured = Promise.all(old.map((pod) => this.#measure(pod)));
     const patience = new AbortController();
     const patienceOver = delay(patienceMs, undefined, { signal: patience.signal }).catch(() => undefined);
@@ -52,6 +57,13 @@ export class DiskUsage {
   async stop(): Promise<void> {
     this.#abort.abort();
     await this.#last;
+  }
+
+  /** What is of the future was measured before the clock was set back. */
+  #isYoung(uid: string, maxAgeMs: number): boolean {
+    const known = this.#known.get(uid);
+    const ageMs = known && this.#options.clock.now() - known.measuredAt;
+    return ageMs !== undefined && ageMs >= 0 && ageMs <= maxAgeMs;
   }
 
   #measure(pod: RuntimePodStatus): Promise<void> {
@@ -67,11 +79,12 @@ export class DiskUsage {
   /** Never rejects: the next one in the queue has nothing to do with this one's folders. */
   async #measureNow(pod: RuntimePodStatus): Promise<void> {
     const { signal } = this.#abort;
-    const { limitMs = LIMIT_MS } = this.#options;
+    const { limitMs = LIMIT_MS, clock } = this.#options;
     if (signal.aborted) return;
     try {
       const measure = () => measurePodDisk(pod, this.#options, this.#pace);
-      this.#known.set(pod.uid, await this.#pace.within(limitMs, measure));
+      const disk = await this.#pace.within(limitMs, measure);
+      this.#known.set(pod.uid, { ...disk, measuredAt: clock.now() });
       if (this.#pace.isOver) {
         const seconds = limitMs / 1000;
         this.#warnOnce(pod, `More files than can be looked at in ${seconds} s: what the pod uses is more`);

@@ -37,6 +37,8 @@ export interface NodeFiguresOptions {
 export class NodeFigures {
   readonly #options: NodeFiguresOptions;
   readonly #groups: CgroupStats | undefined;
+  /** Reckoned once: it would be another one by milliseconds each time. */
+  #startTime: string | undefined;
 
   constructor(options: NodeFiguresOptions) {
     this.#options = options;
@@ -52,8 +54,9 @@ export class NodeFigures {
     const withRate = this.#options.rates.withRate(TOP, cpu, nowMs);
     const memory = this.#memory(time);
     const pods = this.#pods(time, nowMs);
+    this.#startTime ??= new Date(nowMs - uptime() * 1000).toISOString();
     return {
-      startTime: new Date(nowMs - uptime() * 1000).toISOString(),
+      startTime: this.#startTime,
       ...(withRate && { cpu: withRate }),
       ...(memory && { memory }),
       ...(pods && { systemContainers: [pods] }),

@@ -16,7 +16,6 @@ export interface VolumeUsed extends DiskUsed {
 
 /** What a pod has on the node, beside the writable layers of its containers. */
 export interface PodDisk {
-  readonly measuredAt: number;
   /** By container, rotated ones and those of former instances included. */
   readonly logs: ReadonlyMap<string, DiskUsed>;
   readonly volumes: readonly VolumeUsed[];
@@ -42,11 +41,7 @@ export async function measurePodDisk(
   const scratch: DiskUsed[] = [];
   for (const folder of scratchOf(pod)) scratch.push(await diskUsed(folder, pace));
   const onDisk = volumes.filter(({ fs }) => fs === undefined);
-  return {
-    measuredAt: Date.now(),
-    ...{ logs, volumes },
-    onDisk: sumOf([...logs.values(), ...onDisk, ...scratch]),
-  };
+  return { logs, volumes, onDisk: sumOf([...logs.values(), ...onDisk, ...scratch]) };
 }
 
 /** By the names of what is in the folder. */

@@ -121,7 +121,8 @@ class KernelStats implements StatsProvider {
     this.#node = new NodeFigures({ tree: this.#tree, kubepods, rates: this.#rates, root });
     this.#disks = new NodeDisks(options);
     const { scratchOf = () => [] } = options;
-    this.#diskUsage = new DiskUsage({ podsDir: join(rootDir, 'pods'), podLogsDir, scratchOf, logger });
+    const places = { podsDir: join(rootDir, 'pods'), podLogsDir, scratchOf };
+    this.#diskUsage = new DiskUsage({ ...places, clock, logger });
   }
 
   async summary(options: SummaryOptions = {}): Promise<Summary> {
@@ -222,7 +223,8 @@ class KernelStats implements StatsProvider {
     const call = options.signal ? { signal: options.signal } : {};
     const limits = { maxAgeMs: diskUsageMaxAgeMs, patienceMs: diskUsagePatienceMs };
     const [disks, runtimeStats] = await Promise.all([
-      this.#diskUsage.of(pods, limits),
+      // What is known of pods must not be forgotten for having asked about none.
+      options.onlyNode ? new Map() : this.#diskUsage.of(pods, limits),
       pods.length === 0 ? new Map() : this.#runtimeStats(call),
     ]);
     const [nodeFs, logsFs, runtime] = await Promise.all([

@@ -1,6 +1,7 @@
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
 import { rmSync } from 'node:fs';
-import { container, MIB, SANDBOX, StatsBed, TIME } from './stats-bed.ts';
+import { systemClock } from '../../../src/runtime/system-clock.ts';
+import { container, MIB, NOW, SANDBOX, StatsBed, TIME } from './stats-bed.ts';
 
 const ONLY = { onlyCPUAndMemory: true };
 const UNLIMITED = '9223372036854771712\n';
@@ -64,6 +65,29 @@ describe('on cgroup v1, the node', () => {
     bed.write('cpuacct/cpuacct.usage', '7000\n');
     await bed.clock.advance(4000);
     expect((await stats.summary(ONLY)).node.cpu).not.toHaveProperty('usageNanoCores');
+  });
+
+  test('a clock that was set back begins a new rate', async () => {
+    bed.write('cpuacct/cpuacct.usage', '5000000000\n');
+    let nowMs = NOW;
+    const stats = bed.open({ clock: { ...systemClock, now: () => nowMs } });
+    const rate = async (usage: string, atMs: number) => {
+      bed.write('cpuacct/cpuacct.usage', usage);
+      nowMs = atMs;
+      return (await stats.summary(ONLY)).node.cpu?.usageNanoCores;
+    };
+    expect(await rate('5000000000\n', NOW)).toBeUndefined();
+    expect(await rate('6000000000\n', NOW + 4000)).toBe(250_000_000);
+    expect(await rate('6100000000\n', NOW - 3_600_000)).toBeUndefined();
+    expect(await rate('6300000000\n', NOW - 3_598_000)).toBe(100_000_000);
+  });
+
+  test('it started once, whenever it is asked', async () => {
+    const stats = bed.open();
+    const { startTime } = (await stats.summary(ONLY)).node;
+    await bed.clock.advance(12_345);
+    expect((await stats.summary(ONLY)).node.startTime).toBe(startTime);
+    expect(Date.parse(startTime ?? '')).toBeLessThan(NOW);
   });
 
   test('all pods together are a system container, with what is left of what they may have', async () => {

@@ -2,6 +2,7 @@ import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
 import { linkSync, mkdirSync, rmSync, statfsSync, statSync, symlinkSync } from 'node:fs';
 import { Pace, diskUsed } from '../../../src/runtime/stats/disk-walk.ts';
 import { DiskUsage } from '../../../src/runtime/stats/disk-usage.ts';
+import { systemClock } from '../../../src/runtime/system-clock.ts';
 import { waitFor } from '../../support/wait-for.ts';
 import { container, MIB, NOW, SANDBOX, StatsBed, TIME } from './stats-bed.ts';
 
@@ -123,6 +124,27 @@ describe('the disk of a pod', () => {
     expect(await bytes({ diskUsageMaxAgeMs: -1 })).toBeGreaterThanOrEqual(before + MIB);
   });
 
+  test('is measured anew after a minute, and when the clock was set back', async () => {
+    let nowMs = NOW;
+    const stats = bed.open({ clock: { ...systemClock, now: () => nowMs } });
+    const inodes = async () => (await stats.summary()).pods[0]?.volume?.[0]?.inodesUsed;
+    expect(await inodes()).toBe(2);
+    for (const [index, afterMs] of [59_999, 60_001, 0].entries()) {
+      nowMs = NOW + afterMs;
+      bed.write(`${VOLUMES}/kubernetes.io~empty-dir/data/more-${index}`, '');
+      expect(await inodes()).toBe([2, 4, 5][index]);
+    }
+  });
+
+  test('is still known after somebody has asked about the node alone', async () => {
+    const stats = bed.open();
+    const volume = async () => (await stats.summary()).pods[0]?.volume?.[0];
+    const before = await volume();
+    await stats.summary({ onlyNode: true });
+    bed.write(`${VOLUMES}/kubernetes.io~empty-dir/data/more`, text(MIB));
+    expect(await volume()).toMatchObject({ usedBytes: before?.usedBytes });
+  });
+
   test('what somebody has no patience for is there the next time', async () => {
     const stats = bed.open();
     const volume = async (options = {}) => (await stats.summary(options)).pods[0]?.volume;
@@ -147,7 +169,7 @@ describe('the disk of a pod', () => {
     }
     const places = { podsDir: bed.cgroups.path('root/pods'), podLogsDir: bed.cgroups.path('logs') };
     const { logger, messages } = bed.log;
-    const usage = new DiskUsage({ ...places, scratchOf: () => [], logger, limitMs: -1 });
+    const usage = new DiskUsage({ ...places, clock: bed.clock, scratchOf: () => [], logger, limitMs: -1 });
     for (const maxAgeMs of [0, -1]) {
       const disk = (await usage.of(bed.pods, { maxAgeMs, patienceMs: 10_000 })).get('uid');
       expect(disk?.volumes[0]?.inodesUsed).toBeGreaterThan(200);
