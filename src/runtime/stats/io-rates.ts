@@ -25,9 +25,10 @@ interface Sample {
 }
 
 /**
- * How much groups, each with all that is below it, read from disks and write to them. cgroup v2 counts it. v1 does not: since
- * Linux 6.10 `blkio` counts only on devices for which somebody has set a limit, and what is written by way of the page cache
- * was never counted for whoever had written it. There it is what their processes count, those that they have waited for included.
+ * How much groups, each with all that is below it, read from disks and write to them. cgroup v2 counts it, where the
+ * controller is passed on to them. v1 does not: since Linux 6.10 `blkio` counts only on devices for which somebody has set a
+ * limit, and what is written by way of the page cache was never counted for whoever had written it. There it is what their
+ * processes count, with those that these have waited for.
  */
 export class IORates {
   readonly #options: IORatesOptions;
@@ -68,9 +69,9 @@ export class IORates {
 
   #bytes(group: string): ReadonlyMap<string, number> | undefined {
     const { tree } = this.#options;
-    if (tree.version === 1) return this.#bytesOfProcesses(group);
-    const bytes = ioStatBytes(readLongFile(join(tree.folders(group)[0] ?? '', 'io.stat')));
-    return bytes === undefined ? undefined : new Map([[group, bytes]]);
+    const folder = tree.version === 1 ? undefined : tree.folders(group)[0];
+    const bytes = folder === undefined ? undefined : ioStatBytes(readLongFile(join(folder, 'io.stat')));
+    return bytes === undefined ? this.#bytesOfProcesses(group) : new Map([[group, bytes]]);
   }
 
   #bytesOfProcesses(group: string): ReadonlyMap<string, number> | undefined {

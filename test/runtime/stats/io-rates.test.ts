@@ -58,6 +58,12 @@ describe('on cgroup v2, the rate of I/O of a pod', () => {
     expect(pod?.io).not.toHaveProperty('bytesPerSecond');
   });
 
+  test('is that of its processes where the controller is not passed on to its group', async () => {
+    bed.write(`v2/${GROUP}/id/cgroup.procs`, '10\n');
+    bed.write('proc/10/io', 'read_bytes: 10\nwrite_bytes: 0\n');
+    expect(await rate(() => bed.write('proc/10/io', 'read_bytes: 10\nwrite_bytes: 90\n'))).toBe(45);
+  });
+
   test('is not known of a group that does not count it, or has gone', async () => {
     bed.write(`v2/${GROUP}/memory.current`, '1\n');
     expect(await rate(() => undefined)).toBeUndefined();

@@ -1,5 +1,6 @@
 import { expect, test } from '@jest/globals';
-import { readLongFile, readSmallFile } from '../../../src/runtime/stats/small-files.ts';
+import { waitFor } from '../../support/wait-for.ts';
+import { HeldFile, readLongFile, readSmallFile } from '../../../src/runtime/stats/small-files.ts';
 
 /** Of many records, one for each mapping; the kernel hands them out a page at a time. */
 const MAPS = '/proc/self/maps';
@@ -11,6 +12,16 @@ test('a file that the kernel writes record by record is read to its end', () => 
   expect(maps.length).toBeGreaterThan(PAGE_BYTES);
   expect(maps).toContain('[stack]');
   expect(maps.endsWith('\n')).toBe(true);
+});
+
+test('a file that is held says what is so now, and can be read again after it was closed', async () => {
+  const uptime = new HeldFile('/proc/uptime');
+  const first = uptime.read();
+  expect(first).toMatch(/^[\d.]+ [\d.]+\n$/);
+  await waitFor(() => uptime.read() !== first, { what: 'time to go by' });
+  uptime.close();
+  expect(uptime.read()).toMatch(/^[\d.]+ [\d.]+\n$/);
+  uptime.close();
 });
 
 test('what is not there is undefined, and what is empty is not', () => {
