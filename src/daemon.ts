@@ -42,7 +42,10 @@ export async function startDaemon(config: StateletConfig, deps: DaemonDeps): Pro
   const lock = await lockRootDir(config.rootDir);
   const { logger } = deps;
   const recorder = eventLog(logger, () => systemClock.now());
-  const { facts, parts } = await openNode(config, recorder, logger);
+  const { facts, parts } = await openNode(config, recorder, logger).catch((error: unknown) => {
+    lock.release();
+    throw error;
+  });
   const agent = new Agent(config, { ...deps, recorder, facts }, lock, parts);
   try {
     await agent.start();

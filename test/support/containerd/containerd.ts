@@ -1,6 +1,15 @@
 /** A containerd of a test's own, with a network and images, beside any other that may run on the machine. */
 import { execFile, spawn, type ChildProcess } from 'node:child_process';
-import { closeSync, existsSync, mkdirSync, openSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import {
+  closeSync,
+  existsSync,
+  mkdirSync,
+  openSync,
+  readFileSync,
+  rmSync,
+  truncateSync,
+  writeFileSync,
+} from 'node:fs';
 import { basename, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
@@ -130,11 +139,21 @@ export class ContainerdBed {
     rmSync(join(this.#layout.heldDir, podName));
   }
 
-  /** An empty disk of so many bytes, mounted in the bed's folder. Returns its path. */
+  /**
+   * An empty disk of so many bytes, less what ext4 needs, mounted in the bed's folder. Returns its path. It is a file in
+   * memory: however busy it is kept, the disks of this machine are not.
+   */
   async smallDisk(name: string, bytes: number): Promise<string> {
-    const path = join(this.dir, name);
-    mkdirSync(path);
-    await promisify(execFile)('mount', ['-t', 'tmpfs', '-o', `size=${bytes}`, 'tmpfs', path]);
+    const [path, memory] = [join(this.dir, name), join(this.dir, `${name}.memory`)];
+    const file = join(memory, 'disk');
+    const run = promisify(execFile);
+    for (const folder of [path, memory]) mkdirSync(folder);
+    await run('mount', ['-t', 'tmpfs', '-o', `size=${bytes}`, 'tmpfs', memory]);
+    writeFileSync(file, '');
+    truncateSync(file, bytes);
+    // Nothing is kept back for root, and nothing is written twice.
+    await run('mkfs.ext4', ['-q', '-m', '0', '-O', '^has_journal', file]);
+    await run('mount', ['-o', 'loop', file, path]);
     return path;
   }
 

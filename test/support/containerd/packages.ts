@@ -15,6 +15,7 @@ const PACKAGES: Readonly<Record<string, string>> = {
   busybox: 'busybox-static',
   iptables: 'iptables',
   ip: 'iproute2',
+  'mkfs.ext4': 'e2fsprogs',
   'docker-registry': 'docker-registry',
 };
 const CNI_PACKAGE = 'containernetworking-plugins';
