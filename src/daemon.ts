@@ -20,7 +20,7 @@ import type { StatsProvider, SummaryOptions } from './runtime/stats/stats-provid
 import { systemClock } from './runtime/system-clock.ts';
 import { channelEvent, podConfig, type PodSources } from './sources/pod-config.ts';
 import { problemText } from './sources/source.ts';
-import type { EventRecorder } from './types/event-recorder.ts';
+import type { EventRecorder, NodeEventRecorder } from './types/event-recorder.ts';
 import type { Logger } from './types/logger.ts';
 import type { OwnNodeFacts } from './types/node-facts.ts';
 import type { RuntimePodStatus } from './types/runtime-pod.ts';
@@ -57,7 +57,7 @@ export async function startDaemon(config: StateletConfig, deps: DaemonDeps): Pro
 }
 
 interface AgentDeps extends DaemonDeps {
-  readonly recorder: EventRecorder;
+  readonly recorder: EventRecorder & NodeEventRecorder;
   readonly facts: OwnNodeFacts;
 }
 

@@ -5,7 +5,7 @@ import { EMBEDDED, type StateletConfig } from './config/config.ts';
 import { nodeAddresses, readNodeFacts, startsAtOnce } from './runtime/node-facts.ts';
 import type { NodeParts } from './runtime/pod-node.ts';
 import { systemClock } from './runtime/system-clock.ts';
-import type { EventRecorder } from './types/event-recorder.ts';
+import type { EventRecorder, NodeEventRecorder } from './types/event-recorder.ts';
 import type { Logger } from './types/logger.ts';
 import type { OwnNodeFacts } from './types/node-facts.ts';
 
@@ -57,7 +57,7 @@ async function openParts(
 }
 
 export interface AgentSurroundings extends Node {
-  readonly recorder: EventRecorder;
+  readonly recorder: EventRecorder & NodeEventRecorder;
   readonly logger: Logger;
 }
 

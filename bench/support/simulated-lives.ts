@@ -52,7 +52,7 @@ class BenchNode {
       maxContainerRestartPeriodMs: 300_000,
       maximumDeadContainersPerContainer: 1,
       startsAtOnce: 16,
-      recorder: { event: nothing },
+      recorder: { event: nothing, nodeEvent: nothing },
       logger: { trace: nothing, debug: nothing, info: nothing, warn: nothing, error: nothing },
     });
     this.#agent.start();

@@ -34,11 +34,13 @@ export const EVICTION_MUTANTS: readonly Mutant[] = [
     breaks: 'Who goes is chosen by figures that are older than the choice (eviction)',
     file: MANAGER,
     find: `      const summary = await stats.summary({
+        network: false,
         diskUsageMaxAgeMs: FRESH_DISK_USAGE_MS,
         ...(shortage.resource === 'io' && { ioOverMs: IO_OVER_MS }),
       });`,
     replace: `      const kept = this.#options as { summary?: Summary };
       const summary = (kept.summary ??= await stats.summary({
+        network: false,
         diskUsageMaxAgeMs: FRESH_DISK_USAGE_MS,
         ...(shortage.resource === 'io' && { ioOverMs: IO_OVER_MS }),
       }));`,

@@ -15,6 +15,7 @@ import type { Summary } from '../types/stats.ts';
 export interface EvictionStats {
   summary(options?: {
     readonly onlyNode?: boolean;
+    readonly network?: boolean;
     readonly diskUsageMaxAgeMs?: number;
     readonly ioOverMs?: number;
   }): Promise<Summary>;

@@ -12,13 +12,13 @@ import {
   type PressureCondition,
   starvedResource,
 } from '../policies/eviction-signals.ts';
-import { nodePressure, nodePressureEventReason } from '../policies/eviction-node-status.ts';
+import { nodePressureEventReason } from '../policies/eviction-node-status.ts';
 import { EVICTED, EVICTION_THRESHOLD_MET, evictionThresholdMetMessage } from '../policies/eviction-texts.ts';
 import { hasStorageLimit } from '../policies/eviction-local-storage.ts';
 import type { NodeReclaimer } from '../runtime/pod-node.ts';
 import type { Clock, TimerHandle } from '../types/clock.ts';
 import { errorMessage } from '../types/errors.ts';
-import type { EventRecorder } from '../types/event-recorder.ts';
+import type { EventRecorder, NodeEventRecorder } from '../types/event-recorder.ts';
 import type { Pod } from '../types/kubernetes.ts';
 import { type Logger, podFields } from '../types/logger.ts';
 import type { Summary } from '../types/stats.ts';
@@ -42,7 +42,8 @@ export interface EvictionManagerOptions extends EvictionParts {
   readonly reclaimer: NodeReclaimer | undefined;
   readonly registry: PodRegistry;
   readonly clock: Clock;
-  readonly recorder: EventRecorder;
+  readonly recorder: EventRecorder & NodeEventRecorder;
+  readonly nodeName: string;
   readonly logger: Logger;
   readonly parent: AnyActorRef;
   readonly inspect?: ActorOptions<typeof evictionMachine>['inspect'];
@@ -87,7 +88,7 @@ export class EvictionManager {
   async explain(): Promise<EvictionExplanation> {
     const [stats, settings] = [await this.#figures.stats(), await this.#figures.settings()];
     const isOfIO = settings.thresholds.some(({ signal }) => starvedResource(signal) === 'io');
-    const summary = await stats.summary(isOfIO ? { ioOverMs: IO_OVER_MS } : {});
+    const summary = await stats.summary({ network: false, ...(isOfIO && { ioOverMs: IO_OVER_MS }) });
     const ends = this.#ends(this.#actor.getSnapshot().context);
     return explainEviction({ settings, conditions: this.conditions(), summary, pods: this.#pods(), ...ends });
   }
@@ -166,7 +167,7 @@ export class EvictionManager {
       const [stats, settings] = [await this.#figures.stats(), await this.#figures.settings()];
       const pods = this.#pods();
       const onlyNode = !settings.localStorageCapacityIsolation || !pods.some(hasStorageLimit);
-      const summary = await stats.summary({ onlyNode });
+      const summary = await stats.summary({ onlyNode, network: false });
       const nowMs = this.#options.clock.now();
       const { state } = context;
       const ends = this.#ends(context);
@@ -200,7 +201,7 @@ export class EvictionManager {
   async #afterReclaim(shortage: Shortage): Promise<Shortage | undefined> {
     const { thresholds } = await this.#figures.settings();
     try {
-      const summary = await (await this.#figures.stats()).summary({ onlyNode: true });
+      const summary = await (await this.#figures.stats()).summary({ onlyNode: true, network: false });
       return shortageAfterReclaim(shortage, thresholds, observe(summary));
     } catch {
       return shortageAfterReclaim(shortage, thresholds, undefined);
@@ -214,6 +215,7 @@ export class EvictionManager {
       if (shortage === undefined) throw new Error('nothing is short');
       const [stats, settings] = [await this.#figures.stats(), await this.#figures.settings()];
       const summary = await stats.summary({
+        network: false,
         diskUsageMaxAgeMs: FRESH_DISK_USAGE_MS,
         ...(shortage.resource === 'io' && { ioOverMs: IO_OVER_MS }),
       });
@@ -293,16 +295,15 @@ export class EvictionManager {
 
   #reportShortage({ shortage }: EvictionContext): void {
     if (shortage === undefined) return;
-    const message = `${evictionThresholdMetMessage(shortage)}: ${describeShortage(shortage)}`;
-    this.#options.logger.warn({ reason: EVICTION_THRESHOLD_MET }, message);
+    const { recorder, logger } = this.#options;
+    recorder.nodeEvent('Warning', EVICTION_THRESHOLD_MET, evictionThresholdMetMessage(shortage));
+    logger.info({}, `Eviction manager: ${describeShortage(shortage)}`);
   }
 
   #reportCondition(condition: PressureCondition, holds: boolean): void {
-    const { logger } = this.#options;
-    const { status, message } = nodePressure(condition, holds);
+    const { recorder, nodeName } = this.#options;
     const reason = nodePressureEventReason(condition, holds);
-    if (holds) logger.warn({ reason, condition, status }, message);
-    else logger.info({ reason, condition, status }, message);
+    recorder.nodeEvent('Normal', reason, `Node ${nodeName} status is now: ${reason}`);
   }
 
   #reportFailed(event: EvictionEvent): void {

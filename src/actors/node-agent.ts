@@ -10,7 +10,7 @@ import { PodRuntime } from '../runtime/pod-runtime.ts';
 import { RuntimeState } from '../runtime/runtime-state.ts';
 import { StartGate } from '../runtime/start-gate.ts';
 import type { Clock, TimerHandle } from '../types/clock.ts';
-import type { EventRecorder } from '../types/event-recorder.ts';
+import type { EventRecorder, NodeEventRecorder } from '../types/event-recorder.ts';
 import type { Logger } from '../types/logger.ts';
 import type { NodeFacts, OwnNodeFacts } from '../types/node-facts.ts';
 import type { EvictionParts } from './eviction-figures.ts';
@@ -49,7 +49,7 @@ export interface NodeAgentOptions {
   readonly maximumDeadContainersPerContainer: number;
   /** How many starts are with the runtime at a time. */
   readonly startsAtOnce: number;
-  readonly recorder: EventRecorder;
+  readonly recorder: EventRecorder & NodeEventRecorder;
   readonly logger: Logger;
   readonly inspect?: ActorOptions<typeof supervisorMachine>['inspect'];
   /** Puts something between the pod actors and their effects: whoever watches an agent does. */
@@ -179,6 +179,7 @@ export class NodeAgent {
     if (eviction === undefined) return undefined;
     return new EvictionManager({
       ...{ ...eviction, clock, recorder, logger, reclaimer: parts.reclaimer },
+      nodeName: this.#options.nodeFacts().name,
       registry: this.supervisor.registry,
       parent: this.supervisor.actor,
       ...(inspect && { inspect }),

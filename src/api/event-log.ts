@@ -1,4 +1,4 @@
-import type { EventRecorder } from '../types/event-recorder.ts';
+import type { EventRecorder, NodeEventRecorder } from '../types/event-recorder.ts';
 import { type Logger, podFields } from '../types/logger.ts';
 
 /** For how long an event that comes again is not news (the kubelet's event aggregator). */
@@ -7,7 +7,7 @@ const REPEAT_MS = 10 * 60_000;
 const REMEMBERED_MAX = 4_096;
 
 /** Kubernetes events as log lines. One that repeats itself is for debugging. `now` is Unix milliseconds. */
-export function eventLog(logger: Logger, now: () => number): EventRecorder {
+export function eventLog(logger: Logger, now: () => number): EventRecorder & NodeEventRecorder {
   const seen = new Map<string, number>();
   const isRepeated = (key: string): boolean => {
     const before = seen.get(key);
@@ -16,13 +16,15 @@ export function eventLog(logger: Logger, now: () => number): EventRecorder {
     seen.set(key, now());
     return before !== undefined && now() - before < REPEAT_MS;
   };
+  const log = (about: string, type: 'Normal' | 'Warning', fields: object, message: string): void => {
+    // What goes well happens again and again, and is news each time.
+    if (type === 'Normal') logger.info(fields, message);
+    else if (isRepeated(`${about} ${message}`)) logger.debug(fields, message);
+    else logger.warn(fields, message);
+  };
   return {
-    event: (pod, type, reason, message) => {
-      const fields = { ...podFields(pod), reason };
-      // What goes well happens again and again, and is news each time.
-      if (type === 'Normal') logger.info(fields, message);
-      else if (isRepeated(`${pod.uid} ${reason} ${message}`)) logger.debug(fields, message);
-      else logger.warn(fields, message);
-    },
+    event: (pod, type, reason, message) =>
+      log(`${pod.uid} ${reason}`, type, { ...podFields(pod), reason }, message),
+    nodeEvent: (type, reason, message) => log(`node ${reason}`, type, { reason }, message),
   };
 }

@@ -1,17 +1,21 @@
-import type { EventRecorder, PodReference } from '../types/event-recorder.ts';
+import type { EventRecorder, NodeEventRecorder, PodReference } from '../types/event-recorder.ts';
 
 /** Passes events on, and keeps of each pod the last that went wrong: what no container's status tells. */
-export class LastWarnings implements EventRecorder {
-  readonly #recorder: EventRecorder;
+export class LastWarnings implements EventRecorder, NodeEventRecorder {
+  readonly #recorder: EventRecorder & NodeEventRecorder;
   readonly #warnings = new Map<string, string>();
 
-  constructor(recorder: EventRecorder) {
+  constructor(recorder: EventRecorder & NodeEventRecorder) {
     this.#recorder = recorder;
   }
 
   event(pod: PodReference, type: 'Normal' | 'Warning', reason: string, message: string): void {
     if (type === 'Warning') this.#warnings.set(pod.uid, `${reason}: ${message}`);
     this.#recorder.event(pod, type, reason, message);
+  }
+
+  nodeEvent(...event: Parameters<NodeEventRecorder['nodeEvent']>): void {
+    this.#recorder.nodeEvent(...event);
   }
 
   of(uid: string): string | undefined {

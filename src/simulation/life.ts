@@ -106,7 +106,10 @@ export class Life {
       maxContainerRestartPeriodMs: MAX_CONTAINER_RESTART_PERIOD_MS,
       maximumDeadContainersPerContainer: 1,
       startsAtOnce: 16,
-      recorder: { event: ({ uid, name }, type, reason) => this.#tell(uid, name, `event ${type} ${reason}`) },
+      recorder: {
+        event: ({ uid, name }, type, reason) => this.#tell(uid, name, `event ${type} ${reason}`),
+        nodeEvent: () => undefined,
+      },
       logger: this.#logger(),
       inspect: (event) => this.#inspect(event),
       wrapEffects: (effects) => this.#watched(effects),

@@ -5,7 +5,12 @@ export interface PodReference {
   readonly uid: string;
 }
 
-/** Where Kubernetes events go: to the log, and to the API server where there is one. Reasons are the kubelet's own. */
+/** Where events on pods go: to the log, and to the API server where there is one. Reasons are the kubelet's own. */
 export interface EventRecorder {
   event(pod: PodReference, type: 'Normal' | 'Warning', reason: string, message: string): void;
+}
+
+/** Where events on the node go. */
+export interface NodeEventRecorder {
+  nodeEvent(type: 'Normal' | 'Warning', reason: string, message: string): void;
 }

@@ -76,6 +76,7 @@ export class EvictionBed {
   readonly ground: Ground = simulatedGround();
   readonly figures = new Figures(() => this.ground.clock.now());
   readonly events: string[] = [];
+  readonly nodeEvents: string[] = [];
   readonly reclaimed: string[] = [];
   /** UIDs of pods whose stop does not come to an end. */
   readonly hung = new Set<string>();
@@ -113,6 +114,7 @@ export class EvictionBed {
           this.events.push(`${name} ${reason}`);
           if (reason === 'Evicted') this.onEviction(name);
         },
+        nodeEvent: (type, reason, message) => void this.nodeEvents.push(`${type} ${reason} ${message}`),
       },
     });
     this.#agent = agent;

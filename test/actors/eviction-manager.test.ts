@@ -175,6 +175,11 @@ describe('short of memory', () => {
     expect(bed.conditions()).toEqual(['MemoryPressure']);
     await bed.ground.clock.advance(20_000);
     expect(bed.conditions()).toEqual([]);
+    expect(bed.nodeEvents.filter((event) => event.startsWith('Normal'))).toEqual([
+      'Normal NodeHasInsufficientMemory Node node1 status is now: NodeHasInsufficientMemory',
+      'Normal NodeHasSufficientMemory Node node1 status is now: NodeHasSufficientMemory',
+    ]);
+    expect(bed.nodeEvents[0]).toBe('Warning EvictionThresholdMet Attempting to reclaim memory');
   });
 
   test('a node that cannot be measured is looked at again', async () => {

@@ -104,7 +104,10 @@ class EvictionReplay {
       { ...this.#node.parts, reclaimer },
       {
         eviction: { configuration: settingsOf(situation), stats: () => Promise.resolve(this.#figures) },
-        recorder: { event: ({ uid }, _, reason) => this.#rules.recorded(uid, reason) },
+        recorder: {
+          event: ({ uid }, _, reason) => this.#rules.recorded(uid, reason),
+          nodeEvent: () => undefined,
+        },
         wrapEffects: this.#judge.wrapEffects,
         inspect: (event) => {
           this.#judge.inspect(event);

@@ -98,7 +98,7 @@ export function simulatedGround(): Ground {
 export function agentOn({ clock }: Ground, parts: NodeParts, more: AgentExtras = {}): NodeAgent {
   return new NodeAgent({
     ...{ parts, clock, hostIPs: HOST_IPS, logger: SILENT },
-    recorder: { event: () => undefined },
+    recorder: { event: () => undefined, nodeEvent: () => undefined },
     sources: ['file'],
     configuration: NEVER,
     random: () => 0,

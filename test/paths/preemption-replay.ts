@@ -103,7 +103,10 @@ class PreemptionReplay {
     this.#node = new SteeredNode(ground.open(), this.#judge);
     this.#agent = agentOn(ground, this.#node.parts, {
       nodeFacts: this.#facts.facts,
-      recorder: { event: ({ uid }, _, reason) => this.#rules.recorded(uid, reason) },
+      recorder: {
+        event: ({ uid }, _, reason) => this.#rules.recorded(uid, reason),
+        nodeEvent: () => undefined,
+      },
       wrapEffects: this.#judge.wrapEffects,
       inspect: (event) => {
         this.#judge.inspect(event);

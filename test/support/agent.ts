@@ -46,6 +46,7 @@ export async function startAgent(options: AgentOptions = {}) {
   const recorder = {
     event: ({ name }: { name: string }, _type: string, reason: string) =>
       void events.push(`${name} ${reason}`),
+    nodeEvent: (_type: string, reason: string) => void events.push(`node ${reason}`),
   };
   const log: string[] = [];
   const write = (_fields: object, message: string) => void log.push(message);

@@ -36,6 +36,8 @@ const PODS_PER_TURN = 25;
 export interface SummaryOptions {
   /** No figures of pods. */
   readonly onlyNode?: boolean;
+  /** Whether what goes over networks is told. Default: where disks are. */
+  readonly network?: boolean;
   /** No figures of disks, volumes, networks and PIDs of the node. */
   readonly onlyCPUAndMemory?: boolean;
   /** How old may be what is known of logs and volumes; what is older is measured again. Default: a minute. */
@@ -135,7 +137,8 @@ class KernelStats implements StatsProvider {
     const runtimeStats = disks?.runtimeStats ?? (await this.#runtimeStatsOf(pods, options));
     // What changes fastest is read last.
     const nowMs = clock.now();
-    const networks = disks && this.#networks;
+    const hasNetwork = options.network ?? true;
+    const networks = disks && hasNetwork ? this.#networks : undefined;
     const swap = this.#node.swap(nowMs);
     const figures = await this.#figuresOf(pods, {
       runtimeStats,
@@ -148,7 +151,7 @@ class KernelStats implements StatsProvider {
       nodeName,
       ...this.#node.processorAndMemory(nowMs),
       ...(swap && { swap }),
-      ...(disks && (await this.#rest(disks, nowMs))),
+      ...(disks && (await this.#rest(disks, hasNetwork, nowMs))),
     };
     this.#rates.forgetOld(nowMs);
     return { node, pods: figures.map(({ pod, stats }) => (disks ? withDisk(stats, pod, disks) : stats)) };
@@ -255,9 +258,13 @@ class KernelStats implements StatsProvider {
   }
 
   /** What of the node is told only with its disks. */
-  async #rest({ nodeFs, runtime }: DiskSources, nowMs: number): Promise<Partial<NodeStats>> {
+  async #rest(
+    { nodeFs, runtime }: DiskSources,
+    hasNetwork: boolean,
+    nowMs: number,
+  ): Promise<Partial<NodeStats>> {
     const io = this.#node.io(nowMs);
-    const network = this.#node.network(nowMs);
+    const network = hasNetwork ? this.#node.network(nowMs) : undefined;
     const rlimit = await this.#node.rlimit(nowMs);
     return {
       ...{ ...(io && { io }), ...(network && { network }) },

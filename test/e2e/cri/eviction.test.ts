@@ -180,8 +180,8 @@ describeWithContainerd('a node that runs short', () => {
       },
       { what: 'the condition to go', pauseMs: 100 },
     );
-    const told = agent.log.filter((line) => line.startsWith('kubelet has '));
-    expect(told).toEqual(['kubelet has disk pressure', 'kubelet has no disk pressure']);
+    const told = agent.events.filter((event) => event.startsWith('node NodeHas'));
+    expect(told).toEqual(['node NodeHasDiskPressure', 'node NodeHasNoDiskPressure']);
     agent.add(pod('after', {}));
     await runs('after');
   });

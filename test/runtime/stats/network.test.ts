@@ -94,6 +94,7 @@ describe('the network of the node', () => {
     expect((await bed.summary()).node).not.toHaveProperty('network');
     devices('proc', { eth0: [1, 0, 2, 0] });
     expect((await bed.summary({ onlyCPUAndMemory: true })).node).not.toHaveProperty('network');
+    expect((await bed.summary({ network: false })).node).not.toHaveProperty('network');
   });
 });
 
@@ -159,6 +160,7 @@ describe.each([
   test('is left out where only processor and memory are asked for', async () => {
     runs('POD');
     expect(await bed.podStats({ onlyCPUAndMemory: true })).not.toHaveProperty('network');
+    expect(await bed.podStats({ network: false })).not.toHaveProperty('network');
   });
 });
 
