@@ -33,17 +33,9 @@ export const EVICTION_MUTANTS: readonly Mutant[] = [
     name: 'stale-figures',
     breaks: 'Who goes is chosen by figures that are older than the choice (eviction)',
     file: MANAGER,
-    find: `      const summary = await stats.summary({
-        network: false,
-        diskUsageMaxAgeMs: FRESH_DISK_USAGE_MS,
-        ...(shortage.resource === 'io' && { ioOverMs: IO_OVER_MS }),
-      });`,
+    find: `      const summary = await stats.summary(FIGURES_FOR[shortage.resource]);`,
     replace: `      const kept = this.#options as { summary?: Summary };
-      const summary = (kept.summary ??= await stats.summary({
-        network: false,
-        diskUsageMaxAgeMs: FRESH_DISK_USAGE_MS,
-        ...(shortage.resource === 'io' && { ioOverMs: IO_OVER_MS }),
-      }));`,
+      const summary = (kept.summary ??= await stats.summary(FIGURES_FOR[shortage.resource]));`,
   },
   {
     name: 'lower-priority-last',

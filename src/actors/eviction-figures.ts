@@ -9,16 +9,12 @@ import { type Threshold, thresholdQuantity } from '../policies/eviction-threshol
 import { quantityValue } from '../policies/quantity.ts';
 import type { MemorySignal, MemoryThreshold } from '../runtime/stats/memory-watch.ts';
 import type { DiskLayout } from '../runtime/stats/node-disks.ts';
-import type { PressureThreshold } from '../runtime/stats/pressure-watch.ts';
+import type { PressureCrossing, PressureThreshold } from '../runtime/stats/pressure-watch.ts';
+import type { SummaryOptions } from '../runtime/stats/stats-provider.ts';
 import type { Summary } from '../types/stats.ts';
 
 export interface EvictionStats {
-  summary(options?: {
-    readonly onlyNode?: boolean;
-    readonly network?: boolean;
-    readonly diskUsageMaxAgeMs?: number;
-    readonly ioOverMs?: number;
-  }): Promise<Summary>;
+  summary(options?: SummaryOptions): Promise<Summary>;
   /** Rejects where the runtime does not say. */
   diskLayout(): Promise<DiskLayout>;
   /** Tells when less, or no longer less, than one of the thresholds is available. */
@@ -29,7 +25,7 @@ export interface EvictionStats {
   /** Tells when tasks wait longer, or no longer longer, than one of the thresholds allows. */
   watchPressure(
     thresholds: readonly PressureThreshold[],
-    onCrossed: (crossing: { readonly isAbove: boolean }) => void,
+    onCrossed: (crossing: Pick<PressureCrossing, 'isAbove' | 'resource'>) => void,
   ): { stop(): void };
   memoryAvailable(signal: MemorySignal): { readonly capacityBytes: number } | undefined;
 }
@@ -46,13 +42,14 @@ const ONE_FILE_SYSTEM: DiskLayout = { dedicatedImageFs: false, dedicatedContaine
 export class EvictionFigures {
   readonly #parts: EvictionParts;
   #stats: EvictionStats | undefined;
-  #settings: EvictionSettings | undefined;
-  /** By which it is judged as long as the runtime does not say how the disks lie. */
-  readonly #provisional: EvictionSettings;
+  /** As if there were one disk, as long as the runtime does not say how they lie. */
+  #settings: EvictionSettings;
+  #isLayoutKnown = false;
+  #asked: Promise<void> | undefined;
 
   constructor(parts: EvictionParts) {
     this.#parts = parts;
-    this.#provisional = settingsFor(parts.configuration, ONE_FILE_SYSTEM);
+    this.#settings = settingsFor(parts.configuration, ONE_FILE_SYSTEM);
   }
 
   /** What could not be opened is tried again when somebody asks again. */
@@ -61,11 +58,15 @@ export class EvictionFigures {
   }
 
   /** The thresholds are the same objects each time, but those that follow from how the disks lie once that is known. */
-  async settings(): Promise<EvictionSettings> {
-    if (this.#settings !== undefined) return this.#settings;
-    const layout = await (await this.stats()).diskLayout().catch(() => undefined);
-    if (layout === undefined) return this.#provisional;
-    return (this.#settings ??= settingsFor(this.#parts.configuration, layout));
+  get settings(): EvictionSettings {
+    return this.#settings;
+  }
+
+  /** Asks how the disks lie, until that is known. Resolves when it is, or cannot be, or `hurried` aborts. */
+  async learnLayout(hurried?: AbortSignal): Promise<void> {
+    if (this.#isLayoutKnown || hurried?.aborted === true) return;
+    this.#asked ??= this.#askLayout().finally(() => (this.#asked = undefined));
+    await (hurried === undefined ? this.#asked : Promise.race([this.#asked, aborted(hurried)]));
   }
 
   /** In bytes. Where there are none, nothing is opened. */
@@ -78,6 +79,16 @@ export class EvictionFigures {
 
   pressureThresholds(): readonly PressureThreshold[] {
     return this.#parts.configuration.thresholds.flatMap(ofPressure);
+  }
+
+  async #askLayout(): Promise<void> {
+    try {
+      const layout = await (await this.stats()).diskLayout();
+      this.#settings = settingsFor(this.#parts.configuration, layout);
+      this.#isLayoutKnown = true;
+    } catch {
+      // Whoever looks next asks again.
+    }
   }
 }
 
@@ -105,4 +116,10 @@ function inBytes({ signal, value }: WatchedThreshold, stats: EvictionStats): rea
 function ofPressure({ signal, value }: Threshold): readonly PressureThreshold[] {
   if (!isPressureSignal(signal) || !('quantity' in value)) return [];
   return [{ ...pressureSource(signal), percent: waitedPercent(value.quantity) }];
+}
+
+function aborted(signal: AbortSignal): Promise<void> {
+  return new Promise((resolve) => {
+    signal.addEventListener('abort', () => resolve(), { once: true });
+  });
 }

@@ -13,6 +13,15 @@ const MONITORING_PERIOD_MS = 10_000;
 const LOOKS_IN_DOUBT = 8;
 const DOUBT_PERIOD_MS = 250;
 
+/** What is looked at. Memory alone is known at once: neither the runtime nor a disk has to be asked. */
+export type LookScope = 'all' | 'memory';
+
+export interface Look {
+  readonly scope: LookScope;
+  /** Aborts when memory has become short meanwhile: what is not known by then is not waited for. */
+  readonly hurried: AbortSignal;
+}
+
 export interface EvictionLooksOptions {
   readonly figures: EvictionFigures;
   readonly clock: Clock;
@@ -22,19 +31,28 @@ export interface EvictionLooksOptions {
   readonly observe: () => void;
 }
 
-/** When the node is looked at: every ten seconds, and when something is near its threshold or has changed. */
+/** When the node is looked at, and what of it: all every ten seconds, and what has changed, or is near its threshold, at once. */
 export class EvictionLooks {
   readonly #options: EvictionLooksOptions;
   readonly #watches: { stop(): void }[] = [];
   #timer: TimerHandle | undefined;
-  /** Something has happened during a pass that wants another look at once. */
-  #isUrgent = false;
+  #scope: LookScope = 'all';
+  #hurry = new AbortController();
+  /** When everything is to be looked at again. */
+  #allDueMs = 0;
+  /** What has come up during a pass and is to be looked at once that is over. */
+  #urgent: LookScope | undefined;
   /** How often it is to be looked yet for what the watch has told and the figures do not say. */
   #looksInDoubt = 0;
   #isStopped = false;
 
   constructor(options: EvictionLooksOptions) {
     this.#options = options;
+  }
+
+  /** The one that is under way. */
+  get current(): Look {
+    return { scope: this.#scope, hurried: this.#hurry.signal };
   }
 
   watch(): void {
@@ -44,24 +62,30 @@ export class EvictionLooks {
       return (stats) =>
         stats.watchMemory(thresholds, ({ isBelow }) => {
           this.#looksInDoubt = isBelow ? LOOKS_IN_DOUBT : 0;
-          if (isBelow) this.hurry();
+          if (isBelow) this.hurry('memory');
         });
     });
     void this.#watch('pressure', (figures) => {
       const thresholds = figures.pressureThresholds();
       if (thresholds.length === 0) return undefined;
-      return (stats) => stats.watchPressure(thresholds, ({ isAbove }) => isAbove && this.hurry());
+      return (stats) =>
+        stats.watchPressure(thresholds, ({ isAbove, resource }) => {
+          if (isAbove) this.hurry(resource === 'memory' ? 'memory' : 'all');
+        });
     });
   }
 
   /** The last pass ended with this event. */
-  arm({ state }: EvictionContext, { type }: EvictionEvent): void {
+  arm({ state, shortage }: EvictionContext, { type }: EvictionEvent): void {
+    if (this.#scope === 'all') this.#allDueMs = this.#options.clock.now() + MONITORING_PERIOD_MS;
     if (type !== 'RELIEVED' && state.firstObserved.some(({ threshold }) => isWatchedMemory(threshold)))
       this.#looksInDoubt = 0;
-    const isAtOnce = type === 'CLEANED_UP' || type === 'POD_FAILED' || this.#isUrgent;
-    const delayMs = isAtOnce ? 0 : this.#periodMs();
-    this.#isUrgent = false;
-    this.#timer = this.#options.clock.setTimeout(this.#options.observe, delayMs);
+    const urgent = this.#urgent;
+    this.#urgent = undefined;
+    if (type === 'CLEANED_UP' || type === 'POD_FAILED')
+      this.#armAfter(0, shortage?.resource === 'memory' && urgent !== 'all' ? 'memory' : 'all');
+    else if (urgent !== undefined) this.#armAfter(0, urgent);
+    else this.#armPeriod();
   }
 
   disarm(): void {
@@ -70,16 +94,39 @@ export class EvictionLooks {
   }
 
   /** At once, or as soon as the pass that is under way is over. */
-  hurry(): void {
-    const { isObserving, observe } = this.#options;
-    this.#isUrgent = !isObserving();
-    if (!this.#isUrgent) observe();
+  hurry(scope: LookScope): void {
+    if (this.#options.isObserving()) {
+      this.#look(scope);
+      return;
+    }
+    this.#urgent = this.#urgent === 'all' ? 'all' : scope;
+    if (scope === 'memory') this.#hurry.abort();
   }
 
   stop(): void {
     this.#isStopped = true;
     for (const watch of this.#watches) watch.stop();
     this.disarm();
+  }
+
+  #look(scope: LookScope): void {
+    this.#scope = this.#options.clock.now() >= this.#allDueMs ? 'all' : scope;
+    this.#hurry = new AbortController();
+    this.#options.observe();
+  }
+
+  #armPeriod(): void {
+    const delayMs = Math.max(0, this.#allDueMs - this.#options.clock.now());
+    if (this.#looksInDoubt === 0 || delayMs <= DOUBT_PERIOD_MS) {
+      this.#armAfter(delayMs, 'all');
+      return;
+    }
+    this.#looksInDoubt -= 1;
+    this.#armAfter(DOUBT_PERIOD_MS, 'memory');
+  }
+
+  #armAfter(delayMs: number, scope: LookScope): void {
+    this.#timer = this.#options.clock.setTimeout(() => this.#look(scope), delayMs);
   }
 
   /** What cannot be watched is looked at in every pass all the same. */
@@ -97,12 +144,6 @@ export class EvictionLooks {
       const every = `every ${MONITORING_PERIOD_MS / 1000} s only`;
       logger.warn({}, `Eviction manager: ${what} is looked at ${every}: ${errorMessage(error)}`);
     }
-  }
-
-  #periodMs(): number {
-    if (this.#looksInDoubt === 0) return MONITORING_PERIOD_MS;
-    this.#looksInDoubt -= 1;
-    return DOUBT_PERIOD_MS;
   }
 }
 

@@ -10,6 +10,7 @@ import { remainingShortage, type Shortage, shortageAfterReclaim } from '../polic
 import {
   PRESSURE_CONDITIONS,
   type PressureCondition,
+  type StarvedResource,
   starvedResource,
 } from '../policies/eviction-signals.ts';
 import { nodePressureEventReason } from '../policies/eviction-node-status.ts';
@@ -23,8 +24,8 @@ import type { Pod } from '../types/kubernetes.ts';
 import { type Logger, podFields } from '../types/logger.ts';
 import type { Summary } from '../types/stats.ts';
 import { EndLimits, endPatienceMs, recordExceededGracePeriod } from './end-limits.ts';
-import { EvictionFigures, type EvictionParts } from './eviction-figures.ts';
-import { EvictionLooks } from './eviction-looks.ts';
+import { EvictionFigures, type EvictionParts, type EvictionStats } from './eviction-figures.ts';
+import { EvictionLooks, type Look } from './eviction-looks.ts';
 import type { PodEntry, PodRegistry, PodSnapshot } from './pod-registry.ts';
 
 /** How long what an evicted pod had on the disk may take to be removed (the kubelet's). */
@@ -33,10 +34,19 @@ const CLEANUP_PATIENCE_MS = 30_000;
 const NEAR_END_SECONDS = 60;
 /** So many of a ranking are told with it. */
 const TOLD_MAX = 10;
-/** Measured for the victims' sake: what is known of their disks must be younger than this. */
-const FRESH_DISK_USAGE_MS = 1_000;
 /** How long it is watched who uses the disks, where these are too slow. */
 const IO_OVER_MS = 1_000;
+/** What is known of the disks of pods must be younger than this, where it decides who goes. */
+const FRESH_DISK_USAGE_MS = 1_000;
+const ON_DISK = { network: false, diskUsageMaxAgeMs: FRESH_DISK_USAGE_MS };
+/** Measured for the victims' sake: nothing that says nothing of who is to go. */
+const FIGURES_FOR: Readonly<Record<StarvedResource, Parameters<EvictionStats['summary']>[0]>> = {
+  memory: { onlyCPUAndMemory: true },
+  pids: { network: false, diskUsagePatienceMs: 0 },
+  io: { network: false, diskUsagePatienceMs: 0, ioOverMs: IO_OVER_MS },
+  'ephemeral-storage': ON_DISK,
+  inodes: ON_DISK,
+};
 
 export interface EvictionManagerOptions extends EvictionParts {
   readonly reclaimer: NodeReclaimer | undefined;
@@ -86,7 +96,9 @@ export class EvictionManager {
 
   /** Who would be evicted now. Rejects where the node cannot be measured. */
   async explain(): Promise<EvictionExplanation> {
-    const [stats, settings] = [await this.#figures.stats(), await this.#figures.settings()];
+    const stats = await this.#figures.stats();
+    await this.#figures.learnLayout();
+    const { settings } = this.#figures;
     const isOfIO = settings.thresholds.some(({ signal }) => starvedResource(signal) === 'io');
     const summary = await stats.summary({ network: false, ...(isOfIO && { ioOverMs: IO_OVER_MS }) });
     const ends = this.#ends(this.#actor.getSnapshot().context);
@@ -118,7 +130,8 @@ export class EvictionManager {
       this.#lastEndMs = this.#options.clock.now();
     }
     this.#send({ type: 'POD_ENDED', uid });
-    if (this.#actor.getSnapshot().context.shortage !== undefined) this.#looks.hurry();
+    const { shortage } = this.#actor.getSnapshot().context;
+    if (shortage !== undefined) this.#looks.hurry(shortage.resource === 'memory' ? 'memory' : 'all');
   }
 
   /** What the pod had on this node has been released. */
@@ -164,19 +177,30 @@ export class EvictionManager {
 
   async #evaluate(context: EvictionContext): Promise<void> {
     try {
-      const [stats, settings] = [await this.#figures.stats(), await this.#figures.settings()];
-      const pods = this.#pods();
-      const onlyNode = !settings.localStorageCapacityIsolation || !pods.some(hasStorageLimit);
-      const summary = await stats.summary({ onlyNode, network: false });
-      const nowMs = this.#options.clock.now();
+      const look = this.#looks.current;
+      const summary = await this.#measure(look);
+      const isPartial = look.scope === 'memory' || look.hurried.aborted;
       const { state } = context;
-      const ends = this.#ends(context);
-      const lastEndMs = this.#lastEndMs;
-      const evaluation = evaluateEviction({ settings, state, nowMs, lastEndMs, summary, pods, ...ends });
-      this.#send({ type: 'EVALUATED', evaluation });
+      const { settings } = this.#figures;
+      const [nowMs, lastEndMs] = [this.#options.clock.now(), this.#lastEndMs];
+      const [pods, ends] = [this.#pods(), this.#ends(context)];
+      const facts = { settings, state, nowMs, lastEndMs, summary, isPartial, pods, ...ends };
+      this.#send({ type: 'EVALUATED', evaluation: evaluateEviction(facts) });
     } catch (error) {
       this.#send({ type: 'OBSERVATION_FAILED', problem: errorMessage(error) });
     }
+  }
+
+  /** What is not known of the disks of pods is measured for the next look: nobody waits for that. */
+  async #measure({ scope, hurried }: Look): Promise<Summary> {
+    const stats = await this.#figures.stats();
+    if (scope === 'memory') return stats.summary({ onlyNode: true, onlyCPUAndMemory: true });
+    await this.#figures.learnLayout(hurried);
+    const hasLimits =
+      this.#figures.settings.localStorageCapacityIsolation && this.#pods().some(hasStorageLimit);
+    return stats.summary({
+      ...{ onlyNode: !hasLimits, network: false, diskUsagePatienceMs: 0, signal: hurried },
+    });
   }
 
   async #reclaim({ shortage }: EvictionContext): Promise<void> {
@@ -199,7 +223,7 @@ export class EvictionManager {
   }
 
   async #afterReclaim(shortage: Shortage): Promise<Shortage | undefined> {
-    const { thresholds } = await this.#figures.settings();
+    const { thresholds } = this.#figures.settings;
     try {
       const summary = await (await this.#figures.stats()).summary({ onlyNode: true, network: false });
       return shortageAfterReclaim(shortage, thresholds, observe(summary));
@@ -213,12 +237,9 @@ export class EvictionManager {
     try {
       const { shortage } = context;
       if (shortage === undefined) throw new Error('nothing is short');
-      const [stats, settings] = [await this.#figures.stats(), await this.#figures.settings()];
-      const summary = await stats.summary({
-        network: false,
-        diskUsageMaxAgeMs: FRESH_DISK_USAGE_MS,
-        ...(shortage.resource === 'io' && { ioOverMs: IO_OVER_MS }),
-      });
+      const stats = await this.#figures.stats();
+      const { settings } = this.#figures;
+      const summary = await stats.summary(FIGURES_FOR[shortage.resource]);
       const remaining = remainingShortage(shortage, observe(summary));
       if (remaining === undefined) {
         this.#send({ type: 'RELIEVED' });

@@ -80,6 +80,8 @@ export interface EvictionFacts extends PodEnds {
   /** When the last evicted pod ended. */
   readonly lastEndMs?: number | undefined;
   readonly summary: Summary;
+  /** Not everything was looked at: what is not in the summary is as it was. */
+  readonly isPartial?: boolean;
   /** Those that have something running. */
   readonly pods: readonly Pod[];
 }
@@ -110,8 +112,9 @@ export interface Eviction {
 
 /** The first question. Throws what `parseQuantity` throws. */
 export function evaluateEviction(facts: EvictionFacts): EvictionEvaluation {
-  const { settings, state, nowMs, lastEndMs, summary } = facts;
-  const observations = observe(summary);
+  const { settings, state, nowMs, lastEndMs, summary, isPartial = false } = facts;
+  const observed = observe(summary);
+  const observations = isPartial ? new Map([...state.observations, ...observed]) : observed;
   const met = metThresholds(settings.thresholds, state, observations);
   const firstObserved = thresholdsFirstObserved(met, state.firstObserved, nowMs);
   const due = thresholdsMetGracePeriod(firstObserved, nowMs);

@@ -5,6 +5,7 @@ import type { EvictionSettings } from '../../src/policies/eviction-pass.ts';
 import type { NodeParts } from '../../src/runtime/pod-node.ts';
 import { stateName } from '../../src/simulation/pod-states.ts';
 import type { Pod } from '../../src/types/kubernetes.ts';
+import type { SummaryOptions } from '../../src/runtime/stats/stats-provider.ts';
 import type { PodStats, Summary } from '../../src/types/stats.ts';
 import { agentOn, type Ground, LASTING_COMMAND, simulatedGround } from '../paths/ground.ts';
 import { requestingPod, type RequestingPod } from '../support/admission.ts';
@@ -15,9 +16,13 @@ class Figures implements EvictionStats {
   left: Left = { memory: 500, disk: 50, pids: 900 };
   pods: readonly PodStats[] = [];
   looks = 0;
+  /** Of each look, what was asked for. */
+  readonly asked: SummaryOptions[] = [];
   looksAtPods = 0;
   afterLook = (): unknown => undefined;
   problem: Error | undefined;
+  /** Whoever wants to know more than what the kernel tells waits for as long as he likes. */
+  isRuntimeSilent = false;
   layout: () => ReturnType<EvictionStats['diskLayout']> = () =>
     Promise.resolve({ dedicatedImageFs: false, dedicatedContainerFs: false });
   #crossed: (crossing: { isBelow: boolean }) => void = () => undefined;
@@ -28,15 +33,22 @@ class Figures implements EvictionStats {
     this.nowMs = nowMs;
   }
 
-  summary({ onlyNode = false, ioOverMs = 0 } = {}): Promise<Summary> {
-    if (this.problem) return Promise.reject(this.problem);
+  async summary(options: SummaryOptions = {}): Promise<Summary> {
+    const { onlyNode = false, onlyCPUAndMemory = false, ioOverMs = 0, signal } = options;
+    this.asked.push(options);
+    if (this.problem) throw this.problem;
+    if (this.isRuntimeSilent && !onlyCPUAndMemory) await aborted(signal!);
     this.looks += 1;
     // Here everything takes no time at all; yet each look is later than the one before.
     const node = nodeWith({ ...this.left, nowMs: this.nowMs() + this.looks });
+    const { nodeName, memory } = node;
     if (!onlyNode) this.looksAtPods += 1;
     this.afterLook();
     const pods = this.pods.map(({ io, ...rest }) => (io && ioOverMs > 0 ? { ...rest, io } : rest));
-    return Promise.resolve({ node, pods: onlyNode ? [] : pods });
+    return {
+      node: onlyCPUAndMemory ? { nodeName, ...(memory && { memory }) } : node,
+      pods: onlyNode ? [] : pods,
+    };
   }
 
   diskLayout() {
@@ -52,10 +64,10 @@ class Figures implements EvictionStats {
     return { stop: () => undefined };
   }
 
-  watchPressure(_: unknown, onCrossed: (crossing: { isAbove: boolean }) => void) {
+  watchPressure(_: unknown, onCrossed: (crossing: { isAbove: boolean; resource: 'io' | 'memory' }) => void) {
     this.stalls = (left) => {
       this.left = { ...this.left, ...left };
-      onCrossed({ isAbove: true });
+      onCrossed({ isAbove: true, resource: left.ioStall === undefined ? 'memory' : 'io' });
     };
     return { stop: () => undefined };
   }
@@ -105,6 +117,7 @@ export class EvictionBed {
         ...effects,
         stopPod: async (context, signal) => {
           if (this.hung.has(context.uid)) await aborted(signal);
+          signal.throwIfAborted();
           return effects.stopPod(context, signal);
         },
       }),
@@ -161,8 +174,8 @@ export class EvictionBed {
 }
 
 const aborted = (signal: AbortSignal) =>
-  new Promise((_, reject) => {
-    signal.addEventListener('abort', () => reject(signal.reason as Error));
+  new Promise<void>((resolve) => {
+    signal.addEventListener('abort', () => resolve());
   });
 
 export function lastingPod(name: string, more: RequestingPod = {}): Pod {

@@ -1,5 +1,5 @@
 /** Pods that go because the node runs short: of an API source, since static ones never do. */
-import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, expect, jest, test } from '@jest/globals';
 import type { Container, Pod } from '../../../src/types/kubernetes.ts';
@@ -24,8 +24,6 @@ const TAKING = 'for i in $(seq 12); do dd if=/dev/zero bs=512M count=1 | sleep 1
 const GREED_PROCESSES = 800;
 const MARGIN_PROCESSES = 400;
 const PATIENCE_MS = 60_000;
-/** Never crossed: with it the node is looked at as soon as a test says so. */
-const WATCHED = { 'memory.available': '1Mi' };
 const GREED = `${TAKING}; ${SERVING}`;
 
 describeWithContainerd('a node that runs short', () => {
@@ -111,8 +109,35 @@ describeWithContainerd('a node that runs short', () => {
     expect(agent.state('uid-modest')).toBe('Syncing.Settled');
   });
 
+  test('of nothing ends the pod that exceeds a limit of its own, and nobody else', async () => {
+    const rootDir = join(bed.containerd.dir, 'limits');
+    await start({ rootDir, settings: () => ({ thresholds: [] }) });
+    const scratch = { volumes: [{ name: 'scratch', emptyDir: { sizeLimit: '2Mi' } }] };
+    const volumeMounts = [{ name: 'scratch', mountPath: '/scratch' }];
+    const writing = (mib: number) => [
+      'sh',
+      '-c',
+      `dd if=/dev/zero of=/scratch/file bs=1M count=${mib}; ${SERVING}`,
+    ];
+    const written = (name: string, mib: number) => {
+      const file = join(rootDir, 'pods', `uid-${name}`, 'volumes/kubernetes.io~empty-dir/scratch/file');
+      const isThere = () => existsSync(file) && statSync(file).size === mib * MIB;
+      return waitFor(isThere, { what: `what ${name} writes` });
+    };
+    agent.add(pod('modest', { command: writing(1), volumeMounts }, scratch));
+    agent.add(pod('writer', { command: writing(4), volumeMounts }, scratch));
+    await Promise.all([runs('modest'), runs('writer'), written('modest', 1), written('writer', 4)]);
+    await isEvicted('writer', agent.look);
+    expect(statusOf('writer')).toMatchObject({
+      ...{ phase: 'Failed', reason: 'Evicted' },
+      message: 'Usage of EmptyDir volume "scratch" exceeds the limit "2Mi". ',
+    });
+    expect(agent.conditions()).toEqual([]);
+    expect(agent.state('uid-modest')).toBe('Syncing.Settled');
+  });
+
   test('of process IDs ends the pod that has most of them', async () => {
-    const evictionHard = { ...WATCHED, 'pid.available': `${processesLeft() - MARGIN_PROCESSES}` };
+    const evictionHard = { 'pid.available': `${processesLeft() - MARGIN_PROCESSES}` };
     await start({ settings: () => ({ thresholds: thresholds({ evictionHard }) }) });
     const forking = `for i in $(seq ${GREED_PROCESSES}); do sleep 1000 & done; ${SERVING}`;
     agent.add(pod('modest', {}));
@@ -157,7 +182,7 @@ describeWithContainerd('a node that runs short', () => {
     const disk = await bed.containerd.smallDisk('flapping', 64 * MIB);
     const rootDir = join(disk, 'root');
     mkdirSync(rootDir);
-    const evictionHard = { ...WATCHED, 'nodefs.available': '40%' };
+    const evictionHard = { 'nodefs.available': '40%' };
     await start({
       rootDir,
       settings: () => ({ thresholds: thresholds({ evictionHard }), pressureTransitionPeriodMs: 4000 }),

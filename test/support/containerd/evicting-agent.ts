@@ -1,6 +1,7 @@
 /** An agent on containerd that ends pods when its node runs short, and pods that it may end: static ones never go. */
 import type { EvictionParts, EvictionStats } from '../../../src/actors/eviction-figures.ts';
 import { resolveNodeSettings } from '../../../src/config/node-settings.ts';
+import { pressureThresholds } from '../../../src/policies/eviction-pressure.ts';
 import { openCriNode } from '../../../src/runtime/open-cri-node.ts';
 import { openStatsProvider, type StatsProvider } from '../../../src/runtime/stats/stats-provider.ts';
 import { systemClock } from '../../../src/runtime/system-clock.ts';
@@ -13,7 +14,7 @@ import type { ContainerdBed } from './containerd.ts';
 
 export interface EvictingAgent extends TestAgent {
   readonly stats: StatsProvider;
-  /** Has the node looked at now, and not when it is time. Needs a threshold of memory, whichever. */
+  /** Has the node looked at now, and not when it is time. */
   readonly look: () => void;
   /** Has it looked at until what it is now has been evaluated. */
   readonly looked: () => Promise<void>;
@@ -51,7 +52,9 @@ export async function startEvictingAgent(
       });
       const watched = new Looks(stats);
       looks = watched;
-      return { configuration: settingsWith(settings(stats)), stats: () => Promise.resolve(watched) };
+      const configuration = settingsWith(settings(stats));
+      const thresholds = [...configuration.thresholds, ...NEVER_MET];
+      return { configuration: { ...configuration, thresholds }, stats: () => Promise.resolve(watched) };
     },
   });
   if (stats === undefined || looks === undefined) throw new Error('the agent was built without eviction');
@@ -83,9 +86,14 @@ export function evictablePod(name: string, container: Container, spec: Partial<P
   };
 }
 
-type OnCrossed = Parameters<EvictionStats['watchMemory']>[1];
+type OnCrossed = Parameters<EvictionStats['watchPressure']>[1];
 
-/** The figures of the node, and a way to have them asked for: as if a threshold of memory had been crossed. */
+/** Watched all the same. */
+const NEVER_MET = pressureThresholds({
+  ...{ evictionPSI: { 'io.pressure.full.avg10': '99.99%' }, evictionPSIGracePeriod: {} },
+});
+
+/** The figures of the node, and a way to have them asked for: as if a threshold of pressure had been crossed. */
 class Looks implements EvictionStats {
   readonly #stats: StatsProvider;
   #onCrossed: OnCrossed | undefined;
@@ -96,7 +104,7 @@ class Looks implements EvictionStats {
   }
 
   look(): void {
-    this.#onCrossed?.({ isBelow: true });
+    this.#onCrossed?.({ isAbove: true, resource: 'io' });
   }
 
   async looked(): Promise<void> {
@@ -119,17 +127,17 @@ class Looks implements EvictionStats {
     return this.#stats.diskLayout();
   }
 
-  watchPressure(...watcher: Parameters<EvictionStats['watchPressure']>) {
-    return this.#stats.watchPressure(...watcher);
+  watchPressure(thresholds: Parameters<EvictionStats['watchPressure']>[0], onCrossed: OnCrossed) {
+    this.#onCrossed = onCrossed;
+    return this.#stats.watchPressure(thresholds, onCrossed);
   }
 
   memoryAvailable(signal: Parameters<EvictionStats['memoryAvailable']>[0]) {
     return this.#stats.memoryAvailable(signal);
   }
 
-  watchMemory(thresholds: Parameters<EvictionStats['watchMemory']>[0], onCrossed: OnCrossed) {
-    this.#onCrossed = onCrossed;
-    return this.#stats.watchMemory(thresholds, onCrossed);
+  watchMemory(...watcher: Parameters<EvictionStats['watchMemory']>) {
+    return this.#stats.watchMemory(...watcher);
   }
 }
 
