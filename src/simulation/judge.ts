@@ -150,8 +150,13 @@ export class LifeJudge {
   released(uid: string): void {
     const course = this.#latest.get(uid);
     if (course === undefined || course.state.startsWith('Terminated')) return;
-    if (!course.hasStarted && !this.#options.truth.isRunning(uid)) return;
+    if (!this.#hasSomething(course)) return;
     this.#violated('I8', this.#subject(uid), `its volumes are released ${inState(course)}`);
+  }
+
+  /** One that was to end before it had started has not. */
+  #hasSomething({ uid, hasStarted }: Course): boolean {
+    return hasStarted || this.#options.truth.isRunning(uid);
   }
 
   #courseOf(actor: object, snapshot: PodSnapshot): Course {
@@ -295,7 +300,8 @@ export class LifeJudge {
     const { uid, fullName } = course;
     const { pod } = snapshot.context;
     if (pod === undefined || !isStaticPod(pod)) return;
-    const isStarted = !snapshot.matches('Terminated') && stateName(snapshot) !== AWAITING_START;
+    const isUnderWay = !snapshot.matches('Terminated') && stateName(snapshot) !== AWAITING_START;
+    const isStarted = isUnderWay && (snapshot.matches('Syncing') || this.#hasSomething(course));
     const other = this.#started.get(fullName);
     if (!isStarted) {
       if (other === uid) this.#started.delete(fullName);

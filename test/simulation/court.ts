@@ -1,6 +1,11 @@
 import { createActor } from 'xstate';
 import type { PodActor, PodSnapshot } from '../../src/actors/pod-registry.ts';
-import { type PodContext, podMachine, type PodEvent } from '../../src/machines/pod-machine.ts';
+import {
+  type PodContext,
+  podMachine,
+  type PodEvent,
+  type RuntimeHolds,
+} from '../../src/machines/pod-machine.ts';
 import type { KillPodOptions } from '../../src/policies/pod-termination.ts';
 import type { CallName } from '../../src/runtime/simulated/latencies.ts';
 import type { CallUnderWay, ContainerTruth, SandboxTruth } from '../../src/runtime/simulated/witness.ts';
@@ -42,8 +47,8 @@ export class Court {
   );
 
   /** A pod that has just come into being, and was asked for. */
-  pod(pod: Pod = testPod()): JudgedPod {
-    return new JudgedPod(this.judge, pod).send({ type: 'SyncPodCreate', pod });
+  pod(pod: Pod = testPod(), runtimeHolds?: RuntimeHolds): JudgedPod {
+    return new JudgedPod(this.judge, pod, runtimeHolds).send({ type: 'SyncPodCreate', pod });
   }
 
   settled(pod?: Pod): JudgedPod {
@@ -74,8 +79,12 @@ export class JudgedPod {
   #controller: AbortController | undefined;
   #ended: (() => void) | undefined;
 
-  constructor(judge: Observer, { metadata: { uid, name, namespace } }: Pod) {
-    const input = { uid, fullName: `${name}_${namespace}`, runtimeHolds: 'nothing' } as const;
+  constructor(
+    judge: Observer,
+    { metadata: { uid, name, namespace } }: Pod,
+    runtimeHolds: RuntimeHolds = 'nothing',
+  ) {
+    const input = { uid, fullName: `${name}_${namespace}`, runtimeHolds };
     this.#judge = judge;
     this.#actor = createActor(this.#machine(), { input }).start();
   }

@@ -261,6 +261,19 @@ describe('I6: of a static full name one incarnation at most is between its start
     expect(await reported(court)).toEqual([]);
   });
 
+  test('one that waited and is ending has nothing to be waited for; one of which something runs has', async () => {
+    const court = new Court();
+    court.pod(staticPod('uid-1'), 'ended').send(killed());
+    court.settled(staticPod('uid-2'));
+    expect(await reported(court)).toEqual([]);
+    court.sandboxes.push({ ...sandbox(true), uid: 'uid-3' });
+    court.pod(staticPod('uid-3', 'db'), 'running').send(killed());
+    court.settled(staticPod('uid-4', 'db'));
+    expect(await reported(court)).toEqual([
+      'I6: started while uid-3 of the same name is in Terminating.Stopping',
+    ]);
+  });
+
   test('pods of an API server may share a name for a while, and static pods of other names run side by side', async () => {
     const court = new Court();
     court.settled(testPod({ uid: 'uid-1' }));
