@@ -41,13 +41,13 @@ function localVolumes(random: SeededRandom): NonNullable<PodSpec['volumes']> {
   }
 }
 
-/** One of three requests storage, one of six is held to twice that. */
+/** Every other one requests storage, one of six is held to twice that. */
 function resources({ resources: has }: Container, random: SeededRandom): Pick<Container, 'resources'> {
   const parts = random.integer(1, MAX_PARTS);
   const request = { 'ephemeral-storage': `${String(PART_MIB * parts)}Mi` };
   const limit = { 'ephemeral-storage': `${String(2 * PART_MIB * parts)}Mi` };
   const kind = random.integer(1, 6);
-  if (kind > 2) return {};
+  if (kind > 3) return {};
   return {
     resources: {
       ...has,

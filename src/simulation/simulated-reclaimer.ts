@@ -15,7 +15,7 @@ const IMAGE_POLICY = { highThresholdPercent: 85, lowThresholdPercent: 80, minAge
 export interface SimulatedReclaimerOptions {
   readonly runtime: SimulatedConnection;
   readonly clock: Clock;
-  readonly logger: Logger;
+  readonly logger: Pick<Logger, 'debug' | 'info' | 'warn'>;
   /** That is to be removed; returns what is to be called when it has been, as far as it could be. */
   readonly onReclaim: (what: NodeReclaim) => () => void;
 }

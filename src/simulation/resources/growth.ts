@@ -8,17 +8,23 @@ export interface Growth {
   readonly perMs: number;
 }
 
-/** One in so many uses ever more, for so long. */
-const LEAKING = 0.2;
+/** How long what uses ever more does so. */
 export const GROWTH_MS = 5 * 60_000;
+
+interface DrawnFrom {
+  readonly atStart: number;
+  /** How many of all use ever more, from 0 to 1. */
+  readonly growing: number;
+  readonly maxPerMs: number;
+}
 
 export function drawnGrowth(
   random: KeyedRandom,
   key: string,
-  { atStart, maxPerMs }: { readonly atStart: number; readonly maxPerMs: number },
+  { atStart, growing, maxPerMs }: DrawnFrom,
 ): Growth {
-  const leaks = random(`${key}/leaks`) < LEAKING;
-  return { atStart, perMs: leaks ? maxPerMs * random(`${key}/leak`) : 0 };
+  const grows = random(`${key}/leaks`) < growing;
+  return { atStart, perMs: grows ? maxPerMs * random(`${key}/leak`) : 0 };
 }
 
 /** In whole units. */

@@ -23,8 +23,8 @@ const SOFT_GRACE_PERIOD_MS = 30_000;
 /** How much a node has of what its pods use on average: many have plenty, or do not evict for it at all. */
 const SHARES = {
   memory: [undefined, undefined, 10, 0.6, 0.35],
-  processes: [undefined, undefined, undefined, 10, 0.5],
-  disks: [undefined, undefined, undefined, 10, 0.8, 0.5],
+  processes: [undefined, undefined, undefined, undefined, 10, 0.5],
+  disks: [undefined, undefined, undefined, 10, 0.8, 0.5, 0.4],
 };
 /** What a pod uses on average. */
 const USED = { memoryMi: 400, processes: 50, diskMi: 150, inodes: 12_000 };
@@ -37,7 +37,6 @@ const OF_PODS = 0.7;
 
 const ONE_DISK: FileSystemLayout = { dedicatedImageFs: false, splitContainerFs: false };
 const LAYOUTS: readonly FileSystemLayout[] = [
-  ONE_DISK,
   ONE_DISK,
   { dedicatedImageFs: true, splitContainerFs: false },
   { dedicatedImageFs: true, splitContainerFs: true },

@@ -12,7 +12,7 @@ const SANDBOX_BYTES = MI;
 const LEAST_BYTES = 64 * MI;
 /** What containers use as they start, against what they request. */
 const SHARES = [0.3, 0.6, 0.9, 0.9, 1.3, 2];
-const MAX_LEAK_BYTES_PER_MS = (2 * MI) / 1000;
+const LEAK = { growing: 0.2, maxPerMs: (2 * MI) / 1000 };
 
 export interface MemorySize {
   readonly capacityBytes: number;
@@ -82,6 +82,6 @@ export class SimulatedMemory {
     const key = `memory/${uid}/${name}`;
     const share = drawn(SHARES, random(key)) ?? 1;
     const atStart = share * Math.max(LEAST_BYTES, requestOf(uid, name));
-    return drawnGrowth(random, key, { atStart, maxPerMs: MAX_LEAK_BYTES_PER_MS });
+    return drawnGrowth(random, key, { atStart, ...LEAK });
   }
 }

@@ -5,8 +5,8 @@ import { type RunningTruth, runningUse, total } from './running-use.ts';
 
 const SYSTEM_PROCESSES = 100;
 const MAX_AT_START = 40;
-/** Of a container that forks ever more. */
-const MAX_FORKS_PER_MS = 1 / 1000;
+/** Some fork ever more. */
+const FORKS = { growing: 0.2, maxPerMs: 1 / 1000 };
 
 export interface SimulatedProcessesOptions {
   /** No process has a higher ID. */
@@ -39,6 +39,6 @@ export class SimulatedProcesses {
     const { random } = this.#options;
     const key = `processes/${uid}/${name}`;
     const atStart = 1 + Math.floor(MAX_AT_START * random(key));
-    return drawnGrowth(random, key, { atStart, maxPerMs: MAX_FORKS_PER_MS });
+    return drawnGrowth(random, key, { atStart, ...FORKS });
   }
 }

@@ -10,18 +10,17 @@ import type { RunningTruth } from './running-use.ts';
 const MI = 2 ** 20;
 /** What somebody counts as who says nothing of how much he wants. */
 const LEAST_BYTES = 64 * MI;
-/** What is there from the beginning, against what is wanted: of writable layers, logs and volumes. */
-const SHARES = {
-  layer: [0.1, 0.3, 0.5, 0.8, 1.3],
-  logs: [0.01, 0.05, 0.2],
-  volume: [0.1, 0.3, 0.5, 0.8, 1.2],
+/** What is there from the beginning, against what is wanted, and how many write ever more: disks fill slowly. */
+const WRITTEN = {
+  layer: { shares: [0.05, 0.1, 0.3, 0.8], growing: 0.5, maxPerMs: MI / 1000 },
+  logs: { shares: [0.01, 0.05, 0.2], growing: 0.2, maxPerMs: MI / 2000 },
+  volume: { shares: [0.05, 0.1, 0.3, 0.8, 1.2], growing: 0.5, maxPerMs: MI / 1000 },
 };
-const MAX_BYTES_PER_MS = { layer: MI / 1000, logs: MI / 2000, volume: MI / 1000 };
 /** How large files are on average. */
 const FILE_BYTES = [4096, 16_384, 65_536, MI];
 const IMAGE_BYTES = [100 * MI, 200 * MI, 400 * MI, 600 * MI];
 
-type Kind = keyof typeof SHARES;
+type Kind = keyof typeof WRITTEN;
 
 export interface DiskSizes {
   readonly layout: FileSystemLayout;
@@ -152,9 +151,10 @@ export class SimulatedStorage {
 
   #grown(kind: Kind, key: string, { wanted, forMs }: { wanted: number; forMs: number }): DiskUse {
     const { random } = this.#options;
-    const share = drawn(SHARES[kind], random(key)) ?? 1;
+    const { shares, ...rate } = WRITTEN[kind];
+    const share = drawn(shares, random(key)) ?? 1;
     const atStart = share * Math.max(LEAST_BYTES, wanted);
-    const bytes = grown(drawnGrowth(random, key, { atStart, maxPerMs: MAX_BYTES_PER_MS[kind] }), forMs);
+    const bytes = grown(drawnGrowth(random, key, { atStart, ...rate }), forMs);
     return { bytes, inodes: inodesOf(bytes, random(`${key}/files`)) };
   }
 

@@ -164,8 +164,8 @@ test('pods have processes as long as they run, and some fork ever more', async (
 });
 
 describe('on disk', () => {
-  /** A half of what is wanted, and logs. */
-  const [LAYER, LOGS, VOLUME, IMAGE] = [50 * MI, 5 * MI, 100 * MI, 400 * MI];
+  /** Of what is wanted, less than a third. */
+  const [LAYER, LOGS, VOLUME, IMAGE] = [30 * MI, 5 * MI, 60 * MI, 400 * MI];
 
   const stored = (layout = ONE_DISK) => {
     const bed = new Bed([], { disks: { layout, nodeFs: DISK_SIZE, imageFs: DISK_SIZE } });
