@@ -314,7 +314,7 @@ export class Host {
         const twin = secondInstance(this.runtime, container);
         const what = twin && `${metadata.name} runs twice: ${twin.id} and ${id}`;
         if (what !== undefined) this.#violated({ invariant: 'I10', node, uid, what });
-        this.#checkName(uid);
+        if (!this.#isLeftBehind(id, uid)) this.#checkName(uid);
       },
       containerEnded: ({ uid, id, metadata, exitCode }) => {
         this.#resources?.changed();
@@ -342,6 +342,14 @@ export class Host {
       const what = `starts while ${other} of the same name runs`;
       this.#violated({ invariant: 'I6', node: this.#options.node, uid, what });
     }
+  }
+
+  /** It was asked for by an agent before this one, which is no more: it is carried out late, and nobody's doing. */
+  #isLeftBehind(id: string, uid: string): boolean {
+    const { connection } = this.#life ?? {};
+    return this.runtime
+      .inFlight(uid)
+      .some((call) => call.target === id && call.abandoned && call.connection !== connection?.id);
   }
 
   /** Whether something of the pod has run before that time, and still does. What calls start that were given up is not foreseen. */
