@@ -18,6 +18,13 @@ export const SHORTAGE_MUTANTS: readonly Mutant[] = [
     replace: `    reclaim: nodeReclaims(threshold.signal, layout).slice(9),`,
   },
   {
+    name: 'images-before-containers',
+    breaks: 'Images go before the dead containers that have them (eviction)',
+    file: MANAGER,
+    find: `    for (const what of shortage.reclaim) await this.#reclaimOne(what);`,
+    replace: `    for (const what of shortage.reclaim.toReversed()) await this.#reclaimOne(what);`,
+  },
+  {
     name: 'reclaim-not-measured',
     breaks: 'Pods go though enough has been removed of the node itself (eviction)',
     file: MANAGER,
@@ -81,6 +88,13 @@ export const SHORTAGE_MUTANTS: readonly Mutant[] = [
     file: RANKING,
     find: `  const request = resource === 'pids' ? 0 : requestOf(pod, resource);`,
     replace: `  const request = resource === 'memory' ? requestOf(pod, resource) : 0;`,
+  },
+  {
+    name: 'inodes-less-nothing',
+    breaks: 'Of inodes another pod goes than the kubelet would choose (eviction)',
+    file: RANKING,
+    find: `  return resource === 'inodes' ? requestOf(pod, 'ephemeral-storage') : request;`,
+    replace: `  return pod.spec.containers.length === 0 ? requestOf(pod, 'ephemeral-storage') : request;`,
   },
   {
     name: 'other-disk-counts',
