@@ -328,7 +328,7 @@ export class EvictionJudge {
     const rule = this.#shortages.ruleFor(signal as EvictionSignal);
     if (typeof rule === 'string') return rule;
     if (!isShort(rule, use)) return `is to go for ${signal}, of which enough is left`;
-    if (isOldOnDisk(use)) return 'is chosen by what pods had on disk some time before';
+    if (isOfDisk(signal) && isOldOnDisk(use)) return 'is chosen by what pods had on disk some time before';
     const own = pod?.spec.terminationGracePeriodSeconds ?? Infinity;
     const allowed = isHard(rule) ? 1 : Math.min(own, this.#options.truth.rules.maxPodGracePeriodSeconds);
     return gracePeriodSeconds === allowed
@@ -364,6 +364,10 @@ export class EvictionJudge {
   #violated(...violation: Parameters<EvictionJudgeOptions['violated']>): void {
     this.#options.violated(...violation);
   }
+}
+
+function isOfDisk(signal: string): boolean {
+  return signal.includes('fs.');
 }
 
 function isOldOnDisk({ atMs, pods }: NodeUse): boolean {

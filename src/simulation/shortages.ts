@@ -16,6 +16,10 @@ export class Shortages {
   readonly #watched: readonly Watched[];
   /** When something that leads to the condition was last met, Unix ms. */
   readonly #lastMet = new Map<PressureCondition, number>();
+  /** What was told last of each signal: not everything is looked at each time. */
+  readonly #left = new Map<EvictionSignal, number>();
+  /** What the last pass looked at. */
+  #measured: ReadonlySet<EvictionSignal> = new Set();
 
   constructor(rules: EvictionRules) {
     this.#rules = rules;
@@ -23,19 +27,24 @@ export class Shortages {
   }
 
   /** A pass goes by these figures. */
-  evaluated(use: NodeUse, nowMs: number): void {
+  evaluated({ left }: NodeUse, nowMs: number): void {
+    this.#measured = new Set(left.keys());
+    for (const [signal, amount] of left) this.#left.set(signal, amount);
     for (const watched of this.#watched) {
       const { rule } = watched;
       const wanted = rule.amount + (watched.isDue ? rule.minReclaim : 0);
-      watched.since = leftOf(rule.signal, use) < wanted ? (watched.since ?? nowMs) : undefined;
+      watched.since =
+        (this.#left.get(rule.signal) ?? Infinity) < wanted ? (watched.since ?? nowMs) : undefined;
       watched.isDue = watched.since !== undefined && nowMs - watched.since >= rule.gracePeriodMs;
       if (watched.since !== undefined) this.#lastMet.set(conditionOf(rule.signal), nowMs);
     }
   }
 
-  /** Those for which somebody has to go. */
+  /** Those for which somebody has to go: nobody does for what was not looked at. */
   due(): readonly ThresholdRule[] {
-    return this.#watched.filter(({ isDue }) => isDue).map(({ rule }) => rule);
+    return this.#watched
+      .filter(({ isDue, rule }) => isDue && this.#measured.has(rule.signal))
+      .map(({ rule }) => rule);
   }
 
   /** By what threshold somebody goes for that, or why nobody may. Memory comes first, and what is hard before what is soft. */

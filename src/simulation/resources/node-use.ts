@@ -3,7 +3,7 @@ import type { EvictionSignal } from '../../policies/eviction-signals.ts';
 
 export interface NodeUse {
   readonly atMs: number;
-  /** How much is left, by signal: of what the node may run short of. */
+  /** How much is left, by signal: of what the node may run short of, as far as it was measured. */
   readonly left: ReadonlyMap<EvictionSignal, number>;
   /** By UID, those of which something runs. */
   readonly pods: ReadonlyMap<string, PodUse>;
@@ -13,7 +13,7 @@ export interface NodeUse {
 export interface PodUse {
   readonly memoryBytes: number;
   readonly processes: number;
-  /** Undefined on a node whose disks never get full. */
+  /** Undefined on a node whose disks never get full, and where it was not measured. */
   readonly storage: StorageUse | undefined;
 }
 

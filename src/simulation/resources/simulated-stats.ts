@@ -33,6 +33,16 @@ export interface SimulatedStatsOptions {
   readonly onMeasure: () => (use: NodeUse, isWhole: boolean) => void;
 }
 
+/** What somebody wants to know, in the words of the production stats. */
+interface SummaryRequest {
+  readonly onlyNode?: boolean;
+  readonly onlyCPUAndMemory?: boolean;
+  readonly diskUsageMaxAgeMs?: number;
+  readonly diskUsagePatienceMs?: number;
+  /** Aborts when what is known at once is enough. */
+  readonly signal?: AbortSignal;
+}
+
 export class SimulatedStats implements EvictionStats {
   readonly #options: SimulatedStatsOptions;
   readonly #watches = new Set<SimulatedWatch>();
@@ -44,18 +54,18 @@ export class SimulatedStats implements EvictionStats {
     this.#options = options;
   }
 
-  async summary({ onlyNode = false, diskUsageMaxAgeMs = STORAGE_MAX_AGE_MS } = {}): Promise<Summary> {
+  async summary(asked: SummaryRequest = {}): Promise<Summary> {
     const { resources, random, faults, nameOf, onMeasure } = this.#options;
     const told = onMeasure();
     const key = `summary/${String(++this.#asked)}`;
     const isSlow = random(`${key}/slow`) < faults().slow;
     const halfMs = 1 + MAX_HALF_MS * random(key) * (isSlow ? SLOWNESS : 1);
-    await this.#passes(halfMs);
-    const use = this.#measured(onlyNode, diskUsageMaxAgeMs);
-    await this.#passes(halfMs);
+    await this.#passes(halfMs, asked.signal);
+    const use = this.#measured(asked);
+    await this.#passes(halfMs, asked.signal);
     if (random(`${key}/fail`) < faults().fail)
       throw new StateletError('Unavailable', 'the figures of the node cannot be read');
-    told(use, !onlyNode);
+    told(use, asked.onlyNode !== true);
     return summaryOf(use, resources, nameOf);
   }
 
@@ -77,28 +87,55 @@ export class SimulatedStats implements EvictionStats {
     return watch;
   }
 
+  /** Here nobody ever waits. */
+  watchPressure(): { stop(): void } {
+    return { stop: () => undefined };
+  }
+
   /** Nobody is told anything any more. */
   close(): void {
     for (const watch of this.#watches) watch.stop();
   }
 
-  #passes(delayMs: number): Promise<void> {
-    return new Promise((resolve) => this.#options.clock.setTimeout(resolve, delayMs));
+  /** Not for one who is in a hurry. */
+  #passes(delayMs: number, hurried?: AbortSignal): Promise<void> {
+    return new Promise((resolve) => {
+      if (hurried?.aborted === true) resolve();
+      hurried?.addEventListener('abort', () => resolve(), { once: true });
+      this.#options.clock.setTimeout(resolve, delayMs);
+    });
   }
 
-  #measured(onlyNode: boolean, storageMaxAgeMs: number): NodeUse {
+  #measured({ onlyNode = false, onlyCPUAndMemory = false, signal, ...ofDisk }: SummaryRequest): NodeUse {
     const { resources } = this.#options;
-    const [atMs, left] = [resources.now(), resources.left()];
+    const isPartial = onlyCPUAndMemory || signal?.aborted === true;
+    const [atMs, left] = [
+      resources.now(),
+      isPartial ? (resources.memory?.at().left ?? new Map()) : resources.left(),
+    ];
     if (onlyNode) return { atMs, left, pods: new Map() };
-    const oldest = atMs - storageMaxAgeMs;
+    return {
+      atMs,
+      left,
+      pods: isPartial ? resources.pods(() => undefined) : this.#podsWithStorage(atMs, ofDisk),
+    };
+  }
+
+  /** Who does not wait for it gets what is known from before. */
+  #podsWithStorage(
+    atMs: number,
+    { diskUsageMaxAgeMs = STORAGE_MAX_AGE_MS, diskUsagePatienceMs = 1 }: SummaryRequest,
+  ): NodeUse['pods'] {
+    const { resources } = this.#options;
     const known = new Map<string, StorageUse>();
     const pods = resources.pods((uid) => {
       const last = this.#storage.get(uid);
-      const storage = last !== undefined && last.atMs >= oldest ? last : resources.storage?.ofPod(uid);
+      const isFresh = last !== undefined && last.atMs >= atMs - diskUsageMaxAgeMs;
+      const storage = isFresh ? last : resources.storage?.ofPod(uid);
       if (storage !== undefined) known.set(uid, storage);
-      return storage;
+      return diskUsagePatienceMs > 0 ? storage : last;
     });
     this.#storage = known;
-    return { atMs, left, pods };
+    return pods;
   }
 }

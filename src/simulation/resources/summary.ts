@@ -12,7 +12,7 @@ import type { DiskUse, NodeUse, PodUse, StorageUse } from './node-use.ts';
 import type { MemorySignal } from './simulated-memory.ts';
 import type { SimulatedResources } from './simulated-resources.ts';
 
-/** What the node cannot run short of is not there. */
+/** What the node cannot run short of is not there, nor what was not measured. */
 export function summaryOf(
   use: NodeUse,
   resources: SimulatedResources,
@@ -35,7 +35,7 @@ function nodeFigures(
   const memoryOf = (signal: MemorySignal): MemoryStats | undefined => {
     const capacity = memory?.capacityOf(signal);
     const availableBytes = left(signal);
-    return capacity === undefined
+    return capacity === undefined || !use.left.has(signal)
       ? undefined
       : { time, availableBytes, workingSetBytes: capacity - availableBytes };
   };
@@ -44,10 +44,11 @@ function nodeFigures(
     ...{ time, capacityBytes: size.bytes, inodes: size.inodes },
     ...{ availableBytes: left(`${name}.available`), inodesFree: left(`${name}.inodesFree`) },
   });
-  const nodeFs = storage && fs(storage.sizes.nodeFs, 'nodefs');
-  const imageFs = storage && fs(storage.sizes.imageFs, 'imagefs');
-  const containerFs = storage?.sizes.layout.splitContainerFs === true ? nodeFs : imageFs;
-  const maxpid = processes?.max;
+  const sizes = use.left.has('nodefs.available') ? storage?.sizes : undefined;
+  const nodeFs = sizes && fs(sizes.nodeFs, 'nodefs');
+  const imageFs = sizes && fs(sizes.imageFs, 'imagefs');
+  const containerFs = sizes?.layout.splitContainerFs === true ? nodeFs : imageFs;
+  const maxpid = use.left.has('pid.available') ? processes?.max : undefined;
   return {
     nodeName: 'node',
     ...(all && { memory: all }),

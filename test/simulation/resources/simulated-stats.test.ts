@@ -219,3 +219,34 @@ describe('on disk', () => {
     expect(before).toBe(bed.uses[0]?.atMs);
   });
 });
+
+describe('who asks for less', () => {
+  const bedWithAll = () => {
+    const disks = { layout: ONE_DISK, nodeFs: DISK_SIZE, imageFs: DISK_SIZE };
+    const bed = new Bed([], { disks, processes: { max: 1000 } });
+    bed.runs(main(bed.clock.now()));
+    return bed;
+  };
+
+  test('gets memory alone', async () => {
+    const { node, pods } = await bedWithAll().summary({ onlyCPUAndMemory: true });
+    expect(Object.keys(node)).toEqual(['nodeName', 'memory']);
+    expect(pods).toMatchObject([{ memory: { workingSetBytes: 91 * MI } }]);
+    expect(pods[0]?.containers).toBeUndefined();
+  });
+
+  test('gets what is known of disks, if he does not wait for more', async () => {
+    const bed = bedWithAll();
+    const unknown = await bed.summary({ diskUsagePatienceMs: 0 });
+    const known = await bed.summary({ diskUsagePatienceMs: 0 });
+    expect([unknown, known].map(({ pods }) => pods[0]?.containers?.length)).toEqual([undefined, 1]);
+  });
+
+  test('gets at once what is known at once, if he is in a hurry', async () => {
+    const bed = bedWithAll();
+    const hurried = new AbortController();
+    const summary = bed.stats.summary({ signal: hurried.signal });
+    hurried.abort();
+    expect(Object.keys((await summary).node)).toEqual(['nodeName', 'memory']);
+  });
+});
