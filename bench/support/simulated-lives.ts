@@ -37,7 +37,13 @@ class BenchNode {
     this.#agent = new NodeAgent({
       parts: {
         runtime,
-        node: new SimulatedNode({ runtime, disk: new Map(), random: () => 0.5, faults: () => faults }),
+        node: new SimulatedNode({
+          runtime,
+          disk: new Map(),
+          now: () => 0,
+          random: () => 0.5,
+          faults: () => faults,
+        }),
         start: nothing,
         stop: () => Promise.resolve(),
       },

@@ -10,7 +10,7 @@ export type Layer = (typeof LAYERS)[number];
 /** How a mutant was caught; undefined where it was not. */
 export type Catch = string | undefined;
 
-const SEEDS = 100;
+const SEEDS = 200;
 const NODE_FLAGS = ['--experimental-vm-modules', '--disable-warning=ExperimentalWarning'];
 /** Those on real processes would leave these behind when they are ended, and lead through the same charts. */
 const PATH_SUITES = ['test/paths/', '--testPathIgnorePatterns', 'embedded'];

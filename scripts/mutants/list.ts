@@ -3,10 +3,12 @@ import { EVICTION_MUTANTS } from './eviction-mutants.ts';
 import { MACHINE_MUTANTS } from './machine-mutants.ts';
 import type { Mutant } from './mutant.ts';
 import { ROOM_MUTANTS } from './room-mutants.ts';
+import { SHORTAGE_MUTANTS } from './shortage-mutants.ts';
 
 export const MUTANTS: readonly Mutant[] = [
   ...MACHINE_MUTANTS,
   ...ACTOR_MUTANTS,
   ...ROOM_MUTANTS,
   ...EVICTION_MUTANTS,
+  ...SHORTAGE_MUTANTS,
 ];

@@ -10,6 +10,7 @@ import {
   hasRunToItsEnd,
   type PodStatusFacts,
 } from '../policies/pod-status.ts';
+import { isTerminalPhase } from '../policies/pod-termination.ts';
 import { shouldAllContainersRestart } from '../policies/restart.ts';
 import type { ResyncReason } from '../policies/resync.ts';
 import { isRunning } from '../policies/runtime-pod-status.ts';
@@ -199,9 +200,8 @@ function statusFacts(
   const previous = deps.statusManager.get(uid);
   const results = deps.probes.results(uid);
   const now = deps.clock.now();
-  const deadline = activeDeadline(pod, previous ?? pod.status);
   const override =
-    statusOverride ?? (deadline !== undefined && deadline <= now ? DEADLINE_EXCEEDED : undefined);
+    statusOverride ?? (hasHadItsTime(pod, previous ?? pod.status, now) ? DEADLINE_EXCEEDED : undefined);
   return {
     pod,
     podStatus,
@@ -214,6 +214,12 @@ function statusFacts(
     hostIPs: deps.hostIPs,
     now: rfc3339(now),
   };
+}
+
+/** Whoever has come to his end before that has kept his deadline. */
+function hasHadItsTime(pod: Pod, status: PodStatus | undefined, nowMs: number): boolean {
+  const deadline = activeDeadline(pod, status);
+  return deadline !== undefined && deadline <= nowMs && !isTerminalPhase(status?.phase);
 }
 
 function decide(

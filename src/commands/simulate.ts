@@ -102,8 +102,7 @@ function summary(
   result: SimulationResult,
   seconds: string,
 ): string {
-  const { operations, lives, starts, kills, preempted, evicted, rejected, deaths, calls, failures } =
-    result.tally;
+  const { operations, lives, starts, kills, preempted, rejected, deaths, calls, failures } = result.tally;
   const verdict = result.violation === undefined ? 'I1-I10 hold' : `VIOLATED ${result.violation.invariant}`;
   const size = `${count(nodes, 'node')}, ${count(pods, 'pod name')} each, ${count(hours, 'hour')} in ${seconds} s`;
   const what = [
@@ -112,12 +111,21 @@ function summary(
     `${count(lives, 'pod')} ended`,
     count(kills, 'kill'),
     `${String(preempted)} preempted`,
-    `${String(evicted)} evicted`,
+    evictions(result.tally),
     `${String(rejected)} rejected`,
     `${count(deaths, 'agent')} killed`,
     `${String(failures)} of ${count(calls, 'call')} failed`,
   ].join(', ');
   return `seed ${String(seed)}: ${verdict}; ${size}\n  ${what}\n  history: ${count(result.lines, 'line')}, sha256 ${result.digest}\n`;
+}
+
+function evictions({ evicted, ...tally }: SimulationResult['tally']): string {
+  const causes = [
+    `${String(tally.evictedForDisk)} for disk`,
+    `${String(tally.evictedForPIDs)} for process IDs`,
+    `${String(tally.evictedForLimits)} for their limits`,
+  ];
+  return `${String(evicted)} evicted${evicted > 0 ? ` (${causes.join(', ')})` : ''}`;
 }
 
 const count = (number: number, what: string): string => `${String(number)} ${what}${number === 1 ? '' : 's'}`;

@@ -1,22 +1,39 @@
-/** Holds eviction against what really runs and uses memory: who goes when it gets short, and that they go one by one. */
+/** Holds eviction against what really runs and what it uses: who goes when something gets short, and that they go one by one. */
 import type { EvictionEvent } from '../machines/eviction-machine.ts';
-import type { PodEvent } from '../machines/pod-machine.ts';
+import type { NodeReclaim } from '../policies/eviction-file-systems.ts';
 import type { Eviction } from '../policies/eviction-pass.ts';
-import { EVICTED } from '../policies/eviction-texts.ts';
-import { countedAmount } from '../policies/held-resources.ts';
-import { isCriticalPriority, isMirrorPod, isStaticPod } from '../policies/pod-kinds.ts';
-import { podRequest } from '../policies/resources.ts';
+import {
+  type EvictionSignal,
+  PRESSURE_CONDITIONS,
+  type PressureCondition,
+} from '../policies/eviction-signals.ts';
+import { isCriticalPod } from '../policies/pod-kinds.ts';
+import { podQOS } from '../policies/qos.ts';
+import type { CallUnderWay } from '../runtime/simulated/witness.ts';
 import type { Pod } from '../types/kubernetes.ts';
-import type { EvictionRules } from './node-memory.ts';
+import { goesBefore } from './eviction-order.ts';
+import { EvictionVictims, type KillEvent } from './eviction-victims.ts';
 import { AWAITING_START } from './pod-states.ts';
-import type { MemoryUse } from './simulated-memory.ts';
-import { isEnding, isTerminated, patienceMs, type Tenant, type Tenants } from './tenants.ts';
+import { ReclaimJudge } from './reclaim-judge.ts';
+import { type EvictionRules, isHard } from './resources/eviction-rules.ts';
+import type { NodeUse, StorageUse } from './resources/node-use.ts';
+import type { RunningTruth } from './resources/running-use.ts';
+import { isShort, Shortages } from './shortages.ts';
+import { exceededLimits } from './storage-limits.ts';
+import { isEnding, isTerminated, mustStay, type Tenant, type Tenants } from './tenants.ts';
+
+/** What is true of a node that evicts. */
+export interface EvictionTruth {
+  readonly rules: EvictionRules;
+  readonly runtime: RunningTruth;
+  /** What the pod has on disk now; undefined where disks never get full. */
+  readonly storageOf: (uid: string) => StorageUse | undefined;
+}
 
 export interface EvictionJudgeOptions {
   readonly now: () => number;
   readonly tenants: Tenants;
-  /** Undefined on a node that does not evict. */
-  readonly rules: EvictionRules | undefined;
+  readonly truth: EvictionTruth;
   readonly violated: (
     invariant: string,
     subject: { uid: string; pod?: Pod | undefined },
@@ -28,53 +45,49 @@ export interface EvictionJudgeOptions {
 export interface EvictionView {
   /** `Observing`. */
   readonly pass: string;
-  readonly hasMemoryPressure: boolean;
-}
-
-type KillEvent = Extract<PodEvent, { readonly type: 'SyncPodKill' }>;
-
-/** A pod that was chosen to go. */
-interface Victim {
-  readonly tenant: Tenant;
-  readonly eviction: Eviction;
-  /** Until when it is waited for, Unix ms. */
-  readonly deadline: number;
-  isTold: boolean;
-  endedAt: number | undefined;
+  readonly conditions: readonly PressureCondition[];
 }
 
 /** Whoever ends faster than this is waited for: nobody goes beside him. */
 const NEAR_END_SECONDS = 60;
-/** What an evicted pod had on the disk is waited for so long. */
-const CLEANUP_PATIENCE_MS = 30_000;
+/** What pods have on disk takes its time to find out; who goes is chosen by figures that are no older. */
+const STORAGE_MAX_AGE_MS = 1_000;
 /** The node is looked at every ten seconds, and a look does not take long once nothing goes wrong. */
 const LONGEST_SILENCE_MS = 30_000;
 const NODE = { uid: '' };
 
 export class EvictionJudge {
   readonly #options: EvictionJudgeOptions;
-  /** By UID, those that were chosen and are not given up. */
-  readonly #victims = new Map<string, Victim>();
-  /** UIDs of those that did not end in time. */
-  readonly #givenUp = new Set<string>();
+  readonly #shortages: Shortages;
+  readonly #victims: EvictionVictims;
+  readonly #reclaims: ReclaimJudge;
   #view: EvictionView | undefined;
   /** What the agent has been told since it asked the question that it is about to answer. */
-  #told: MemoryUse | undefined;
-  #toldOfPods: MemoryUse | undefined;
+  #told: NodeUse | undefined;
+  #toldOfPods: NodeUse | undefined;
   #question = 0;
   /** Unix ms. */
   #toldAt: number;
-  /** Since when the agent has seen less than the soft threshold, and when it last saw less than any. */
-  #softSince: number | undefined;
-  #lastBelow: number | undefined;
+  /** UIDs of those that ran as the pass began. */
+  #running: ReadonlySet<string> = new Set();
+  /** In this pass some go for limits of their own. */
+  #isForLimits = false;
 
   constructor(options: EvictionJudgeOptions) {
     this.#options = options;
-    this.#toldAt = options.now();
+    const { now, tenants, truth } = options;
+    this.#toldAt = now();
+    this.#shortages = new Shortages(truth.rules);
+    const violated: EvictionJudgeOptions['violated'] = (...violation) => this.#violated(...violation);
+    this.#victims = new EvictionVictims({ now, violated });
+    this.#reclaims = new ReclaimJudge({
+      ...{ now, tenants, truth: truth.runtime },
+      violated: (subject, what) => violated('eviction', subject, what),
+    });
   }
 
   /** The node is to be measured; returns what is to be called with what the agent is told. */
-  measures(): (use: MemoryUse, isWhole: boolean) => void {
+  measures(): (use: NodeUse, isWhole: boolean) => void {
     const question = this.#question;
     return (use, isWhole) => {
       this.#toldAt = this.#options.now();
@@ -84,6 +97,20 @@ export class EvictionJudge {
     };
   }
 
+  /** That is to be removed of the node itself; returns what is to be called when that is over. */
+  reclaims(what: NodeReclaim): () => void {
+    const ended = this.#reclaims.begins(what);
+    return () => {
+      ended();
+      this.#asks();
+    };
+  }
+
+  /** Who removes what nobody needs has begun this call. */
+  removes(call: CallUnderWay): void {
+    this.#reclaims.callBegan(call);
+  }
+
   /** The eviction actor is told this while it shows that. */
   hears(event: EvictionEvent, view: EvictionView): void {
     switch (event.type) {
@@ -91,24 +118,27 @@ export class EvictionJudge {
         if (view.pass === 'Observing') this.#begins();
         break;
       case 'EVALUATED':
-        this.#evaluated();
-        this.#chosen(event.evaluation.overLimit);
+        this.#evaluated(event.evaluation.overLimit);
         this.#asks();
         break;
       case 'NODE_RECLAIMED':
+        this.#checkReclaim(event.shortage !== undefined);
         this.#asks();
         break;
       case 'RANKED':
         if (event.choice.eviction !== undefined) this.#decided(event.choice.eviction);
         break;
+      case 'RELIEVED':
+        this.#checkRelief();
+        break;
       case 'POD_ENDED':
-        this.#ended(event.uid);
+        this.#victims.ended(event.uid);
         break;
       case 'POD_FAILED':
-        this.#failed(event.uid);
+        this.#victims.failed(event.uid);
         break;
       case 'POD_GONE':
-        this.#givenUp.delete(event.uid);
+        this.#victims.gone(event.uid);
         break;
       default:
     }
@@ -117,52 +147,39 @@ export class EvictionJudge {
   /** The eviction actor shows this after that event. */
   shows(event: EvictionEvent, view: EvictionView): void {
     this.#view = view;
-    if (event.type === 'EVALUATED') this.#checkPressure(view);
+    if (event.type !== 'EVALUATED') return;
+    this.#checkPressure(view);
+    this.#checkCourse(view);
   }
 
   /** I9: who is evicted was chosen for that, and is told by a kill. */
-  killed(tenant: Tenant, { options }: KillEvent): void {
-    const { podStatus, podTerminationGracePeriodSecondsOverride: graceSeconds } = options ?? {};
-    // The other kills of a simulation do not say why.
-    if (podStatus?.reason !== EVICTED || podStatus.message === undefined) return;
-    tenant.isEvicted = true;
-    const victim = this.#victims.get(tenant.uid);
-    if (victim === undefined || victim.isTold) {
-      this.#violated('I9', tenant, 'is evicted, and was not chosen');
-      return;
-    }
-    victim.isTold = true;
-    if (graceSeconds !== victim.eviction.gracePeriodSeconds || options?.evict !== true)
-      this.#violated('eviction', tenant, 'is evicted otherwise than was decided');
+  killed(tenant: Tenant, event: KillEvent): void {
+    this.#victims.killed(tenant, event);
   }
 
-  /** Whether pods may be turned away because the node is short of memory: that this is so is looked at in each pass. */
-  get mayTurnAway(): boolean {
-    return this.#view?.hasMemoryPressure === true;
+  /** Whether the pod may not come because of what the node is short of: that this is so is looked at in each pass. */
+  turnsAway(pod: Pod): boolean {
+    const conditions = this.#view?.conditions ?? [];
+    if (conditions.length === 0 || isCriticalPod(pod)) return false;
+    return conditions.some((condition) => condition !== 'MemoryPressure') || podQOS(pod) === 'BestEffort';
   }
 
   /** Why eviction is not at rest, if so. */
   get unrest(): string | undefined {
-    const { rules, now } = this.#options;
-    if (rules === undefined) return undefined;
+    const { now, tenants, truth } = this.#options;
     if (this.#view !== undefined && this.#view.pass !== 'Observing')
       return `a pass of eviction is in ${this.#view.pass}`;
-    if (now() > this.#toldAt + LONGEST_SILENCE_MS) return 'nobody looks whether memory gets short';
-    return undefined;
+    if (now() > this.#toldAt + LONGEST_SILENCE_MS) return 'nobody looks whether something gets short';
+    const over = tenants
+      .known()
+      .find((one) => this.#mayGo(one) && this.#exceeded(one, truth.storageOf(one.uid)));
+    return over && `${over.uid} exceeds a limit of its storage, and stays`;
   }
 
-  /** A pass: it goes by what is measured from now on, once what the last one freed is really free. */
   #begins(): void {
-    for (const [uid, { tenant, endedAt }] of this.#victims) {
-      if (endedAt === undefined) {
-        this.#violated('eviction', tenant, 'is evicted, and the next pass begins beside it');
-        continue;
-      }
-      const isCleanedUp = tenant.state === 'Terminated.Finished';
-      if (!isCleanedUp && this.#options.now() < endedAt + CLEANUP_PATIENCE_MS)
-        this.#violated('eviction', tenant, `is evicted, and the next pass begins in ${tenant.state}`);
-      this.#victims.delete(uid);
-    }
+    this.#victims.passBegins();
+    this.#reclaims.passBegins();
+    this.#running = new Set(this.#candidates().map(({ uid }) => uid));
     this.#asks();
   }
 
@@ -172,54 +189,117 @@ export class EvictionJudge {
     this.#toldOfPods = undefined;
   }
 
-  #evaluated(): void {
-    const { now, rules } = this.#options;
+  #evaluated(overLimit: readonly Eviction[]): void {
     const use = this.#told;
-    if (use === undefined || rules === undefined) {
+    this.#isForLimits = overLimit.length > 0;
+    if (use === undefined) {
       this.#violated('eviction', NODE, 'a pass goes by figures that are older than it is');
       return;
     }
-    if (use.availableBytes < Math.max(rules.hardBytes, rules.softBytes)) this.#lastBelow = now();
-    if (use.availableBytes < rules.softBytes) this.#softSince ??= now();
-    else this.#softSince = undefined;
+    this.#shortages.evaluated(use, this.#options.now());
+    for (const eviction of overLimit) this.#goesForLimit(eviction, use);
+    const goes = new Set(overLimit.map(({ pod }) => pod.uid));
+    for (const tenant of this.#candidates()) {
+      const { uid } = tenant;
+      if (!this.#running.has(uid) || goes.has(uid)) continue;
+      if (this.#exceeded(tenant, use.pods.get(uid)?.storage))
+        this.#violated('eviction', tenant, 'exceeds a limit of its storage, and does not go');
+    }
   }
 
-  #checkPressure({ hasMemoryPressure }: EvictionView): void {
-    const isPressure = this.#pressureEndsAt() > this.#options.now();
-    if (isPressure === hasMemoryPressure) return;
-    const what = isPressure
-      ? 'there is no MemoryPressure, though memory is short'
-      : 'MemoryPressure is stuck';
+  #goesForLimit(eviction: Eviction, use: NodeUse): void {
+    const { uid } = eviction.pod;
+    const tenant = this.#known(eviction);
+    if (tenant === undefined) return;
+    const storage = use.pods.get(uid)?.storage;
+    const { layout } = this.#options.truth.rules;
+    const exceeded = tenant.pod && storage ? exceededLimits(tenant.pod, storage, layout) : [];
+    const all = [
+      this.#misplaced(tenant),
+      exceeded.includes(eviction.signal)
+        ? undefined
+        : `is to go for ${eviction.signal}, and does not exceed it`,
+      eviction.gracePeriodSeconds === 1 ? undefined : 'is to go for a limit, and not at once',
+    ];
+    for (const what of all) if (what !== undefined) this.#violated('eviction', tenant, what);
+    this.#victims.chosen(tenant, eviction);
+  }
+
+  #checkPressure({ conditions }: EvictionView): void {
+    for (const condition of PRESSURE_CONDITIONS) {
+      const isPressure = this.#shortages.holds(condition, this.#options.now());
+      if (isPressure === conditions.includes(condition)) continue;
+      const what = isPressure
+        ? `there is no ${condition}, though something is short`
+        : `${condition} is stuck`;
+      this.#violated('eviction', NODE, what);
+    }
+  }
+
+  /** A pass goes on where something is short for long enough, and only there. */
+  #checkCourse({ pass }: EvictionView): void {
+    const [first] = this.#shortages.due();
+    const isOver = pass === 'Observing';
+    if (this.#isForLimits) {
+      if (pass !== 'Evicting')
+        this.#violated('eviction', NODE, `limits are exceeded, and the pass is in ${pass}`);
+    } else if (first !== undefined && isOver)
+      this.#violated('eviction', NODE, `nothing is done, though ${first.signal} is short`);
+    else if (first === undefined && !isOver)
+      this.#violated('eviction', NODE, `the pass is in ${pass}, though nothing is short`);
+  }
+
+  /** What was removed of the node is enough, or not, by figures that were taken after it. */
+  #checkReclaim(goesOn: boolean): void {
+    const use = this.#told;
+    if (use === undefined) {
+      if (!goesOn) this.#violated('eviction', NODE, 'enough was removed, and nobody has measured that');
+      return;
+    }
+    if (goesOn === !this.#shortages.isOver(use)) return;
+    const what = goesOn
+      ? 'enough was removed, and somebody is to go'
+      : 'not enough was removed, and nobody is to go';
     this.#violated('eviction', NODE, what);
   }
 
-  #pressureEndsAt(): number {
-    const { pressureTransitionPeriodMs = 0 } = this.#options.rules ?? {};
-    return this.#lastBelow === undefined ? -Infinity : this.#lastBelow + pressureTransitionPeriodMs;
+  /** Nobody goes any more for what was short: then it is so. Where it could not be measured, nobody goes either. */
+  #checkRelief(): void {
+    const use = this.#toldOfPods;
+    if (use === undefined) return;
+    if (this.#shortages.due().every((rule) => isShort(rule, use)))
+      this.#violated('eviction', NODE, 'nobody is to go, though it is as short as before');
   }
 
   #decided(eviction: Eviction): void {
-    const victim = this.#options.tenants.get(eviction.pod.uid);
-    if (victim === undefined) {
-      this.#violated('eviction', eviction.pod, 'is to go, and is not known');
-      return;
-    }
+    const victim = this.#known(eviction);
+    if (victim === undefined) return;
     const use = this.#toldOfPods;
+    const signal = eviction.signal as EvictionSignal;
+    const { layout } = this.#options.truth.rules;
     const all = [
       this.#misplaced(victim),
       this.#beside(victim),
+      this.#isForLimits ? 'is to go in a pass in which others exceed their limits' : undefined,
+      this.#reclaims.missing(signal, layout),
       use === undefined
         ? 'is chosen by figures that are older than the choice'
         : this.#unfit(victim, eviction, use),
-      use && this.#overtaken(victim, use),
+      use && this.#overtaken(victim, signal, use),
     ];
     for (const what of all) if (what !== undefined) this.#violated('eviction', victim, what);
-    this.#chosen([eviction]);
+    this.#victims.chosen(victim, eviction);
+  }
+
+  #known({ pod }: Eviction): Tenant | undefined {
+    const tenant = this.#options.tenants.get(pod.uid);
+    if (tenant === undefined) this.#violated('eviction', pod, 'is to go, and is not known');
+    return tenant;
   }
 
   /** Why the pod cannot be asked to go, if so. */
   #misplaced(victim: Tenant): string | undefined {
-    if (this.#givenUp.has(victim.uid)) return 'is to go once more, though it has been given up';
+    if (this.#victims.isGivenUp(victim.uid)) return 'is to go once more, though it has been given up';
     // One that has been ending for too long may be told to hurry.
     const isLate = this.#options.tenants.isOverdue(victim) && !isTerminated(victim.state);
     return isEnding(victim) && !isLate ? `is to go, and is in ${victim.state}` : undefined;
@@ -237,82 +317,48 @@ export class EvictionJudge {
           !isTerminated(tenant.state) &&
           !tenants.isOverdue(tenant) &&
           tenant.graceSeconds <= NEAR_END_SECONDS &&
-          !this.#givenUp.has(tenant.uid),
+          !this.#victims.isGivenUp(tenant.uid),
       );
     return other && `is to go while ${other.uid} is in ${other.state}`;
   }
 
   /** Why the pod need not go, or not like that, if so. */
-  #unfit({ uid, pod }: Tenant, { gracePeriodSeconds }: Eviction, use: MemoryUse): string | undefined {
-    const { rules, now } = this.#options;
-    if (rules === undefined) return 'is to go on a node that does not evict';
-    if (!use.bytesOf.has(uid)) return 'is to go, and uses nothing';
-    if (use.availableBytes < rules.hardBytes && gracePeriodSeconds === 1) return undefined;
-    if (use.availableBytes >= rules.softBytes) return 'is to go, and nothing is short';
-    if (this.#softSince === undefined || now() < this.#softSince + rules.softGracePeriodMs)
-      return 'is to go before the grace period of the soft threshold is over';
+  #unfit({ uid, pod }: Tenant, { signal, gracePeriodSeconds }: Eviction, use: NodeUse): string | undefined {
+    if (!use.pods.has(uid)) return 'is to go, and uses nothing';
+    const rule = this.#shortages.ruleFor(signal as EvictionSignal);
+    if (typeof rule === 'string') return rule;
+    if (!isShort(rule, use)) return `is to go for ${signal}, of which enough is left`;
+    if (isOfDisk(signal) && isOldOnDisk(use)) return 'is chosen by what pods had on disk some time before';
     const own = pod?.spec.terminationGracePeriodSeconds ?? Infinity;
-    const allowed = Math.min(own, rules.maxPodGracePeriodSeconds);
+    const allowed = isHard(rule) ? 1 : Math.min(own, this.#options.truth.rules.maxPodGracePeriodSeconds);
     return gracePeriodSeconds === allowed
       ? undefined
       : `is given ${String(gracePeriodSeconds)} s to end, not ${String(allowed)} s`;
   }
 
   /** Who would have had to go before the pod, if somebody. */
-  #overtaken(victim: Tenant, use: MemoryUse): string | undefined {
-    const other = this.#options.tenants
-      .known()
-      .find(
-        (tenant) =>
-          ![isSafe(tenant), isEnding(tenant), tenant === victim, this.#givenUp.has(tenant.uid)].includes(
-            true,
-          ) &&
-          tenant.state !== AWAITING_START &&
-          use.bytesOf.has(tenant.uid) &&
-          goesBefore(tenant, victim, use),
-      );
+  #overtaken(victim: Tenant, signal: EvictionSignal, use: NodeUse): string | undefined {
+    const cause = { signal, layout: this.#options.truth.rules.layout };
+    const other = this.#candidates().find(
+      (tenant) => tenant !== victim && use.pods.has(tenant.uid) && goesBefore(tenant, victim, cause, use),
+    );
     return other && `is to go before ${other.uid}`;
   }
 
-  #chosen(evictions: readonly Eviction[]): void {
-    const { now, tenants } = this.#options;
-    const victims = evictions.flatMap((eviction) => {
-      const tenant = tenants.get(eviction.pod.uid);
-      if (tenant === undefined) return [];
-      if (isSafe(tenant)) this.#violated('eviction', tenant, 'is to go, and must never');
-      const deadline = now() + patienceMs(eviction.gracePeriodSeconds);
-      const victim: Victim = { tenant, eviction, deadline, isTold: false, endedAt: undefined };
-      this.#victims.set(tenant.uid, victim);
-      return [victim];
-    });
-    queueMicrotask(() => {
-      for (const { tenant, isTold } of victims)
-        if (!isTold && !isTerminated(tenant.state))
-          this.#violated('I9', tenant, 'is to go, and is not told by SyncPodKill');
-    });
+  #candidates(): readonly Tenant[] {
+    return this.#options.tenants.known().filter((tenant) => this.#mayGo(tenant));
   }
 
-  /** Who counts as ended has ended, and in time. */
-  #ended(uid: string): void {
-    const victim = this.#victims.get(uid);
-    if (victim === undefined) return;
-    const { tenant, deadline } = victim;
-    victim.endedAt = this.#options.now();
-    if (victim.endedAt > deadline)
-      this.#violated('eviction', tenant, 'is waited for longer than it may take to end');
-    queueMicrotask(() => {
-      if (!tenant.isGone && !isTerminated(tenant.state))
-        this.#violated('eviction', tenant, `counts as ended in ${tenant.state}`);
-    });
+  #mayGo(tenant: Tenant): boolean {
+    const { uid, state } = tenant;
+    return (
+      !mustStay(tenant) && !isEnding(tenant) && !this.#victims.isGivenUp(uid) && state !== AWAITING_START
+    );
   }
 
-  #failed(uid: string): void {
-    const victim = this.#victims.get(uid);
-    if (victim === undefined) return;
-    this.#victims.delete(uid);
-    this.#givenUp.add(uid);
-    if (this.#options.now() < victim.deadline)
-      this.#violated('eviction', victim.tenant, 'is given up before its time');
+  #exceeded({ pod }: Tenant, storage: StorageUse | undefined): boolean {
+    if (pod === undefined || storage === undefined) return false;
+    return exceededLimits(pod, storage, this.#options.truth.rules.layout).length > 0;
   }
 
   #violated(...violation: Parameters<EvictionJudgeOptions['violated']>): void {
@@ -320,24 +366,10 @@ export class EvictionJudge {
   }
 }
 
-/** Whether the node must not do without the pod. */
-function isSafe({ pod }: Tenant): boolean {
-  return pod !== undefined && (isStaticPod(pod) || isMirrorPod(pod) || isCriticalPriority(priorityOf(pod)));
+function isOfDisk(signal: string): boolean {
+  return signal.includes('fs.');
 }
 
-/** Those that use more than they request first, then those of lower priority, then those that are furthest above it. */
-function goesBefore(one: Tenant, other: Tenant, use: MemoryUse): boolean {
-  const [a, b] = [overRequest(one, use), overRequest(other, use)];
-  if (a > 0 !== b > 0) return a > 0;
-  const byPriority = priorityOf(one.pod) - priorityOf(other.pod);
-  return byPriority === 0 ? a > b : byPriority < 0;
-}
-
-function priorityOf(pod: Pod | undefined): number {
-  return pod?.spec.priority ?? 0;
-}
-
-function overRequest({ uid, pod }: Tenant, { bytesOf }: MemoryUse): number {
-  const request = pod === undefined ? 0 : countedAmount('memory', podRequest(pod, 'memory'));
-  return (bytesOf.get(uid) ?? 0) - request;
+function isOldOnDisk({ atMs, pods }: NodeUse): boolean {
+  return [...pods.values()].some(({ storage }) => storage && storage.atMs < atMs - STORAGE_MAX_AGE_MS);
 }

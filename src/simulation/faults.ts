@@ -1,6 +1,6 @@
 import type { RuntimeFaults } from '../runtime/simulated/faults.ts';
 import type { NodeFaults } from './simulated-node.ts';
-import type { StatsFaults } from './simulated-stats.ts';
+import type { StatsFaults } from './resources/simulated-stats.ts';
 
 /** What can be made to go wrong, and how that is told to a person. */
 export const FAULTS = {

@@ -1,6 +1,4 @@
 /** One simulated node: a runtime, a disk and sources that outlive every agent, and the agent that lives there now. */
-import { countedAmount } from '../policies/held-resources.ts';
-import { parseQuantity } from '../policies/quantity.ts';
 import { rfc3339 } from '../policies/time.ts';
 import type { SimulatedDisk } from './simulated-node.ts';
 import { SimulatedRuntime } from '../runtime/simulated/simulated-runtime.ts';
@@ -12,11 +10,11 @@ import { type Fault, nodeFaults, runtimeFaults, statsFaults } from './faults.ts'
 import type { History } from './history.ts';
 import { isRead, secondInstance, type Violation } from './judge.ts';
 import { Life } from './life.ts';
-import type { NodeMemory } from './node-memory.ts';
 import type { Change, Operation } from './plan.ts';
-import { SimulatedMemory } from './simulated-memory.ts';
+import type { NodeResources } from './resources/node-resources.ts';
+import { SimulatedResources } from './resources/simulated-resources.ts';
 import { SimulatedSources } from './sources.ts';
-import type { Tally } from './tally.ts';
+import { countEviction, type Tally } from './tally.ts';
 
 /** How long the API server takes to hear of a pod's end. */
 const API_SERVER_MS = 50;
@@ -29,8 +27,8 @@ export interface HostOptions {
   readonly faults: ReadonlySet<Fault>;
   /** What it has room for, in that life of its agent. */
   readonly nodeFacts: (life: number) => NodeFacts;
-  /** Where it is left out, memory never gets short, and nobody is evicted. */
-  readonly memory?: NodeMemory | undefined;
+  /** Where it is left out, nothing ever gets short, and nobody is evicted. */
+  readonly resources?: NodeResources | undefined;
   readonly history: History;
   readonly tally: Tally;
   readonly onViolation: (violation: Violation) => void;
@@ -44,7 +42,7 @@ export class Host {
   readonly disk: SimulatedDisk = new Map();
   readonly #options: HostOptions;
   readonly #names = new Map<string, string>();
-  readonly #memory: SimulatedMemory | undefined;
+  readonly #resources: SimulatedResources | undefined;
   /** By UID. */
   readonly #specs = new Map<string, PodSpec>();
   /** By name of the pod, what waits for a call. */
@@ -58,10 +56,11 @@ export class Host {
   constructor(options: HostOptions) {
     this.#options = options;
     this.#faults = options.faults;
-    const { clock, random } = options;
+    const { clock, random, resources } = options;
     const faults = runtimeFaults(options.faults, random);
-    this.runtime = new SimulatedRuntime({ clock, random, faults, witness: this.#witness() });
-    this.#memory = this.#buildMemory();
+    const images = resources?.oldImages ?? [];
+    this.runtime = new SimulatedRuntime({ clock, random, faults, images, witness: this.#witness() });
+    this.#resources = this.#buildResources();
     this.#begin();
   }
 
@@ -219,20 +218,20 @@ export class Host {
     return uid === undefined ? [] : [...this.runtime.sandboxesOf(uid)];
   }
 
-  #buildMemory(): SimulatedMemory | undefined {
-    const { memory, clock, random } = this.#options;
+  #buildResources(): SimulatedResources | undefined {
+    const { resources, clock, random } = this.#options;
     return (
-      memory &&
-      new SimulatedMemory({
-        ...{ capacityBytes: memory.capacityBytes, now: () => clock.now(), random, runtime: this.runtime },
-        requestOf: (uid, container) => requestOf(this.#specs.get(uid), container),
+      resources &&
+      new SimulatedResources({
+        ...{ resources, now: () => clock.now(), random, runtime: this.runtime, disk: this.disk },
+        specOf: (uid) => this.#specs.get(uid),
       })
     );
   }
 
   #begin(): void {
-    const { node, clock, random, memory: { rules } = {} } = this.#options;
-    const memory = this.#memory;
+    const { node, clock, random, resources: { rules } = {} } = this.#options;
+    const resources = this.#resources;
     const ordinal = ++this.#lives;
     this.tell(`agent ${String(ordinal)} starts`);
     this.#life = new Life({
@@ -240,7 +239,7 @@ export class Host {
       ...{ runtime: this.runtime, disk: this.disk, sources: this.sources },
       nodeFacts: () => this.#options.nodeFacts(ordinal),
       faults: () => ({ ...nodeFaults(this.#faults), ...statsFaults(this.#faults) }),
-      eviction: memory && rules && { memory, rules },
+      eviction: resources && rules && { resources, rules },
       nameOf: (uid) => this.nameOf(uid),
       tell: (uid, name, what) => this.tell(what, name, uid),
       onFinished: (uid) => this.#onFinished(uid),
@@ -268,10 +267,10 @@ export class Host {
   #onFinished(uid: string): void {
     const { tally } = this.#options;
     const life = this.#life;
-    const { isPreempted = false, isEvicted = false, rejection } = life?.room.tenant(uid) ?? {};
+    const { isPreempted = false, evictedFor, rejection } = life?.room.tenant(uid) ?? {};
     tally.lives += 1;
     if (isPreempted) tally.preempted += 1;
-    if (isEvicted) tally.evicted += 1;
+    if (evictedFor !== undefined) countEviction(tally, evictedFor);
     if (rejection !== undefined) tally.rejected += 1;
     const name = this.nameOf(uid);
     if (name === undefined || life === undefined) return;
@@ -288,7 +287,7 @@ export class Host {
     const { node, tally } = this.#options;
     return {
       callBegan: (call) => {
-        this.#life?.judge.callBegan(call);
+        this.#life?.callBegan(call);
         this.#spring(call);
       },
       callEnded: (call, told) => {
@@ -309,24 +308,24 @@ export class Host {
       },
       containerStarted: (container) => {
         tally.starts += 1;
-        this.#memory?.changed();
+        this.#resources?.changed();
         const { uid, id, metadata } = container;
         this.tell(`container ${metadata.name} ${id} runs`, undefined, uid);
         const twin = secondInstance(this.runtime, container);
         const what = twin && `${metadata.name} runs twice: ${twin.id} and ${id}`;
         if (what !== undefined) this.#violated({ invariant: 'I10', node, uid, what });
-        this.#checkName(uid);
+        if (!this.#isLeftBehind(id, uid)) this.#checkName(uid);
       },
       containerEnded: ({ uid, id, metadata, exitCode }) => {
-        this.#memory?.changed();
+        this.#resources?.changed();
         this.tell(`container ${metadata.name} ${id} has ended with ${String(exitCode)}`, undefined, uid);
       },
       sandboxStarted: ({ uid, id }) => {
-        this.#memory?.changed();
+        this.#resources?.changed();
         this.tell(`sandbox ${id} is ready`, undefined, uid);
       },
       sandboxEnded: ({ uid, id }) => {
-        this.#memory?.changed();
+        this.#resources?.changed();
         this.tell(`sandbox ${id} is not ready any more`, undefined, uid);
       },
     };
@@ -343,6 +342,14 @@ export class Host {
       const what = `starts while ${other} of the same name runs`;
       this.#violated({ invariant: 'I6', node: this.#options.node, uid, what });
     }
+  }
+
+  /** It was asked for by an agent before this one, which is no more: it is carried out late, and nobody's doing. */
+  #isLeftBehind(id: string, uid: string): boolean {
+    const { connection } = this.#life ?? {};
+    return this.runtime
+      .inFlight(uid)
+      .some((call) => call.target === id && call.abandoned && call.connection !== connection?.id);
   }
 
   /** Whether something of the pod has run before that time, and still does. What calls start that were given up is not foreseen. */
@@ -373,11 +380,4 @@ function withLabel(pod: Pod, version: string): Pod {
 function withImage(pod: Pod, image: string): Pod {
   const containers = pod.spec.containers.map((container) => ({ ...container, image }));
   return { ...pod, spec: { ...pod.spec, containers } };
-}
-
-/** In bytes. */
-function requestOf(spec: PodSpec | undefined, containerName: string): number {
-  const all = [...(spec?.containers ?? []), ...(spec?.initContainers ?? [])];
-  const { resources } = all.find(({ name }) => name === containerName) ?? {};
-  return countedAmount('memory', parseQuantity(resources?.requests?.memory ?? '0'));
 }

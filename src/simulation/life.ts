@@ -9,26 +9,30 @@ import type { EvictionEvent, evictionMachine } from '../machines/eviction-machin
 import type { PodContext, PodEvent } from '../machines/pod-machine.ts';
 import type { PreemptionContext, PreemptionEvent } from '../machines/preemption-machine.ts';
 import type { SupervisorEvent } from '../machines/supervisor-machine.ts';
+import type { Eviction } from '../policies/eviction-pass.ts';
+import { PRESSURE_CONDITIONS } from '../policies/eviction-signals.ts';
 import { isEnding } from '../policies/pod-termination.ts';
 import type { NodeParts } from '../runtime/pod-node.ts';
 import { type NodeFaults, type SimulatedDisk, SimulatedNode } from './simulated-node.ts';
 import type { SimulatedConnection } from '../runtime/simulated/simulated-connection.ts';
 import type { SimulatedRuntime } from '../runtime/simulated/simulated-runtime.ts';
+import type { CallUnderWay } from '../runtime/simulated/witness.ts';
 import { channelEvent, podConfig } from '../sources/pod-config.ts';
 import type { Clock } from '../types/clock.ts';
 import type { PodStatus } from '../types/kubernetes.ts';
 import type { Logger } from '../types/logger.ts';
 import type { NodeFacts } from '../types/node-facts.ts';
-import type { EvictionView } from './eviction-judge.ts';
+import type { EvictionTruth, EvictionView } from './eviction-judge.ts';
 import { type EffectName, LifeJudge, type Violation } from './judge.ts';
-import { evictionConfiguration, type EvictionRules } from './node-memory.ts';
 import type { Kill } from './plan.ts';
 import { goesOnForever } from './pod-specs.ts';
 import { isEndingState, stateName } from './pod-states.ts';
+import { evictionConfiguration, type EvictionRules } from './resources/eviction-rules.ts';
+import type { SimulatedResources } from './resources/simulated-resources.ts';
+import { SimulatedStats, type StatsFaults } from './resources/simulated-stats.ts';
 import { RoomJudge } from './room-judge.ts';
 import { seededRandom } from './seeded-random.ts';
-import type { SimulatedMemory } from './simulated-memory.ts';
-import { SimulatedStats, type StatsFaults } from './simulated-stats.ts';
+import { SimulatedReclaimer } from './simulated-reclaimer.ts';
 import type { SimulatedSources } from './sources.ts';
 import { MortalClock } from './virtual-clock.ts';
 
@@ -50,7 +54,7 @@ export interface LifeOptions {
   readonly random: (key: string) => number;
   readonly faults: () => NodeFaults & StatsFaults;
   /** Where it is left out, the agent evicts nobody. */
-  readonly eviction?: { readonly memory: SimulatedMemory; readonly rules: EvictionRules } | undefined;
+  readonly eviction?: { readonly resources: SimulatedResources; readonly rules: EvictionRules } | undefined;
   readonly nameOf: (uid: string) => string | undefined;
   readonly tell: (uid: string, name: string, what: string) => void;
   readonly onViolation: (violation: Violation) => void;
@@ -72,6 +76,7 @@ export class Life {
   /** UIDs of the pods that were killed: this agent does not start them again. */
   readonly killed = new Set<string>();
   readonly #stats: SimulatedStats | undefined;
+  readonly #reclaimer: SimulatedReclaimer | undefined;
   readonly #death = new Subject<undefined>();
   #alive = true;
 
@@ -87,9 +92,10 @@ export class Life {
       ...{ node, nodeFacts, onViolation, now: () => clock.now() },
       isRunning: (uid) => runtime.isRunning(uid),
       found: runtime.uids().filter((uid) => runtime.isRunning(uid)),
-      evictionRules: options.eviction?.rules,
+      eviction: this.#evictionTruth(),
     });
     this.#stats = this.#buildStats();
+    this.#reclaimer = this.#buildReclaimer();
     const eviction = this.#eviction();
     const chance = seededRandom(random(`life/${String(ordinal)}`) * 2 ** 32);
     this.agent = new NodeAgent({
@@ -147,6 +153,7 @@ export class Life {
     this.#stats?.close();
     this.#death.next(undefined);
     this.connection.cut();
+    this.#reclaimer?.connection.cut();
   }
 
   /** SIGTERM, without taking its pods along. */
@@ -159,14 +166,19 @@ export class Life {
   }
 
   #parts(): NodeParts {
-    const { disk, random, faults } = this.#options;
+    const { disk, random, faults, clock } = this.#options;
     const runtime = this.connection;
+    const reclaimer = this.#reclaimer;
     const node = new SimulatedNode({
-      ...{ runtime, disk, random, faults },
+      ...{ runtime, disk, random, faults, now: () => clock.now() },
       onRelease: (uid) => this.#alive && this.judge.released(uid),
       isAlive: () => this.#alive,
     });
-    return { runtime, node, start: () => undefined, stop: () => Promise.resolve() };
+    return {
+      ...{ runtime, node, ...(reclaimer && { reclaimer }) },
+      start: (view) => reclaimer?.start(view),
+      stop: () => Promise.resolve(),
+    };
   }
 
   #eviction(): EvictionParts | undefined {
@@ -180,10 +192,33 @@ export class Life {
     const { eviction, random, faults, nameOf, ordinal } = this.#options;
     if (eviction === undefined) return undefined;
     return new SimulatedStats({
-      ...{ memory: eviction.memory, clock: this.#clock, faults, nameOf },
+      ...{ resources: eviction.resources, clock: this.#clock, faults, nameOf },
       random: (key) => random(`life/${String(ordinal)}/${key}`),
-      onMeasure: () => this.room.evictions.measures(),
+      onMeasure: () => this.room.evictions?.measures() ?? (() => undefined),
     });
+  }
+
+  #evictionTruth(): EvictionTruth | undefined {
+    const { eviction, runtime } = this.#options;
+    if (eviction === undefined) return undefined;
+    const { rules, resources } = eviction;
+    return { rules, runtime, storageOf: (uid) => resources.storage?.ofPod(uid) };
+  }
+
+  /** By a connection of its own: what it does beside the pods' effects is told from what they do. */
+  #buildReclaimer(): SimulatedReclaimer | undefined {
+    const { eviction, runtime } = this.#options;
+    if (eviction?.resources.storage === undefined) return undefined;
+    return new SimulatedReclaimer({
+      ...{ runtime: runtime.connect(), clock: this.#clock, logger: this.#logger() },
+      onReclaim: (what) => this.room.evictions?.reclaims(what) ?? (() => undefined),
+    });
+  }
+
+  /** A call to the runtime has begun. */
+  callBegan(call: CallUnderWay): void {
+    this.judge.callBegan(call);
+    if (call.connection === this.#reclaimer?.connection.id) this.room.evictions?.removes(call);
   }
 
   #configuration(): Observable<SupervisorEvent> {
@@ -222,7 +257,7 @@ export class Life {
     if (event.type !== '@xstate.snapshot') return;
     if (isEviction(event)) {
       const view = viewOf(event.snapshot as EvictionSnapshot);
-      this.room.evictions.shows(event.event as EvictionEvent, view);
+      this.room.evictions?.shows(event.event as EvictionEvent, view);
     }
     const snapshot = event.snapshot as unknown as PodSnapshot;
     if (!isPod(snapshot)) return;
@@ -247,9 +282,9 @@ export class Life {
   #inspectEviction(inspected: InspectedEventEvent): void {
     if (!isEviction(inspected) || inspected.event.type.startsWith('xstate.')) return;
     const event = inspected.event as EvictionEvent;
-    const victim = event.type === 'RANKED' ? event.choice.eviction?.pod : undefined;
-    if (victim !== undefined) this.#tell(victim.uid, victim.name, 'eviction: is chosen to go');
-    this.room.evictions.hears(event, viewOf(inspected.actorRef.getSnapshot() as EvictionSnapshot));
+    for (const { pod, signal } of chosenBy(event))
+      this.#tell(pod.uid, pod.name, `eviction: is chosen to go for ${signal}`);
+    this.room.evictions?.hears(event, viewOf(inspected.actorRef.getSnapshot() as EvictionSnapshot));
   }
 
   #watched(effects: PodEffects): PodEffects {
@@ -335,12 +370,18 @@ function toldOf(event: PreemptionEvent): string {
 
 type EvictionSnapshot = SnapshotFrom<typeof evictionMachine>;
 
+function chosenBy(event: EvictionEvent): readonly Eviction[] {
+  if (event.type === 'EVALUATED') return event.evaluation.overLimit;
+  return event.type === 'RANKED' && event.choice.eviction !== undefined ? [event.choice.eviction] : [];
+}
+
 function isEviction({ actorRef }: InspectionEvent): boolean {
   return 'id' in actorRef && actorRef.id === 'eviction';
 }
 
 function viewOf(snapshot: EvictionSnapshot): EvictionView {
-  return { pass: snapshot.value.Pass, hasMemoryPressure: snapshot.hasTag('MemoryPressure') };
+  const conditions = PRESSURE_CONDITIONS.filter((condition) => snapshot.hasTag(condition));
+  return { pass: snapshot.value.Pass, conditions };
 }
 
 function isPod(snapshot: PodSnapshot): boolean {

@@ -9,8 +9,14 @@ export function simulatedNodeFacts(allocatable: NodeFacts['allocatable']): NodeF
   };
 }
 
+/** Nobody is turned away for what is stored: how full a disk is, is another matter. */
+const STORAGE = { 'ephemeral-storage': '1Pi' };
+
 /** Room for whatever comes. */
-export const ROOMY_NODE = simulatedNodeFacts({ cpu: '1000000', memory: '1Pi', pods: '1000000' });
+export const ROOMY_NODE = simulatedNodeFacts({
+  ...{ cpu: '1000000', memory: '1Pi', pods: '1000000' },
+  ...STORAGE,
+});
 
 /** How much a node has of what its pods want on average: on some there is room for all. */
 const SHARES = [undefined, 0.5, 0.75, 1.1];
@@ -31,6 +37,7 @@ export function drawnNodeFacts(pods: number, random: (key: string) => number, li
     cpu: `${amount('cpu')}m`,
     memory: `${amount('memory')}Mi`,
     pods: String(Math.max(LEAST_PODS, Math.ceil((0.3 + share) * pods))),
+    ...STORAGE,
   });
 }
 

@@ -100,7 +100,7 @@ type Weighted<T> = readonly [weight: number, make: (random: SeededRandom) => T];
 
 const create = (random: SeededRandom): Change => ({
   kind: 'create',
-  source: random.pick(['file', 'file', 'api']),
+  source: random.pick(['file', 'api']),
   spec: podSpec(random),
 });
 

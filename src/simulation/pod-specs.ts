@@ -1,6 +1,7 @@
 /** The pods of a simulation: each says by its containers' commands what they do (src/runtime/simulated/program.ts). */
 import type { Container, Pod, PodSpec } from '../types/kubernetes.ts';
 import { withRoom } from './pod-room.ts';
+import { withStorage } from './pod-storage.ts';
 import type { SeededRandom } from './seeded-random.ts';
 
 const IMAGE = 'registry.example/app:1';
@@ -114,7 +115,8 @@ const SPECS: readonly SpecMaker[] = [
 /** A pod's spec as the API server would complete it. */
 export function podSpec(random: SeededRandom): PodSpec {
   const spec = random.pick(SPECS)(random);
-  return withRoom({ restartPolicy: 'Always', terminationGracePeriodSeconds: 30, ...spec }, random);
+  const completed = { restartPolicy: 'Always', terminationGracePeriodSeconds: 30, ...spec };
+  return withStorage(withRoom(completed, random), random);
 }
 
 /** By its spec: whether all its containers run until they are stopped. */

@@ -19,7 +19,8 @@ export function unrest(host: Host): Complaint | undefined {
   if (life.unanswered > 0) return { what: `${String(life.unanswered)} kills have not been answered` };
   const { unsettled } = life.room;
   if (unsettled !== undefined) return { name: unsettled, what: 'room is still being made for it' };
-  if (life.room.evictions.unrest !== undefined) return { what: life.room.evictions.unrest };
+  const evicting = life.room.evictions?.unrest;
+  if (evicting !== undefined) return { what: evicting };
   for (const pod of host.sources.pods) {
     const what = unrestOf(host, life, pod);
     if (what !== undefined) return { uid: pod.metadata.uid, name: pod.metadata.name, what };

@@ -4,12 +4,10 @@ import type { PodEvent } from '../machines/pod-machine.ts';
 import type { PreemptionEvent } from '../machines/preemption-machine.ts';
 import { EVICTED } from '../policies/eviction-texts.ts';
 import { isCriticalPod, isPreemptable, isStaticPod } from '../policies/pod-kinds.ts';
-import { podQOS } from '../policies/qos.ts';
 import type { Pod, PodStatus } from '../types/kubernetes.ts';
 import type { NodeFacts } from '../types/node-facts.ts';
-import { EvictionJudge } from './eviction-judge.ts';
+import { EvictionJudge, type EvictionTruth } from './eviction-judge.ts';
 import type { Violation } from './judge.ts';
-import type { EvictionRules } from './node-memory.ts';
 import { AWAITING_START } from './pod-states.ts';
 import { mayPreempt, PreemptionJudge } from './preemption-judge.ts';
 import { shortages, takenPorts } from './room.ts';
@@ -23,7 +21,7 @@ export interface RoomJudgeOptions {
   /** UIDs of what ran when the agent came. */
   readonly found: Iterable<string>;
   /** Undefined on a node that does not evict. */
-  readonly evictionRules?: EvictionRules | undefined;
+  readonly eviction?: EvictionTruth | undefined;
   readonly onViolation: (violation: Violation) => void;
 }
 
@@ -34,7 +32,8 @@ interface Subject {
 
 /** The judge of one life of an agent: what was there before it has its room, however little of it there is. */
 export class RoomJudge {
-  readonly evictions: EvictionJudge;
+  /** Undefined on a node that does not evict. */
+  readonly evictions: EvictionJudge | undefined;
   readonly #options: RoomJudgeOptions;
   readonly #tenants: Tenants;
   readonly #preemptions: PreemptionJudge;
@@ -42,17 +41,19 @@ export class RoomJudge {
 
   constructor(options: RoomJudgeOptions) {
     this.#options = options;
-    const { now, nodeFacts, found, evictionRules: rules } = options;
+    const { now, nodeFacts, found, eviction } = options;
     this.#found = new Set(found);
     this.#tenants = new Tenants(options);
     this.#preemptions = new PreemptionJudge({
       ...{ now, nodeFacts, tenants: this.#tenants },
       violated: (invariant, tenant, what) => this.#violated(invariant, tenant, what),
     });
-    this.evictions = new EvictionJudge({
-      ...{ now, rules, tenants: this.#tenants },
-      violated: (invariant, subject, what) => this.#violated(invariant, subject, what),
-    });
+    this.evictions =
+      eviction &&
+      new EvictionJudge({
+        ...{ now, truth: eviction, tenants: this.#tenants },
+        violated: (invariant, subject, what) => this.#violated(invariant, subject, what),
+      });
   }
 
   /** A pod's actor shows this after that event. */
@@ -63,7 +64,7 @@ export class RoomJudge {
     if (event.type === 'START_GRANTED') this.#takesPlace(tenant);
     if (event.type === 'SyncPodKill') {
       this.#preemptions.killed(tenant, event);
-      this.evictions.killed(tenant, event);
+      this.evictions?.killed(tenant, event);
     }
     if (event.type === 'SyncPodUpdate' && state === AWAITING_START && event.pod.status?.phase === 'Failed')
       this.#checkRejection(tenant, event.pod.status);
@@ -88,8 +89,8 @@ export class RoomJudge {
 
   /** Whether the pod was ended for another one or for the node's sake, or never let in. */
   hasReasonToEnd(uid: string): boolean {
-    const { isPreempted = false, isEvicted = false, rejection } = this.#tenants.get(uid) ?? {};
-    return isPreempted || isEvicted || rejection !== undefined;
+    const { isPreempted = false, evictedFor, rejection } = this.#tenants.get(uid) ?? {};
+    return isPreempted || evictedFor !== undefined || rejection !== undefined;
   }
 
   /** Why a pod that waits for its start must not, once nothing happens any more. */
@@ -112,6 +113,8 @@ export class RoomJudge {
     tenant.hasPlace = true;
     if (isEnding(tenant)) this.#violated('admission', tenant, `is admitted in ${tenant.state}`);
     if (hasPlace || isStranger) return;
+    if (tenant.pod !== undefined && this.evictions?.turnsAway(tenant.pod) === true)
+      this.#violated('admission', tenant, 'is admitted, though the node is short of something');
     const others = this.#tenants.holders().filter((other) => other !== tenant);
     const promised = this.#preemptions.promised().filter((other) => other !== tenant);
     const later = others.filter((other) => !isEnding(other));
@@ -140,7 +143,7 @@ export class RoomJudge {
     if (this.#wasFound(uid) && reason !== 'NodeAffinity')
       this.#violated('admission', tenant, `is rejected with ${reason}, and ran before`);
     if (reason === EVICTED) {
-      if (isCriticalPod(pod) || podQOS(pod) !== 'BestEffort' || !this.evictions.mayTurnAway)
+      if (this.evictions?.turnsAway(pod) !== true)
         this.#violated(
           'admission',
           tenant,

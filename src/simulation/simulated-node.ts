@@ -12,6 +12,8 @@ import type { RuntimeService } from '../runtime/runtime-service.ts';
 /** What of a pod is on the disk of a simulated node: it is still there when another agent comes. */
 interface PodFolder {
   mounted: boolean;
+  /** Unix ms. */
+  mountedAt: number;
   /** By container, how many instances its logs tell of. */
   readonly instances: Map<string, number>;
 }
@@ -28,6 +30,7 @@ export interface NodeFaults {
 export interface SimulatedNodeOptions {
   readonly runtime: RuntimeService;
   readonly disk: SimulatedDisk;
+  readonly now: () => number;
   /** In [0, 1), by the key. */
   readonly random: (key: string) => number;
   readonly faults: () => NodeFaults;
@@ -62,6 +65,7 @@ export class SimulatedNode implements PodNode {
     if (this.#happens('mount', uid))
       throw new PrepareError('FailedMount', new Error('the disk did not answer'));
     folder.mounted = true;
+    folder.mountedAt = this.#options.now();
   }
 
   sandbox(pod: Pod, attempt: number): Promise<{ config: PodSandboxConfig }> {
@@ -145,7 +149,8 @@ export class SimulatedNode implements PodNode {
   #folder(uid: string): PodFolder {
     const { disk } = this.#options;
     let folder = disk.get(uid);
-    if (folder === undefined) disk.set(uid, (folder = { mounted: false, instances: new Map() }));
+    if (folder === undefined)
+      disk.set(uid, (folder = { mounted: false, mountedAt: 0, instances: new Map() }));
     return folder;
   }
 

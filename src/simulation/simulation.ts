@@ -4,7 +4,7 @@ import { Host } from './host.ts';
 import type { Fault } from './faults.ts';
 import type { Violation } from './judge.ts';
 import { drawnNodeFacts } from './node-facts.ts';
-import { drawnNodeMemory } from './node-memory.ts';
+import { drawnNodeResources } from './resources/node-resources.ts';
 import { type Operation, plan, type PlanOptions } from './plan.ts';
 import { type Complaint, unrest, leftovers } from './rest.ts';
 import { keyedRandom } from './seeded-random.ts';
@@ -63,7 +63,7 @@ class Simulation {
       const ofNode = (key: string) => random(`${String(index + 1)}/${key}`);
       return new Host({
         nodeFacts: (life) => drawnNodeFacts(rest.pods, ofNode, life),
-        memory: drawnNodeMemory(rest.pods, ofNode),
+        resources: drawnNodeResources(rest.pods, ofNode),
         node: index + 1,
         clock: this.#clock,
         random: ofNode,

@@ -8,8 +8,12 @@ export interface Tally {
   kills: number;
   /** Pods that went for a critical one. */
   preempted: number;
-  /** Pods that went because memory was short. */
+  /** Pods that went for the node's sake. */
   evicted: number;
+  /** Of these, those for which its disks, or its process IDs, were short, and those that exceeded limits of their storage. */
+  evictedForDisk: number;
+  evictedForPIDs: number;
+  evictedForLimits: number;
   /** Pods that were not let in. */
   rejected: number;
   /** Agents that were killed. */
@@ -27,9 +31,20 @@ export function newTally(): Tally {
     kills: 0,
     preempted: 0,
     evicted: 0,
+    evictedForDisk: 0,
+    evictedForPIDs: 0,
+    evictedForLimits: 0,
     rejected: 0,
     deaths: 0,
     calls: 0,
     failures: 0,
   };
+}
+
+/** `signal`: that of what was short, or of the limit. */
+export function countEviction(tally: Tally, signal: string): void {
+  tally.evicted += 1;
+  if (signal.endsWith('.limit')) tally.evictedForLimits += 1;
+  else if (signal === 'pid.available') tally.evictedForPIDs += 1;
+  else if (/^(?:node|image|container)fs\./.test(signal)) tally.evictedForDisk += 1;
 }

@@ -1,5 +1,6 @@
 /** Who has a place on a simulated node, by what the pods' actors show and the runtime knows. */
 import type { PodSnapshot } from '../actors/pod-registry.ts';
+import { isCriticalPriority, isMirrorPod, isStaticPod } from '../policies/pod-kinds.ts';
 import { effectiveGracePeriodSeconds } from '../policies/pod-termination.ts';
 import type { Pod } from '../types/kubernetes.ts';
 import { AWAITING_START, isEndingState, stateName } from './pod-states.ts';
@@ -26,8 +27,8 @@ export interface Tenant {
   isGone: boolean;
   /** It was to go for another one. */
   isPreempted: boolean;
-  /** It was to go because the node was short of something. */
-  isEvicted: boolean;
+  /** The signal of what the node was short of, or of the limit that it exceeded, as it was to go for that. */
+  evictedFor: string | undefined;
   /** Why it was not admitted. */
   rejection: string | undefined;
 }
@@ -106,8 +107,8 @@ export class Tenants {
     const tenant: Tenant = {
       ...{ uid, actor, pod: undefined, state: AWAITING_START, hasPlace: false, isGone: false },
       isStranger: this.#strangers.has(uid) || this.#options.isRunning(uid),
-      ...{ endingSince: undefined, graceSeconds: 0, isPreempted: false, isEvicted: false },
-      rejection: undefined,
+      ...{ endingSince: undefined, graceSeconds: 0, isPreempted: false },
+      ...{ evictedFor: undefined, rejection: undefined },
     };
     this.#latest.set(uid, tenant);
     return tenant;
@@ -130,6 +131,15 @@ export function isEnding({ state }: Tenant): boolean {
 
 export function isTerminated(state: string): boolean {
   return state.startsWith('Terminated');
+}
+
+/** Whether the node must not do without the pod: it is never evicted. */
+export function mustStay({ pod }: Tenant): boolean {
+  return pod !== undefined && (isStaticPod(pod) || isMirrorPod(pod) || isCriticalPriority(priorityOf(pod)));
+}
+
+export function priorityOf(pod: Pod | undefined): number {
+  return pod?.spec.priority ?? 0;
 }
 
 /** The pods of those of which it is known. */

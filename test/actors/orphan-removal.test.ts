@@ -15,9 +15,11 @@ const RETRY_DELAY_MS = 60_000;
 function bed(...uids: string[]) {
   const clock = new VirtualClock();
   const runtime = new SimulatedRuntime({ clock, random: () => 0.5 }).connect();
-  const disk = new Map(uids.map((uid) => [uid, { mounted: true, instances: new Map<string, number>() }]));
+  const disk = new Map(
+    uids.map((uid) => [uid, { mounted: true, mountedAt: 0, instances: new Map<string, number>() }]),
+  );
   const faults = { mount: 0, release: 0, pull: 0 };
-  const node = new SimulatedNode({ runtime, disk, random: () => 0.5, faults: () => faults });
+  const node = new SimulatedNode({ runtime, disk, now: () => 0, random: () => 0.5, faults: () => faults });
   const pleg = new Pleg({ runtime, clock, relistPeriodMs: 10_000, onRelist: () => undefined });
   const podRuntime = new PodRuntime({
     ...{ runtime, node, clock, recorder: { event: () => undefined } },

@@ -29,7 +29,13 @@ async function bed(answerOf: (id: string) => Promise<void>) {
   }
   runtime.removeContainer = answerOf;
   const faults = { mount: 0, release: 0, pull: 0 };
-  const node = new SimulatedNode({ runtime, disk: new Map(), random: () => 0.5, faults: () => faults });
+  const node = new SimulatedNode({
+    runtime,
+    disk: new Map(),
+    now: () => 0,
+    random: () => 0.5,
+    faults: () => faults,
+  });
   const pleg = new Pleg({ runtime, clock, relistPeriodMs: 10_000, onRelist: () => undefined });
   await pleg.relist();
   const podRuntime = new PodRuntime({

@@ -152,7 +152,13 @@ export function call(name: CallName, more: Partial<CallUnderWay> = {}): CallUnde
 /** One of `web` that runs. */
 export function container(id: string, more: Partial<ContainerTruth> = {}): ContainerTruth {
   return {
-    ...{ id, uid: 'uid-of-web', metadata: { name: 'main', attempt: 0 }, state: 'CONTAINER_RUNNING' as const },
+    ...{
+      id,
+      uid: 'uid-of-web',
+      metadata: { name: 'main', attempt: 0 },
+      image: 'app',
+      state: 'CONTAINER_RUNNING' as const,
+    },
     ...{ createdAt: 0, startedAt: 0, finishedAt: 0, exitCode: 0, reason: '' },
     ...more,
   };

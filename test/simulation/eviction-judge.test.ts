@@ -1,93 +1,25 @@
-/** Who goes when memory gets short, and how: each mistake is reported, and nothing else is. */
+/** Who goes when something gets short, and how: each mistake is reported, and nothing else is. */
 import { describe, expect, test } from '@jest/globals';
-import type { EvictionEvent } from '../../src/machines/eviction-machine.ts';
-import {
-  type Eviction,
-  type EvictionEvaluation,
-  INITIAL_EVICTION_STATE,
-} from '../../src/policies/eviction-pass.ts';
-import { evictionKill } from '../../src/policies/eviction-texts.ts';
+import type { EvictionSignal } from '../../src/policies/eviction-signals.ts';
 import { CONFIG_MIRROR_ANNOTATION, CONFIG_SOURCE_ANNOTATION } from '../../src/policies/pod-kinds.ts';
 import type { Pod } from '../../src/types/kubernetes.ts';
 import { requestingPod, type RequestingPod } from '../support/admission.ts';
-import { CLEANED_UP, type JudgedPod, killed, STOPPED } from './court.ts';
-import { CRITICAL, RoomCourt } from './room-court.ts';
+import { killed, STOPPED } from './court.ts';
+import { DRAINED, EvictionCourt, evictionOf, pod, rule, type Uses } from './eviction-court.ts';
+import { CRITICAL } from './room-court.ts';
 
-const MESSAGE = 'The node was low on resource: memory. ';
-const DRAINED = { type: 'AT_REST' } as const;
-
-/** A pod that requests so many bytes of memory. Its UID is its name. */
-const pod = (name: string, memory = '50', more: RequestingPod = {}): Pod =>
-  requestingPod(name, { requests: { memory }, ...more });
-
-const evictionOf = (name: string, gracePeriodSeconds = 1): Eviction => ({
-  ...{ pod: { name, namespace: 'default', uid: name }, signal: 'memory.available', message: MESSAGE },
-  ...{ annotations: {}, gracePeriodSeconds, why: '' },
-  kill: evictionKill(MESSAGE, gracePeriodSeconds, { isDisrupted: true }),
-});
-
-const EVALUATION: EvictionEvaluation = {
-  ...{ state: INITIAL_EVICTION_STATE, conditions: [], observedConditions: [], overLimit: [] },
-  shortage: undefined,
-};
-
-function ranked(eviction: Eviction): EvictionEvent {
-  const ranking = { candidates: [], awaited: [], victim: undefined } as never;
-  return { type: 'RANKED', choice: { ranking, eviction, why: '' } };
-}
-
-/** The judge of a node on which more than 100 bytes of memory are to be left, and more than 300 for most of the time. */
-class EvictionCourt extends RoomCourt {
-  left = 90;
-  bytes: Record<string, number> = { a: 60 };
-
-  hear(pass: string, ...events: EvictionEvent[]): void {
-    for (const event of events) this.judge.evictions.hears(event, { pass, hasMemoryPressure: false });
-  }
-
-  measure(isWhole = false): void {
-    const bytesOf = new Map(Object.entries(this.bytes));
-    this.judge.evictions.measures()({ atMs: this.nowMs, availableBytes: this.left, bytesOf }, isWhole);
-  }
-
-  look(hasMemoryPressure = this.left < 300): void {
-    this.hear('Observing', { type: 'OBSERVE' });
-    this.measure();
-    const event: EvictionEvent = { type: 'EVALUATED', evaluation: EVALUATION };
-    this.hear('Evaluating', event);
-    this.judge.evictions.shows(event, { pass: 'Observing', hasMemoryPressure });
-  }
-
-  choose(name: string, graceSeconds = 1): Eviction {
-    const eviction = evictionOf(name, graceSeconds);
-    this.hear('Ranking', ranked(eviction));
-    return eviction;
-  }
-
-  evict(victim: JudgedPod, graceSeconds = 1): void {
-    this.look();
-    this.measure(true);
-    const { kill } = this.choose(victim.snapshot.context.uid, graceSeconds);
-    victim.send({ type: 'SyncPodKill', options: kill });
-  }
-
-  /** All that the victim has on the node goes. */
-  end(victim: JudgedPod): void {
-    victim.send(DRAINED, STOPPED);
-    this.hear('Evicting', { type: 'POD_ENDED', uid: victim.snapshot.context.uid });
-    victim.send(CLEANED_UP);
-  }
-}
+const bytes = (amounts: Record<string, number>): Record<string, Uses> =>
+  Object.fromEntries(Object.entries(amounts).map(([uid, memoryBytes]) => [uid, { memoryBytes }]));
 
 test('evictions in good order violate nothing', async () => {
   const court = new EvictionCourt();
   const [first, second] = [court.admitted(pod('a')), court.admitted(pod('b'))];
   court.admitted(pod('c'));
-  court.bytes = { a: 80, b: 60, c: 40 };
+  court.uses = bytes({ a: 80, b: 60, c: 40 });
   court.evict(first);
   court.end(first);
   court.nowMs = 1000;
-  delete court.bytes.a;
+  delete court.uses.a;
   court.evict(second);
   court.end(second);
   expect(await court.reported()).toEqual([]);
@@ -108,32 +40,37 @@ describe('nobody goes', () => {
 
   test('who uses nothing', async () => {
     const court = new EvictionCourt();
-    court.bytes = {};
+    court.uses = {};
     court.evict(court.admitted(pod('a')));
     expect(await court.reported()).toEqual(['eviction a: is to go, and uses nothing']);
   });
 
   test('while nothing is short', async () => {
     const court = new EvictionCourt();
-    court.left = 300;
+    court.left = { 'memory.available': 300 };
+    court.conditions = [];
     court.evict(court.admitted(pod('a')));
-    expect(await court.reported()).toEqual(['eviction a: is to go, and nothing is short']);
+    expect(await court.reported()).toEqual([
+      'eviction : the pass is in Ranking, though nothing is short',
+      'eviction a: is to go for memory.available, of which enough is left',
+    ]);
   });
 
   test('for a soft threshold before its grace period is over, or with another one of his own', async () => {
     const court = new EvictionCourt();
-    court.left = 200;
+    court.left = { 'memory.available': 200 };
     const victim = court.admitted(pod('a', '50', { terminationGracePeriodSeconds: 5 }));
-    court.look();
+    court.look({ pass: 'Observing' });
     court.nowMs = 29_999;
     court.evict(victim, 5);
     expect(await court.reported()).toEqual([
+      'eviction : the pass is in Ranking, though nothing is short',
       'eviction a: is to go before the grace period of the soft threshold is over',
     ]);
     const later = new EvictionCourt();
-    later.left = 200;
+    later.left = { 'memory.available': 200 };
     const other = later.admitted(pod('a', '50', { terminationGracePeriodSeconds: 5 }));
-    later.look();
+    later.look({ pass: 'Observing' });
     later.nowMs = 30_000;
     later.evict(other, 10);
     expect(await later.reported()).toEqual(['eviction a: is given 10 s to end, not 5 s']);
@@ -154,7 +91,7 @@ describe('nobody goes', () => {
     const court = new EvictionCourt();
     const [ending, other] = [court.admitted(pod('a')), court.admitted(pod('b'))];
     ending.send(killed(5));
-    court.bytes = { a: 60, b: 60 };
+    court.uses = bytes({ a: 60, b: 60 });
     court.evict(ending);
     court.evict(other);
     expect(await court.reported()).toEqual([
@@ -171,10 +108,10 @@ describe('before anybody else goes', () => {
     ['who is of lower priority', pod('a'), pod('b', '50', { priority: 9 }), { a: 60, b: 600 }],
     ['who is further above what he requests', pod('a', '50'), pod('b', '550'), { a: 160, b: 600 }],
   ];
-  test.each(orders)('%s', async (_, first, second, bytes) => {
+  test.each(orders)('%s', async (_, first, second, amounts) => {
     const court = new EvictionCourt();
     court.admitted(first);
-    court.bytes = bytes;
+    court.uses = bytes(amounts);
     court.evict(court.admitted(second));
     expect(await court.reported()).toEqual(['eviction b: is to go before a']);
   });
@@ -223,46 +160,171 @@ describe('who is chosen', () => {
   });
 });
 
-describe('MemoryPressure', () => {
-  test('is there as soon as memory is short, and for the transition period', async () => {
-    const court = new EvictionCourt();
-    court.look(true);
-    court.left = 400;
-    court.nowMs = 59_999;
-    court.look(true);
-    court.nowMs = 60_000;
-    court.look(false);
-    expect(await court.reported()).toEqual([]);
-    court.look(true);
-    court.left = 200;
-    court.look(false);
-    expect(await court.reported()).toEqual([
-      'eviction : MemoryPressure is stuck',
-      'eviction : there is no MemoryPressure, though memory is short',
-    ]);
+/** Memory is never short on these nodes. */
+const DISK = [rule('nodefs.available'), rule('nodefs.inodesFree')];
+const PIDS = [rule('pid.available')];
+
+describe('before anybody else goes', () => {
+  const storing = (name: string, request: string, more: RequestingPod = {}): Pod =>
+    requestingPod(name, { requests: { 'ephemeral-storage': request }, ...more });
+  const orders: [string, EvictionSignal, Pod, Pod, Record<string, Uses>][] = [
+    [
+      'who has more on the disk than he requests',
+      'nodefs.available',
+      storing('a', '50', { priority: 9 }),
+      storing('b', '900'),
+      {
+        a: { layer: { bytes: 20 }, logs: { bytes: 20 }, volume: { bytes: 20 } },
+        b: { layer: { bytes: 800 } },
+      },
+    ],
+    [
+      'who has more files, less the bytes that he requests',
+      'nodefs.inodesFree',
+      storing('a', '5'),
+      storing('b', '50'),
+      { a: { volume: { inodes: 20 } }, b: { volume: { inodes: 30 } } },
+    ],
+    [
+      'who is of lower priority, however many processes he has',
+      'pid.available',
+      pod('a'),
+      pod('b', '50', { priority: 9 }),
+      { a: { processes: 2 }, b: { processes: 9 } },
+    ],
+    [
+      'who has more processes',
+      'pid.available',
+      pod('a'),
+      pod('b'),
+      { a: { processes: 9 }, b: { processes: 8 } },
+    ],
+  ];
+  test.each(orders)('%s (%s)', async (_, signal, first, second, uses) => {
+    const isPids = signal === 'pid.available';
+    const court = new EvictionCourt(isPids ? PIDS : DISK);
+    court.left = { [signal]: 90 };
+    court.conditions = [isPids ? 'PIDPressure' : 'DiskPressure'];
+    court.uses = uses;
+    court.admitted(first);
+    court.evictAfter(isPids ? [] : ['containers', 'images'], court.admitted(second), signal);
+    expect(await court.reported()).toEqual(['eviction b: is to go before a']);
   });
 
-  test('turns away those alone that request nothing, and while it holds', async () => {
-    const court = new EvictionCourt();
-    const reject = (rejected: Pod) => {
-      const status = { phase: 'Failed', reason: 'Evicted' };
-      court.waiting(rejected).send({ type: 'SyncPodUpdate', pod: { ...rejected, status } });
-    };
-    const what = 'is turned away because of a pressure that it does not bring about';
-    reject(requestingPod('early'));
-    court.look();
-    reject(requestingPod('rightly'));
-    reject(pod('requesting'));
-    expect(await court.reported()).toEqual([`admission early: ${what}`, `admission requesting: ${what}`]);
+  const layouts: [string, boolean, EvictionSignal, Uses, Uses][] = [
+    ['logs and volumes', false, 'nodefs.available', { logs: { bytes: 5 } }, { layer: { bytes: 9 } }],
+    ['writable layers', false, 'imagefs.available', { layer: { bytes: 5 } }, { volume: { bytes: 9 } }],
+    ['writable layers', true, 'nodefs.available', { layer: { bytes: 5 } }, { logs: { bytes: 4 } }],
+  ];
+  test.each(layouts)('of the disk that is short %s count (split: %s, %s)', async (_, split, signal, a, b) => {
+    const court = new EvictionCourt([rule(signal)], { dedicatedImageFs: true, splitContainerFs: split });
+    court.left = { [signal]: 90 };
+    court.conditions = ['DiskPressure'];
+    court.uses = { a, b };
+    court.admitted(pod('a'));
+    const removed = signal.startsWith('imagefs')
+      ? (['containers', 'images'] as const)
+      : split
+        ? (['containers'] as const)
+        : [];
+    court.evictAfter(removed, court.admitted(pod('b')), signal);
+    expect(await court.reported()).toEqual(['eviction b: is to go before a']);
   });
 });
 
-test('at rest no pass is under way, and the node is looked at', () => {
+describe('of what is short', () => {
+  test('memory comes first', async () => {
+    const court = new EvictionCourt([rule('memory.available'), ...PIDS]);
+    court.left = { 'memory.available': 90, 'pid.available': 90 };
+    court.conditions = ['MemoryPressure', 'PIDPressure'];
+    court.evict(court.admitted(pod('a')), 1, 'pid.available');
+    expect(await court.reported()).toEqual([
+      'eviction a: is to go for pid.available, though memory.available is short',
+    ]);
+  });
+
+  test('what is hard comes before what is soft', async () => {
+    const soft = rule('pid.available', { gracePeriodMs: 1 });
+    const court = new EvictionCourt([rule('nodefs.available'), soft]);
+    court.left = { 'nodefs.available': 90, 'pid.available': 90 };
+    court.conditions = ['DiskPressure', 'PIDPressure'];
+    const victim = court.admitted(pod('a'));
+    court.look();
+    court.nowMs = 1;
+    court.evict(victim, 10, 'pid.available');
+    expect(await court.reported()).toEqual([
+      'eviction a: is to go for the soft threshold of pid.available, though nodefs.available is shorter',
+    ]);
+  });
+
+  test('there has to be the minimum reclaim as well before it is over', async () => {
+    const court = new EvictionCourt([rule('memory.available', { minReclaim: 50 })]);
+    const [first, second] = [court.admitted(pod('a')), court.admitted(pod('b'))];
+    court.uses = bytes({ a: 90, b: 60 });
+    court.evict(first);
+    court.end(first);
+    delete court.uses.a;
+    court.left = { 'memory.available': 140 };
+    court.evict(second);
+    court.end(second);
+    expect(await court.reported()).toEqual([]);
+    delete court.uses.b;
+    court.look({ pass: 'Observing' });
+    expect(await court.reported()).toEqual(['eviction : nothing is done, though memory.available is short']);
+  });
+
+  test('what was not looked at is as it was, and nobody goes for it', async () => {
+    const court = new EvictionCourt([rule('memory.available'), rule('nodefs.available')]);
+    court.left = { 'memory.available': 500, 'nodefs.available': 90 };
+    court.conditions = ['DiskPressure'];
+    court.look({ pass: 'ReclaimingNode' });
+    court.left = { 'memory.available': 500 };
+    court.nowMs = 61_000;
+    court.look({ pass: 'Observing' });
+    expect(await court.reported()).toEqual([]);
+  });
+
+  test('all that is measured once more is over before nobody goes for it any more', async () => {
+    const court = new EvictionCourt();
+    court.look();
+    court.measure(true);
+    court.hear('Ranking', { type: 'RELIEVED' });
+    court.left = { 'memory.available': 100 };
+    court.look({ pass: 'Observing' });
+    court.left = { 'memory.available': 90 };
+    court.look();
+    court.left = { 'memory.available': 100 };
+    court.measure(true);
+    court.hear('Ranking', { type: 'RELIEVED' });
+    expect(await court.reported()).toEqual(['eviction : nobody is to go, though it is as short as before']);
+  });
+
+  test('what pods have on disk is known from no more than a second before', async () => {
+    const court = new EvictionCourt(DISK);
+    court.left = { 'nodefs.available': 90 };
+    court.conditions = ['DiskPressure'];
+    court.nowMs = 5_000;
+    court.uses = { a: { layer: { bytes: 9 }, storageAtMs: 3_999 } };
+    court.evictAfter(['containers', 'images'], court.admitted(pod('a')), 'nodefs.available');
+    expect(await court.reported()).toEqual([
+      'eviction a: is chosen by what pods had on disk some time before',
+    ]);
+  });
+});
+
+test('at rest no pass is under way, the node is looked at, and nobody exceeds a limit', () => {
   const court = new EvictionCourt();
   court.look();
-  expect(court.judge.evictions.unrest).toBeUndefined();
+  court.conditions = [];
+  const show = (pass: string) => court.evictions.shows({ type: 'OBSERVE' }, { pass, conditions: [] });
+  show('Observing');
+  expect(court.evictions.unrest).toBeUndefined();
+  const volumes = [{ name: 'scratch', emptyDir: { sizeLimit: '100' } }];
+  court.admitted(requestingPod('a', { volumes }));
+  court.uses = { a: { volume: { bytes: 101 } } };
+  expect(court.evictions.unrest).toBe('a exceeds a limit of its storage, and stays');
   court.nowMs = 30_001;
-  expect(court.judge.evictions.unrest).toBe('nobody looks whether memory gets short');
-  court.judge.evictions.shows({ type: 'OBSERVE' }, { pass: 'Evaluating', hasMemoryPressure: true });
-  expect(court.judge.evictions.unrest).toBe('a pass of eviction is in Evaluating');
+  expect(court.evictions.unrest).toBe('nobody looks whether something gets short');
+  show('Evaluating');
+  expect(court.evictions.unrest).toBe('a pass of eviction is in Evaluating');
 });

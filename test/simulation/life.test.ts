@@ -1,8 +1,9 @@
 /** What is asked of an agent besides its pod actors: each violation is reported, and names the pod. */
 import { describe, expect, test } from '@jest/globals';
+import { planCall } from '../../src/runtime/simulated/call-plan.ts';
 import { simulatedNodeFacts } from '../../src/simulation/node-facts.ts';
 import type { Pod } from '../../src/types/kubernetes.ts';
-import { podSpec, SimulatedAgent } from '../support/simulated-agent.ts';
+import { CHANCE, podSpec, SimulatedAgent } from '../support/simulated-agent.ts';
 import { containerConfig } from '../support/runtime-configs.ts';
 import { sandboxConfig } from '../runtime/simulated/simulated-bed.ts';
 
@@ -123,4 +124,32 @@ test('a dead agent does nothing any more: it tells nothing, and its volumes stay
   expect(life.alive).toBe(false);
   expect(agent.told('web', /./, before)).toEqual([]);
   expect(agent.host.disk.get(uid)).toMatchObject({ mounted: true });
+});
+
+test('what a dead agent has asked for, and is carried out late, no other one answers for', async () => {
+  const hang = { hang: 1, fail: 0, lostAnswer: 0, slow: 0, disappear: 0, untrue: 0 };
+  const plan = (value: number) =>
+    planCall('StartContainer', { faults: hang, latency: [0, 0], timeoutMs: 120_000 }, value);
+  const values = Array.from({ length: 1000 }, (_, index) => index / 1000);
+  const late = values.find((value) => plan(value).landsAfterMs > 30_000 && plan(value).landsAfterMs < 60_000);
+  const agent = new SimulatedAgent((key) => (key === 'uid-2/StartContainer/1' ? late! : CHANCE(key)));
+  const first = agent.create('web', podSpec(), 'file');
+  await agent.untilState(first, 'Syncing.Settled');
+  agent.runtime.podFaults.set('uid-2', { calls: { StartContainer: hang } });
+  agent.create('web', podSpec(), 'file');
+  await agent.until(
+    () => agent.runtime.inFlight('uid-2').some(({ name }) => name === 'StartContainer'),
+    'a start',
+  );
+  agent.crash(5_000);
+  await startMain(agent, first);
+  agent.runtime.podFaults.set(first, {
+    calls: { StopContainer: { ...hang, hang: 0, fail: 1 }, StopPodSandbox: { ...hang, hang: 0, fail: 1 } },
+  });
+  const before = agent.history.length;
+  await agent.until(
+    () => agent.told('uid-2', /^StartContainer .*carried out late/, before).length > 0,
+    'the start',
+  );
+  expect([agent.runtime.isRunning(first), agent.violations]).toEqual([true, []]);
 });

@@ -173,7 +173,7 @@ describe('a node has something left (I10)', () => {
   test('while there is a folder of a pod, be it of one that nobody knows', async () => {
     const agent = new SimulatedAgent();
     await agent.clock.advance(1_000);
-    agent.host.disk.set('uid-unknown', { mounted: false, instances: new Map() });
+    agent.host.disk.set('uid-unknown', { mounted: false, mountedAt: 0, instances: new Map() });
     expect(leftovers(agent.host)).toEqual({
       uid: 'uid-unknown',
       what: 'its folder is left, though no pod is wanted',

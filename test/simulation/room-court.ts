@@ -1,5 +1,6 @@
 import type { PreemptionEvent } from '../../src/machines/preemption-machine.ts';
 import { PREEMPTION_KILL } from '../../src/policies/preemption-texts.ts';
+import type { EvictionTruth } from '../../src/simulation/eviction-judge.ts';
 import type { Violation } from '../../src/simulation/judge.ts';
 import { simulatedNodeFacts } from '../../src/simulation/node-facts.ts';
 import { RoomJudge } from '../../src/simulation/room-judge.ts';
@@ -23,12 +24,6 @@ export const withPort = (hostPort: number, { metadata, spec }: Pod): Pod => ({
   },
 });
 
-/** In bytes. */
-export const RULES = {
-  ...{ hardBytes: 100, softBytes: 300, softGracePeriodMs: 30_000, maxPodGracePeriodSeconds: 10 },
-  pressureTransitionPeriodMs: 60_000,
-};
-
 /** A node of four cores, the judge of its room, and pods and actors that the test leads by hand. */
 export class RoomCourt {
   nodeFacts = simulatedNodeFacts({ cpu: '4', memory: '4Gi', pods: '10' });
@@ -38,15 +33,15 @@ export class RoomCourt {
   readonly running = new Set<string>();
   readonly judge: RoomJudge;
 
-  /** `found`: UIDs of what runs as the agent comes. */
-  constructor(...found: string[]) {
+  /** `found`: UIDs of what runs as the agent comes. `eviction`: of a node that evicts. */
+  constructor(found: readonly string[] = [], eviction?: EvictionTruth) {
     for (const uid of found) this.running.add(uid);
     this.judge = new RoomJudge({
       ...{ node: 3, found },
       now: () => this.nowMs,
       nodeFacts: () => this.nodeFacts,
       isRunning: (uid) => this.running.has(uid),
-      evictionRules: RULES,
+      eviction,
       onViolation: (violation) => this.#violations.push(violation),
     });
   }

@@ -64,7 +64,7 @@ describe('pods that may run never request more together than there is', () => {
   });
 
   test('what ran before the agent came may stay, and what comes after it has to do with the rest', async () => {
-    const court = new RoomCourt('a', 'b');
+    const court = new RoomCourt(['a', 'b']);
     court.admitted(pod('a', '3'));
     court.admitted(pod('b', '3'));
     expect(await court.reported()).toEqual([]);
@@ -127,7 +127,7 @@ describe('a pod is turned away for a reason that is true', () => {
   });
 
   test('not for want of room where it ran before the agent came, and runs', async () => {
-    const court = new RoomCourt('a');
+    const court = new RoomCourt(['a']);
     court.admitted(pod('b', '4'));
     reject(court, pod('a', '2'), 'OutOfcpu');
     expect(await court.reported()).toEqual(['admission a: is rejected with OutOfcpu, and ran before']);
@@ -144,7 +144,7 @@ describe('a static pod waits no longer than it has to', () => {
   });
 
   test('not where it runs', () => {
-    const court = new RoomCourt('a');
+    const court = new RoomCourt(['a']);
     court.waiting(staticPod('a', '5'));
     expect(court.judge.idleness('a')).toBe('waits for room, and runs');
   });

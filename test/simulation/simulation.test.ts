@@ -25,7 +25,11 @@ describe('I1 to I10 hold', () => {
     expect(tally.deaths).toBeGreaterThan(0);
     expect(tally.rejected).toBeGreaterThan(0);
     expect(tally.preempted).toBeGreaterThan(0);
-    expect(tally.evicted).toBeGreaterThan(0);
+    expect(tally.evictedForDisk).toBeGreaterThan(0);
+    expect(tally.evictedForPIDs).toBeGreaterThan(0);
+    expect(tally.evictedForLimits).toBeGreaterThan(0);
+    const { evicted, evictedForDisk, evictedForPIDs, evictedForLimits } = tally;
+    expect(evicted).toBeGreaterThan(evictedForDisk + evictedForPIDs + evictedForLimits);
   });
 
   test('where nothing goes wrong', async () => {

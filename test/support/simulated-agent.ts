@@ -1,5 +1,6 @@
 import type { KillPodOptions } from '../../src/policies/pod-termination.ts';
 import type { CallName } from '../../src/runtime/simulated/latencies.ts';
+import type { Fault } from '../../src/simulation/faults.ts';
 import { History } from '../../src/simulation/history.ts';
 import { Host } from '../../src/simulation/host.ts';
 import type { Violation } from '../../src/simulation/judge.ts';
@@ -63,15 +64,15 @@ export class SimulatedAgent {
   readonly #watches = new Set<Watch>();
   #operations = 0;
 
-  /** `random`: in [0, 1), by the key. */
-  constructor(random = CHANCE) {
+  /** `random`: in [0, 1), by the key. `faults`: what else goes wrong by chance. */
+  constructor(random = CHANCE, faults: readonly Fault[] = []) {
     this.host = new Host({
       nodeFacts: () => this.nodeFacts,
       ...{ node: 1, clock: this.clock, tally: newTally() },
       // The API server is there when an agent starts.
       random: (key) => (/^life\/\d+\/api$/.test(key) ? 0 : random(key)),
       // These happen only where they are asked for.
-      faults: new Set(['agent', 'exit', 'runtime']),
+      faults: new Set<Fault>(['agent', 'exit', 'runtime', ...faults]),
       history: new History(
         () => this.nowMs,
         (line) => this.#happens(line),

@@ -28,6 +28,7 @@ export class SimulatedContainer implements ContainerTruth {
   readonly metadata: ContainerConfig['metadata'];
   readonly labels: ContainerConfig['labels'];
   readonly annotations: ContainerConfig['annotations'];
+  readonly image: string;
   readonly createdAt: number;
   state: ContainerStateName = 'CONTAINER_CREATED';
   startedAt = 0;
@@ -35,7 +36,6 @@ export class SimulatedContainer implements ContainerTruth {
   exitCode = 0;
   reason = '';
   readonly #host: ContainerHost;
-  readonly #image: string;
   readonly #logPath: string;
   readonly #program: Program;
   #message = '';
@@ -57,7 +57,7 @@ export class SimulatedContainer implements ContainerTruth {
     this.labels = config.labels;
     this.annotations = config.annotations;
     this.createdAt = host.clock.now();
-    this.#image = config.image.image;
+    this.image = config.image.image;
     this.#logPath = config.logPath === '' ? '' : `${sandbox.logDirectory}/${config.logPath}`;
     this.#program = program;
   }
@@ -122,8 +122,8 @@ export class SimulatedContainer implements ContainerTruth {
       id: this.id,
       podSandboxId: this.sandbox.id,
       metadata: this.metadata,
-      image: this.#image,
-      imageRef: this.#image,
+      image: this.image,
+      imageRef: this.image,
       state: this.state,
       createdAt: this.createdAt * NS_PER_MS,
       labels: this.labels,

@@ -1,4 +1,5 @@
 import type { Clock } from '../../types/clock.ts';
+import type { Image } from '../../types/cri.ts';
 import { answerTo, type Random, within } from './chance.ts';
 import { EventStreams } from './event-streams.ts';
 import { NO_FAULTS, type RuntimeFaults } from './faults.ts';
@@ -23,6 +24,8 @@ export interface SimulatedRuntimeOptions {
   readonly faults?: RuntimeFaults;
   readonly requestTimeoutMs?: number;
   readonly witness?: RuntimeWitness;
+  /** Those that it has from the beginning. */
+  readonly images?: readonly string[];
   /** What the words of a command mean. */
   readonly programOf?: (words: readonly string[]) => Program;
 }
@@ -42,6 +45,7 @@ export class SimulatedRuntime {
   readonly #host: ConnectionHost;
   readonly #world: World;
   readonly #streams: EventStreams;
+  readonly #images = new SimulatedImages();
   #connections = 0;
   #down = false;
 
@@ -51,6 +55,7 @@ export class SimulatedRuntime {
     this.#options = options;
     this.faults = faults;
     const faultsOf = (uid: string): RuntimeFaults => this.podFaults.get(uid) ?? this.faults;
+    for (const image of options.images ?? []) this.#images.pull(image);
     const world = new World({
       ...{ clock, programOf, witness },
       tell: (type, id, sandbox) => this.#streams.tell(type, id, sandbox),
@@ -61,7 +66,7 @@ export class SimulatedRuntime {
     const isDown = () => this.#down;
     this.#host = {
       ...{ clock, random, latencies, requestTimeoutMs, witness, programOf, faultsOf, world },
-      ...{ streams: this.#streams, images: new SimulatedImages() },
+      ...{ streams: this.#streams, images: this.#images },
       get down() {
         return isDown();
       },
@@ -80,6 +85,11 @@ export class SimulatedRuntime {
   /** The UIDs of all pods of which there is a sandbox. */
   uids(): readonly string[] {
     return [...this.#world.pods()].filter(({ sandboxes }) => sandboxes.length > 0).map(({ uid }) => uid);
+  }
+
+  /** All that were pulled, and not removed since. */
+  images(): readonly Image[] {
+    return this.#images.list();
   }
 
   /** What there is of a pod, oldest first. It is no copy: it goes on changing. */

@@ -37,6 +37,7 @@ export interface ContainerTruth {
   readonly id: string;
   readonly uid: string;
   readonly metadata: ContainerMetadata;
+  readonly image: string;
   readonly state: ContainerStateName;
   readonly createdAt: number;
   readonly startedAt: number;

@@ -1,6 +1,13 @@
 /** A kill that meets the end to which the pod has come by itself. */
 import { describe, expect, test } from '@jest/globals';
-import { ALL_WELL, container, type Kill, podSpec, SimulatedAgent } from '../../support/simulated-agent.ts';
+import {
+  ALL_WELL,
+  CHANCE,
+  container,
+  type Kill,
+  podSpec,
+  SimulatedAgent,
+} from '../../support/simulated-agent.ts';
 
 const JOB = podSpec({ containers: [container('main', 'run exit-after=5s')], restartPolicy: 'Never' });
 const UID = 'uid-1';
@@ -89,4 +96,23 @@ test('a kill at any moment from the container’s end to the pod’s changes not
   for (let moment = end; moment <= whole.history.length; moment++) {
     await expectOneEnd(await story((agent, kill) => agent.atMoment(moment, kill)));
   }
+});
+
+test('a job that has failed in time has not exceeded its deadline, though it is cleaned up after later', async () => {
+  // Its volumes are mounted at once, and released the third time.
+  const chance = (key: string) => {
+    if (/\/mount\/\d+$/.test(key)) return 1;
+    return /\/release\/[12]$/.test(key) ? 0 : CHANCE(key);
+  };
+  const agent = new SimulatedAgent(chance, ['volumes']);
+  const containers = [container('main', 'run exit-after=5s code=1')];
+  agent.create('job', podSpec({ containers, restartPolicy: 'Never', activeDeadlineSeconds: 10 }));
+  await agent.until(() => agent.state(UID) === 'Terminated.Finished', 'the job to be finished');
+  const [stopped] = agent.told(UID, /^STOP_DONE/);
+  const [cleanedUp] = agent.told(UID, /^CLEANUP_DONE/);
+  expect(stopped!.atMs).toBeLessThan(10_000);
+  expect(cleanedUp!.atMs).toBeGreaterThan(11_000);
+  expect(agent.status(UID)).toMatchObject({ phase: 'Failed' });
+  expect(agent.status(UID)?.reason).toBeUndefined();
+  expect(await agent.verdict()).toEqual(ALL_WELL);
 });

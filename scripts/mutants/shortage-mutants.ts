@@ -1,0 +1,185 @@
+/** What a node runs short of beside memory, and limits of local storage, broken. */
+import type { Mutant } from './mutant.ts';
+
+const MANAGER = 'src/actors/eviction-manager.ts';
+const PASS = 'src/policies/eviction-pass.ts';
+const MET = 'src/policies/eviction-met.ts';
+const RANKING = 'src/policies/eviction-ranking.ts';
+const SHORTAGE = 'src/policies/eviction-shortage.ts';
+const SIGNALS = 'src/policies/eviction-signals.ts';
+const THRESHOLDS = 'src/policies/eviction-thresholds.ts';
+
+export const SHORTAGE_MUTANTS: readonly Mutant[] = [
+  {
+    name: 'no-reclaim',
+    breaks: 'Pods go before dead containers and unused images do (eviction)',
+    file: SHORTAGE,
+    find: `    reclaim: nodeReclaims(threshold.signal, layout),`,
+    replace: `    reclaim: nodeReclaims(threshold.signal, layout).slice(9),`,
+  },
+  {
+    name: 'images-before-containers',
+    breaks: 'Images go before the dead containers that have them (eviction)',
+    file: MANAGER,
+    find: `    for (const what of shortage.reclaim) await this.#reclaimOne(what);`,
+    replace: `    for (const what of shortage.reclaim.toReversed()) await this.#reclaimOne(what);`,
+  },
+  {
+    name: 'reclaim-not-measured',
+    breaks: 'Pods go though enough has been removed of the node itself (eviction)',
+    file: MANAGER,
+    find: `      return shortageAfterReclaim(shortage, thresholds, observe(summary));`,
+    replace: `      return observe(summary).size < 0 ? undefined : shortage;`,
+  },
+  {
+    name: 'used-image-removed',
+    breaks: 'Images go of which there are containers (eviction)',
+    file: 'src/policies/image-gc.ts',
+    find: `        inUse: isUsed || image.pinned === true`,
+    replace: `        inUse: image.pinned === true`,
+  },
+  {
+    name: 'needed-container-removed',
+    breaks: 'The dead containers go that tell what became of a pod that goes on (eviction)',
+    file: 'src/actors/node-agent.ts',
+    find: `      isPodTerminated: (uid) => `,
+    replace: `      isPodTerminated: (uid) => uid !== '' || `,
+  },
+  {
+    name: 'minimum-reclaim-ignored',
+    breaks: 'A shortage is over before the minimum reclaim is there (eviction)',
+    file: PASS,
+    find: `    thresholdsMet(state.met, observations, { minReclaim: true }),`,
+    replace: `    thresholdsMet(state.met, observations, { minReclaim: false }),`,
+  },
+  {
+    name: 'minimum-reclaim-forgotten',
+    breaks: 'Measured once more, a shortage is over before the minimum reclaim is there (eviction)',
+    file: SHORTAGE,
+    find: `  return thresholdsMet(thresholds, observations, { minReclaim: true }).length === 0;`,
+    replace: `  return thresholdsMet(thresholds, observations, { minReclaim: false }).length === 0;`,
+  },
+  {
+    name: 'soft-at-once',
+    breaks: 'A soft threshold acts before its grace period is over (eviction)',
+    file: MET,
+    find: `nowMs - sinceMs >= threshold.gracePeriodMs)`,
+    replace: `nowMs - sinceMs >= Math.min(0, threshold.gracePeriodMs))`,
+  },
+  {
+    name: 'memory-not-first',
+    breaks: 'Memory is reclaimed after everything else (eviction)',
+    file: MET,
+    find: `    ...thresholds.filter(isOfMemory).toReversed(),
+    ...others.filter(({ signal }) => starvedResource(signal) !== undefined),`,
+    replace: `    ...others.filter(({ signal }) => starvedResource(signal) !== undefined),
+    ...thresholds.filter(isOfMemory).toReversed(),`,
+  },
+  {
+    name: 'pods-memory-unwatched',
+    breaks: 'All pods together use more memory than they may (eviction)',
+    file: THRESHOLDS,
+    find: `  return enforced ? [...thresholds, ...allocatableThresholds(thresholds)] : thresholds;`,
+    replace: `  return enforced ? thresholds : [...thresholds, ...allocatableThresholds(thresholds)];`,
+  },
+  {
+    name: 'disk-request-ignored',
+    breaks: 'What a pod has requested of the disk counts for nothing (eviction)',
+    file: RANKING,
+    find: ` ? 0 : requestOf(pod, resource);`,
+    replace: ` || resource !== 'memory' ? 0 : requestOf(pod, resource);`,
+  },
+  {
+    name: 'inodes-less-nothing',
+    breaks: 'Of inodes another pod goes than the kubelet would choose (eviction)',
+    file: RANKING,
+    find: `  return resource === 'inodes' ? requestOf(pod, 'ephemeral-storage') : request;`,
+    replace: `  return pod.spec.containers.length === 0 ? requestOf(pod, 'ephemeral-storage') : request;`,
+  },
+  {
+    name: 'other-disk-counts',
+    breaks: 'What lies on another disk than the one that is short counts as well (eviction)',
+    file: 'src/policies/eviction-file-systems.ts',
+    find: `  return contentsFor(signal, layout)?.parts ?? [];`,
+    replace: `  return contentsFor(signal, layout) === undefined ? [] : ALL.parts;`,
+  },
+  {
+    name: 'disk-figures-old',
+    breaks: 'Who goes is chosen by what pods had on disk some time ago (eviction)',
+    file: MANAGER,
+    find: `diskUsageMaxAgeMs: FRESH_DISK_USAGE_MS }`,
+    replace: `diskUsageMaxAgeMs: 60 * FRESH_DISK_USAGE_MS }`,
+  },
+  {
+    name: 'cleanup-forgotten',
+    breaks: 'What an evicted pod has on the disk is not waited for (eviction)',
+    file: MANAGER,
+    find: `this.#cleaning.add(uid);`,
+    replace: `this.#cleaning.delete(uid);`,
+  },
+  {
+    name: 'fewest-processes-first',
+    breaks: 'Of several pods the one with the fewest processes goes (eviction)',
+    file: RANKING,
+    find: `  return a.priority - b.priority || unknownFirst(a, b) || b.overRequest - a.overRequest;`,
+    replace: `  return a.priority - b.priority || unknownFirst(a, b) || a.overRequest - b.overRequest;`,
+  },
+  {
+    name: 'processes-before-priority',
+    breaks: 'However important a pod is, it goes for its processes (eviction)',
+    file: RANKING,
+    find: `  return a.priority - b.priority || unknownFirst(a, b) || b.overRequest - a.overRequest;`,
+    replace: `  return unknownFirst(a, b) || b.overRequest - a.overRequest || a.priority - b.priority;`,
+  },
+  {
+    name: 'inodes-are-memory',
+    breaks: 'A disk without inodes leads to the wrong condition (eviction)',
+    file: SIGNALS,
+    find: `{ resource: 'inodes', condition: 'DiskPressure' }`,
+    replace: `{ resource: 'inodes', condition: 'MemoryPressure' }`,
+  },
+  {
+    name: 'processes-without-condition',
+    breaks: 'A node short of process IDs does not say so (eviction)',
+    file: SIGNALS,
+    find: `{ resource: 'pids', condition: 'PIDPressure' }`,
+    replace: `{ resource: 'pids', condition: 'DiskPressure' }`,
+  },
+  {
+    name: 'full-disk-admits',
+    breaks: 'Pods come though the disk is full (admission)',
+    file: 'src/policies/admission-pressure.ts',
+    find: `  if (conditions.length === 0 || isCriticalPod(pod)) return undefined;`,
+    replace: `  if (!conditions.includes(MEMORY_PRESSURE) || isCriticalPod(pod)) return undefined;`,
+  },
+  {
+    name: 'limits-not-enforced',
+    breaks: 'Pods stay that exceed limits of their storage (eviction)',
+    file: PASS,
+    find: `settings.localStorageCapacityIsolation ? podsOverLimit(facts) : [];`,
+    replace: `settings.localStorageCapacityIsolation ? [] : podsOverLimit(facts);`,
+  },
+  {
+    name: 'critical-over-limit',
+    breaks: 'Pods that the node must not do without go for a limit (eviction)',
+    file: PASS,
+    find: `    if (measured === undefined || isCriticalPod(pod) || ending`,
+    replace: `    if (measured === undefined || ending`,
+  },
+  {
+    name: 'limit-of-all-ignored',
+    breaks: 'What containers may store together is not held to (eviction)',
+    file: 'src/policies/eviction-local-storage.ts',
+    find: `    exceededEmptyDir(pod, stats) ?? exceededPod(pod, stats) ?? exceededContainer(`,
+    replace: `    exceededEmptyDir(pod, stats) ?? exceededContainer(`,
+  },
+  {
+    name: 'limit-with-time',
+    breaks: 'Who exceeds a limit has as long to end as it likes (eviction)',
+    file: PASS,
+    find: `  const gracePeriodSeconds = IMMEDIATE_GRACE_PERIOD_SECONDS;
+  const kill`,
+    replace: `  const gracePeriodSeconds = 30 * IMMEDIATE_GRACE_PERIOD_SECONDS;
+  const kill`,
+  },
+];

@@ -1,0 +1,55 @@
+/** By what a simulated node evicts, in numbers: the judge goes by these, and the agent gets them as configuration. */
+import type { EvictionParts } from '../../actors/eviction-figures.ts';
+import type { FileSystemLayout } from '../../policies/eviction-file-systems.ts';
+import type { EvictionSignal } from '../../policies/eviction-signals.ts';
+import { parseThresholds } from '../../policies/eviction-thresholds.ts';
+
+export interface ThresholdRule {
+  readonly signal: EvictionSignal;
+  /** Short is what of less than this is left: bytes, inodes or processes. */
+  readonly amount: number;
+  /** 0: a hard one. */
+  readonly gracePeriodMs: number;
+  /** How much more has to be left before the shortage is over. */
+  readonly minReclaim: number;
+}
+
+export function isHard({ gracePeriodMs }: ThresholdRule): boolean {
+  return gracePeriodMs === 0;
+}
+
+export interface EvictionRules {
+  readonly thresholds: readonly ThresholdRule[];
+  readonly layout: FileSystemLayout;
+  readonly maxPodGracePeriodSeconds: number;
+  readonly pressureTransitionPeriodMs: number;
+}
+
+/** Follows from the threshold of all memory, and cannot be set. */
+const OF_ALL_PODS = 'allocatableMemory.available';
+
+export function evictionConfiguration(rules: EvictionRules): EvictionParts['configuration'] {
+  const set = rules.thresholds.filter(({ signal }) => signal !== OF_ALL_PODS);
+  const hard = set.filter(isHard);
+  const soft = set.filter((rule) => !isHard(rule));
+  const reclaimed = set.filter(({ minReclaim }) => minReclaim > 0);
+  return {
+    thresholds: parseThresholds({
+      evictionHard: texts(hard, ({ amount }) => String(amount)),
+      evictionSoft: texts(soft, ({ amount }) => String(amount)),
+      evictionSoftGracePeriod: texts(soft, ({ gracePeriodMs }) => `${String(gracePeriodMs)}ms`),
+      evictionMinimumReclaim: texts(reclaimed, ({ minReclaim }) => String(minReclaim)),
+      enforceNodeAllocatable: set.length < rules.thresholds.length ? ['pods'] : [],
+    }),
+    pressureTransitionPeriodMs: rules.pressureTransitionPeriodMs,
+    maxPodGracePeriodSeconds: rules.maxPodGracePeriodSeconds,
+    localStorageCapacityIsolation: true,
+  };
+}
+
+function texts(
+  rules: readonly ThresholdRule[],
+  textOf: (rule: ThresholdRule) => string,
+): Readonly<Record<string, string>> {
+  return Object.fromEntries(rules.map((rule) => [rule.signal, textOf(rule)]));
+}

@@ -1,0 +1,115 @@
+/** All that a simulated node may run short of, and what its pods use of it. */
+import type { EvictionSignal } from '../../policies/eviction-signals.ts';
+import { countedAmount } from '../../policies/held-resources.ts';
+import { parseQuantity } from '../../policies/quantity.ts';
+import type { Container, PodSpec } from '../../types/kubernetes.ts';
+import type { SimulatedDisk } from '../simulated-node.ts';
+import type { KeyedRandom } from './growth.ts';
+import type { NodeResources } from './node-resources.ts';
+import type { PodUse, StorageUse } from './node-use.ts';
+import { SimulatedMemory } from './simulated-memory.ts';
+import { SimulatedProcesses } from './simulated-processes.ts';
+import { SimulatedStorage, type SimulatedStorageOptions, type StorageWants } from './simulated-storage.ts';
+
+export interface SimulatedResourcesOptions {
+  readonly resources: NodeResources;
+  readonly now: () => number;
+  readonly random: KeyedRandom;
+  readonly runtime: SimulatedStorageOptions['runtime'];
+  readonly disk: SimulatedDisk;
+  readonly specOf: (uid: string) => PodSpec | undefined;
+}
+
+/** Of what the node cannot run short of there is nothing here. */
+export class SimulatedResources {
+  readonly memory: SimulatedMemory | undefined;
+  readonly processes: SimulatedProcesses | undefined;
+  readonly storage: SimulatedStorage | undefined;
+  readonly #options: SimulatedResourcesOptions;
+  readonly #listeners = new Set<() => void>();
+
+  constructor(options: SimulatedResourcesOptions) {
+    this.#options = options;
+    const { resources, now, random, runtime, disk, specOf } = options;
+    const { memory, processes, disks } = resources;
+    const parts = { now, random, runtime };
+    const requestOf = (uid: string, container: string) => requested('memory', specOf(uid), container);
+    const wantsOf = (uid: string) => storageWants(specOf(uid));
+    this.memory = memory && new SimulatedMemory({ ...memory, ...parts, requestOf });
+    this.processes = processes && new SimulatedProcesses({ ...processes, ...parts });
+    this.storage = disks && new SimulatedStorage({ sizes: disks, ...parts, disk, wantsOf });
+  }
+
+  now(): number {
+    return this.#options.now();
+  }
+
+  /** How much is left, by signal. */
+  left(): ReadonlyMap<EvictionSignal, number> {
+    const { memory, processes, storage } = this;
+    return new Map<EvictionSignal, number>([
+      ...(memory?.at().left ?? []),
+      ...(processes ? [['pid.available', processes.now().left] as const] : []),
+      ...(storage?.left() ?? []),
+    ]);
+  }
+
+  /** By UID, those of which something runs. `storageOf`: where that is known from before. */
+  pods(storageOf = (uid: string) => this.storage?.ofPod(uid)): ReadonlyMap<string, PodUse> {
+    const memory = this.memory?.at().bytesOf;
+    const processes = this.processes?.now().countOf;
+    const uids = this.#options.runtime.uids().filter((uid) => this.#isRunning(uid));
+    return new Map(
+      uids.map((uid): [string, PodUse] => {
+        const storage: StorageUse | undefined = storageOf(uid);
+        return [uid, { memoryBytes: memory?.get(uid) ?? 0, processes: processes?.get(uid) ?? 0, storage }];
+      }),
+    );
+  }
+
+  /** Something has started or ended. */
+  changed(): void {
+    for (const listener of this.#listeners) listener();
+  }
+
+  /** Returns what ends that. */
+  onChange(listener: () => void): () => void {
+    this.#listeners.add(listener);
+    return () => this.#listeners.delete(listener);
+  }
+
+  #isRunning(uid: string): boolean {
+    for (const { ready, containers } of this.#options.runtime.sandboxesOf(uid))
+      if (ready || containers.some(({ state }) => state === 'CONTAINER_RUNNING')) return true;
+    return false;
+  }
+}
+
+function requested(resource: string, spec: PodSpec | undefined, containerName: string): number {
+  return requestOf(
+    resource,
+    containersOf(spec).find(({ name }) => name === containerName),
+  );
+}
+
+function requestOf(resource: string, container: Container | undefined): number {
+  const text = container?.resources?.requests?.[resource];
+  return text === undefined ? 0 : countedAmount(resource, parseQuantity(text));
+}
+
+function containersOf(spec: PodSpec | undefined): readonly Container[] {
+  return [...(spec?.containers ?? []), ...(spec?.initContainers ?? [])];
+}
+
+function storageWants(spec: PodSpec | undefined): StorageWants {
+  const containers = containersOf(spec).map((one): [string, number] => [
+    one.name,
+    requestOf('ephemeral-storage', one),
+  ]);
+  const volumes = (spec?.volumes ?? []).flatMap(({ name, emptyDir }): [string, number][] => {
+    if (!emptyDir) return [];
+    const { sizeLimit } = emptyDir;
+    return [[name, sizeLimit == null ? 0 : countedAmount('memory', parseQuantity(sizeLimit))]];
+  });
+  return { containers: new Map(containers), volumes: new Map(volumes) };
+}

@@ -1,0 +1,90 @@
+/** What is used of a simulated node, in the form in which the kubelet tells of it. */
+import type { EvictionSignal } from '../../policies/eviction-signals.ts';
+import type {
+  ContainerStats,
+  FsStats,
+  MemoryStats,
+  NodeStats,
+  PodStats,
+  Summary,
+} from '../../types/stats.ts';
+import type { DiskUse, NodeUse, PodUse, StorageUse } from './node-use.ts';
+import type { MemorySignal } from './simulated-memory.ts';
+import type { SimulatedResources } from './simulated-resources.ts';
+
+/** What the node cannot run short of is not there, nor what was not measured. */
+export function summaryOf(
+  use: NodeUse,
+  resources: SimulatedResources,
+  nameOf: (uid: string) => string | undefined,
+): Summary {
+  const time = timeOf(use.atMs);
+  const pods = Array.from(use.pods, ([uid, podUse]): PodStats => {
+    const podRef = { name: nameOf(uid) ?? uid, namespace: 'default', uid };
+    return { podRef, ...podFigures(podUse, resources, time) };
+  });
+  return { node: nodeFigures(use, resources, time), pods };
+}
+
+function nodeFigures(
+  use: NodeUse,
+  { memory, processes, storage }: SimulatedResources,
+  time: string,
+): NodeStats {
+  const left = (signal: EvictionSignal) => use.left.get(signal) ?? 0;
+  const memoryOf = (signal: MemorySignal): MemoryStats | undefined => {
+    const capacity = memory?.capacityOf(signal);
+    const availableBytes = left(signal);
+    return capacity === undefined || !use.left.has(signal)
+      ? undefined
+      : { time, availableBytes, workingSetBytes: capacity - availableBytes };
+  };
+  const [all, ofPods] = [memoryOf('memory.available'), memoryOf('allocatableMemory.available')];
+  const fs = (size: DiskUse, name: 'nodefs' | 'imagefs'): FsStats => ({
+    ...{ time, capacityBytes: size.bytes, inodes: size.inodes },
+    ...{ availableBytes: left(`${name}.available`), inodesFree: left(`${name}.inodesFree`) },
+  });
+  const sizes = use.left.has('nodefs.available') ? storage?.sizes : undefined;
+  const nodeFs = sizes && fs(sizes.nodeFs, 'nodefs');
+  const imageFs = sizes && fs(sizes.imageFs, 'imagefs');
+  const containerFs = sizes?.layout.splitContainerFs === true ? nodeFs : imageFs;
+  const maxpid = use.left.has('pid.available') ? processes?.max : undefined;
+  return {
+    nodeName: 'node',
+    ...(all && { memory: all }),
+    ...(ofPods && { systemContainers: [{ name: 'pods', memory: ofPods }] }),
+    ...(nodeFs && { fs: nodeFs }),
+    ...(imageFs && containerFs && { runtime: { imageFs, containerFs } }),
+    ...(maxpid !== undefined && { rlimit: { time, maxpid, curproc: maxpid - left('pid.available') } }),
+  };
+}
+
+function podFigures(
+  { memoryBytes, processes, storage }: PodUse,
+  resources: SimulatedResources,
+  time: string,
+): Omit<PodStats, 'podRef'> {
+  return {
+    ...(resources.memory && { memory: { time, workingSetBytes: memoryBytes } }),
+    ...(resources.processes && { process_stats: { process_count: processes } }),
+    ...(storage && storageFigures(storage)),
+  };
+}
+
+function storageFigures({ atMs, containers, volumes, whole }: StorageUse): Omit<PodStats, 'podRef'> {
+  const time = timeOf(atMs);
+  const figures = ({ bytes, inodes }: DiskUse): FsStats => ({ time, usedBytes: bytes, inodesUsed: inodes });
+  return {
+    containers: containers.map(({ name, layer, logs }): ContainerStats => ({
+      name,
+      rootfs: figures(layer),
+      logs: figures(logs),
+    })),
+    volume: Array.from(volumes, ([name, used]) => ({ name, ...figures(used) })),
+    'ephemeral-storage': figures(whole),
+  };
+}
+
+function timeOf(atMs: number): string {
+  return new Date(atMs).toISOString();
+}
