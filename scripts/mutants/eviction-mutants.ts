@@ -63,6 +63,13 @@ export const EVICTION_MUTANTS: readonly Mutant[] = [
     replace: `    const isKnown = registry.get(pod.uid) !== undefined && kill.evict === true;`,
   },
   {
+    name: 'look-forgets',
+    breaks: 'What was not looked at counts as well (eviction)',
+    file: PASS,
+    find: `isPartial ? new Map([...state.observations, ...observed]) : observed;`,
+    replace: `isPartial ? new Map(observed) : observed;`,
+  },
+  {
     name: 'pressure-stuck',
     breaks: 'A condition of pressure holds for ever (eviction)',
     file: CONDITIONS,
