@@ -3,6 +3,7 @@ import type { Mutant } from './mutant.ts';
 
 const CHART = 'src/machines/eviction-machine.ts';
 const MANAGER = 'src/actors/eviction-manager.ts';
+const LOOKS = 'src/actors/eviction-looks.ts';
 const PASS = 'src/policies/eviction-pass.ts';
 const RANKING = 'src/policies/eviction-ranking.ts';
 const CONDITIONS = 'src/policies/eviction-conditions.ts';
@@ -68,6 +69,13 @@ export const EVICTION_MUTANTS: readonly Mutant[] = [
     file: PASS,
     find: `isPartial ? new Map([...state.observations, ...observed]) : observed;`,
     replace: `isPartial ? new Map(observed) : observed;`,
+  },
+  {
+    name: 'memory-waits-for-disk',
+    breaks: 'Memory that becomes short waits for what is being removed from the disk (eviction)',
+    file: LOOKS,
+    find: `(scope === 'memory' && isReclaiming())`,
+    replace: `(scope === 'memory' && isReclaiming() && isObserving())`,
   },
   {
     name: 'pressure-stuck',

@@ -21,8 +21,8 @@ export const SHORTAGE_MUTANTS: readonly Mutant[] = [
     name: 'images-before-containers',
     breaks: 'Images go before the dead containers that have them (eviction)',
     file: MANAGER,
-    find: `    for (const what of shortage.reclaim) await this.#reclaimOne(what);`,
-    replace: `    for (const what of shortage.reclaim.toReversed()) await this.#reclaimOne(what);`,
+    find: `    for (const what of shortage.reclaim) {`,
+    replace: `    for (const what of shortage.reclaim.toReversed()) {`,
   },
   {
     name: 'reclaim-not-measured',

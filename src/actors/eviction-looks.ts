@@ -28,6 +28,8 @@ export interface EvictionLooksOptions {
   readonly logger: Logger;
   /** Whether a look that is asked for now would be taken now. */
   readonly isObserving: () => boolean;
+  /** Whether something is being removed of the node: memory does not wait for that. */
+  readonly isReclaiming: () => boolean;
   readonly observe: () => void;
 }
 
@@ -36,7 +38,7 @@ export class EvictionLooks {
   readonly #options: EvictionLooksOptions;
   readonly #watches: { stop(): void }[] = [];
   #timer: TimerHandle | undefined;
-  #scope: LookScope = 'all';
+  #current: Look = { scope: 'all', hurried: new AbortController().signal };
   #hurry = new AbortController();
   /** When everything is to be looked at again. */
   #allDueMs = 0;
@@ -50,9 +52,9 @@ export class EvictionLooks {
     this.#options = options;
   }
 
-  /** The one that is under way. */
+  /** The latest: the one that is under way, if any. */
   get current(): Look {
-    return { scope: this.#scope, hurried: this.#hurry.signal };
+    return this.#current;
   }
 
   watch(): void {
@@ -77,7 +79,7 @@ export class EvictionLooks {
 
   /** The last pass ended with this event. */
   arm({ state, shortage }: EvictionContext, { type }: EvictionEvent): void {
-    if (this.#scope === 'all') this.#allDueMs = this.#options.clock.now() + MONITORING_PERIOD_MS;
+    if (this.#current.scope === 'all') this.#allIsOver();
     if (type !== 'RELIEVED' && state.firstObserved.some(({ threshold }) => isWatchedMemory(threshold)))
       this.#looksInDoubt = 0;
     const urgent = this.#urgent;
@@ -95,7 +97,9 @@ export class EvictionLooks {
 
   /** At once, or as soon as the pass that is under way is over. */
   hurry(scope: LookScope): void {
-    if (this.#options.isObserving()) {
+    const { isObserving, isReclaiming } = this.#options;
+    if (isObserving() || (scope === 'memory' && isReclaiming())) {
+      if (isReclaiming()) this.#allIsOver();
       this.#look(scope);
       return;
     }
@@ -110,9 +114,13 @@ export class EvictionLooks {
   }
 
   #look(scope: LookScope): void {
-    this.#scope = this.#options.clock.now() >= this.#allDueMs ? 'all' : scope;
     this.#hurry = new AbortController();
+    this.#current = { scope, hurried: this.#hurry.signal };
     this.#options.observe();
+  }
+
+  #allIsOver(): void {
+    this.#allDueMs = this.#options.clock.now() + MONITORING_PERIOD_MS;
   }
 
   #armPeriod(): void {

@@ -71,6 +71,8 @@ export class EvictionManager {
   readonly #endingSince = new Map<string, number>();
   /** Until what evicted pods had on the disk counts as removed. */
   #patience: TimerHandle | undefined;
+  /** Under way, also those for which nobody waits any more. */
+  readonly #removals = new Map<NodeReclaim, Promise<void>>();
   /** When the last pod ended that was evicted. */
   #lastEndMs: number | undefined;
   #isStopped = false;
@@ -82,6 +84,7 @@ export class EvictionManager {
     this.#looks = new EvictionLooks({
       ...{ figures: this.#figures, clock, logger },
       isObserving: () => this.#actor.getSnapshot().matches({ Pass: 'Observing' }),
+      isReclaiming: () => this.#actor.getSnapshot().matches({ Pass: 'ReclaimingNode' }),
       observe: () => this.#send({ type: 'OBSERVE' }),
     });
     this.#limits = new EndLimits(clock);
@@ -205,11 +208,24 @@ export class EvictionManager {
 
   async #reclaim({ shortage }: EvictionContext): Promise<void> {
     if (shortage === undefined) return;
-    for (const what of shortage.reclaim) await this.#reclaimOne(what);
-    this.#send({ type: 'NODE_RECLAIMED', shortage: await this.#afterReclaim(shortage) });
+    const look = this.#looks.current;
+    const isOvertaken = () => this.#looks.current !== look;
+    for (const what of shortage.reclaim) {
+      await this.#reclaimOne(what);
+      if (isOvertaken()) return;
+    }
+    const remaining = await this.#afterReclaim(shortage);
+    if (!isOvertaken()) this.#send({ type: 'NODE_RECLAIMED', shortage: remaining });
   }
 
-  async #reclaimOne(what: NodeReclaim): Promise<void> {
+  /** What is being removed already is not begun once more. */
+  #reclaimOne(what: NodeReclaim): Promise<void> {
+    const removal = this.#removals.get(what) ?? this.#remove(what).finally(() => this.#removals.delete(what));
+    this.#removals.set(what, removal);
+    return removal;
+  }
+
+  async #remove(what: NodeReclaim): Promise<void> {
     const { reclaimer, logger } = this.#options;
     try {
       if (what === 'containers') await reclaimer?.deleteDeadContainers();

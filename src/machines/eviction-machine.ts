@@ -4,7 +4,8 @@
  * before those that were asked to end have ended and been cleaned up after.
  *
  * Whoever runs it promises: OBSERVE whenever it is time to look, asked for by `armObservation`; `evaluate` is answered by one
- * EVALUATED or OBSERVATION_FAILED, from figures that are taken after it was asked; `reclaimNode` by one NODE_RECLAIMED;
+ * EVALUATED or OBSERVATION_FAILED, from figures that are taken after it was asked; `reclaimNode` by one NODE_RECLAIMED, unless
+ * OBSERVE comes first;
  * `rankPods` by one RANKED or RELIEVED; each pod awaited by one POD_ENDED or POD_FAILED, the latter also when it takes too long;
  * `awaitCleanup` by CLEANED_UP, also when that takes too long; POD_GONE for every pod that is no more.
  */
@@ -222,6 +223,10 @@ export const evictionMachine = setup({
               { guard: 'isRelieved', actions: ['recordReclaim'], target: 'Observing' },
               { actions: ['recordReclaim'], target: 'Ranking' },
             ],
+            OBSERVE: {
+              description: 'Memory has become short meanwhile: that does not wait for what is being removed',
+              target: 'Evaluating',
+            },
           },
         },
         Ranking: {

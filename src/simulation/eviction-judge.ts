@@ -101,8 +101,10 @@ export class EvictionJudge {
   reclaims(what: NodeReclaim): () => void {
     const ended = this.#reclaims.begins(what);
     return () => {
-      ended();
-      this.#asks();
+      // It may have been overtaken by memory that has become short.
+      const isWaitedFor = this.#view?.pass === 'ReclaimingNode';
+      ended(isWaitedFor);
+      if (isWaitedFor) this.#asks();
     };
   }
 
@@ -115,7 +117,7 @@ export class EvictionJudge {
   hears(event: EvictionEvent, view: EvictionView): void {
     switch (event.type) {
       case 'OBSERVE':
-        if (view.pass === 'Observing') this.#begins();
+        if (view.pass === 'Observing' || view.pass === 'ReclaimingNode') this.#begins();
         break;
       case 'EVALUATED':
         this.#evaluated(event.evaluation.overLimit);

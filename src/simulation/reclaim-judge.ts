@@ -16,7 +16,8 @@ export class ReclaimJudge {
   readonly #options: ReclaimJudgeOptions;
   /** In this pass, to the end. */
   #done: NodeReclaim[] = [];
-  #beganAt = -Infinity;
+  /** When what is under way was begun. */
+  readonly #underWay = new Map<NodeReclaim, number>();
 
   constructor(options: ReclaimJudgeOptions) {
     this.#options = options;
@@ -27,9 +28,17 @@ export class ReclaimJudge {
   }
 
   /** That is to be removed from now on; returns what is to be called when it has been, as far as it could be. */
-  begins(what: NodeReclaim): () => void {
-    this.#beganAt = this.#options.now();
-    return () => this.#done.push(what);
+  begins(what: NodeReclaim): (isWaitedFor: boolean) => void {
+    if (this.#underWay.has(what)) this.#violated({ uid: '' }, `${what} are removed twice at a time`);
+    this.#underWay.set(what, this.#options.now());
+    return (isWaitedFor) => {
+      this.#underWay.delete(what);
+      if (isWaitedFor) this.#done.push(what);
+    };
+  }
+
+  get #beganAt(): number {
+    return Math.min(...this.#underWay.values());
   }
 
   /** What should have been removed, and was not, before a pod goes for that. */

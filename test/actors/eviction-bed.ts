@@ -107,8 +107,7 @@ export class EvictionBed {
   async start(settings: Partial<EvictionSettings>): Promise<void> {
     const remove = (what: string) => () => {
       this.reclaimed.push(what);
-      this.onReclaim(what);
-      return Promise.resolve();
+      return Promise.resolve(this.onReclaim(what)).then(() => undefined);
     };
     const reclaimer = { deleteDeadContainers: remove('containers'), deleteUnusedImages: remove('images') };
     const parts: NodeParts = { ...this.ground.open(), reclaimer };

@@ -40,6 +40,26 @@ describe('memory that becomes short', () => {
   });
 });
 
+test('memory that becomes short does not wait for what is being removed, and nothing is removed twice', async () => {
+  await bed.start({ thresholds: thresholds({ evictionHard: { ...MEMORY, 'nodefs.available': '10Gi' } }) });
+  await bed.run(lastingPod('greedy'), lastingPod('writer'));
+  bed.figures.pods = [usingMemory('greedy', 300), onDisk('writer', 30)];
+  bed.figures.left = { memory: 500, disk: 5 };
+  const removal = Promise.withResolvers<unknown>();
+  bed.onReclaim = () => removal.promise;
+  bed.onEviction = () => (bed.figures.left = { memory: 500, disk: 5 });
+  await seconds(10);
+  expect([bed.reclaimed, bed.evicted()]).toEqual([['containers'], []]);
+  bed.figures.memoryGoes(50);
+  await bed.untilState('greedy', 'Terminated.Finished');
+  bed.figures.pods = [onDisk('writer', 30)];
+  await seconds(10);
+  expect([bed.reclaimed, bed.evicted()]).toEqual([['containers'], ['greedy']]);
+  removal.resolve(undefined);
+  await bed.untilState('writer', 'Terminated.Finished');
+  expect(bed.reclaimed).toEqual(['containers', 'images']);
+});
+
 describe('a look at memory alone', () => {
   const soft = thresholds({
     evictionHard: MEMORY,

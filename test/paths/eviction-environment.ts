@@ -78,7 +78,8 @@ export function settingsOf({ resource }: Situation): EvictionSettings {
   return settingsWith({
     pressureTransitionPeriodMs: TRANSITION_PERIOD_MS,
     thresholds: thresholds({
-      evictionHard: { [signal]: hard },
+      // Of memory there is always more: whoever watches it may say something else.
+      evictionHard: { 'memory.available': '1Mi', [signal]: hard },
       evictionSoft: { [signal]: soft },
       // Longer than any path.
       evictionSoftGracePeriod: { [signal]: '24h' },
@@ -254,7 +255,7 @@ function possible({ resource }: Situation, state: EvictionSnapshot): readonly Ev
         ...(gone.length > 0 ? gone : (['bothOver'] as const)),
       ];
     case 'ReclaimingNode':
-      return ['reclaimedEnough', 'reclaimedTooLittle', ...gone];
+      return ['reclaimedEnough', 'reclaimedTooLittle', 'observe', ...gone];
     case 'Ranking': {
       const next = hangs('first') ? 'secondRanked' : 'firstRanked';
       const anybody = hangs('first') && hangs('second') ? [] : ([next] as const);

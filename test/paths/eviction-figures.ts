@@ -49,6 +49,11 @@ export class HeldFigures implements EvictionStats {
     this.#asked.shift()?.reject(new StateletError('Unavailable', 'the test has no figures'));
   }
 
+  /** Whoever has asked waits for ever. */
+  forget(): void {
+    this.#asked = [];
+  }
+
   /** From now on whoever asks is answered at once. */
   always(measure: () => Measured): void {
     this.#always = measure;

@@ -196,9 +196,17 @@ class EvictionReplay {
 
   /** By turns as the period is over, as whoever watches says so, and as somebody has ended who was waited for. */
   async #observe(index: number): Promise<void> {
+    if (this.#latest?.value.Pass === 'ReclaimingNode') return this.#interrupt();
     if (this.#ending().includes(this.#current('leaving'))) this.#letEnd('leaving');
     else if (this.#situation.resource === 'memory' && index % 2 === 1) this.#figures.cross();
     else await this.#outlast(index);
+  }
+
+  /** Memory becomes short while it is measured what has come of removing. */
+  async #interrupt(): Promise<void> {
+    await this.#ground.until('the node to be measured', () => this.#figures.isAsked);
+    this.#figures.forget();
+    this.#figures.cross();
   }
 
   /** By turns as it was asked to, by itself, and deleted meanwhile. */

@@ -109,6 +109,7 @@ describe('for a limit', () => {
     expect(await at.reported()).toEqual([
       'eviction b: is to go while a is in Syncing.Draining',
       'eviction b: is to go in a pass in which others exceed their limits',
+      'eviction b: is to go after nothing was removed, and not containers,images',
     ]);
     const late = court();
     const eviction = evictionOf('a', 1, SIGNAL);
