@@ -128,6 +128,7 @@ export class EvictionManager {
 
   /** Nothing of the pod runs any more. */
   #terminated(uid: string): void {
+    this.#endingSince.delete(uid);
     if (this.#limits.lift(uid)) {
       this.#cleaning.add(uid);
       this.#lastEndMs = this.#options.clock.now();

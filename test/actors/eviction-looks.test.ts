@@ -60,6 +60,37 @@ test('memory that becomes short does not wait for what is being removed, and not
   expect(bed.reclaimed).toEqual(['containers', 'images']);
 });
 
+test('a pod that has come again and ends is waited for as any other, however long ago it ended before', async () => {
+  await bed.start({ thresholds: thresholds({ evictionHard: MEMORY }) });
+  const again = lastingPod('again');
+  const kill = (podTerminationGracePeriodSecondsOverride: number) =>
+    bed.agent.supervisor.registry.send('again', {
+      type: 'SyncPodKill',
+      options: { podTerminationGracePeriodSecondsOverride },
+    });
+  await bed.run(again, lastingPod('greedy'));
+  bed.figures.pods = [usingMemory('greedy', 300), usingMemory('again', 1)];
+  bed.hung.add('again');
+  kill(5);
+  bed.figures.memoryGoes(110);
+  await seconds(3);
+  // From here on the node is not looked at: who looks waits for the runtime.
+  bed.figures.isRuntimeSilent = true;
+  await seconds(10);
+  bed.hung.delete('again');
+  kill(2);
+  await bed.untilState('again', 'Terminated.Finished');
+  bed.agent.supervisor.send({ type: 'CONFIG.REMOVE', source: 'api', pods: [again] });
+  await bed.ground.until('the pod to be gone', () => bed.state('again') === undefined);
+  await bed.run(again);
+  await seconds(30);
+  bed.hung.add('again');
+  kill(5);
+  bed.figures.memoryGoes(50);
+  await seconds(1);
+  expect([bed.state('again'), bed.evicted()]).toEqual(['Terminating.Stopping', []]);
+});
+
 describe('a look at memory alone', () => {
   const soft = thresholds({
     evictionHard: MEMORY,
