@@ -349,8 +349,9 @@ describe('a container of the embedded runtime', () => {
       shell('i=0; while [ $i -lt 200000 ]; do i=$((i+1)); done; echo; sleep 1000'),
     );
     await firstLine(logFile);
+    const countsTwo = async () => (await runtime.listContainerStats({ id }))[0]?.processCount === 2;
+    await waitFor(countsTwo, { what: 'the shell and what it sleeps by to be counted' });
     const [stats] = await runtime.listContainerStats({ id });
-    expect(stats?.processCount).toBe(2);
     expect(stats?.memory?.rssBytes).toBeGreaterThan(100_000);
     expect(stats?.cpu?.usageCoreNanoSeconds).toBeGreaterThan(0);
   });
