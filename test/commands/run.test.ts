@@ -171,7 +171,11 @@ describe('statelet run', () => {
     await waitFor(() => output.stdout.includes('ending all pods'), { what: 'the daemon to end its pods' });
     expect(child.exitCode).toBeNull();
     await waitFor(
-      () => child.kill('SIGINT') && output.stdout.includes('leaving at once: pods may be left running'),
+      () => {
+        // It may be gone before what it said is here.
+        child.kill('SIGINT');
+        return output.stdout.includes('leaving at once: pods may be left running');
+      },
       {
         what: 'a Ctrl-C that counts as another',
       },
