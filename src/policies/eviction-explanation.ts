@@ -7,11 +7,14 @@ import { chooseVictim, type EvictionSettings } from './eviction-pass.ts';
 import type { EvictionCandidate } from './eviction-ranking.ts';
 import { mostUrgentShortage } from './eviction-shortage.ts';
 import type { NodeReclaim } from './eviction-file-systems.ts';
-import type { EvictionSignal, PressureCondition, StarvedResource } from './eviction-signals.ts';
+import {
+  type EvictionSignal,
+  isPressureSignal,
+  type PressureCondition,
+  type StarvedResource,
+} from './eviction-signals.ts';
 import { isHardThreshold, type Threshold } from './eviction-thresholds.ts';
-import { isPressureSignal } from './eviction-signals.ts';
-import { waitedPercent } from './eviction-pressure.ts';
-import { type Quantity, quantityString } from './quantity.ts';
+import { figureText } from './eviction-pressure.ts';
 
 export interface ExplainedThreshold {
   readonly signal: EvictionSignal;
@@ -64,8 +67,8 @@ function explained(threshold: Threshold, facts: ExplanationFacts): ExplainedThre
   const victim = choice?.ranking.victim;
   return {
     ...{ signal, isHard: isHardThreshold(threshold), gracePeriodSeconds: gracePeriodMs / 1000 },
-    threshold: shortage && (isPressureSignal(signal) ? '>' : '<') + figure(signal, shortage.quantity),
-    observed: shortage && figure(signal, shortage.available),
+    threshold: shortage && (isPressureSignal(signal) ? '>' : '<') + figureText(signal, shortage.quantity),
+    observed: shortage && figureText(signal, shortage.available),
     isMet: thresholdsMet([threshold], observations, { minReclaim: false }).length > 0,
     reclaim: shortage?.reclaim ?? [],
     resource: shortage?.resource,
@@ -73,8 +76,4 @@ function explained(threshold: Threshold, facts: ExplanationFacts): ExplainedThre
     victim: victim && `${victim.namespace}/${victim.name}`,
     why: choice?.why,
   };
-}
-
-function figure(signal: EvictionSignal, quantity: Quantity): string {
-  return isPressureSignal(signal) ? `${waitedPercent(quantity)}%` : quantityString(quantity);
 }

@@ -4,9 +4,9 @@
  */
 import { StateletError } from '../types/errors.ts';
 import { gracePeriodMs } from './eviction-grace-periods.ts';
-import { isPressureSignal, type PressureSignal } from './eviction-signals.ts';
+import { type EvictionSignal, isPressureSignal, type PressureSignal } from './eviction-signals.ts';
 import type { Threshold } from './eviction-thresholds.ts';
-import type { Quantity } from './quantity.ts';
+import { type Quantity, quantityString } from './quantity.ts';
 
 type Texts = Readonly<Record<string, string>>;
 
@@ -76,6 +76,11 @@ export const WHOLE_TIME: Quantity = timeLeft(0);
 /** How much is spent waiting, in percent, when so much is left. */
 export function waitedPercent({ nanos }: Quantity): number {
   return Number(ALL_TIME - nanos / NANOS) / 100;
+}
+
+/** What is left, as people read it; of pressure, what is not: `500Mi`, `20%`. */
+export function figureText(signal: EvictionSignal, left: Quantity): string {
+  return isPressureSignal(signal) ? `${waitedPercent(left)}%` : quantityString(left);
 }
 
 function signalNamed(name: string): PressureSignal {

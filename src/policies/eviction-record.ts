@@ -3,7 +3,7 @@ import { wholeQuantity } from './eviction-observations.ts';
 import { type EvictionCandidate, wouldRelieve } from './eviction-ranking.ts';
 import type { Shortage } from './eviction-shortage.ts';
 import { isPressureSignal, type StarvedResource } from './eviction-signals.ts';
-import { waitedPercent } from './eviction-pressure.ts';
+import { figureText } from './eviction-pressure.ts';
 import { quantityString } from './quantity.ts';
 
 /** A choice, and what it was made from. */
@@ -46,12 +46,12 @@ export function describeRanking({ shortage, candidates, awaited, victim }: Evict
  */
 export function describeShortage(shortage: Shortage): string {
   const { threshold, available, quantity, minReclaim, isHard } = shortage;
-  const kind = isHard ? 'hard' : 'soft';
-  if (isPressureSignal(threshold.signal))
-    return `${threshold.signal} ${waitedPercent(available)}% > ${waitedPercent(quantity)}% (${kind})`;
+  const { signal } = threshold;
   const isReclaiming = minReclaim !== undefined && available.nanos >= quantity.nanos;
-  const wanted = [quantity, ...(isReclaiming ? [minReclaim] : [])].map(quantityString).join(' + ');
-  return `${threshold.signal} ${quantityString(available)} < ${wanted} (${kind})`;
+  const amounts = [quantity, ...(isReclaiming ? [minReclaim] : [])];
+  const wanted = amounts.map((amount) => figureText(signal, amount)).join(' + ');
+  const sign = isPressureSignal(signal) ? '>' : '<';
+  return `${signal} ${figureText(signal, available)} ${sign} ${wanted} (${isHard ? 'hard' : 'soft'})`;
 }
 
 function passedOver(candidate: EvictionCandidate, { resource }: Shortage): string {

@@ -3,7 +3,7 @@ import type { Container, Pod } from '../types/kubernetes.ts';
 import type { ContainerStats, PodStats } from '../types/stats.ts';
 import { wholeQuantity } from './eviction-observations.ts';
 import type { Shortage } from './eviction-shortage.ts';
-import { waitedPercent } from './eviction-pressure.ts';
+import { figureText } from './eviction-pressure.ts';
 import { isPressureSignal, type StarvedResource } from './eviction-signals.ts';
 import type { KillPodOptions } from './pod-termination.ts';
 import { parseQuantity, type Quantity, quantityString, ZERO_QUANTITY } from './quantity.ts';
@@ -47,9 +47,10 @@ export function evictionMessage(shortage: Shortage, pod: Pod, stats: PodStats | 
 }
 
 function figuresOf({ threshold: { signal }, quantity, available }: Shortage): string {
+  const [wanted, left] = [quantity, available].map((amount) => figureText(signal, amount));
   return isPressureSignal(signal)
-    ? `Threshold of ${signal}: ${waitedPercent(quantity)}%, observed: ${waitedPercent(available)}%`
-    : `Threshold quantity: ${quantityString(quantity)}, available: ${quantityString(available)}`;
+    ? `Threshold of ${signal}: ${wanted}, observed: ${left}`
+    : `Threshold quantity: ${wanted}, available: ${left}`;
 }
 
 /** A pod or a container, and what it has to do with it that the resource is short. */
