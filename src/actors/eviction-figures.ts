@@ -11,6 +11,7 @@ import type { MemorySignal, MemoryThreshold } from '../runtime/stats/memory-watc
 import type { DiskLayout } from '../runtime/stats/node-disks.ts';
 import type { PressureCrossing, PressureThreshold } from '../runtime/stats/pressure-watch.ts';
 import type { SummaryOptions } from '../runtime/stats/stats-provider.ts';
+import { unlessAborted } from '../runtime/unless-aborted.ts';
 import type { Summary } from '../types/stats.ts';
 
 export interface EvictionStats {
@@ -66,7 +67,8 @@ export class EvictionFigures {
   async learnLayout(hurried?: AbortSignal): Promise<void> {
     if (this.#isLayoutKnown || hurried?.aborted === true) return;
     this.#asked ??= this.#askLayout().finally(() => (this.#asked = undefined));
-    await (hurried === undefined ? this.#asked : Promise.race([this.#asked, aborted(hurried)]));
+    // Whoever is hurried goes on without.
+    await (hurried === undefined ? this.#asked : unlessAborted(this.#asked, hurried).catch(() => undefined));
   }
 
   /** In bytes. Where there are none, nothing is opened. */
@@ -116,10 +118,4 @@ function inBytes({ signal, value }: WatchedThreshold, stats: EvictionStats): rea
 function ofPressure({ signal, value }: Threshold): readonly PressureThreshold[] {
   if (!isPressureSignal(signal) || !('quantity' in value)) return [];
   return [{ ...pressureSource(signal), percent: waitedPercent(value.quantity) }];
-}
-
-function aborted(signal: AbortSignal): Promise<void> {
-  return new Promise((resolve) => {
-    signal.addEventListener('abort', () => resolve(), { once: true });
-  });
 }

@@ -21,7 +21,7 @@ import type { ImageInUse } from '../pod-node.ts';
 import { ImageError } from './image-error.ts';
 import { ImagePuller, type ImagePullerOptions } from './image-puller.ts';
 import { PresentImages } from './present-images.ts';
-import { unlessAborted } from './unless-aborted.ts';
+import { unlessAborted } from '../unless-aborted.ts';
 
 /** For so long the status says why a pull failed; then that, and until when, it is not tried again. */
 const FAILURE_SHOWN_MS = 1_000;
