@@ -20,6 +20,7 @@ import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
 import { filter, firstValueFrom } from 'rxjs';
+import { lockFile } from '../../src/runtime/file-lock.ts';
 import { openDirectory, socketPath } from '../../src/runtime/process/socket.ts';
 import type { RuntimeService } from '../../src/runtime/runtime-service.ts';
 import type { ContainerConfig } from '../../src/types/cri.ts';
@@ -293,6 +294,21 @@ describe('one monitor', () => {
     rmSync(join(rootDir, 'runtime', 'monitor.sock'));
     expect((await bed.connect().status()).conditions).toHaveLength(2);
     expect(await monitorPid(rootDir)).toBe(pid);
+  });
+
+  test('is started although another user holds an abstract socket named after its folder', async () => {
+    mkdirSync(join(rootDir, 'runtime'));
+    const { dev, ino } = statSync(join(rootDir, 'runtime'), { bigint: true });
+    const squatter = createServer().listen(`\0statelet-monitor-${dev}-${ino}`);
+    await once(squatter, 'listening');
+    expect((await runtime.status()).conditions).toHaveLength(2);
+    squatter.close();
+  });
+
+  test('is one alone also among network namespaces, while it does not answer', async () => {
+    await runtime.status();
+    const pid = await monitorPid(rootDir);
+    expect(lockFile(join(rootDir, 'runtime', 'monitor.lock'))).toEqual({ holder: pid });
   });
 
   test('lets nobody else in: folder 0700, socket 0600, state 0600', async () => {

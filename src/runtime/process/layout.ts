@@ -5,7 +5,7 @@ import { join, resolve } from 'node:path';
  *
  * ```
  * runtime/                         0700, the monitor's own
- *   monitor.sock  monitor.log
+ *   monitor.sock  monitor.lock  monitor.log
  *   sandboxes/<id>.json
  *   containers/<id>/               state.json and the named pipes stdin, stdout, stderr
  * scratch/<sandbox id>/            reachable for containers that run as another user

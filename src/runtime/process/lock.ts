@@ -1,28 +1,26 @@
-import { statSync } from 'node:fs';
-import { createServer } from 'node:net';
+import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { StateletError } from '../../types/errors.ts';
+import { lockFile } from '../file-lock.ts';
 import { connectSocket } from './socket.ts';
 
 const WAIT_MS = 10_000;
-const POLL_MS = 5;
+const POLL_MS = 20;
+
+const LOCK_FILE = 'monitor.lock';
 
 /**
- * Makes this process the one monitor of a runtime folder. Resolves to true when it is, to false when another one
- * serves there already.
+ * Makes this process the one monitor of a runtime folder, until it ends. Resolves to true when it is, to false when
+ * another one serves there already.
  *
- * The lock is an abstract unix socket named after the folder itself, which the kernel lets go with the process, however
- * that ends. Only its holder touches the socket file that clients connect to, so that a file which a killed monitor left
+ * Only the holder of the lock touches the socket file that clients connect to, so that a file which a killed monitor left
  * can be replaced without looking twice.
  */
 export async function becomeMonitor(runtimeDir: string): Promise<boolean> {
-  const { dev, ino } = statSync(runtimeDir, { bigint: true });
-  const name = `\0statelet-monitor-${dev}-${ino}`;
   const deadline = Date.now() + WAIT_MS;
   while (Date.now() < deadline) {
-    // Asking comes first: abstract sockets are per network namespace, and the folder may be shared between some.
     if (await answers(runtimeDir)) return false;
-    if (await hold(name)) return true;
+    if ('release' in lockFile(join(runtimeDir, LOCK_FILE))) return true;
     // The holder is starting, or ending: either way it will soon be clear.
     await delay(POLL_MS);
   }
@@ -40,15 +38,4 @@ async function answers(runtimeDir: string): Promise<boolean> {
   } catch {
     return false;
   }
-}
-
-function hold(name: string): Promise<boolean> {
-  const server = createServer((socket) => socket.destroy());
-  return new Promise((resolve, reject) => {
-    server.once('error', (error: NodeJS.ErrnoException) => {
-      if (error.code === 'EADDRINUSE') resolve(false);
-      else reject(error);
-    });
-    server.listen(name, () => resolve(true));
-  });
 }

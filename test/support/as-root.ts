@@ -1,0 +1,62 @@
+/** Tests of what only root may do on this machine: mount file systems, change the user, make namespaces. */
+import { execFileSync } from 'node:child_process';
+import { closeSync, mkdirSync, openSync, rmSync, truncateSync, writeFileSync, writeSync } from 'node:fs';
+import { join } from 'node:path';
+import { test } from '@jest/globals';
+
+const isRoot = process.geteuid?.() === 0;
+
+/** Without root the test is skipped, and stderr says so. */
+export function testAsRoot(name: string, work: () => Promise<void>, timeoutMs?: number): void {
+  if (!isRoot) process.stderr.write(`\nSKIPPED, NOTHING PROVED: "${name}" needs root.\n`);
+  (isRoot ? test : test.skip)(name, work, timeoutMs);
+}
+
+/** A file system of its own, small enough to be filled. */
+export interface SmallDisk {
+  readonly path: string;
+  /** Until not one byte more can be written; folders cannot be made either. */
+  fill(): void;
+  empty(): void;
+  remountReadOnly(): void;
+  unmount(): void;
+}
+
+const SIZE_BYTES = 16 * 1024 * 1024;
+const PIECE = Buffer.alloc(64 * 1024);
+
+/** An ext4 in a file of the folder, mounted beside it. */
+export function mountSmallDisk(folder: string): SmallDisk {
+  const [image, path] = [join(folder, 'disk.img'), join(folder, 'disk')];
+  writeFileSync(image, '');
+  truncateSync(image, SIZE_BYTES);
+  // No blocks are kept back for root.
+  execFileSync('mkfs.ext4', ['-q', '-F', '-m', '0', image]);
+  mkdirSync(path);
+  execFileSync('mount', ['-o', 'loop', image, path]);
+  const filler = join(path, 'filler');
+  return {
+    path,
+    fill: () => fill(filler),
+    empty: () => rmSync(filler),
+    remountReadOnly: () => execFileSync('mount', ['-o', 'remount,ro', path]),
+    unmount: () => execFileSync('umount', ['--lazy', path]),
+  };
+}
+
+function fill(file: string): void {
+  const fd = openSync(file, 'a');
+  try {
+    for (let size = PIECE.length; size > 0; size = size > 1 ? size >> 1 : 0) writeUntilFull(fd, size);
+  } finally {
+    closeSync(fd);
+  }
+}
+
+function writeUntilFull(fd: number, size: number): void {
+  try {
+    for (;;) writeSync(fd, PIECE, 0, size);
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'ENOSPC') throw error;
+  }
+}
