@@ -11,7 +11,7 @@ import { ALL_EVICTION_SETTINGS } from '../config/eviction-settings.ts';
 import { ALL_NODE_SETTINGS } from '../config/node-settings.ts';
 import { parseSetting, type Setting, shownDefault } from '../config/setting.ts';
 import { RUN_ONCE_DEFAULTS } from '../run-once/defaults.ts';
-import { errorMessage } from '../types/errors.ts';
+import { errorMessage, StateletError } from '../types/errors.ts';
 
 const MAX_VERBOSITY = 10;
 
@@ -222,7 +222,7 @@ function format(value: string): LogFormat {
 
 function httpURL(value: string): string {
   if (isHttpURL(value)) return value;
-  throw new InvalidArgumentError('It must be an http or https URL.');
+  throw secretFlagError('--manifest-url', 'must be an http or https URL');
 }
 
 function ipAddress(value: string): string {
@@ -255,6 +255,11 @@ function endpoint(value: string): Endpoint {
   throw new InvalidArgumentError('It must be HOST:PORT, such as 127.0.0.1:10247.');
 }
 
+/** Unlike commander's own this does not repeat what was given, which may hold a password. */
+function secretFlagError(name: string, rule: string): StateletError {
+  return new StateletError('InvalidArgument', `${name} ${rule}`);
+}
+
 type Headers = Readonly<Record<string, readonly string[]>>;
 
 /** `a:hello,b:again`, as the kubelet takes it: a name may come several times. */
@@ -262,7 +267,8 @@ function header(value: string, previous: Headers | undefined): Headers {
   const pairs = value.split(',').map((pair) => /^([^:]+):(.*)$/su.exec(pair.trim()));
   return pairs.reduce<Headers>((headers, pair) => {
     const [, name, content] = pair ?? [];
-    if (name === undefined || content === undefined) throw new InvalidArgumentError('It must be NAME:VALUE.');
+    if (name === undefined || content === undefined)
+      throw secretFlagError('--manifest-url-header', 'must be NAME:VALUE');
     const key = name.trim();
     return { ...headers, [key]: [...(headers[key] ?? []), content.trim()] };
   }, previous ?? {});

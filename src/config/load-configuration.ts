@@ -127,10 +127,15 @@ function problemOf({ instancePath, keyword, params, parentSchema, data }: Schema
   const path = instancePath.split('/').slice(1).map(unescapePointer);
   const schema = parentSchema as Schema;
   if (keyword !== 'additionalProperties')
-    return `${path.join('.')}: must be ${schema.description} (${got(data)})`;
+    return `${path.join('.')}: must be ${schema.description}${isSecret(path) ? '' : ` (${got(data)})`}`;
   const { additionalProperty: name } = params as { additionalProperty: string };
   const hint = didYouMean(name, Object.keys(schema.properties ?? {}));
   return `${[...path, name].join('.')}: is not a field of ${KIND} ${API_VERSION}${hint}`;
+}
+
+/** A URL may hold a password, a header a token. */
+function isSecret([field]: readonly string[]): boolean {
+  return field === 'staticPodURL' || field === 'staticPodURLHeader';
 }
 
 function escapePointer(segment: string): string {

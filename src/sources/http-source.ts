@@ -2,7 +2,8 @@
 import { createHash } from 'node:crypto';
 import { isDeepStrictEqual } from 'node:util';
 import { defer, distinctUntilChanged, finalize, from, map, repeat, tap, type Observable } from 'rxjs';
-import { errorMessage } from '../types/errors.ts';
+import { shownURL } from '../policies/shown-url.ts';
+import { errorMessage, StateletError } from '../types/errors.ts';
 import type { Pod } from '../types/kubernetes.ts';
 import { MANIFEST_BYTES_MAX, parseManifest } from './manifest.ts';
 import type { ManifestProblem, SourceUpdate } from './source.ts';
@@ -44,7 +45,7 @@ export function httpSource(options: HttpSourceOptions): Observable<SourceUpdate>
     return round.pipe(
       tap((answer) => (last = answer)),
       repeat({ delay: options.checkFrequencyMs }),
-      map((answer) => sourceUpdate(answer, shownUrl(options.url))),
+      map((answer) => sourceUpdate(answer, shownURL(options.url))),
       distinctUntilChanged<SourceUpdate>(isDeepStrictEqual),
     );
   });
@@ -79,11 +80,10 @@ async function ask(options: HttpSourceOptions, before: Answer, stop: AbortSignal
 
 function request({ url, headers = {} }: HttpSourceOptions, signal: AbortSignal): [URL, RequestInit] {
   const target = new URL(url);
-  const sent = new Headers(
-    Object.entries(headers).flatMap(([name, values]) =>
-      values.map((value): [string, string] => [name, value]),
-    ),
-  );
+  const sent = new Headers();
+  for (const [name, values] of Object.entries(headers)) {
+    for (const value of values) appendHeader(sent, name, value);
+  }
   if (target.username !== '' && !sent.has('authorization')) {
     const credentials = `${decodeURIComponent(target.username)}:${decodeURIComponent(target.password)}`;
     sent.set('authorization', `Basic ${Buffer.from(credentials).toString('base64')}`);
@@ -91,6 +91,18 @@ function request({ url, headers = {} }: HttpSourceOptions, signal: AbortSignal):
   target.username = '';
   target.password = '';
   return [target, { headers: sent, signal }];
+}
+
+/** What `Headers` says of a value that is no good repeats it. */
+function appendHeader(headers: Headers, name: string, value: string): void {
+  try {
+    headers.append(name, value);
+  } catch {
+    throw new StateletError(
+      'InvalidArgument',
+      `the header "${name}" has a name or a value that HTTP does not allow`,
+    );
+  }
 }
 
 /** Undefined where it is too large; the rest is not read then. */
@@ -110,7 +122,11 @@ function parsed(content: Buffer, contentType: string, options: HttpSourceOptions
   if (digest === before.digest) return before;
   const { pods, problems } = parseManifest(content);
   if (problems.length === 0) {
-    const origin = { source: 'http', location: shownUrl(options.url), nodeName: options.nodeName } as const;
+    const origin = {
+      source: 'http',
+      location: withoutUser(options.url),
+      nodeName: options.nodeName,
+    } as const;
     return { digest, pods: pods.map((pod) => staticPod(pod, origin)), problems };
   }
   const isPage = contentType.startsWith('text/html') || content.subarray(0, 1).toString() === '<';
@@ -126,6 +142,6 @@ function fetchMessage(error: unknown, timeoutMs: number): string {
 }
 
 /** Without name and password: they may change, and the pods stay the same. */
-function shownUrl(url: string): string {
+function withoutUser(url: string): string {
   return url.replace(/^([a-z]+:\/\/)[^/@]*@/i, '$1');
 }

@@ -3,7 +3,7 @@ import { parseAllDocuments, type Document, type Tags } from 'yaml';
 import { errorMessage } from '../types/errors.ts';
 import type { ObjectMeta, Pod } from '../types/kubernetes.ts';
 import { isTree, type Tree } from './place.ts';
-import { shown } from './schema-problems.ts';
+import { kindOf, shown } from './schema-problems.ts';
 import type { ManifestProblem } from './source.ts';
 import { podProblems } from './validate-pod.ts';
 
@@ -132,7 +132,9 @@ function podEntries(document: unknown, prefix: string): PodEntry[] {
 
 function kindProblems(object: unknown, kinds = ['Pod', 'PodList', 'List']): ManifestProblem[] {
   if (!isTree(object))
-    return [{ message: `must be an object with apiVersion, kind, metadata and spec (got ${shown(object)})` }];
+    return [
+      { message: `must be an object with apiVersion, kind, metadata and spec (got ${kindOf(object)})` },
+    ];
   return [
     ...wrongValue(object, 'apiVersion', ['v1']),
     ...wrongValue(object, 'kind', kinds).map((problem) =>

@@ -1,5 +1,6 @@
 /** Says in the words of Kubernetes what the schema's validator found. */
 import { didYouMean } from '../policies/did-you-mean.ts';
+import { mayBeSecret } from '../policies/secret-fields.ts';
 import type { SchemaError } from '../types/schema-error.ts';
 import { fieldPath } from './place.ts';
 import type { ManifestProblem } from './source.ts';
@@ -17,7 +18,7 @@ export function schemaProblems(errors: readonly SchemaError[]): ManifestProblem[
 function schemaProblem(error: SchemaError): ManifestProblem {
   const field = fieldOf(error);
   const rule = RULES[error.keyword]?.(error) ?? `keep the rule "${error.keyword}" of the schema`;
-  const got = ` (got ${shown(error.data)})`;
+  const got = ` (got ${mayBeSecret(pathOf(error)) ? kindOf(error.data) : shown(error.data)})`;
   if (error.propertyName !== undefined) return { field, message: `the name must ${rule}` };
   const message = PLAIN[error.keyword]?.(error) ?? `must ${rule}${got}${quoteHint(error)}`;
   return { ...(field && { field }), message };
@@ -54,18 +55,33 @@ function quoteHint({ keyword, params, data }: SchemaError): string {
   return keyword === 'type' && params.type === 'string' && scalar ? '; put it in quotes' : '';
 }
 
-/** The value as JSON, cut short. */
+/** The value as JSON, cut short. What is in objects and lists may be secret. */
 export function shown(value: unknown): string {
+  if (typeof value === 'object' && value !== null) return kindOf(value);
   const text = JSON.stringify(value);
   return text.length > GOT_LENGTH_MAX ? `${text.slice(0, GOT_LENGTH_MAX)}…` : text;
 }
 
-function fieldOf({ instancePath, params, propertyName }: SchemaError): string {
-  const names = instancePath
-    .split('/')
-    .slice(1)
-    .map((part) => part.replaceAll('~1', '/').replaceAll('~0', '~'));
+const KINDS: Readonly<Record<string, string>> = {
+  string: 'a text',
+  number: 'a number',
+  boolean: 'a boolean',
+  object: 'an object',
+};
+
+export function kindOf(value: unknown): string {
+  return Array.isArray(value) ? 'a list' : (KINDS[typeof value] ?? 'nothing');
+}
+
+function pathOf({ instancePath }: SchemaError): readonly string[] {
+  const parts = instancePath.split('/').slice(1);
+  return parts.map((part) => part.replaceAll('~1', '/').replaceAll('~0', '~'));
+}
+
+function fieldOf(error: SchemaError): string {
+  const { params, propertyName } = error;
   const member = propertyName ?? params.additionalProperty ?? params.missingProperty;
+  const names = pathOf(error);
   return fieldPath(typeof member === 'string' ? [...names, member] : names);
 }
 

@@ -85,13 +85,13 @@ describe('wrong usage ends with 2 and names what is wrong', () => {
     ],
     [
       'a URL of another kind',
-      ['run', '--manifest-url', 'ftp://x'],
-      /--manifest-url.* must be an http or https URL/,
+      ['run', '--manifest-url', 'ftp://me:hunter2@x'],
+      /^statelet: --manifest-url must be an http or https URL\n$/,
     ],
     [
       'a header without a colon',
-      ['run', '--manifest-url-header', 'x'],
-      /--manifest-url-header.* must be NAME:VALUE/,
+      ['run', '--manifest-url-header', 'hunter2'],
+      /^statelet: --manifest-url-header must be NAME:VALUE\n$/,
     ],
     [
       'a name for an address',

@@ -58,7 +58,7 @@ describe('what is no manifest', () => {
   test.each([
     ['nothing', '', 'holds no pod: it is empty'],
     ['comments', '# soon\n---\n', 'holds no pod: it is empty'],
-    ['a list', '[1]', 'must be an object with apiVersion, kind, metadata and spec (got [1])'],
+    ['a list', '[1]', 'must be an object with apiVersion, kind, metadata and spec (got a list)'],
     ['broken YAML', 'kind: Pod\nspec: {a: [1,\n', /^is not valid YAML: .* at line 3, column 1$/],
     ['broken JSON', '{"kind": "Pod",, }', /^is not valid YAML: .* at line 1, column 16$/],
     [
@@ -105,7 +105,7 @@ describe('what is no manifest', () => {
       problems({ apiVersion: 'v1', kind: 'List', items: [pod({}), { ...pod({}), kind: 'Service' }, 3] }),
     ).toEqual([
       'items[1].kind: must be Pod (got "Service"); a node runs nothing but pods',
-      'items[2]: must be an object with apiVersion, kind, metadata and spec (got 3)',
+      'items[2]: must be an object with apiVersion, kind, metadata and spec (got a number)',
     ]);
   });
 });
@@ -129,8 +129,29 @@ describe('the schema of a pod', () => {
 
   test('a number or boolean where YAML wants quotes', () => {
     expect(problems(withContainer({ env: [{ name: 'PORT', value: 8080 }] }))).toEqual([
-      'spec.containers[0].env[0].value: must be string (got 8080); put it in quotes',
+      'spec.containers[0].env[0].value: must be string (got a number); put it in quotes',
     ]);
+  });
+
+  test.each([
+    ['a value of env', withContainer({ env: [{ name: 'PIN', value: 271828 }] })],
+    ['env as an object', withContainer({ env: { PIN: 271828 } })],
+    ['env as texts', withContainer({ env: ['PIN=271828'] })],
+    ['a value in the name of a variable', withContainer({ env: [{ name: 'PIN=271828' }] })],
+    [
+      'a header',
+      withContainer({
+        livenessProbe: { httpGet: { port: 1, httpHeaders: [{ name: 'PIN', value: 271828 }] } },
+      }),
+    ],
+    ['a command', withContainer({ command: 'curl -u me:271828', args: [271828] })],
+    ['a container that is a list', pod({ containers: [[{ env: 'PIN=271828' }]] })],
+    ['an annotation', { ...pod({}), metadata: { name: 'a', annotations: { PIN: 271828 } } }],
+    ['no manifest at all', 'PIN=271828'],
+  ])('that is broken by what may be secret does not repeat it: %s', (_what, document) => {
+    const found = problems(document);
+    expect(found).not.toEqual([]);
+    expect(found.join()).not.toContain('271828');
   });
 
   test('everything at once, in all documents', () => {

@@ -1,0 +1,28 @@
+/** Which fields of Kubernetes' objects, and of CRI's messages, hold what containers keep secret. */
+
+/** Fields that are a secret, or lead to one, whatever they hold. */
+const SECRET_FIELDS =
+  /^(envFrom|imagePullSecrets|secret|secretRef|stringData|auth|auths|registryToken|authorization|.*(password|token|credentials?|apiKey|privateKey))$/iu;
+const PAIR_FIELDS: ReadonlySet<string> = new Set(['env', 'envs', 'httpHeaders']);
+const COMMAND_FIELDS: ReadonlySet<string> = new Set(['command', 'args']);
+
+export function isSecretField(name: string): boolean {
+  return SECRET_FIELDS.test(name);
+}
+
+/** Lists of `{ name, value }` or `{ key, value }` whose values are secret. */
+export function hasSecretValues(name: string): boolean {
+  return PAIR_FIELDS.has(name);
+}
+
+/** Command lines, those of hooks and probes included: some of their words may be secret. */
+export function isCommandField(name: string): boolean {
+  return COMMAND_FIELDS.has(name);
+}
+
+/** Whether what stands at that path is better not repeated in a message. */
+export function mayBeSecret(path: readonly string[]): boolean {
+  return path.some(
+    (name) => isSecretField(name) || hasSecretValues(name) || isCommandField(name) || name === 'annotations',
+  );
+}
