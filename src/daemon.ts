@@ -1,18 +1,17 @@
 /** The composition root: the only file that knows every part. Builds the agent, starts it, and takes it down again. */
-import { mkdir } from 'node:fs/promises';
 import { map, type Observable } from 'rxjs';
 import type { ActorOptions } from 'xstate';
 import { NodeAgent } from './actors/node-agent.ts';
 import { servedPods } from './actors/served-pods.ts';
-import { removeAddress, writeAddress } from './api/address-file.ts';
+import { Endpoints } from './api/endpoints.ts';
 import { eventLog } from './api/event-log.ts';
-import { type ApiServer, startApiServer } from './api/server.ts';
 import { EMBEDDED, type StateletConfig } from './config/config.ts';
 import { evictionThresholds } from './config/eviction-settings.ts';
 import type { EvictionParts } from './actors/eviction-figures.ts';
 import type { supervisorMachine, SupervisorEvent } from './machines/supervisor-machine.ts';
 import { letGo, nodeAgentOptions, openNode } from './open-node.ts';
 import { podSources } from './pod-sources.ts';
+import { shownURL } from './policies/shown-url.ts';
 import type { NodeParts } from './runtime/pod-node.ts';
 import { runtimeLayout } from './runtime/process/layout.ts';
 import { lockRootDir, type RootLock } from './runtime/root-lock.ts';
@@ -67,7 +66,7 @@ class Agent implements Daemon {
   readonly #lock: RootLock;
   readonly #parts: NodeParts;
   readonly #agent: NodeAgent;
-  #api: ApiServer | undefined;
+  #endpoints: Endpoints | undefined;
   #stats: Promise<StatsProvider> | undefined;
 
   constructor(config: StateletConfig, deps: AgentDeps, lock: RootLock, parts: NodeParts) {
@@ -90,23 +89,20 @@ class Agent implements Daemon {
   }
 
   get address(): string | undefined {
-    return this.#api?.address;
+    return this.#endpoints?.address;
   }
 
   async start(): Promise<void> {
-    const { healthz, podLogsDir } = this.#config;
-    await mkdir(podLogsDir, { recursive: true });
+    const { healthz, rootDir, nodeName } = this.#config;
+    const { logger } = this.#deps;
     const { supervisor, statusManager } = this.#agent;
-    if (healthz) {
-      const view = {
-        health: () => this.#agent.health(),
-        pods: () => servedPods(supervisor.registry, statusManager),
-        eviction: () => this.#agent.explainEviction(),
-        summary: async (options: SummaryOptions) => (await this.#statsProvider()).summary(options),
-      };
-      this.#api = await startApiServer(healthz.host, healthz.port, view);
-    }
-    if (this.address !== undefined) await writeAddress(this.#config.rootDir, this.address);
+    const sources = {
+      health: () => this.#agent.health(),
+      pods: () => servedPods(supervisor.registry, statusManager),
+      eviction: () => this.#agent.explainEviction(),
+      summary: async (options: SummaryOptions) => (await this.#statsProvider()).summary(options),
+    };
+    this.#endpoints = await Endpoints.open({ rootDir, nodeName, address: healthz, sources, logger });
     this.#announce();
     this.#agent.start();
   }
@@ -118,9 +114,8 @@ class Agent implements Daemon {
 
   async takeDown(): Promise<void> {
     await letGo(this.#agent);
-    if (this.#api) await removeAddress(this.#config.rootDir);
     await (await this.#stats)?.close();
-    await this.#api?.close();
+    await this.#endpoints?.close();
     await this.#parts.stop();
     this.#lock.release();
   }
@@ -151,7 +146,8 @@ class Agent implements Daemon {
       rootDir,
       containerRuntimeEndpoint: runtime,
     } = this.#config;
-    const sources = [staticPodPath, staticPodURL].filter((source) => source !== undefined);
+    const url = staticPodURL === undefined ? undefined : shownURL(staticPodURL);
+    const sources = [staticPodPath, url].filter((source) => source !== undefined);
     const fields = { node: nodeName, rootDir, runtime, ...(this.address && { address: this.address }) };
     this.#deps.logger.info(fields, `Running the pods of ${sources.join(' and ') || 'no source'}`);
   }

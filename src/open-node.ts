@@ -2,9 +2,12 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { NodeAgent, NodeAgentOptions } from './actors/node-agent.ts';
 import { EMBEDDED, type StateletConfig } from './config/config.ts';
+import { makeFolder } from './runtime/make-folder.ts';
 import { nodeAddresses, readNodeFacts, startsAtOnce } from './runtime/node-facts.ts';
 import type { NodeParts } from './runtime/pod-node.ts';
 import { systemClock } from './runtime/system-clock.ts';
+import { isForWantOfRoom } from './runtime/system-errors.ts';
+import { errorMessage, StateletError } from './types/errors.ts';
 import type { EventRecorder, NodeEventRecorder } from './types/event-recorder.ts';
 import type { Logger } from './types/logger.ts';
 import type { OwnNodeFacts } from './types/node-facts.ts';
@@ -23,10 +26,25 @@ export async function openNode(
   recorder: EventRecorder,
   logger: Logger,
 ): Promise<Node> {
+  await makePodLogsDir(config, logger);
   const facts = await readNodeFacts(config);
   const { capacity, allocatable } = facts;
   logger.info({ capacity: amountsText(capacity), allocatable: amountsText(allocatable) }, 'Node resources');
   return { facts, parts: await openParts(config, facts, recorder, logger) };
+}
+
+/** Pods make it as well when they start: on a full disk the agent goes on, and removes what is not needed any more. */
+async function makePodLogsDir({ podLogsDir }: StateletConfig, logger: Logger): Promise<void> {
+  try {
+    await makeFolder(podLogsDir);
+  } catch (error) {
+    const problem = `podLogsDir ${podLogsDir} cannot be made: ${errorMessage(error)}`;
+    if (!isForWantOfRoom(error)) {
+      const mend = 'name a folder in the --config file that this user may write';
+      throw new StateletError('InvalidArgument', `${problem}: ${mend}`, { cause: error });
+    }
+    logger.warn({}, problem);
+  }
 }
 
 /** As flags are given it: `cpu=2,memory=4Gi`. */

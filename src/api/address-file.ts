@@ -1,4 +1,4 @@
-/** Where a running daemon says how to reach it: `statelet.addr` in its root folder, for `statelet pods`. */
+/** The file in its root folder that tells where a daemon serves `/healthz`: `statelet.addr`. */
 import { readFile, rename, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 
@@ -8,11 +8,16 @@ export function addressFile(rootDir: string): string {
   return join(rootDir, FILE);
 }
 
-/** Whoever reads meanwhile sees the old address or the new one, whole. */
+/** Others see the old address or the new one, whole. Where it cannot be written there is none, nor that of a former daemon. */
 export async function writeAddress(rootDir: string, address: string): Promise<void> {
   const file = addressFile(rootDir);
-  await writeFile(`${file}.new`, `${address}\n`);
-  await rename(`${file}.new`, file);
+  try {
+    await writeFile(`${file}.new`, `${address}\n`);
+    await rename(`${file}.new`, file);
+  } catch (error) {
+    for (const path of [`${file}.new`, file]) await rm(path, { force: true }).catch(() => undefined);
+    throw error;
+  }
 }
 
 export async function removeAddress(rootDir: string): Promise<void> {

@@ -2,17 +2,16 @@
  * Feeds Stately's inspector with every actor of the daemon. Loaded only for `--inspect`. Nothing is serialised while
  * nobody is connected; who connects first gets every living actor as it is, then what happens from there on.
  */
-import { createServer } from 'node:http';
 import type { IncomingMessage } from 'node:http';
-import { isIP } from 'node:net';
 import { createInspector } from '@statelyai/inspect';
 import type { StatelyInspectionEvent } from '@statelyai/inspect';
 import type { InspectionEvent, Observer } from 'xstate';
 import { WebSocketServer } from 'ws';
 import type { WebSocket } from 'ws';
 import { INSPECTOR_PAGE } from './inspector-page.ts';
-import { close, hostPort, listen } from './listen.ts';
-import type { Logger } from './logger.ts';
+import { boundedServer, close, hostPort, listen } from './listen.ts';
+import { isForeign, isLoopback } from './own-request.ts';
+import type { Logger } from '../types/logger.ts';
 import { redact } from './redact.ts';
 
 export interface InspectorOptions {
@@ -41,18 +40,24 @@ const FLAGS = { portFlag: '--inspect=HOST:PORT', hostFlag: '--inspect=HOST:PORT'
 export async function startInspector({ host, port, logger }: InspectorOptions): Promise<RunningInspector> {
   const actors = new Map<string, ActorEvent>();
   const clients = new Set<Client>();
-  const server = createServer((_, response) => {
+  const server = boundedServer((_, response) => {
     response.writeHead(200, { 'Content-Type': 'text/html; charset=utf-8' }).end(INSPECTOR_PAGE);
   });
   const sockets = new WebSocketServer({
     server,
     maxPayload: 1024,
-    verifyClient: ({ origin, req }: { origin?: string; req: IncomingMessage }) =>
-      mayRead(origin, req.headers.host ?? '', host),
+    verifyClient: ({ req }: { req: IncomingMessage }) => !isForeign(req.headers, [host]),
   });
   sockets.on('error', () => undefined); // The server's own, answered by listen() below.
   sockets.on('connection', (socket) => admit(socket, actors, clients, logger));
   const bound = await listen(server, { host, port, what: "Stately's inspector", ...FLAGS });
+  if (!isLoopback(host)) {
+    const open = `whoever reaches ${hostPort(host, bound)} sees every actor and its pods, without a password`;
+    logger.warn(
+      {},
+      `${open}, values of environment variables and secrets left out; 127.0.0.1 is for this machine alone`,
+    );
+  }
   return {
     url: `http://${hostPort(host, bound)}`,
     inspect: { next: (event) => tell(event, actors, clients) },
@@ -86,7 +91,7 @@ function admit(
   clients.add(inspector.inspect);
   socket.on('close', () => clients.delete(inspector.inspect));
   socket.on('error', (err) => logger.debug({ err }, 'inspector: connection failed'));
-  logger.debug('inspector: connected');
+  logger.debug({}, 'inspector: connected');
   for (const actor of actors.values()) inspector.inspect.next?.(actor);
 }
 
@@ -96,18 +101,6 @@ function send(socket: WebSocket, event: StatelyInspectionEvent, logger: Logger):
     socket.send(JSON.stringify(event));
     return;
   }
-  logger.warn('inspector: the browser does not keep up and is cut off; reload its page to go on');
+  logger.warn({}, 'inspector: the browser does not keep up and is cut off; reload its page to go on');
   socket.terminate();
-}
-
-/**
- * Any web page may open a WebSocket to this machine: only our own page may listen in. A host name that is not ours
- * could be a foreign one that resolves to this machine. Other programs send no origin.
- */
-function mayRead(origin: string | undefined, requested: string, host: string): boolean {
-  if (origin === undefined || origin === '') return true;
-  if (!URL.canParse(origin)) return false;
-  const { host: originHost, hostname } = new URL(origin);
-  const literal = isIP(hostname.replace(/^\[|\]$/gu, '')) !== 0;
-  return originHost === requested && (literal || hostname === 'localhost' || hostname === host);
 }

@@ -1,5 +1,5 @@
 /** Binding an HTTP server to an address, and letting go of it, in good order. */
-import type { Server } from 'node:http';
+import { createServer, type RequestListener, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { StateletError } from '../types/errors.ts';
 
@@ -12,6 +12,22 @@ export interface Listener {
   /** The flags that choose another port and another address. */
   readonly portFlag: string;
   readonly hostFlag: string;
+}
+
+/** More clients than a node has for one server; each has a descriptor, and the daemon needs its own for its pods. */
+const CONNECTIONS_MAX = 32;
+/** For the whole of a request, which has no body. */
+const REQUEST_TIMEOUT_MS = 10_000;
+/** A connection over which nothing goes. */
+const SILENCE_MS = 15_000;
+
+/** A server that no client can make hold more than some connections, or hold one for nothing. */
+export function boundedServer(onRequest: RequestListener): Server {
+  const limits = { requestTimeout: REQUEST_TIMEOUT_MS, headersTimeout: REQUEST_TIMEOUT_MS };
+  const server = createServer({ ...limits, maxHeaderSize: 8192 }, onRequest);
+  server.maxConnections = CONNECTIONS_MAX;
+  server.setTimeout(SILENCE_MS);
+  return server;
 }
 
 /** The port that was bound. Rejects with `FailedPrecondition`, naming address and flag. */

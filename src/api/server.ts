@@ -1,11 +1,13 @@
-/** The read-only endpoint for tools and tests: `/healthz`, and `/pods` and `/stats/summary` as the kubelet serves them. */
-import { createServer } from 'node:http';
+/** What a daemon tells, read-only: `/healthz`, and `/pods` and `/stats/summary` as the kubelet serves them. */
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { errorMessage } from '../types/errors.ts';
 import type { EvictionExplanation } from '../policies/eviction-explanation.ts';
 import type { Pod, PodStatus } from '../types/kubernetes.ts';
 import type { Summary } from '../types/stats.ts';
-import { close, hostPort, listen } from './listen.ts';
+import { listenOnControlSocket } from './control-socket.ts';
+import { boundedServer, close, hostPort, listen } from './listen.ts';
+import { isForeign } from './own-request.ts';
+import { redact } from './redact.ts';
 
 /** On each pod of `/pods`, and nowhere else: the state of its chart, as `Syncing.Settled`. */
 export const STATE_ANNOTATION = 'statelet.dev/state';
@@ -35,12 +37,35 @@ export interface ApiServer {
   close(): Promise<void>;
 }
 
-/** `port` 0 takes any free one. Rejects with `FailedPrecondition` when the port cannot be had. */
-export async function startApiServer(host: string, port: number, sources: ApiSources): Promise<ApiServer> {
-  const server = createServer((request, response) => void serve(request, response, sources));
+export interface ApiAddress {
+  readonly host: string;
+  /** 0 takes any free one. */
+  readonly port: number;
+  /** Names of this machine, as clients may call it beside its addresses and localhost. */
+  readonly names?: readonly string[];
+}
+
+/**
+ * For everybody who reaches the address: what containers keep secret is left out, and browsers with foreign pages are
+ * refused. Rejects with `FailedPrecondition` when the port cannot be had.
+ */
+export async function startApiServer(
+  { host, port, names = [] }: ApiAddress,
+  sources: ApiSources,
+): Promise<ApiServer> {
+  const answerTo = async (request: IncomingMessage) =>
+    isForeign(request.headers, [host, ...names]) ? FOREIGN : answer(request, sources, redactPod);
+  const server = boundedServer((request, response) => void serve(request, response, answerTo));
   const flags = { portFlag: '--healthz-port (or "auto")', hostFlag: '--healthz-bind-address' };
   const bound = await listen(server, { host, port, what: '/healthz, /pods and /stats/summary', ...flags });
   return { address: hostPort(host, bound), port: bound, close: () => close(server) };
+}
+
+/** For the owner of the root folder: everything. Rejects with the error of the system; returns how to close it. */
+export function startControlServer(rootDir: string, sources: ApiSources): Promise<() => Promise<void>> {
+  const answerTo = (request: IncomingMessage) => answer(request, sources, (pod) => pod);
+  const server = boundedServer((request, response) => void serve(request, response, answerTo));
+  return listenOnControlSocket(server, rootDir);
 }
 
 interface Answer {
@@ -50,13 +75,12 @@ interface Answer {
 }
 
 async function serve(
-  { method, url = '/' }: IncomingMessage,
+  request: IncomingMessage,
   response: ServerResponse,
-  sources: ApiSources,
+  answerTo: (request: IncomingMessage) => Promise<Answer>,
 ): Promise<void> {
-  const readOnly = method === 'GET' || method === 'HEAD';
-  if (!readOnly) response.setHeader('Allow', 'GET, HEAD');
-  const { status, body, type = 'text/plain' } = readOnly ? await answer(url, sources) : NOT_ALLOWED;
+  const { status, body, type = 'text/plain' } = await answerTo(request);
+  if (status === NOT_ALLOWED.status) response.setHeader('Allow', 'GET, HEAD');
   // Node leaves the body out for HEAD.
   response.writeHead(status, { 'Content-Type': type, 'Content-Length': Buffer.byteLength(body) }).end(body);
 }
@@ -66,12 +90,25 @@ const NOT_FOUND: Answer = {
   status: 404,
   body: 'not found; served here: /healthz, /pods, /stats/summary, /eviction\n',
 };
+const FOREIGN: Answer = {
+  status: 403,
+  body: 'refused: Host must be an address or a name of this machine, and Origin the same where there is one\n',
+};
 
-async function answer(url: string, sources: ApiSources): Promise<Answer> {
+type View = (pod: object) => unknown;
+
+const redactPod: View = (pod) => redact(pod);
+
+async function answer(
+  { method, url = '/' }: IncomingMessage,
+  sources: ApiSources,
+  view: View,
+): Promise<Answer> {
+  if (method !== 'GET' && method !== 'HEAD') return NOT_ALLOWED;
   try {
     const [path, query] = url.split('?', 2);
     if (path === '/healthz') return healthz(sources.health());
-    if (path === '/pods') return podList(sources.pods());
+    if (path === '/pods') return podList(sources.pods(), view);
     if (path === '/eviction') return json(await sources.eviction?.());
     return path === '/stats/summary' ? await summary(sources, query) : NOT_FOUND;
   } catch (error) {
@@ -95,11 +132,11 @@ function healthz(problem: string | undefined): Answer {
 }
 
 /** Items of a list do not repeat kind and version. */
-function podList(pods: Iterable<ServedPod>): Answer {
+function podList(pods: Iterable<ServedPod>, view: View): Answer {
   const items = Array.from(pods, ({ pod, status, state }) => {
     const { metadata, spec } = pod;
     const annotations = { ...metadata.annotations, [STATE_ANNOTATION]: state };
-    return { metadata: { ...metadata, annotations }, spec, status: status ?? pod.status ?? {} };
+    return view({ metadata: { ...metadata, annotations }, spec, status: status ?? pod.status ?? {} });
   });
   const body = JSON.stringify({ kind: 'PodList', apiVersion: 'v1', metadata: {}, items });
   return { status: 200, type: 'application/json', body };

@@ -3,7 +3,8 @@ import { once } from 'node:events';
 import { get, type IncomingMessage } from 'node:http';
 import { resolve } from 'node:path';
 import { text } from 'node:stream/consumers';
-import { addressFile, readAddress } from '../api/address-file.ts';
+import { readAddress } from '../api/address-file.ts';
+import { controlSocket, withControlSocket } from '../api/control-socket.ts';
 import { defaultRootDir, thisHost } from '../config/config.ts';
 import { errorMessage, StateletError } from '../types/errors.ts';
 
@@ -16,32 +17,81 @@ export interface DaemonFlags {
 const ANSWER_TIMEOUT_MS = 10_000;
 const MAX_SHOWN = 200;
 
-/** The JSON at that path. Rejects with `Unavailable` when no daemon answers, or with something else. */
+/**
+ * The JSON at that path: from the socket in the root folder, which only its owner may use; others get from the daemon's
+ * address what that serves to everybody. Rejects with `Unavailable` when no daemon answers, or with something else.
+ */
 export async function askDaemon<T>(
   path: string,
   { server, rootDir }: DaemonFlags,
   isAnswer: (body: unknown) => body is T,
 ): Promise<T> {
-  const url = urlOf(path, server ?? (await addressOf(rootDir)));
-  const { status, body } = await request(url).catch((error: unknown) => {
-    const message = `no statelet answers at ${url.origin}; is it running? (${errorMessage(error)})`;
-    throw new StateletError('Unavailable', message);
-  });
+  const { origin, status, body } =
+    server === undefined ? await askFolder(path, folderOf(rootDir)) : await askServer(path, server);
   const answer = status === 200 ? parsed(body) : undefined;
   if (isAnswer(answer)) return answer;
   const beginning = body.slice(0, MAX_SHOWN).trim();
-  throw new StateletError('Unavailable', `${url.href} is not served by a statelet: ${status} ${beginning}`);
-}
-
-async function addressOf(rootDir: string | undefined): Promise<string> {
-  const folder = resolve(rootDir ?? defaultRootDir(thisHost()));
-  const address = await readAddress(folder);
-  if (address !== undefined) return address;
   throw new StateletError(
     'Unavailable',
-    `no statelet serves from ${folder}: there is no ${addressFile(folder)}\n` +
+    `${origin}${path} is not served by a statelet: ${status} ${beginning}`,
+  );
+}
+
+interface Reply {
+  readonly origin: string;
+  readonly status: number;
+  readonly body: string;
+}
+
+async function askServer(path: string, server: string): Promise<Reply> {
+  const url = urlOf(path, server);
+  try {
+    return { origin: url.origin, ...(await request(url, {})) };
+  } catch (error) {
+    throw noAnswer(url.origin, error);
+  }
+}
+
+async function askFolder(path: string, folder: string): Promise<Reply> {
+  const socket = controlSocket(folder);
+  try {
+    const ask = (socketPath: string) => request(new URL(path, 'http://localhost'), { socketPath });
+    return { origin: socket, ...(await withControlSocket(folder, ask)) };
+  } catch (error) {
+    const address = isOutOfReach(error) ? await readAddress(folder).catch(() => undefined) : undefined;
+    if (address !== undefined) return askServer(path, address);
+    throw isMissing(error) ? notServing(folder) : noAnswer(socket, error);
+  }
+}
+
+/** It belongs to another user, or could not be made. */
+function isOutOfReach(error: unknown): boolean {
+  return isMissing(error) || codeOf(error) === 'EACCES';
+}
+
+function isMissing(error: unknown): boolean {
+  return codeOf(error) === 'ENOENT' || codeOf(error) === 'ENOTDIR';
+}
+
+function codeOf(error: unknown): string | undefined {
+  return (error as NodeJS.ErrnoException).code;
+}
+
+function noAnswer(origin: string, error: unknown): StateletError {
+  const message = `no statelet answers at ${origin}; is it running? (${errorMessage(error)})`;
+  return new StateletError('Unavailable', message);
+}
+
+function notServing(folder: string): StateletError {
+  return new StateletError(
+    'Unavailable',
+    `no statelet serves from ${folder}: there is no ${controlSocket(folder)}\n` +
       'give the --root-dir that it was started with, or its --server',
   );
+}
+
+function folderOf(rootDir: string | undefined): string {
+  return resolve(rootDir ?? defaultRootDir(thisHost()));
 }
 
 function urlOf(path: string, server: string): URL {
@@ -55,8 +105,11 @@ function urlOf(path: string, server: string): URL {
 }
 
 /** Not fetch(), which refuses a number of ports. */
-async function request(url: URL): Promise<{ status: number; body: string }> {
-  const sent = get(url, { signal: AbortSignal.timeout(ANSWER_TIMEOUT_MS) });
+async function request(
+  url: URL,
+  options: { readonly socketPath?: string },
+): Promise<{ status: number; body: string }> {
+  const sent = get(url, { ...options, signal: AbortSignal.timeout(ANSWER_TIMEOUT_MS) });
   const [response] = (await once(sent, 'response')) as [IncomingMessage];
   return { status: response.statusCode ?? 0, body: await text(response) };
 }

@@ -91,7 +91,10 @@ function addPods(root: Command): void {
     .command('pods')
     .description('Show the pods of a running daemon, each with the state of its chart')
     .addOption(rootDirFlag())
-    .option('--server <URL>', 'where it serves /pods (default: what it wrote into its root folder)')
+    .option(
+      '--server <URL>',
+      'where it serves /pods, secrets left out (default: the socket in its root folder)',
+    )
     .addOption(
       new Option('-o, --output <FORMAT>', 'another form than the table').choices(['json', 'yaml', 'wide']),
     )
@@ -108,7 +111,7 @@ function addExplainEviction(root: Command): void {
     .command('explain-eviction')
     .description('Show which pods of a running daemon would be evicted now, in order, and why')
     .addOption(rootDirFlag())
-    .option('--server <URL>', 'where it serves /eviction (default: what it wrote into its root folder)')
+    .option('--server <URL>', 'where it serves /eviction (default: the socket in its root folder)')
     .addOption(new Option('-o, --output <FORMAT>', 'another form than the tables').choices(['json']))
     .option(
       '--stats <FILE>',

@@ -1,5 +1,4 @@
 /** Runs the pods of the sources once: reads, admits, starts them, tells what came of each, and leaves them running. */
-import { mkdir } from 'node:fs/promises';
 import { defer, from } from 'rxjs';
 import { NodeAgent } from '../actors/node-agent.ts';
 import { eventLog } from '../api/event-log.ts';
@@ -63,7 +62,6 @@ async function runPods(
 ): Promise<readonly PodResult[]> {
   const { logger } = options;
   const recorder = new LastWarnings(eventLog(logger, () => systemClock.now()));
-  await mkdir(config.podLogsDir, { recursive: true });
   const { facts, parts } = await openNode(config, recorder, logger);
   try {
     return await new Run(pods, config, { facts, parts, recorder, logger }).results(options);

@@ -3,6 +3,12 @@ export function errnoCode(error: unknown): string | undefined {
   return (error as NodeJS.ErrnoException | undefined)?.code;
 }
 
+/** Whether there is no room left on a disk, or for its user. */
+export function isForWantOfRoom(error: unknown): boolean {
+  const code = errnoCode(error);
+  return code === 'ENOSPC' || code === 'EDQUOT';
+}
+
 /** Undefined where the path does not exist. */
 export async function ifThere<T>(work: Promise<T>): Promise<T | undefined> {
   try {

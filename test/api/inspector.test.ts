@@ -8,6 +8,7 @@ import { WebSocket } from 'ws';
 import { assign, createActor, setup, stopChild } from 'xstate';
 import { startInspector } from '../../src/api/inspector.ts';
 import type { RunningInspector } from '../../src/api/inspector.ts';
+import { warnings } from '../support/warnings.ts';
 
 const logger = pino({ level: 'silent' });
 const closing: (() => Promise<void> | void)[] = [];
@@ -149,9 +150,11 @@ describe('the inspector', () => {
     const shown = {
       metadata: { name: 'web', annotations: { team: 'a' } },
       spec: {
-        containers: [{ name: 'c', env: [{ name: 'PASSWORD', value: '***' }], envFrom: '***' }],
-        imagePullSecrets: '***',
-        volumes: [{ name: 'v', secret: '***' }],
+        containers: [
+          { name: 'c', env: [{ name: 'PASSWORD', value: '***' }], envFrom: [{ secretRef: { name: '***' } }] },
+        ],
+        imagePullSecrets: [{ name: '***' }],
+        volumes: [{ name: 'v', secret: { secretName: '***' } }],
       },
     };
     expect(root.snapshot?.context).toEqual({ pods: [shown] });
@@ -180,6 +183,23 @@ describe('the inspector', () => {
     const client = new Client(inspector, origin === 'rebound' ? `http://rebound.example:${port}` : origin);
     const [error] = (await once(client.socket, 'error')) as [Error];
     expect(error.message).toMatch(/401/);
+  });
+
+  test('refuses a host name that is not of this machine, whoever asks', async () => {
+    const inspector = await start();
+    const { port } = new URL(inspector.url);
+    const socket = new WebSocket(inspector.url.replace('http', 'ws'), {
+      headers: { host: `rebound.example:${port}` },
+    });
+    const [error] = (await once(socket, 'error')) as [Error];
+    expect(error.message).toMatch(/401/);
+  });
+
+  test('that others than this machine reach is a warning that says what they see', async () => {
+    const { logger: told, messages } = warnings();
+    const inspector = await startInspector({ host: '0.0.0.0', port: 0, logger: told });
+    closing.push(() => inspector.close());
+    expect(messages).toEqual([expect.stringMatching(/^whoever reaches 0\.0\.0\.0:\d+ sees every actor/)]);
   });
 
   test('lets its own page in', async () => {

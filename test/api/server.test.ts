@@ -1,4 +1,5 @@
 import { once } from 'node:events';
+import { type IncomingMessage, request } from 'node:http';
 import { createServer, connect } from 'node:net';
 import type { AddressInfo } from 'node:net';
 import { mkdtemp, readdir, rm } from 'node:fs/promises';
@@ -29,7 +30,7 @@ async function start({ health, pods, summary }: Partial<ApiSources> = {}) {
     pods: pods ?? (() => []),
     ...(summary && { summary }),
   };
-  const server = await startApiServer('127.0.0.1', 0, sources);
+  const server = await startApiServer({ host: '127.0.0.1', port: 0, names: ['node-a'] }, sources);
   closing.push(() => server.close());
   return {
     server,
@@ -132,6 +133,127 @@ describe('/pods', () => {
   });
 });
 
+const SECRET = 'hunter2';
+const secretive: Pod = {
+  apiVersion: 'v1',
+  kind: 'Pod',
+  metadata: {
+    name: 'web',
+    namespace: 'default',
+    uid: 'u',
+    annotations: {
+      'kubectl.kubernetes.io/last-applied-configuration': `{"value":"${SECRET}"}`,
+      'example.com/original-spec': JSON.stringify({ env: [{ name: 'A', value: SECRET }] }),
+      team: 'a',
+    },
+  },
+  spec: {
+    imagePullSecrets: [{ name: SECRET }],
+    volumes: [{ name: 'v', secret: { secretName: SECRET, defaultMode: 256 } }],
+    containers: [
+      {
+        name: 'web',
+        args: ['--verbose', `--password=${SECRET}`, '--token', SECRET],
+        env: [{ name: 'PASSWORD', value: SECRET }],
+        envFrom: [{ secretRef: { name: SECRET } }],
+        livenessProbe: {
+          httpGet: { port: 80, httpHeaders: [{ name: 'Authorization', value: SECRET }] },
+        },
+        lifecycle: {
+          preStop: { exec: { command: ['sh', '-c', `curl -H "Authorization: Bearer ${SECRET}" x`] } },
+        },
+      },
+    ],
+  },
+};
+
+describe('what containers keep secret', () => {
+  test('is left out for everybody who reaches the address, and the list stays one of pods', async () => {
+    const { get } = await start({ pods: () => [{ pod: secretive, state: 'Syncing.Settled' }] });
+    const text = await (await get('/pods')).text();
+    expect(text).not.toContain(SECRET);
+    const [item] = (JSON.parse(text) as { items: Pod[] }).items;
+    expect(item?.metadata.annotations).toEqual({
+      team: 'a',
+      'example.com/original-spec': '{"env":[{"name":"A","value":"***"}]}',
+      [STATE_ANNOTATION]: 'Syncing.Settled',
+    });
+    expect(item?.spec).toEqual({
+      imagePullSecrets: [{ name: '***' }],
+      volumes: [{ name: 'v', secret: { secretName: '***', defaultMode: 256 } }],
+      containers: [
+        {
+          name: 'web',
+          args: ['--verbose', '--password=***', '--token', '***'],
+          env: [{ name: 'PASSWORD', value: '***' }],
+          envFrom: [{ secretRef: { name: '***' } }],
+          livenessProbe: { httpGet: { port: 80, httpHeaders: [{ name: 'Authorization', value: '***' }] } },
+          lifecycle: {
+            preStop: { exec: { command: ['sh', '-c', 'curl -H "Authorization: Bearer ***" x'] } },
+          },
+        },
+      ],
+    });
+  });
+});
+
+describe('a browser with a foreign page', () => {
+  const ask = async (headers: Record<string, string>, path = '/pods') => {
+    const { server } = await start();
+    const sent = request({ host: '127.0.0.1', port: server.port, path, headers });
+    const [response] = (await once(sent.end(), 'response')) as [IncomingMessage];
+    response.resume();
+    return response.statusCode;
+  };
+
+  test.each([
+    [{ host: 'rebound.example' }],
+    [{ host: 'rebound.example:10248' }],
+    [{ host: 'localhost.rebound.example' }],
+    [{ host: '127.0.0.1.rebound.example' }],
+    [{ host: 'a b' }],
+    [{ host: '127.0.0.1', origin: 'https://example.com' }],
+    [{ host: '127.0.0.1', origin: 'null' }],
+    [{ host: 'rebound.example', origin: 'http://rebound.example' }],
+    [{ host: '127.0.0.1:1', origin: 'http://127.0.0.1:2' }],
+  ])('is refused: %j', async (headers) => {
+    for (const path of ['/pods', '/healthz', '/stats/summary', '/eviction', '/']) {
+      expect(await ask(headers, path)).toBe(403);
+    }
+  });
+
+  test.each([
+    [{ host: '127.0.0.1:10248' }],
+    [{ host: '[::1]:10248' }],
+    [{ host: '10.0.0.7' }],
+    [{ host: 'localhost:10248' }],
+    [{ host: 'LOCALHOST.' }],
+    [{ host: 'node-a:10248' }],
+    [{ host: '127.0.0.1:1', origin: 'http://127.0.0.1:1' }],
+  ])('other clients are not: %j', async (headers) => {
+    expect(await ask(headers)).toBe(200);
+  });
+});
+
+describe('connections', () => {
+  test('beyond a bound are closed, and there is room again when others go', async () => {
+    const { server, get } = await start();
+    const sockets = Array.from({ length: 64 }, () => connect(server.port, '127.0.0.1'));
+    closing.push(() => sockets.forEach((socket) => socket.destroy()));
+    const closed = sockets.map((socket) => {
+      socket.on('error', () => undefined);
+      return once(socket.resume(), 'close');
+    });
+    // The first ones stay, and are answered.
+    await Promise.all(closed.slice(32));
+    const [first] = sockets;
+    first?.write('GET /healthz HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n');
+    await closed[0];
+    expect(sockets.filter((socket) => !socket.destroyed)).toHaveLength(31);
+    expect((await get('/healthz')).status).toBe(200);
+  });
+});
+
 describe('the endpoint', () => {
   test('answers HEAD without a body', async () => {
     const { get } = await start();
@@ -161,11 +283,11 @@ describe('the endpoint', () => {
     closing.push(() => taken.close());
     const { port } = taken.address() as AddressInfo;
     const sources: ApiSources = { health: () => undefined, pods: () => [] };
-    await expect(startApiServer('127.0.0.1', port, sources)).rejects.toMatchObject({
+    await expect(startApiServer({ host: '127.0.0.1', port }, sources)).rejects.toMatchObject({
       kind: 'FailedPrecondition',
       message: expect.stringMatching(`127.0.0.1:${port}: the port is in use.*--healthz-port`),
     });
-    await expect(startApiServer('192.0.2.1', 0, sources)).rejects.toMatchObject({
+    await expect(startApiServer({ host: '192.0.2.1', port: 0 }, sources)).rejects.toMatchObject({
       kind: 'FailedPrecondition',
       message: expect.stringContaining('--healthz-bind-address'),
     });

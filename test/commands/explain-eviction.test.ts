@@ -84,11 +84,14 @@ describe('of a daemon', () => {
   test('prints what it serves', async () => {
     const explanation: EvictionExplanation = { conditions: ['MemoryPressure'], thresholds: [] };
     const eviction = () => Promise.resolve(explanation);
-    const server = await startApiServer('127.0.0.1', 0, {
-      health: () => undefined,
-      pods: () => [],
-      eviction,
-    });
+    const server = await startApiServer(
+      { host: '127.0.0.1', port: 0 },
+      {
+        health: () => undefined,
+        pods: () => [],
+        eviction,
+      },
+    );
     try {
       expect(JSON.parse(await explainEviction({ server: server.address, output: 'json' }))).toEqual(
         explanation,
@@ -99,7 +102,10 @@ describe('of a daemon', () => {
   });
 
   test('that evicts nobody is told apart from one that is not there', async () => {
-    const server = await startApiServer('127.0.0.1', 0, { health: () => undefined, pods: () => [] });
+    const server = await startApiServer(
+      { host: '127.0.0.1', port: 0 },
+      { health: () => undefined, pods: () => [] },
+    );
     await expect(explainEviction({ server: server.address })).rejects.toThrow(
       'is not served by a statelet: 404',
     );

@@ -45,7 +45,10 @@ const crashing = {
 };
 
 async function serve(list: ServedPod[]): Promise<string> {
-  const server = await startApiServer('127.0.0.1', 0, { health: () => undefined, pods: () => list });
+  const server = await startApiServer(
+    { host: '127.0.0.1', port: 0 },
+    { health: () => undefined, pods: () => list },
+  );
   closing.push(() => server.close());
   return server.address;
 }
@@ -111,7 +114,7 @@ describe('a clear message and exit code 1', () => {
     const { code, stdout, stderr } = await cli('pods', '--root-dir', '/nowhere');
     expect([code, stdout]).toEqual([1, '']);
     expect(stderr).toBe(
-      'statelet: no statelet serves from /nowhere: there is no /nowhere/statelet.addr\n' +
+      'statelet: no statelet serves from /nowhere: there is no /nowhere/statelet.sock\n' +
         'give the --root-dir that it was started with, or its --server\n',
     );
   });
