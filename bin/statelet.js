@@ -1,6 +1,8 @@
 #!/usr/bin/env node
 // Parsed by whatever Node is there: no syntax that an old one does not know, and neither `require` nor static `import`.
 (function () {
+  // Node would open its debugger, which every user of the machine can reach.
+  process.on('SIGUSR1', function () {});
   var version = process.versions.node.split('.');
   var major = Number(version[0]);
   if (major < 22 || (major === 22 && Number(version[1]) < 19)) {

@@ -38,9 +38,12 @@ export function textLogger(level: Level, destination: DestinationStream): Logger
   return pino({ level, base: undefined }, destination);
 }
 
-/** A reader that went away, or a full disk, must not take the daemon down. */
+/** Lines that cannot be written now are kept up to this, and the following ones are lost. */
+const UNWRITTEN_MAX_LENGTH = 1024 * 1024;
+
+/** A reader that went away, or a full disk, must neither take the daemon down nor fill its memory. */
 function output(fd: number): DestinationStream {
-  const destination = pino.destination({ dest: fd, sync: true });
+  const destination = pino.destination({ dest: fd, sync: true, maxLength: UNWRITTEN_MAX_LENGTH });
   destination.on('error', () => undefined);
   return destination;
 }

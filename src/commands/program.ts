@@ -19,6 +19,8 @@ const EXIT_USAGE = 2;
 export async function runProgram(argv: readonly string[]): Promise<number> {
   // A reader that has seen enough (`| head`) is no failure.
   process.stdout.on('error', () => process.exit(0));
+  // A terminal that was closed.
+  process.stderr.on('error', () => undefined);
   try {
     await program().parseAsync(argv);
     return 0;
@@ -201,7 +203,8 @@ Examples:
   statelet run --pod-manifest-path examples/pods --inspect
 
 Durations are written as 300ms, 20s or 1m30s. Ctrl-C or SIGTERM stops the daemon; its pods keep running, and
-the next start takes them up again, unless --exit-with-pods is given. A second Ctrl-C leaves at once.`;
+the next start takes them up again, unless --exit-with-pods is given. So does closing its terminal. A second Ctrl-C, or
+SIGQUIT, leaves at once.`;
 
 const RUN_ONCE_EXAMPLES = `
 Examples:
@@ -215,7 +218,7 @@ Exit codes:
   0    all pods are good
   1    a pod is not, a manifest is wrong, no pod came, or a daemon runs in the root folder
   2    not started: an unknown flag, or a configuration that does not hold
-  130  left on Ctrl-C (143: on SIGTERM); pods that had been started keep running`;
+  130  left on Ctrl-C (143: on SIGTERM, 129: the terminal was closed); pods that had been started keep running`;
 
 const PODS_EXAMPLES = `
 Examples:

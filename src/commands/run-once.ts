@@ -7,7 +7,7 @@ import { isGood } from '../run-once/pod-result.ts';
 import { runOnce as runPodsOnce, type RunOnceReport } from '../run-once/run-once.ts';
 import { StateletError } from '../types/errors.ts';
 import { adviceOnSources, configure } from './configure.ts';
-import { reportDefects, stopRequest } from './process-events.ts';
+import { outliveOutput, reportDefects, stopRequest, tightenUmask } from './process-events.ts';
 import { podText, resultJson, resultLine, resultTable } from './run-once-report.ts';
 
 export interface RunOnceFlags extends RunFlags {
@@ -18,6 +18,8 @@ export interface RunOnceFlags extends RunFlags {
 
 /** Resolves with the exit code. Rejects where nothing could be started as configured. */
 export async function runOnce(flags: RunOnceFlags): Promise<number> {
+  tightenUmask();
+  outliveOutput();
   const { config, warnings } = await configure(flags);
   const advice = adviceOnSources(config);
   if (advice !== undefined) throw new StateletError('InvalidArgument', advice);
@@ -26,7 +28,7 @@ export async function runOnce(flags: RunOnceFlags): Promise<number> {
   reportDefects(logger);
   const stop = new AbortController();
   let asked: NodeJS.Signals | undefined;
-  void stopRequest((signal) => logger.warn({ signal }, 'leaving at once')).then((signal) => {
+  void stopRequest(logger, 'leaving at once').then((signal) => {
     asked = signal;
     stop.abort();
   });

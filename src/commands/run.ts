@@ -6,17 +6,19 @@ import type { RunningInspector } from '../api/inspector.ts';
 import type { RunFlags, StateletConfig } from '../config/config.ts';
 import { startDaemon } from '../daemon.ts';
 import { adviceOnSources, configure } from './configure.ts';
-import { reportDefects, stopRequest } from './process-events.ts';
+import { outliveOutput, reportDefects, stopRequest, tightenUmask } from './process-events.ts';
 
 export async function run(flags: RunFlags): Promise<void> {
   keepHeapSmall();
+  tightenUmask();
+  outliveOutput();
   const { config, warnings } = await configure(flags);
   const logger = await createLogger(config.logging);
   for (const warning of warnings) logger.warn(warning);
   const advice = adviceOnSources(config);
   if (advice !== undefined) logger.warn(advice);
   reportDefects(logger);
-  const asked = stopRequest((signal) => logger.warn({ signal }, laterMessage(config)));
+  const asked = stopRequest(logger, laterMessage(config));
   const inspector = await startInspector(config, logger);
   try {
     const daemon = await startDaemon(config, { logger, ...(inspector && { inspect: inspector.inspect }) });

@@ -1,5 +1,5 @@
 import { once } from 'node:events';
-import { existsSync, readFileSync } from 'node:fs';
+import { existsSync, readFileSync, statSync } from 'node:fs';
 import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { createServer } from 'node:net';
 import type { AddressInfo } from 'node:net';
@@ -34,6 +34,8 @@ function start(...args: string[]) {
     );
   return { ...running, address };
 }
+
+const modeOf = (path: string): number => statSync(path).mode & 0o777;
 
 function logLines(stdout: string): Record<string, unknown>[] {
   return stdout
@@ -131,6 +133,42 @@ describe('statelet run', () => {
       expect(stderr).not.toMatch(/^ +at /m);
     },
   );
+
+  test('ignores SIGUSR1, which would open a debugger, SIGUSR2, and without a terminal SIGHUP', async () => {
+    const { child, address, output, finished } = start();
+    await address();
+    for (const signal of ['SIGUSR1', 'SIGUSR2', 'SIGHUP'] as const) {
+      child.kill(signal);
+      const told = `"signal":"${signal}","msg":"a signal without effect here"`;
+      await waitFor(() => output.stdout.includes(told), { what: `a line about ${signal}` });
+    }
+    child.kill('SIGTERM');
+    expect(await finished).toMatchObject({ code: 0, stderr: '' });
+  });
+
+  test('leaves at once on SIGQUIT', async () => {
+    const { child, address, finished } = start('--exit-with-pods');
+    await address();
+    child.kill('SIGQUIT');
+    const { code, stdout } = await finished;
+    expect(code).toBe(131);
+    expect(logLines(stdout).at(-1)).toMatchObject({ msg: 'leaving at once: pods may be left running' });
+  });
+
+  test('makes no file that others may write, whatever the umask of its shell', async () => {
+    const before = process.umask(0);
+    try {
+      const { child, address, finished } = start();
+      await address();
+      expect(modeOf(join(folder, 'root'))).toBe(0o755);
+      expect(modeOf(join(folder, 'root', 'statelet.addr'))).toBe(0o644);
+      expect(modeOf(join(folder, 'root', 'lock'))).toBe(0o600);
+      child.kill('SIGTERM');
+      await finished;
+    } finally {
+      process.umask(before);
+    }
+  });
 
   test('takes two Ctrl-C at once for one, and leaves at once on a later one', async () => {
     const pid = join(folder, 'pid');

@@ -21,7 +21,7 @@ import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
 import { filter, firstValueFrom } from 'rxjs';
 import { lockFile } from '../../src/runtime/file-lock.ts';
-import { openDirectory, socketPath } from '../../src/runtime/process/socket.ts';
+import { connectSocket, openDirectory, socketPath } from '../../src/runtime/process/socket.ts';
 import type { RuntimeService } from '../../src/runtime/runtime-service.ts';
 import type { ContainerConfig } from '../../src/types/cri.ts';
 import { isRunning, monitorPid, processRuntimeBed } from '../support/process-runtime.ts';
@@ -46,6 +46,12 @@ const start = (config: ContainerConfig) => startPod(runtime, join(rootDir, 'pods
 const read = (file: string): string => (existsSync(file) ? readFileSync(file, 'utf8') : '');
 const monitorLog = (): string => read(join(rootDir, 'runtime', 'monitor.log'));
 const starts = (): number => monitorLog().match(/started as process/g)?.length ?? 0;
+const lastStarted = (): number =>
+  Number(
+    monitorLog()
+      .match(/(?<=started as process )\d+/g)
+      ?.at(-1),
+  );
 const stateFile = (id: string): string => join(rootDir, 'runtime', 'containers', id, 'state.json');
 
 /** Waits for a line that says `<key> <value>` in a container's log. */
@@ -280,6 +286,26 @@ describe('one monitor', () => {
     expect((await runtime.containerStatus(id)).exitCode).toBe(137);
   });
 
+  test('kills its containers at once on SIGQUIT, and keeps their exit codes', async () => {
+    const { id, logFile } = await start(shell("trap '' TERM; echo ready now; while :; do sleep 1; done"));
+    await said(logFile, 'ready');
+    const pid = await monitorPid(rootDir);
+    process.kill(pid, 'SIGQUIT');
+    await waitFor(() => !isRunning(pid), { what: 'the end of the monitor' });
+    expect((await runtime.containerStatus(id)).exitCode).toBe(137);
+  });
+
+  test('goes on at SIGUSR1, which opens no debugger, SIGUSR2 and SIGHUP', async () => {
+    const { id } = await start(shell('sleep 1000'));
+    const pid = await monitorPid(rootDir);
+    for (const signal of ['SIGUSR1', 'SIGUSR2', 'SIGHUP'] as const) {
+      process.kill(pid, signal);
+      await waitFor(() => monitorLog().includes(`${signal} is ignored`), { what: `a line about ${signal}` });
+    }
+    expect((await runtime.containerStatus(id)).state).toBe('CONTAINER_RUNNING');
+    expect(monitorLog()).not.toContain('Debugger listening');
+  });
+
   test('ends, with its containers, when its folder is removed: nobody could reach them any more', async () => {
     const { logFile } = await start(shell('echo pid $$; sleep 1000'));
     const [container, monitor] = [Number(await said(logFile, 'pid')), await monitorPid(rootDir)];
@@ -309,6 +335,20 @@ describe('one monitor', () => {
     await runtime.status();
     const pid = await monitorPid(rootDir);
     expect(lockFile(join(rootDir, 'runtime', 'monitor.lock'))).toEqual({ holder: pid });
+  });
+
+  test('has a bound on its connections, and room again when others go', async () => {
+    await runtime.status();
+    const sockets = await Promise.all(
+      Array.from({ length: 100 }, () => connectSocket(join(rootDir, 'runtime'))),
+    );
+    for (const socket of sockets) socket.on('error', () => undefined).resume();
+    await waitFor(() => sockets.filter(({ closed }) => closed).length === 37, { what: 'the bound' });
+    expect((await runtime.status()).conditions).toHaveLength(2);
+    for (const socket of sockets) socket.destroy();
+    const other = bed.connect();
+    await waitFor(() => other.status().catch(() => undefined), { what: 'room' });
+    expect(starts()).toBe(1);
   });
 
   test('lets nobody else in: folder 0700, socket 0600, state 0600', async () => {

@@ -3,11 +3,11 @@
  * those of a kubelet. The daemon starts it when it needs it and talks to it over a socket; it is a session of its own,
  * so that neither the daemon's end nor a Ctrl-C in its terminal reaches it or the containers.
  *
- * It lives as long as it holds a ready sandbox, a container that runs, or a client. SIGHUP is ignored. SIGTERM and
- * SIGINT are meant for it alone (the daemon's do not come through), and it obeys as a service manager or a machine that
- * shuts down expects: it ends its containers in good order, records their exit codes and ends. Leaving them behind
- * would lose those codes, and stall the containers as soon as nobody reads their output. A second signal kills them at
- * once. After `kill -9` the next monitor adopts what runs.
+ * It lives as long as it holds a ready sandbox, a container that runs, or a client. SIGHUP, SIGUSR1 and SIGUSR2 are
+ * ignored. SIGTERM and SIGINT are meant for it alone (the daemon's do not come through), and it obeys as a service
+ * manager or a machine that shuts down expects: it ends its containers in good order, records their exit codes and ends.
+ * Leaving them behind would lose those codes, and stall the containers as soon as nobody reads their output. A second
+ * signal, or SIGQUIT, kills them at once. After `kill -9` the next monitor adopts what runs.
  *
  * It imports nothing but Node and small modules: it stays in memory for as long as any pod.
  */
@@ -45,7 +45,9 @@ async function main(rootDir: string, readyFd: number): Promise<void> {
   process.title = 'statelet-monitor';
   // What containers and their files look like must not depend on who started the daemon.
   process.umask(0o022);
-  process.on('SIGHUP', () => undefined);
+  // At SIGUSR1 Node would open its debugger, which every user of the machine can reach.
+  for (const signal of ['SIGHUP', 'SIGUSR1', 'SIGUSR2'])
+    process.on(signal, () => log(`${signal} is ignored`));
   const layout = runtimeLayout(rootDir);
   if (await becomeMonitor(layout.runtimeDir)) await serve(rootDir);
   reportReady(readyFd);
@@ -83,6 +85,10 @@ function endOnSignals(engine: Engine, server: MonitorServer): void {
   };
   process.on('SIGTERM', onSignal);
   process.on('SIGINT', onSignal);
+  process.on('SIGQUIT', (signal) => {
+    graceSeconds = 0;
+    onSignal(signal);
+  });
 }
 
 async function end(engine: Engine, server: MonitorServer, graceSeconds: number, why: string): Promise<void> {

@@ -10,6 +10,9 @@ import { openDirectory, socketPath } from './socket.ts';
 /** A client that reads so slowly is cut off; it will come again, and read the state instead of old events. */
 const MAX_UNREAD_BYTES = 64 * 1024 * 1024;
 
+/** A daemon has one; each takes a descriptor, and containers need some. */
+const CONNECTIONS_MAX = 64;
+
 /** The monitor's end of the protocol, on the socket of a runtime folder. */
 export class MonitorServer {
   readonly #dirFd: number;
@@ -37,6 +40,7 @@ export class MonitorServer {
     rmSync(path, { force: true });
     fchmodSync(this.#dirFd, 0o700);
     const server = createServer((socket) => this.#accept(socket));
+    server.maxConnections = CONNECTIONS_MAX;
     this.#server = server;
     await new Promise<void>((resolve, reject) => {
       server.once('error', reject);

@@ -1,0 +1,94 @@
+/** A daemon in a terminal that is closed, as a newcomer leaves it. */
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { afterEach, beforeEach, expect, test } from '@jest/globals';
+import { isRunning } from '../support/process-runtime.ts';
+import { waitFor } from '../support/wait-for.ts';
+import { manifest, shell } from './manifests.ts';
+
+const BIN = fileURLToPath(new URL('../../bin/statelet.js', import.meta.url));
+const TIMEOUT_MS = 30_000;
+
+let dir: string;
+let rootDir: string;
+let terminal: ChildProcess | undefined;
+
+beforeEach(() => {
+  dir = mkdtempSync(join(tmpdir(), 'statelet-terminal-'));
+  rootDir = join(dir, 'root');
+  mkdirSync(join(dir, 'pods'));
+});
+afterEach(async () => {
+  if (terminal?.exitCode === null && terminal.signalCode === null) await close(terminal);
+  const monitor = pidIn(join(rootDir, 'runtime', 'monitor.lock'));
+  if (monitor !== undefined && isRunning(monitor)) process.kill(monitor, 'SIGQUIT');
+  for (const pid of [pidIn(join(rootDir, 'lock')), monitor]) {
+    if (pid !== undefined)
+      await waitFor(() => !isRunning(pid), { what: `the end of ${pid}`, timeoutMs: TIMEOUT_MS });
+  }
+  rmSync(dir, { recursive: true });
+});
+
+const pidIn = (file: string): number | undefined =>
+  existsSync(file) ? Number(readFileSync(file, 'utf8')) || undefined : undefined;
+
+/** Runs the command line in a terminal of its own. */
+function inTerminal(...args: string[]): ChildProcess {
+  const command = [process.execPath, BIN, ...args].map((word) => `'${word}'`).join(' ');
+  terminal = spawn(
+    'script',
+    ['--quiet', '--flush', '--command', `exec ${command}`, join(dir, 'typescript')],
+    {
+      stdio: 'ignore',
+      env: { ...process.env, SHELL: '/bin/sh' },
+      detached: true,
+    },
+  );
+  return terminal;
+}
+
+/** The terminal is gone with all it could still say. */
+async function close(of: ChildProcess): Promise<void> {
+  of.kill('SIGKILL');
+  await once(of, 'exit');
+}
+
+/** A pod that notes that it runs, and how it ends. */
+function writePod(): { readonly started: string; readonly ended: string } {
+  const [started, ended] = [join(dir, 'started'), join(dir, 'ended')];
+  const script = `trap 'echo in good order > ${ended}; exit 0' TERM; echo $$$$ > ${started}; while :; do sleep 0.1; done`;
+  writeFileSync(join(dir, 'pods', 'web.yaml'), manifest('web', { containers: [shell(script)] }));
+  return { started, ended };
+}
+
+const FLAGS = ['--healthz-port', 'auto', '--pod-manifest-path'];
+
+test('closing the terminal ends the pods in good order, where they are to end with the daemon', async () => {
+  const { started, ended } = writePod();
+  const shown = inTerminal('run', '--exit-with-pods', '--root-dir', rootDir, ...FLAGS, join(dir, 'pods'));
+  const container = await waitFor(() => pidIn(started), { what: 'the container', timeoutMs: TIMEOUT_MS });
+  const daemon = pidIn(join(rootDir, 'lock')) ?? 0;
+  expect(isRunning(daemon)).toBe(true);
+  await close(shown);
+  await waitFor(() => !isRunning(daemon), { what: 'the end of the daemon', timeoutMs: TIMEOUT_MS });
+  expect(isRunning(container)).toBe(false);
+  expect(readFileSync(ended, 'utf8')).toBe('in good order\n');
+});
+
+test('and leaves them running where they are not', async () => {
+  const { started, ended } = writePod();
+  const shown = inTerminal('run', '--root-dir', rootDir, ...FLAGS, join(dir, 'pods'));
+  const container = await waitFor(() => pidIn(started), { what: 'the container', timeoutMs: TIMEOUT_MS });
+  const daemon = pidIn(join(rootDir, 'lock')) ?? 0;
+  await close(shown);
+  await waitFor(() => !isRunning(daemon), { what: 'the end of the daemon', timeoutMs: TIMEOUT_MS });
+  expect([isRunning(container), existsSync(ended), existsSync(join(rootDir, 'statelet.sock'))]).toEqual([
+    true,
+    false,
+    false,
+  ]);
+});
