@@ -65,7 +65,10 @@ async function openParts(
   const hostIPs = nodeAddresses(node.nodeIP);
   if (endpoint === EMBEDDED) {
     const { openProcessNode } = await import('./runtime/process/process-node.ts');
-    return openProcessNode({ rootDir, podLogsDir, hostIPs, allocatable: facts.allocatable, logger });
+    return openProcessNode({
+      ...{ rootDir, podLogsDir, hostIPs, allocatable: facts.allocatable, logger },
+      requestTimeoutMs: node.runtimeRequestTimeoutMs,
+    });
   }
   const { openCriNode } = await import('./runtime/open-cri-node.ts');
   return openCriNode({

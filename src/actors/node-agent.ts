@@ -78,7 +78,7 @@ export class NodeAgent {
     this.#lastLoopAt = clock.now();
     this.pleg = new Pleg({
       ...{ runtime, clock, relistPeriodMs: RELIST_PERIOD_MS },
-      onRelist: () => void this.#runtimeState.check(),
+      onRelist: (relist) => this.#checkWith(relist),
     });
     this.#runtimeState = new RuntimeState({
       ...{ runtime, clock },
@@ -201,6 +201,12 @@ export class NodeAgent {
   async #prepare(): Promise<void> {
     this.#runtimeName = (await this.#options.parts.runtime.version()).runtimeName;
     await this.pleg.relist();
+  }
+
+  /** At once: a runtime that hangs lets no relist come to its end for minutes. */
+  #checkWith(relist: Promise<void>): void {
+    void this.#runtimeState.check();
+    relist.catch(() => this.#runtimeState.check());
   }
 
   /** The first time, everything that depends on knowing what already runs is started. */

@@ -22,8 +22,8 @@ export interface PlegOptions {
   readonly runtime: RuntimeService;
   readonly clock: Clock;
   readonly relistPeriodMs: number;
-  /** After every periodic relist, good or bad. */
-  readonly onRelist: () => void;
+  /** With every periodic relist when it begins; `relist` settles when it has ended. */
+  readonly onRelist: (relist: Promise<void>) => void;
 }
 
 export interface PodChange {
@@ -175,13 +175,10 @@ export class Pleg {
     if (!this.#running) return;
     if (this.#timer !== undefined) this.#options.clock.clearTimeout(this.#timer);
     this.#timer = this.#options.clock.setTimeout(() => {
+      const relist = this.relist();
+      this.#options.onRelist(relist);
       // Why a relist failed is found out by who is told of it; the next one tries again.
-      void this.relist()
-        .catch(() => undefined)
-        .finally(() => {
-          if (this.#running) this.#options.onRelist();
-          this.#armRelist();
-        });
+      void relist.catch(() => undefined).finally(() => this.#armRelist());
     }, this.#relistPeriodMs);
   }
 

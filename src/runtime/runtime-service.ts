@@ -69,7 +69,10 @@ export interface RuntimeService {
   listContainers(filter?: ContainerFilter, options?: CallOptions): Promise<readonly Container[]>;
   containerStatus(containerId: string, options?: CallOptions): Promise<ContainerStatus>;
 
-  /** Runs a command beside the container's own; `timeoutSeconds` 0 means no limit. Past it: kind `DeadlineExceeded`. */
+  /**
+   * Runs a command beside the container's own; `timeoutSeconds` 0 means no limit. Past it: kind `DeadlineExceeded`. Of what
+   * the command writes to either stream the first `OUTPUT_BYTES_MAX` are answered.
+   */
   execSync(
     containerId: string,
     command: readonly string[],

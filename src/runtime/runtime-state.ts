@@ -1,11 +1,16 @@
 import type { Clock, TimerHandle } from '../types/clock.ts';
 import type { RuntimeStatus } from '../types/cri.ts';
-import { errorMessage } from '../types/errors.ts';
+import { errorMessage, StateletError } from '../types/errors.ts';
+import { withDeadline } from './probes/deadline.ts';
 import type { RuntimeService } from './runtime-service.ts';
+import { unlessAborted } from './unless-aborted.ts';
 
 /** How often a runtime that is not ready is asked again: doubling (the kubelet's sync loop). */
 const BACK_OFF_MIN_MS = 100;
 const BACK_OFF_MAX_MS = 5_000;
+/** A runtime that has not answered for so long counts as down, however long its calls may take (the kubelet's). */
+const PATIENCE_MS = 30_000;
+const NO_ANSWER = `container runtime is down: it has not answered for ${PATIENCE_MS / 1000} s`;
 
 export interface RuntimeStateOptions {
   readonly runtime: RuntimeService;
@@ -24,7 +29,7 @@ export class RuntimeState {
   /** Undefined while it is ready. */
   #problem: string | undefined = 'the runtime has not been asked yet';
   #checking = false;
-  #stopped = false;
+  readonly #stopped = new AbortController();
   #backOffMs = BACK_OFF_MIN_MS;
   #timer: TimerHandle | undefined;
 
@@ -50,7 +55,7 @@ export class RuntimeState {
 
   /** Asks the runtime now, and again until it is ready. While it is, asking is up to the caller. */
   async check(): Promise<void> {
-    if (this.#checking || this.#stopped) return;
+    if (this.#checking || this.#stopped.signal.aborted) return;
     this.#checking = true;
     const problem = await this.#ask();
     this.#checking = false;
@@ -58,25 +63,39 @@ export class RuntimeState {
   }
 
   stop(): void {
-    this.#stopped = true;
+    this.#stopped.abort();
     this.#disarm();
   }
 
   async #ask(): Promise<string | undefined> {
     const { runtime, prepare } = this.#options;
     try {
-      this.#status = await runtime.status();
+      this.#status = await this.#patiently((signal) => runtime.status({ signal }));
       const condition = this.#status.conditions.find(({ type }) => type === 'RuntimeReady');
       if (condition?.status === false) return `${condition.reason}: ${condition.message}`;
-      if (this.#problem !== undefined) await prepare();
+      if (this.#problem !== undefined) await this.#patiently(prepare);
       return undefined;
     } catch (error) {
       return errorMessage(error);
     }
   }
 
+  /** What is still under way after that goes on by itself. */
+  async #patiently<T>(work: (signal: AbortSignal) => Promise<T>): Promise<T> {
+    let over = false as boolean;
+    const limited = (signal: AbortSignal) => {
+      signal.addEventListener('abort', () => (over = true), { once: true });
+      return unlessAborted(work(signal), signal);
+    };
+    try {
+      return await withDeadline(this.#options.clock, PATIENCE_MS, this.#stopped.signal, limited);
+    } catch (error) {
+      throw over ? new StateletError('DeadlineExceeded', NO_ANSWER) : error;
+    }
+  }
+
   #report(problem: string | undefined): void {
-    if (this.#stopped) return;
+    if (this.#stopped.signal.aborted) return;
     const changed = problem !== this.#problem;
     this.#problem = problem;
     this.#disarm();

@@ -23,6 +23,7 @@ export class PlegBed {
   /** It stands still: what the runtime tells of is never older than what was read. */
   clock = new VirtualClock(Date.now());
   changes: PodChange[] = [];
+  /** Periodic ones that have ended. */
   relists = 0;
 
   readonly run = this.#bed.run;
@@ -32,7 +33,10 @@ export class PlegBed {
       runtime: { ...this.runtime, ...more },
       clock: this.clock,
       relistPeriodMs: RELIST_PERIOD_MS,
-      onRelist: () => (this.relists += 1),
+      onRelist: (relist) => {
+        const count = () => void (this.relists += 1);
+        relist.then(count, count);
+      },
     });
     this.#plegs.push(pleg);
     pleg.changes.subscribe((change) => this.changes.push(change));

@@ -362,6 +362,51 @@ describe('one monitor', () => {
   });
 });
 
+describe('a monitor that hangs', () => {
+  let pid: number;
+  beforeEach(async () => {
+    await runtime.status();
+    pid = await monitorPid(rootDir);
+  });
+  afterEach(() => {
+    process.kill(pid, 'SIGCONT');
+  });
+
+  test('is DeadlineExceeded after the limit of a call; it is asked on when it goes on', async () => {
+    const { id } = await start(shell('sleep 1000'));
+    const impatient = bed.connect({ requestTimeoutMs: 300 });
+    await impatient.status();
+    process.kill(pid, 'SIGSTOP');
+    const error = (what: string, seconds: number) => ({
+      kind: 'DeadlineExceeded',
+      message: expect.stringContaining(`has not answered ${what} within ${seconds} s: it hangs`),
+    });
+    await Promise.all([
+      expect(impatient.listContainers()).rejects.toMatchObject(error('listContainers', 0.3)),
+      expect(impatient.status()).rejects.toMatchObject(error('ping', 0.3)),
+      expect(impatient.runPodSandbox(podConfig(rootDir))).rejects.toMatchObject(error('runPodSandbox', 0.6)),
+      expect(impatient.stopContainer(id, 1)).rejects.toMatchObject(error('stopContainer', 1.3)),
+      expect(impatient.execSync(id, ['true'], 1)).rejects.toMatchObject(error('execSync', 1.3)),
+    ]);
+    const unlimited = impatient.execSync(id, ['echo', 'here'], 0);
+    process.kill(pid, 'SIGCONT');
+    expect((await unlimited).stdout.toString()).toBe('here\n');
+    // What was asked for has been done meanwhile.
+    await waitFor(async () => (await runtime.containerStatus(id)).state === 'CONTAINER_EXITED', {
+      what: 'the end of the container',
+    });
+  });
+
+  test('is known to one who comes anew as well, and no other is started for it', async () => {
+    process.kill(pid, 'SIGSTOP');
+    await expect(bed.connect().status()).rejects.toMatchObject({
+      kind: 'DeadlineExceeded',
+      message: expect.stringContaining('has not answered the connection within 5 s'),
+    });
+    expect(starts()).toBe(1);
+  });
+});
+
 describe('a root directory', () => {
   test('may be deeper than a socket address can say', async () => {
     const deep = join(rootDir, 'a'.repeat(100), 'b'.repeat(100));

@@ -4,13 +4,19 @@ import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import type { RuntimeService } from '../../src/runtime/runtime-service.ts';
 import type { ContainerConfig } from '../../src/types/cri.ts';
-import { isRunning, processRuntimeBed } from '../support/process-runtime.ts';
+import { isRunning, monitorPid, processRuntimeBed } from '../support/process-runtime.ts';
 import type { ProcessRuntimeBed } from '../support/process-runtime.ts';
 import { containerConfig, podConfig, shell, startPod, whenExited } from '../support/runtime-configs.ts';
 import { waitFor } from '../support/wait-for.ts';
 import { runtimeContract } from './runtime-contract.ts';
 
 runtimeContract('the embedded runtime', () => Promise.resolve(processRuntimeBed()));
+
+/** Of its memory, ever since it was started. */
+function peakBytes(pid: number): number {
+  return Number(/VmHWM:\s+(\d+) kB/.exec(readFileSync(`/proc/${pid}/status`, 'latin1'))?.[1]) * 1024;
+}
+const LOTS_BYTES = 400_000_000;
 
 const asRoot = process.getuid?.() === 0 ? test : test.skip;
 
@@ -317,10 +323,22 @@ describe('a container of the embedded runtime', () => {
       expect(group?.trim()).toBe(pid);
     });
 
-    test('whose output is cut off at 16 MiB', async () => {
+    test('of whose output the first 10 KiB are kept, while the monitor takes the memory of no more', async () => {
       const { id } = await start(shell('sleep 1000'));
-      const { stdout, exitCode } = await runtime.execSync(id, ['head', '-c', '20000000', '/dev/zero'], 0);
-      expect([stdout.length, exitCode]).toEqual([16 * 1024 * 1024, 0]);
+      const before = peakBytes(await monitorPid(bed.rootDir));
+      const command = ['sh', '-c', `head -c ${LOTS_BYTES} /dev/zero; echo end >&2`];
+      const { stdout, stderr, exitCode } = await runtime.execSync(id, command, 0);
+      expect([stdout.length, stderr.toString(), exitCode]).toEqual([10 * 1024, 'end\n', 0]);
+      expect(peakBytes(await monitorPid(bed.rootDir)) - before).toBeLessThan(LOTS_BYTES / 4);
+    });
+
+    test('that took too long, without reading on what something has left running', async () => {
+      const { id } = await start(shell('sleep 1000'));
+      // It is in no group of the command's, and ends when nobody reads any more.
+      const command = ['sh', '-c', 'setsid sh -c "echo \\$\\$ > pid; exec yes" & sleep 1000'];
+      await expect(runtime.execSync(id, command, 1)).rejects.toMatchObject({ kind: 'DeadlineExceeded' });
+      const pid = Number((await runtime.execSync(id, ['cat', 'pid'], 0)).stdout.toString());
+      await waitFor(() => !isRunning(pid), { what: 'the end of what writes to a closed pipe' });
     });
 
     test('that die when nobody waits for them any more', async () => {

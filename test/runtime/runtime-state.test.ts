@@ -6,6 +6,7 @@ import { monitorPid, processRuntimeBed, type ProcessRuntimeBed } from '../suppor
 import { settled, VirtualClock } from '../../src/simulation/virtual-clock.ts';
 import { waitFor } from '../support/wait-for.ts';
 
+const NO_ANSWER = 'container runtime is down: it has not answered for 30 s';
 const DOWN = () => Promise.reject(new StateletError('Unavailable', 'nobody answers'));
 const condition = (type: RuntimeCondition['type'], status: boolean, message = ''): RuntimeCondition => ({
   type,
@@ -24,7 +25,7 @@ let clock: VirtualClock;
 let told: string[];
 let asked: number;
 /** What the runtime says; undefined for what the real one says. */
-let answer: (() => Promise<RuntimeStatus>) | undefined;
+let answer: ((signal?: AbortSignal) => Promise<RuntimeStatus>) | undefined;
 let prepare: () => Promise<void>;
 
 beforeAll(() => {
@@ -43,9 +44,9 @@ const newState = () =>
   new RuntimeState({
     runtime: {
       ...bed.runtime,
-      status: () => {
+      status: (options) => {
         asked += 1;
-        return answer ? answer() : bed.runtime.status();
+        return answer ? answer(options?.signal) : bed.runtime.status(options);
       },
     },
     clock,
@@ -167,6 +168,47 @@ describe('not ready', () => {
     expect(state.supplementalGroupsPolicy).toBe(false);
     await state.check();
     expect(state.supplementalGroupsPolicy).toBe(true);
+  });
+
+  test('one that has not answered for 30 s is down, however long its calls may take', async () => {
+    let given: AbortSignal | undefined;
+    answer = (signal) => {
+      given = signal;
+      return new Promise(() => undefined);
+    };
+    const state = newState();
+    void state.check();
+    await clock.advance(29_999);
+    expect([told, given?.aborted]).toEqual([[], false]);
+    await clock.advance(1);
+    expect([told, given?.aborted]).toEqual([[NO_ANSWER], true]);
+    await clock.advance(100);
+    expect(asked).toBe(2);
+    answer = () => conditions();
+    await clock.advance(30_200);
+    expect([told, clock.armed]).toEqual([[NO_ANSWER, 'ready'], 0]);
+  });
+
+  test('one that answers, and hangs when it is to tell what it holds, is down as well', async () => {
+    answer = () => conditions();
+    prepare = () => new Promise(() => undefined);
+    const state = newState();
+    void state.check();
+    await clock.advance(30_000);
+    expect(told).toEqual([NO_ANSWER]);
+    prepare = () => Promise.resolve();
+    await clock.advance(100);
+    expect([told, clock.armed]).toEqual([[NO_ANSWER, 'ready'], 0]);
+  });
+
+  test('one that hangs is not waited for when the agent stops', async () => {
+    answer = () => new Promise(() => undefined);
+    const state = newState();
+    const checked = state.check();
+    await clock.advance(0);
+    state.stop();
+    await checked;
+    expect([told, clock.armed]).toEqual([[], 0]);
   });
 
   test('it is asked by one at a time', async () => {

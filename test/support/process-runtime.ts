@@ -3,7 +3,10 @@ import { mkdtempSync, readFileSync } from 'node:fs';
 import { rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { createProcessRuntime } from '../../src/runtime/process/process-runtime.ts';
+import {
+  createProcessRuntime,
+  type ProcessRuntimeOptions,
+} from '../../src/runtime/process/process-runtime.ts';
 import { connectSocket } from '../../src/runtime/process/socket.ts';
 import type { RuntimeService } from '../../src/runtime/runtime-service.ts';
 import { waitFor } from './wait-for.ts';
@@ -13,14 +16,14 @@ export interface ProcessRuntimeBed {
   readonly rootDir: string;
   readonly runtime: RuntimeService;
   /** Another client of the same monitor; cleanup closes it as well. */
-  connect(): RuntimeService;
+  connect(options?: Pick<ProcessRuntimeOptions, 'requestTimeoutMs'>): RuntimeService;
   cleanup(): Promise<void>;
 }
 
 export function processRuntimeBed(rootDir = mkdtempSync(join(tmpdir(), 'statelet-'))): ProcessRuntimeBed {
   const clients: RuntimeService[] = [];
-  const connect = (): RuntimeService => {
-    const client = createProcessRuntime({ rootDir });
+  const connect: ProcessRuntimeBed['connect'] = (options) => {
+    const client = createProcessRuntime({ rootDir, ...options });
     clients.push(client);
     return client;
   };

@@ -1,14 +1,7 @@
 /** Errors of calls to a runtime: gRPC's code as the kind, and a message that says what to do where that is known. */
 import type { ServiceError } from '@grpc/grpc-js';
 import { type ErrorKind, StateletError } from '../../types/errors.ts';
-
-/** By gRPC's number; 0 is no error. */
-const KINDS: readonly (ErrorKind | undefined)[] = [
-  ...([undefined, 'Canceled', 'Unknown', 'InvalidArgument', 'DeadlineExceeded', 'NotFound'] as const),
-  ...(['AlreadyExists', 'PermissionDenied', 'ResourceExhausted', 'FailedPrecondition'] as const),
-  ...(['Aborted', 'OutOfRange', 'Unimplemented', 'Internal', 'Unavailable', 'DataLoss'] as const),
-  'Unauthenticated',
-];
+import { kindOfCode } from '../grpc-codes.ts';
 
 type Answer = Pick<ServiceError, 'code' | 'details'>;
 
@@ -34,7 +27,7 @@ const STARTING = 'server is not initialized yet';
 
 function kindOf({ code, details }: Answer): ErrorKind {
   if (details.includes(STARTING)) return 'Unavailable';
-  return KINDS[code] ?? 'Unknown';
+  return kindOfCode(code);
 }
 
 function messageOf(kind: ErrorKind, name: string, endpoint: string, details: string): string {

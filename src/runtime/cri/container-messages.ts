@@ -14,8 +14,9 @@ import type {
   Mount,
   PodSandboxConfig,
 } from '../../types/cri.ts';
+import { OUTPUT_BYTES_MAX } from '../bounded-output.ts';
 import { filesystemUsage } from './image-messages.ts';
-import { bool, bytes, enumeration, field, int, list, map, message, string, wrapped } from './protobuf.ts';
+import { bool, bytesUpTo, enumeration, field, int, list, map, message, string, wrapped } from './protobuf.ts';
 import {
   linuxContainerResources,
   namespaceOption,
@@ -185,8 +186,8 @@ export const execSyncRequest = message<{ containerId: string; cmd: readonly stri
 });
 
 export const execSyncResponse = message<ExecSyncResponse>({
-  stdout: field(1, bytes),
-  stderr: field(2, bytes),
+  stdout: field(1, bytesUpTo(OUTPUT_BYTES_MAX)),
+  stderr: field(2, bytesUpTo(OUTPUT_BYTES_MAX)),
   exitCode: field(3, int),
 });
 

@@ -24,7 +24,7 @@ export interface CriRuntimeOptions {
  * A container runtime that is reached by CRI v1.
  *
  * - Limits of time: `requestTimeoutMs`; twice that for RunPodSandbox; for StopContainer, and ExecSync with a limit of its
- *   own, that much more than they may take anyway; none for ExecSync without one, and for PullImage.
+ *   own, that much more than they may take anyway; none for ExecSync without one, and for PullImage: its caller has one.
  * - While the runtime is down, calls reject at once with kind `Unavailable`. The connection comes back by itself.
  * - `containerEvents()` listens to CRI's GetContainerEvents, else to containerd's own events on the same socket. Where the
  *   runtime has neither, it warns once and completes. It never errors.

@@ -41,6 +41,11 @@ export const bytes: ValueType<Buffer> = {
   write: (writer, value) => void writer.bytes(value),
 };
 
+/** Of what is read the first `limit`, as a copy: a view would keep all of the message alive. */
+export function bytesUpTo(limit: number): ValueType<Buffer> {
+  return { ...bytes, read: (reader) => Buffer.copyBytesFrom(reader.bytes(), 0, limit) };
+}
+
 /** Every type of integer that is written as a varint without zigzag. */
 export const int: ValueType<number> = {
   wireType: WireType.Varint,

@@ -8,6 +8,7 @@ import { errorKind, errorMessage, StateletError } from '../../types/errors.ts';
 import type { Pod } from '../../types/kubernetes.ts';
 import type { ImageInUse } from '../pod-node.ts';
 import type { RuntimeService } from '../runtime-service.ts';
+import { withDeadline } from '../probes/deadline.ts';
 import type { Keyring } from './keyring.ts';
 import { imageInUse } from './present-images.ts';
 import { SharedQueue } from './shared-queue.ts';
@@ -42,6 +43,12 @@ export interface Pulled {
   /** Without the time in the queue. */
   readonly pullMs: number;
 }
+
+/**
+ * How long a pull may take: neither CRI nor the kubelet has a limit. containerd from 1.7 on gives up by itself what does not get
+ * on. Under a runtime that does not, a registry that hangs would hold up all other pulls for ever where these are serialized.
+ */
+const PULL_LIMIT_MS = 60 * 60_000;
 
 /**
  * Pulls images with the credentials that fit, within the limits of the node. Pods that wait for the same image share
@@ -79,7 +86,9 @@ export class ImagePuller {
     const { clock, onPulled } = this.#options;
     this.#takeToken();
     const begunAt = clock.now();
-    const imageRef = await this.#pullWithAny(name, credentials, sandboxConfig, signal);
+    const imageRef = await withDeadline(clock, PULL_LIMIT_MS, signal, (limited) =>
+      this.#pullWithAny(name, credentials, sandboxConfig, limited),
+    );
     const pullMs = clock.now() - begunAt;
     const found = await this.#look(imageRef);
     const image = imageInUse(imageRef, found ?? {});
@@ -107,7 +116,7 @@ export class ImagePuller {
       try {
         return await runtime.pullImage(name, { sandboxConfig, signal, ...(auth && { auth }) });
       } catch (error) {
-        signal.throwIfAborted();
+        if (signal.aborted) throw givenUp(signal);
         errors.push(error);
       }
     }
@@ -125,6 +134,13 @@ export class ImagePuller {
       return undefined;
     }
   }
+}
+
+/** The signal's reason, unless the time is up. */
+function givenUp({ reason }: AbortSignal): unknown {
+  if (errorKind(reason) !== 'DeadlineExceeded') return reason;
+  const message = `the image was not pulled within ${PULL_LIMIT_MS / 60_000} minutes`;
+  return new StateletError('DeadlineExceeded', message, { cause: reason });
 }
 
 function parallelPulls({ serializeImagePulls, maxParallelImagePulls = 0 }: ImagePullerOptions): number {

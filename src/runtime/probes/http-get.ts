@@ -3,10 +3,9 @@ import { type ClientRequest, type IncomingMessage, request as httpRequest } from
 import { isIP } from 'node:net';
 import { hostPort, type HTTPRequest, requestURL } from '../../policies/probe-request.ts';
 import { errorKind, errorMessage, StateletError } from '../../types/errors.ts';
+import { BoundedOutput } from '../bounded-output.ts';
 import { dialFailure, isDialFailure, type SystemError } from './connection-errors.ts';
 
-/** The rest of a longer body is not read. */
-const BODY_BYTES_MAX = 10 * 1024;
 /** The one that is sent first included. */
 const REQUESTS_MAX = 10;
 const REDIRECTS: ReadonlySet<number> = new Set([301, 302, 303, 307, 308]);
@@ -16,7 +15,7 @@ const HTTP_RESPONSE = 'http: server gave HTTP response to HTTPS client';
 
 interface HTTPResponse {
   readonly statusCode: number;
-  /** Reads 10 KiB at most. Rejects when the connection breaks off, or the signal aborts. */
+  /** Reads `OUTPUT_BYTES_MAX` at most. Rejects when the connection breaks off, or the signal aborts. */
   body(): Promise<string>;
   /** Closes the connection. */
   discard(): void;
@@ -31,7 +30,7 @@ export async function httpGet(request: HTTPRequest, signal: AbortSignal): Promis
   let current = request;
   for (let sent = 1; ; sent += 1) {
     const response = await send(current, signal);
-    const target = redirectTarget(current, response);
+    const target = redirectTarget(response, current);
     if (target?.hostname !== firstHost) return responseOf(response, signal);
     response.destroy();
     if (sent === REQUESTS_MAX) throw unavailable(current, `stopped after ${REQUESTS_MAX} redirects`);
@@ -97,13 +96,14 @@ function failureText(request: HTTPRequest, error: unknown): string {
 }
 
 /** undefined where the response is not to be followed, or says not whereto. */
-function redirectTarget(request: HTTPRequest, { statusCode, headers }: IncomingMessage): URL | undefined {
+function redirectTarget(response: IncomingMessage, request: HTTPRequest): URL | undefined {
+  const { statusCode = 0, headers } = response;
   const { location } = headers;
-  if (!REDIRECTS.has(statusCode ?? 0) || !location) return undefined;
+  if (!REDIRECTS.has(statusCode) || !location) return undefined;
   const base = requestURL(request);
-  if (!URL.canParse(location, base))
-    throw unavailable(request, `failed to parse Location header "${location}"`);
-  return new URL(location, base);
+  if (URL.canParse(location, base)) return new URL(location, base);
+  response.destroy();
+  throw unavailable(request, `failed to parse Location header "${location}"`);
 }
 
 /** A `Host` of the request's own stays where the server redirects to another path of its own. */
@@ -138,13 +138,11 @@ function bodyFailure(signal: AbortSignal, cause: unknown): unknown {
 }
 
 async function readBody(response: IncomingMessage): Promise<string> {
-  const chunks: Buffer[] = [];
-  let bytes = 0;
+  const body = new BoundedOutput();
   for await (const chunk of response as AsyncIterable<Buffer>) {
-    chunks.push(chunk.subarray(0, BODY_BYTES_MAX - bytes));
-    bytes += chunk.length;
-    if (bytes >= BODY_BYTES_MAX) break;
+    body.add(chunk);
+    if (body.isFull) break;
   }
   response.destroy();
-  return Buffer.concat(chunks).toString('utf8');
+  return body.toString();
 }

@@ -12,6 +12,7 @@ import type { Clock } from '../../types/clock.ts';
 import { errorKind, errorMessage, StateletError } from '../../types/errors.ts';
 import type { EventRecorder } from '../../types/event-recorder.ts';
 import { type Logger, podFields } from '../../types/logger.ts';
+import { BoundedOutput } from '../bounded-output.ts';
 import type { RuntimeService } from '../runtime-service.ts';
 import { withDeadline } from './deadline.ts';
 import { httpGet } from './http-get.ts';
@@ -39,7 +40,6 @@ interface Finding {
 
 /** How often a handler is tried that cannot be carried out. */
 const TRIES = 3;
-const OUTPUT_BYTES_MAX = 10 * 1024;
 const NAMES: Readonly<Record<ProbeKind, string>> = {
   liveness: 'Liveness',
   readiness: 'Readiness',
@@ -115,7 +115,10 @@ async function runExec(
       timeoutSeconds(probeOf(target)),
       { signal },
     );
-    const output = Buffer.concat([stdout, stderr]).subarray(0, OUTPUT_BYTES_MAX).toString('utf8');
+    const both = new BoundedOutput();
+    both.add(stdout);
+    both.add(stderr);
+    const output = both.toString();
     return exitCode === 0 ? success(output) : failure(output);
   } catch (error) {
     if (signal.aborted || errorKind(error) !== 'DeadlineExceeded') throw error;

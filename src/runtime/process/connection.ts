@@ -4,7 +4,7 @@ import { StateletError } from '../../types/errors.ts';
 import { encode, fromWireError, LineSplitter, PROTOCOL_VERSION } from './protocol.ts';
 import type { ClientMessage, Hello, MethodName, MonitorMessage, Params, Result } from './protocol.ts';
 
-const HELLO_TIMEOUT_MS = 5000;
+export const HELLO_TIMEOUT_MS = 5000;
 
 interface Call {
   readonly resolve: (result: never) => void;
@@ -76,7 +76,7 @@ export class Connection {
     return new Promise<Hello>((resolve, reject) => {
       const timer = setTimeout(() => {
         this.#socket.destroy();
-        reject(new StateletError('Unavailable', `the monitor did not answer within ${HELLO_TIMEOUT_MS} ms`));
+        reject(new StateletError('DeadlineExceeded', `it has not answered within ${HELLO_TIMEOUT_MS} ms`));
       }, HELLO_TIMEOUT_MS);
       this.#socket.once('close', () => {
         clearTimeout(timer);

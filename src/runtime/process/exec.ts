@@ -1,13 +1,12 @@
 import type { ChildProcess } from 'node:child_process';
 import type { Readable } from 'node:stream';
 import { StateletError } from '../../types/errors.ts';
+import { BoundedOutput } from '../bounded-output.ts';
 import { exitCodeOf, launch } from './launch.ts';
 import type { ProcessSpec } from './launch.ts';
 import type { ExecResult } from './protocol.ts';
 import type { Sweeper } from './sweeper.ts';
 
-/** What a stream says beyond that is read and dropped. */
-const MAX_OUTPUT_BYTES = 16 * 1024 * 1024;
 /** How long output may keep coming after the command's end: something that it left running may hold the pipe. */
 const DRAIN_MS = 1000;
 
@@ -37,6 +36,8 @@ export async function execCommand(
     const [stdoutBase64, stderrBase64] = [output[0].base64(), output[1].base64()];
     return { stdoutBase64, stderrBase64, exitCode };
   }
+  // Something that it left running may go on writing.
+  for (const stream of output) stream.stop();
   if (child.pid !== undefined) await sweeper.clear({ sessionId: child.pid, sinceTicks: 0 });
   if (signal.aborted) throw new StateletError('Canceled', 'the command was given up');
   throw new StateletError(
@@ -53,29 +54,31 @@ function exitOf(child: ChildProcess, giveUp: AbortSignal): Promise<number | unde
   });
 }
 
+/** What a command says to one of its streams: the beginning is kept, all of it is read. */
 class Output {
   readonly #stream: Readable | null;
   readonly #closed: Promise<void>;
-  #chunks: Buffer[] = [];
-  #room = MAX_OUTPUT_BYTES;
+  readonly #kept = new BoundedOutput();
 
   constructor(stream: Readable | null) {
     this.#stream = stream;
     this.#closed = new Promise((resolve) => stream?.once('close', resolve));
     stream?.on('error', () => undefined);
-    stream?.on('data', (chunk: Buffer) => {
-      this.#chunks.push(chunk.subarray(0, this.#room));
-      this.#room -= Math.min(this.#room, chunk.length);
-    });
+    stream?.on('data', (chunk: Buffer) => this.#kept.add(chunk));
   }
 
   async drained(): Promise<void> {
-    const timer = setTimeout(() => this.#stream?.destroy(), DRAIN_MS);
+    const timer = setTimeout(() => this.stop(), DRAIN_MS);
     await this.#closed;
     clearTimeout(timer);
   }
 
+  /** Reads no further. */
+  stop(): void {
+    this.#stream?.destroy();
+  }
+
   base64(): string {
-    return Buffer.concat(this.#chunks).toString('base64');
+    return this.#kept.bytes().toString('base64');
   }
 }

@@ -1,10 +1,10 @@
-import { execFile, spawn } from 'node:child_process';
+import { spawn } from 'node:child_process';
 import type { ChildProcess, StdioOptions } from 'node:child_process';
 import { chownSync, closeSync, constants, existsSync, openSync, readFileSync, statSync } from 'node:fs';
 import { constants as osConstants } from 'node:os';
-import { promisify } from 'node:util';
 import { errorMessage, StateletError } from '../../types/errors.ts';
 import type { ContainerConfig } from '../../types/cri.ts';
+import { runCommand } from '../run-command.ts';
 import { errnoCode } from '../system-errors.ts';
 
 export const DEFAULT_PATH = '/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin';
@@ -106,7 +106,7 @@ function primaryGroup(uid: number): number {
  */
 export async function makePipes(paths: readonly string[], user: ProcessSpec['user']): Promise<void> {
   try {
-    await promisify(execFile)('mkfifo', ['-m', '600', ...paths]);
+    await runCommand('mkfifo', ['-m', '600', ...paths]);
   } catch (error) {
     const cause = errnoCode(error) === 'ENOENT' ? 'mkfifo is not installed' : '';
     throw new StateletError(

@@ -1,8 +1,10 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { Observable, Subject } from 'rxjs';
 import { errorKind, errorMessage, StateletError } from '../../types/errors.ts';
+import { withDeadline } from '../probes/deadline.ts';
+import { systemClock } from '../system-clock.ts';
 import type { ContainerEvent, ContainerEventType, ContainerStateName } from '../../types/cri.ts';
-import { canceled, Connection } from './connection.ts';
+import { canceled, Connection, HELLO_TIMEOUT_MS } from './connection.ts';
 import type { RuntimeLayout } from './layout.ts';
 import type { MethodName, Params, Result } from './protocol.ts';
 import { connectSocket } from './socket.ts';
@@ -31,20 +33,32 @@ const EVENT_OF_STATE: Partial<Record<ContainerStateName, ContainerEventType>> = 
   CONTAINER_EXITED: 'CONTAINER_STOPPED_EVENT',
 };
 
+export interface MonitorClientOptions {
+  /** How long a call may take that says nothing else. */
+  readonly requestTimeoutMs: number;
+  readonly warn: (message: string) => void;
+}
+
+interface MonitorCallOptions {
+  readonly signal?: AbortSignal | undefined;
+  /** 0: no limit. */
+  readonly timeoutMs?: number;
+}
+
 /** Calls the monitor of a root directory; starts one when there is none. */
 export class MonitorClient {
   /** Never errors. While somebody listens, the connection is kept up. */
   readonly events: Observable<ContainerEvent>;
   readonly #events = new Subject<ContainerEvent>();
   readonly #layout: RuntimeLayout;
-  readonly #warn: (message: string) => void;
+  readonly #options: MonitorClientOptions;
   #listeners = 0;
   #connection: Promise<Connection> | undefined;
   readonly #closed = new AbortController();
 
-  constructor(layout: RuntimeLayout, warn: (message: string) => void) {
+  constructor(layout: RuntimeLayout, options: MonitorClientOptions) {
     this.#layout = layout;
-    this.#warn = warn;
+    this.#options = options;
     this.events = new Observable((subscriber) => {
       const subscription = this.#events.subscribe(subscriber);
       this.#listeners += 1;
@@ -56,7 +70,28 @@ export class MonitorClient {
     });
   }
 
-  async call<M extends MethodName>(method: M, params: Params<M>, signal?: AbortSignal): Promise<Result<M>> {
+  /** A monitor that hangs is DeadlineExceeded. What was asked of it may be done once it goes on. */
+  async call<M extends MethodName>(
+    method: M,
+    params: Params<M>,
+    { signal, timeoutMs = this.#options.requestTimeoutMs }: MonitorCallOptions = {},
+  ): Promise<Result<M>> {
+    if (signal?.aborted) throw canceled(method);
+    const given = signal ?? new AbortController().signal;
+    return withDeadline(systemClock, timeoutMs, given, async (limited) => {
+      try {
+        return await this.#callAgain(method, params, limited);
+      } catch (error) {
+        throw limited.aborted && !given.aborted ? hung(this.#layout, method, timeoutMs) : error;
+      }
+    });
+  }
+
+  async #callAgain<M extends MethodName>(
+    method: M,
+    params: Params<M>,
+    signal: AbortSignal,
+  ): Promise<Result<M>> {
     try {
       return await this.#callOnce(method, params, signal);
     } catch (error) {
@@ -75,10 +110,10 @@ export class MonitorClient {
   async #callOnce<M extends MethodName>(
     method: M,
     params: Params<M>,
-    signal?: AbortSignal,
+    signal: AbortSignal,
   ): Promise<Result<M>> {
     if (this.#closed.signal.aborted) throw new StateletError('FailedPrecondition', 'the runtime was closed');
-    if (signal?.aborted) throw canceled(method);
+    if (signal.aborted) throw canceled(method);
     const connection = await orCanceled(this.#connect(), method, signal);
     return connection.call(method, params, signal);
   }
@@ -105,6 +140,9 @@ export class MonitorClient {
         void connection.closed.then(onClose);
         return connection;
       } catch (error) {
+        // Another one could not take the folder over.
+        if (errorKind(error) === 'DeadlineExceeded')
+          throw hung(this.#layout, 'the connection', HELLO_TIMEOUT_MS);
         // One that was just ending, or none.
         if (error instanceof StateletError && error.kind !== 'Unavailable') throw error;
         if (attempt === ATTEMPTS) throw unavailable(this.#layout, error);
@@ -129,7 +167,7 @@ export class MonitorClient {
         await this.#connect();
         return;
       } catch (error) {
-        this.#warn(errorMessage(error));
+        this.#options.warn(errorMessage(error));
         await delay(Math.min(delayMs, MAX_RECONNECT_DELAY_MS), undefined, { ref: false });
       }
     }
@@ -148,19 +186,25 @@ export class MonitorClient {
         this.#events.next({ containerId: id, containerEventType, createdAt, podSandboxMetadata });
       }
     } catch (error) {
-      this.#warn(errorMessage(error));
+      this.#options.warn(errorMessage(error));
     }
   }
 }
 
-function orCanceled<T>(work: Promise<T>, method: MethodName, signal: AbortSignal | undefined): Promise<T> {
-  if (!signal) return work;
+function orCanceled<T>(work: Promise<T>, method: MethodName, signal: AbortSignal): Promise<T> {
   return new Promise((resolve, reject) => {
     const onAbort = (): void => reject(canceled(method));
     signal.addEventListener('abort', onAbort, { once: true });
     void work.then(resolve, reject).finally(() => signal.removeEventListener('abort', onAbort));
   });
 }
+
+const hung = ({ runtimeDir }: RuntimeLayout, what: string, timeoutMs: number): StateletError =>
+  new StateletError(
+    'DeadlineExceeded',
+    `the monitor of the embedded runtime in ${runtimeDir} has not answered ${what} within ${timeoutMs / 1000} s: ` +
+      'it hangs, or was stopped (SIGSTOP)',
+  );
 
 const unavailable = ({ runtimeDir }: RuntimeLayout, cause: unknown): StateletError =>
   new StateletError('Unavailable', `no monitor answers in ${runtimeDir}: ${errorMessage(cause)}`, { cause });

@@ -19,10 +19,15 @@ export function openProcessNode(options: {
   readonly podLogsDir: string;
   readonly hostIPs: readonly string[];
   readonly allocatable?: ResourceList;
+  /** How long a call to the runtime may take. */
+  readonly requestTimeoutMs?: number;
   readonly logger: Logger;
 }): NodeParts {
-  const { rootDir, logger } = options;
-  const runtime = createProcessRuntime({ rootDir, logger: { warn: (message) => logger.warn({}, message) } });
+  const { rootDir, requestTimeoutMs, logger } = options;
+  const runtime = createProcessRuntime({
+    ...{ rootDir, logger: { warn: (message: string) => logger.warn({}, message) } },
+    ...(requestTimeoutMs !== undefined && { requestTimeoutMs }),
+  });
   return { runtime, node: processNode(options), start: () => undefined, stop: () => runtime.close() };
 }
 

@@ -6,8 +6,13 @@ import { MonitorClient } from './monitor-client.ts';
 export interface ProcessRuntimeOptions {
   /** The agent's root directory; the runtime uses `runtime` and `scratch` in it. */
   readonly rootDir: string;
+  /** How long a call may take (the kubelet's runtimeRequestTimeout). */
+  readonly requestTimeoutMs?: number;
   readonly logger?: { warn(message: string): void };
 }
+
+/** The kubelet's. */
+const REQUEST_TIMEOUT_MS = 120_000;
 
 /**
  * The embedded runtime: containers are plain processes of this machine, with no isolation and no images. A container's
@@ -17,14 +22,19 @@ export interface ProcessRuntimeOptions {
  *   its environment. HOME, and the working directory where none is given, is a folder that the pod's containers share
  *   and that lives as long as the pod's sandbox.
  * - Containers outlive this process; see monitor.ts for who holds them.
+ * - Limits of time, as with CRI: `requestTimeoutMs`; twice that for runPodSandbox; for stopContainer, and execSync with a
+ *   limit of its own, that much more than they may take anyway; none for execSync without one.
  */
-export function createProcessRuntime({ rootDir, logger }: ProcessRuntimeOptions): RuntimeService {
-  const client = new MonitorClient(runtimeLayout(rootDir), (message) => logger?.warn(message));
+export function createProcessRuntime(options: ProcessRuntimeOptions): RuntimeService {
+  const { rootDir, requestTimeoutMs = REQUEST_TIMEOUT_MS, logger } = options;
+  const warn = (message: string) => logger?.warn(message);
+  const client = new MonitorClient(runtimeLayout(rootDir), { requestTimeoutMs, warn });
+  const longer = (seconds: number) => seconds * 1000 + requestTimeoutMs;
   return {
     version: () =>
       Promise.resolve({ runtimeName: 'statelet', runtimeVersion: ownVersion(), runtimeApiVersion: 'v1' }),
     status: async (options) => {
-      await client.call('ping', [], options?.signal);
+      await client.call('ping', [], options);
       const ready = { status: true, reason: '', message: '' };
       const conditions = [
         { type: 'RuntimeReady', ...ready },
@@ -33,32 +43,37 @@ export function createProcessRuntime({ rootDir, logger }: ProcessRuntimeOptions)
       return { conditions, supplementalGroupsPolicy: false };
     },
 
-    runPodSandbox: (config, options) => client.call('runPodSandbox', [config], options?.signal),
-    stopPodSandbox: (id, options) => client.call('stopPodSandbox', [id], options?.signal),
-    removePodSandbox: (id, options) => client.call('removePodSandbox', [id], options?.signal),
-    podSandboxStatus: (id, options) => client.call('podSandboxStatus', [id], options?.signal),
-    listPodSandbox: (filter = {}, options) => client.call('listPodSandbox', [filter], options?.signal),
+    runPodSandbox: (config, { signal } = {}) =>
+      client.call('runPodSandbox', [config], { signal, timeoutMs: 2 * requestTimeoutMs }),
+    stopPodSandbox: (id, options) => client.call('stopPodSandbox', [id], options),
+    removePodSandbox: (id, options) => client.call('removePodSandbox', [id], options),
+    podSandboxStatus: (id, options) => client.call('podSandboxStatus', [id], options),
+    listPodSandbox: (filter = {}, options) => client.call('listPodSandbox', [filter], options),
 
     createContainer: (podSandboxId, config, _sandboxConfig, options) =>
-      client.call('createContainer', [podSandboxId, config], options?.signal),
-    startContainer: (id, options) => client.call('startContainer', [id], options?.signal),
+      client.call('createContainer', [podSandboxId, config], options),
+    startContainer: (id, options) => client.call('startContainer', [id], options),
     stopContainer: (id, timeoutSeconds, options) =>
-      client.call('stopContainer', [id, timeoutSeconds], options?.signal),
-    removeContainer: (id, options) => client.call('removeContainer', [id], options?.signal),
-    listContainers: (filter = {}, options) => client.call('listContainers', [filter], options?.signal),
-    containerStatus: (id, options) => client.call('containerStatus', [id], options?.signal),
+      client.call('stopContainer', [id, timeoutSeconds], {
+        ...options,
+        timeoutMs: longer(timeoutSeconds),
+      }),
+    removeContainer: (id, options) => client.call('removeContainer', [id], options),
+    listContainers: (filter = {}, options) => client.call('listContainers', [filter], options),
+    containerStatus: (id, options) => client.call('containerStatus', [id], options),
     execSync: async (id, command, timeoutSeconds, options) => {
-      const result = await client.call('execSync', [id, command, timeoutSeconds], options?.signal);
+      const timeoutMs = timeoutSeconds > 0 ? longer(timeoutSeconds) : 0;
+      const limits = { ...options, timeoutMs };
+      const result = await client.call('execSync', [id, command, timeoutSeconds], limits);
       return {
         stdout: Buffer.from(result.stdoutBase64, 'base64'),
         stderr: Buffer.from(result.stderrBase64, 'base64'),
         exitCode: result.exitCode,
       };
     },
-    listContainerStats: (filter = {}, options) =>
-      client.call('listContainerStats', [filter], options?.signal),
+    listContainerStats: (filter = {}, options) => client.call('listContainerStats', [filter], options),
     containerEvents: () => client.events,
-    reopenContainerLog: (id, options) => client.call('reopenContainerLog', [id], options?.signal),
+    reopenContainerLog: (id, options) => client.call('reopenContainerLog', [id], options),
 
     // There are no images to hold: an image is whatever a container calls it.
     pullImage: (image) => Promise.resolve(image),

@@ -93,7 +93,7 @@ export const toWireError = (error: unknown): WireError => ({
 export const fromWireError = ({ kind, message }: WireError): StateletError =>
   new StateletError(kind, message);
 
-/** Two streams of exec output at their limit, in base64, fit in. */
+/** Far more than a list of many containers takes. */
 const MAX_LINE_BYTES = 64 * 1024 * 1024;
 
 /** Cuts a stream of bytes into lines. */
@@ -116,7 +116,8 @@ export class LineSplitter {
   }
 
   #keep(rest: Buffer): void {
-    this.#chunks.push(rest);
+    // An empty view would keep the chunk alive.
+    if (rest.length > 0) this.#chunks.push(rest);
     this.#bytes += rest.length;
     if (this.#bytes > MAX_LINE_BYTES) {
       throw new StateletError('InvalidArgument', `a message of more than ${MAX_LINE_BYTES} bytes`);

@@ -1,24 +1,21 @@
 /** Mounts and unmounts by util-linux' commands: Node has no call for it. */
-import { execFile } from 'node:child_process';
 import { readFile, stat } from 'node:fs/promises';
 import { release } from 'node:os';
 import { dirname } from 'node:path';
-import { promisify } from 'node:util';
 import type { MemoryFilesystem } from '../../policies/volume-empty-dir.ts';
 import { mountOf, mountsBelow, parseMountInfo, type MountPoint } from '../../policies/volume-mount-table.ts';
 import { errorMessage, StateletError } from '../../types/errors.ts';
+import { CommandError, runCommand } from '../run-command.ts';
 import { errnoCode } from '../system-errors.ts';
 
 /** A filesystem that has hung must not hold up a pod for good. */
 const TIMEOUT_MS = 60_000;
 
-const run = promisify(execFile);
-
 /** Paths are used as they are, never resolved again: what was checked is what is mounted. */
 async function command(name: 'mount' | 'umount', args: readonly string[]): Promise<void> {
   try {
     const env = { ...process.env, LC_ALL: 'C' };
-    await run(name, ['--no-canonicalize', ...args], { timeout: TIMEOUT_MS, killSignal: 'SIGKILL', env });
+    await runCommand(name, ['--no-canonicalize', ...args], { timeoutMs: TIMEOUT_MS, env });
   } catch (error) {
     throw new StateletError('Internal', failureOf(name, error), { cause: error });
   }
@@ -26,9 +23,9 @@ async function command(name: 'mount' | 'umount', args: readonly string[]): Promi
 
 function failureOf(name: string, error: unknown): string {
   if (errnoCode(error) === 'ENOENT') return `there is no ${name} command: install util-linux`;
-  const { stderr = '', killed = false } = error as { stderr?: string; killed?: boolean };
-  if (killed) return `${name} did not return within ${TIMEOUT_MS / 1000} s`;
-  return stderr.trim() || errorMessage(error);
+  if (error instanceof CommandError && error.isTimeout)
+    return `${name} did not return within ${TIMEOUT_MS / 1000} s`;
+  return errorMessage(error);
 }
 
 export async function mountFilesystem({ type, options }: MemoryFilesystem, folder: string): Promise<void> {

@@ -1,14 +1,22 @@
+import { readdirSync } from 'node:fs';
+import type { Socket } from 'node:net';
+import { setImmediate, setTimeout as delay } from 'node:timers/promises';
 import { Server, ServerCredentials, status } from '@grpc/grpc-js';
 import type { handleUnaryCall } from '@grpc/grpc-js';
 import { afterAll, describe, expect, test } from '@jest/globals';
 import protobuf from 'protobufjs';
 import { withDeadline } from '../../../src/runtime/probes/deadline.ts';
 import { grpcHealth } from '../../../src/runtime/probes/grpc-health.ts';
+import { StateletError } from '../../../src/types/errors.ts';
 import { VirtualClock } from '../../../src/simulation/virtual-clock.ts';
-import { closedPort } from './servers.ts';
+import { closedPort, closeServers, http2Server, tcpServer } from './servers.ts';
+import { waitFor } from '../../support/wait-for.ts';
 
 const servers: Server[] = [];
-afterAll(() => servers.forEach((server) => server.forceShutdown()));
+afterAll(async () => {
+  servers.forEach((server) => server.forceShutdown());
+  await closeServers();
+});
 
 /** The messages as their definition has them, so that both ends are not wrong in the same way. */
 const { root } = protobuf.parse(`
@@ -23,7 +31,9 @@ interface Request {
   readonly service: string;
 }
 
-async function start(check?: handleUnaryCall<Request, number>): Promise<number> {
+const start = (check?: handleUnaryCall<Request, number>) => startOn(0, check);
+
+async function startOn(wanted: number, check?: handleUnaryCall<Request, number>): Promise<number> {
   const server = new Server();
   servers.push(server);
   if (check) {
@@ -39,7 +49,7 @@ async function start(check?: handleUnaryCall<Request, number>): Promise<number> 
     server.addService({ Check: method }, { Check: check });
   }
   return new Promise((resolve, reject) => {
-    server.bindAsync('127.0.0.1:0', ServerCredentials.createInsecure(), (error, port) =>
+    server.bindAsync(`127.0.0.1:${wanted}`, ServerCredentials.createInsecure(), (error, port) =>
       error ? reject(error) : resolve(port),
     );
   });
@@ -86,7 +96,42 @@ describe('grpcHealth', () => {
 
   test('a server that errs', async () => {
     const port = await start((_, done) => done({ code: status.INTERNAL, details: 'no disk' }));
-    await expect(health(port)).rejects.toThrow('error: health rpc probe failed: 13 INTERNAL: no disk');
+    await expect(health(port)).rejects.toThrow(
+      'error: health rpc probe failed: rpc error: code = Internal desc = no disk',
+    );
+  });
+
+  test.each([
+    [404, 'Unimplemented', 'error: this server does not implement the grpc health protocol'],
+    [
+      503,
+      'Unavailable',
+      'error: health rpc probe failed: rpc error: code = Unavailable desc = unexpected HTTP',
+    ],
+    [200, 'Unavailable', 'error: health rpc probe failed: rpc error: code = Unknown desc = unexpected HTTP'],
+  ])('a server that speaks HTTP/2 but not gRPC, and answers %i', async (code, kind, message) => {
+    const port = await http2Server((stream) => stream.respond({ ':status': code }, { endStream: true }));
+    await expect(health(port)).rejects.toMatchObject({ kind, message: expect.stringContaining(message) });
+  });
+
+  test('a server that breaks off', async () => {
+    const port = await http2Server((stream) => stream.session?.destroy());
+    await expect(health(port)).rejects.toThrow(
+      'error: health rpc probe failed: rpc error: code = Unavailable',
+    );
+  });
+
+  test('a server that says that it has run out of time', async () => {
+    const port = await start((_, done) => done({ code: status.DEADLINE_EXCEEDED, details: 'slow' }));
+    await expect(health(port)).rejects.toThrow('timeout: health rpc did not complete within 1s');
+  });
+
+  test('a server that comes up in time', async () => {
+    const port = await closedPort();
+    const asked = health(port);
+    const server = await startOn(port, (_, done) => done(null, 1));
+    expect(await asked).toBe('SERVING');
+    expect(server).toBe(port);
   });
 
   test('a server that does not come up in time', async () => {
@@ -114,5 +159,49 @@ describe('grpcHealth', () => {
     const port = await start(() => abort.abort(new Error('the pod ends')));
     await expect(health(port, '', abort.signal)).rejects.toThrow('the pod ends');
     await expect(health(port, '', abort.signal)).rejects.toThrow('the pod ends');
+  });
+});
+
+describe('500 failed probes', () => {
+  const FAILED = 500;
+  const descriptors = () => readdirSync('/proc/self/fd').length;
+
+  /** Each is given up as at the end of its time limit, once `seen` has resolved. */
+  async function fail(port: number, seen: Promise<unknown>): Promise<void> {
+    const timeUp = new AbortController();
+    const probes = Array.from({ length: FAILED }, () => health(port, '', timeUp.signal));
+    const outcomes = Promise.allSettled(probes);
+    await seen;
+    timeUp.abort(new StateletError('DeadlineExceeded', 'not done in time'));
+    const reasons = (await outcomes).map((outcome) => String((outcome as PromiseRejectedResult).reason));
+    expect(new Set(reasons)).toEqual(
+      new Set([expect.stringContaining('timeout: failed to connect service')]),
+    );
+  }
+
+  test('leave no connection to a server that accepts them and stays silent', async () => {
+    const open = new Set<Socket>();
+    const all = Promise.withResolvers<undefined>();
+    const port = await tcpServer((socket) => {
+      open.add(socket.resume());
+      socket.once('close', () => open.delete(socket));
+      if (open.size === FAILED) all.resolve(undefined);
+    });
+    const before = descriptors();
+    await fail(port, all.promise);
+    await waitFor(() => open.size === 0, { what: 'all connections to be closed' });
+    expect(descriptors()).toBeLessThanOrEqual(before);
+  });
+
+  test('leave nothing behind that dials a server which comes up afterwards', async () => {
+    const port = await closedPort();
+    const before = descriptors();
+    await fail(port, setImmediate());
+    expect(descriptors()).toBeLessThanOrEqual(before);
+    let connections = 0;
+    await tcpServer(() => connections++, port);
+    // Longer than a channel of gRPC waits before it dials again.
+    await delay(2_000);
+    expect(connections).toBe(0);
   });
 });

@@ -136,6 +136,15 @@ describe('redirects', () => {
     expect(requests).toBe(10);
   });
 
+  test('that cannot be understood fail, and their connection is closed', async () => {
+    const closed = Promise.withResolvers<unknown>();
+    const port = await httpServer((_, response) => {
+      response.once('close', closed.resolve).writeHead(302, { Location: 'http://[' }).write('x');
+    });
+    await expect(get(port)).rejects.toThrow('failed to parse Location header "http://["');
+    await closed.promise;
+  });
+
   test('to what is not HTTP fail', async () => {
     const port = await redirecting('/a', () => 'ftp://127.0.0.1/b');
     await expect(get(port, { path: '/a' })).rejects.toThrow('unsupported protocol scheme "ftp"');

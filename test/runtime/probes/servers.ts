@@ -3,6 +3,7 @@ import { execFileSync } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { createServer as createHTTPServer, type RequestListener } from 'node:http';
+import { createServer as createHTTP2Server, type ServerHttp2Stream } from 'node:http2';
 import { createServer as createHTTPSServer } from 'node:https';
 import { type AddressInfo, createServer as createTCPServer, type Server, type Socket } from 'node:net';
 import { tmpdir } from 'node:os';
@@ -20,13 +21,13 @@ export async function closeServers(): Promise<void> {
   servers.clear();
 }
 
-async function listening(server: Server, host = '127.0.0.1'): Promise<number> {
+async function listening(server: Server, host = '127.0.0.1', port = 0): Promise<number> {
   servers.add(server);
   server.on('connection', (socket) => {
     sockets.add(socket);
     socket.on('error', () => undefined).once('close', () => sockets.delete(socket));
   });
-  server.listen(0, host);
+  server.listen(port, host);
   await once(server, 'listening');
   return (server.address() as AddressInfo).port;
 }
@@ -36,8 +37,11 @@ export const httpServer = (listener: RequestListener, host?: string) =>
   listening(createHTTPServer(listener), host);
 export const httpsServer = (listener: RequestListener) =>
   listening(createHTTPSServer(selfSigned(), listener));
-export const tcpServer = (onConnection: (socket: Socket) => void = () => undefined) =>
-  listening(createTCPServer(onConnection));
+export const http2Server = (onStream: (stream: ServerHttp2Stream) => void) =>
+  listening(createHTTP2Server().on('stream', onStream));
+/** At a port that is free, unless it is said at which. */
+export const tcpServer = (onConnection: (socket: Socket) => void = () => undefined, port = 0) =>
+  listening(createTCPServer(onConnection), undefined, port);
 
 /** A port at which nobody listens. */
 export async function closedPort(): Promise<number> {

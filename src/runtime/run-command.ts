@@ -1,0 +1,35 @@
+import { spawn } from 'node:child_process';
+import { BoundedOutput } from './bounded-output.ts';
+
+interface CommandOptions {
+  readonly env?: NodeJS.ProcessEnv;
+  /** After that the command is killed. */
+  readonly timeoutMs?: number;
+}
+
+/** A command of the machine that did not succeed; the message is what it wrote to its standard error. */
+export class CommandError extends Error {
+  readonly isTimeout: boolean;
+
+  constructor(message: string, isTimeout: boolean) {
+    super(message);
+    this.isTimeout = isTimeout;
+  }
+}
+
+/** Runs a command of this machine for its effect. Rejects with a CommandError; with the system's where it cannot be started. */
+export async function runCommand(
+  command: string,
+  args: readonly string[],
+  { env = process.env, timeoutMs = 0 }: CommandOptions = {},
+): Promise<void> {
+  const timeLimit = { timeout: timeoutMs, killSignal: 'SIGKILL' } as const;
+  const child = spawn(command, args, { env, stdio: ['ignore', 'ignore', 'pipe'], ...timeLimit });
+  const output = new BoundedOutput();
+  child.stderr.on('data', (chunk: Buffer) => output.add(chunk));
+  const ending = await new Promise<number | NodeJS.Signals | null>((resolve, reject) => {
+    child.once('error', reject).once('close', (code, signal) => resolve(code ?? signal));
+  });
+  if (ending === 0) return;
+  throw new CommandError(output.toString().trim() || `${command} ended with ${ending}`, child.killed);
+}

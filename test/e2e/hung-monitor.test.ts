@@ -1,0 +1,47 @@
+/** The monitor of the embedded runtime is held still (SIGSTOP): the agent knows that before long, and goes on afterwards. */
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { afterEach, beforeEach, expect, test } from '@jest/globals';
+import { containerStatus, type Daemon, DaemonBed } from '../support/daemon.ts';
+import { monitorPid } from '../support/process-runtime.ts';
+import { waitFor } from '../support/wait-for.ts';
+import { manifest, SERVE, shell } from './manifests.ts';
+
+/** Up to a relist, and its calls. */
+const NOTICED_MS = 60_000;
+
+let bed: DaemonBed;
+let monitor: number;
+
+beforeEach(() => {
+  bed = new DaemonBed();
+});
+afterEach(async () => {
+  process.kill(monitor, 'SIGCONT');
+  await bed.cleanUp();
+});
+
+function write(name: string): void {
+  writeFileSync(join(bed.manifestDir, `${name}.json`), manifest(name, { containers: [shell(SERVE)] }));
+}
+
+async function problem(daemon: Daemon): Promise<string | undefined> {
+  const response = await daemon.fetch('/healthz');
+  return response.ok ? undefined : response.text();
+}
+
+test('a monitor that hangs makes the agent unhealthy; its pods run on, and others start once it goes on', async () => {
+  write('stays');
+  const daemon = await bed.start('--runtime-request-timeout', '2s');
+  const stays = await daemon.running('stays');
+  monitor = await monitorPid(bed.rootDir);
+  process.kill(monitor, 'SIGSTOP');
+  write('added');
+  const told = await waitFor(() => problem(daemon), { what: 'it to be unhealthy', timeoutMs: NOTICED_MS });
+  expect(told).toContain('the monitor of the embedded runtime');
+  expect(told).toContain('within 2 s: it hangs');
+  process.kill(monitor, 'SIGCONT');
+  await daemon.running('added');
+  expect(await problem(daemon)).toBeUndefined();
+  expect(containerStatus(await daemon.running('stays'))).toEqual(containerStatus(stays));
+}, 180_000);
