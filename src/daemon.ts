@@ -74,7 +74,7 @@ class Agent implements Daemon {
     this.#deps = deps;
     this.#lock = lock;
     this.#parts = parts;
-    const sources = podSources(config);
+    const sources = podSources(config, { keepsLastGood: true });
     const { inspect, recorder, logger, facts } = deps;
     this.#agent = new NodeAgent({
       ...nodeAgentOptions(config, { parts, facts, recorder, logger }),

@@ -13,7 +13,8 @@ import {
 } from 'rxjs';
 import { podFullName } from '../policies/pod-kinds.ts';
 import type { Pod } from '../types/kubernetes.ts';
-import { NOTHING_READ, readManifests, type Reading } from './manifest-files.ts';
+import { keepingProblems, type LastGoodManifests } from './last-good-manifests.ts';
+import { NOTHING_READ, readManifests, type Reading, type ReadingOptions } from './manifest-files.ts';
 import { watchPath, type PathWatch } from './path-watch.ts';
 import type { SourceProblem, SourceUpdate } from './source.ts';
 
@@ -25,6 +26,8 @@ export interface FileSourceOptions {
   readonly checkFrequencyMs: number;
   /** How long it must have been quiet before a change is read, so that files are not read half-written. */
   readonly quietMs?: number;
+  /** For manifests that are broken when the agent starts. */
+  readonly lastGood?: LastGoodManifests;
 }
 
 const QUIET_MS = 100;
@@ -36,7 +39,8 @@ const QUIET_MS = 100;
  */
 export function fileSource(options: FileSourceOptions): Observable<SourceUpdate> {
   return defer(() => {
-    const follower = new FolderFollower(resolve(options.path), options.nodeName);
+    const stop = new AbortController();
+    const follower = new FolderFollower(options, stop.signal);
     const round = defer(() => {
       const watch = watchPath(follower.path);
       const { quietMs = QUIET_MS } = options;
@@ -49,21 +53,22 @@ export function fileSource(options: FileSourceOptions): Observable<SourceUpdate>
       repeat(),
       filter((update) => update !== undefined),
       distinctUntilChanged<SourceUpdate>(isDeepStrictEqual),
+      finalize(() => stop.abort()),
     );
   });
 }
 
 class FolderFollower {
   readonly path: string;
-  readonly #nodeName: string;
+  readonly #options: ReadingOptions;
   #reading = NOTHING_READ;
   /** Which file's pod has a full name or a UID. */
   #holders: ReadonlyMap<string, string> = new Map();
   #wasDisturbed = false;
 
-  constructor(path: string, nodeName: string) {
-    this.path = path;
-    this.#nodeName = nodeName;
+  constructor({ path, nodeName, lastGood }: FileSourceOptions, signal: AbortSignal) {
+    this.path = resolve(path);
+    this.#options = { nodeName, signal, ...(lastGood && { lastGood }) };
   }
 
   /**
@@ -71,7 +76,7 @@ class FolderFollower {
    * is quiet, then whatever happens.
    */
   async read(watch: PathWatch, quietMs: number): Promise<SourceUpdate | undefined> {
-    const reading = await readManifests(this.path, this.#nodeName, this.#reading);
+    const reading = await readManifests(this.path, this.#reading, this.#options);
     const isBeingWritten = Math.abs(Date.now() - reading.newestNewsAt) < quietMs;
     this.#wasDisturbed = (watch.changed || isBeingWritten) && !this.#wasDisturbed;
     if (this.#wasDisturbed && isBeingWritten) watch.noteWriting();
@@ -79,9 +84,17 @@ class FolderFollower {
     this.#reading = reading;
     const { pods, holders, problems } = withoutConflicts(reading, this.#holders);
     this.#holders = holders;
+    const { lastGood } = this.#options;
+    if (reading.seen) lastGood?.keepOnly(new Set(reading.files.keys()));
     return {
-      ...(reading.seen && { pods }),
-      problems: [...this.#pathProblems(reading, watch), ...manifestProblems(reading), ...problems],
+      ...((reading.seen || pods.length > 0) && { pods }),
+      ...(!reading.seen && pods.length > 0 && { restored: true }),
+      problems: [
+        ...this.#pathProblems(reading, watch),
+        ...manifestProblems(reading),
+        ...problems,
+        ...keepingProblems('file', lastGood),
+      ],
     };
   }
 

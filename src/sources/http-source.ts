@@ -5,9 +5,11 @@ import { defer, distinctUntilChanged, finalize, from, map, repeat, tap, type Obs
 import { shownURL } from '../policies/shown-url.ts';
 import { errorMessage, StateletError } from '../types/errors.ts';
 import type { Pod } from '../types/kubernetes.ts';
-import { MANIFEST_BYTES_MAX, parseManifest } from './manifest.ts';
+import { keepingProblems, type LastGoodManifests } from './last-good-manifests.ts';
+import { MANIFEST_BYTES_MAX } from './manifest-limits.ts';
+import { readStaticPods } from './manifest-pods.ts';
 import type { ManifestProblem, SourceUpdate } from './source.ts';
-import { staticPod } from './static-pod.ts';
+import type { StaticPodOrigin } from './static-pod.ts';
 
 export interface HttpSourceOptions {
   /** A user name and a password in it are sent as the server expects them, and shown nowhere. */
@@ -19,6 +21,8 @@ export interface HttpSourceOptions {
   readonly checkFrequencyMs: number;
   /** For the whole of a request. */
   readonly timeoutMs?: number;
+  /** For a server that is away, or answers badly, when the agent starts. */
+  readonly lastGood?: LastGoodManifests;
 }
 
 const TIMEOUT_MS = 10_000;
@@ -28,6 +32,8 @@ interface Answer {
   readonly digest?: string;
   /** Of the last good answer. */
   readonly pods?: readonly Pod[];
+  /** `pods` are those that an agent before this one has read. */
+  readonly restored?: true;
   readonly problems: readonly ManifestProblem[];
 }
 
@@ -38,6 +44,7 @@ interface Answer {
 export function httpSource(options: HttpSourceOptions): Observable<SourceUpdate> {
   return defer(() => {
     let last: Answer = { problems: [] };
+    options.lastGood?.keepOnly(new Set([withoutUser(options.url)]));
     const round = defer(() => {
       const stop = new AbortController();
       return from(ask(options, last, stop.signal)).pipe(finalize(() => stop.abort()));
@@ -45,22 +52,40 @@ export function httpSource(options: HttpSourceOptions): Observable<SourceUpdate>
     return round.pipe(
       tap((answer) => (last = answer)),
       repeat({ delay: options.checkFrequencyMs }),
-      map((answer) => sourceUpdate(answer, shownURL(options.url))),
+      map((answer) => sourceUpdate(answer, options)),
       distinctUntilChanged<SourceUpdate>(isDeepStrictEqual),
     );
   });
 }
 
-function sourceUpdate({ pods, problems }: Answer, file: string): SourceUpdate {
+function sourceUpdate(
+  { pods, restored, problems }: Answer,
+  { url, lastGood }: HttpSourceOptions,
+): SourceUpdate {
   return {
     ...(pods && { pods }),
-    problems: problems.map((problem) => ({ source: 'http', file, ...problem })),
+    ...(restored && { restored }),
+    problems: [
+      ...problems.map((problem) => ({ source: 'http' as const, file: shownURL(url), ...problem })),
+      ...keepingProblems('http', lastGood),
+    ],
   };
 }
 
 /** Never rejects. */
 async function ask(options: HttpSourceOptions, before: Answer, stop: AbortSignal): Promise<Answer> {
-  const failed = (message: string): Answer => ({ pods: before.pods, problems: [{ message }] });
+  const answer = await askServer(options, before, stop);
+  if (answer.pods || answer.problems.length === 0) return answer;
+  const content = await options.lastGood?.read(withoutUser(options.url));
+  if (!content) return answer;
+  const { pods } = await readStaticPods(content, originOf(options), stop).catch(() => ({ pods: [] }));
+  if (pods.length === 0) return answer;
+  return { ...answer, pods, restored: true };
+}
+
+/** Never rejects. */
+async function askServer(options: HttpSourceOptions, before: Answer, stop: AbortSignal): Promise<Answer> {
+  const failed = (message: string): Answer => ({ ...lastPods(before), problems: [{ message }] });
   const timeoutMs = options.timeoutMs ?? TIMEOUT_MS;
   try {
     const signal = AbortSignal.any([stop, AbortSignal.timeout(timeoutMs)]);
@@ -72,7 +97,7 @@ async function ask(options: HttpSourceOptions, before: Answer, stop: AbortSignal
     const content = await bodyOf(response);
     if (!content) return failed('the answer is larger than 10 MiB');
     if (content.length === 0) return failed('the answer is empty');
-    return parsed(content, response.headers.get('content-type') ?? '', options, before);
+    return await parsed(content, response.headers.get('content-type') ?? '', { ...options, stop }, before);
   } catch (error) {
     return failed(`cannot be fetched: ${fetchMessage(error, timeoutMs)}`);
   }
@@ -117,21 +142,34 @@ async function bodyOf(response: Response): Promise<Buffer | undefined> {
   return Buffer.concat(chunks);
 }
 
-function parsed(content: Buffer, contentType: string, options: HttpSourceOptions, before: Answer): Answer {
+async function parsed(
+  content: Buffer,
+  contentType: string,
+  options: HttpSourceOptions & { readonly stop: AbortSignal },
+  before: Answer,
+): Promise<Answer> {
   const digest = createHash('sha1').update(content).digest('hex');
-  if (digest === before.digest) return before;
-  const { pods, problems } = parseManifest(content);
+  const isKnown = digest === before.digest;
+  if (isKnown && before.problems.length > 0) return before;
+  const { pods = [], problems } = isKnown
+    ? before
+    : await readStaticPods(content, originOf(options), options.stop);
   if (problems.length === 0) {
-    const origin = {
-      source: 'http',
-      location: withoutUser(options.url),
-      nodeName: options.nodeName,
-    } as const;
-    return { digest, pods: pods.map((pod) => staticPod(pod, origin)), problems };
+    options.lastGood?.keep(withoutUser(options.url), content, digest);
+    return { digest, pods, problems };
   }
   const isPage = contentType.startsWith('text/html') || content.subarray(0, 1).toString() === '<';
   const page = { message: 'the answer is a web page, not a manifest: is there a login in the way?' };
-  return { digest, pods: before.pods, problems: isPage ? [page] : problems };
+  return { digest, ...lastPods(before), problems: isPage ? [page] : problems };
+}
+
+/** As they were before. */
+function lastPods({ pods, restored }: Answer): Pick<Answer, 'pods' | 'restored'> {
+  return { ...(pods && { pods }), ...(restored && { restored }) };
+}
+
+function originOf({ url, nodeName }: HttpSourceOptions): StaticPodOrigin {
+  return { source: 'http', location: withoutUser(url), nodeName };
 }
 
 /** `fetch` itself only says that it failed; its cause says why, for a host of several addresses once for each. */

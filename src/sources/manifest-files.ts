@@ -1,13 +1,15 @@
 /** Reads a file or a folder of manifests, given what the last reading found. */
 import { createHash } from 'node:crypto';
 import { lstat, readdir, readFile, stat } from 'node:fs/promises';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { errorMessage } from '../types/errors.ts';
 import type { Pod } from '../types/kubernetes.ts';
-import { MANIFEST_BYTES_MAX, parseManifest } from './manifest.ts';
+import type { LastGoodManifests } from './last-good-manifests.ts';
+import { MANIFEST_BYTES_MAX } from './manifest-limits.ts';
+import { readStaticPods } from './manifest-pods.ts';
 import { isAbsence } from './path-watch.ts';
 import type { ManifestProblem, SourceProblem } from './source.ts';
-import { staticPod } from './static-pod.ts';
+import type { StaticPodOrigin } from './static-pod.ts';
 
 interface ManifestFile {
   /** Of the content that `pods` or `problems` are about; undefined when it could not be read. */
@@ -19,8 +21,16 @@ interface ManifestFile {
   readonly writtenAt: number;
 }
 
+export interface ReadingOptions {
+  readonly nodeName: string;
+  /** Where the last good versions are that an agent before this one has read. */
+  readonly lastGood?: LastGoodManifests;
+  /** Ends what takes long. */
+  readonly signal?: AbortSignal;
+}
+
 export interface Reading {
-  /** False until it has been found out for the first time what is there, or that nothing is. */
+  /** False until it has been found out for the first time what is there, or that nothing is: pods are those kept from before. */
   readonly seen: boolean;
   /** By path, sorted. */
   readonly files: ReadonlyMap<string, ManifestFile>;
@@ -34,19 +44,24 @@ export const NOTHING_READ: Reading = { seen: false, files: new Map(), problems: 
 
 /**
  * A path that is not there has no pods; of one that cannot be read nothing is known, and what was read before stands.
- * Never rejects.
+ * Rejects only when the signal aborts.
  */
-export async function readManifests(path: string, nodeName: string, before: Reading): Promise<Reading> {
+export async function readManifests(
+  path: string,
+  before: Reading,
+  options: ReadingOptions,
+): Promise<Reading> {
   try {
     const files = new Map<string, ManifestFile>();
     for (const file of await manifestPaths(path)) {
-      const manifest = await readManifestFile(file, nodeName, before.files.get(file));
-      if (manifest) files.set(file, manifest);
+      const manifest = await readManifestFile(file, before.files.get(file), options);
+      if (manifest) files.set(file, await withLastGood(file, manifest, before, options));
     }
     const news = [...files].filter(([file, { digest }]) => digest !== before.files.get(file)?.digest);
     const newestNewsAt = Math.max(0, ...news.map(([, { writtenAt }]) => writtenAt));
     return { seen: before.seen || !isUnknown(files.get(path)), files, problems: [], newestNewsAt };
   } catch (error) {
+    options.signal?.throwIfAborted();
     const problem = (message: string): readonly SourceProblem[] => [{ source: 'file', file: path, message }];
     if (isAbsence(error))
       return {
@@ -56,16 +71,17 @@ export async function readManifests(path: string, nodeName: string, before: Read
         problems: problem('does not exist: it has no pods until it does'),
       };
     return {
-      ...before,
+      seen: before.seen,
+      files: before.seen ? before.files : await allLastGood(path, options),
       newestNewsAt: 0,
       problems: problem(`cannot be read, its pods stay as they are: ${errorMessage(error)}`),
     };
   }
 }
 
-/** Whether the path is a single manifest of which no good version is known: then nothing can be said of its pods. */
+/** Whether the path is a single manifest that has not been good since the agent started: then nothing can be said of its pods. */
 function isUnknown(single: ManifestFile | undefined): boolean {
-  return single?.pods.length === 0 && single.problems.length > 0;
+  return single !== undefined && single.problems.length > 0;
 }
 
 /** Names that begin with a dot are not for us: editors, and the folders behind mounted ConfigMaps. */
@@ -78,8 +94,8 @@ async function manifestPaths(path: string): Promise<string[]> {
 /** Undefined for what is no manifest (a folder), or has gone since the folder was listed. */
 async function readManifestFile(
   file: string,
-  nodeName: string,
   before: ManifestFile | undefined,
+  options: ReadingOptions,
 ): Promise<ManifestFile | undefined> {
   const failed = (message: string, pods = before?.pods ?? []): ManifestFile => ({
     ...{ pods, problems: [{ message }], writtenAt: 0 },
@@ -89,9 +105,10 @@ async function readManifestFile(
     if (stats.isDirectory()) return undefined;
     if (!stats.isFile()) return failed('is neither a file nor a folder', []);
     if (stats.size > MANIFEST_BYTES_MAX) return failed('is larger than 10 MiB');
-    const read = parsed(await readFile(file), file, nodeName, before);
+    const read = await parsed(await readFile(file), file, before, options);
     return { ...read, writtenAt: stats.mtimeMs };
   } catch (error) {
+    options.signal?.throwIfAborted();
     if (!isAbsence(error)) return failed(`cannot be read: ${errorMessage(error)}`);
     return (await isLink(file)) ? failed('is a link to nothing', []) : undefined;
   }
@@ -105,16 +122,58 @@ async function isLink(file: string): Promise<boolean> {
   }
 }
 
-function parsed(
+async function parsed(
   content: Buffer,
   file: string,
-  nodeName: string,
   before: ManifestFile | undefined,
-): Omit<ManifestFile, 'writtenAt'> {
+  { nodeName, lastGood, signal }: ReadingOptions,
+): Promise<Omit<ManifestFile, 'writtenAt'>> {
   const digest = createHash('sha1').update(content).digest('hex');
-  if (digest === before?.digest) return before;
-  const { pods, problems } = parseManifest(content);
+  const isKnown = digest === before?.digest;
+  const { pods, problems } = isKnown
+    ? before
+    : await readStaticPods(content, originOf(file, nodeName), signal);
   if (problems.length > 0) return { digest, pods: before?.pods ?? [], problems };
-  const origin = { source: 'file', location: file, nodeName } as const;
-  return { digest, pods: pods.map((pod) => staticPod(pod, origin)), problems };
+  lastGood?.keep(file, content, digest);
+  return { digest, pods, problems };
+}
+
+function originOf(file: string, nodeName: string): StaticPodOrigin {
+  return { source: 'file', location: file, nodeName };
+}
+
+/** A manifest that is broken when the agent starts has the pods that it had for the agent before. */
+async function withLastGood(
+  file: string,
+  manifest: ManifestFile,
+  before: Reading,
+  options: ReadingOptions,
+): Promise<ManifestFile> {
+  if (before.seen || manifest.problems.length === 0 || manifest.pods.length > 0) return manifest;
+  const pods = await lastGoodPods(file, options);
+  if (pods.length === 0) return manifest;
+  return {
+    ...manifest,
+    pods,
+    problems: [...manifest.problems, { message: 'its last good version is used' }],
+  };
+}
+
+async function allLastGood(
+  path: string,
+  options: ReadingOptions,
+): Promise<ReadonlyMap<string, ManifestFile>> {
+  const locations = (await options.lastGood?.locations()) ?? [];
+  const files = new Map<string, ManifestFile>();
+  for (const file of locations.filter((location) => location === path || dirname(location) === path))
+    files.set(file, { pods: await lastGoodPods(file, options), problems: [], writtenAt: 0 });
+  return files;
+}
+
+async function lastGoodPods(
+  file: string,
+  { lastGood, nodeName, signal }: ReadingOptions,
+): Promise<readonly Pod[]> {
+  const content = await lastGood?.read(file);
+  return content ? (await readStaticPods(content, originOf(file, nodeName), signal)).pods : [];
 }

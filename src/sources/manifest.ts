@@ -1,14 +1,19 @@
 /** Reads manifests: YAML or JSON, one document or several, each a v1 Pod or a list of them. */
-import { parseAllDocuments, type Document, type Tags } from 'yaml';
 import { errorMessage } from '../types/errors.ts';
 import type { ObjectMeta, Pod } from '../types/kubernetes.ts';
+import {
+  BoundedCopy,
+  MANIFEST_BYTES_MAX,
+  ManifestLimitError,
+  PODS_MAX,
+  podSizeProblem,
+} from './manifest-limits.ts';
+import { parseYaml, YamlSyntaxError } from './manifest-yaml.ts';
 import { isTree, type Tree } from './place.ts';
 import { kindOf, shown } from './schema-problems.ts';
 import type { ManifestProblem } from './source.ts';
 import { podProblems } from './validate-pod.ts';
 
-/** 10 MiB: more than that is no manifest. */
-export const MANIFEST_BYTES_MAX = 10 * 1024 * 1024;
 const PROBLEMS_SHOWN_MAX = 10;
 
 /** A valid pod as it was written: no UID, namespace or defaults but its own. */
@@ -27,15 +32,22 @@ export function parseManifest(bytes: Uint8Array): Manifest {
   try {
     return readManifest(bytes);
   } catch (error) {
-    return { pods: [], problems: [{ message: `cannot be read: ${errorMessage(error)}` }] };
+    const reason = errorMessage(error);
+    const message = error instanceof ManifestLimitError ? reason : `cannot be read: ${reason}`;
+    return { pods: [], problems: [{ message }] };
   }
 }
 
 function readManifest(bytes: Uint8Array): Manifest {
   const { documents, problems: syntaxProblems } = parseDocuments(bytes);
+  const copy = new BoundedCopy(bytes.length);
   const entries = documents.flatMap((document, index) =>
-    podEntries(withoutNulls(document), documents.length > 1 ? `document ${index + 1}: ` : ''),
+    podEntries(copy.withoutNulls(document), documents.length > 1 ? `document ${index + 1}: ` : ''),
   );
+  if (entries.length > PODS_MAX)
+    throw new ManifestLimitError(
+      `has ${entries.length} pods, more than ${PODS_MAX}: split it into several files`,
+    );
   const problems = [...syntaxProblems, ...entries.flatMap(entryProblems)];
   if (problems.length > 0) return { pods: [], problems: bounded(problems) };
   return { pods: entries.map(({ pod }) => pod as ManifestPod), problems };
@@ -58,7 +70,7 @@ function parseDocuments(bytes: Uint8Array): Parsed {
   } catch {
     return broken('is not UTF-8 text');
   }
-  return parseJson(text) ?? parseYaml(text);
+  return parseJson(text) ?? parseYamlDocuments(text);
 }
 
 /** Undefined where it is not JSON: YAML's parser has the better message. */
@@ -71,41 +83,17 @@ function parseJson(text: string): Parsed | undefined {
   }
 }
 
-function parseYaml(text: string): Parsed {
-  const parsed = parseAllDocuments(text, { schema: 'yaml-1.1', customTags: kubernetesTags });
-  const documents = 'empty' in parsed ? [] : parsed;
-  const problems = documents.flatMap(syntaxProblems);
-  if (problems.length > 0) return { documents: [], problems };
-  const values = documents.map((document) => document.toJS() as unknown).filter((value) => value != null);
-  return values.length > 0 ? { documents: values, problems } : broken('holds no pod: it is empty');
-}
-
-/**
- * Kubernetes reads YAML 1.1, where `0644` is octal and `yes` is true; but it takes times for texts, and knows nothing of
- * numbers to the base of 60: `80:80` is a text.
- */
-function kubernetesTags(tags: Tags): Tags {
-  return tags.filter(
-    (tag) =>
-      typeof tag === 'string' ||
-      !(tag.tag.endsWith(':timestamp') || ('format' in tag && tag.format === 'TIME')),
-  );
-}
-
-function syntaxProblems({ errors }: Document.Parsed): ManifestProblem[] {
-  // Those that come after the first mostly follow from it. Of a message the first line says all, the rest is a picture.
-  return errors.slice(0, 1).map(({ message }) => ({
-    message: `is not valid YAML: ${(message.split('\n')[0] ?? message).replace(/:$/, '')}`,
-  }));
-}
-
-/** A member that is null is one that is not set, everywhere in Kubernetes. */
-function withoutNulls(value: unknown): unknown {
-  if (Array.isArray(value)) return value.map(withoutNulls);
-  if (!isTree(value)) return value;
-  return Object.fromEntries(
-    Object.entries(value).flatMap(([key, member]) => (member === null ? [] : [[key, withoutNulls(member)]])),
-  );
+function parseYamlDocuments(text: string): Parsed {
+  try {
+    const documents = parseYaml(text);
+    return documents.length > 0 ? { documents, problems: [] } : broken('holds no pod: it is empty');
+  } catch (error) {
+    if (!(error instanceof YamlSyntaxError)) throw error;
+    return {
+      documents: [],
+      problems: error.problems.map((problem) => ({ message: `is not valid YAML: ${problem}` })),
+    };
+  }
 }
 
 interface PodEntry {
@@ -153,11 +141,16 @@ function wrongValue(object: Tree, field: string, wanted: readonly string[]): Man
 }
 
 function entryProblems({ pod, prefix, problems }: PodEntry): ManifestProblem[] {
-  const found = problems.length > 0 ? problems : podProblems(pod);
+  const found = problems.length > 0 ? problems : sizeOrPodProblems(pod);
   return found.map(({ field, message }) => {
     const place = field === undefined ? prefix.replace(/[.: ]+$/, '') : `${prefix}${field}`;
     return place === '' ? { message } : { field: place, message };
   });
+}
+
+function sizeOrPodProblems(pod: unknown): readonly ManifestProblem[] {
+  const message = podSizeProblem(pod);
+  return message === undefined ? podProblems(pod) : [{ message }];
 }
 
 function bounded(problems: readonly ManifestProblem[]): ManifestProblem[] {

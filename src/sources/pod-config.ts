@@ -55,7 +55,7 @@ function sourceFollower(
     for (const [key, problem] of keyed) if (!reported.has(key)) onProblem(problem);
     reported = new Set(keyed.keys());
   };
-  return ({ pods, problems }) => {
+  return ({ pods, restored, problems }) => {
     if (!pods) {
       report(problems);
       return [];
@@ -63,6 +63,8 @@ function sourceFollower(
     const next = podUpdates(known, source, pods, new Date(now()).toISOString());
     known = next.known;
     report([...problems, ...next.duplicates.map((pod) => duplicateProblem(source, pod))]);
+    if (restored)
+      return next.updates.map((update) => (update.op === 'ADD' ? { ...update, op: 'RESTORE' } : update));
     if (!unseen.delete(source)) return [...next.updates];
     return [...next.updates, { type: 'SOURCE_SEEN', source, allSourcesReady: unseen.size === 0 }];
   };

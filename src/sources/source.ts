@@ -19,6 +19,8 @@ export interface SourceProblem extends ManifestProblem {
 export interface SourceUpdate {
   /** Undefined until the source could be read for the first time: nothing is known of its pods, not even that there are none. */
   readonly pods?: readonly Pod[];
+  /** The pods are those that an agent before this one has read: the source itself has not been seen. */
+  readonly restored?: true;
   /** All that is wrong now, not only what is new. */
   readonly problems: readonly SourceProblem[];
 }

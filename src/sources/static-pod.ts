@@ -25,7 +25,7 @@ export interface StaticPodOrigin {
 export function staticPod(manifest: ManifestPod, { source, location, nodeName }: StaticPodOrigin): Pod {
   const { metadata } = manifest;
   const uid = metadata.uid ?? contentUid(manifest, location, nodeName);
-  return deepFreeze({
+  return frozen({
     ...manifest,
     metadata: {
       ...metadata,
@@ -64,9 +64,9 @@ function tolerations({ tolerations: own = [] }: PodSpec): NonNullable<PodSpec['t
   return [...others, everything];
 }
 
-function deepFreeze<T>(value: T): T {
+export function frozen<T>(value: T): T {
   if (typeof value === 'object' && value !== null) {
-    Object.values(value).forEach(deepFreeze);
+    Object.values(value).forEach(frozen);
     Object.freeze(value);
   }
   return value;

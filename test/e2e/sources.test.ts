@@ -1,6 +1,6 @@
 /** Where manifests come from, and what becomes of running pods when what comes is no good. */
 import { createServer, type Server } from 'node:http';
-import { mkdirSync, renameSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readdirSync, renameSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { createServer as createSocket, type AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
@@ -50,6 +50,30 @@ describe('files', () => {
     await expectUndisturbed(web);
   });
 
+  test('a manifest that is broken when the daemon starts again: its pod goes on, and is mended with it', async () => {
+    writeFileSync(file('web.yaml'), manifest('web'));
+    daemon = await bed.start();
+    const web = await daemon.running('web');
+    const kept = join(bed.rootDir, 'manifests', 'file');
+    await waitFor(() => existsSync(kept) && readdirSync(kept).some((name) => name.endsWith('.json')), {
+      what: 'the last good version on the disk',
+    });
+    await daemon.end('SIGKILL');
+    replaceFile(file('web.yaml'), 'kind: [');
+    daemon = await bed.start();
+    await daemon.warning(`${file('web.yaml')}: its last good version is used`);
+    await daemon.running('web');
+    // What nobody wants is ended by housekeeping, which has been at work when an unwanted pod has gone.
+    writeFileSync(file('late.yaml'), manifest('late'));
+    await daemon.running('late');
+    rmSync(file('late.yaml'));
+    await daemon.onlyPods('web');
+    await expectUndisturbed(web);
+
+    replaceFile(file('web.yaml'), manifest('web', { containers: [shell(journal.serve('mended'))] }));
+    await journal.until('mended starts');
+  });
+
   test('a field that does not hold: a warning names file and field, and other pods start', async () => {
     const misspelt = { ...shell('exit 0'), comand: ['sleep'] };
     writeFileSync(file('misspelt.yaml'), manifest('misspelt', { containers: [misspelt] }));
@@ -70,6 +94,16 @@ describe('files', () => {
     await daemon.warning(`${file('service.yaml')}: kind: `, '"Service"');
     await daemon.warning(`${file('empty.yaml')}: holds no pod`);
     await daemon.onlyPods('web');
+  });
+
+  test('a large manifest is read by a thread of the package: its pod runs; one that is too large is a warning', async () => {
+    writeFileSync(file('web.yaml'), `${manifest('web')}\n#${' '.repeat(20_000)}\n`);
+    const keys = Array.from({ length: 25_000 }, (_, index) => `    key-${index}: ""`).join('\n');
+    const text = `apiVersion: v1\nkind: Pod\nmetadata:\n  name: keys\n  annotations:\n${keys}\n`;
+    writeFileSync(file('keys.yaml'), text);
+    daemon = await bed.start();
+    await daemon.warning(`${file('keys.yaml')}: has more than 20000 values, too many for one pod`);
+    await daemon.running('web');
   });
 
   test('a folder that cannot be read: a warning, and its pods go on; when it can be read again nothing has happened', async () => {

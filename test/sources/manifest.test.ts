@@ -54,6 +54,8 @@ describe('what a manifest may be', () => {
   });
 });
 
+const TOO_DEEP = 'is nested deeper than 100 levels';
+
 describe('what is no manifest', () => {
   test.each([
     ['nothing', '', 'holds no pod: it is empty'],
@@ -66,11 +68,25 @@ describe('what is no manifest', () => {
       'kind: Pod\nkind: Pod',
       /^is not valid YAML: Map keys must be unique at line 2, column 1$/,
     ],
-    ['nesting without end', `{"a":`.repeat(100_000) + '1' + '}'.repeat(100_000), /^cannot be read: /],
+    ['nesting without end in JSON', `{"a":`.repeat(100_000) + '1' + '}'.repeat(100_000), TOO_DEEP],
+    ['nesting without end in flow YAML', `{a: `.repeat(100_000), TOO_DEEP],
+    ['nesting without end in block YAML', '- '.repeat(100_000), TOO_DEEP],
+    ['an alias of what it is in', 'a: &a {b: *a}', TOO_DEEP],
     [
       'aliases of aliases',
-      `a: &a [x]\n${aliases(['a', 'b', 'c', 'd', 'e', 'f', 'g'])}`,
+      `a: &a [x]\n${aliases(['a', 'b', 'c', 'd', 'e', 'f', 'g'], 16)}`,
       /^cannot be read: Excessive alias count/,
+    ],
+    [
+      'aliases of many values',
+      `a: &a [${'x,'.repeat(3000)}]\nb: [${'*a,'.repeat(20)}]`,
+      'has aliases that repeat more than 10000 values',
+    ],
+    ['many aliases', `a: &a x\nb: [${'*a,'.repeat(101)}]`, 'has more than 100 aliases'],
+    [
+      'many documents',
+      'a: 1\n---\n'.repeat(1001),
+      'has more than 1000 documents: split it into several files',
     ],
   ])('%s', (_name, text, message) => {
     const found = problems(text);
@@ -78,10 +94,10 @@ describe('what is no manifest', () => {
     expect(found[0]).toMatch(message);
   });
 
-  function aliases(names: readonly string[]): string {
+  function aliases(names: readonly string[], times: number): string {
     return names
       .slice(1)
-      .map((name, index) => `${name}: &${name} [${`*${names[index]},`.repeat(20)}]`)
+      .map((name, index) => `${name}: &${name} [${`*${names[index]},`.repeat(times)}]`)
       .join('\n');
   }
 

@@ -1,0 +1,129 @@
+/** Reads YAML in time and memory that grow with its length, and no further than a manifest may go. */
+import {
+  Composer,
+  isScalar,
+  Lexer,
+  LineCounter,
+  Parser,
+  visit,
+  type CST,
+  type Document,
+  type Tags,
+  type YAMLMap,
+} from 'yaml';
+import {
+  ALIASES_MAX,
+  DEPTH_MAX,
+  ManifestLimitError,
+  PODS_MAX,
+  tooDeep,
+  tooManyValues,
+  VALUES_MAX,
+} from './manifest-limits.ts';
+
+/** The values of the documents that are not empty; throws `YamlSyntaxError` and `ManifestLimitError`. */
+export function parseYaml(text: string): unknown[] {
+  const lines = new LineCounter();
+  const composer = new Composer({
+    schema: 'yaml-1.1',
+    customTags: kubernetesTags,
+    // The library compares each key with all before it.
+    uniqueKeys: false,
+  });
+  const documents = [...composer.compose(boundedTokens(text, lines))];
+  const problems = documents.flatMap((document) => syntaxProblems(document, lines));
+  if (problems.length > 0) throw new YamlSyntaxError(problems);
+  return documents.map((document) => document.toJS() as unknown).filter((value) => value != null);
+}
+
+export class YamlSyntaxError extends Error {
+  /** One for each document that has any. */
+  readonly problems: readonly string[];
+
+  constructor(problems: readonly string[]) {
+    super(problems[0]);
+    this.problems = problems;
+  }
+}
+
+/**
+ * Kubernetes reads YAML 1.1, where `0644` is octal and `yes` is true; but it takes times for texts, and knows nothing of
+ * numbers to the base of 60: `80:80` is a text.
+ */
+function kubernetesTags(tags: Tags): Tags {
+  return tags.filter(
+    (tag) =>
+      typeof tag === 'string' ||
+      !(tag.tag.endsWith(':timestamp') || ('format' in tag && tag.format === 'TIME')),
+  );
+}
+
+/** Indents, line ends, comments and signs among them: as many as so many values can need, and some more. */
+const LEXEMES_MAX = 12 * VALUES_MAX;
+/** What comes before the text of a scalar in the lexer's output. */
+const SCALAR = '\u001f';
+/** The library's parser, stopped as soon as there is too much: what it composes afterwards takes many times the memory. */
+function* boundedTokens(text: string, lines: LineCounter): Generator<CST.Token, void> {
+  const parser = new Parser(lines.addNewLine);
+  lines.addNewLine(0);
+  let [lexemes, values, aliases, documents] = [0, 0, 0, 0];
+  let isText = false;
+  for (const lexeme of new Lexer().lex(text)) {
+    for (const token of parser.next(lexeme)) {
+      if (token.type === 'document' && ++documents > PODS_MAX) throw tooManyDocuments();
+      yield token;
+    }
+    if (!isText && isValue(lexeme) && ++values > 2 * VALUES_MAX) throw tooManyValues();
+    if (!isText && lexeme.startsWith('*') && ++aliases > ALIASES_MAX) throw tooManyAliases();
+    if (parser.stack.length > DEPTH_MAX) throw tooDeep();
+    if (++lexemes > LEXEMES_MAX)
+      throw new ManifestLimitError('has too many lines and signs: split it into several files');
+    isText = lexeme === SCALAR;
+  }
+  yield* parser.end();
+}
+
+/** Keys are values here as well, so that there may be twice as many. */
+function isValue(lexeme: string): boolean {
+  return lexeme === SCALAR || lexeme === '[' || lexeme === '{' || lexeme === '-' || /^["']/.test(lexeme);
+}
+
+function tooManyDocuments(): ManifestLimitError {
+  return new ManifestLimitError(`has more than ${PODS_MAX} documents: split it into several files`);
+}
+
+function tooManyAliases(): ManifestLimitError {
+  return new ManifestLimitError(`has more than ${ALIASES_MAX} aliases`);
+}
+
+/** Problems that come after the first mostly follow from it. */
+function syntaxProblems(document: Document.Parsed, lines: LineCounter): string[] {
+  const [error] = document.errors;
+  const duplicate = error ? undefined : repeatedKey(document);
+  const offset = error?.pos[0] ?? duplicate;
+  if (offset === undefined) return [];
+  const { line, col } = lines.linePos(offset);
+  return [`${error?.message ?? 'Map keys must be unique'} at line ${line}, column ${col}`];
+}
+
+/** The offset of the first key that its map has already. */
+function repeatedKey(document: Document.Parsed): number | undefined {
+  let offset: number | undefined;
+  visit(document, {
+    Map: (_key, map) => {
+      offset = repeatedKeyOf(map);
+      return offset === undefined ? undefined : visit.BREAK;
+    },
+  });
+  return offset;
+}
+
+function repeatedKeyOf({ items }: YAMLMap): number | undefined {
+  const seen = new Set<unknown>();
+  for (const { key } of items) {
+    if (!isScalar(key)) continue;
+    if (seen.has(key.value)) return key.range?.[0];
+    seen.add(key.value);
+  }
+  return undefined;
+}
