@@ -42,6 +42,18 @@ function criProfile({ type, localhostProfile }: AppArmorProfile): SecurityProfil
   }
 }
 
+/** The same in the words of the annotation: runtimes of before 2023 read a field that has only these. */
+export function deprecatedAppArmorProfile({ profileType, localhostRef }: SecurityProfile): string {
+  switch (profileType) {
+    case 'RuntimeDefault':
+      return 'runtime/default';
+    case 'Unconfined':
+      return 'unconfined';
+    case 'Localhost':
+      return LOCALHOST_PREFIX + localhostRef;
+  }
+}
+
 function annotated(value: string | undefined): AppArmorProfile | undefined {
   if (value === 'runtime/default') return { type: 'RuntimeDefault' };
   if (value === 'unconfined') return { type: 'Unconfined' };

@@ -3,23 +3,26 @@ import type { PortMapping } from '../types/cri.ts';
 import type { Container, PodSpec } from '../types/kubernetes.ts';
 import { isRestartableInitContainer } from './restart.ts';
 
-/**
- * Host ports of all containers that stay, sidecars included. Ports without a host port are only information: the kubelet
- * sends these too, and runtimes pass them over.
- */
+/** The ports of the node that the pod takes: those of all containers that stay, sidecars included. */
 export function hostPorts({ containers, initContainers = [] }: PodSpec): PortMapping[] {
-  return [...containers, ...initContainers.filter(isRestartableInitContainer)].flatMap(ofContainer);
+  return [...containers, ...initContainers.filter(isRestartableInitContainer)]
+    .flatMap(ofContainer)
+    .filter(({ hostPort }) => hostPort !== 0);
 }
 
-/** What the runtime is asked to map. On the node's own network there is nothing to map. */
-export function portMappings(spec: PodSpec): PortMapping[] {
-  return spec.hostNetwork ? [] : hostPorts(spec);
+/**
+ * What the runtime is told, as the kubelet tells it: every port of the regular containers, with or without a port of the
+ * node, and none of init containers. The runtime maps those that have a port of the node.
+ */
+export function portMappings({ containers }: PodSpec): PortMapping[] {
+  return containers.flatMap(ofContainer);
 }
 
 function ofContainer({ ports = [] }: Container): PortMapping[] {
-  return ports.flatMap(({ protocol = 'TCP', containerPort, hostPort, hostIP = '' }) =>
-    hostPort
-      ? [{ protocol: protocol as PortMapping['protocol'], containerPort, hostPort, hostIp: hostIP }]
-      : [],
-  );
+  return ports.map(({ protocol = 'TCP', containerPort, hostPort = 0, hostIP = '' }) => ({
+    protocol: protocol as PortMapping['protocol'],
+    containerPort,
+    hostPort,
+    hostIp: hostIP,
+  }));
 }

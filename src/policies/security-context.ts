@@ -7,7 +7,7 @@ import type {
 } from '../types/cri.ts';
 import { StateletError } from '../types/errors.ts';
 import type { Container, EphemeralContainer, Pod, PodSpec } from '../types/kubernetes.ts';
-import { appArmorProfile } from './apparmor.ts';
+import { appArmorProfile, deprecatedAppArmorProfile } from './apparmor.ts';
 import { podNamespaces } from './pod-namespaces.ts';
 import { podText } from './pod-text.ts';
 import { RUNTIME_DEFAULT, type SeccompFacts, seccompProfile } from './seccomp.ts';
@@ -58,6 +58,7 @@ export function containerSecurityContext(
   const { capabilities, privileged, readOnlyRootFilesystem, allowPrivilegeEscalation, procMount } =
     container.securityContext ?? {};
   const unmasked = procMount === 'Unmasked';
+  const apparmor = appArmorProfile(pod, container);
   return {
     ...containerUser(pod, container, imageUser),
     ...(capabilities && {
@@ -77,7 +78,7 @@ export function containerSecurityContext(
     maskedPaths: unmasked ? [] : [...MASKED_PATHS, ...(facts.maskedPaths ?? [])],
     readonlyPaths: unmasked ? [] : READONLY_PATHS,
     seccomp: seccompProfile(pod, container, facts),
-    apparmor: appArmorProfile(pod, container),
+    ...(apparmor && { apparmor, apparmorProfile: deprecatedAppArmorProfile(apparmor) }),
   };
 }
 
@@ -134,8 +135,8 @@ export function sandboxSecurityContext({ spec }: Pod): LinuxSandboxSecurityConte
     namespaceOptions: podNamespaces(spec),
     selinuxOptions: selinuxOption(seLinuxOptions),
     runAsUser,
-    // Runtimes refuse a group without a user; its containers get theirs from their images.
-    runAsGroup: runAsUser === undefined ? undefined : runAsGroup,
+    // Without a user the runtime refuses it, and says so.
+    runAsGroup,
     ...supplementalGroups(spec),
     // The runtime refuses a privileged container in a sandbox that is not.
     privileged: allContainers(spec).some(({ securityContext }) => securityContext?.privileged === true),

@@ -29,7 +29,7 @@ export function emptyDirFilesystem(
   if (medium === 'Memory') return memoryFilesystem(pod, tmpfsSize(pod, sizeLimit, allocatable));
   if (medium === HUGE_PAGES || medium.startsWith(`${HUGE_PAGES}-`)) {
     const pageSize = quantityValue(parseQuantity(hugePageSize(pod, medium)));
-    return { type: 'hugetlbfs', options: [`pagesize=${String(pageSize)}`, ...ownerOptions(pod)] };
+    return { type: 'hugetlbfs', options: [`pagesize=${String(pageSize)}`, ...ownerOptions(pod, 0)] };
   }
   const known = `"", Memory, ${HUGE_PAGES} and ${HUGE_PAGES}-SIZE`;
   throw new StateletError(
@@ -41,12 +41,15 @@ export function emptyDirFilesystem(
 /** A tmpfs for files that must not get onto a disk, or of an emptyDir. `sizeBytes` 0: as the kernel sees fit. */
 export function memoryFilesystem(pod: Pod, sizeBytes = 0n): MemoryFilesystem {
   const size = sizeBytes > 0n ? [`size=${String(sizeBytes)}`] : [];
-  return { type: 'tmpfs', options: [...size, ...ownerOptions(pod)] };
+  return { type: 'tmpfs', options: [...size, ...ownerOptions(pod, STICKY)] };
 }
 
-function ownerOptions(pod: Pod): string[] {
+/** With this bit, as in `/tmp`, only its owner removes a file. A tmpfs has it by itself, and the kubelet leaves it. */
+const STICKY = 0o1000;
+
+function ownerOptions(pod: Pod, bits: number): string[] {
   const fsGroup = podFsGroup(pod);
-  const mode = `mode=${volumeRootMode(fsGroup).toString(8)}`;
+  const mode = `mode=${(volumeRootMode(fsGroup) | bits).toString(8)}`;
   return fsGroup === undefined ? [mode] : [mode, `gid=${fsGroup}`];
 }
 

@@ -82,6 +82,11 @@ export function filesVolume(volume: Volume): FilesVolume {
   };
 }
 
+/** Of a volume of files. As with the kubelet only what a configMap volume holds may get onto a disk. */
+export function isKeptOnDisk({ configMap }: Volume): boolean {
+  return configMap !== undefined;
+}
+
 export type ProjectionKind = keyof VolumeProjection;
 
 const PROJECTION_KINDS: readonly ProjectionKind[] = [

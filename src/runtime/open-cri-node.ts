@@ -99,9 +99,7 @@ async function openCgroups({ facts, reservations, settings, logger }: CriNodeSet
     ...{ cgroupRoot, cgroupsPerQOS, podPidsLimit, cpuCFSQuota, cpuCFSQuotaPeriodUs, logger },
     reservesPIDs: reservesPIDs(reservations),
   });
-  const capacity = reservesPIDs(reservations)
-    ? { ...facts.capacity, pid: String(await readMaxPIDs()) }
-    : facts.capacity;
+  const capacity = { ...facts.capacity, pid: String(await readMaxPIDs()) };
   await cgroups.setUp(enforcedAllocatable(capacity, reservations));
   return cgroups;
 }

@@ -163,6 +163,8 @@ export interface LinuxContainerSecurityContext {
   readonly readonlyPaths?: readonly string[];
   readonly seccomp?: SecurityProfile;
   readonly apparmor?: SecurityProfile;
+  /** Deprecated: what `apparmor` says, in the words of the former annotation. */
+  readonly apparmorProfile?: string;
 }
 
 export interface ContainerConfig {

@@ -160,8 +160,8 @@ describe('the security context of a sandbox', () => {
     });
   });
 
-  test('a group without a user, which runtimes refuse, is left to the containers', () => {
-    expect(securityOf({ securityContext: { runAsGroup: 3000 } })?.runAsGroup).toBeUndefined();
+  test('a group without a user is passed on as it is, although runtimes refuse it', () => {
+    expect(securityOf({ securityContext: { runAsGroup: 3000 } })?.runAsGroup).toBe(3000);
   });
 
   test.each(['containers', 'initContainers', 'ephemeralContainers'] as const)(
@@ -180,11 +180,13 @@ describe('port mappings', () => {
   };
   const ports = (spec: Partial<Pod['spec']>) => configOf(spec).portMappings;
 
-  test('are the ports that have one of the node', () => {
-    expect(ports({ containers: [web] })).toEqual([
+  test('are all ports, whether they have one of the node or not', () => {
+    expect(ports({ containers: [web, { name: 'plain', ports: [{ containerPort: 7 }] }] })).toEqual([
       { protocol: 'TCP', containerPort: 80, hostPort: 8080, hostIp: '' },
+      { protocol: 'TCP', containerPort: 9, hostPort: 0, hostIp: '' },
+      { protocol: 'TCP', containerPort: 7, hostPort: 0, hostIp: '' },
     ]);
-    expect(ports({ containers: [{ name: 'none', ports: [{ containerPort: 9 }] }] })).toBeUndefined();
+    expect(ports({ containers: [{ name: 'none' }] })).toBeUndefined();
   });
 
   test('have the protocol and the address that were asked for', () => {
@@ -194,18 +196,15 @@ describe('port mappings', () => {
     ]);
   });
 
-  test('of sidecars are there too, those of init containers that end are not', () => {
-    const sidecar: Container = {
-      name: 's',
-      restartPolicy: 'Always',
-      ports: [{ containerPort: 1, hostPort: 2 }],
-    };
-    const init: Container = { name: 'i', ports: [{ containerPort: 3, hostPort: 4 }] };
+  test('of init containers are not told, not even those of sidecars', () => {
+    const initPorts = [{ containerPort: 1, hostPort: 2 }];
+    const sidecar: Container = { name: 's', restartPolicy: 'Always', ports: initPorts };
+    const init: Container = { name: 'i', ports: initPorts };
     const found = ports({ containers: [web], initContainers: [init, sidecar] });
-    expect(found?.map(({ hostPort }) => hostPort)).toEqual([8080, 2]);
+    expect(found?.map(({ hostPort }) => hostPort)).toEqual([8080, 0]);
   });
 
-  test('there are none on the network of the node', () => {
-    expect(ports({ hostNetwork: true, containers: [web] })).toBeUndefined();
+  test('are told on the network of the node, too', () => {
+    expect(ports({ hostNetwork: true, containers: [web] })).toHaveLength(2);
   });
 });

@@ -206,6 +206,14 @@ describe('the AppArmor profile', () => {
     expect(contextOf(given).apparmor).toEqual({ profileType, localhostRef });
   });
 
+  test.each([
+    [local('x'), 'localhost/x'],
+    [{ type: 'Unconfined' }, 'unconfined'],
+    [{ type: 'RuntimeDefault' }, 'runtime/default'],
+  ])('%j is told in the deprecated field, too', (appArmorProfile, word) => {
+    expect(contextOf({ own: { appArmorProfile } }).apparmorProfile).toBe(word);
+  });
+
   test('that nobody names is left to the runtime', () => {
     expect(contextOf({}).apparmor).toBeUndefined();
   });

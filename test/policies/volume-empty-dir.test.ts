@@ -39,7 +39,7 @@ describe('in memory it is as large as the least of', () => {
     ['the node, where the limit is larger', pod([limited('8Gi')]), { sizeLimit: '9Gi' }, 4 * GI],
     ['the node, where the limit is zero', pod([{}]), { sizeLimit: '0' }, 4 * GI],
   ])('%s', (_, subject, emptyDir, sizeBytes) => {
-    expect(optionsOf(subject, { medium: 'Memory', ...emptyDir })).toEqual([`size=${sizeBytes}`, 'mode=777']);
+    expect(optionsOf(subject, { medium: 'Memory', ...emptyDir })).toEqual([`size=${sizeBytes}`, 'mode=1777']);
   });
 });
 
@@ -50,7 +50,7 @@ test('an init container without a limit leaves the pod without one', () => {
 
 test('a fsGroup gets the filesystem at once with the mount', () => {
   const subject = pod([{}], { securityContext: { fsGroup: 2000 } });
-  expect(optionsOf(subject, { medium: 'Memory' })?.slice(1)).toEqual(['mode=2777', 'gid=2000']);
+  expect(optionsOf(subject, { medium: 'Memory' })?.slice(1)).toEqual(['mode=3777', 'gid=2000']);
 });
 
 describe('in huge pages', () => {

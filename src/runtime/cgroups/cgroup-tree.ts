@@ -49,6 +49,11 @@ export class CgroupTree {
     return this.#mountOf(controller) !== undefined;
   }
 
+  /** Whether the group has the file for it: its controller is there, and was passed on to the group. */
+  offers(path: string, { controller, file }: CgroupValue): boolean {
+    return this.has(controller) && existsSync(join(this.folder(controller, path), file));
+  }
+
   /** Whether it was not there before. `recursive`: with the groups above it. */
   make(path: string, { recursive }: { readonly recursive: boolean }): boolean {
     let isNew = false;

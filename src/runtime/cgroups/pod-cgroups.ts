@@ -30,7 +30,7 @@ export interface PodCgroupsOptions extends PodCgroupSettings {
   readonly cgroupRoot: string;
   /** false: no groups are made. Default: true. */
   readonly cgroupsPerQOS?: boolean;
-  /** Whether what `setUp` is told names `pid`. */
+  /** Whether processes are reserved: then a machine that cannot limit them is refused. */
   readonly reservesPIDs?: boolean;
   /** Default: this process's. */
   readonly mountinfoFile?: string;
@@ -144,12 +144,17 @@ export class PodCgroups {
 
   /** Pods from before may use more memory than all may have now: until they do not, it is tried again. */
   #enforceAllocatable(tree: CgroupTree): void {
-    const values = cgroupValues(tree.version, kubepodsResources(this.#allocatable));
+    const all = cgroupValues(tree.version, kubepodsResources(this.#allocatable));
+    const values = all.filter((value) => this.#isNeeded(value) || tree.offers(this.#groups.kubepods, value));
     const refusals = values.flatMap((value) => this.#refusal(tree, value) ?? []);
     const wasEnforced = this.#isEnforced;
     this.#isEnforced = refusals.length === 0;
     if (wasEnforced && !this.#isEnforced)
       this.#options.logger.warn({}, `Failed to update Node Allocatable Limits: ${refusals.join('; ')}`);
+  }
+
+  #isNeeded({ controller }: CgroupValue): boolean {
+    return this.#needed.includes(controller);
   }
 
   /** Throws where it is not for what is in use. */

@@ -64,6 +64,7 @@ const linuxContainerSecurityContext = message<LinuxContainerSecurityContext>({
   readonlyPaths: list(14, string),
   seccomp: field(15, securityProfile),
   apparmor: field(16, securityProfile),
+  apparmorProfile: field(9, string),
 });
 
 const containerConfig = message<ContainerConfig>({

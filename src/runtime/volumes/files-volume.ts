@@ -1,7 +1,7 @@
 import { memoryFilesystem } from '../../policies/volume-empty-dir.ts';
 import { volumePayload } from '../../policies/volume-files.ts';
 import { podFsGroup } from '../../policies/volume-ownership.ts';
-import { filesVolume, projectionKind, type Volume } from '../../policies/volume-source.ts';
+import { filesVolume, isKeptOnDisk, type Volume } from '../../policies/volume-source.ts';
 import type { ResourceList } from '../../policies/resources.ts';
 import type { Clock } from '../../types/clock.ts';
 import type { Pod } from '../../types/kubernetes.ts';
@@ -29,12 +29,10 @@ export async function setUpFilesVolume(
   const request = { pod, defaultMode, allocatable };
   const files = await Promise.all(sources.map((source) => filesOf(source, contents, request, signal)));
   const payload = volumePayload(files.flat());
-  const kinds = sources.map(projectionKind);
-  const isSecret = kinds.some((kind) => kind !== undefined && contents.get(kind)?.isSecret === true);
   const ownership = { fsGroup: podFsGroup(pod), logger };
 
   signal.throwIfAborted();
-  if (isSecret) await mountVolumeFolder(folder, memoryFilesystem(pod));
-  else await makeVolumeFolder(folder, ownership);
+  if (isKeptOnDisk(volume)) await makeVolumeFolder(folder, ownership);
+  else await mountVolumeFolder(folder, memoryFilesystem(pod));
   await writePayload(folder, payload, ownership, clock.now());
 }

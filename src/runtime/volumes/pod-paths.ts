@@ -4,6 +4,8 @@ import { StateletError } from '../../types/errors.ts';
 
 /** Of folders that only the agent looks into. What containers get is mounted into them and needs no way through these. */
 export const PRIVATE_FOLDER_MODE = 0o750;
+/** Of the folder of all volumes of a kind. */
+export const PLUGIN_FOLDER_MODE = 0o755;
 
 /**
  * Where the kubelet keeps what belongs to a pod. Names of pods, volumes and containers become names of folders: throws a
@@ -13,6 +15,7 @@ export const PRIVATE_FOLDER_MODE = 0o750;
  * <podsDir>/<uid>/                              0750
  *   etc-hosts                                   0644, mounted at /etc/hosts
  *   containers/<container>/<attempt, 8 hex>     0666, the termination message of one instance
+ *   volumes/kubernetes.io~<plugin>/             0755
  *   volumes/kubernetes.io~<plugin>/<volume>     what the volume holds, or a filesystem mounted there
  *   volume-subpaths/<volume>/<container>/<index of the mount>   bind mounts of parts of volumes
  * ```

@@ -26,15 +26,12 @@ type Files = readonly VolumeFile[] | undefined;
  * volume of such a kind, and a source of that kind in a projected volume, ask alike.
  */
 export interface VolumeContents {
-  /** It must not get onto a disk: its volume is a tmpfs. */
-  readonly isSecret: boolean;
   files(source: VolumeProjection, request: ContentsRequest, signal: AbortSignal): Files | Promise<Files>;
 }
 
 export type VolumeContentsByKind = ReadonlyMap<ProjectionKind, VolumeContents>;
 
 export const downwardAPIContents: VolumeContents = {
-  isSecret: false,
   files: ({ downwardAPI }, { pod, defaultMode, allocatable }) =>
     downwardAPIFiles(pod, downwardAPI?.items ?? [], defaultMode, allocatable),
 };

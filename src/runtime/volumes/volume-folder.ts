@@ -6,7 +6,7 @@ import { errorMessage } from '../../types/errors.ts';
 import type { Logger } from '../../types/logger.ts';
 import { ifThere } from '../system-errors.ts';
 import { hasFilesystem, mountFilesystem } from './mounter.ts';
-import { PRIVATE_FOLDER_MODE } from './pod-paths.ts';
+import { PLUGIN_FOLDER_MODE, PRIVATE_FOLDER_MODE } from './pod-paths.ts';
 
 /** To whom what is in a volume is given. */
 export interface Ownership {
@@ -36,6 +36,7 @@ export async function setOwnership(
 export async function makeVolumeFolder(folder: string, ownership: Ownership): Promise<void> {
   if ((await ifThere(stat(folder))) !== undefined) return;
   const draft = join(dirname(folder), `.${basename(folder)}`);
+  await makePluginFolder(folder);
   await mkdir(draft, { recursive: true, mode: PRIVATE_FOLDER_MODE });
   await setOwnership(draft, volumeRootMode(ownership.fsGroup), ownership);
   await rename(draft, folder);
@@ -43,6 +44,14 @@ export async function makeVolumeFolder(folder: string, ownership: Ownership): Pr
 
 /** The root of a volume that is a filesystem of its own. Mode and group come with the mount. */
 export async function mountVolumeFolder(folder: string, filesystem: MemoryFilesystem): Promise<void> {
+  await makePluginFolder(folder);
   await mkdir(folder, { recursive: true, mode: PRIVATE_FOLDER_MODE });
   if (!(await hasFilesystem(folder))) await mountFilesystem(filesystem, folder);
+}
+
+/** The one in which the volume lies. Only the agent gets there: the folders above it are closed to others. */
+async function makePluginFolder(volume: string): Promise<void> {
+  const folder = dirname(volume);
+  await mkdir(dirname(folder), { recursive: true, mode: PRIVATE_FOLDER_MODE });
+  await mkdir(folder, { recursive: true, mode: PLUGIN_FOLDER_MODE });
 }

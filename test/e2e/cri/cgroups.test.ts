@@ -100,6 +100,7 @@ describeWithContainerd('cgroups of pods', () => {
       }
       expect(read('pids', group, 'pids.max')).toBe('77');
     }
+    expect(read('pids', kubepods(), 'pids.max')).toBe(String(await readMaxPIDs()));
     const guaranteed = groupOf(pods.guaranteed);
     const burstable = groupOf(pods.burstable, 'burstable');
     const besteffort = groupOf(pods.besteffort, 'besteffort');

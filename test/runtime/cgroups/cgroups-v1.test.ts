@@ -68,6 +68,12 @@ afterAll(() => {
     expect(messages).toHaveLength(1);
   });
 
+  test('all pods together are held to the processes that the node can have, where none are reserved', async () => {
+    const cgroups = await openCgroups({ cgroupRoot: root });
+    await cgroups.setUp({ pid: '4321' });
+    expect(read('pids', 'pids.max')).toBe('4321');
+  });
+
   test('every controller has the groups, and the shares are right', async () => {
     const cgroups = await open();
     await cgroups.updateQoS([podOf('b', { cpu: '250m' })]);

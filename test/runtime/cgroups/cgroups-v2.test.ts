@@ -48,6 +48,12 @@ describe('on cgroup v2', () => {
     expect(plain.values('v2/kubepods')).toMatchObject({ 'pids.max': '30000' });
   });
 
+  test('where none are reserved, a group that cannot limit processes does without', async () => {
+    const cgroups = await open();
+    await cgroups.setUp({ pid: '30000' });
+    expect(plain.values('v2/kubepods')).not.toHaveProperty('pids.max');
+  });
+
   test('a pod is where its class belongs, with its limits', async () => {
     const cgroups = await opened({ podPidsLimit: 100 });
     for (const pod of [guaranteed, burstable, bestEffort]) await cgroups.ensurePod(pod);

@@ -34,6 +34,8 @@ describe('on the disk', () => {
         selinuxRelabel: true,
       },
     ]);
+    expect(modeOf(join(bed.podDir(), 'volumes'))).toBe('750');
+    expect(modeOf(join(bed.podDir(), 'volumes/kubernetes.io~empty-dir'))).toBe('755');
     expect(modeOf(bed.podDir())).toBe('750');
   });
 
@@ -91,7 +93,7 @@ describeAsRoot('an emptyDir with rights and mounts', () => {
     await bed.mount(inMemory);
     const { bsize, blocks } = statfsSync(folderOf());
     expect(bsize * blocks).toBe(64 * 1024);
-    expect([modeOf(folderOf()), statSync(folderOf()).gid]).toEqual(['2777', 2345]);
+    expect([modeOf(folderOf()), statSync(folderOf()).gid]).toEqual(['3777', 2345]);
     expect(() => writeFileSync(join(folderOf(), 'big'), Buffer.alloc(65 * 1024))).toThrow('ENOSPC');
   });
 

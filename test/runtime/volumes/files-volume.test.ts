@@ -38,7 +38,7 @@ function labelled(labels: Record<string, string>): Pod {
   return { ...pod, metadata: { ...pod.metadata, labels } };
 }
 
-describe('a downwardAPI volume', () => {
+describeAsRoot('a downwardAPI volume', () => {
   test('has the files in the layout of the kubelet, with their modes', async () => {
     await bed.mount(labelled({ app: 'web' }));
     const [version] = readdirSync(folder()).filter((name) => name.startsWith('..2'));
@@ -50,8 +50,17 @@ describe('a downwardAPI volume', () => {
     expect(readFileSync(join(folder(), 'labels'), 'utf8')).toBe('app="web"');
     expect(readFileSync(join(folder(), 'conf/name'), 'utf8')).toBe('web');
     expect(['', '..data', 'conf', 'labels', 'conf/name'].map((name) => modeOf(join(folder(), name)))).toEqual(
-      ['777', '755', '755', '644', '400'],
+      ['1777', '755', '755', '644', '400'],
     );
+  });
+
+  test('is kept in memory, and gone with its pod', async () => {
+    await bed.mount(labelled({ app: 'web' }));
+    await bed.newManager().mountPod(labelled({ app: 'web' }), new AbortController().signal);
+    expect(bed.mounts()).toEqual([folder()]);
+    await bed.manager.releaseVolumes('u-1');
+    expect(bed.mounts()).toEqual([]);
+    expect(existsSync(folder())).toBe(false);
   });
 
   test('is read-only for containers, whatever they ask for', async () => {
@@ -125,7 +134,7 @@ describe('a downwardAPI volume', () => {
   });
 });
 
-describe('a projected volume', () => {
+describeAsRoot('a projected volume', () => {
   const projected = (sources: readonly object[], defaultMode = 0o640): Pod =>
     podWith([{ projected: { defaultMode, sources } }]);
   const named = (path: string) => ({ downwardAPI: { items: [{ path, fieldRef: NAME }] } });
@@ -166,14 +175,16 @@ describe('a projected volume', () => {
   });
 });
 
-test('an optional configMap or secret volume is empty, another one fails', async () => {
-  await bed.mount(podWith([{ configMap: { name: 'x', optional: true } }]));
-  expect(readdirSync(join(folder('configmap'), '..data'))).toEqual([]);
-  await bed.mount(podWith([{ secret: { secretName: 'x', optional: true } }]));
-  expect(existsSync(folder('secret'))).toBe(true);
-  await expect(bed.mount(podWith([{ secret: { secretName: 'x' } }]))).rejects.toThrow(
-    'a secret can only be read from an API server',
-  );
+describeAsRoot('a configMap or secret volume', () => {
+  test('that is optional is empty, another one fails', async () => {
+    await bed.mount(podWith([{ configMap: { name: 'x', optional: true } }]));
+    expect(readdirSync(join(folder('configmap'), '..data'))).toEqual([]);
+    await bed.mount(podWith([{ secret: { secretName: 'x', optional: true } }]));
+    expect(existsSync(folder('secret'))).toBe(true);
+    await expect(bed.mount(podWith([{ secret: { secretName: 'x' } }]))).rejects.toThrow(
+      'a secret can only be read from an API server',
+    );
+  });
 });
 
 test('a sync that is aborted leaves off before it writes', async () => {
@@ -182,16 +193,15 @@ test('a sync that is aborted leaves off before it writes', async () => {
   expect(existsSync(folder())).toBe(false);
 });
 
-describe('a source of files that comes with an API server', () => {
+describeAsRoot('a source of files that comes with an API server', () => {
   const files: VolumeFile[] = [{ path: 'password', content: Buffer.from([0xff, 0]), mode: 0o644 }];
-  const provider = (isSecret: boolean, found: VolumeFile[] | undefined): VolumeContents => ({
-    isSecret,
+  const provider = (found: VolumeFile[] | undefined): VolumeContents => ({
     files: () => Promise.resolve(found),
   });
 
   test('is asked for volumes and projections of its kind', async () => {
     bed.remove();
-    bed = new VolumeBed({ contents: new Map([['configMap', provider(false, files)]]) });
+    bed = new VolumeBed({ contents: new Map([['configMap', provider(files)]]) });
     await bed.mount(podWith([{ configMap: { name: 'x' } }]));
     expect(readFileSync(join(folder('configmap'), 'password'))).toEqual(Buffer.from([0xff, 0]));
     await bed.mount(podWith([{ projected: { sources: [{ configMap: { name: 'x' } }] } }]));
@@ -200,7 +210,7 @@ describe('a source of files that comes with an API server', () => {
 
   test('may not find what is named', async () => {
     bed.remove();
-    bed = new VolumeBed({ contents: new Map([['configMap', provider(false, undefined)]]) });
+    bed = new VolumeBed({ contents: new Map([['configMap', provider(undefined)]]) });
     await expect(bed.mount(podWith([{ configMap: { name: 'x' } }]))).rejects.toMatchObject({
       kind: 'NotFound',
       message: 'MountVolume.SetUp failed for volume "v0" : configMap "x" not found',
@@ -208,16 +218,17 @@ describe('a source of files that comes with an API server', () => {
     await bed.mount(podWith([{ configMap: { name: 'x', optional: true } }]));
   });
 
-  describeAsRoot('secrets', () => {
-    test('are kept in memory', async () => {
-      bed.remove();
-      bed = new VolumeBed({ contents: new Map([['secret', provider(true, files)]]) });
-      await bed.mount(podWith([{ secret: { secretName: 'x' } }]));
-      expect(bed.mounts()).toEqual([folder('secret')]);
-      expect(readFileSync(join(folder('secret'), 'password'))).toHaveLength(2);
-      await bed.manager.unmountPod('u-1');
-      expect(bed.mounts()).toEqual([]);
-    });
+  test('is kept in memory, but for a volume of a configMap', async () => {
+    bed.remove();
+    const kinds = ['secret', 'configMap'] as const;
+    bed = new VolumeBed({ contents: new Map(kinds.map((kind) => [kind, provider(files)])) });
+    const volumes = [{ configMap: { name: 'x' } }, { secret: { secretName: 'x' } }];
+    await bed.mount(podWith(volumes));
+    const secret = join(bed.podDir(), 'volumes/kubernetes.io~secret/v1');
+    expect(bed.mounts()).toEqual([secret]);
+    expect(readFileSync(join(secret, 'password'))).toHaveLength(2);
+    await bed.manager.unmountPod('u-1');
+    expect(bed.mounts()).toEqual([]);
   });
 });
 
@@ -226,7 +237,7 @@ describeAsRoot('the fsGroup of files', () => {
     const pod = podWith([DOWNWARD], { securityContext: { fsGroup: 2345 } });
     await bed.mount(pod);
     const names = ['', '..data', 'conf', 'labels', 'conf/name'].map((name) => join(folder(), name));
-    expect(names.map(modeOf)).toEqual(['2777', '2755', '2755', '644', '440']);
+    expect(names.map(modeOf)).toEqual(['3777', '2755', '2755', '644', '440']);
     expect(names.map((name) => statSync(name).gid)).toEqual(Array(5).fill(2345));
   });
 });

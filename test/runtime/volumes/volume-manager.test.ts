@@ -168,7 +168,7 @@ describe('taking a pod away', () => {
   });
 });
 
-describe("releasing a pod's volumes", () => {
+describeAsRoot("releasing a pod's volumes", () => {
   test('takes the volumes, and leaves the last words of its containers; there may be no pod', async () => {
     const pod = podWith([{ emptyDir: {} }, { downwardAPI: { items: [] } }]);
     await bed.mount(pod);
