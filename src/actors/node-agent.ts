@@ -13,6 +13,7 @@ import type { Clock, TimerHandle } from '../types/clock.ts';
 import type { EventRecorder, NodeEventRecorder } from '../types/event-recorder.ts';
 import type { Logger } from '../types/logger.ts';
 import type { NodeFacts, OwnNodeFacts } from '../types/node-facts.ts';
+import { ContainerEnds } from './container-ends.ts';
 import type { EvictionParts } from './eviction-figures.ts';
 import { EvictionManager } from './eviction-manager.ts';
 import type { PodEffects } from './pod-actor.ts';
@@ -58,6 +59,7 @@ export interface NodeAgentOptions {
 
 export class NodeAgent {
   readonly statusManager = new StatusManager();
+  readonly #containerEnds: ContainerEnds;
   readonly pleg: Pleg;
   readonly probes: ProbeManager;
   readonly supervisor: Supervisor;
@@ -74,6 +76,7 @@ export class NodeAgent {
   constructor(options: NodeAgentOptions) {
     this.#options = options;
     const { clock, parts } = options;
+    this.#containerEnds = new ContainerEnds(options.logger);
     const { runtime } = parts;
     this.#lastLoopAt = clock.now();
     this.pleg = new Pleg({
@@ -158,6 +161,7 @@ export class NodeAgent {
     const podRuntime = this.#buildPodRuntime();
     const effects = podEffects({
       ...{ node, pleg, probes, statusManager, podRuntime, clock, recorder, logger, hostIPs },
+      containerEnds: this.#containerEnds,
       runtimeName: () => this.#runtimeName,
       runtimeProblem: () => this.#runtimeState.runtimeProblem(),
       networkProblem: () => this.#runtimeState.networkProblem(),
@@ -170,7 +174,10 @@ export class NodeAgent {
       effects: wrapEffects?.(effects) ?? effects,
       ...(inspect && { inspect }),
       onStopped: () => this.#stopped.resolve(undefined),
-      onPodEnd: (uid, how) => this.#eviction?.podEnded(uid, how),
+      onPodEnd: (uid, how) => {
+        if (how === 'Forgotten') this.#containerEnds.forget(uid);
+        this.#eviction?.podEnded(uid, how);
+      },
     });
   }
 
@@ -194,6 +201,7 @@ export class NodeAgent {
       backOff: crashLoopBackOff(this.#options.maxContainerRestartPeriodMs),
       gate: new StartGate({ clock, atOnce: startsAtOnce }),
       deadInstancesKept: this.#options.maximumDeadContainersPerContainer,
+      onContainerEnd: (pod, instance) => this.#containerEnds.tell(pod, instance),
     });
   }
 

@@ -11,6 +11,7 @@ import {
 import { isStaticPod } from '../policies/pod-kinds.ts';
 import { effectiveGracePeriodSeconds, type KillPodOptions } from '../policies/pod-termination.ts';
 import { admitPodBeside, type ComingRoom } from '../policies/preemption-promises.ts';
+import { rfc3339 } from '../policies/time.ts';
 import type { PodNode } from '../runtime/pod-node.ts';
 import type { Clock } from '../types/clock.ts';
 import { errorMessage } from '../types/errors.ts';
@@ -150,6 +151,7 @@ export class PodAdmission {
     const { uid } = pod.metadata;
     this.#ledger.add(pod);
     this.#forgetRequest(uid);
+    this.#options.statusManager.admit(pod);
   }
 
   #forgetRequest(uid: string): void {
@@ -185,8 +187,8 @@ export class PodAdmission {
 
   /** The pod's actor finds it failed, and finishes it. */
   #reject(pod: Pod, rejection: Rejection): void {
-    const { statusManager, recorder, registry } = this.#options;
-    statusManager.reject(pod, rejection);
+    const { statusManager, recorder, registry, clock } = this.#options;
+    statusManager.reject(pod, rejection, rfc3339(clock.now()));
     recorder.event(pod.metadata, 'Warning', rejection.reason, rejection.message);
     const failed: Pod = { ...pod, status: { ...pod.status, phase: 'Failed', ...rejection } };
     registry().send(pod.metadata.uid, { type: 'SyncPodUpdate', pod: failed });

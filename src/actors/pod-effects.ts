@@ -1,8 +1,7 @@
 /** What a pod actor does in the world: the kubelet's SyncPod, SyncTerminatingPod and SyncTerminatedPod. */
 import type { PodContext, PodEvent } from '../machines/pod-machine.ts';
-import { activeDeadline, DEADLINE_EXCEEDED } from '../policies/active-deadline.ts';
+import { DEADLINE_EXCEEDED, hasExceededDeadline, isPastDeadline } from '../policies/active-deadline.ts';
 import { containerHash } from '../policies/container-hash.ts';
-import { endedInstances } from '../policies/ended-instances.ts';
 import { computePodActions, type PodActions } from '../policies/pod-actions.ts';
 import {
   finalPodStatus,
@@ -21,9 +20,10 @@ import type { PodRuntime, SyncFailure } from '../runtime/pod-runtime.ts';
 import type { Clock } from '../types/clock.ts';
 import { errorKind, type ErrorKind, StateletError } from '../types/errors.ts';
 import type { EventRecorder } from '../types/event-recorder.ts';
-import type { Container, Pod, PodStatus } from '../types/kubernetes.ts';
-import { type Logger, podFields } from '../types/logger.ts';
+import type { Container, Pod } from '../types/kubernetes.ts';
+import type { Logger } from '../types/logger.ts';
 import type { RuntimeContainerStatus, RuntimePodStatus } from '../types/runtime-pod.ts';
+import type { ContainerEnds } from './container-ends.ts';
 import type { PodEffects } from './pod-actor.ts';
 import { referenceOf } from './pod-reference.ts';
 import type { ProbeManager } from './probe-manager.ts';
@@ -34,6 +34,7 @@ export interface PodEffectsDeps {
   readonly podRuntime: PodRuntime;
   readonly node: PodNode;
   readonly probes: ProbeManager;
+  readonly containerEnds: ContainerEnds;
   readonly statusManager: StatusManager;
   readonly recorder: EventRecorder;
   readonly logger: Logger;
@@ -67,6 +68,7 @@ async function syncPod(deps: PodEffectsDeps, context: PodContext, signal: AbortS
   const pod = podOf(context);
   const problem = deps.runtimeProblem();
   if (problem !== undefined) throw new StateletError('Unavailable', `the runtime is not ready: ${problem}`);
+  await recallStart(deps, pod);
   const before = await pleg.current(pod.metadata, { signal });
   if (report(deps, context, before).ended) return { type: 'SYNC_DONE', terminal: true, again: false };
 
@@ -100,6 +102,7 @@ async function stopPod(deps: PodEffectsDeps, context: PodContext, signal: AbortS
   const { pleg, podRuntime, probes } = deps;
   const reference = referenceOf(context);
   probes.stopLivenessAndStartup(context.uid);
+  if (context.pod) await recallStart(deps, context.pod);
   const before = await pleg.current(reference, { signal });
   if (context.pod) report(deps, context, before);
   await podRuntime.killPod(context.pod, before, context.gracePeriodSeconds, signal);
@@ -119,12 +122,23 @@ async function cleanUpPod(deps: PodEffectsDeps, context: PodContext, signal: Abo
   const { pleg, statusManager, node, probes } = deps;
   const { pod } = context;
   probes.removePod(context.uid);
-  if (pod) {
+  if (pod && !statusManager.isRejected(context.uid)) {
+    await recallStart(deps, pod);
     const podStatus = await pleg.current(pod.metadata, { signal });
-    statusManager.set(pod.metadata.uid, finalPodStatus(statusFacts(deps, context, pod, podStatus)));
+    statusManager.set(context.uid, finalPodStatus(statusFacts(deps, context, pod, podStatus)));
   }
   await node.release(context.uid);
   return { type: 'CLEANUP_DONE' };
+}
+
+/** The pod's age and its deadline count from its first start on this node, be it that another agent started it. */
+async function recallStart({ node, statusManager, clock }: PodEffectsDeps, pod: Pod): Promise<void> {
+  const { uid } = pod.metadata;
+  // What the API server has on record goes before.
+  if (pod.status?.startTime !== undefined || statusManager.isRejected(uid)) return;
+  const startTime = await node.startTime(uid, rfc3339(clock.now()));
+  const status = statusManager.get(uid) ?? pod.status;
+  if (status?.startTime === undefined) statusManager.set(uid, { ...status, startTime });
 }
 
 /** As the pod was last seen: whoever has read it since has reported it. */
@@ -173,22 +187,13 @@ async function held(
 /** Computes and keeps the status of the pod as the runtime shows it. */
 function report(deps: PodEffectsDeps, context: PodContext, podStatus: RuntimePodStatus): { ended: boolean } {
   const pod = podOf(context);
+  // Why it was rejected is all there is to say of it.
+  if (deps.statusManager.isRejected(context.uid)) return { ended: true };
+  deps.containerEnds.read(pod.metadata, podStatus);
   const status = generateAPIPodStatus(statusFacts(deps, context, pod, podStatus));
-  tellEnds(deps, pod, deps.statusManager.get(context.uid), status);
   deps.statusManager.set(context.uid, status);
   deps.probes.podStatusChanged(context.uid);
   return { ended: hasRunToItsEnd(status) };
-}
-
-function tellEnds(
-  { logger }: PodEffectsDeps,
-  { metadata }: Pod,
-  before: PodStatus | undefined,
-  now: PodStatus,
-): void {
-  for (const { name, exitCode, reason = '' } of endedInstances(before, now)) {
-    logger.info({ ...podFields(metadata), exitCode, reason }, `Container ended: ${name}`);
-  }
 }
 
 function statusFacts(
@@ -200,26 +205,30 @@ function statusFacts(
   const previous = deps.statusManager.get(uid);
   const results = deps.probes.results(uid);
   const now = deps.clock.now();
-  const override =
-    statusOverride ?? (hasHadItsTime(pod, previous ?? pod.status, now) ? DEADLINE_EXCEEDED : undefined);
-  return {
+  const facts: PodStatusFacts = {
     pod,
     podStatus,
     ...(previous && { previous }),
     podIsTerminal: false,
     startFailures: deps.podRuntime.startFailures(uid),
-    ...(override && { override }),
+    ...(statusOverride && { override: statusOverride }),
     probeResults: (probe, containerId) => results[probe].get(containerId),
     runtimeName: deps.runtimeName(),
     hostIPs: deps.hostIPs,
     now: rfc3339(now),
   };
+  if (statusOverride || !hasHadItsTime(facts, now)) return facts;
+  // Said once: from here on the pod has failed.
+  deps.recorder.event(pod.metadata, 'Normal', DEADLINE_EXCEEDED.reason, DEADLINE_EXCEEDED.message);
+  return { ...facts, override: DEADLINE_EXCEEDED };
 }
 
 /** Whoever has come to his end before that has kept his deadline. */
-function hasHadItsTime(pod: Pod, status: PodStatus | undefined, nowMs: number): boolean {
-  const deadline = activeDeadline(pod, status);
-  return deadline !== undefined && deadline <= nowMs && !isTerminalPhase(status?.phase);
+function hasHadItsTime(facts: PodStatusFacts, nowMs: number): boolean {
+  const { pod, podStatus } = facts;
+  const status = facts.previous ?? pod.status;
+  if (isTerminalPhase(status?.phase) || !isPastDeadline(pod, status, nowMs)) return false;
+  return hasExceededDeadline(pod, generateAPIPodStatus(facts), podStatus);
 }
 
 function decide(

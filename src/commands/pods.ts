@@ -45,7 +45,8 @@ function table(items: readonly Pod[], wide: boolean, nowMs: number): string {
 
 function row(pod: Pod, wide: boolean, nowMs: number): string[] {
   const { metadata, spec, status } = pod;
-  const { ready, total, status: shown, restarts, lastRestart } = podSummary(pod);
+  const state = metadata.annotations?.[STATE_ANNOTATION];
+  const { ready, total, status: shown, restarts, lastRestart } = podSummary(pod, isEnding(state));
   const ago = lastRestart === undefined ? '' : ` (${age(lastRestart, nowMs)} ago)`;
   return [
     metadata.namespace,
@@ -54,9 +55,14 @@ function row(pod: Pod, wide: boolean, nowMs: number): string[] {
     shown,
     `${restarts}${ago}`,
     age(since(pod), nowMs),
-    metadata.annotations?.[STATE_ANNOTATION] ?? '<none>',
+    state ?? '<none>',
     ...(wide ? [status?.podIP ?? '<none>', spec.nodeName ?? '<none>', metadata.uid] : []),
   ];
+}
+
+/** From when the pod's end was asked for until its containers have ended. */
+function isEnding(state: string | undefined): boolean {
+  return state === 'Syncing.Draining' || state?.startsWith('Terminating.') === true;
 }
 
 /** A static pod that has not started yet is as old as its source has known it. */

@@ -1,6 +1,8 @@
 /** One instance of a container, as the runtime reports it, in the API's terms. */
 import type { ContainerState, ContainerStatus } from '../types/kubernetes.ts';
 import type { RuntimeContainerStatus } from '../types/runtime-pod.ts';
+import type { ContainerFacts } from './container-facts.ts';
+import { RESTARTING_ALL_CONTAINERS } from './phase.ts';
 import { rfc3339 } from './time.ts';
 
 type Terminated = NonNullable<ContainerState['terminated']>;
@@ -26,7 +28,7 @@ export function inferredTermination(reason: string, message: string): Terminated
 /** `old` is what the API showed of the container before: it tells whether an instance in an unknown state did run. */
 export function containerState(
   instance: RuntimeContainerStatus,
-  runtimeName: string,
+  { runtimeName, podRestarting }: Pick<ContainerFacts, 'runtimeName' | 'podRestarting'>,
   old: ContainerStatus | undefined,
 ): ContainerState {
   switch (instance.state) {
@@ -35,12 +37,15 @@ export function containerState(
     case 'exited':
       return { terminated: terminatedState(instance, runtimeName) };
     case 'unknown':
-      return old?.state?.running
-        ? { terminated: inferredTermination(CONTAINER_STATUS_UNKNOWN, ENDED_UNSEEN) }
-        : { waiting: {} };
+      return old?.state?.running ? { terminated: endedUnseen(podRestarting) } : { waiting: {} };
     case 'created':
       return { waiting: {} };
   }
+}
+
+function endedUnseen(podRestarting: boolean): Terminated {
+  const reason = podRestarting ? RESTARTING_ALL_CONTAINERS : CONTAINER_STATUS_UNKNOWN;
+  return inferredTermination(reason, ENDED_UNSEEN);
 }
 
 function terminatedState(instance: RuntimeContainerStatus, runtimeName: string): Terminated {

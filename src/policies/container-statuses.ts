@@ -6,7 +6,7 @@ import type { Container, ContainerState, ContainerStatus, PodStatus } from '../t
 import type { RuntimeContainerStatus } from '../types/runtime-pod.ts';
 import type { ContainerFacts, ContainerKind } from './container-facts.ts';
 import { containerID, containerState } from './container-state.ts';
-import { forgottenContainerStatus, hasDoneItsPart } from './forgotten-container.ts';
+import { forgottenContainerStatus, inferredCompletion } from './forgotten-container.ts';
 import { containerStatusByName, shouldContainerBeRestarted } from './restart.ts';
 
 export type ContainerStatuses = Required<
@@ -48,12 +48,22 @@ function statusesOf(
   return containers.map((container) => {
     const old = previous.find(({ name }) => name === container.name);
     const [newest, before] = instancesOf(facts, container);
-    const status = newest
-      ? knownContainerStatus(facts, newest, before, old)
-      : forgottenContainerStatus(facts, kind, container, old);
-    const failure = startFailureOf(facts, kind, container);
-    return failure ? withWaiting(status, failure) : status;
+    if (newest === undefined) {
+      const status = forgottenContainerStatus(facts, container, old);
+      const completed = inferredCompletion(facts, kind, container, status);
+      return completed ?? withStartFailure(facts, container, status);
+    }
+    const status = knownContainerStatus(facts, newest, before, old);
+    return kind === 'init' && hasSucceeded(facts, container)
+      ? status
+      : withStartFailure(facts, container, status);
   });
+}
+
+/** An init container that has succeeded is not started again, whatever failed before. */
+function hasSucceeded({ podStatus }: ContainerFacts, { name }: Container): boolean {
+  const newest = containerStatusByName(podStatus, name);
+  return newest?.state === 'exited' && newest.exitCode === 0;
 }
 
 /** Newest first, but for one that was made and never started while another runs. */
@@ -66,14 +76,14 @@ function instancesOf(facts: ContainerFacts, container: Container): readonly Runt
 }
 
 function knownContainerStatus(
-  { runtimeName }: ContainerFacts,
+  facts: ContainerFacts,
   newest: RuntimeContainerStatus,
   before: RuntimeContainerStatus | undefined,
   old: ContainerStatus | undefined,
 ): ContainerStatus {
-  const id = containerID(runtimeName, newest.id);
-  const lastState = before ? containerState(before, runtimeName, old) : formerState(id, old);
-  const state = containerState(newest, runtimeName, old);
+  const id = containerID(facts.runtimeName, newest.id);
+  const lastState = before ? containerState(before, facts, old) : formerState(id, old);
+  const state = containerState(newest, facts, old);
   return {
     name: newest.name,
     image: newest.image,
@@ -103,22 +113,16 @@ function restartCountOf(newest: RuntimeContainerStatus, old: ContainerStatus | u
   return Math.max(newest.restartCount, ranAgain ? next : old.restartCount);
 }
 
-/** The recorded failure of a container that is still to be started. */
-function startFailureOf(facts: ContainerFacts, kind: ContainerKind, container: Container) {
-  const { pod, podStatus } = facts;
-  const newest = containerStatusByName(podStatus, container.name);
-  const hasCompleted = newest
-    ? newest.state === 'exited' && newest.exitCode === 0
-    : hasDoneItsPart(facts, kind, container);
-  if (kind === 'init' && hasCompleted) return undefined;
-  if (!shouldContainerBeRestarted(container, pod, podStatus)) return undefined;
-  return facts.startFailures.get(container.name);
-}
-
-function withWaiting(
+/** A container that is still to be started waits for the reason for which it could not be started last time. */
+function withStartFailure(
+  { pod, podStatus, startFailures }: ContainerFacts,
+  container: Container,
   status: ContainerStatus,
-  { reason, message }: { reason: string; message: string },
 ): ContainerStatus {
+  if (!shouldContainerBeRestarted(container, pod, podStatus)) return status;
+  const failure = startFailures.get(container.name);
+  if (failure === undefined) return status;
+  const { reason, message } = failure;
   const ended = status.state?.terminated && { lastState: status.state };
   return { ...status, ...ended, state: { waiting: { reason, message } } };
 }

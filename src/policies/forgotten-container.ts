@@ -16,20 +16,27 @@ const INITIALIZED_ANYWAY =
 
 export function forgottenContainerStatus(
   facts: ContainerFacts,
-  kind: ContainerKind,
   container: Container,
   old: ContainerStatus | undefined,
 ): ContainerStatus {
+  return { ...lastKnown(facts, container, old), ...(old && lossOf(facts, old)) };
+}
+
+/** An init container that seems to be waiting although regular containers have been created: it must have succeeded. */
+export function inferredCompletion(
+  facts: ContainerFacts,
+  kind: ContainerKind,
+  container: Container,
+  status: ContainerStatus,
+): ContainerStatus | undefined {
+  if (!status.state?.waiting || !hasDoneItsPart(facts, kind, container)) return undefined;
   return {
-    ...lastKnown(facts, container, old),
-    ...(old && lossOf(facts, old)),
-    ...(hasDoneItsPart(facts, kind, container) && {
-      state: { terminated: { exitCode: 0, reason: 'Completed', message: INITIALIZED_ANYWAY } },
-    }),
+    ...status,
+    state: { terminated: { exitCode: 0, reason: 'Completed', message: INITIALIZED_ANYWAY } },
   };
 }
 
-/** An end that was reported stays as it is; anything else begins again with waiting. */
+/** An end that was reported stays as it is, `containerID` included; anything else begins again with waiting. */
 function lastKnown(
   { pod }: ContainerFacts,
   container: Container,
@@ -50,9 +57,8 @@ function lastKnown(
 
 /** What is inferred about a container that was there before. Having run, it must not look as if it never had. */
 function lossOf({ pod, podRestarting }: ContainerFacts, old: ContainerStatus): Partial<ContainerStatus> {
-  if (podRestarting) {
-    // Reported already, and not started since.
-    if (old.state?.waiting?.reason === RESTARTING_ALL_CONTAINERS) return { state: old.state };
+  // A container that was waiting already had nothing to lose.
+  if (podRestarting && !old.state?.waiting) {
     return {
       state: { waiting: { reason: RESTARTING_ALL_CONTAINERS, message: REMOVED_IN_PLACE } },
       lastState: { terminated: inferredTermination(RESTARTING_ALL_CONTAINERS, REMOVED_IN_PLACE) },
@@ -68,7 +74,7 @@ function lossOf({ pod, podRestarting }: ContainerFacts, old: ContainerStatus): P
 }
 
 /** Regular containers are only created once every init container has succeeded. */
-export function hasDoneItsPart(
+function hasDoneItsPart(
   { pod, podStatus }: ContainerFacts,
   kind: ContainerKind,
   container: Container,

@@ -13,27 +13,36 @@ export interface PodSummary {
 /** The API server's mark on pods of a node that it no longer hears of. */
 const NODE_LOST = 'NodeLost';
 
-export function podSummary(pod: Pod): PodSummary {
+/** `isEnding`: the pod is being ended, whether or not its object says so: that of a static pod never does. */
+export function podSummary(pod: Pod, isEnding = false): PodSummary {
   const init = initSummary(pod);
   const main = mainSummary(pod.status);
   const started = init.reason === undefined || isTrue(pod.status, 'Initialized');
   const counted = started
     ? [...init.seen.filter(({ name }) => isSidecar(pod, name)), ...(pod.status?.containerStatuses ?? [])]
     : init.seen;
-  const lastRestart = latest(counted.map(({ lastState }) => lastState?.terminated?.finishedAt));
+  const restarts = counted.reduce((sum, { restartCount }) => sum + restartCount, 0);
+  // An instance may have been followed by another without a restart being counted.
+  const ends = restarts === 0 ? [] : counted.map(({ lastState }) => lastState?.terminated?.finishedAt);
+  const lastRestart = latest(ends);
   return {
     ready: init.ready + (started ? main.ready : 0),
     total: pod.spec.containers.length + (pod.spec.initContainers ?? []).filter(restartsAlways).length,
-    status: statusOf(pod, (started ? main.reason : undefined) ?? init.reason ?? plainReason(pod.status)),
-    restarts: counted.reduce((sum, { restartCount }) => sum + restartCount, 0),
+    status: statusOf(
+      pod,
+      isEnding,
+      (started ? main.reason : undefined) ?? init.reason ?? plainReason(pod.status),
+    ),
+    restarts,
     ...(lastRestart !== undefined && { lastRestart }),
   };
 }
 
-/** What a deletion makes of the status that the containers gave. */
-function statusOf(pod: Pod, reason: string): string {
-  if (pod.metadata.deletionTimestamp == null) return reason;
-  if (pod.status?.reason === NODE_LOST) return 'Unknown';
+/** What its end makes of the status that the containers gave. */
+function statusOf(pod: Pod, isEnding: boolean, reason: string): string {
+  const isDeleted = pod.metadata.deletionTimestamp != null;
+  if (!isDeleted && !isEnding) return reason;
+  if (isDeleted && pod.status?.reason === NODE_LOST) return 'Unknown';
   const phase = pod.status?.phase;
   return phase === 'Succeeded' || phase === 'Failed' ? reason : 'Terminating';
 }

@@ -9,6 +9,7 @@ import { podSources } from '../pod-sources.ts';
 import type { Rejection } from '../policies/admission-failure.ts';
 import { CONFIG_SOURCE_ANNOTATION, fullName, podFullName } from '../policies/pod-kinds.ts';
 import { RUNTIME_ONLY_GRACE_PERIOD_SECONDS } from '../policies/pod-termination.ts';
+import { rfc3339 } from '../policies/time.ts';
 import { lockRootDir } from '../runtime/root-lock.ts';
 import { systemClock } from '../runtime/system-clock.ts';
 import { problemText, type SourceProblem } from '../sources/source.ts';
@@ -129,7 +130,7 @@ class Run {
     });
     for (const { pod, rejection } of rejected) {
       this.#rejections.set(pod, rejection);
-      statusManager.reject(pod, rejection);
+      statusManager.reject(pod, rejection, rfc3339(systemClock.now()));
       recorder.event(pod.metadata, 'Warning', rejection.reason, rejection.message);
     }
     endFormerVersions(this.#agent, admitted);

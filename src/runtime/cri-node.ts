@@ -31,6 +31,7 @@ import {
   type SandboxRequest,
 } from './pod-node.ts';
 import type { ResolvConf } from './resolv-conf.ts';
+import type { StartTimes } from './start-times.ts';
 import type { VolumeManager } from './volumes/volume-manager.ts';
 
 export interface CriNodeOptions {
@@ -48,6 +49,7 @@ export interface CriNodeOptions {
   readonly appArmor: boolean;
   /** Handlers by the names of their RuntimeClasses. */
   readonly runtimeHandlers: ReadonlyMap<string, string>;
+  readonly startTimes: StartTimes;
   readonly cgroups: PodCgroups;
   readonly volumes: VolumeManager;
   readonly images: ImageManager;
@@ -76,6 +78,10 @@ export class CriNode implements PodNode {
   rejection(pod: Pod): { readonly reason: string; readonly message: string } | undefined {
     const { allowedUnsafeSysctls, appArmor } = this.#options;
     return sysctlRejection(pod, allowedUnsafeSysctls) ?? appArmorRejection(pod, appArmor);
+  }
+
+  startTime(uid: string, now: string): Promise<string> {
+    return this.#options.startTimes.of(uid, now);
   }
 
   async prepare(pod: Pod, signal: AbortSignal): Promise<void> {
@@ -150,6 +156,7 @@ export class CriNode implements PodNode {
     this.#warned.delete(pod.uid);
     await this.release(pod.uid);
     await this.#options.volumes.unmountPod(pod.uid);
+    await this.#options.startTimes.remove(pod.uid);
   }
 
   async podsOnDisk(): Promise<readonly PodReference[]> {

@@ -24,6 +24,7 @@ import { readMachineFacts, readMaxPIDs } from './machine-facts.ts';
 import type { NodeParts, NodeView } from './pod-node.ts';
 import { ResolvConf } from './resolv-conf.ts';
 import type { RuntimeService } from './runtime-service.ts';
+import { StartTimes } from './start-times.ts';
 import { systemClock } from './system-clock.ts';
 import { VolumeManager } from './volumes/volume-manager.ts';
 
@@ -132,6 +133,7 @@ async function criNode(setup: CriNodeSetup, { cgroups, images, logs, logLinks }:
   return new CriNode({
     ...{ podLogsDir, hostIPs, allocatable, containers, clusterDNS, clusterDomain, allowedUnsafeSysctls },
     ...{ cgroups, images, logs, logLinks, recorder },
+    startTimes: new StartTimes({ podsDir: join(rootDir, 'pods'), logger }),
     appArmor: machine.appArmor,
     hostname: nodeName,
     resolvConf: new ResolvConf(settings.resolvConf),

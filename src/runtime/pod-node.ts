@@ -43,6 +43,11 @@ export interface PodNode {
   unsupportedFields(pod: Pod): readonly string[];
   /** Why the pod can never run here, if so. */
   rejection(pod: Pod): { readonly reason: string; readonly message: string } | undefined;
+  /**
+   * When the pod first started on this node, be it with another agent: `now` (RFC 3339 in whole seconds) where that is not known,
+   * which is remembered from here on until the pod is removed.
+   */
+  startTime(uid: string, now: string): Promise<string>;
   /** Before anything of the pod is started, and on every sync: cgroup, folders, volumes. Rejects with a PrepareError. */
   prepare(pod: Pod, signal: AbortSignal): Promise<void>;
   sandbox(pod: Pod, attempt: number): Promise<SandboxRequest>;

@@ -13,6 +13,11 @@ import { PodKiller, type PodKillerOptions } from './pod-killer.ts';
 export interface PodRuntimeOptions extends ContainerStarterOptions {
   /** How many dead instances of one container are kept beside the running one, one at least; negative: all. */
   readonly deadInstancesKept: number;
+  /** An instance has ended that another one follows in the same sync. */
+  readonly onContainerEnd?: (
+    pod: PodReference,
+    instance: Pick<RuntimeContainerStatus, 'id' | 'name' | 'restartCount' | 'exitCode' | 'reason'>,
+  ) => void;
 }
 
 /** Something that a sync could not do. `retryAt` (Unix ms) says when it is worth trying again, if that is known. */
@@ -122,7 +127,9 @@ export class PodRuntime {
       const failure = await this.#attemptKill(pod, 'KillPodSandboxError', 'sandbox', signal, () =>
         this.#killer.killPod(pod, podStatus, undefined, signal),
       );
-      return failure === undefined ? [] : [failure];
+      if (failure !== undefined) return [failure];
+      await this.#tellEnds(pod, podStatus, actions);
+      return [];
     }
     const kills = actions.containersToKill.map((kill) =>
       this.#attemptKill(pod, 'KillContainerError', kill.name, signal, () =>
@@ -130,6 +137,7 @@ export class PodRuntime {
       ),
     );
     const failures = (await Promise.all(kills)).filter((failure) => failure !== undefined);
+    if (failures.length === 0) await this.#tellEnds(pod, podStatus, actions);
     return failures.length > 0 ? failures : this.#reset(pod, podStatus, actions, signal);
   }
 
@@ -143,12 +151,32 @@ export class PodRuntime {
       const failure = await this.#attemptKill(pod, 'KillContainerError', name, signal, async () => {
         const message = `Container ${name} will be removed for restarting all containers`;
         if (kill) await this.#killer.killContainer(pod, podStatus, { id, name, reason: '', message }, signal);
+        if (kill) await this.#tellEnd(pod, podStatus, id);
         // Its log stays until the pod goes, and tells how many there have been.
         await this.#options.runtime.removeContainer(id);
       });
       if (failure !== undefined) return [failure];
     }
     return [];
+  }
+
+  /** What has just been killed is not seen until the sync is over: its end is told before the start of what follows it. */
+  async #tellEnds(pod: Pod, podStatus: RuntimePodStatus, actions: PodActions): Promise<void> {
+    if (!startsSomething(actions)) return;
+    const running = podStatus.containers.filter(({ state }) => state === 'running');
+    const killed = actions.killPod ? running : actions.containersToKill;
+    await Promise.all(killed.map(({ id }) => this.#tellEnd(pod, podStatus, id)));
+  }
+
+  async #tellEnd({ metadata }: Pod, { containers }: RuntimePodStatus, id: string): Promise<void> {
+    const { runtime, onContainerEnd } = this.#options;
+    const instance = containers.find((container) => container.id === id);
+    if (onContainerEnd === undefined || instance === undefined) return;
+    // Only a line of the log depends on it.
+    const status = await runtime.containerStatus(id).catch(() => undefined);
+    if (status?.state !== 'CONTAINER_EXITED') return;
+    const { exitCode, reason } = status;
+    onContainerEnd(metadata, { ...instance, exitCode, reason });
   }
 
   async #attemptKill(

@@ -11,6 +11,7 @@ import type { RuntimeService } from '../runtime/runtime-service.ts';
 
 /** What of a pod is on the disk of a simulated node: it is still there when another agent comes. */
 interface PodFolder {
+  startTime?: string;
   mounted: boolean;
   /** Unix ms. */
   mountedAt: number;
@@ -55,6 +56,11 @@ export class SimulatedNode implements PodNode {
 
   rejection(): undefined {
     return undefined;
+  }
+
+  async startTime(uid: string, now: string): Promise<string> {
+    await this.#step();
+    return (this.#folder(uid).startTime ??= now);
   }
 
   async prepare({ metadata: { uid } }: Pod, signal: AbortSignal): Promise<void> {

@@ -56,6 +56,11 @@ describe('a pod from the API server', () => {
       message:
         "Pod was rejected: Predicate NodeAffinity failed: node(s) didn't match Pod's node affinity/selector",
     });
+    // Neither conditions nor container statuses: there have never been any.
+    expect(Object.keys(statusOf('picky') ?? {}).sort()).toEqual(
+      ['message', 'phase', 'qosClass', 'reason', 'startTime'].sort(),
+    );
+    expect(statusOf('picky')?.qosClass).toBe('Burstable');
     expect(agent.events.filter((event) => event.startsWith('picky'))).toEqual(['picky NodeAffinity']);
     expect(await agent.runtime.listPodSandbox()).toEqual([]);
   });
@@ -136,7 +141,9 @@ describe('a static pod', () => {
     await add(big, small);
     agent.add(fromFile('late', '2'));
     await waits('late');
-    expect(statusOf('late')).toMatchObject({ phase: 'Pending', reason: 'OutOfcpu' });
+    expect(statusOf('late')).toMatchObject({ phase: 'Pending', reason: 'OutOfcpu', qosClass: 'Burstable' });
+    // It has not started: neither its age nor its deadline has begun.
+    expect(statusOf('late')?.startTime).toBeUndefined();
     expect(statusOf('late')?.message).toContain('cpu, requested: 2000, used: 3000, capacity: 3000');
     agent.remove(small);
     await agent.until('uid-small', '');
@@ -160,6 +167,38 @@ describe('a static pod', () => {
     expect(statusOf('next')).toMatchObject({ phase: 'Pending', reason: 'NodePorts' });
     agent.remove(holder);
     await runs('next');
+  });
+
+  test('that has found room does not go on saying that there was none', async () => {
+    await start({ cpu: '1' });
+    const holder = fromFile('holder', '1');
+    await add(holder);
+    // It stays in phase Pending.
+    const initContainers = [{ name: 'init', command: ['sleep', '1000'] }];
+    agent.add(fromFile('late', '1', { initContainers }));
+    await waits('late');
+    agent.remove(holder);
+    await runs('late');
+    const { phase, reason, message } = statusOf('late') ?? {};
+    expect({ phase, reason, message }).toEqual({ phase: 'Pending' });
+  });
+
+  test('that runs when the agent comes, and is rejected then, is ended and says why, and no more', async () => {
+    await start({});
+    const pod = fromFile('moved', '1', { nodeSelector: { zone: 'here' } });
+    const admitted = { ...pod, spec: { ...pod.spec, nodeSelector: {} } };
+    await add(admitted);
+    await agent.detach();
+    agent = await startAgent({ rootDir: agent.rootDir, nodeFacts: nodeOf({}) });
+    agent.ready();
+    agent.add(pod);
+    await isFinished('moved');
+    const status = statusOf('moved');
+    expect(status).toMatchObject({ phase: 'Failed', reason: 'NodeAffinity' });
+    expect(status?.containerStatuses).toBeUndefined();
+    expect(status?.conditions).toBeUndefined();
+    const states = (await agent.runtime.listContainers()).map(({ state }) => state);
+    expect(states).not.toContain('CONTAINER_RUNNING');
   });
 
   test('against which something else stands than room is rejected', async () => {

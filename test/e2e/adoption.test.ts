@@ -1,5 +1,5 @@
 /** The daemon ends, one way or another, and another one takes over. */
-import { readdirSync, rmSync, writeFileSync } from 'node:fs';
+import { readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from '@jest/globals';
 import {
@@ -55,6 +55,58 @@ test('I10: kill -9 of the daemon: what runs is adopted by the next, neither doub
   expect(after.metadata.uid).toBe(before.metadata.uid);
   expect(second.log.map(({ reason }) => reason)).not.toContain('Started');
   expect(journal.lines()).toEqual(['web starts']);
+});
+
+const LONG_AGO = '2020-01-01T00:00:00Z';
+const startRecord = (uid: string) => join(bed.rootDir, 'pods', uid, 'start-time');
+
+test('I10: a pod is as old for the next daemon as it was for the one that was killed', async () => {
+  write('web', { activeDeadlineSeconds: 1_000_000_000 });
+  const first = await bed.start();
+  const { metadata, status } = await first.running('web');
+  expect(await first.end('SIGKILL')).toBe('SIGKILL');
+  expect(readFileSync(startRecord(metadata.uid), 'utf8')).toBe(`${status?.startTime}\n`);
+  writeFileSync(startRecord(metadata.uid), `${LONG_AGO}\n`);
+
+  const second = await bed.start();
+  expect((await second.running('web')).status?.startTime).toBe(LONG_AGO);
+  // The same pod again, by its UID, is another one once the first was forgotten.
+  rmSync(file('web'));
+  await second.onlyPods();
+  expect(readdirSync(join(bed.rootDir, 'pods'))).toEqual([]);
+  write('web', { activeDeadlineSeconds: 1_000_000_000 });
+  const anew = await second.running('web');
+  expect(anew.metadata.uid).toBe(metadata.uid);
+  expect(Date.parse(anew.status?.startTime ?? '')).toBeGreaterThan(Date.parse(LONG_AGO));
+});
+
+test('a deadline that passes while the daemon is down ends the pod, and is kept by one that had ended before', async () => {
+  write('web', { activeDeadlineSeconds: 600 });
+  write('job', { activeDeadlineSeconds: 600, restartPolicy: 'Never', containers: [shell('exit 0')] });
+  const first = await bed.start();
+  const { uid } = (await first.running('web')).metadata;
+  const job = await first.inState('job', 'Terminated.Finished');
+  await first.end('SIGKILL');
+  writeFileSync(startRecord(uid), `${LONG_AGO}\n`);
+
+  const second = await bed.start();
+  expect((await second.inState('web', 'Terminated.Finished')).status).toMatchObject({
+    phase: 'Failed',
+    reason: 'DeadlineExceeded',
+  });
+  expect(await second.event('web', 'DeadlineExceeded')).toMatchObject({
+    level: 'info',
+    msg: 'Pod was active on the node longer than the specified deadline',
+  });
+  const kept = await second.inState('job', 'Terminated.Finished');
+  expect(kept.status).toMatchObject({ phase: 'Succeeded', startTime: job.status?.startTime });
+  await second.end('SIGKILL');
+
+  // Nor does another restart make it run again.
+  const third = await bed.start();
+  const ended = await third.inState('web', 'Terminated.Finished');
+  expect(ended.status).toMatchObject({ phase: 'Failed', reason: 'DeadlineExceeded', startTime: LONG_AGO });
+  expect(mainProcesses(ended)).toEqual([]);
 });
 
 test('I10: ends of containers while the daemon is down are known: Never is Failed, Always is restarted', async () => {

@@ -31,6 +31,8 @@ describe('hard thresholds', () => {
     ['memory.available', '-10%', 'eviction percentage threshold memory.available must be >= 0%: -10%'],
     ['memory.available', '110%', 'eviction percentage threshold memory.available must be <= 100%: 110%'],
     ['memory.available', 'nan%', 'eviction percentage threshold memory.available must be a number: nan%'],
+    ['memory.available', 'NaN%', 'eviction percentage threshold memory.available must be a number: NaN%'],
+    ['memory.available', '10%%', 'eviction percentage threshold memory.available must be a number: 10%%'],
     ['memory.available', '%', 'eviction percentage threshold memory.available must be a number: %'],
     ['memory.available', 'abc', 'quantities must match the regular expression'],
     ['memory.available', '', 'quantities must match the regular expression'],

@@ -335,7 +335,9 @@ describe('generateAPIPodStatus', () => {
       const once = generateAPIPodStatus(factsOf(pod, runtime, { previous: started }));
       const twice = generateAPIPodStatus(factsOf(pod, runtime, { previous: once }));
       expect(containerOf(once, 'app')).toMatchObject({ restartCount: 1, state: { waiting: {} } });
-      expect(containerOf(twice, 'app')).toEqual(containerOf(once, 'app'));
+      const { restartCount, lastState } = containerOf(once, 'app')!;
+      expect(lastState?.terminated?.reason).toBe('RestartingAllContainers');
+      expect(containerOf(twice, 'app')).toMatchObject({ restartCount, lastState, state: { waiting: {} } });
     });
   });
 });

@@ -237,6 +237,23 @@ describe('READY and RESTARTS', () => {
   });
 });
 
+test('STATUS of a pod that is ending is Terminating, deleted or not, until its phase says how it has ended', () => {
+  const status = { phase: 'Running', containerStatuses: [running()] };
+  expect(podSummary(pod({ status }), true).status).toBe('Terminating');
+  expect(podSummary(pod({ status })).status).toBe('Running');
+  const gone = { phase: 'Succeeded', containerStatuses: [ended(0, 'Completed')] };
+  expect(podSummary(pod({ status: gone }), true).status).toBe('Completed');
+  const lost = { phase: 'Running', reason: 'NodeLost' };
+  expect(podSummary(pod({ status: lost }), true).status).toBe('Terminating');
+});
+
+test('no restart, no time of the last one', () => {
+  const before = { lastState: { terminated: { exitCode: 1, finishedAt: END } } };
+  const once = { phase: 'Running', containerStatuses: [running('a', before)] };
+  expect(podSummary(pod({ status: once }))).toMatchObject({ restarts: 0 });
+  expect(podSummary(pod({ status: once })).lastRestart).toBeUndefined();
+});
+
 describe('ages', () => {
   const minute = 60_000;
   const hour = 60 * minute;

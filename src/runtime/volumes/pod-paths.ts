@@ -13,6 +13,7 @@ export const PLUGIN_FOLDER_MODE = 0o755;
  *
  * ```
  * <podsDir>/<uid>/                              0750
+ *   start-time                                  0600, when the pod first started on this node
  *   etc-hosts                                   0644, mounted at /etc/hosts
  *   containers/<container>/<attempt, 8 hex>     0666, the termination message of one instance
  *   volumes/kubernetes.io~<plugin>/             0755
@@ -27,6 +28,7 @@ export function podPaths(podsDir: string, uid: string) {
     podDir,
     subPathsDir,
     volumesDir: join(podDir, 'volumes'),
+    startTimeFile: join(podDir, 'start-time'),
     hostsFile: join(podDir, 'etc-hosts'),
     terminationDir: (container: string) => join(podDir, 'containers', folderName(container)),
     volume: (kind: OwnVolumeKind, name: string) =>

@@ -1,6 +1,6 @@
 /** What the agent keeps of pods on the node: `/etc/hosts`, and what an agent that was killed leaves to the next one. */
 import { execFileSync } from 'node:child_process';
-import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, expect, test } from '@jest/globals';
 import type { Pod, PodSpec } from '../../../src/types/kubernetes.ts';
@@ -44,6 +44,28 @@ describeWithContainerd('what pods have on the node', () => {
   const gone = (what: string, paths: () => readonly string[]) =>
     waitFor(() => paths().length === 0, { what: `${what} to go` });
   const logsOf = (uid: string) => readdirSync(bed.podLogsDir).filter((name) => name.endsWith(`_${uid}`));
+
+  test(
+    'a pod is as old for the next agent as it was for the one that was killed, and forgotten with its folder',
+    async () => {
+      setUp();
+      const first = await bed.startToLeavePods();
+      bed.apply('old', { containers: [bed.server()] });
+      const pod = await first.running('old');
+      await first.end('SIGKILL');
+      const record = join(podDir(pod), 'start-time');
+      expect(readFileSync(record, 'utf8')).toBe(`${pod.status?.startTime}\n`);
+      expect(statSync(record).mode & 0o777).toBe(0o600);
+      writeFileSync(record, '2020-01-01T00:00:00Z\n');
+
+      const second = await bed.start();
+      expect((await second.running('old')).status?.startTime).toBe('2020-01-01T00:00:00Z');
+      bed.withdraw('old');
+      await second.onlyPods();
+      expect(existsSync(podDir(pod))).toBe(false);
+    },
+    TEST_TIMEOUT_MS,
+  );
 
   test(
     '/etc/hosts: the pod by its names and the aliases; on the network of the node that of the node',

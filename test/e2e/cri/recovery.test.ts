@@ -61,15 +61,15 @@ describeWithContainerd('an agent that is killed', () => {
   /** Resolves when the daemon has written the line for so many pods. */
   const when = (reason: string, count: number) =>
     daemon.logged(`${reason} of ${count} pods`, () => {
-      const lines = daemon.log.filter((line) => line.reason === reason);
+      const lines = daemon.log.filter((line) => line.reason === reason || line.msg.startsWith(reason));
       return new Set(lines.map(({ pod }) => pod)).size >= count;
     });
 
   test.each([
     ['before anything is created', 'Added', 0, 'when the first is told to stop', 'Killing', 1],
     ['when the first container has been created', 'Created', 1, 'in the midst of it', 'Killing', 3],
-    ['in the midst of it', 'Started', 2, 'when the first has ended', 'Completed', 1],
-    ['when all have begun', 'Started', 4, 'when all have ended', 'Completed', 4],
+    ['in the midst of it', 'Started', 2, 'when the first has ended', 'Container ended', 1],
+    ['when all have begun', 'Started', 4, 'when all have ended', 'Container ended', 4],
   ])(
     'while it starts pods, %s (%s of %i), and ends them, %s, is followed by one that goes on',
     async (...points) => {
