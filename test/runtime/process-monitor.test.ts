@@ -197,6 +197,17 @@ describe('when the monitor is killed (kill -9)', () => {
     expect(await whenExited(runtime, id)).toMatchObject({ exitCode: 255, reason: 'Unknown' });
   });
 
+  test('a container that it takes up gets SIGTERM for its main process alone, and all of it is killed after', async () => {
+    const child = "sh -c 'trap \"echo child term\" TERM; echo child $$; while :; do sleep 1; done'";
+    const { id, logFile } = await start(shell(`${child} & trap 'echo main term; exit' TERM; echo main $$; wait`));
+    const pids = [Number(await said(logFile, 'child')), Number(await said(logFile, 'main'))];
+    await killMonitor();
+    await runtime.stopContainer(id, 1000);
+    expect(pids.map(isRunning)).toEqual([false, false]);
+    expect(read(logFile)).toContain(' F main term');
+    expect(read(logFile)).not.toContain(' F child term');
+  });
+
   test('another process that got the pid of a container is left alone', async () => {
     const { id, logFile } = await start(shell('echo pid $$; sleep 1000'));
     const pid = Number(await said(logFile, 'pid'));
