@@ -34,9 +34,10 @@ export function childProcess(child: ChildProcess): MainProcess {
   });
   const identity = { pid: stat.pid, startTicks: stat.startTicks };
   // Its pid cannot belong to another one before the exit event has been heard.
-  const signal = (what: Signal): void => void (alive && send(identity.pid, what));
-  const killGroup = (): void => void (alive && send(-identity.pid, 'SIGKILL'));
-  return { identity, ended, signal, killGroup };
+  const sendTo = (target: number, what: Signal): void => {
+    if (alive) send(target, what);
+  };
+  return { identity, ended, ...senders(identity, sendTo) };
 }
 
 const POLL_MS = 500;
@@ -68,15 +69,16 @@ export function adoptedProcess(identity: ProcessIdentity): AdoptedProcess {
     pollMs = STOPPING_POLL_MS;
     look();
   };
-  return {
-    ...{ identity, ended },
-    signal: (what) => sendTo(identity.pid, what),
-    killGroup: () => sendTo(-identity.pid, 'SIGKILL'),
-    look: () => look(),
-  };
+  return { identity, ended, ...senders(identity, sendTo), look: () => look() };
 }
 
-/** A negative number is that of a group. */
+/** A target that is negative is a group. */
+type SendTo = (target: number, signal: Signal) => void;
+
+function senders({ pid }: ProcessIdentity, sendTo: SendTo): Pick<MainProcess, 'signal' | 'killGroup'> {
+  return { signal: (signal) => sendTo(pid, signal), killGroup: () => sendTo(-pid, 'SIGKILL') };
+}
+
 function send(target: number, signal: Signal): void {
   try {
     process.kill(target, signal);
