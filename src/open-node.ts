@@ -47,7 +47,8 @@ async function openParts(
   const hostIPs = nodeAddresses(node.nodeIP);
   if (endpoint === EMBEDDED) {
     const { openProcessNode } = await import('./runtime/process/process-node.ts');
-    return openProcessNode({ rootDir, podLogsDir, hostIPs, allocatable: facts.allocatable, logger });
+    const { allocatable } = facts;
+    return openProcessNode({ rootDir, podLogsDir, hostIPs, allocatable, settings: node, logger });
   }
   const { openCriNode } = await import('./runtime/open-cri-node.ts');
   return openCriNode({
