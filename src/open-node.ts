@@ -66,7 +66,7 @@ async function openParts(
   if (endpoint === EMBEDDED) {
     const { openProcessNode } = await import('./runtime/process/process-node.ts');
     return openProcessNode({
-      ...{ rootDir, podLogsDir, hostIPs, allocatable: facts.allocatable, logger },
+      ...{ rootDir, podLogsDir, hostIPs, allocatable: facts.allocatable, settings: node, logger },
       requestTimeoutMs: node.runtimeRequestTimeoutMs,
     });
   }

@@ -1,26 +1,25 @@
 /** Puts together what a node with a CRI runtime consists of. Loaded only where there is one. */
 import { homedir } from 'node:os';
 import { dirname, join } from 'node:path';
-import { containerLogPath, podOfLabels } from '../policies/cri-labels.ts';
 import { CRASH_LOOP_BACK_OFF } from '../policies/crash-loop-backoff.ts';
 import { enforcedAllocatable, type Reservations, reservesPIDs } from '../policies/node-allocatable.ts';
 import type { EventRecorder } from '../types/event-recorder.ts';
 import type { Logger } from '../types/logger.ts';
 import type { OwnNodeFacts } from '../types/node-facts.ts';
 import type { NodeSettings } from '../types/node-settings.ts';
-import type { RuntimePodStatus } from '../types/runtime-pod.ts';
 import { PodCgroups } from './cgroups/pod-cgroups.ts';
 import { createCriRuntime } from './cri/cri-runtime.ts';
 import { CriNode } from './cri-node.ts';
-import { ContainerGC } from './garbage/container-gc.ts';
+import type { ContainerGC } from './garbage/container-gc.ts';
 import { fileSystemStats } from './stats/file-systems.ts';
 import { type GarbageCollector, startGarbageCollection } from './garbage/garbage-collector.ts';
 import { ImageGC } from './garbage/image-gc.ts';
 import { ImageManager } from './images/image-manager.ts';
 import { createKeyring } from './images/keyring.ts';
-import { ContainerLogManager } from './logs/container-log-manager.ts';
+import type { ContainerLogManager } from './logs/container-log-manager.ts';
 import { LogLinks } from './logs/log-links.ts';
 import { readMachineFacts, readMaxPIDs } from './machine-facts.ts';
+import { createContainerGC, createLogManager } from './node-upkeep.ts';
 import type { NodeParts, NodeView } from './pod-node.ts';
 import { ResolvConf } from './resolv-conf.ts';
 import type { RuntimeService } from './runtime-service.ts';
@@ -62,7 +61,7 @@ export async function openCriNode(setup: CriNodeSetup): Promise<NodeParts> {
   });
   const logLinks = new LogLinks({ dir: join(dirname(podLogsDir), 'containers'), logger });
   let pods: NodeView['pods'] = () => [];
-  const logs = logManager(setup, runtime, () => pods());
+  const logs = createLogManager(setup, runtime, () => pods());
   const parts = { runtime, cgroups, logs, logLinks, images: imageManager(setup, runtime) };
   let garbage: GarbageCollector | undefined;
   let deleteDeadContainers = () => Promise.resolve();
@@ -73,10 +72,13 @@ export async function openCriNode(setup: CriNodeSetup): Promise<NodeParts> {
     start: (view) => {
       ({ pods } = view);
       logs.start();
-      const collectors = { containerGC: containerGC(setup, parts, view), imageGC: imageGC(setup, parts) };
+      const collectors = {
+        containerGC: containerGC(setup, parts, view.isPodRemovable),
+        imageGC: imageGC(setup, parts),
+      };
       garbage = startGarbageCollection({ clock: systemClock, logger: setup.logger, ...collectors });
       // As for the kubelet: of a pod that goes on, what its dead containers tell is still needed, lest they run again.
-      const allDead = containerGC(setup, parts, { ...view, isPodRemovable: view.isPodTerminated });
+      const allDead = containerGC(setup, parts, view.isPodTerminated);
       deleteDeadContainers = () => allDead.collect();
       deleteUnusedImages = async () => {
         await collectors.imageGC.deleteUnusedImages();
@@ -148,47 +150,12 @@ function nameAndHandler(text: string): [string, string] {
   return [name, handler];
 }
 
-function logManager(
-  { podLogsDir, settings, logger }: CriNodeSetup,
-  runtime: RuntimeService,
-  pods: NodeView['pods'],
-): ContainerLogManager {
-  return new ContainerLogManager({
-    ...{ runtime, logger, clock: systemClock },
-    containers: () => runningContainers(podLogsDir, pods()),
-    maxSizeBytes: settings.containerLogMaxSizeBytes,
-    maxFiles: settings.containerLogMaxFiles,
-    maxWorkers: settings.containerLogMaxWorkers,
-    monitorPeriodMs: settings.containerLogMonitorIntervalMs,
-  });
-}
-
-function* runningContainers(podLogsDir: string, pods: Iterable<RuntimePodStatus>) {
-  for (const pod of pods) {
-    for (const { id, name, state, restartCount } of pod.containers) {
-      if (state === 'running') yield { id, logPath: containerLogPath(podLogsDir, pod, name, restartCount) };
-    }
-  }
-}
-
 function containerGC(
-  { podLogsDir, settings, logger }: CriNodeSetup,
-  { runtime, logs, logLinks }: Parts,
-  { isPodRemovable }: NodeView,
+  setup: CriNodeSetup,
+  parts: Parts,
+  isPodRemovable: NodeView['isPodRemovable'],
 ): ContainerGC {
-  return new ContainerGC({
-    ...{ runtime, logger, isPodRemovable, clock: systemClock },
-    policy: {
-      minAgeMs: settings.minimumContainerTTLMs,
-      maxPerPodContainer: settings.maximumDeadContainersPerContainer,
-      maxContainers: settings.maximumDeadContainers,
-    },
-    removeContainerLogs: async ({ labels, metadata }) => {
-      const pod = podOfLabels(labels);
-      await logs.clean(containerLogPath(podLogsDir, pod, metadata.name, metadata.attempt));
-    },
-    removeOrphanedLogs: (isInUse) => logLinks.removeDangling(isInUse),
-  });
+  return createContainerGC(setup, parts, isPodRemovable, (isInUse) => parts.logLinks.removeDangling(isInUse));
 }
 
 function imageGC({ settings, logger }: CriNodeSetup, { runtime, images }: Parts): ImageGC {

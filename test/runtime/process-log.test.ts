@@ -1,4 +1,5 @@
-import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
+import { execFileSync } from 'node:child_process';
 import { mkdirSync, mkdtempSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -143,6 +144,56 @@ describe('a log file', () => {
     }
     await file.close();
     expect(troubles.map(({ message }) => message)).toEqual([expect.stringContaining('ENOSPC')]);
+  });
+});
+
+const asRoot = process.getuid?.() === 0 ? describe : describe.skip;
+
+asRoot('a log file on a disk that gets full', () => {
+  let disk: string;
+
+  beforeEach(() => {
+    disk = mkdtempSync(join(tmpdir(), 'statelet-disk-'));
+    execFileSync('mount', ['-t', 'tmpfs', '-o', 'size=64k', 'tmpfs', disk]);
+  });
+
+  afterEach(() => {
+    execFileSync('umount', [disk]);
+    rmSync(disk, { recursive: true });
+  });
+
+  const LINE = /^\d+ x{100}$/;
+  const lines = (from: number, count: number): string =>
+    Array.from({ length: count }, (_, index) => `${from + index} ${'x'.repeat(100)}\n`).join('');
+
+  test('has whole lines only, and goes on with whole ones once there is room', async () => {
+    const path = join(disk, '0.log');
+    const troubles: Error[] = [];
+    writeFileSync(join(disk, 'filler'), Buffer.alloc(16_384));
+    const file = new LogFile(path, (error) => troubles.push(error));
+    file.append(lines(0, 1000));
+    await file.whenIdle();
+    const full = readFileSync(path, 'latin1').split('\n');
+    rmSync(join(disk, 'filler'));
+    file.append(lines(1000, 10));
+    await file.close();
+    const all = readFileSync(path, 'latin1').split('\n');
+    expect(troubles).toHaveLength(1);
+    expect(full.length).toBeGreaterThan(100);
+    expect(all.filter((line) => !LINE.test(line))).toEqual(['']);
+    expect(all.slice(full.length - 1, -1)).toEqual(lines(1000, 10).trimEnd().split('\n'));
+  });
+
+  test('leaves whole lines in both files when it is opened anew meanwhile', async () => {
+    const path = join(disk, '0.log');
+    const file = new LogFile(path, () => undefined);
+    file.append(lines(0, 1000));
+    renameSync(path, `${path}.old`);
+    await file.reopen();
+    rmSync(`${path}.old`);
+    file.append(lines(1000, 10));
+    await file.close();
+    expect(readFileSync(path, 'latin1')).toBe(lines(1000, 10));
   });
 });
 

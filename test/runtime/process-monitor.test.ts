@@ -9,6 +9,7 @@ import {
   mkdtempSync,
   readdirSync,
   readFileSync,
+  readlinkSync,
   rmSync,
   statSync,
   writeFileSync,
@@ -40,7 +41,12 @@ beforeEach(() => {
   ({ runtime, rootDir } = bed);
 });
 
-afterEach(() => bed.cleanup());
+const clients: ChildProcess[] = [];
+
+afterEach(async () => {
+  for (const client of clients.splice(0)) client.kill('SIGKILL');
+  await bed.cleanup();
+});
 
 const start = (config: ContainerConfig) => startPod(runtime, join(rootDir, 'pods'), config);
 const read = (file: string): string => (existsSync(file) ? readFileSync(file, 'utf8') : '');
@@ -75,12 +81,26 @@ interface ClientProcess {
 }
 
 /** Another process, leader of a group of its own, that runs a pod. */
-async function startClient(configs: readonly ContainerConfig[]): Promise<ClientProcess> {
+async function startClient(
+  configs: readonly ContainerConfig[],
+  prelude = 'exec "$@"',
+): Promise<ClientProcess> {
   const flags = ['--disable-warning=ExperimentalWarning', CLIENT, rootDir, JSON.stringify(configs)];
-  const child = spawn(process.execPath, flags, { stdio: ['ignore', 'pipe', 'inherit'], detached: true });
+  const command = ['-c', prelude, 'bash', process.execPath, ...flags];
+  const child = spawn('bash', command, { stdio: ['ignore', 'pipe', 'inherit'], detached: true });
+  clients.push(child);
   const [line] = (await once(createInterface(child.stdout), 'line')) as [string];
   return { child, ...(JSON.parse(line) as Omit<ClientProcess, 'child'>) };
 }
+
+const openFiles = (pid: number): string[] =>
+  readdirSync(`/proc/${pid}/fd`).map((fd) => {
+    try {
+      return readlinkSync(`/proc/${pid}/fd/${fd}`);
+    } catch {
+      return 'closed meanwhile';
+    }
+  });
 
 const named = (name: string, script: string): ContainerConfig =>
   shell(script, { metadata: { name, attempt: 0 }, logPath: `${name}.log` });
@@ -204,6 +224,19 @@ describe('when the monitor is killed (kill -9)', () => {
     expect(await whenExited(runtime, id)).toMatchObject({ exitCode: 255, reason: 'Unknown' });
   });
 
+  test('a container that it takes up gets SIGTERM for its main process alone, and all of it is killed after', async () => {
+    const child = 'sh -c \'trap "echo child term" TERM; echo child $$; while :; do sleep 1; done\'';
+    const { id, logFile } = await start(
+      shell(`${child} & trap 'echo main term; exit' TERM; echo main $$; wait`),
+    );
+    const pids = [Number(await said(logFile, 'child')), Number(await said(logFile, 'main'))];
+    await killMonitor();
+    await runtime.stopContainer(id, 1000);
+    expect(pids.map(isRunning)).toEqual([false, false]);
+    expect(read(logFile)).toContain(' F main term');
+    expect(read(logFile)).not.toContain(' F child term');
+  });
+
   test('another process that got the pid of a container is left alone', async () => {
     const { id, logFile } = await start(shell('echo pid $$; sleep 1000'));
     const pid = Number(await said(logFile, 'pid'));
@@ -245,6 +278,17 @@ describe('one monitor', () => {
       expect((await client.listPodSandbox()).map(({ id }) => id).sort()).toEqual([...ids].sort());
     }
     expect(starts()).toBe(1);
+  });
+
+  test('keeps descriptors of the shell that started its agent from containers and their commands, and has none', async () => {
+    const prelude = `exec 3<${CLIENT} 9<${CLIENT} 17<${CLIENT} 63<${CLIENT} 200<${CLIENT} "$@"`;
+    const main = named('main', 'echo pid $$; exec sleep 1000');
+    const { ids, logDirectory, child } = await startClient([main], prelude);
+    const pid = Number(await said(join(logDirectory, 'main.log'), 'pid'));
+    const { stdout } = await runtime.execSync(ids[0]!, ['sh', '-c', 'readlink /proc/$$/fd/*'], 0);
+    expect([openFiles(pid).length, stdout.toString().trimEnd().split('\n').length]).toEqual([3, 3]);
+    expect(openFiles(child.pid!)).toContain(CLIENT);
+    expect(openFiles(await monitorPid(rootDir))).not.toContain(CLIENT);
   });
 
   test('is started by only one of several processes', async () => {

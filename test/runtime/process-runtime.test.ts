@@ -198,6 +198,15 @@ describe('a container of the embedded runtime', () => {
       expect(isRunning(child)).toBe(false);
     });
 
+    test('a main process that ignores SIGTERM takes all of them along when its time is over', async () => {
+      const script = "trap '' TERM; setsid sh -c 'echo $$; exec sleep 1000' & sleep 1000";
+      const { id, logFile } = await start(shell(script));
+      const child = Number(await firstLine(logFile));
+      await runtime.stopContainer(id, 1);
+      expect(isRunning(child)).toBe(false);
+      expect(await runtime.containerStatus(id)).toMatchObject({ exitCode: 137, reason: 'Error' });
+    });
+
     test('what a main process leaves behind is killed when it exits by itself', async () => {
       const { id, logFile } = await start(shell('sleep 1000 & echo $!; exit 5'));
       const { exitCode } = await whenExited(runtime, id);

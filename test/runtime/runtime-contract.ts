@@ -15,6 +15,12 @@ export const CONTRACT_COMMANDS = {
   fail: ['sh', '-c', 'exit 3'],
   /** Says `ready` on its standard output once SIGTERM is ignored. */
   ignoreTerm: ['sh', '-c', "trap '' TERM; echo ready; while :; do sleep 1; done"],
+  /** On SIGTERM ends by the signal that its child ends by: 140 after the SIGUSR2 that it sends, 143 if that had SIGTERM. */
+  askChild: [
+    'sh',
+    '-c',
+    'sleep 1000 & child=$!; trap "kill -USR2 $child; wait $child; exit \\$?" TERM; echo ready; wait',
+  ],
   missing: ['/no/such/program'],
   say: ['sh', '-c', 'echo out; echo err >&2; exit 7'],
 } as const;
@@ -49,12 +55,13 @@ export function runtimeContract(
     const containerOf = (command: readonly string[], more: Partial<ContainerConfig> = {}) =>
       containerConfig(command, { ...bed.container, ...more });
     const start = (config: ContainerConfig) => startPod(runtime, logsDir, config, bed.sandbox);
-    const startIgnoringTerm = async () => {
-      const pod = await start(containerOf(C.ignoreTerm));
+    const startReady = async (command: readonly string[]) => {
+      const pod = await start(containerOf(command));
       if (bed.simulated) return pod;
       await waitFor(() => readFileSync(pod.logFile, 'utf8').includes('ready'), { what: 'its word' });
       return pod;
     };
+    const startIgnoringTerm = () => startReady(C.ignoreTerm);
 
     beforeAll(async () => {
       logsDir = mkdtempSync(join(tmpdir(), 'statelet-logs-'));
@@ -249,6 +256,12 @@ export function runtimeContract(
         await runtime.stopContainer(id, 1000);
         expect(await runtime.containerStatus(id)).toMatchObject({ state: 'CONTAINER_EXITED', exitCode: 143 });
         await runtime.stopContainer(id, 0);
+      });
+
+      test('gets SIGTERM for its main process alone', async () => {
+        const { id } = await startReady(C.askChild);
+        await runtime.stopContainer(id, 1000);
+        expect((await runtime.containerStatus(id)).exitCode).toBe(140);
       });
 
       test('that ignores SIGTERM is killed when its time is over', async () => {

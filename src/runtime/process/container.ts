@@ -76,15 +76,15 @@ export class Container {
   }
 
   /**
-   * SIGTERM to the group, SIGKILL when the time is over. Resolves when nothing of the container runs. A later call can
-   * only bring the SIGKILL forward.
+   * SIGTERM to the main process, SIGKILL to everything when the time is over. What the main process leaves behind is
+   * killed once it has ended. Resolves when nothing of the container runs. A later call can only bring the SIGKILL forward.
    */
   async stop(timeoutSeconds: number): Promise<void> {
     await this.#starting?.catch(() => undefined);
     if (this.record.state !== 'CONTAINER_RUNNING') return;
     const first = this.#killAtMs === Infinity;
     this.#killWithin(timeoutSeconds * 1000);
-    if (first && timeoutSeconds > 0) this.#signal('SIGTERM');
+    if (first && timeoutSeconds > 0) this.#send('SIGTERM', (main) => main.signal('SIGTERM'));
     await this.#finished;
   }
 
@@ -212,15 +212,15 @@ export class Container {
     clearTimeout(this.#killTimer);
     const kill = (): void => {
       this.#killed = true;
-      this.#signal('SIGKILL');
+      this.#send('SIGKILL', (main) => main.killGroup());
     };
     if (timeoutMs <= 0) kill();
     else this.#killTimer = setTimeout(kill, Math.min(timeoutMs, MAX_TIMEOUT_MS));
   }
 
-  #signal(signal: NodeJS.Signals): void {
+  #send(signal: string, send: (main: MainProcess) => void): void {
     try {
-      this.#main?.signalGroup(signal);
+      if (this.#main) send(this.#main);
     } catch (error) {
       this.#host.log(`container ${this.record.id} could not be sent ${signal}: ${errorMessage(error)}`);
     }

@@ -1,4 +1,4 @@
-import { closeSync, mkdirSync, openSync, write } from 'node:fs';
+import { closeSync, fstatSync, ftruncateSync, mkdirSync, openSync, write } from 'node:fs';
 import { dirname } from 'node:path';
 
 /** Above this much unwritten text the source has to wait. */
@@ -6,7 +6,7 @@ const BEHIND_BYTES = 256 * 1024;
 
 /**
  * A log file that is appended to. Text that comes while a write is under way is gathered and written at once. A write
- * that fails (a full disk, most often) loses its text and nothing else.
+ * that fails (a full disk, most often) loses its text and nothing else: a line is there whole or not at all.
  */
 export class LogFile {
   readonly #path: string;
@@ -64,7 +64,7 @@ export class LogFile {
   }
 
   #flush(): void {
-    // A failed write may have left half a line, which must not swallow the next one.
+    // A failed write has left half a line that could not be cut off, and must not swallow the next one.
     const text = (this.#torn ? '\n' : '') + this.#queue.join('');
     this.#queue = [];
     this.#queuedBytes = 0;
@@ -73,13 +73,14 @@ export class LogFile {
     this.#write(this.#fd, Buffer.from(text, 'latin1'));
   }
 
-  #write(fd: number, bytes: Buffer): void {
-    write(fd, bytes, (error, written) => {
-      if (!error && written < bytes.length) {
-        this.#write(fd, bytes.subarray(written));
+  #write(fd: number, bytes: Buffer, done = 0): void {
+    write(fd, bytes, done, (error, written) => {
+      const position = done + (error ? 0 : written);
+      if (!error && position < bytes.length) {
+        this.#write(fd, bytes, position);
         return;
       }
-      if (error) this.#lose(fd, error);
+      if (error) this.#lose(fd, error, bytes.subarray(0, position));
       this.#next();
     });
   }
@@ -91,11 +92,22 @@ export class LogFile {
     else for (const resolve of this.#idleWaiters.splice(0)) resolve();
   }
 
-  #lose(fd: number, error: Error): void {
-    this.#torn = fd === this.#fd;
+  #lose(fd: number, error: Error, written: Buffer): void {
+    const tornBytes = written.length - (written.lastIndexOf(10) + 1);
+    if (tornBytes > 0 && !cut(fd, tornBytes)) this.#torn = fd === this.#fd;
     if (this.#troubled) return;
     this.#troubled = true;
     this.#onTrouble(error);
+  }
+}
+
+/** Takes the last bytes off a file again; false where that cannot be done. */
+function cut(fd: number, bytes: number): boolean {
+  try {
+    ftruncateSync(fd, fstatSync(fd).size - bytes);
+    return true;
+  } catch {
+    return false;
   }
 }
 

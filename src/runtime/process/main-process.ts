@@ -4,6 +4,9 @@ import { errnoCode } from '../system-errors.ts';
 import { isRunning, readStat } from './proc.ts';
 import type { ProcessIdentity } from './proc.ts';
 
+/** By name, or by number: real-time signals have no name in Node. */
+export type Signal = NodeJS.Signals | number;
+
 /** How a process ended; undefined where only its parent, which is gone, could have known. */
 export type Ending = { readonly code: number | null; readonly signal: NodeJS.Signals | null } | undefined;
 
@@ -11,8 +14,10 @@ export type Ending = { readonly code: number | null; readonly signal: NodeJS.Sig
 export interface MainProcess {
   readonly identity: ProcessIdentity;
   readonly ended: Promise<Ending>;
-  /** Sends a signal to the whole group; does nothing once the main process has ended. */
-  signalGroup(signal: NodeJS.Signals): void;
+  /** Sends a signal to this process alone, as a runtime does to process 1; does nothing once it has ended. */
+  signal(signal: Signal): void;
+  /** SIGKILL for the whole group; does nothing once the main process has ended. */
+  killGroup(): void;
 }
 
 /** One that this monitor started. To be called before the event loop can have noticed its end. */
@@ -27,11 +32,12 @@ export function childProcess(child: ChildProcess): MainProcess {
       resolve({ code, signal });
     });
   });
-  const signalGroup = (signal: NodeJS.Signals): void => {
-    // Its pid cannot belong to another one before the exit event has been heard.
-    if (alive) sendToGroup(stat.pid, signal);
+  const identity = { pid: stat.pid, startTicks: stat.startTicks };
+  // Its pid cannot belong to another one before the exit event has been heard.
+  const sendTo = (target: number, what: Signal): void => {
+    if (alive) send(target, what);
   };
-  return { identity: { pid: stat.pid, startTicks: stat.startTicks }, ended, signalGroup };
+  return { identity, ended, ...senders(identity, sendTo) };
 }
 
 const POLL_MS = 500;
@@ -58,17 +64,24 @@ export function adoptedProcess(identity: ProcessIdentity): AdoptedProcess {
     };
     look();
   });
-  const signalGroup = (signal: NodeJS.Signals): void => {
-    if (isRunning(identity)) sendToGroup(identity.pid, signal);
+  const sendTo = (target: number, what: Signal): void => {
+    if (isRunning(identity)) send(target, what);
     pollMs = STOPPING_POLL_MS;
     look();
   };
-  return { identity, ended, signalGroup, look: () => look() };
+  return { identity, ended, ...senders(identity, sendTo), look: () => look() };
 }
 
-function sendToGroup(pid: number, signal: NodeJS.Signals): void {
+/** A target that is negative is a group. */
+type SendTo = (target: number, signal: Signal) => void;
+
+function senders({ pid }: ProcessIdentity, sendTo: SendTo): Pick<MainProcess, 'signal' | 'killGroup'> {
+  return { signal: (signal) => sendTo(pid, signal), killGroup: () => sendTo(-pid, 'SIGKILL') };
+}
+
+function send(target: number, signal: Signal): void {
   try {
-    process.kill(-pid, signal);
+    process.kill(target, signal);
   } catch (error) {
     // ESRCH: it was quicker. EPERM (it became another user's) must be known by whoever waits for its end.
     if (errnoCode(error) !== 'ESRCH') throw error;

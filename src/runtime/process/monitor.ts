@@ -15,6 +15,7 @@ import { closeSync, writeSync } from 'node:fs';
 import { errorMessage } from '../../types/errors.ts';
 import { Engine } from './engine.ts';
 import { engineHandlers } from './handlers.ts';
+import { closeInheritedDescriptors } from './inherited-descriptors.ts';
 import { runtimeLayout } from './layout.ts';
 import { becomeMonitor } from './lock.ts';
 import { MonitorServer } from './server.ts';
@@ -45,6 +46,7 @@ async function main(rootDir: string, readyFd: number): Promise<void> {
   process.title = 'statelet-monitor';
   // What containers and their files look like must not depend on who started the daemon.
   process.umask(0o022);
+  closeInheritedDescriptors(readyFd);
   // At SIGUSR1 Node would open its debugger, which every user of the machine can reach.
   for (const signal of ['SIGHUP', 'SIGUSR1', 'SIGUSR2'])
     process.on(signal, () => log(`${signal} is ignored`));

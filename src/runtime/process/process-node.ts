@@ -1,12 +1,23 @@
 import { join } from 'node:path';
 import { containerConfig } from '../../policies/container-config.ts';
+import { containerLogPath } from '../../policies/cri-labels.ts';
 import { podSandboxConfig } from '../../policies/sandbox-config.ts';
 import type { ResourceList } from '../../policies/resources.ts';
 import { EMBEDDED_LIMITS, unsupportedFields } from '../../policies/unsupported-fields.ts';
 import { commandResolver } from '../node-facts.ts';
 import type { Logger } from '../../types/logger.ts';
+import { type GarbageCollector, startGarbageCollection } from '../garbage/garbage-collector.ts';
+import type { ContainerLogManager } from '../logs/container-log-manager.ts';
 import { PodLogs } from '../logs/pod-logs.ts';
-import type { NodeParts, PodNode } from '../pod-node.ts';
+import {
+  createContainerGC,
+  createLogManager,
+  type UpkeepSettings,
+  type UpkeepSetup,
+} from '../node-upkeep.ts';
+import type { NodeParts, NodeView, PodNode } from '../pod-node.ts';
+import type { RuntimeService } from '../runtime-service.ts';
+import { systemClock } from '../system-clock.ts';
 import { StartTimes } from '../start-times.ts';
 import { createProcessRuntime } from './process-runtime.ts';
 
@@ -15,27 +26,61 @@ const LOOPBACK = '127.0.0.1';
 
 const nothing = (): Promise<void> => Promise.resolve();
 
-/** The embedded runtime. */
-export function openProcessNode(options: {
+export interface ProcessNodeSetup {
   readonly rootDir: string;
   readonly podLogsDir: string;
   readonly hostIPs: readonly string[];
   readonly allocatable?: ResourceList;
   /** How long a call to the runtime may take. */
   readonly requestTimeoutMs?: number;
+  /** Without them logs are not rotated, and dead containers stay until their pod is synced. */
+  readonly settings?: UpkeepSettings;
   readonly logger: Logger;
-}): NodeParts {
-  const { rootDir, requestTimeoutMs, logger } = options;
+}
+
+/** The embedded runtime. */
+export function openProcessNode(setup: ProcessNodeSetup): NodeParts {
+  const { rootDir, settings, requestTimeoutMs, logger } = setup;
   const runtime = createProcessRuntime({
     ...{ rootDir, logger: { warn: (message: string) => logger.warn({}, message) } },
     ...(requestTimeoutMs !== undefined && { requestTimeoutMs }),
   });
   const startTimes = new StartTimes({ podsDir: join(rootDir, 'pods'), logger });
+  if (settings) return withUpkeep({ ...setup, settings, startTimes }, runtime);
   return {
     runtime,
-    node: processNode({ ...options, startTimes }),
+    node: processNode({ ...setup, startTimes }),
     start: () => undefined,
     stop: () => runtime.close(),
+  };
+}
+
+function withUpkeep(
+  setup: ProcessNodeSetup & UpkeepSetup & { readonly startTimes: StartTimes },
+  runtime: RuntimeService,
+): NodeParts {
+  let pods: NodeView['pods'] = () => [];
+  const logs = createLogManager(setup, runtime, () => pods());
+  const parts = { runtime, logs };
+  let garbage: GarbageCollector | undefined;
+  let deleteDeadContainers = nothing;
+  return {
+    runtime,
+    node: processNode({ ...setup, logs }),
+    start: (view) => {
+      ({ pods } = view);
+      logs.start();
+      const containerGC = createContainerGC(setup, parts, view.isPodRemovable);
+      garbage = startGarbageCollection({ clock: systemClock, logger: setup.logger, containerGC });
+      // Of a pod that goes on, what its dead containers tell is still needed, lest they run again.
+      const allDead = createContainerGC(setup, parts, view.isPodTerminated);
+      deleteDeadContainers = () => allDead.collect();
+    },
+    reclaimer: { deleteDeadContainers: () => deleteDeadContainers(), deleteUnusedImages: nothing },
+    stop: async () => {
+      await Promise.all([logs.stop(), garbage?.stop()]);
+      await runtime.close();
+    },
   };
 }
 
@@ -47,10 +92,12 @@ export function processNode(options: {
   readonly startTimes?: StartTimes;
   /** What a container that has no limits is told that it may have. */
   readonly allocatable?: ResourceList;
+  /** Without it the logs of an instance stay until its pod goes. */
+  readonly logs?: Pick<ContainerLogManager, 'clean'>;
 }): PodNode {
-  const { podLogsDir, hostIPs, startTimes, allocatable = {} } = options;
+  const { podLogsDir, hostIPs, startTimes, allocatable = {}, logs } = options;
   const resolveCommand = commandResolver(hostIPs, allocatable);
-  const logs = new PodLogs(podLogsDir);
+  const podLogs = new PodLogs(podLogsDir);
   return {
     unsupportedFields: (pod) => unsupportedFields(pod, EMBEDDED_LIMITS),
     rejection: () => undefined,
@@ -65,17 +112,18 @@ export function processNode(options: {
         return containerConfig({ pod, container, attempt, resolved, imageUser: image });
       }),
     created: () => undefined,
-    removing: nothing,
-    pastInstances: (pod, containerName) => logs.pastInstances(pod, containerName),
+    removing: async (pod, { name, restartCount }) =>
+      logs?.clean(containerLogPath(podLogsDir, pod, name, restartCount)),
+    pastInstances: (pod, containerName) => podLogs.pastInstances(pod, containerName),
     podIP: () => LOOPBACK,
     forgetImage: () => undefined,
     release: nothing,
     remove: async (pod) => {
-      await logs.remove(pod);
+      await podLogs.remove(pod);
       await startTimes?.remove(pod.uid);
     },
     podsOnDisk: async () => {
-      const pods = new Map((await logs.pods()).map((pod) => [pod.uid, pod]));
+      const pods = new Map((await podLogs.pods()).map((pod) => [pod.uid, pod]));
       const uids = (await startTimes?.podsOnDisk()) ?? [];
       for (const uid of uids) if (!pods.has(uid)) pods.set(uid, { uid, name: '', namespace: '' });
       return [...pods.values()];

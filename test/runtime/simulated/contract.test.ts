@@ -15,6 +15,7 @@ const PROGRAMS = new Map<string, Program>([
   [C.succeed.join(' '), parseProgram(['succeed'])],
   [C.fail.join(' '), parseProgram(['fail', 'code=3'])],
   [C.ignoreTerm.join(' '), parseProgram(['run', 'ignore-term'])],
+  [C.askChild.join(' '), parseProgram(['run', 'term-code=140'])],
   [C.missing.join(' '), { exitCode: 0, startError: { exitCode: 127, message: `no ${C.missing.join(' ')}` } }],
   [C.say.join(' '), parseProgram(['succeed', 'stdout=out', 'stderr=err', 'code=7'])],
 ]);
