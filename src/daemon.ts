@@ -1,10 +1,11 @@
 /** The composition root: the only file that knows every part. Builds the agent, starts it, and takes it down again. */
 import { map, type Observable } from 'rxjs';
-import type { ActorOptions } from 'xstate';
+import { type ActorOptions, toObserver } from 'xstate';
 import { NodeAgent } from './actors/node-agent.ts';
 import { servedPods } from './actors/served-pods.ts';
 import { Endpoints } from './api/endpoints.ts';
 import { eventLog } from './api/event-log.ts';
+import { welcome } from './api/welcome.ts';
 import { EMBEDDED, type StateletConfig } from './config/config.ts';
 import { evictionThresholds } from './config/eviction-settings.ts';
 import type { EvictionParts } from './actors/eviction-figures.ts';
@@ -24,9 +25,17 @@ import type { Logger } from './types/logger.ts';
 import type { OwnNodeFacts } from './types/node-facts.ts';
 import type { RuntimePodStatus } from './types/runtime-pod.ts';
 
+/** What is logged of the charts of pods: each transition, or the ways from one state of rest to another. */
+export type StateLog = 'transitions' | 'ways';
+
+type Inspect = NonNullable<ActorOptions<typeof supervisorMachine>['inspect']>;
+
 export interface DaemonDeps {
   readonly logger: Logger;
-  readonly inspect?: ActorOptions<typeof supervisorMachine>['inspect'];
+  readonly inspect?: Inspect;
+  readonly stateLog?: StateLog;
+  /** People read the log as it comes: they are told how to go on. */
+  readonly forPeople?: boolean;
 }
 
 export interface Daemon {
@@ -45,7 +54,8 @@ export async function startDaemon(config: StateletConfig, deps: DaemonDeps): Pro
     lock.release();
     throw error;
   });
-  const agent = new Agent(config, { ...deps, recorder, facts }, lock, parts);
+  const inspect = await withStateLog(deps);
+  const agent = new Agent(config, { ...deps, ...(inspect && { inspect }), recorder, facts }, lock, parts);
   try {
     await agent.start();
     return agent;
@@ -53,6 +63,18 @@ export async function startDaemon(config: StateletConfig, deps: DaemonDeps): Pro
     await agent.takeDown();
     throw error;
   }
+}
+
+/** Loaded where it is asked for. Actors that nobody inspects have nothing to tell. */
+async function withStateLog({ logger, inspect, stateLog }: DaemonDeps): Promise<Inspect | undefined> {
+  if (stateLog === undefined) return inspect;
+  const { transitionLog, wayLog } = await import('./actors/state-log.ts');
+  const log = stateLog === 'ways' ? wayLog(logger) : transitionLog(logger);
+  const others = toObserver(inspect);
+  return (event) => {
+    log(event);
+    others.next?.(event);
+  };
 }
 
 interface AgentDeps extends DaemonDeps {
@@ -149,7 +171,15 @@ class Agent implements Daemon {
     const url = staticPodURL === undefined ? undefined : shownURL(staticPodURL);
     const sources = [staticPodPath, url].filter((source) => source !== undefined);
     const fields = { node: nodeName, rootDir, runtime, ...(this.address && { address: this.address }) };
-    this.#deps.logger.info(fields, `Running the pods of ${sources.join(' and ') || 'no source'}`);
+    const { logger, forPeople } = this.#deps;
+    const message = `Running the pods of ${sources.join(' and ') || 'no source'}`;
+    if (forPeople !== true) {
+      logger.info(fields, message);
+      return;
+    }
+    const shell = { cwd: process.cwd(), isNpm: process.env.npm_command !== undefined };
+    logger.info({}, welcome({ ...this.#config, sources }, shell));
+    logger.debug(fields, message);
   }
 }
 

@@ -29,7 +29,7 @@ export async function openNode(
   await makePodLogsDir(config, logger);
   const facts = await readNodeFacts(config);
   const { capacity, allocatable } = facts;
-  logger.info({ capacity: amountsText(capacity), allocatable: amountsText(allocatable) }, 'Node resources');
+  logger.debug({ capacity: amountsText(capacity), allocatable: amountsText(allocatable) }, 'Node resources');
   return { facts, parts: await openParts(config, facts, recorder, logger) };
 }
 

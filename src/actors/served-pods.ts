@@ -18,7 +18,8 @@ export function* servedPods(registry: PodRegistry, statusManager: StatusManager)
   }
 }
 
-function stateName(value: object | string): string {
+/** `Syncing.Settled`. */
+export function stateName(value: object | string): string {
   if (typeof value === 'string') return value;
   return Object.entries(value)
     .map(([state, inner]) => `${state}.${stateName(inner as object | string)}`)

@@ -13,15 +13,22 @@ export interface LoggerOptions {
   readonly toStderr?: boolean;
 }
 
-export async function createLogger({ verbosity, format, toStderr }: LoggerOptions): Promise<Logger> {
-  const { fd, isTTY: isTerminal } = toStderr ? process.stderr : process.stdout;
-  const text = format === 'text' || (format === 'auto' && isTerminal);
-  const level = levelOf(verbosity);
-  if (!text) return jsonLogger(level, output(fd));
+export async function createLogger(options: LoggerOptions): Promise<Logger> {
+  const { fd, isTTY: isTerminal } = streamOf(options);
+  const level = levelOf(options.verbosity);
+  if (!isForPeople(options)) return jsonLogger(level, output(fd));
   // Loaded here: nobody reads colours in a log file.
   const { prettyStream } = await import('./pretty.ts');
   return textLogger(level, prettyStream(output(fd), isTerminal && process.env.NO_COLOR === undefined));
 }
+
+/** Whether the lines are text. */
+export function isForPeople(options: LoggerOptions): boolean {
+  const { format } = options;
+  return format === 'text' || (format === 'auto' && streamOf(options).isTTY);
+}
+
+const streamOf = ({ toStderr }: LoggerOptions) => (toStderr ? process.stderr : process.stdout);
 
 export function levelOf(verbosity: number): Level {
   if (verbosity >= 6) return 'trace';

@@ -165,7 +165,12 @@ function addSimulate(root: Command): void {
     .option('--history <FILE>', 'write everything that happens to a file')
     .option('--shrink', 'reduce a history that violates an invariant to what it takes')
     .option('--runs <NUMBER>', 'so many simulations, each with the next seed', '1')
-    .option('--for <DURATION>', 'simulations, each with the next seed, until so much time has passed')
+    .addOption(
+      new Option(
+        '--for <DURATION>',
+        'simulations, each with the next seed, until so much time has passed',
+      ).conflicts('runs'),
+    )
     .showHelpAfterError('"statelet simulate --help" lists what it takes.')
     .addHelpText('after', simulateHelp)
     .action(async (flags: SimulateFlags) => {

@@ -1,10 +1,10 @@
 /** `statelet run`: configuration in, daemon up, and down again when asked to. */
 import { setFlagsFromString } from 'node:v8';
-import { createLogger } from '../api/logger.ts';
+import { createLogger, isForPeople } from '../api/logger.ts';
 import type { Logger } from '../api/logger.ts';
 import type { RunningInspector } from '../api/inspector.ts';
 import type { RunFlags, StateletConfig } from '../config/config.ts';
-import { startDaemon } from '../daemon.ts';
+import { startDaemon, type StateLog } from '../daemon.ts';
 import { adviceOnSources, configure } from './configure.ts';
 import { outliveOutput, reportDefects, stopRequest, tightenUmask } from './process-events.ts';
 
@@ -21,7 +21,12 @@ export async function run(flags: RunFlags): Promise<void> {
   const asked = stopRequest(logger, laterMessage(config));
   const inspector = await startInspector(config, logger);
   try {
-    const daemon = await startDaemon(config, { logger, ...(inspector && { inspect: inspector.inspect }) });
+    const stateLog = stateLogOf(logger, config);
+    const daemon = await startDaemon(config, {
+      ...{ logger, forPeople: isForPeople(config.logging) },
+      ...(inspector && { inspect: inspector.inspect }),
+      ...(stateLog && { stateLog }),
+    });
     logger.info({ signal: await asked }, stoppingMessage(config));
     await daemon.stop();
   } finally {
@@ -48,6 +53,12 @@ async function startInspector(config: StateletConfig, logger: Logger): Promise<R
   const inspector = await start({ ...config.inspect, logger });
   logger.info(`every actor is shown in Stately's inspector: open ${inspector.url} in a browser`);
   return inspector;
+}
+
+/** People see where each pod goes, and who debugs each transition. A log that machines read has none: it costs nothing there. */
+function stateLogOf(logger: Logger, { logging }: StateletConfig): StateLog | undefined {
+  if (logger.isLevelEnabled('debug')) return 'transitions';
+  return isForPeople(logging) ? 'ways' : undefined;
 }
 
 function stoppingMessage({ exitWithPods }: StateletConfig): string {

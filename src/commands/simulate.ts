@@ -2,6 +2,7 @@
 import { closeSync, openSync, writeSync } from 'node:fs';
 import { setImmediate as turn } from 'node:timers/promises';
 import { parseDuration } from '../policies/duration.ts';
+import { countOperations, type PlanOptions } from '../simulation/plan.ts';
 import { ALL_FAULTS, type Fault } from '../simulation/faults.ts';
 import { shrink } from '../simulation/shrink.ts';
 import {
@@ -10,6 +11,8 @@ import {
   type SimulationResult,
 } from '../simulation/simulation.ts';
 import { StateletError } from '../types/errors.ts';
+import { formatOperations, parseOperations } from './operation-list.ts';
+import { Progress } from './progress.ts';
 
 export interface SimulateFlags {
   readonly seed: string;
@@ -28,16 +31,26 @@ type Print = (text: string) => void;
 
 /** Seeds are whole numbers of 32 bits. */
 const MAX_SEED = 2 ** 32 - 1;
+const HOUR_MS = 3_600_000;
+
+/** What a run is bounded by: each name of a pod takes memory, each hour of each takes time. */
+const MAX_POD_NAMES = 10_000;
+const MAX_POD_HOURS = 1_000_000;
 
 /** Rejects where an invariant was violated, once everything about it has been printed. */
-export async function simulate(flags: SimulateFlags, print: Print, run = runSimulation): Promise<void> {
+export async function simulate(
+  flags: SimulateFlags,
+  print: Print,
+  run = runSimulation,
+  progress = new Progress(process.stderr),
+): Promise<void> {
   const first = options(flags);
   const runs = wholeNumber('--runs', flags.runs, 1);
   const limitMs = flags.for === undefined ? undefined : duration('--for', flags.for);
   const began = Date.now();
   const goesOn = (done: number) => (limitMs === undefined ? done < runs : Date.now() - began < limitMs);
   for (let done = 0; done === 0 || goesOn(done); done++) {
-    await runOne({ ...first, seed: (first.seed + done) % (MAX_SEED + 1) }, { flags, print, run });
+    await runOne({ ...first, seed: (first.seed + done) % (MAX_SEED + 1) }, { flags, print, run, progress });
     // Lets a Ctrl-C through.
     await turn();
   }
@@ -47,26 +60,43 @@ interface Means {
   readonly flags: SimulateFlags;
   readonly print: Print;
   readonly run: typeof runSimulation;
+  readonly progress: Progress;
 }
 
-async function runOne(simulation: SimulationOptions, { flags, print, run }: Means): Promise<void> {
+async function runOne(simulation: SimulationOptions, { flags, print, run, progress }: Means): Promise<void> {
   const began = Date.now();
+  const onProgress = (elapsedMs: number) => progress.tell(() => passed(simulation, elapsedMs));
   const result = await withHistory(flags.history, (onLine) =>
-    run({ ...simulation, ...(onLine && { onLine }) }),
+    run({ ...simulation, onProgress, ...(onLine && { onLine }) }),
   );
+  progress.clear();
   const seconds = ((Date.now() - began) / 1000).toFixed(1);
   print(summary(simulation, result, seconds));
   if (result.violation === undefined) return;
   print(violation(simulation, result));
   if (flags.shrink) {
     print('Shrinking …\n');
-    const shrunk = await shrink(simulation, result, run);
+    const shrunk = await shrink(simulation, result, {
+      run,
+      onRun: (runs, left) => progress.tell(() => shrinking(runs, left)),
+    });
+    progress.clear();
     print(
       `After ${String(shrunk.runs)} more simulations this is left:\n${violation(shrunk.options, shrunk.result)}`,
     );
   }
   throw new StateletError('Internal', `seed ${String(simulation.seed)}: an invariant was violated`);
 }
+
+function passed({ seed, hours }: SimulationOptions, elapsedMs: number): string {
+  const passedHours = elapsedMs / HOUR_MS;
+  if (passedHours >= hours) return `seed ${String(seed)}: waiting for the pods to come to rest`;
+  const percent = Math.floor((100 * passedHours) / hours);
+  return `seed ${String(seed)}: ${passedHours.toFixed(1)} of ${count(hours, 'hour')} (${String(percent)}%)`;
+}
+
+const shrinking = (runs: number, operations: number): string =>
+  `shrinking: ${count(operations, 'operation')} left after ${count(runs, 'simulation')}`;
 
 async function withHistory<T>(
   path: string | undefined,
@@ -145,19 +175,43 @@ function violation(
 function replayCommand({ seed, nodes, pods, hours, faults, only }: SimulationOptions): string {
   const kinds = faults.length === ALL_FAULTS.length ? 'all' : faults.join() || 'none';
   const size = `--seed ${String(seed)} --nodes ${String(nodes)} --pods ${String(pods)} --hours ${String(hours)}`;
-  return `statelet simulate ${size} --faults ${kinds}${only ? ` --only ${only.join() || '0'}` : ''}`;
+  return `statelet simulate ${size} --faults ${kinds}${only ? ` --only ${formatOperations(only)}` : ''}`;
 }
 
 function options(flags: SimulateFlags): SimulationOptions {
-  return {
+  const plan = {
     seed: wholeNumber('--seed', flags.seed, 0, MAX_SEED),
     nodes: wholeNumber('--nodes', flags.nodes, 1),
     pods: wholeNumber('--pods', flags.pods, 1),
     hours: hours(flags.hours),
+  };
+  checkSize(plan);
+  const { only } = flags;
+  return {
+    ...plan,
     faults: faults(flags.faults),
-    ...(flags.only !== undefined && { only: list(flags.only).map((text) => wholeNumber('--only', text, 0)) }),
+    ...(only !== undefined && { only: parseOperations(only, () => countOperations(plan)) }),
   };
 }
+
+function checkSize({ nodes, pods, hours }: PlanOptions): void {
+  const names = nodes * pods;
+  const size = `${count(nodes, 'node')} with ${count(pods, 'pod name')} each`;
+  if (names > MAX_POD_NAMES)
+    throw tooMuch(
+      '--nodes, --pods',
+      `${size} are ${String(names)} pod names; at most ${String(MAX_POD_NAMES)}`,
+    );
+  const most = MAX_POD_HOURS / names;
+  if (hours > most)
+    throw tooMuch(
+      '--hours',
+      `for ${size} at most ${String(Math.floor(most))} hours can be simulated at once`,
+    );
+}
+
+const tooMuch = (flags: string, what: string): StateletError =>
+  new StateletError('InvalidArgument', `${flags}: ${what}`);
 
 const list = (text: string): string[] => text.split(',').filter((part) => part !== '');
 
@@ -173,7 +227,7 @@ function wholeNumber(flag: string, text: string, min: number, max = Number.MAX_S
 
 function hours(text: string): number {
   const value = Number(text);
-  if (text.trim() !== '' && Number.isFinite(value) && value > 0) return value;
+  if (/^\d*\.?\d+$/.test(text) && Number.isFinite(value) && value > 0) return value;
   throw new StateletError('InvalidArgument', `--hours: "${text}" is not a number above 0, such as 0.5`);
 }
 

@@ -66,7 +66,13 @@ export type PodEvent =
 
 /** What others may ask about a pod by its UID; each is a tag of the states in which the answer is yes. */
 export type PodTag =
-  'couldHaveRunningContainers' | 'terminationRequested' | 'containersTerminating' | 'terminated' | 'finished';
+  | 'couldHaveRunningContainers'
+  | 'terminationRequested'
+  | 'containersTerminating'
+  | 'terminated'
+  | 'finished'
+  /** An effect is at work: the pod is on its way to another state. */
+  | 'atWork';
 
 function initialContext({ input }: { input: PodInput }): PodContext {
   return {
@@ -224,6 +230,7 @@ export const podMachine = setup({
         },
         Working: {
           description: 'One sync effect in flight',
+          tags: ['atWork'],
           entry: ['clearUpdatePending', 'startSync'],
           on: {
             SyncPodCreate: [
@@ -299,7 +306,7 @@ export const podMachine = setup({
         },
         Draining: {
           description: 'The pod must end: the sync effect has been aborted and must come to rest first (I2)',
-          tags: ['terminationRequested'],
+          tags: ['terminationRequested', 'atWork'],
           entry: ['abortSync'],
           on: {
             SyncPodCreate: { actions: ['requestRestart'] },
@@ -324,6 +331,7 @@ export const podMachine = setup({
       states: {
         Stopping: {
           description: 'One stop effect in flight',
+          tags: ['atWork'],
           entry: ['startStop'],
           on: {
             SyncPodUpdate: {
@@ -345,6 +353,7 @@ export const podMachine = setup({
         Shortening: {
           description:
             'A shorter grace period came: the stop effect has been aborted and starts again once at rest (I5)',
+          tags: ['atWork'],
           entry: ['abortStop'],
           on: {
             STOP_DONE: { target: '#pod.Terminated' },
@@ -384,6 +393,7 @@ export const podMachine = setup({
       states: {
         CleaningUp: {
           description: 'Final status, volumes, cgroup',
+          tags: ['atWork'],
           entry: ['startCleanup'],
           on: {
             CLEANUP_DONE: { target: 'Finished' },

@@ -1,4 +1,5 @@
-/** What befalls the nodes of a simulation: a list of operations, drawn from the seed before anything runs. */
+/** What befalls the nodes of a simulation: operations in their order, which follow from the seed alone. */
+import TinyQueue from 'tinyqueue';
 import type { CallName } from '../runtime/simulated/latencies.ts';
 import type { PodSpec } from '../types/kubernetes.ts';
 import { podSpec } from './pod-specs.ts';
@@ -58,39 +59,89 @@ const OPERATIONS_PER_HOUR = 12;
 const MAX_VOLLEY = 4;
 const VOLLEY_GAP_MS = 3_000;
 
-/** Sorted by time. The plan does not depend on which faults are switched on: those that are not are passed over. */
-export function plan(options: PlanOptions): readonly Operation[] {
-  const random = seededRandom(options.seed);
-  const operations: Omit<Operation, 'number'>[] = [];
-  for (let node = 1; node <= options.nodes; node++) {
-    for (let slot = 1; slot <= options.pods; slot++) {
-      const name = `pod-${String(slot)}`;
-      for (const [index, atMs] of times(random, options.hours).entries()) {
-        // There is nothing yet that anything else could befall.
-        const all = index === 0 ? [create(random)] : changes(random);
-        for (const change of all) operations.push({ atMs, node, name, change });
-      }
-    }
+/**
+ * Sorted by time. The plan does not depend on which faults are switched on: those that are not are passed over. Operations are drawn
+ * when they are asked for, so that a long plan takes no more memory than a short one.
+ */
+export function* plan(options: PlanOptions): Generator<Operation, undefined> {
+  const queue = new TinyQueue<Ahead>([], inOrder);
+  for (const [slot, operations] of slots(options).entries()) enqueue(queue, slot, operations);
+  for (let number = 1; ; number++) {
+    const ahead = queue.pop();
+    if (ahead === undefined) return;
+    yield { number, ...ahead.operation };
+    enqueue(queue, ahead.slot, ahead.rest);
   }
-  operations.sort((a, b) => a.atMs - b.atMs);
-  return operations.map((operation, index) => ({ number: index + 1, ...operation }));
+}
+
+/** How many operations the plan has. */
+export function countOperations(options: PlanOptions): number {
+  return slots(options).reduce((sum, operations) => sum + lengthOf(operations), 0);
+}
+
+type Unnumbered = Omit<Operation, 'number'>;
+type Operations = Generator<Unnumbered, undefined>;
+
+/** The next operation of a name, and those that follow it. */
+interface Ahead {
+  readonly slot: number;
+  readonly operation: Unnumbered;
+  readonly rest: Operations;
+}
+
+/** Of one moment, operations of the name that was drawn first come first. */
+const inOrder = (a: Ahead, b: Ahead): number => a.operation.atMs - b.operation.atMs || a.slot - b.slot;
+
+function enqueue(queue: TinyQueue<Ahead>, slot: number, rest: Operations): void {
+  const { value: operation } = rest.next();
+  if (operation !== undefined) queue.push({ slot, operation, rest });
+}
+
+/**
+ * The operations of each name on each node. All are drawn from one row of random numbers, one name after the other: each is drawn here
+ * once, to find where the next one begins.
+ */
+function slots({ seed, nodes, pods, hours }: PlanOptions): Operations[] {
+  const random = seededRandom(seed);
+  return Array.from({ length: nodes * pods }, (_, slot) => {
+    const who = { node: Math.floor(slot / pods) + 1, name: `pod-${String((slot % pods) + 1)}` };
+    const ofTimes = random.fork();
+    const count = lengthOf(times(random, hours));
+    const ofChanges = random.fork();
+    for (let index = 0; index < count; index++) changes(index, random);
+    return operations(who, times(ofTimes, hours), ofChanges);
+  });
+}
+
+function* operations(
+  who: Pick<Operation, 'node' | 'name'>,
+  times: Iterable<number>,
+  random: SeededRandom,
+): Operations {
+  let index = 0;
+  for (const atMs of times) for (const change of changes(index++, random)) yield { atMs, ...who, change };
+}
+
+function lengthOf(items: Iterable<unknown>): number {
+  const iterator = items[Symbol.iterator]();
+  let length = 0;
+  while (iterator.next().done !== true) length += 1;
+  return length;
 }
 
 /** The first within a minute, so that a short simulation is not an empty one. */
-function times(random: SeededRandom, hours: number): number[] {
+function* times(random: SeededRandom, hours: number): Generator<number, undefined> {
   const endMs = Math.round(hours * HOUR_MS);
-  const all: number[] = [];
   let atMs = random.integer(0, Math.min(60_000, endMs));
   while (atMs < endMs) {
     const volley = random.integer(1, MAX_VOLLEY);
     for (let shot = 0; shot < volley && atMs < endMs; shot++) {
-      all.push(atMs);
+      yield atMs;
       atMs += random.integer(0, VOLLEY_GAP_MS);
     }
     const meanMs = (volley * HOUR_MS) / OPERATIONS_PER_HOUR;
     atMs += random.integer(0, 2 * meanMs);
   }
-  return all;
 }
 
 const GRACES = [0, 1, 2, 5, 10, 30, 60];
@@ -149,7 +200,9 @@ const VOLLEYS: readonly Weighted<readonly Change[]>[] = [
   ],
 ];
 
-const changes = (random: SeededRandom): readonly Change[] => drawn(VOLLEYS, random);
+/** At first there is nothing yet that anything but a creation could befall. */
+const changes = (index: number, random: SeededRandom): readonly Change[] =>
+  index === 0 ? [create(random)] : drawn(VOLLEYS, random);
 
 const AMBUSHED_CALLS: readonly CallName[] = [
   ...(['PullImage', 'RunPodSandbox', 'CreateContainer', 'StartContainer'] as const),

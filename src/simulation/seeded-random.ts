@@ -5,6 +5,8 @@ export interface SeededRandom {
   /** A whole number from `min` to `max`, both included. */
   integer(min: number, max: number): number;
   pick<Item>(items: readonly Item[]): Item;
+  /** Goes on from here by itself, with the same numbers. */
+  fork(): SeededRandom;
 }
 
 /** A counter whose every value is scrambled by multiplications and shifts: 2^32 numbers before it repeats. */
@@ -22,6 +24,7 @@ export function seededRandom(seed: number): SeededRandom {
       if (items.length === 0) throw new RangeError('nothing to pick from');
       return items[integer(0, items.length - 1)] as Item;
     },
+    fork: () => seededRandom(counter),
   };
 }
 

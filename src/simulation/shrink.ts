@@ -9,14 +9,22 @@ export interface Shrunk {
 }
 
 const MAX_RUNS = 500;
+/** A smaller simulation may come to the same violation later, by so much. The rest of a long one is not worth its time. */
+const MAX_DELAY_MS = 600_000;
+
+export interface ShrinkMeans {
+  readonly run?: typeof simulate;
+  /** A simulation has ended: how many there have been, and how many operations are left. */
+  readonly onRun?: (runs: number, operations: number) => void;
+}
 
 /** `result` is that of `options`, and has a violation. */
 export async function shrink(
   options: SimulationOptions,
   result: SimulationResult,
-  run = simulate,
+  means: ShrinkMeans = {},
 ): Promise<Shrunk> {
-  return new Shrinking(options, result, run).shrink();
+  return new Shrinking(options, result, means).shrink();
 }
 
 class Shrinking {
@@ -24,13 +32,17 @@ class Shrinking {
   #result: SimulationResult;
   readonly #invariant: string | undefined;
   readonly #run: typeof simulate;
+  readonly #onRun: ShrinkMeans['onRun'];
+  readonly #untilMs: number;
   #runs = 0;
 
-  constructor(options: SimulationOptions, result: SimulationResult, run: typeof simulate) {
+  constructor(options: SimulationOptions, result: SimulationResult, { run, onRun }: ShrinkMeans) {
     this.#options = options;
     this.#result = result;
     this.#invariant = result.violation?.invariant;
-    this.#run = run;
+    this.#run = run ?? simulate;
+    this.#onRun = onRun;
+    this.#untilMs = result.elapsedMs + MAX_DELAY_MS;
   }
 
   async shrink(): Promise<Shrunk> {
@@ -67,11 +79,14 @@ class Shrinking {
   async #stillFails(less: Partial<SimulationOptions>): Promise<boolean> {
     this.#runs += 1;
     const options = { ...this.#options, only: this.#only, ...less };
-    const result = await this.#run(options);
-    if (result.violation?.invariant !== this.#invariant) return false;
-    this.#options = options;
-    this.#result = result;
-    return true;
+    const result = await this.#run({ ...options, untilMs: this.#untilMs });
+    const fails = result.violation?.invariant === this.#invariant;
+    if (fails) {
+      this.#options = options;
+      this.#result = result;
+    }
+    this.#onRun?.(this.#runs, this.#only.length);
+    return fails;
   }
 }
 

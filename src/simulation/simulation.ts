@@ -17,6 +17,10 @@ export interface SimulationOptions extends PlanOptions {
   readonly only?: readonly number[];
   /** Gets every line of the history as it comes. */
   readonly onLine?: (line: string) => void;
+  /** Simulated time after which it ends, if operations go on until then. */
+  readonly untilMs?: number;
+  /** Hears, every few simulated seconds, how much simulated time has passed. */
+  readonly onProgress?: (elapsedMs: number) => void;
 }
 
 export interface SimulationResult {
@@ -28,6 +32,8 @@ export interface SimulationResult {
   /** SHA-256 of the history. */
   readonly digest: string;
   readonly lines: number;
+  /** How much simulated time has passed. */
+  readonly elapsedMs: number;
   /** Numbers of the operations that were carried out before it ended. */
   readonly operations: readonly number[];
 }
@@ -47,17 +53,24 @@ class Simulation {
   readonly #tally = newTally();
   readonly #history: History;
   readonly #hosts: readonly Host[];
-  readonly #operations: readonly Operation[];
+  readonly #operations: Iterator<Operation, undefined>;
+  readonly #only: ReadonlySet<number> | undefined;
+  readonly #began: number;
   readonly #endMs: number;
-  readonly #done: number[] = [];
+  readonly #untilMs: number;
+  readonly #onProgress: SimulationOptions['onProgress'];
+  /** Number of the operation that was carried out last. */
+  #done = 0;
   #violation: Violation | undefined;
 
-  constructor({ seed, faults, only, onLine, ...rest }: SimulationOptions) {
-    const began = this.#clock.now();
-    this.#history = new History(() => this.#clock.now() - began, onLine);
-    const kept = only && new Set(only);
-    this.#operations = plan({ seed, ...rest }).filter(({ number }) => kept?.has(number) ?? true);
+  constructor({ seed, faults, only, onLine, onProgress, untilMs, ...rest }: SimulationOptions) {
+    this.#began = this.#clock.now();
+    this.#history = new History(() => this.#elapsedMs, onLine);
+    this.#onProgress = onProgress;
+    this.#only = only && new Set(only);
+    this.#operations = plan({ seed, ...rest });
     this.#endMs = Math.round(rest.hours * 3_600_000);
+    this.#untilMs = untilMs ?? Infinity;
     const random = keyedRandom(seed);
     this.#hosts = Array.from({ length: rest.nodes }, (_, index) => {
       const ofNode = (key: string) => random(`${String(index + 1)}/${key}`);
@@ -76,10 +89,9 @@ class Simulation {
   }
 
   async run(): Promise<void> {
-    for (const operation of this.#operations) {
-      this.#clock.setTimeout(() => this.#apply(operation), operation.atMs);
-    }
-    await this.#advance(this.#endMs);
+    this.#armNext();
+    await this.#advance(Math.min(this.#endMs, this.#untilMs));
+    if (this.#untilMs <= this.#endMs) return;
     await this.#until(unrest, 'I7', (host) => host.calm());
     await this.#until(leftovers, 'I10', (host) => host.sources.clear());
   }
@@ -92,13 +104,41 @@ class Simulation {
       tally: this.#tally,
       digest: this.#history.digest(),
       lines: this.#history.length,
-      operations: this.#done,
+      elapsedMs: this.#elapsedMs,
+      operations: this.#operationsDone,
     };
+  }
+
+  get #elapsedMs(): number {
+    return this.#clock.now() - this.#began;
+  }
+
+  get #operationsDone(): readonly number[] {
+    const only = this.#only;
+    if (only === undefined) return Array.from({ length: this.#done }, (_, index) => index + 1);
+    return [...only].filter((number) => number > 0 && number <= this.#done).sort((a, b) => a - b);
+  }
+
+  /** One operation is armed at a time. */
+  #armNext(): void {
+    const operation = this.#nextOperation();
+    if (operation === undefined) return;
+    this.#clock.beforeTimersAt(this.#began + operation.atMs, () => {
+      this.#apply(operation);
+      this.#armNext();
+    });
+  }
+
+  #nextOperation(): Operation | undefined {
+    for (;;) {
+      const { value } = this.#operations.next();
+      if (value === undefined || this.#only?.has(value.number) !== false) return value;
+    }
   }
 
   #apply(operation: Operation): void {
     if (this.#violation !== undefined) return;
-    this.#done.push(operation.number);
+    this.#done = operation.number;
     this.#hosts[operation.node - 1]?.apply(operation);
   }
 
@@ -106,6 +146,7 @@ class Simulation {
   async #advance(delayMs: number): Promise<void> {
     for (let left = delayMs; left > 0 && this.#violation === undefined; left -= STEP_MS) {
       await this.#clock.advance(Math.min(left, STEP_MS));
+      this.#onProgress?.(this.#elapsedMs);
     }
   }
 

@@ -7,7 +7,7 @@ const MAX_DELAY_MS = 2 ** 31 - 1;
 const MIN_SWEEP = 1_000;
 
 interface Deadline {
-  /** Counts up: of equal times the one armed first comes first. */
+  /** Counts up: of equal times the one armed first comes first. Below 0 for what comes before every timer of its time. */
   readonly handle: number;
   readonly at: number;
   readonly callback: () => void;
@@ -17,6 +17,7 @@ interface Deadline {
 export class VirtualClock implements Clock {
   #now: number;
   #lastHandle = 0;
+  #lastEarlyHandle = Number.MIN_SAFE_INTEGER;
   readonly #armed = new Map<number, Deadline>();
   /** A timer that was cleared stays here until it comes first, or there are too many of them. */
   #queue = new TinyQueue<Deadline>([], inOrder);
@@ -33,10 +34,13 @@ export class VirtualClock implements Clock {
   setTimeout(callback: () => void, delayMs: number): number {
     if (!(delayMs <= MAX_DELAY_MS)) throw new RangeError(`a timer cannot wait ${delayMs} ms`);
     const handle = ++this.#lastHandle;
-    const deadline = { handle, at: this.#now + Math.ceil(Math.max(0, delayMs)), callback };
-    this.#armed.set(handle, deadline);
-    this.#queue.push(deadline);
+    this.#arm({ handle, at: this.#now + Math.ceil(Math.max(0, delayMs)), callback });
     return handle;
+  }
+
+  /** At that time, however far away it is, before every timer that is due then. */
+  beforeTimersAt(at: number, callback: () => void): void {
+    this.#arm({ handle: ++this.#lastEarlyHandle, at: Math.max(this.#now, at), callback });
   }
 
   clearTimeout(handle: TimerHandle): void {
@@ -74,6 +78,11 @@ export class VirtualClock implements Clock {
     await settled();
     const next = this.#next();
     if (next !== undefined) await this.#reach(next);
+  }
+
+  #arm(deadline: Deadline): void {
+    this.#armed.set(deadline.handle, deadline);
+    this.#queue.push(deadline);
   }
 
   async #reach({ at, handle, callback }: Deadline): Promise<void> {

@@ -82,15 +82,15 @@ describe('statelet run', () => {
     expect(stdout).not.toContain('no source of pods');
   });
 
-  test('says what the node has, and what of it pods may have', async () => {
+  test('with -v 4 says what the node has, and what of it pods may have', async () => {
     const reserved = ['--extended-resources', 'example.com/gpu=2', '--max-pods', '7', '--eviction-hard='];
-    const { child, address, finished } = start(...reserved);
+    const { child, address, finished } = start('-v', '4', ...reserved);
     await address();
     child.kill('SIGTERM');
     const amounts = expect.stringMatching(
       /^cpu=\d+,memory=\w+,ephemeral-storage=\w+,pods=7,.*example\.com\/gpu=2$/,
     );
-    const line = { level: 'info', msg: 'Node resources', capacity: amounts, allocatable: amounts };
+    const line = { level: 'debug', msg: 'Node resources', capacity: amounts, allocatable: amounts };
     expect(logLines((await finished).stdout)).toContainEqual(expect.objectContaining(line));
   });
 
@@ -100,6 +100,61 @@ describe('statelet run', () => {
     expect(stderr).toMatch(
       /^statelet: invalid Node Allocatable configuration\. Resource "memory" .*--kube-reserved/,
     );
+  });
+
+  describe('the states of pods', () => {
+    const MANIFEST = `apiVersion: v1
+kind: Pod
+metadata: { name: web }
+spec:
+  terminationGracePeriodSeconds: 1
+  containers: [{ name: main, command: [sleep, '1000'] }]
+`;
+
+    /** What a daemon prints that runs a pod, and ends it as it is stopped itself. */
+    async function printed(...args: string[]): Promise<string> {
+      const manifest = join(folder, 'web.yaml');
+      await writeFile(manifest, MANIFEST);
+      const { child, address, finished } = start(
+        '--pod-manifest-path',
+        manifest,
+        '--exit-with-pods',
+        ...args,
+      );
+      const pods = `http://${await address()}/pods`;
+      await waitFor(async () => (await (await fetch(pods)).text()).includes('"Syncing.Settled"'), {
+        what: 'the pod to be settled',
+      });
+      child.kill('SIGTERM');
+      const { code, stdout } = await finished;
+      expect(code).toBe(0);
+      return stdout;
+    }
+
+    test('are in the text that people read, after what they want to know first', async () => {
+      const text = await printed('--logging-format', 'text');
+      expect(text).toMatch(
+        /^\S+ INFO: Statelet runs each pod of .*\/web\.yaml as a statechart\n {4}see them: .*\n {4}their logs: .*\n {4}to stop: /,
+      );
+      const ways = [...text.matchAll(/: default\/web-\S+: (\w+\.\w+ → .*)$/gm)].map(([, way]) => way);
+      expect(ways).toEqual([
+        'Syncing.AwaitingStart → Syncing.Working → Syncing.Settled',
+        'Syncing.Settled → Terminating.Stopping → Terminated.CleaningUp → Terminated.Finished',
+      ]);
+    });
+
+    test('are not in the log of a daemon that nobody watches, but with -v 4', async () => {
+      const quiet = logLines(await printed());
+      expect(quiet.filter(({ msg }) => String(msg).includes('Syncing.') || msg === 'state')).toEqual([]);
+      expect(quiet).toContainEqual(
+        expect.objectContaining({ msg: expect.stringMatching(/^Running the pods of /) }),
+      );
+      await rm(join(folder, 'root'), { recursive: true });
+      const states = logLines(await printed('-v', '4')).filter(({ msg }) => msg === 'state');
+      expect(states.map(({ to }) => to)).toEqual(
+        expect.arrayContaining(['Syncing.Settled', 'Terminating.Stopping', 'Terminated.Finished']),
+      );
+    });
   });
 
   test('warns when nothing says where pods come from', async () => {

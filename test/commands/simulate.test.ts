@@ -4,11 +4,17 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
 import { simulate, type SimulateFlags } from '../../src/commands/simulate.ts';
+import { Progress } from '../../src/commands/progress.ts';
 import { ALL_FAULTS } from '../../src/simulation/faults.ts';
 import type { SimulationOptions, SimulationResult } from '../../src/simulation/simulation.ts';
 import { newTally } from '../../src/simulation/tally.ts';
 import { cli } from '../support/cli.ts';
 
+/** What comes of a simulation in which nothing happened. */
+const HELD = {
+  story: [],
+  ...{ operations: [], tally: newTally(), digest: 'abc', lines: 2, elapsedMs: 2_000 },
+};
 const SMALL = ['--pods', '3', '--hours', '0.2'];
 
 let folder: string;
@@ -104,7 +110,7 @@ test('--help and docs/simulation.md list the same flags and every fault', async 
 });
 
 describe('wrong usage', () => {
-  const cases: [string, Partial<SimulateFlags>, string][] = [
+  const cases: [string, Partial<SimulateFlags>, string | RegExp][] = [
     ['a seed that is no number', { seed: 'x' }, '--seed: "x" is not a whole number from 0 to 4294967295'],
     [
       'a seed too large',
@@ -119,7 +125,28 @@ describe('wrong usage', () => {
       { faults: 'hang,fire' },
       `--faults: there is no "fire"; choose from all, none, ${ALL_FAULTS.join(', ')}`,
     ],
-    ['an operation that is no number', { only: '1,x' }, '--only: "x" is not a whole number from 0 on'],
+    ['minus one hour', { hours: '-1' }, '--hours: "-1" is not a number above 0, such as 0.5'],
+    ['hours without an end', { hours: '1e999' }, '--hours: "1e999" is not a number above 0, such as 0.5'],
+    [
+      'more hours than can be simulated',
+      { pods: '20', hours: '50001' },
+      '--hours: for 1 node with 20 pod names each at most 50000 hours can be simulated at once',
+    ],
+    [
+      'more pods than fit into memory',
+      { nodes: '1000', pods: '20' },
+      '--nodes, --pods: 1000 nodes with 20 pod names each are 20000 pod names; at most 10000',
+    ],
+    [
+      'an operation that is no number',
+      { only: '1,x' },
+      '--only: "x" is not a whole number from 0 on, nor a range such as 4-17',
+    ],
+    [
+      'an operation that there is not',
+      { only: '1-9999' },
+      /^--only: there is no operation 9999; the plan has \d+ operations$/,
+    ],
     [
       'a file that cannot be written',
       { history: '/nowhere/history' },
@@ -130,15 +157,20 @@ describe('wrong usage', () => {
   ];
   test.each(cases)('%s is told by the name of the flag', async (_, more, message) => {
     const { print, text } = printer();
-    await expect(simulate(flags(more), print)).rejects.toMatchObject({ kind: 'InvalidArgument', message });
+    const simulated = simulate(flags(more), print);
+    await expect(simulated).rejects.toMatchObject({ kind: 'InvalidArgument' });
+    await expect(simulated).rejects.toThrow(message);
     expect(text()).toBe('');
   });
 
   test('ends with 2', async () => {
-    const [value, flag] = await Promise.all([
+    const [value, flag, both] = await Promise.all([
       cli('simulate', '--nodes', '0'),
       cli('simulate', '--node', '1'),
+      cli('simulate', '--runs', '2', '--for', '1h'),
     ]);
+    expect(both).toMatchObject({ code: 2, stdout: '' });
+    expect(both.stderr).toMatch(/'--for <DURATION>' cannot be used with option '--runs <NUMBER>'/);
     expect(value).toEqual({
       ...{ code: 2, stdout: '' },
       stderr: 'statelet: --nodes: "0" is not a whole number from 1 on\n',
@@ -148,6 +180,27 @@ describe('wrong usage', () => {
       /^statelet: unknown option '--node'\n\(Did you mean --nodes\?\)\n.*simulate --help/,
     );
   });
+});
+
+test('how far a long run is goes to stderr, hours and percent, and is removed before anything is printed', async () => {
+  const written: string[] = [];
+  const clock = { ms: 0 };
+  const stream = { isTTY: true, write: (text: string) => written.push(text) };
+  const run = (options: SimulationOptions) => {
+    for (const hours of [250.04, 1_000]) {
+      clock.ms += 1_000;
+      options.onProgress?.(hours * 3_600_000);
+    }
+    return Promise.resolve(HELD);
+  };
+  const print = (text: string) => written.push(text);
+  await simulate(flags({ hours: '1000' }), print, run, new Progress(stream, () => clock.ms));
+  expect(written.slice(0, 3)).toEqual([
+    '\r\u001b[Kseed 7: 250.0 of 1000 hours (25%)',
+    '\r\u001b[Kseed 7: waiting for the pods to come to rest',
+    '\r\u001b[K',
+  ]);
+  expect(written[3]).toMatch(/^seed 7: I1-I10 hold/);
 });
 
 test('a history that cannot be written to its end ends with 1 and says so', async () => {
@@ -165,7 +218,7 @@ describe('a violated invariant', () => {
       what: 'main runs as the pod becomes Terminated',
     },
     story: ['0:00:01.000 node-1 pod-2 uid-5: one thing', '0:00:02.000 node-1 pod-2 uid-5: another'],
-    ...{ tally: newTally(), digest: 'abc', lines: 2 },
+    ...{ tally: newTally(), digest: 'abc', lines: 2, elapsedMs: 2_000 },
   };
 
   /** Simulations in which an invariant is violated in the seed `failing`, by operation 5 alone. */
@@ -207,7 +260,9 @@ Replay:
     const [, ...words] = /statelet simulate (.*)/.exec(text())![1]!.split(/ ?--/);
     const again = Object.fromEntries(words.map((word) => word.split(' '))) as Partial<SimulateFlags>;
     await expect(simulate({ runs: '1', ...again } as SimulateFlags, print, run)).rejects.toThrow();
-    expect(asked[1]).toEqual({ ...asked[0], only: [1, 2, 5] });
+    const { onProgress, ...first } = asked[0]!;
+    expect(onProgress).toBeDefined();
+    expect(asked[1]).toMatchObject({ ...first, only: [1, 2, 5] });
   });
 
   test('ends a series of simulations', async () => {

@@ -1,9 +1,15 @@
 import { describe, expect, test } from '@jest/globals';
 import { ALL_FAULTS } from '../../src/simulation/faults.ts';
-import { type Operation, plan, type PlanOptions } from '../../src/simulation/plan.ts';
+import {
+  countOperations,
+  type Operation,
+  plan as lazyPlan,
+  type PlanOptions,
+} from '../../src/simulation/plan.ts';
 import { simulate, type SimulationOptions } from '../../src/simulation/simulation.ts';
 
 const OPTIONS: PlanOptions = { seed: 7, nodes: 3, pods: 5, hours: 24 };
+const plan = (options: PlanOptions): readonly Operation[] => [...lazyPlan(options)];
 const HOUR_MS = 3_600_000;
 
 test('the plan follows from the seed: the same for the same, another for another', () => {
@@ -15,6 +21,10 @@ test('operations are sorted by time, and numbered in that order from 1 on', () =
   const operations = plan(OPTIONS);
   expect(operations.map(({ number }) => number)).toEqual(operations.map((_, index) => index + 1));
   expect(operations).toEqual(operations.toSorted((a, b) => a.atMs - b.atMs));
+});
+
+test('its operations are counted without keeping them', () => {
+  expect(countOperations(OPTIONS)).toBe(plan(OPTIONS).length);
 });
 
 test('all of it lies within the time that is asked for, on the nodes and names that there are', () => {

@@ -40,6 +40,15 @@ describe('I1 to I10 hold', () => {
   });
 });
 
+test('hours beyond what a timer can hold are simulated, and told of as they pass', async () => {
+  const elapsed: number[] = [];
+  const onProgress = (ms: number) => void elapsed.push(ms);
+  const result = await simulate(options(1, { pods: 1, hours: 1_000, untilMs: 60_000, onProgress }));
+  expect(result.elapsedMs).toBe(60_000);
+  expect(result.operations).toContain(1);
+  expect(elapsed).toEqual(Array.from({ length: 12 }, (_, index) => 5_000 * (index + 1)));
+});
+
 describe('the history', () => {
   async function linesOf(more: Partial<SimulationOptions> & { seed?: number } = {}) {
     const lines: string[] = [];
