@@ -27,8 +27,13 @@ export function parseManifest(bytes: Uint8Array): Manifest {
   try {
     return readManifest(bytes);
   } catch (error) {
-    return { pods: [], problems: [{ message: `cannot be read: ${errorMessage(error)}` }] };
+    return { pods: [], problems: [{ message: `cannot be read: ${withoutAlias(errorMessage(error))}` }] };
   }
+}
+
+/** A password that begins with `*`, and is not in quotes, is an alias to YAML, which names it. */
+function withoutAlias(message: string): string {
+  return message.replace(/^(Unresolved alias)\b.*$/su, '$1: a text that begins with * has to be in quotes');
 }
 
 function readManifest(bytes: Uint8Array): Manifest {
