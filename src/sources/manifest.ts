@@ -32,10 +32,15 @@ export function parseManifest(bytes: Uint8Array): Manifest {
   try {
     return readManifest(bytes);
   } catch (error) {
-    const reason = errorMessage(error);
+    const reason = withoutAlias(errorMessage(error));
     const message = error instanceof ManifestLimitError ? reason : `cannot be read: ${reason}`;
     return { pods: [], problems: [{ message }] };
   }
+}
+
+/** A password that begins with `*`, and is not in quotes, is an alias to YAML, which names it. */
+function withoutAlias(message: string): string {
+  return message.replace(/^(Unresolved alias)\b.*$/su, '$1: a text that begins with * has to be in quotes');
 }
 
 function readManifest(bytes: Uint8Array): Manifest {

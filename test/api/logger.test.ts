@@ -1,4 +1,5 @@
 import { spawnSync } from 'node:child_process';
+import { closeSync, openSync } from 'node:fs';
 import { describe, expect, test } from '@jest/globals';
 import type { Level } from 'pino';
 import { jsonLogger, levelOf, textLogger } from '../../src/api/logger.ts';
@@ -120,4 +121,19 @@ describe('a process that logs', () => {
     const { stderr } = run('json', "for (let i = 0; i < 100; i++) logger.info('line %d', i);", '> /dev/full');
     expect(stderr.trim()).toBe('exit 0');
   });
+});
+
+test('lines that cannot be written do not fill the memory, and neither do they end the process', () => {
+  const script = `
+    const { createLogger } = await import(${JSON.stringify(new URL('../../src/api/logger.ts', import.meta.url).href)});
+    const logger = await createLogger({ verbosity: 0, format: 'json' });
+    const line = 'x'.repeat(10_000);
+    for (let count = 0; count < 20_000; count++) logger.info(line);
+    process.exitCode = process.memoryUsage().rss < 250e6 ? 7 : 8;
+  `;
+  const full = openSync('/dev/full', 'w');
+  const args = ['--disable-warning=ExperimentalWarning', '--input-type=module', '-e', script];
+  const { status } = spawnSync(process.execPath, args, { stdio: ['ignore', full, 'inherit'] });
+  closeSync(full);
+  expect(status).toBe(7);
 });

@@ -214,6 +214,20 @@ describe('pods of a URL', () => {
   });
 });
 
+test('it goes on to its end where nobody reads what it prints any more', async () => {
+  write('web');
+  write('bad', { restartPolicy: 'Never', containers: [shell('exit 3')] });
+  const { child, result } = bed.runOnce('--pod-manifest-path', bed.manifestDir, ...ONE_RETRY);
+  child.stdout?.destroy();
+  child.stderr?.destroy();
+  await once(child, 'exit');
+  // Of the bad one, which it waited for.
+  expect((await result).code).toBe(1);
+  const daemon = await bed.start();
+  expect(mainProcesses(await daemon.running('web'))).toHaveLength(1);
+  expect(daemon.log.filter(({ reason }) => reason === 'Started')).toEqual([]);
+});
+
 test('SIGTERM has it leave at once; it says what was left running', async () => {
   write('failing', { containers: [shell('exit 7')] });
   write('web');

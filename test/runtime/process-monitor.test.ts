@@ -25,6 +25,7 @@ import { lockFile } from '../../src/runtime/file-lock.ts';
 import { connectSocket, openDirectory, socketPath } from '../../src/runtime/process/socket.ts';
 import type { RuntimeService } from '../../src/runtime/runtime-service.ts';
 import type { ContainerConfig } from '../../src/types/cri.ts';
+import { mountSmallDisk, testAsRoot } from '../support/as-root.ts';
 import { isRunning, monitorPid, processRuntimeBed } from '../support/process-runtime.ts';
 import type { ProcessRuntimeBed } from '../support/process-runtime.ts';
 import { podConfig, shell, startPod, whenExited } from '../support/runtime-configs.ts';
@@ -52,12 +53,6 @@ const start = (config: ContainerConfig) => startPod(runtime, join(rootDir, 'pods
 const read = (file: string): string => (existsSync(file) ? readFileSync(file, 'utf8') : '');
 const monitorLog = (): string => read(join(rootDir, 'runtime', 'monitor.log'));
 const starts = (): number => monitorLog().match(/started as process/g)?.length ?? 0;
-const lastStarted = (): number =>
-  Number(
-    monitorLog()
-      .match(/(?<=started as process )\d+/g)
-      ?.at(-1),
-  );
 const stateFile = (id: string): string => join(rootDir, 'runtime', 'containers', id, 'state.json');
 
 /** Waits for a line that says `<key> <value>` in a container's log. */
@@ -260,6 +255,21 @@ describe('when the monitor is killed (kill -9)', () => {
     expect(monitorLog()).toContain('cannot be read');
   });
 
+  test('half-written files of state are removed by the next one', async () => {
+    const { id, sandboxId } = await start(shell('sleep 1000'));
+    await killMonitor();
+    const sandboxes = join(rootDir, 'runtime', 'sandboxes');
+    const drafts = [
+      `${stateFile(id)}.tmp`,
+      join(sandboxes, `${sandboxId}.json.tmp`),
+      join(sandboxes, 'gone.json.tmp'),
+    ];
+    for (const draft of drafts) writeFileSync(draft, '{"half');
+    expect((await runtime.containerStatus(id)).state).toBe('CONTAINER_RUNNING');
+    expect(drafts.filter((draft) => existsSync(draft))).toEqual([]);
+    expect(readdirSync(sandboxes)).toEqual([`${sandboxId}.json`]);
+  });
+
   test('who listens to events is connected again and told how things stand', async () => {
     const { id } = await start(shell('sleep 1000'));
     const again = firstValueFrom(runtime.containerEvents().pipe(filter((event) => event.containerId === id)));
@@ -271,6 +281,11 @@ describe('when the monitor is killed (kill -9)', () => {
 });
 
 describe('one monitor', () => {
+  test('is started where no log of it can be written', async () => {
+    mkdirSync(join(rootDir, 'runtime', 'monitor.log'), { recursive: true });
+    expect((await runtime.status()).conditions).toHaveLength(2);
+  });
+
   test('serves several clients that come at once, and they see the same pods', async () => {
     const clients = [runtime, ...Array.from({ length: 4 }, () => bed.connect())];
     const ids = await Promise.all(clients.map((client) => client.runPodSandbox(podConfig(rootDir))));
@@ -418,7 +433,7 @@ describe('a monitor that hangs', () => {
 
   test('is DeadlineExceeded after the limit of a call; it is asked on when it goes on', async () => {
     const { id } = await start(shell('sleep 1000'));
-    const impatient = bed.connect({ requestTimeoutMs: 300 });
+    const impatient = bed.connect({ requestTimeoutMs: 2000 });
     await impatient.status();
     process.kill(pid, 'SIGSTOP');
     const error = (what: string, seconds: number) => ({
@@ -426,11 +441,11 @@ describe('a monitor that hangs', () => {
       message: expect.stringContaining(`has not answered ${what} within ${seconds} s: it hangs`),
     });
     await Promise.all([
-      expect(impatient.listContainers()).rejects.toMatchObject(error('listContainers', 0.3)),
-      expect(impatient.status()).rejects.toMatchObject(error('ping', 0.3)),
-      expect(impatient.runPodSandbox(podConfig(rootDir))).rejects.toMatchObject(error('runPodSandbox', 0.6)),
-      expect(impatient.stopContainer(id, 1)).rejects.toMatchObject(error('stopContainer', 1.3)),
-      expect(impatient.execSync(id, ['true'], 1)).rejects.toMatchObject(error('execSync', 1.3)),
+      expect(impatient.listContainers()).rejects.toMatchObject(error('listContainers', 2)),
+      expect(impatient.status()).rejects.toMatchObject(error('ping', 2)),
+      expect(impatient.runPodSandbox(podConfig(rootDir))).rejects.toMatchObject(error('runPodSandbox', 4)),
+      expect(impatient.stopContainer(id, 1)).rejects.toMatchObject(error('stopContainer', 3)),
+      expect(impatient.execSync(id, ['true'], 1)).rejects.toMatchObject(error('execSync', 3)),
     ]);
     const unlimited = impatient.execSync(id, ['echo', 'here'], 0);
     process.kill(pid, 'SIGCONT');
@@ -448,6 +463,35 @@ describe('a monitor that hangs', () => {
       message: expect.stringContaining('has not answered the connection within 5 s'),
     });
     expect(starts()).toBe(1);
+  });
+});
+
+describe('on a full disk', () => {
+  testAsRoot('containers are stopped and removed, and no file is left half-written', async () => {
+    const disk = mountSmallDisk(rootDir);
+    const small = processRuntimeBed(join(disk.path, 'root'));
+    try {
+      const { id, sandboxId } = await startPod(small.runtime, join(rootDir, 'pods'), shell('sleep 1000'));
+      const runtimeDir = join(small.rootDir, 'runtime');
+      // A monitor that is started on the full disk does the same.
+      await kill9(await monitorPid(small.rootDir));
+      disk.fill();
+      await small.runtime.status();
+      await expect(small.runtime.runPodSandbox(podConfig(small.rootDir))).rejects.toThrow('ENOSPC');
+      await small.runtime.stopContainer(id, 0);
+      expect((await small.runtime.containerStatus(id)).exitCode).toBe(255);
+      await small.runtime.stopPodSandbox(sandboxId);
+      expect((await small.runtime.podSandboxStatus(sandboxId)).state).toBe('SANDBOX_NOTREADY');
+      const files = readdirSync(runtimeDir, { recursive: true, encoding: 'utf8' });
+      expect(files.filter((file) => file.endsWith('.tmp'))).toEqual([]);
+      await small.runtime.removePodSandbox(sandboxId);
+      expect(await small.runtime.listPodSandbox()).toEqual([]);
+      expect(readdirSync(join(runtimeDir, 'sandboxes'))).toEqual([]);
+      expect(readdirSync(join(runtimeDir, 'containers'))).toEqual([]);
+    } finally {
+      await small.cleanup();
+      disk.unmount();
+    }
   });
 });
 

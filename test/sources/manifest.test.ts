@@ -164,6 +164,7 @@ describe('the schema of a pod', () => {
     ['a container that is a list', pod({ containers: [[{ env: 'PIN=271828' }]] })],
     ['an annotation', { ...pod({}), metadata: { name: 'a', annotations: { PIN: 271828 } } }],
     ['no manifest at all', 'PIN=271828'],
+    ['a text that YAML takes for an alias', 'kind: Pod\nPIN: *271828\n'],
   ])('that is broken by what may be secret does not repeat it: %s', (_what, document) => {
     const found = problems(document);
     expect(found).not.toEqual([]);

@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
-import { chmodSync, chownSync, mkdirSync, writeFileSync } from 'node:fs';
+import { chmodSync, chownSync, mkdirSync, rmSync, writeFileSync } from 'node:fs';
 import { rm } from 'node:fs/promises';
-import { StateletError } from '../../types/errors.ts';
+import { errorMessage, StateletError } from '../../types/errors.ts';
 import type {
   ContainerConfig,
   ContainerEvent,
@@ -93,8 +93,13 @@ export class Engine {
       throw new StateletError('AlreadyExists', message);
     }
     const record: SandboxRecord = { id: newId(), config, createdAt: Number(nowNs()), state: 'SANDBOX_READY' };
-    this.#makeScratch(record.id);
-    this.#store.saveSandbox(record);
+    try {
+      this.#makeScratch(record.id);
+      this.#store.saveSandbox(record);
+    } catch (error) {
+      rmSync(this.#layout.podScratch(record.id), { recursive: true, force: true });
+      throw error;
+    }
     this.#sandboxes.set(record.id, { record, stopping: false });
     return record.id;
   }
@@ -106,7 +111,7 @@ export class Engine {
     await Promise.all(this.#containersOf(id).map((container) => container.stop(0)));
     if (sandbox.record.state === 'SANDBOX_NOTREADY') return;
     sandbox.record.state = 'SANDBOX_NOTREADY';
-    this.#store.saveSandbox(sandbox.record);
+    this.#saveState(sandbox.record);
   }
 
   async removePodSandbox(id: string): Promise<void> {
@@ -162,6 +167,15 @@ export class Engine {
     this.#ending = true;
     for (const sandbox of this.#sandboxes.values()) sandbox.stopping = true;
     await Promise.all([...this.#containers.values()].map((container) => container.stop(timeoutSeconds)));
+  }
+
+  /** Pods are stopped when the disk is full, too: a next monitor would find the sandbox ready, and be told to stop it. */
+  #saveState(record: SandboxRecord): void {
+    try {
+      this.#store.saveSandbox(record);
+    } catch (error) {
+      this.#host.log(`the state of pod sandbox ${record.id} could not be saved: ${errorMessage(error)}`);
+    }
   }
 
   #sandbox(id: string): Sandbox {

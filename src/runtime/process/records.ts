@@ -1,10 +1,12 @@
-import { mkdirSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdirSync, readdirSync, readFileSync, rmSync } from 'node:fs';
+import { join } from 'node:path';
 import type {
   ContainerConfig,
   ContainerStateName,
   PodSandboxConfig,
   PodSandboxState,
 } from '../../types/cri.ts';
+import { fileOfDraft, removeDraft, replaceFile } from '../replace-file.ts';
 import { bootId } from './proc.ts';
 import type { ProcessIdentity } from './proc.ts';
 import type { RuntimeLayout } from './layout.ts';
@@ -59,6 +61,7 @@ export class RecordStore {
     mkdirSync(layout.containersDir, { recursive: true, mode: 0o700 });
     // Containers may run as other users: they pass through here, but cannot list what others there are.
     mkdirSync(layout.scratchDir, { recursive: true, mode: 0o711 });
+    this.#removeDrafts();
   }
 
   saveSandbox(record: SandboxRecord): void {
@@ -91,9 +94,16 @@ export class RecordStore {
     return files.flatMap((file) => this.#read(file, onUnreadable) as Stored<ContainerRecord>[]);
   }
 
+  /** Of a monitor that was killed. */
+  #removeDrafts(): void {
+    const { sandboxesDir, containersDir, containerFile } = this.#layout;
+    const drafts = readdirSync(sandboxesDir).map((name) => fileOfDraft(name));
+    for (const name of drafts) if (name !== undefined) removeDraft(join(sandboxesDir, name));
+    for (const id of readdirSync(containersDir)) removeDraft(containerFile(id));
+  }
+
   #write(file: string, record: SandboxRecord | ContainerRecord): void {
-    writeFileSync(`${file}.tmp`, JSON.stringify({ bootId: this.#bootId, record }), { mode: 0o600 });
-    renameSync(`${file}.tmp`, file);
+    replaceFile(file, JSON.stringify({ bootId: this.#bootId, record }), 0o600);
   }
 
   #read(file: string, onUnreadable: (file: string) => void): Stored<unknown>[] {

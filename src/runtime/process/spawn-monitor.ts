@@ -38,18 +38,19 @@ export function makeRuntimeDir({ runtimeDir }: RuntimeLayout): void {
 /** Starts a monitor, and resolves when one can be connected to: this one, or another that was quicker. */
 export async function spawnMonitor(layout: RuntimeLayout): Promise<void> {
   const logFd = openLog(layout.monitorLog);
+  const output = logFd ?? 'ignore';
   try {
     // Nothing of the daemon's environment, working directory and terminal but where programs are.
     const child = spawn(process.execPath, [...FLAGS, ENTRY, layout.rootDir, String(READY_FD)], {
       cwd: '/',
       env: { PATH: process.env.PATH ?? DEFAULT_PATH },
       detached: true,
-      stdio: ['ignore', logFd, logFd, 'pipe'],
+      stdio: ['ignore', output, output, 'pipe'],
     });
     child.unref();
     await ready(child, layout.monitorLog);
   } finally {
-    closeSync(logFd);
+    if (logFd !== undefined) closeSync(logFd);
   }
 }
 
@@ -67,13 +68,21 @@ async function ready(child: ChildProcess, log: string): Promise<void> {
     throw new StateletError('Unavailable', `the monitor could not be started (see ${log}): ${word}`);
 }
 
-/** Old lines go when there are too many. */
-function openLog(path: string): number {
-  const size = statSync(path, { throwIfNoEntry: false })?.size ?? 0;
-  if (size > MAX_LOG_BYTES) renameSync(path, `${path}.1`);
-  return openSync(path, 'a', 0o600);
+/** Old lines go when there are too many. Undefined where no log can be written: containers do not depend on it. */
+function openLog(path: string): number | undefined {
+  try {
+    const size = statSync(path, { throwIfNoEntry: false })?.size ?? 0;
+    if (size > MAX_LOG_BYTES) renameSync(path, `${path}.1`);
+    return openSync(path, 'a', 0o600);
+  } catch {
+    return undefined;
+  }
 }
 
 function lastLines(log: string): string {
-  return readFileSync(log, 'utf8').trimEnd().split('\n').slice(-3).join(' | ');
+  try {
+    return readFileSync(log, 'utf8').trimEnd().split('\n').slice(-3).join(' | ');
+  } catch (error) {
+    return errorMessage(error);
+  }
 }

@@ -69,6 +69,17 @@ async function writeVersion(
 ): Promise<string> {
   const stamp = rfc3339(now).replace('Z', '.').replaceAll(/[-T:]/g, '_');
   const folder = await mkdtemp(join(volume, `..${stamp}`));
+  try {
+    await writeFiles(folder, payload, ownership);
+  } catch (error) {
+    // The disk is full: what each try has written must not fill it further.
+    await rm(folder, { recursive: true, force: true });
+    throw error;
+  }
+  return basename(folder);
+}
+
+async function writeFiles(folder: string, payload: Payload, ownership: Ownership): Promise<void> {
   const folderMode = readOnlyFolderMode(ownership.fsGroup);
   await setOwnership(folder, folderMode, ownership);
   for (const [path, { content, mode }] of payload) {
@@ -77,7 +88,6 @@ async function writeVersion(
     await writeFile(file, content, { mode: 0o600 });
     await setOwnership(file, readOnlyFileMode(mode, ownership.fsGroup), ownership);
   }
-  return basename(folder);
 }
 
 async function makeFolders(root: string, path: string, mode: number, ownership: Ownership): Promise<void> {

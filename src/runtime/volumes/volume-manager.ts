@@ -103,8 +103,9 @@ export class VolumeManager {
    * for as long as they can be asked for. Rejects where something stays mounted. An unknown UID is no error.
    */
   async releaseVolumes(uid: string): Promise<void> {
-    const { podDir, volumesDir, subPathsDir } = await this.#pathsOf(uid);
-    if ((await ifThere(stat(podDir))) === undefined) return;
+    const paths = await this.#pathsOnDisk(uid);
+    if (paths === undefined) return;
+    const { podDir, volumesDir, subPathsDir } = paths;
     await unmountBelow(podDir);
     await removeSubPaths(subPathsDir);
     await rm(volumesDir, { recursive: true, force: true });
@@ -115,8 +116,9 @@ export class VolumeManager {
    * Rejects, and keeps what is left for the next try, where something stays mounted. An unknown UID is no error.
    */
   async unmountPod(uid: string): Promise<void> {
-    const { podDir, subPathsDir } = await this.#pathsOf(uid);
-    if ((await ifThere(stat(podDir))) === undefined) return;
+    const paths = await this.#pathsOnDisk(uid);
+    if (paths === undefined) return;
+    const { podDir, subPathsDir } = paths;
     await unmountBelow(podDir);
     await removeSubPaths(subPathsDir);
     await rm(podDir, { recursive: true, force: true });
@@ -125,6 +127,12 @@ export class VolumeManager {
   /** UIDs of the pods that have a folder here. */
   async podsOnDisk(): Promise<readonly string[]> {
     return (await ifThere(readdir(join(this.#options.rootDir, 'pods')))) ?? [];
+  }
+
+  /** Undefined where the pod has no folder. Makes nothing: on a full disk pods are removed as well. */
+  async #pathsOnDisk(uid: string): Promise<PodPaths | undefined> {
+    const { podDir } = podPaths(join(this.#options.rootDir, 'pods'), uid);
+    return (await ifThere(stat(podDir))) === undefined ? undefined : this.#pathsOf(uid);
   }
 
   async #pathsOf(uid: string): Promise<PodPaths> {

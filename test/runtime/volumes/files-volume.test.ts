@@ -11,9 +11,11 @@ import {
 } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
+import { writePayload } from '../../../src/runtime/volumes/atomic-writer.ts';
 import type { VolumeContents } from '../../../src/runtime/volumes/volume-contents.ts';
 import type { VolumeFile } from '../../../src/policies/volume-files.ts';
 import type { Pod } from '../../../src/types/kubernetes.ts';
+import { warnings } from '../../support/warnings.ts';
 import { describeAsRoot, modeOf, podWith, VolumeBed, type Volume } from './bed.ts';
 
 let bed: VolumeBed;
@@ -74,6 +76,18 @@ describeAsRoot('a downwardAPI volume', () => {
     await bed.clock.advance(60_000);
     await bed.mount(labelled({ app: 'web' }));
     expect(readlinkSync(join(folder(), '..data'))).toBe(before);
+  });
+
+  test('that cannot be written leaves nothing of each try', async () => {
+    await bed.mount(labelled({ app: 'web' }));
+    const before = readdirSync(folder()).sort();
+    const ownership = { fsGroup: undefined, logger: warnings().logger };
+    const file = (path: string): VolumeFile => ({ path, content: Buffer.from('new'), mode: 0o644 });
+    const names = ['labels', 'x'.repeat(256)];
+    const payload = new Map(names.map((name) => [name, file(name)]));
+    for (let attempt = 0; attempt < 2; attempt++)
+      await expect(writePayload(folder(), payload, ownership, 0)).rejects.toThrow('ENAMETOOLONG');
+    expect(readdirSync(folder()).sort()).toEqual(before);
   });
 
   test('changes all at once: who holds the old files keeps them', async () => {

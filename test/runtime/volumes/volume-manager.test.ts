@@ -169,6 +169,12 @@ describe('taking a pod away', () => {
 });
 
 describeAsRoot("releasing a pod's volumes", () => {
+  test('makes nothing where there are none: the disk may be full', async () => {
+    await bed.manager.releaseVolumes('u-1');
+    await bed.manager.unmountPod('u-1');
+    expect(existsSync(bed.rootDir)).toBe(false);
+  });
+
   test('takes the volumes, and leaves the last words of its containers; there may be no pod', async () => {
     const pod = podWith([{ emptyDir: {} }, { downwardAPI: { items: [] } }]);
     await bed.mount(pod);

@@ -1,0 +1,65 @@
+/** The daemon on a disk that is full, with real containers. */
+import { existsSync, mkdirSync, mkdtempSync, rmSync, symlinkSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { tmpdir } from 'node:os';
+import { afterAll, afterEach, beforeAll, expect, jest, test } from '@jest/globals';
+import { mountSmallDisk, type SmallDisk } from '../../support/as-root.ts';
+import { type ContainerdBed, startContainerd } from '../../support/containerd/containerd.ts';
+import { describeWithContainerd, SET_UP_TIMEOUT_MS } from '../../support/containerd/suite.ts';
+import { CriDaemonBed } from '../../support/cri-daemon.ts';
+import { containerStatus } from '../../support/daemon.ts';
+import { waitFor } from '../../support/wait-for.ts';
+
+jest.setTimeout(120_000);
+
+const PATIENCE_MS = 60_000;
+
+describeWithContainerd('on a full disk', () => {
+  let containerd: ContainerdBed;
+  let bed: CriDaemonBed;
+  let disk: SmallDisk;
+  let place: string;
+
+  beforeAll(async () => {
+    containerd = await startContainerd();
+  }, SET_UP_TIMEOUT_MS);
+  afterAll(() => containerd.stop());
+  afterEach(async () => {
+    await bed.cleanUp();
+    disk.unmount();
+    rmSync(place, { recursive: true });
+  });
+
+  test('the daemon starts, takes up what runs, removes what is not wanted, and begins to evict', async () => {
+    place = mkdtempSync(join(tmpdir(), 'statelet-disk-'));
+    disk = mountSmallDisk(place);
+    bed = new CriDaemonBed(containerd, { config: { evictionHard: { 'nodefs.available': '20%' } } });
+    for (const [folder, path] of [
+      ['root', bed.rootDir],
+      ['log', dirname(bed.podLogsDir)],
+    ] as const) {
+      mkdirSync(join(disk.path, folder));
+      symlinkSync(join(disk.path, folder), path);
+    }
+    bed.apply('stays', { containers: [bed.server()] });
+    const volumes = [{ name: 'scratch', emptyDir: {} }];
+    const volumeMounts = [{ name: 'scratch', mountPath: '/scratch' }];
+    bed.apply('goes', { containers: [bed.server({ volumeMounts })], volumes });
+    const first = await bed.startToLeavePods();
+    const [stays, goes] = [await first.running('stays'), await first.running('goes')];
+    await first.end('SIGKILL');
+    bed.withdraw('goes');
+    disk.fill();
+
+    const second = await bed.start();
+    await second.onlyPods('stays');
+    const again = await second.running('stays');
+    expect(containerStatus(again)?.containerID).toBe(containerStatus(stays)?.containerID);
+    const left = [bed.podLogs(goes.metadata), join(bed.rootDir, 'pods', goes.metadata.uid)];
+    await waitFor(() => left.every((path) => !existsSync(path)), {
+      what: 'logs and volumes of the other pod to be removed',
+      timeoutMs: PATIENCE_MS,
+    });
+    await second.logged('eviction to begin', ({ reason }) => reason === 'EvictionThresholdMet');
+  });
+});
