@@ -1,10 +1,12 @@
-import { setTimeout as delay } from 'node:timers/promises';
 import type { StatusObject } from '@grpc/grpc-js';
+import type { Clock } from '../../types/clock.ts';
+import { sleep } from '../sleep.ts';
 import { callError } from './call-errors.ts';
 import type { Channel } from './channel.ts';
 import { EVENT_SOURCES, type EventSource } from './event-sources.ts';
 import type { Happening } from './hints.ts';
 
+/** Between two attempts: doubling, as a runtime that is down is asked again. */
 const FIRST_DELAY_MS = 100;
 const MAX_DELAY_MS = 5000;
 /** So often in a row may a source end before it has told anything; then it counts as missing. */
@@ -12,14 +14,19 @@ const ATTEMPTS = 5;
 
 export interface EventFeedOptions {
   readonly channel: Channel;
+  readonly clock: Clock;
   readonly tell: (happening: Happening) => void;
   /** Tells the present states, for what happened unheard. Rejects where the runtime does not answer (yet). */
   readonly repeatStates: () => Promise<void>;
   readonly warn: (message: string) => void;
 }
 
-/** `missing`: the runtime has no such source. `fruitless`: it ended without having told anything. */
-type Ending = 'missing' | 'fruitless' | 'lost';
+interface Ending {
+  /** `missing`: the runtime has no such source. `fruitless`: it ended without having told anything. */
+  readonly how: 'missing' | 'fruitless' | 'lost';
+  /** The runtime has been there meanwhile. */
+  readonly wasUp: boolean;
+}
 
 /**
  * Listens to the first source of events that the runtime has, and again after it broke, until `signal` aborts. Resolves
@@ -30,10 +37,11 @@ export async function feedEvents(options: EventFeedOptions, signal: AbortSignal)
   let missing = 0;
   let failures = 0;
   let gap = false;
+  let delayMs = FIRST_DELAY_MS;
   while (!signal.aborted) {
-    const ending = await listen(options, source, gap, signal);
-    failures = ending === 'fruitless' ? failures + 1 : 0;
-    if (ending === 'missing' || failures === ATTEMPTS) {
+    const { how, wasUp } = await listen(options, source, gap, signal);
+    failures = how === 'fruitless' ? failures + 1 : 0;
+    if (how === 'missing' || failures === ATTEMPTS) {
       [source, other] = [other, source];
       missing += 1;
       failures = 0;
@@ -41,19 +49,22 @@ export async function feedEvents(options: EventFeedOptions, signal: AbortSignal)
       options.warn(withoutEvents(options.channel.endpoint));
       return;
     }
-    if (ending === 'lost') missing = 0;
+    if (how === 'lost') missing = 0;
     gap = true;
-    await pause(Math.min(FIRST_DELAY_MS * 2 ** failures, MAX_DELAY_MS), signal);
+    if (wasUp) delayMs = FIRST_DELAY_MS;
+    await pause(options.clock, delayMs, signal);
+    delayMs = Math.min(2 * delayMs, MAX_DELAY_MS);
   }
 }
 
 async function listen(
-  { channel, tell, repeatStates }: EventFeedOptions,
+  { channel, clock, tell, repeatStates }: EventFeedOptions,
   source: EventSource,
   gap: boolean,
   signal: AbortSignal,
 ): Promise<Ending> {
   const ended = new AbortController();
+  const begunAt = clock.now();
   let heard = false as boolean;
   const stream = source(channel, (happening) => {
     heard = true;
@@ -61,31 +72,33 @@ async function listen(
   });
   const onAbort = (): void => stream.cancel();
   signal.addEventListener('abort', onAbort);
-  if (gap) void untilDone(repeatStates, ended.signal);
+  if (gap) void untilDone(clock, repeatStates, ended.signal);
   // The status says the same as the error, and comes in any case.
   stream.on('error', () => undefined);
   const status = await new Promise<StatusObject>((resolve) => stream.once('status', resolve));
   signal.removeEventListener('abort', onAbort);
   ended.abort();
   const { kind } = callError('the stream of events', channel.endpoint, status);
-  if (kind === 'Unimplemented') return 'missing';
-  return heard || kind === 'Unavailable' || kind === 'Canceled' ? 'lost' : 'fruitless';
+  // A runtime of which nothing happens has nothing to tell.
+  const wasUp = heard || clock.now() - begunAt >= MAX_DELAY_MS;
+  if (kind === 'Unimplemented') return { how: 'missing', wasUp };
+  return { how: heard || kind === 'Unavailable' || kind === 'Canceled' ? 'lost' : 'fruitless', wasUp };
 }
 
-async function untilDone(work: () => Promise<void>, signal: AbortSignal): Promise<void> {
+async function untilDone(clock: Clock, work: () => Promise<void>, signal: AbortSignal): Promise<void> {
   for (let delayMs = FIRST_DELAY_MS; !signal.aborted; delayMs = Math.min(2 * delayMs, MAX_DELAY_MS)) {
     try {
       await work();
       return;
     } catch {
-      await pause(delayMs, signal);
+      await pause(clock, delayMs, signal);
     }
   }
 }
 
 /** Cut short by the signal. */
-const pause = (delayMs: number, signal: AbortSignal): Promise<void> =>
-  delay(delayMs, undefined, { signal, ref: false }).catch(() => undefined);
+const pause = (clock: Clock, delayMs: number, signal: AbortSignal): Promise<void> =>
+  sleep(clock, delayMs, signal).catch(() => undefined);
 
 const withoutEvents = (endpoint: string): string =>
   `the container runtime at ${endpoint} tells of no events: changes are seen by relisting alone`;

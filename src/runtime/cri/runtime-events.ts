@@ -7,10 +7,11 @@ import type {
   PodSandboxMetadata,
 } from '../../types/cri.ts';
 import type { RuntimeService } from '../runtime-service.ts';
+import { systemClock } from '../system-clock.ts';
 import type { CallContext } from './call-context.ts';
 import type { Channel } from './channel.ts';
 import { feedEvents } from './event-feed.ts';
-import { Hints } from './hints.ts';
+import { type Happening, Hints } from './hints.ts';
 
 const NS_PER_MS = 1e6;
 /** How long to wait, time after time, for a runtime to show what it has told: 15 ms are usual, a busy one takes seconds. */
@@ -60,7 +61,8 @@ export class RuntimeEvents {
       },
     });
     const repeatStates = (): Promise<void> => this.#repeatStates(hints);
-    await feedEvents({ channel, tell: (happening) => hints.tell(happening), repeatStates, warn }, signal);
+    const tell = (happening: Happening): void => hints.tell(happening);
+    await feedEvents({ channel, clock: systemClock, tell, repeatStates, warn }, signal);
   }
 
   /** What a call of our own has just made is known when the call comes back. */
