@@ -14,6 +14,11 @@ const DNS_LABEL = '[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?';
 const QUALIFIED_NAME = '([A-Za-z0-9][-A-Za-z0-9_.]{0,61})?[A-Za-z0-9]';
 const AMOUNT = '(\\d+(\\.\\d*)?|\\.\\d+)([eE][-+]?\\d+|[numkMGTPE]|[KMGTPE]i)?';
 
+/** Those that the API server knows by name, and the real-time ones. */
+const SIGNALS =
+  'SIG(ABRT|ALRM|BUS|CHLD|CLD|CONT|FPE|HUP|ILL|INT|IO|IOT|KILL|PIPE|POLL|PROF|PWR|QUIT|SEGV|STKFLT|STOP|SYS|TERM|TRAP|TSTP|' +
+  'TTIN|TTOU|URG|USR1|USR2|VTALRM|WINCH|XCPU|XFSZ|RTMIN(\\+([1-9]|1[0-5]))?|RTMAX(-([1-9]|1[0-4]))?)';
+
 /** Shapes of values that several fields share. */
 export const SHAPES: Readonly<Record<string, Schema>> = {
   Int32: { type: 'integer', minimum: -(2 ** 31), maximum: 2 ** 31 - 1 },
@@ -82,8 +87,30 @@ export const SHAPES: Readonly<Record<string, Schema>> = {
   },
   ResourceName: {
     type: 'string',
-    pattern: '^(cpu|memory|ephemeral-storage|hugepages-.+|[^/]+/[^/]+)$',
+    pattern:
+      '^(cpu|memory|ephemeral-storage|hugepages-(\\d+(\\.\\d*)?|\\.\\d+)([numkMGTPE]|[KMGTPE]i)?|(?!requests\\.)[^/]+/[^/]+)$',
     description: 'a resource: cpu, memory, ephemeral-storage, hugepages-<size> or a name with a domain',
+  },
+  Image: {
+    type: 'string',
+    pattern: '^(\\S([^]*\\S)?)?$',
+    description: 'a string without white space around it',
+  },
+  SysctlName: {
+    type: 'string',
+    pattern: '^(?=.{1,253}$)([a-z0-9]([-_a-z0-9]*[a-z0-9])?[./])*[a-z0-9]([-_a-z0-9]*[a-z0-9])?$',
+    description: 'the name of a sysctl such as net.core.somaxconn',
+  },
+  ApiVersion: { type: 'string', enum: ['', 'v1'] },
+  PathWithoutDotsIn: {
+    type: 'string',
+    pattern: '^(?!(.*/)?\\.\\.(/|$))',
+    description: "a path without '..'",
+  },
+  StopSignal: {
+    type: 'string',
+    pattern: `^(${SIGNALS})$`,
+    description: 'a signal such as SIGTERM, SIGUSR1 or SIGRTMIN+3',
   },
   NotEmpty: { type: 'string', pattern: '^[^]', description: 'a text that is not empty' },
   PathWithin: {
@@ -99,12 +126,11 @@ export const SHAPES: Readonly<Record<string, Schema>> = {
   FieldPath: {
     type: 'string',
     pattern:
-      "^(metadata\\.(name|namespace|uid|(labels|annotations)(\\['[^']+'\\])?)|spec\\.(nodeName|serviceAccountName)|status\\.(hostIPs?|podIPs?))$",
+      "^(metadata\\.(name|namespace|uid|(labels|annotations)(\\['([A-Za-z0-9][-A-Za-z0-9.]*/)?[A-Za-z0-9]([-A-Za-z0-9_.]*[A-Za-z0-9])?'\\])?)|spec\\.(nodeName|serviceAccountName)|status\\.(hostIPs?|podIPs?))$",
     description:
       "a field of the pod: metadata.name, .namespace, .uid, .labels['KEY'], .annotations['KEY'], spec.nodeName, " +
       'spec.serviceAccountName, status.hostIP, .hostIPs, .podIP or .podIPs',
   },
-  Signal: { type: 'string', pattern: '^SIG[A-Z0-9]+([-+][0-9]+)?$', description: 'a signal such as SIGTERM' },
 };
 
 const shape = (name: string, more: Schema = {}): Schema => ({ $ref: `#/$defs/${name}`, ...more });
@@ -120,10 +146,11 @@ const resources: DefinitionSupplement = {
 
 const containerProperties: Readonly<Record<string, Schema>> = {
   name: shape('DnsLabel'),
-  imagePullPolicy: oneOf('Always', 'IfNotPresent', 'Never'),
+  image: shape('Image'),
+  imagePullPolicy: oneOf('', 'Always', 'IfNotPresent', 'Never'),
   restartPolicy: oneOf('Always', 'OnFailure', 'Never'),
   restartPolicyRules: { maxItems: 20 },
-  terminationMessagePolicy: oneOf('File', 'FallbackToLogsOnError'),
+  terminationMessagePolicy: oneOf('', 'File', 'FallbackToLogsOnError'),
 };
 
 export const SUPPLEMENT: Readonly<Record<string, DefinitionSupplement>> = {
@@ -141,15 +168,21 @@ export const SUPPLEMENT: Readonly<Record<string, DefinitionSupplement>> = {
   PodSpec: {
     properties: {
       containers: { minItems: 1 },
-      restartPolicy: oneOf('Always', 'OnFailure', 'Never'),
-      dnsPolicy: oneOf('ClusterFirst', 'ClusterFirstWithHostNet', 'Default', 'None'),
+      restartPolicy: oneOf('', 'Always', 'OnFailure', 'Never'),
+      dnsPolicy: oneOf('', 'ClusterFirst', 'ClusterFirstWithHostNet', 'Default', 'None'),
       preemptionPolicy: oneOf('PreemptLowerPriority', 'Never'),
-      terminationGracePeriodSeconds: atLeast(0),
       activeDeadlineSeconds: { minimum: 1, maximum: 2 ** 31 - 1 },
       hostname: shape('DnsLabel'),
       subdomain: shape('DnsLabel'),
       nodeSelector: mapOf('LabelKey', 'LabelValue'),
-      overhead: { additionalProperties: shape('Amount') },
+      hostnameOverride: {
+        type: 'string',
+        pattern: '^(?=.{1,64}$)[a-z0-9]([-a-z0-9]*[a-z0-9])?(\\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*$',
+        description: "a DNS name (at most 64 of a-z, 0-9, '-' and '.')",
+      },
+      runtimeClassName: shape('DnsSubdomain'),
+      schedulingGates: { maxItems: 0 },
+      overhead: mapOf('ResourceName', 'Amount'),
     },
   },
   PodOS: { properties: { name: oneOf('linux', 'windows') } },
@@ -160,20 +193,46 @@ export const SUPPLEMENT: Readonly<Record<string, DefinitionSupplement>> = {
       name: shape('PortName'),
       containerPort: shape('PortNumber'),
       hostPort: { minimum: 0, maximum: 65535 },
-      protocol: oneOf('TCP', 'UDP', 'SCTP'),
+      protocol: oneOf('', 'TCP', 'UDP', 'SCTP'),
     },
   },
-  ContainerResizePolicy: { properties: { restartPolicy: oneOf('NotRequired', 'RestartContainer') } },
+  ContainerResizePolicy: {
+    properties: {
+      resourceName: oneOf('cpu', 'memory'),
+      restartPolicy: oneOf('', 'NotRequired', 'RestartContainer'),
+    },
+  },
   ContainerRestartRule: {
     required: ['exitCodes'],
     properties: { action: oneOf('Restart', 'RestartAllContainers') },
   },
   ContainerRestartRuleOnExitCodes: {
     required: ['values'],
-    properties: { operator: oneOf('In', 'NotIn'), values: { minItems: 1, maxItems: 255 } },
+    properties: { operator: oneOf('In', 'NotIn'), values: { maxItems: 255 } },
   },
   EnvVar: { properties: { name: shape('EnvName') } },
-  ObjectFieldSelector: { properties: { fieldPath: shape('FieldPath') } },
+  ObjectFieldSelector: { properties: { apiVersion: shape('ApiVersion'), fieldPath: shape('FieldPath') } },
+  FileKeySelector: { properties: { path: shape('PathWithoutDotsIn') } },
+  PodReadinessGate: { properties: { conditionType: shape('LabelKey') } },
+  OwnerReference: {
+    properties: {
+      apiVersion: shape('NotEmpty'),
+      kind: shape('NotEmpty'),
+      name: shape('NotEmpty'),
+      uid: shape('NotEmpty'),
+    },
+  },
+  Sysctl: { properties: { name: shape('SysctlName') } },
+  PodAffinityTerm: { properties: { topologyKey: shape('LabelKey') } },
+  WeightedPodAffinityTerm: { properties: { weight: { minimum: 1, maximum: 100 } } },
+  PreferredSchedulingTerm: { properties: { weight: { minimum: 1, maximum: 100 } } },
+  NodeSelector: { properties: { nodeSelectorTerms: { minItems: 1 } } },
+  NFSVolumeSource: {
+    properties: {
+      server: shape('NotEmpty'),
+      path: { type: 'string', pattern: '^/', description: 'an absolute path' },
+    },
+  },
   ResourceFieldSelector: {
     properties: {
       divisor: shape('Amount'),
@@ -201,7 +260,7 @@ export const SUPPLEMENT: Readonly<Record<string, DefinitionSupplement>> = {
       terminationGracePeriodSeconds: atLeast(1),
     },
   },
-  HTTPGetAction: { properties: { port: shape('Port'), scheme: oneOf('HTTP', 'HTTPS') } },
+  HTTPGetAction: { properties: { port: shape('Port'), scheme: oneOf('', 'HTTP', 'HTTPS') } },
   HTTPHeader: {
     properties: {
       name: {
@@ -215,7 +274,7 @@ export const SUPPLEMENT: Readonly<Record<string, DefinitionSupplement>> = {
   GRPCAction: { properties: { port: shape('PortNumber') } },
   ExecAction: { required: ['command'], properties: { command: { minItems: 1 } } },
   SleepAction: { properties: { seconds: atLeast(0) } },
-  Lifecycle: { properties: { stopSignal: shape('Signal') } },
+  Lifecycle: { properties: { stopSignal: shape('StopSignal') } },
   SecurityContext: {
     properties: {
       procMount: oneOf('Default', 'Unmasked'),
@@ -238,12 +297,21 @@ export const SUPPLEMENT: Readonly<Record<string, DefinitionSupplement>> = {
   AppArmorProfile: { properties: { type: oneOf('Localhost', 'RuntimeDefault', 'Unconfined') } },
   Toleration: {
     properties: {
-      operator: oneOf('', 'Exists', 'Equal', 'Lt', 'Gt'),
+      key: {
+        type: 'string',
+        pattern: `^(([A-Za-z0-9][-A-Za-z0-9.]{0,251}[A-Za-z0-9]?/)?${QUALIFIED_NAME})?$`,
+        description: "a qualified name such as 'app' or 'example.com/app'",
+      },
+      operator: oneOf('', 'Exists', 'Equal'),
       effect: oneOf('', 'NoSchedule', 'PreferNoSchedule', 'NoExecute'),
     },
   },
   TopologySpreadConstraint: {
-    properties: { maxSkew: atLeast(1), whenUnsatisfiable: oneOf('DoNotSchedule', 'ScheduleAnyway') },
+    properties: {
+      maxSkew: atLeast(1),
+      topologyKey: shape('NotEmpty'),
+      whenUnsatisfiable: oneOf('DoNotSchedule', 'ScheduleAnyway'),
+    },
   },
   LabelSelectorRequirement: {
     properties: { operator: oneOf('In', 'NotIn', 'Exists', 'DoesNotExist') },
@@ -254,7 +322,7 @@ export const SUPPLEMENT: Readonly<Record<string, DefinitionSupplement>> = {
   Volume: { properties: { name: shape('DnsLabel') } },
   VolumeMount: {
     properties: {
-      mountPath: { type: 'string', pattern: '^[^:]+$', description: "a path that is not empty, without ':'" },
+      mountPath: shape('NotEmpty'),
       subPath: shape('PathWithin'),
       subPathExpr: shape('PathWithin'),
       mountPropagation: oneOf('None', 'HostToContainer', 'Bidirectional'),
@@ -265,11 +333,6 @@ export const SUPPLEMENT: Readonly<Record<string, DefinitionSupplement>> = {
   EmptyDirVolumeSource: {
     properties: {
       sizeLimit: shape('Amount'),
-      medium: {
-        type: 'string',
-        pattern: '^(Memory|HugePages(-.+)?)?$',
-        description: '"", "Memory" or "HugePages"',
-      },
     },
   },
   HostPathVolumeSource: {

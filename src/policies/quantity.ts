@@ -189,6 +189,12 @@ export function milliValue(q: Quantity): bigint {
   return divideUp(q.nanos, NANOS_PER_MILLI);
 }
 
+/** Rounded away from zero to thousandths: the API server keeps no finer amount of a resource. */
+export function roundedToMilli(q: Quantity): Quantity {
+  const nanos = milliValue(q) * NANOS_PER_MILLI;
+  return nanos === q.nanos ? q : { nanos, format: q.format };
+}
+
 /** Rounds away from zero. */
 function divideUp(dividend: bigint, divisor: bigint): bigint {
   const quotient = dividend / divisor;

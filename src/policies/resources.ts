@@ -1,5 +1,5 @@
 /** What a pod asks for and is limited to: the sums over its containers, what the pod level says, the overhead. */
-import type { Pod } from '../types/kubernetes.ts';
+import type { Pod, PodSpec } from '../types/kubernetes.ts';
 import {
   addQuantity,
   maxQuantity,
@@ -74,7 +74,12 @@ function podSums(pod: Pod, field: Field): Map<string, Quantity> {
   return sums;
 }
 
-function containerSums(pod: Pod, field: Field): Map<string, Quantity> {
+/** What the containers request together, or are limited to, whatever the pod level says. */
+export function containerTotals(spec: PodSpec, field: Field): ResourceQuantities {
+  return containerSums({ spec }, field);
+}
+
+function containerSums(pod: Pick<Pod, 'spec'>, field: Field): Map<string, Quantity> {
   const { containers, initContainers = [] } = pod.spec;
   const lists = [...containers, ...initContainers].map(({ resources }) => resources?.[field] ?? {});
   const names = new Set(lists.flatMap((list) => Object.keys(list)));
@@ -85,7 +90,7 @@ function containerSums(pod: Pod, field: Field): Map<string, Quantity> {
  * The most that runs at one time: containers and sidecars together, or one init container with the sidecars that were
  * started before it.
  */
-function containersAmount({ spec }: Pod, field: Field, resourceName: string): Quantity {
+function containersAmount({ spec }: Pick<Pod, 'spec'>, field: Field, resourceName: string): Quantity {
   let sum = ZERO_QUANTITY;
   for (const { resources } of spec.containers) sum = plus(sum, amountIn(resources?.[field], resourceName));
 
@@ -116,7 +121,8 @@ function hasPodLevelResources({ spec: { resources } }: Pod): boolean {
   return names.some(isPodLevelResource);
 }
 
-function isPodLevelResource(name: string): boolean {
+/** Whether a pod as a whole can ask for it, beside its containers. */
+export function isPodLevelResource(name: string): boolean {
   return name === 'cpu' || name === 'memory' || name.startsWith('hugepages-');
 }
 

@@ -99,7 +99,17 @@ const isProfileName: NameRule = (name) =>
   name.trim() === name ? undefined : 'must not begin or end with white space';
 
 function containerProblems(path: string, context: Tree, spec: Tree): SpecProblem[] {
-  return [...contextProblems(path, context, spec), ...escalationProblems(path, context)];
+  return [
+    ...contextProblems(path, context, spec),
+    ...escalationProblems(path, context),
+    ...procMountProblems(path, context, spec),
+  ];
+}
+
+/** All of /proc is safe only for a user who is not root outside of the pod. */
+function* procMountProblems(path: string, { procMount }: Tree, spec: Tree): Problems {
+  if (procMount === 'Unmasked' && spec.hostUsers !== false)
+    yield { path: `${path}.procMount`, message: 'must not be Unmasked unless spec.hostUsers is false' };
 }
 
 /** No-new-privileges takes away what these would give. */

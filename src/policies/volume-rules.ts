@@ -75,8 +75,10 @@ function ofItem(spec: PodSpec, { path, fieldRef, resourceFieldRef }: Item): Volu
 
 /** Two files of one path, or a file where another one needs a folder. */
 function repeatedPaths(volume: Volume): VolumeProblem[] {
-  const paths = filesVolume(volume).sources.flatMap(pathsOf);
-  const clash = paths.find((path, i) => paths.some((other, j) => i !== j && leadsTo(other, path)));
+  // Of two files of one path the later one counts, as with the kubelet; in a projected volume it is an error.
+  const all = filesVolume(volume).sources.flatMap(pathsOf);
+  const paths = volume.projected ? all : [...new Set(all)];
+  const clash = pathThatLeadsToAnother(paths);
   return clash === undefined
     ? []
     : [
@@ -97,8 +99,11 @@ function pathsOf({ downwardAPI, serviceAccountToken, configMap, secret }: Volume
   return items.map(({ path }) => namesOf(path).join('/'));
 }
 
-function leadsTo(path: string, other: string): boolean {
-  return other === path || other.startsWith(`${path}/`);
+/** Sorted by their names, a path comes right before what lies below it. */
+function pathThatLeadsToAnother(paths: readonly string[]): string | undefined {
+  const sorted = paths.map((path) => `${path}/`).sort();
+  const found = sorted.find((path, i) => sorted[i + 1]?.startsWith(path));
+  return found?.slice(0, -1);
 }
 
 function ofContainer(container: Container | EphemeralContainer): VolumeProblem[] {
@@ -121,7 +126,7 @@ function ofMount(mount: VolumeMount, { securityContext }: Container | EphemeralC
   return rules.filter(([isBroken]) => isBroken).map(([, path, message]) => ({ path, message }));
 }
 
-const IPV4 = /^(?:(?:25[0-5]|2[0-4]\d|1?\d?\d)(?:\.(?!$)|$)){4}$/;
+const IPV4 = /^(?:(?:25[0-5]|2[0-4]\d|1\d\d|[1-9]?\d)(?:\.(?!$)|$)){4}$/;
 /** Close enough: nothing but an address is written like this. */
 const IPV6 = /^(?=.*:.*:)[\da-fA-F:]{2,39}(?:\d*\.[\d.]{5,14})?$/;
 const DNS_SUBDOMAIN = /^(?=.{1,253}$)[a-z\d](?:[-a-z\d]*[a-z\d])?(?:\.[a-z\d](?:[-a-z\d]*[a-z\d])?)*$/;

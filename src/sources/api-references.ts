@@ -5,7 +5,15 @@
 import { child, isTree, items, pathOf, type Place } from './place.ts';
 import type { ManifestProblem } from './source.ts';
 
-const VOLUMES = ['configMap', 'secret', 'persistentVolumeClaim', 'ephemeral'];
+const VOLUMES = [
+  'configMap',
+  'secret',
+  'persistentVolumeClaim',
+  'ephemeral',
+  'csi',
+  'azureFile',
+  'glusterfs',
+];
 const PROJECTIONS = ['configMap', 'secret', 'serviceAccountToken', 'clusterTrustBundle', 'podCertificate'];
 
 /** One problem for each reference. Tolerates a pod that breaks the schema. */

@@ -19,7 +19,7 @@ export async function readStaticPods(
   origin: StaticPodOrigin,
   signal?: AbortSignal,
 ): Promise<StaticPods> {
-  if (content.length <= INLINE_BYTES_MAX) return staticPods(parseManifest(content), origin);
+  if (content.length <= INLINE_BYTES_MAX) return staticPods(parseManifest(content, origin.nodeName), origin);
   const { readInThread } = await import('./manifest-thread.ts');
   return readInThread(content, origin, signal);
 }

@@ -18,7 +18,7 @@ export type ThreadMessage =
 async function run(): Promise<void> {
   if (!parentPort) return;
   const { content, origin } = workerData as ManifestTask;
-  const { pods, problems } = parseManifest(content);
+  const { pods, problems } = parseManifest(content, origin.nodeName);
   for (const pod of pods) {
     parentPort.postMessage({ pod: staticPod(pod, origin) } satisfies ThreadMessage);
     await once(parentPort, 'message');

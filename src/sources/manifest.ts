@@ -27,10 +27,10 @@ export interface Manifest {
   readonly problems: readonly ManifestProblem[];
 }
 
-/** Never throws. At most ten problems are told one by one. */
-export function parseManifest(bytes: Uint8Array): Manifest {
+/** Never throws. At most ten problems are told one by one. The names of the pods will get that of the node as a suffix. */
+export function parseManifest(bytes: Uint8Array, nodeName = ''): Manifest {
   try {
-    return readManifest(bytes);
+    return readManifest(bytes, nodeName);
   } catch (error) {
     const reason = withoutAlias(errorMessage(error));
     const message = error instanceof ManifestLimitError ? reason : `cannot be read: ${reason}`;
@@ -43,7 +43,7 @@ function withoutAlias(message: string): string {
   return message.replace(/^(Unresolved alias)\b.*$/su, '$1: a text that begins with * has to be in quotes');
 }
 
-function readManifest(bytes: Uint8Array): Manifest {
+function readManifest(bytes: Uint8Array, nodeName: string): Manifest {
   const { documents, problems: syntaxProblems } = parseDocuments(bytes);
   const copy = new BoundedCopy(bytes.length);
   const entries = documents.flatMap((document, index) =>
@@ -53,7 +53,7 @@ function readManifest(bytes: Uint8Array): Manifest {
     throw new ManifestLimitError(
       `has ${entries.length} pods, more than ${PODS_MAX}: split it into several files`,
     );
-  const problems = [...syntaxProblems, ...entries.flatMap(entryProblems)];
+  const problems = [...syntaxProblems, ...entries.flatMap((entry) => entryProblems(entry, nodeName))];
   if (problems.length > 0) return { pods: [], problems: bounded(problems) };
   return { pods: entries.map(({ pod }) => pod as ManifestPod), problems };
 }
@@ -145,17 +145,17 @@ function wrongValue(object: Tree, field: string, wanted: readonly string[]): Man
   return [{ field, message: `must be ${wanted.join(' or ')} (got ${shown(value)})` }];
 }
 
-function entryProblems({ pod, prefix, problems }: PodEntry): ManifestProblem[] {
-  const found = problems.length > 0 ? problems : sizeOrPodProblems(pod);
+function entryProblems({ pod, prefix, problems }: PodEntry, nodeName: string): ManifestProblem[] {
+  const found = problems.length > 0 ? problems : sizeOrPodProblems(pod, nodeName);
   return found.map(({ field, message }) => {
     const place = field === undefined ? prefix.replace(/[.: ]+$/, '') : `${prefix}${field}`;
     return place === '' ? { message } : { field: place, message };
   });
 }
 
-function sizeOrPodProblems(pod: unknown): readonly ManifestProblem[] {
+function sizeOrPodProblems(pod: unknown, nodeName: string): readonly ManifestProblem[] {
   const message = podSizeProblem(pod);
-  return message === undefined ? podProblems(pod) : [{ message }];
+  return message === undefined ? podProblems(pod, nodeName) : [{ message }];
 }
 
 function bounded(problems: readonly ManifestProblem[]): ManifestProblem[] {

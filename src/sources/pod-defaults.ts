@@ -1,8 +1,7 @@
 /**
  * What the API server would fill in before a node sees a pod. Manifests come without it. Only what is written nowhere else
- * is set: a value of the manifest stays as it is, but for quantities, which become texts.
+ * is set: a value of the manifest stays as it is, but for quantities, which are brought into their canonical form.
  */
-import { defaultImagePullPolicy } from '../policies/image-reference.ts';
 import type { Container, Json, PodSpec } from '../types/kubernetes.ts';
 import type {
   V1ContainerPort,
@@ -10,42 +9,60 @@ import type {
   V1HTTPGetAction,
   V1Lifecycle,
   V1Probe,
-  V1Volume,
 } from '@kubernetes/client-node';
+import { defaultImagePullPolicy } from '../policies/image-reference.ts';
+import { withContainerResources, withPodResources, canonicalAmounts } from './resource-defaults.ts';
+import { withFieldRefDefaults, withResourceFieldRefDefaults, withVolumeDefaults } from './volume-defaults.ts';
 
 type Probe = Json<V1Probe>;
-type Volume = Json<V1Volume>;
 
 const GRACE_PERIOD_SECONDS = 30;
-const FILE_MODE = 0o644;
+/** What a negative grace period becomes. */
+const GRACE_PERIOD_SECONDS_MIN = 1;
+
+/** `fields` over `defaults`. An empty text stands for a field that is not set. */
+function over<D extends object, F extends object>(defaults: D, fields: F): D & F {
+  const empty = Object.keys(defaults).filter((name) => (fields as Record<string, unknown>)[name] === '');
+  const unset = Object.fromEntries(empty.map((name) => [name, (defaults as Record<string, unknown>)[name]]));
+  return { ...defaults, ...fields, ...unset };
+}
 
 export function withDefaults(spec: PodSpec): PodSpec {
   const containerOf = (container: Container): Container =>
     withContainerDefaults(container, spec.hostNetwork ?? false);
-  return {
-    restartPolicy: 'Always',
-    terminationGracePeriodSeconds: GRACE_PERIOD_SECONDS,
-    dnsPolicy: 'ClusterFirst',
-    securityContext: {},
-    schedulerName: 'default-scheduler',
-    enableServiceLinks: true,
-    ...spec,
+  const { terminationGracePeriodSeconds: graceSeconds = GRACE_PERIOD_SECONDS } = spec;
+  const withContainers: PodSpec = {
+    ...over(DEFAULTS, spec),
+    ...(graceSeconds < 0 && { terminationGracePeriodSeconds: GRACE_PERIOD_SECONDS_MIN }),
     ...(spec.volumes && { volumes: spec.volumes.map(withVolumeDefaults) }),
-    ...(spec.overhead && { overhead: quantities(spec.overhead) }),
-    ...(spec.resources && { resources: withRequests(spec.resources) }),
+    ...(spec.overhead && { overhead: canonicalAmounts(spec.overhead) }),
     ...(spec.initContainers && { initContainers: spec.initContainers.map(containerOf) }),
     containers: spec.containers.map(containerOf),
   };
+  return spec.resources
+    ? { ...withContainers, resources: withPodResources(spec.resources, withContainers) }
+    : withContainers;
 }
+
+const DEFAULTS = {
+  restartPolicy: 'Always',
+  terminationGracePeriodSeconds: GRACE_PERIOD_SECONDS,
+  dnsPolicy: 'ClusterFirst',
+  securityContext: {},
+  schedulerName: 'default-scheduler',
+  enableServiceLinks: true,
+};
 
 function withContainerDefaults(container: Container, hostNetwork: boolean): Container {
   const { env, ports, lifecycle, livenessProbe, readinessProbe, startupProbe } = container;
-  return {
+  const defaults = {
     terminationMessagePath: '/dev/termination-log',
     terminationMessagePolicy: 'File',
     imagePullPolicy: defaultImagePullPolicy(container.image ?? ''),
-    ...container,
-    resources: withRequests(container.resources ?? {}),
+  };
+  return {
+    ...over(defaults, container),
+    resources: withContainerResources(container.resources ?? {}),
     ...(env && { env: env.map(withEnvDefaults) }),
     ...(ports && { ports: ports.map((port) => withPortDefaults(port, hostNetwork)) }),
     ...(lifecycle && { lifecycle: withLifecycleDefaults(lifecycle) }),
@@ -55,31 +72,25 @@ function withContainerDefaults(container: Container, hostNetwork: boolean): Cont
   };
 }
 
-type Resources = NonNullable<Container['resources']>;
-
-/** A resource that has only a limit requests as much. */
-function withRequests(resources: Resources): Resources {
-  const { limits, requests } = resources;
+function withPortDefaults(port: Json<V1ContainerPort>, hostNetwork: boolean): Json<V1ContainerPort> {
   return {
-    ...resources,
-    ...(limits && { limits: quantities(limits) }),
-    ...((limits ?? requests) && { requests: quantities({ ...limits, ...requests }) }),
+    ...over({ protocol: 'TCP' }, port),
+    ...(hostNetwork && !port.hostPort && { hostPort: port.containerPort }),
   };
 }
 
-/** Manifests may leave out the quotes: `cpu: 0.5`. */
-function quantities(amounts: Readonly<Record<string, string | number>>): Record<string, string> {
-  return Object.fromEntries(Object.entries(amounts).map(([name, amount]) => [name, String(amount)]));
-}
-
-function withPortDefaults(port: Json<V1ContainerPort>, hostNetwork: boolean): Json<V1ContainerPort> {
-  return { protocol: 'TCP', ...port, ...(hostNetwork && { hostPort: port.containerPort }) };
-}
-
 function withEnvDefaults(variable: Json<V1EnvVar>): Json<V1EnvVar> {
-  const fieldRef = variable.valueFrom?.fieldRef;
-  if (!fieldRef) return variable;
-  return { ...variable, valueFrom: { ...variable.valueFrom, fieldRef: { apiVersion: 'v1', ...fieldRef } } };
+  if (!variable.valueFrom) return variable;
+  const { fieldRef, resourceFieldRef, fileKeyRef } = variable.valueFrom;
+  return {
+    ...variable,
+    valueFrom: {
+      ...variable.valueFrom,
+      ...(fieldRef && { fieldRef: withFieldRefDefaults(fieldRef) }),
+      ...(resourceFieldRef && { resourceFieldRef: withResourceFieldRefDefaults(resourceFieldRef) }),
+      ...(fileKeyRef && { fileKeyRef: { optional: false, ...fileKeyRef } }),
+    },
+  };
 }
 
 function withLifecycleDefaults(lifecycle: Json<V1Lifecycle>): Json<V1Lifecycle> {
@@ -109,22 +120,5 @@ function withProbeDefaults(probe: Probe): Probe {
 }
 
 function withHttpDefaults(action: Json<V1HTTPGetAction>): Json<V1HTTPGetAction> {
-  return { path: '/', scheme: 'HTTP', ...action };
-}
-
-function withVolumeDefaults(volume: Volume): Volume {
-  const { emptyDir, hostPath, downwardAPI, projected } = volume;
-  if (Object.keys(volume).length === 1) return { ...volume, emptyDir: {} };
-  return {
-    ...volume,
-    ...(emptyDir && { emptyDir: withSizeAsText(emptyDir) }),
-    ...(hostPath && { hostPath: { type: '', ...hostPath } }),
-    ...(downwardAPI && { downwardAPI: { defaultMode: FILE_MODE, ...downwardAPI } }),
-    ...(projected && { projected: { defaultMode: FILE_MODE, ...projected } }),
-  };
-}
-
-function withSizeAsText(emptyDir: NonNullable<Volume['emptyDir']>): NonNullable<Volume['emptyDir']> {
-  const sizeLimit: string | number | undefined = emptyDir.sizeLimit;
-  return { ...emptyDir, ...(sizeLimit !== undefined && quantities({ sizeLimit })) };
+  return over({ path: '/', scheme: 'HTTP' }, action);
 }

@@ -2,19 +2,22 @@
 import { dnsConfigProblems } from '../policies/dns-rules.ts';
 import { securityProblems } from '../policies/security-rules.ts';
 import { compareQuantity, parseQuantity, type Quantity } from '../policies/quantity.ts';
+import { metadataProblems } from './metadata-rules.ts';
 import { child, isTree, items, oneOf, problemAt, repeated, text, type Place } from './place.ts';
+import { affinity, tolerations, topology } from './scheduling-rules.ts';
 import type { ManifestProblem } from './source.ts';
 
 type Rule = (place: Place) => Iterable<ManifestProblem>;
 
 const HANDLERS = ['exec', 'httpGet', 'tcpSocket'];
+const GRACE_PERIOD_SECONDS = 30;
 const PROBES = ['livenessProbe', 'readinessProbe', 'startupProbe'];
 
 /** What is wrong in how the fields of the pod go together. Tolerates a pod that breaks the schema. */
-export function ruleProblems(pod: unknown): ManifestProblem[] {
+export function ruleProblems(pod: unknown, nodeName: string): ManifestProblem[] {
   if (!isTree(pod)) return [];
   const root: Place = { path: '', value: pod };
-  return [...child(root, 'metadata').flatMap((metadata) => [...naming(metadata)]), ...specProblems(root)];
+  return [...metadataProblems(root, nodeName), ...specProblems(root)];
 }
 
 function specProblems(root: Place): ManifestProblem[] {
@@ -26,10 +29,6 @@ function specProblems(root: Place): ManifestProblem[] {
 
 function allContainers(spec: Place): Place[] {
   return [...items(spec, 'initContainers'), ...items(spec, 'containers')];
-}
-
-function* naming(metadata: Place): Iterable<ManifestProblem> {
-  if (metadata.value.name === undefined) yield problemAt(metadata, 'name', 'is required');
 }
 
 function* names(spec: Place): Iterable<ManifestProblem> {
@@ -47,7 +46,13 @@ function* volumes(spec: Place): Iterable<ManifestProblem> {
 function* volumeReferences(spec: Place): Iterable<ManifestProblem> {
   const known = new Set(items(spec, 'volumes').map((volume) => text(volume, 'name')));
   for (const container of allContainers(spec)) {
-    for (const mount of [...items(container, 'volumeMounts'), ...items(container, 'volumeDevices')]) {
+    if (items(container, 'volumeDevices').length > 0)
+      yield problemAt(
+        container,
+        'volumeDevices',
+        'need a persistentVolumeClaim, which a pod of a file or URL cannot have',
+      );
+    for (const mount of items(container, 'volumeMounts')) {
       const name = text(mount, 'name');
       if (name !== undefined && !known.has(name))
         yield problemAt(mount, 'name', `there is no volume "${name}" in spec.volumes`);
@@ -55,19 +60,76 @@ function* volumeReferences(spec: Place): Iterable<ManifestProblem> {
   }
 }
 
+function* fileKeys(spec: Place): Iterable<ManifestProblem> {
+  const volumes = new Map(items(spec, 'volumes').map((volume) => [text(volume, 'name'), volume]));
+  for (const ref of allContainers(spec).flatMap(fileKeyRefs)) {
+    for (const field of ['path', 'key'])
+      if (text(ref, field) === '') yield problemAt(ref, field, 'must not be empty');
+    const name = text(ref, 'volumeName');
+    const volume = volumes.get(name);
+    if (name !== undefined && !volume)
+      yield problemAt(ref, 'volumeName', `there is no volume "${name}" in spec.volumes`);
+    else if (volume && Object.keys(volume.value).some((field) => field !== 'name' && field !== 'emptyDir'))
+      yield problemAt(ref, 'volumeName', 'must be that of an emptyDir');
+  }
+}
+
+function fileKeyRefs(container: Place): Place[] {
+  const sources = items(container, 'env').flatMap((variable) => child(variable, 'valueFrom'));
+  return sources.flatMap((source) => child(source, 'fileKeyRef'));
+}
+
+function* lifecycles(spec: Place): Iterable<ManifestProblem> {
+  const graceSeconds = spec.value.terminationGracePeriodSeconds ?? GRACE_PERIOD_SECONDS;
+  const system = child(spec, 'os')[0]?.value.name;
+  for (const lifecycle of allContainers(spec).flatMap((container) => child(container, 'lifecycle'))) {
+    const hooks = ['postStart', 'preStop'].flatMap((field) => child(lifecycle, field));
+    for (const sleep of hooks.flatMap((hook) => child(hook, 'sleep'))) {
+      if (typeof sleep.value.seconds === 'number' && sleep.value.seconds > Number(graceSeconds))
+        yield problemAt(
+          sleep,
+          'seconds',
+          `must not exceed the grace period of the pod, ${Number(graceSeconds)}`,
+        );
+    }
+    const signal = lifecycle.value.stopSignal;
+    if (signal !== undefined && !system)
+      yield problemAt(lifecycle, 'stopSignal', 'needs spec.os.name: signals differ between systems');
+    else if (signal !== undefined && system === 'windows' && signal !== 'SIGTERM' && signal !== 'SIGKILL')
+      yield problemAt(lifecycle, 'stopSignal', 'must be SIGTERM or SIGKILL where spec.os.name is windows');
+  }
+}
+
+function* resizePolicies(spec: Place): Iterable<ManifestProblem> {
+  for (const policy of allContainers(spec).flatMap((container) => items(container, 'resizePolicy'))) {
+    if (policy.value.restartPolicy === '') yield problemAt(policy, 'restartPolicy', 'must not be empty');
+    if (policy.value.restartPolicy === 'RestartContainer' && spec.value.restartPolicy === 'Never')
+      yield problemAt(policy, 'restartPolicy', 'must be NotRequired where spec.restartPolicy is Never');
+  }
+}
+
 function* hostPorts(spec: Place): Iterable<ManifestProblem> {
-  const ports = allContainers(spec).flatMap((container) => items(container, 'ports'));
+  // An init container has ended when those of the others are bound.
+  const groups = [
+    ...items(spec, 'initContainers').map((container) => [container]),
+    items(spec, 'containers'),
+  ];
+  for (const group of groups)
+    yield* repeatedHostPorts(group.flatMap((container) => items(container, 'ports')));
+  if (spec.value.hostNetwork !== true) return;
+  for (const port of items(spec, 'containers').flatMap((container) => items(container, 'ports'))) {
+    const { hostPort, containerPort } = port.value;
+    if (hostPort !== undefined && hostPort !== 0 && hostPort !== containerPort)
+      yield problemAt(port, 'hostPort', 'must equal containerPort when spec.hostNetwork is true');
+  }
+}
+
+function* repeatedHostPorts(ports: readonly Place[]): Iterable<ManifestProblem> {
   yield* repeated(ports, 'hostPort', ({ value }) =>
     value.hostPort === undefined || value.hostPort === 0
       ? undefined
       : JSON.stringify([value.hostPort, value.protocol ?? 'TCP', value.hostIP ?? '']),
   );
-  if (spec.value.hostNetwork !== true) return;
-  for (const port of ports) {
-    const { hostPort, containerPort } = port.value;
-    if (hostPort !== undefined && hostPort !== 0 && hostPort !== containerPort)
-      yield problemAt(port, 'hostPort', 'must equal containerPort when spec.hostNetwork is true');
-  }
 }
 
 function* initContainers(spec: Place): Iterable<ManifestProblem> {
@@ -102,6 +164,7 @@ function* containerNames(container: Place): Iterable<ManifestProblem> {
 }
 
 function* environment(container: Place): Iterable<ManifestProblem> {
+  for (const from of items(container, 'envFrom')) yield* oneOf(from, ['configMapRef', 'secretRef']);
   for (const variable of items(container, 'env')) {
     yield* oneOf(variable, ['value', 'valueFrom'], { orNone: true });
     for (const source of child(variable, 'valueFrom')) {
@@ -175,5 +238,11 @@ const SPEC_RULES: readonly Rule[] = [
   initContainers,
   ephemeralContainers,
   dns,
+  fileKeys,
+  lifecycles,
+  resizePolicies,
+  affinity,
+  tolerations,
+  topology,
 ];
 const CONTAINER_RULES: readonly Rule[] = [containerNames, environment, probes, restartRules, resources];

@@ -38,12 +38,18 @@ const PLAIN: Readonly<Record<string, Words>> = {
 /** What follows "must". */
 const RULES: Readonly<Record<string, Words>> = {
   type: ({ params, parentSchema }) => `be ${parentSchema?.description ?? [params.type].flat().join(' or ')}`,
-  enum: ({ params }) => `be one of ${(params.allowedValues as unknown[]).map(shown).join(', ')}`,
+  enum: ({ params }) =>
+    `be one of ${(params.allowedValues as unknown[]).filter(isNamed).map(shown).join(', ')}`,
   pattern: ({ params, parentSchema }) =>
     `be ${parentSchema?.description ?? `of the form ${String(params.pattern)}`}`,
   minimum: ({ params }) => `be at least ${String(params.limit)}`,
   maximum: ({ params }) => `be at most ${String(params.limit)}`,
 };
+
+/** An empty text is as good as nothing, which no list of choices has to say. */
+function isNamed(value: unknown): boolean {
+  return value !== '';
+}
 
 function count(limit: unknown): string {
   return limit === 1 ? '1 item' : `${String(limit)} items`;

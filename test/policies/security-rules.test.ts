@@ -18,7 +18,9 @@ describe('what goes together', () => {
       appArmorProfile: { type: 'Localhost', localhostProfile: 'profile' },
       procMount: 'Unmasked',
     };
-    expect(ofContainer(securityContext, { hostPID: true, hostNetwork: true, hostIPC: true })).toEqual([]);
+    expect(ofContainer(securityContext, { hostPID: true, hostNetwork: true, hostIPC: true })).toEqual([
+      'spec.containers[1].securityContext.procMount: must not be Unmasked unless spec.hostUsers is false',
+    ]);
   });
 
   test('what breaks the schema is passed over', () => {

@@ -1,5 +1,6 @@
 import { describe, expect, test } from '@jest/globals';
 import { isStaticPod } from '../../src/policies/pod-kinds.ts';
+import { computePodQOS } from '../../src/policies/qos.ts';
 import { parseManifest, type ManifestPod } from '../../src/sources/manifest.ts';
 import { staticPod } from '../../src/sources/static-pod.ts';
 
@@ -134,13 +135,24 @@ describe('what the API server would fill in', () => {
     expect(container({ image }).imagePullPolicy).toBe(policy);
   });
 
-  test('a resource with a limit alone requests as much; numbers become texts', () => {
+  test('a resource with a limit alone requests as much; quantities become canonical', () => {
     expect(
       container({ resources: { limits: { cpu: 0.5, memory: '1Gi' }, requests: { cpu: '100m' } } }).resources,
     ).toEqual({
-      limits: { cpu: '0.5', memory: '1Gi' },
+      limits: { cpu: '500m', memory: '1Gi' },
       requests: { cpu: '100m', memory: '1Gi' },
     });
+  });
+
+  test('a pod with limits of its own requests what its containers do, and of the rest as much as its limit', () => {
+    const resources = { limits: { cpu: 1, memory: '64Mi' } };
+    const ofContainers = { initContainers: [{ name: 'a', resources: { requests: { cpu: '0.02' } } }] };
+    expect(made({ resources, ...ofContainers }).spec.resources).toEqual({
+      limits: { cpu: '1', memory: '64Mi' },
+      requests: { cpu: '20m', memory: '64Mi' },
+    });
+    expect(computePodQOS(made({ resources, ...ofContainers }))).toBe('Burstable');
+    expect(computePodQOS(made({ resources }))).toBe('Guaranteed');
   });
 
   test('ports: TCP, and in the host network the host port', () => {
@@ -186,7 +198,7 @@ describe('what the API server would fill in', () => {
     ];
     expect(made({ volumes }).spec.volumes).toEqual([
       { name: 'a', emptyDir: {} },
-      { name: 'b', emptyDir: { sizeLimit: '1000' } },
+      { name: 'b', emptyDir: { sizeLimit: '1k' } },
       { name: 'c', hostPath: { path: '/', type: '' } },
       { name: 'd', downwardAPI: { defaultMode: 0o644 } },
     ]);
