@@ -15,7 +15,7 @@ export function containerHash({ name, image }: Pick<Container, 'name' | 'image'>
 }
 
 /** FNV-1a over the UTF-8 bytes of `text`, unsigned. */
-function fnv1a32(text: string): number {
+export function fnv1a32(text: string): number {
   const bytes = new TextEncoder().encode(text);
   return bytes.reduce((hash, byte) => Math.imul(hash ^ byte, FNV_PRIME), FNV_OFFSET_BASIS) >>> 0;
 }

@@ -37,7 +37,7 @@ export function detectImages(
   { images, containers, sandboxImage }: ImageFacts,
   now: number,
 ): ReadonlyMap<string, ImageRecord> {
-  const used = new Set(containers.flatMap(({ image, imageRef }) => [image, imageRef]));
+  const used = new Set(containers.flatMap(({ image, imageRef, imageId = '' }) => [image, imageRef, imageId]));
   return new Map(
     images.map((image) => {
       const old = before?.get(image.id);

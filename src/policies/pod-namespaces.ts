@@ -1,23 +1,26 @@
 /** Which namespaces of the kernel a pod's containers share, and with whom. */
-import type { NamespaceOption } from '../types/cri.ts';
+import type { NamespaceOption, UserNamespace } from '../types/cri.ts';
 import { StateletError } from '../types/errors.ts';
 import type { PodSpec } from '../types/kubernetes.ts';
 
-export const USER_NAMESPACES_UNSUPPORTED =
-  'user namespaces are not supported: leave it out, or set it to true';
+const NODE_USERS: UserNamespace = { mode: 'NODE', uids: [], gids: [] };
 
 /**
- * Throws a StateletError of kind InvalidArgument for a pod that asks for a user namespace: run without one, it would be root
- * of the whole node.
+ * `users`: the ids that the node has set apart for a pod with users of its own. Throws a StateletError of kind
+ * InvalidArgument for such a pod where there are none: run without a user namespace, it would be root of the whole node.
  */
-export function podNamespaces(spec: PodSpec): NamespaceOption {
-  if (spec.hostUsers === false) {
-    throw new StateletError('InvalidArgument', `spec.hostUsers: ${USER_NAMESPACES_UNSUPPORTED}`);
+export function podNamespaces(spec: PodSpec, users: UserNamespace | undefined): NamespaceOption {
+  if (spec.hostUsers === false && !users) {
+    throw new StateletError(
+      'InvalidArgument',
+      "can't set `spec.hostUsers: false`: this runtime has no user namespaces; leave it out, or set it to true",
+    );
   }
   return {
     network: spec.hostNetwork ? 'NODE' : 'POD',
     pid: pidNamespace(spec),
     ipc: spec.hostIPC ? 'NODE' : 'POD',
+    usernsOptions: users ?? NODE_USERS,
   };
 }
 

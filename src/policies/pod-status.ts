@@ -4,6 +4,7 @@ import type { RuntimePodStatus } from '../types/runtime-pod.ts';
 import type { StartFailure } from './container-facts.ts';
 import { withReadiness } from './container-readiness.ts';
 import type { ProbeResults } from './container-readiness.ts';
+import { withDetails } from './container-status-details.ts';
 import { apiContainerStatuses } from './container-statuses.ts';
 import type { ContainerStatuses } from './container-statuses.ts';
 import { endedContainerStatuses } from './ended-containers.ts';
@@ -74,7 +75,7 @@ function containersOf(facts: PodStatusFacts): ContainerStatuses {
     { pod, podStatus, startFailures, runtimeName, podRestarting },
     previousStatus(facts),
   );
-  return withReadiness(pod, statuses, facts.probeResults);
+  return withDetails(withReadiness(pod, statuses, facts.probeResults), facts);
 }
 
 /** The first end that was reported stands; then what a kill says; then what the containers show. */

@@ -93,7 +93,18 @@ function containerView(container: ContainerStatus): RuntimeContainerStatus {
     imageRef: container.imageRef,
     hash: container.annotations[CONTAINER_HASH_ANNOTATION],
     podSandboxId: container.podSandboxId,
+    ...(container.user && { user: container.user }),
+    ...recursiveReadOnlyMounts(container),
   };
+}
+
+function recursiveReadOnlyMounts({
+  mounts = [],
+}: ContainerStatus): Pick<RuntimeContainerStatus, 'recursiveReadOnlyMounts'> {
+  const recursive = mounts.filter(({ recursiveReadOnly }) => recursiveReadOnly === true);
+  return recursive.length === 0
+    ? {}
+    : { recursiveReadOnlyMounts: recursive.map(({ containerPath }) => containerPath) };
 }
 
 const RANKS: Readonly<Record<RuntimeContainerState, number>> = {

@@ -1,5 +1,5 @@
 /** What a runtime is told to make a pod's sandbox of. */
-import type { PodSandboxConfig } from '../types/cri.ts';
+import type { PodSandboxConfig, UserNamespace } from '../types/cri.ts';
 import type { Pod } from '../types/kubernetes.ts';
 import { podLogsFolder, sandboxLabels } from './cri-labels.ts';
 import { overheadResources, type ResourceFacts, sandboxResources } from './linux-resources.ts';
@@ -17,6 +17,8 @@ export interface SandboxFacts {
   readonly cgroupParent?: string;
   /** Without them nothing is said about resources. */
   readonly resources?: ResourceFacts;
+  /** The ids that the node has set apart for a pod with users of its own. */
+  readonly users?: UserNamespace;
 }
 
 /** Throws a StateletError of kind InvalidArgument for a pod of which no sandbox can be made. */
@@ -37,11 +39,11 @@ export function podSandboxConfig(pod: Pod, attempt: number, facts: SandboxFacts)
   };
 }
 
-function sandboxLinux(pod: Pod, { cgroupParent, resources }: SandboxFacts): PodSandboxConfig['linux'] {
+function sandboxLinux(pod: Pod, { cgroupParent, resources, users }: SandboxFacts): PodSandboxConfig['linux'] {
   const sysctls = podSysctls(pod.spec);
   return {
     ...(cgroupParent !== undefined && { cgroupParent }),
-    securityContext: sandboxSecurityContext(pod),
+    securityContext: sandboxSecurityContext(pod, users),
     ...(sysctls && { sysctls }),
     ...(resources && {
       overhead: overheadResources(pod, resources),

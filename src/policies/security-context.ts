@@ -4,6 +4,7 @@ import type {
   LinuxSandboxSecurityContext,
   NamespaceOption,
   SupplementalGroupsPolicy,
+  UserNamespace,
 } from '../types/cri.ts';
 import { StateletError } from '../types/errors.ts';
 import type { Container, EphemeralContainer, Pod, PodSpec } from '../types/kubernetes.ts';
@@ -22,6 +23,8 @@ export interface ImageUser {
 }
 
 export interface SecurityFacts extends SeccompFacts {
+  /** The ids that the node has set apart for a pod with users of its own. */
+  readonly users?: UserNamespace;
   /** Paths of this machine that containers must not see, beside those of every machine. */
   readonly maskedPaths?: readonly string[];
 }
@@ -68,7 +71,7 @@ export function containerSecurityContext(
       },
     }),
     privileged: privileged ?? false,
-    namespaceOptions: containerNamespaces(pod.spec, targetId),
+    namespaceOptions: containerNamespaces(pod.spec, targetId, facts.users),
     selinuxOptions: selinuxOption(
       container.securityContext?.seLinuxOptions ?? pod.spec.securityContext?.seLinuxOptions,
     ),
@@ -122,17 +125,24 @@ function notNonRoot(problem: string, pod: Pod, { name }: AnyContainer): Statelet
 }
 
 /** A target's processes can be joined only where the pod does not share all of them anyway. */
-function containerNamespaces(spec: PodSpec, targetId: string | undefined): NamespaceOption {
-  const namespaces = podNamespaces(spec);
+function containerNamespaces(
+  spec: PodSpec,
+  targetId: string | undefined,
+  users: UserNamespace | undefined,
+): NamespaceOption {
+  const namespaces = podNamespaces(spec, users);
   if (targetId === undefined || namespaces.pid !== 'CONTAINER') return namespaces;
   return { ...namespaces, pid: 'TARGET', targetId };
 }
 
 /** Of the sandbox itself: its own process runs as confined as it can be, whatever the containers are granted. */
-export function sandboxSecurityContext({ spec }: Pod): LinuxSandboxSecurityContext {
+export function sandboxSecurityContext(
+  { spec }: Pod,
+  users: UserNamespace | undefined,
+): LinuxSandboxSecurityContext {
   const { runAsUser, runAsGroup, seLinuxOptions } = spec.securityContext ?? {};
   return {
-    namespaceOptions: podNamespaces(spec),
+    namespaceOptions: podNamespaces(spec, users),
     selinuxOptions: selinuxOption(seLinuxOptions),
     runAsUser,
     // Without a user the runtime refuses it, and says so.

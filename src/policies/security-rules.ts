@@ -2,7 +2,6 @@
  * The rules of the API server's validation about what a pod and its containers may do, where fields contradict each other or
  * ask for what no node of this kind can give. Tolerates a pod that breaks the schema: such parts are passed over.
  */
-import { USER_NAMESPACES_UNSUPPORTED } from './pod-namespaces.ts';
 import { dottedSysctl, sysctlNamespace } from './sysctls.ts';
 
 export interface SpecProblem {
@@ -38,7 +37,6 @@ function* namespaceProblems(spec: Tree): Problems {
   if (spec.shareProcessNamespace === true && spec.hostPID === true)
     yield { path: 'spec.shareProcessNamespace', message: 'must not be true where spec.hostPID is true' };
   if (spec.hostUsers !== false) return;
-  yield { path: 'spec.hostUsers', message: USER_NAMESPACES_UNSUPPORTED };
   for (const field of HOST_NAMESPACES.filter((name) => spec[name] === true))
     yield { path: `spec.${field}`, message: 'must not be true where spec.hostUsers is false' };
 }

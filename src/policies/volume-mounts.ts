@@ -30,13 +30,18 @@ interface MountFacts {
 export function mountPlan(mount: VolumeMount, facts: MountFacts): MountPlan {
   const { mountPath } = mount;
   return {
-    containerPath: mountPath.startsWith('/') ? mountPath : `/${mountPath}`,
+    containerPath: containerMountPath(mountPath),
     readonly: mount.readOnly === true || isReadOnlyKind(facts.kind),
     recursiveReadOnly: recursiveReadOnly(mount, facts),
     propagation: propagation(mount, facts.container),
     subPath: subPathNames(mount, facts.env),
     selinuxRelabel: facts.kind !== 'hostPath',
   };
+}
+
+/** As the runtime is told it: paths in a container begin at its root. */
+export function containerMountPath(mountPath: string): string {
+  return mountPath.startsWith('/') ? mountPath : `/${mountPath}`;
 }
 
 function isReadOnlyKind(kind: VolumeKind): boolean {
@@ -69,7 +74,8 @@ function recursiveReadOnly(mount: VolumeMount, { supportsRecursiveReadOnly }: Mo
     throw invalid(name, `recursiveReadOnly ${mode} cannot be had with mountPropagation ${mountPropagation}`);
   }
   if (mode === 'IfPossible' || supportsRecursiveReadOnly) return supportsRecursiveReadOnly;
-  throw invalid(name, `recursiveReadOnly ${mode} is not supported by the container runtime`);
+  const problem = `volume "${name}" requested recursive read-only mode, but it is not supported by the runtime`;
+  throw new StateletError('InvalidArgument', `failed to resolve recursive read-only mode: ${problem}`);
 }
 
 function subPathNames(

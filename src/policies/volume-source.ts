@@ -16,7 +16,7 @@ export const PLUGIN_FOLDERS = {
 } as const;
 
 export type OwnVolumeKind = keyof typeof PLUGIN_FOLDERS;
-export type VolumeKind = OwnVolumeKind | 'hostPath';
+export type VolumeKind = OwnVolumeKind | 'hostPath' | 'image';
 
 const KINDS: readonly VolumeKind[] = [
   'emptyDir',
@@ -25,6 +25,7 @@ const KINDS: readonly VolumeKind[] = [
   'projected',
   'configMap',
   'secret',
+  'image',
 ];
 
 /** A volume that says nothing is an emptyDir. Throws a StateletError of kind Unimplemented for other sources. */
@@ -48,6 +49,15 @@ export function usedVolumes({ spec }: Pod): readonly Volume[] {
   if (!spec.volumes?.length) return [];
   const mounted = new Set(podContainers(spec).flatMap(({ volumeMounts = [] }) => volumeMounts.map(nameOf)));
   return spec.volumes.filter(({ name }) => mounted.has(name));
+}
+
+/** Those that the container mounts. */
+export function imageVolumesOf(
+  { spec }: Pod,
+  { volumeMounts = [] }: Container | EphemeralContainer,
+): readonly Volume[] {
+  const mounted = new Set(volumeMounts.map(nameOf));
+  return (spec.volumes ?? []).filter(({ name, image }) => image !== undefined && mounted.has(name));
 }
 
 export function podContainers(spec: PodSpec): readonly (Container | EphemeralContainer)[] {

@@ -3,7 +3,7 @@ import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { appArmorRejection } from '../policies/apparmor.ts';
 import { containerConfig, targetContainerId } from '../policies/container-config.ts';
-import { resolveCommand } from '../policies/container-env.ts';
+import { type EnvFile, envFileKey, envFileRefs, resolveCommand } from '../policies/container-env.ts';
 import { containerLogPath, podOfLogsFolder } from '../policies/cri-labels.ts';
 import type { PodAddresses } from '../policies/downward-fields.ts';
 import { podAddresses } from '../policies/pod-addresses.ts';
@@ -13,10 +13,12 @@ import { runtimeHandler } from '../policies/runtime-class.ts';
 import { podSandboxConfig } from '../policies/sandbox-config.ts';
 import { sysctlRejection } from '../policies/sysctls.ts';
 import { CRI_LIMITS, unsupportedFields } from '../policies/unsupported-fields.ts';
-import type { ContainerFacts } from '../policies/container-config.ts';
-import type { ContainerConfig } from '../types/cri.ts';
+import { imageVolumesOf } from '../policies/volume-source.ts';
+import type { ContainerFacts, ResolvedCommand } from '../policies/container-config.ts';
+import type { ContainerConfig, Mount, PodSandboxConfig, UserNamespace } from '../types/cri.ts';
+import { StateletError } from '../types/errors.ts';
 import type { EventRecorder, PodReference } from '../types/event-recorder.ts';
-import type { Pod } from '../types/kubernetes.ts';
+import type { Container, EphemeralContainer, Pod } from '../types/kubernetes.ts';
 import type { RuntimeContainerStatus, RuntimePodStatus } from '../types/runtime-pod.ts';
 import type { PodCgroups } from './cgroups/pod-cgroups.ts';
 import type { ImageManager } from './images/image-manager.ts';
@@ -31,7 +33,9 @@ import {
   type SandboxRequest,
 } from './pod-node.ts';
 import type { ResolvConf } from './resolv-conf.ts';
+import type { RuntimeCapabilities } from './runtime-capabilities.ts';
 import type { StartTimes } from './start-times.ts';
+import type { UserNamespaces } from './user-namespaces.ts';
 import type { VolumeManager } from './volumes/volume-manager.ts';
 
 export interface CriNodeOptions {
@@ -52,6 +56,8 @@ export interface CriNodeOptions {
   readonly startTimes: StartTimes;
   readonly cgroups: PodCgroups;
   readonly volumes: VolumeManager;
+  readonly users: UserNamespaces;
+  readonly capabilities: RuntimeCapabilities;
   readonly images: ImageManager;
   readonly logs: ContainerLogManager;
   readonly logLinks: LogLinks;
@@ -99,26 +105,54 @@ export class CriNode implements PodNode {
     this.#warnOfDNS(pod, dns);
     const handler = runtimeHandler(pod, runtimeHandlers);
     const cgroupParent = cgroups.parentOf(pod);
-    const config = podSandboxConfig(pod, attempt, { podLogsDir, dns, cgroupParent, resources: containers });
+    const users = await this.#users(pod, handler);
+    const config = podSandboxConfig(pod, attempt, {
+      ...{ podLogsDir, dns, cgroupParent, resources: containers },
+      ...(users && { users }),
+    });
     await mkdir(config.logDirectory, { recursive: true, mode: 0o755 });
     return { config, ...(handler !== undefined && { runtimeHandler: handler }) };
   }
 
-  image(...request: Parameters<PodNode['image']>): Promise<ImageInUse> {
-    return this.#options.images.ensureImage(...request);
+  /** As with the kubelet what the container mounts is pulled before its own image. */
+  async image(
+    pod: Pod,
+    container: Container | EphemeralContainer,
+    sandboxConfig: PodSandboxConfig,
+    signal: AbortSignal,
+  ): Promise<ImageInUse> {
+    const { images } = this.#options;
+    const volumes = new Map<string, string>();
+    // What cannot be mounted is not pulled: `container` says why.
+    const problem = await this.#imageVolumesProblem(pod, container);
+    for (const { name, image: source } of problem ? [] : imageVolumesOf(pod, container)) {
+      const { reference, pullPolicy } = source ?? {};
+      const image = { name, image: reference ?? '', ...(pullPolicy && { imagePullPolicy: pullPolicy }) };
+      volumes.set(name, (await images.ensureImage(pod, image, sandboxConfig, signal)).imageRef);
+    }
+    const own = await images.ensureImage(pod, container, sandboxConfig, signal);
+    return volumes.size === 0 ? own : { ...own, volumes };
+  }
+
+  async #imageVolumesProblem(
+    pod: Pod,
+    container: Container | EphemeralContainer,
+  ): Promise<StateletError | undefined> {
+    if (imageVolumesOf(pod, container).length === 0) return undefined;
+    return this.#options.capabilities.imageVolumesProblem();
   }
 
   async container(request: ContainerRequest): Promise<ContainerConfig> {
-    const { pod, container, attempt, podStatus, image } = request;
-    const { volumes, allocatable, containers: node } = this.#options;
+    const { pod, container, attempt, podStatus } = request;
+    const { allocatable, containers, runtimeHandlers } = this.#options;
     const addresses = this.#addresses(pod, podStatus);
-    const resolved = resolveCommand(pod, container, { ...addresses, allocatable });
+    const envFiles = await this.#envFiles(pod, container);
+    const resolved = resolveCommand(pod, container, { ...addresses, allocatable, envFiles });
     const targetId = targetContainerId(container, podStatus);
-    const mounts = await volumes.containerMounts({
-      ...{ pod, container, attempt, addresses, hostname: this.#hostname(pod) },
-      env: new Map(resolved.envs.map(({ key, value }) => [key, value])),
-    });
-    const { imageRef, ...imageUser } = image;
+    const users = await this.#users(pod, runtimeHandler(pod, runtimeHandlers));
+    const mounts = await this.#mounts(request, resolved, addresses, users);
+    const { imageRef, ...imageUser } = request.image;
+    const node = { ...containers, ...(users && { users }) };
     return containerConfig({
       ...{ pod, container, attempt, resolved, imageRef, imageUser, mounts, node },
       ...(targetId !== undefined && { targetId }),
@@ -144,9 +178,10 @@ export class CriNode implements PodNode {
   }
 
   async release(uid: string): Promise<void> {
-    const { cgroups, volumes } = this.#options;
+    const { cgroups, volumes, users } = this.#options;
     await volumes.releaseVolumes(uid);
     await cgroups.removePod(uid);
+    await users.release(uid);
     if (this.#pods.delete(uid)) await cgroups.updateQoS(this.#pods.values());
   }
 
@@ -181,6 +216,49 @@ export class CriNode implements PodNode {
 
   collectGarbage(): void {
     this.#options.images.collectGarbage();
+  }
+
+  async #mounts(
+    { pod, container, attempt, image: { volumes: images } }: ContainerRequest,
+    { envs }: ResolvedCommand,
+    addresses: PodAddresses,
+    users: UserNamespace | undefined,
+  ): Promise<readonly Mount[]> {
+    const { volumes, capabilities, runtimeHandlers } = this.#options;
+    const problem = await this.#imageVolumesProblem(pod, container);
+    if (problem) throw problem;
+    const features = capabilities.of(runtimeHandler(pod, runtimeHandlers));
+    const mounts = await volumes.containerMounts({
+      ...{ pod, container, attempt, addresses, hostname: this.#hostname(pod) },
+      env: new Map(envs.map(({ key, value }) => [key, value])),
+      supportsRecursiveReadOnly: features.recursiveReadOnlyMounts,
+      ...(images && { images }),
+    });
+    // Whoever is root in the pod owns what the agent, root of the node, has made for it.
+    return users
+      ? mounts.map((mount) => ({ ...mount, uidMappings: users.uids, gidMappings: users.gids }))
+      : mounts;
+  }
+
+  async #envFiles(
+    pod: Pod,
+    container: Container | EphemeralContainer,
+  ): Promise<ReadonlyMap<string, EnvFile>> {
+    const files = new Map<string, EnvFile>();
+    for (const ref of envFileRefs(container)) {
+      files.set(envFileKey(ref), await this.#options.volumes.envFile(pod, ref));
+    }
+    return files;
+  }
+
+  /** Undefined for a pod that has the users of the node. */
+  async #users(pod: Pod, handler: string | undefined): Promise<UserNamespace | undefined> {
+    if (pod.spec.hostUsers !== false) return undefined;
+    const { capabilities, users } = this.#options;
+    if (capabilities.of(handler).userNamespaces) return users.ensure(pod.metadata.uid);
+    const who = handler === undefined ? 'runtime' : `RuntimeClass handler "${handler}"`;
+    const message = `can't set \`spec.hostUsers: false\`, ${who} does not support user namespaces`;
+    throw new StateletError('FailedPrecondition', message);
   }
 
   /** The shares of the burstable pods' group follow from all of them. */

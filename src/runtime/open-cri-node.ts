@@ -22,9 +22,11 @@ import { readMachineFacts, readMaxPIDs } from './machine-facts.ts';
 import { createContainerGC, createLogManager } from './node-upkeep.ts';
 import type { NodeParts, NodeView } from './pod-node.ts';
 import { ResolvConf } from './resolv-conf.ts';
+import { RuntimeCapabilities } from './runtime-capabilities.ts';
 import type { RuntimeService } from './runtime-service.ts';
 import { StartTimes } from './start-times.ts';
 import { systemClock } from './system-clock.ts';
+import { UserNamespaces } from './user-namespaces.ts';
 import { VolumeManager } from './volumes/volume-manager.ts';
 
 export interface CriNodeSetup {
@@ -47,6 +49,7 @@ interface Parts {
   readonly images: ImageManager;
   readonly logs: ContainerLogManager;
   readonly logLinks: LogLinks;
+  readonly capabilities: RuntimeCapabilities;
 }
 
 /** Rejects where this machine cannot be such a node: a cgroup controller is missing, say. */
@@ -62,12 +65,20 @@ export async function openCriNode(setup: CriNodeSetup): Promise<NodeParts> {
   const logLinks = new LogLinks({ dir: join(dirname(podLogsDir), 'containers'), logger });
   let pods: NodeView['pods'] = () => [];
   const logs = createLogManager(setup, runtime, () => pods());
-  const parts = { runtime, cgroups, logs, logLinks, images: imageManager(setup, runtime) };
+  const capabilities = new RuntimeCapabilities(runtime);
+  const parts = { runtime, cgroups, logs, logLinks, capabilities, images: imageManager(setup, runtime) };
   let garbage: GarbageCollector | undefined;
   let deleteDeadContainers = () => Promise.resolve();
   let deleteUnusedImages = deleteDeadContainers;
   return {
-    runtime,
+    runtime: {
+      ...runtime,
+      status: async (options) => {
+        const status = await runtime.status(options);
+        capabilities.learn(status);
+        return status;
+      },
+    },
     node: await criNode(setup, parts),
     start: (view) => {
       ({ pods } = view);
@@ -120,7 +131,10 @@ function imageManager(
   });
 }
 
-async function criNode(setup: CriNodeSetup, { cgroups, images, logs, logLinks }: Parts): Promise<CriNode> {
+async function criNode(
+  setup: CriNodeSetup,
+  { cgroups, images, logs, logLinks, capabilities }: Parts,
+): Promise<CriNode> {
   const { rootDir, podLogsDir, nodeName, hostIPs, settings, recorder, logger } = setup;
   const { allocatable } = setup.facts;
   const { clusterDNS, clusterDomain, seccompDefault, allowedUnsafeSysctls, cpuCFSQuota } = settings;
@@ -134,8 +148,9 @@ async function criNode(setup: CriNodeSetup, { cgroups, images, logs, logLinks }:
   };
   return new CriNode({
     ...{ podLogsDir, hostIPs, allocatable, containers, clusterDNS, clusterDomain, allowedUnsafeSysctls },
-    ...{ cgroups, images, logs, logLinks, recorder },
+    ...{ cgroups, images, logs, logLinks, capabilities, recorder },
     startTimes: new StartTimes({ podsDir: join(rootDir, 'pods'), logger }),
+    users: new UserNamespaces(rootDir),
     appArmor: machine.appArmor,
     hostname: nodeName,
     resolvConf: new ResolvConf(settings.resolvConf),

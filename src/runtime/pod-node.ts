@@ -11,6 +11,8 @@ export interface ImageInUse {
   /** The user that the image says, by number or by name. */
   readonly uid?: number;
   readonly username?: string;
+  /** What the runtime calls the images that the container mounts as volumes, by the names of these. */
+  readonly volumes?: ReadonlyMap<string, string>;
 }
 
 export interface SandboxRequest {

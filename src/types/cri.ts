@@ -29,10 +29,25 @@ export interface PortMapping {
 
 export type NamespaceMode = 'POD' | 'CONTAINER' | 'NODE' | 'TARGET';
 
+/** Which ids of the node stand for those of a container. */
+export interface IDMapping {
+  readonly hostId: number;
+  readonly containerId: number;
+  readonly length: number;
+}
+
+/** Users of mode NODE are those of the node. */
+export interface UserNamespace {
+  readonly mode: NamespaceMode;
+  readonly uids: readonly IDMapping[];
+  readonly gids: readonly IDMapping[];
+}
+
 export interface NamespaceOption {
   readonly network: NamespaceMode;
   readonly pid: NamespaceMode;
   readonly ipc: NamespaceMode;
+  readonly usernsOptions?: UserNamespace;
   /** The container whose PID namespace is joined, where `pid` is TARGET. */
   readonly targetId?: string;
 }
@@ -128,13 +143,27 @@ export interface KeyValue {
 export type MountPropagation =
   'PROPAGATION_PRIVATE' | 'PROPAGATION_HOST_TO_CONTAINER' | 'PROPAGATION_BIDIRECTIONAL';
 
+/** `image` is what the runtime calls it (an `imageRef`), `userSpecifiedImage` what the pod says. */
+export interface ImageSpec {
+  readonly image: string;
+  readonly userSpecifiedImage?: string;
+  readonly annotations?: Readonly<Record<string, string>>;
+}
+
 export interface Mount {
   readonly containerPath: string;
+  /** Empty where an image is mounted. */
   readonly hostPath: string;
+  readonly image?: ImageSpec;
+  /** Of the image, where not all of it is mounted. */
+  readonly imageSubPath?: string;
   readonly readonly: boolean;
   readonly recursiveReadOnly?: boolean;
   readonly selinuxRelabel?: boolean;
   readonly propagation: MountPropagation;
+  /** Of a pod with users of its own: whose the files appear to be. */
+  readonly uidMappings?: readonly IDMapping[];
+  readonly gidMappings?: readonly IDMapping[];
 }
 
 export interface Device {
@@ -169,8 +198,7 @@ export interface LinuxContainerSecurityContext {
 
 export interface ContainerConfig {
   readonly metadata: ContainerMetadata;
-  /** `image` is what the runtime calls it (an `imageRef`), `userSpecifiedImage` what the pod says. */
-  readonly image: { readonly image: string; readonly userSpecifiedImage?: string };
+  readonly image: ImageSpec;
   readonly command: readonly string[];
   readonly args: readonly string[];
   readonly workingDir?: string;
@@ -196,10 +224,19 @@ export interface Container {
   readonly metadata: ContainerMetadata;
   readonly image: string;
   readonly imageRef: string;
+  /** Where the runtime tells it apart from `imageRef`. */
+  readonly imageId?: string;
   readonly state: ContainerStateName;
   readonly createdAt: number;
   readonly labels: Readonly<Record<string, string>>;
   readonly annotations: Readonly<Record<string, string>>;
+}
+
+/** As whom the first process of a container has been started. */
+export interface LinuxContainerUser {
+  readonly uid: number;
+  readonly gid: number;
+  readonly supplementalGroups: readonly number[];
 }
 
 export interface ContainerStatus extends Container {
@@ -213,6 +250,7 @@ export interface ContainerStatus extends Container {
   readonly message: string;
   readonly logPath: string;
   readonly mounts?: readonly Mount[];
+  readonly user?: LinuxContainerUser;
 }
 
 export interface PodSandboxFilter {
@@ -241,8 +279,20 @@ export interface RuntimeCondition {
   readonly message: string;
 }
 
+export interface RuntimeHandlerFeatures {
+  readonly recursiveReadOnlyMounts: boolean;
+  readonly userNamespaces: boolean;
+}
+
+/** The default handler has the empty name. */
+export interface RuntimeHandler {
+  readonly name: string;
+  readonly features?: RuntimeHandlerFeatures;
+}
+
 export interface RuntimeStatus {
   readonly conditions: readonly RuntimeCondition[];
+  readonly handlers?: readonly RuntimeHandler[];
   /** Whether the runtime can keep a container out of the groups that its image names. */
   readonly supplementalGroupsPolicy: boolean;
 }

@@ -20,6 +20,16 @@ export interface RuntimeContainerStatus {
   /** Hash of the container's spec when it was created; undefined when the label is missing. */
   readonly hash?: string;
   readonly podSandboxId: string;
+  /** As whom it was started, where the runtime says so. */
+  readonly user?: RuntimeUser;
+  /** Paths in the container that are read-only with all that is mounted below them; left out where there are none. */
+  readonly recursiveReadOnlyMounts?: readonly string[];
+}
+
+export interface RuntimeUser {
+  readonly uid: number;
+  readonly gid: number;
+  readonly supplementalGroups: readonly number[];
 }
 
 export interface RuntimeSandboxStatus {

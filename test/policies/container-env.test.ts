@@ -1,6 +1,12 @@
 import { describe, expect, test } from '@jest/globals';
-import { containerEnv, expandVariables, resolveCommand } from '../../src/policies/container-env.ts';
-import type { EnvFacts } from '../../src/policies/container-env.ts';
+import {
+  containerEnv,
+  envFileRefs,
+  expandVariables,
+  resolveCommand,
+  unreadableEnvFile,
+} from '../../src/policies/container-env.ts';
+import type { EnvFacts, EnvFile } from '../../src/policies/container-env.ts';
 import { StateletError } from '../../src/types/errors.ts';
 import type { Container, Pod } from '../../src/types/kubernetes.ts';
 
@@ -215,6 +221,67 @@ describe('containerEnv', () => {
       { envFrom: [{ configMapRef: { name: 'all', optional } }, { secretRef: { name: 'all', optional } }] },
     );
     expect(env).toEqual({ Z: '$(X)' });
+  });
+});
+
+describe('a variable from a file', () => {
+  const fromFile = (name: string, key: string, more: object = {}) => ({
+    name,
+    valueFrom: { fileKeyRef: { volumeName: 'conf', path: 'a.env', key, ...more } },
+  });
+  const read = (files: Record<string, EnvFile>, env: Container['env']) => {
+    const [pod, app] = podWith({ env });
+    const facts = { ...FACTS, envFiles: new Map(Object.entries(files)) };
+    return containerEnv(pod, app, facts).map(({ key, value }) => [key, value]);
+  };
+  const FILE = { 'conf/a.env': { path: '/v/conf/a.env', text: "K='$(A) x'\nEMPTY=''" } };
+
+  test('is not filled in itself, and may be referred to', () => {
+    const env = [{ name: 'A', value: 'x' }, fromFile('X', 'K'), { name: 'Y', value: '<$(X)>' }];
+    expect(read(FILE, env)).toEqual([
+      ['A', 'x'],
+      ['X', '$(A) x'],
+      ['Y', '<$(A) x>'],
+    ]);
+  });
+
+  test.each(['NONE', 'EMPTY'])(
+    'of which the file has no value (%s) is an error, and left out where it is optional',
+    (key) => {
+      const failure = failureOf(() => read(FILE, [fromFile('X', key)]));
+      expect([failure.kind, failure.message]).toEqual([
+        'NotFound',
+        `environment variable key "${key}" not found in file "/v/conf/a.env"`,
+      ]);
+      expect(read(FILE, [fromFile('X', key, { optional: true })])).toEqual([]);
+    },
+  );
+
+  test('of a file in another format is an error that names file and line, optional or not', () => {
+    const files = { 'conf/a.env': { path: '/v/conf/a.env', text: 'K=secret' } };
+    const failure = failureOf(() => read(files, [fromFile('X', 'K', { optional: true })]));
+    expect([failure.kind, failure.message]).toEqual([
+      'InvalidArgument',
+      "couldn't parse env file: a.env of volume conf: line 1 has a value that is not in single quotes",
+    ]);
+  });
+
+  test('of a file that cannot be read is an error when its turn comes', () => {
+    const files = { 'conf/a.env': { problem: unreadableEnvFile('a.env is gone') } };
+    expect(failureOf(() => read(files, [fromFile('X', 'K')])).message).toBe(
+      "couldn't parse env file: a.env is gone",
+    );
+    const wrong = { name: 'B', valueFrom: { fieldRef: { fieldPath: 'nonsense' } } };
+    expect(failureOf(() => read(files, [wrong, fromFile('X', 'K')])).message).toContain('nonsense');
+  });
+
+  test('names each file once', () => {
+    const [, app] = podWith({ env: [fromFile('X', 'K'), fromFile('Y', 'L'), { name: 'Z', value: '1' }] });
+    expect(envFileRefs(app)).toHaveLength(1);
+  });
+
+  test('is refused by a runtime that has no volumes', () => {
+    expect(failureOf(() => envOf([fromFile('X', 'K')])).kind).toBe('Unimplemented');
   });
 });
 

@@ -44,6 +44,7 @@ describe('generateAPIPodStatus', () => {
           started: true,
           restartCount: 0,
           state: { running: { startedAt: '1970-01-01T00:00:02Z' } },
+          resources: {},
         },
       ],
     });

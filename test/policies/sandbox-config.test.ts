@@ -1,6 +1,7 @@
 import { describe, expect, test } from '@jest/globals';
 import { podLogsFolder, podOfLogsFolder } from '../../src/policies/cri-labels.ts';
 import { podSandboxConfig, type SandboxFacts } from '../../src/policies/sandbox-config.ts';
+import { userNamespace } from '../../src/policies/user-namespaces.ts';
 import type { Container, Pod } from '../../src/types/kubernetes.ts';
 import { testPod } from '../support/pods.ts';
 
@@ -122,18 +123,33 @@ describe('the namespaces of a sandbox', () => {
       { network: 'POD', pid: 'CONTAINER', ipc: 'POD' },
     ],
   ])('with %j', (spec, wanted) => {
-    expect(securityOf(spec)?.namespaceOptions).toEqual(wanted);
+    const usernsOptions = { mode: 'NODE', uids: [], gids: [] };
+    expect(securityOf(spec)?.namespaceOptions).toEqual({ ...wanted, usernsOptions });
   });
 
-  test('a user namespace is refused rather than left out', () => {
-    expect(() => configOf({ hostUsers: false })).toThrow('spec.hostUsers: user namespaces are not supported');
+  test('a pod with users of its own has the ids that the node has set apart for it', () => {
+    const users = userNamespace(131_072);
+    const config = configOf({ hostUsers: false }, { users });
+    const mapping = { hostId: 131_072, containerId: 0, length: 65_536 };
+    expect(config.linux?.securityContext?.namespaceOptions.usernsOptions).toEqual({
+      mode: 'POD',
+      uids: [mapping],
+      gids: [mapping],
+    });
+  });
+
+  test('a user namespace is refused rather than left out where there is none', () => {
+    expect(() => configOf({ hostUsers: false })).toThrow("can't set `spec.hostUsers: false`");
   });
 });
 
 describe('the security context of a sandbox', () => {
   test('its own process is confined as far as it can be', () => {
     expect(securityOf({})).toEqual({
-      namespaceOptions: { network: 'POD', pid: 'CONTAINER', ipc: 'POD' },
+      namespaceOptions: {
+        ...{ network: 'POD', pid: 'CONTAINER', ipc: 'POD' },
+        usernsOptions: { mode: 'NODE', uids: [], gids: [] },
+      },
       supplementalGroups: [],
       privileged: false,
       seccomp: { profileType: 'RuntimeDefault', localhostRef: '' },

@@ -33,7 +33,10 @@ describe('a container that asks for nothing', () => {
     expect(contextOf({})).toEqual({
       runAsUser: 0,
       privileged: false,
-      namespaceOptions: { network: 'POD', pid: 'CONTAINER', ipc: 'POD' },
+      namespaceOptions: {
+        ...{ network: 'POD', pid: 'CONTAINER', ipc: 'POD' },
+        usernsOptions: { mode: 'NODE', uids: [], gids: [] },
+      },
       readonlyRootfs: false,
       supplementalGroups: [],
       noNewPrivs: false,

@@ -85,10 +85,10 @@ describe('profiles', () => {
 describe('namespaces and names', () => {
   test.each([
     [{ shareProcessNamespace: true, hostPID: true }, ['spec.shareProcessNamespace']],
-    [{ hostUsers: false }, ['spec.hostUsers']],
+    [{ hostUsers: false }, []],
     [
-      { hostUsers: false, hostNetwork: true, hostIPC: true },
-      ['spec.hostUsers', 'spec.hostNetwork', 'spec.hostIPC'],
+      { hostUsers: false, hostNetwork: true, hostIPC: true, hostPID: true },
+      ['spec.hostNetwork', 'spec.hostPID', 'spec.hostIPC'],
     ],
     [{ hostnameOverride: 'x', hostNetwork: true }, ['spec.hostNetwork']],
     [{ hostnameOverride: 'x', setHostnameAsFQDN: true }, ['spec.setHostnameAsFQDN']],

@@ -85,7 +85,7 @@ describe('recursiveReadOnly', () => {
 
   test('Enabled is an error where the runtime cannot do it', () => {
     expect(() => plan({ readOnly: true, recursiveReadOnly: 'Enabled' })).toThrow(
-      'recursiveReadOnly Enabled is not supported by the container runtime',
+      /^failed to resolve recursive read-only mode: volume ".*" requested recursive read-only mode, but it/,
     );
   });
 

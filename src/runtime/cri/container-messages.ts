@@ -9,8 +9,10 @@ import type {
   ContainerStatus,
   Device,
   ExecSyncResponse,
+  ImageSpec,
   KeyValue,
   LinuxContainerSecurityContext,
+  LinuxContainerUser,
   Mount,
   PodSandboxConfig,
 } from '../../types/cri.ts';
@@ -18,6 +20,7 @@ import { OUTPUT_BYTES_MAX } from '../bounded-output.ts';
 import { filesystemUsage } from './image-messages.ts';
 import { bool, bytesUpTo, enumeration, field, int, list, map, message, string, wrapped } from './protobuf.ts';
 import {
+  idMapping,
   linuxContainerResources,
   namespaceOption,
   podSandboxConfig,
@@ -30,6 +33,12 @@ import {
 
 const containerMetadata = message<ContainerMetadata>({ name: field(1, string), attempt: field(2, int) });
 
+const imageSpec = message<ImageSpec>({
+  image: field(1, string),
+  annotations: map(2),
+  userSpecifiedImage: field(18, string),
+});
+
 const mount = message<Mount>({
   containerPath: field(1, string),
   hostPath: field(2, string),
@@ -39,7 +48,11 @@ const mount = message<Mount>({
     5,
     enumeration(['PROPAGATION_PRIVATE', 'PROPAGATION_HOST_TO_CONTAINER', 'PROPAGATION_BIDIRECTIONAL']),
   ),
+  uidMappings: list(6, idMapping),
+  gidMappings: list(7, idMapping),
   recursiveReadOnly: field(8, bool),
+  image: field(9, imageSpec),
+  imageSubPath: field(10, string),
 });
 
 const linuxContainerSecurityContext = message<LinuxContainerSecurityContext>({
@@ -69,10 +82,7 @@ const linuxContainerSecurityContext = message<LinuxContainerSecurityContext>({
 
 const containerConfig = message<ContainerConfig>({
   metadata: field(1, containerMetadata),
-  image: field(
-    2,
-    message<ContainerConfig['image']>({ image: field(1, string), userSpecifiedImage: field(18, string) }),
-  ),
+  image: field(2, imageSpec),
   command: list(3, string),
   args: list(4, string),
   workingDir: field(5, string),
@@ -150,8 +160,15 @@ export const listContainersResponse = message<{ containers: readonly Container[]
       createdAt: field(7, int),
       labels: map(8),
       annotations: map(9),
+      imageId: field(10, string),
     }),
   ),
+});
+
+const linuxContainerUser = message<LinuxContainerUser>({
+  uid: field(1, int),
+  gid: field(2, int),
+  supplementalGroups: list(3, int),
 });
 
 /** CRI does not say here which sandbox the container is in. */
@@ -176,6 +193,8 @@ export const containerStatusResponse = message<{ status?: WireContainerStatus }>
       annotations: map(13),
       mounts: list(14, mount),
       logPath: field(15, string),
+      imageId: field(17, string),
+      user: field(18, wrapped(linuxContainerUser)),
     }),
   ),
 });

@@ -1,13 +1,12 @@
-import type { RuntimeCondition } from '../../types/cri.ts';
 import type { RuntimeService } from '../runtime-service.ts';
 import { CallContext } from './call-context.ts';
 import { Channel } from './channel.ts';
 import { containerCalls } from './container-calls.ts';
 import { runningContainerCalls } from './running-container-calls.ts';
 import { imageCalls } from './image-calls.ts';
-import type { WireRuntimeCondition } from './image-messages.ts';
-import { STATUS, VERSION } from './methods.ts';
+import { VERSION } from './methods.ts';
 import { RuntimeEvents } from './runtime-events.ts';
+import { runtimeStatus } from './runtime-status.ts';
 import { sandboxCalls } from './sandbox-calls.ts';
 
 export interface CriRuntimeOptions {
@@ -43,13 +42,7 @@ export function createCriRuntime(options: CriRuntimeOptions): RuntimeService {
   });
   return {
     version: (callOptions) => context.call(VERSION, {}, callOptions),
-    status: async (callOptions) => {
-      const { status, features } = await context.call(STATUS, {}, callOptions);
-      return {
-        conditions: (status?.conditions ?? []).filter(isRequired),
-        supplementalGroupsPolicy: features?.supplementalGroupsPolicy ?? false,
-      };
-    },
+    status: runtimeStatus(context),
     ...sandboxes,
     ...containers,
     ...runningContainerCalls(context, containers.listContainers),
@@ -62,9 +55,4 @@ export function createCriRuntime(options: CriRuntimeOptions): RuntimeService {
       return Promise.resolve();
     },
   };
-}
-
-/** Runtimes may add conditions of their own, which say nothing about whether pods can run. */
-function isRequired(condition: WireRuntimeCondition): condition is RuntimeCondition {
-  return condition.type === 'RuntimeReady' || condition.type === 'NetworkReady';
 }

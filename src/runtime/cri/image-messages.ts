@@ -5,9 +5,11 @@ import type {
   Image,
   PodSandboxConfig,
   RuntimeCondition,
+  RuntimeHandler,
+  RuntimeHandlerFeatures,
   VersionResponse,
 } from '../../types/cri.ts';
-import { bool, field, int, list, message, string, wrapped } from './protobuf.ts';
+import { bool, enumeration, field, int, list, message, string, wrapped } from './protobuf.ts';
 import { podSandboxConfig } from './sandbox-messages.ts';
 
 /** What has no fields, or none that matter here. */
@@ -19,6 +21,8 @@ export const versionResponse = message<VersionResponse>({
   runtimeApiVersion: field(4, string),
 });
 
+export type CgroupDriver = 'SYSTEMD' | 'CGROUPFS';
+
 export type WireRuntimeCondition = Omit<RuntimeCondition, 'type'> & { readonly type: string };
 
 interface WireStatus {
@@ -29,7 +33,34 @@ export interface WireFeatures {
   readonly supplementalGroupsPolicy: boolean;
 }
 
-export const statusResponse = message<{ status?: WireStatus; features?: WireFeatures }>({
+/** A handler that is newer may have features that are not known here. */
+const runtimeHandler = message<RuntimeHandler>({
+  name: field(1, string),
+  features: field(
+    2,
+    message<RuntimeHandlerFeatures>({
+      recursiveReadOnlyMounts: field(1, bool),
+      userNamespaces: field(2, bool),
+    }),
+  ),
+});
+
+/** CRI numbers them so: a runtime that leaves it out says systemd. */
+export const runtimeConfigResponse = message<{ linux?: { readonly cgroupDriver: CgroupDriver } }>({
+  linux: field(
+    1,
+    message<{ readonly cgroupDriver: CgroupDriver }>({
+      cgroupDriver: field(1, enumeration(['SYSTEMD', 'CGROUPFS'])),
+    }),
+  ),
+});
+
+export const statusResponse = message<{
+  status?: WireStatus;
+  handlers: readonly RuntimeHandler[];
+  features?: WireFeatures;
+}>({
+  handlers: list(3, runtimeHandler),
   features: field(4, message<WireFeatures>({ supplementalGroupsPolicy: field(1, bool) })),
   status: field(
     1,

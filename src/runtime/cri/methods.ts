@@ -20,6 +20,7 @@ import {
   listImagesResponse,
   pullImageRequest,
   pullImageResponse,
+  runtimeConfigResponse,
   statusResponse,
   versionResponse,
 } from './image-messages.ts';
@@ -49,6 +50,7 @@ const image = <Q, A>(name: string, request: MessageType<Q>, response: MessageTyp
 
 export const VERSION = runtime('Version', empty, versionResponse);
 export const STATUS = runtime('Status', empty, statusResponse);
+export const RUNTIME_CONFIG = runtime('RuntimeConfig', empty, runtimeConfigResponse);
 export const RUN_POD_SANDBOX = runtime('RunPodSandbox', runPodSandboxRequest, podSandboxId);
 export const STOP_POD_SANDBOX = runtime('StopPodSandbox', podSandboxId, empty);
 export const REMOVE_POD_SANDBOX = runtime('RemovePodSandbox', podSandboxId, empty);

@@ -21,6 +21,8 @@ export interface Field<T> {
   readonly absent: T | undefined;
   /** `before`: what the message has given for the field so far. */
   read(reader: BinaryReader, before: T): T;
+  /** Of a list of numbers: reads several values in a row, which is how most writers send them. */
+  readPacked?(reader: BinaryReader, before: T): T;
   /** With its tag; nothing where the value need not be written. */
   write(writer: BinaryWriter, value: T): void;
 }
@@ -99,19 +101,29 @@ export function field<T>(number: number, type: ValueType<T>): Field<T> {
   };
 }
 
-/** Numbers are written one by one, which every reader takes; a packed list of them is not read. */
+/** Numbers are written one by one, which every reader takes. */
 export function list<T>(number: number, type: ValueType<T>): Field<readonly T[]> {
   const absent: readonly T[] = Object.freeze([]);
+  const read = (reader: BinaryReader, before: readonly T[]): readonly T[] => {
+    const value = type.read(reader);
+    if (before === absent) return [value];
+    (before as T[]).push(value);
+    return before;
+  };
+  const readPacked = (reader: BinaryReader, before: readonly T[]): readonly T[] => {
+    const length = reader.uint32();
+    const end = reader.pos + length;
+    let values = before;
+    while (reader.pos < end) values = read(reader, values);
+    if (reader.pos > end) throw new RangeError('a list of numbers is longer than it says');
+    return values;
+  };
   return {
     number,
     wireType: type.wireType,
     absent,
-    read: (reader, before) => {
-      const value = type.read(reader);
-      if (before === absent) return [value];
-      (before as T[]).push(value);
-      return before;
-    },
+    read,
+    ...(type.wireType === WireType.Varint && { readPacked }),
     write: (writer, values) => {
       for (const value of values) writeTagged(writer, number, type, value);
     },
@@ -152,8 +164,11 @@ export function message<T extends object>(fields: Fields<T>): MessageType<T> {
     while (reader.pos < end) {
       const [number, wireType] = reader.tag();
       const member = byNumber[number];
-      if (member?.[1].wireType !== wireType) reader.skip(wireType, number);
-      else value[member[0]] = member[1].read(reader, value[member[0]]);
+      const [name = '', type] = member ?? [];
+      if (type?.wireType === wireType) value[name] = type.read(reader, value[name]);
+      else if (type?.readPacked && wireType === WireType.LengthDelimited) {
+        value[name] = type.readPacked(reader, value[name]);
+      } else reader.skip(wireType, number);
     }
     if (reader.pos > end) throw new RangeError('a nested message is longer than it says');
     return value as T;

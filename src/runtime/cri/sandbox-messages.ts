@@ -1,6 +1,7 @@
 /** Messages of runtime.v1 about sandboxes: field numbers as in `api.proto` of k8s.io/cri-api. */
 import type {
   DNSConfig,
+  IDMapping,
   LinuxContainerResources,
   LinuxSandboxSecurityContext,
   NamespaceOption,
@@ -12,16 +13,31 @@ import type {
   PortMapping,
   SecurityProfile,
   SELinuxOption,
+  UserNamespace,
 } from '../../types/cri.ts';
 import { bool, enumeration, field, int, list, map, message, string, wrapped } from './protobuf.ts';
 
 const namespaceMode = enumeration(['POD', 'CONTAINER', 'NODE', 'TARGET']);
+
+export const idMapping = message<IDMapping>({
+  hostId: field(1, int),
+  containerId: field(2, int),
+  length: field(3, int),
+});
 
 export const namespaceOption = message<NamespaceOption>({
   network: field(1, namespaceMode),
   pid: field(2, namespaceMode),
   ipc: field(3, namespaceMode),
   targetId: field(4, string),
+  usernsOptions: field(
+    5,
+    message<UserNamespace>({
+      mode: field(1, namespaceMode),
+      uids: list(2, idMapping),
+      gids: list(3, idMapping),
+    }),
+  ),
 });
 
 export const selinuxOption = message<SELinuxOption>({

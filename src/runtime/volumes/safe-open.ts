@@ -3,7 +3,7 @@
  * through `/proc/self/fd` starts at what is open, whatever has become of its name since.
  */
 import { constants } from 'node:fs';
-import { chmod, mkdir, open, realpath, type FileHandle } from 'node:fs/promises';
+import { chmod, mkdir, open, readFile, realpath, type FileHandle } from 'node:fs/promises';
 import { join, relative } from 'node:path';
 import { namesOf } from '../../policies/volume-files.ts';
 import { isWithin } from '../../policies/volume-mount-table.ts';
@@ -22,6 +22,33 @@ const MODE_BITS = 0o7777;
 export async function openInVolume(volume: string, names: readonly string[]): Promise<FileHandle> {
   const root = await realpath(volume);
   const { existing, missing } = await existingPart(root, names);
+  return descend(root, existing, missing);
+}
+
+/** The text of a file below `volume`, which `openInVolume` finds. Rejects where there is none, or it is no plain file. */
+export async function readInVolume(
+  volume: string,
+  names: readonly string[],
+  bytesMax: number,
+): Promise<string> {
+  const root = await realpath(volume);
+  const { existing, missing } = await existingPart(root, names);
+  if (missing.length > 0) throw new StateletError('NotFound', 'no such file');
+  const place = await descend(root, existing, []);
+  try {
+    const stats = await place.stat();
+    // What is no plain file might never come to an end.
+    if (!stats.isFile()) throw new StateletError('FailedPrecondition', 'is not a file');
+    if (stats.size > bytesMax) {
+      throw new StateletError('FailedPrecondition', `is larger than ${bytesMax} bytes`);
+    }
+    return await readFile(placeOf(place), 'utf8');
+  } finally {
+    await place.close();
+  }
+}
+
+async function descend(root: string, existing: string, missing: readonly string[]): Promise<FileHandle> {
   if (!isWithin(root, existing)) {
     throw new StateletError('FailedPrecondition', `${existing} is outside of the volume ${root}`);
   }

@@ -1,8 +1,10 @@
 import { mkdir, readdir, readFile, realpath, rm, stat } from 'node:fs/promises';
 import { join } from 'node:path';
+import { type EnvFile, type FileKeyRef, unreadableEnvFile } from '../../policies/container-env.ts';
 import type { PodAddresses } from '../../policies/downward-fields.ts';
 import { ETC_HOSTS_PATH, etcHosts, mountsEtcHosts } from '../../policies/etc-hosts.ts';
 import { emptyDirFilesystem } from '../../policies/volume-empty-dir.ts';
+import { namesOf } from '../../policies/volume-files.ts';
 import { mountPlan } from '../../policies/volume-mounts.ts';
 import { podFsGroup } from '../../policies/volume-ownership.ts';
 import {
@@ -23,9 +25,13 @@ import { setUpFilesVolume } from './files-volume.ts';
 import { setUpHostPath } from './host-path.ts';
 import { shareMounts, unmountBelow } from './mounter.ts';
 import { podPaths, PRIVATE_FOLDER_MODE, type PodPaths } from './pod-paths.ts';
+import { readInVolume } from './safe-open.ts';
 import { bindSubPath, removeSubPaths } from './sub-path.ts';
 import { downwardAPIContents, type VolumeContentsByKind } from './volume-contents.ts';
 import { makeVolumeFolder, mountVolumeFolder } from './volume-folder.ts';
+
+/** More than the kernel would pass on to a process. */
+const ENV_FILE_MAX_BYTES = 1024 * 1024;
 
 export interface VolumeManagerOptions {
   readonly rootDir: string;
@@ -47,6 +53,8 @@ export interface ContainerMountsRequest {
   readonly env: ReadonlyMap<string, string>;
   readonly addresses: PodAddresses;
   readonly hostname: string;
+  /** What the runtime calls the images of volumes, by the names of these. */
+  readonly images?: ReadonlyMap<string, string>;
   /** Whether the runtime can mount read-only with all that is mounted below; no where it is left out. */
   readonly supportsRecursiveReadOnly?: boolean;
 }
@@ -96,6 +104,25 @@ export class VolumeManager {
     mounts.push(...(await hostsMount(request, paths, this.#options)));
     mounts.push(...(await terminationMount(request, paths)));
     return mounts;
+  }
+
+  /** A file of an emptyDir that variables of a container are read from. A pod must not learn what else is on the node. */
+  async envFile(pod: Pod, { volumeName, path }: FileKeyRef): Promise<EnvFile> {
+    if (!usedVolumes(pod).some(({ name }) => name === volumeName)) {
+      const message = `cannot find the volume "${volumeName}" referenced by FileKeyRef`;
+      return { problem: new StateletError('NotFound', message) };
+    }
+    const folder = (await this.#pathsOf(pod.metadata.uid)).volume('emptyDir', volumeName);
+    try {
+      const text = await readInVolume(folder, namesOf(path), ENV_FILE_MAX_BYTES);
+      return { path: join(folder, path), text };
+    } catch (error) {
+      const what = `${path} of volume ${volumeName}`;
+      this.#options.logger.warn(podFields(pod.metadata), `cannot read ${what}: ${errorMessage(error)}`);
+      return {
+        problem: unreadableEnvFile(`${what} must be a plain file in the volume, of no more than 1 MiB`),
+      };
+    }
   }
 
   /**
@@ -157,6 +184,8 @@ export class VolumeManager {
   async #setUpByKind(pod: Pod, volume: Volume, paths: PodPaths, signal: AbortSignal): Promise<void> {
     const { allocatable, clock, logger } = this.#options;
     const kind = volumeKind(volume);
+    // The runtime has it, and mounts it.
+    if (kind === 'image') return;
     if (kind === 'hostPath') {
       await setUpHostPath({ path: hostPathOf(volume), type: volume.hostPath?.type ?? '' });
       return;
@@ -178,7 +207,7 @@ export class VolumeManager {
   }
 
   async #volumeMount(
-    { pod, container, env, supportsRecursiveReadOnly = false }: ContainerMountsRequest,
+    { pod, container, env, images, supportsRecursiveReadOnly = false }: ContainerMountsRequest,
     paths: PodPaths,
     mount: VolumeMount,
     index: number,
@@ -190,6 +219,7 @@ export class VolumeManager {
     }
     const kind = volumeKind(volume);
     const { subPath, ...plan } = mountPlan(mount, { container, kind, env, supportsRecursiveReadOnly });
+    if (kind === 'image') return imageMount(pod, volume, plan, subPath, images?.get(volume.name) ?? '');
     const folder = kind === 'hostPath' ? hostPathOf(volume) : paths.volume(kind, volume.name);
     // Where a hostPath shares its mounts is up to the node; the pod's own folders are the agent's.
     if (kind !== 'hostPath' && plan.propagation !== 'PROPAGATION_PRIVATE') await shareMounts(folder);
@@ -214,6 +244,22 @@ export class VolumeManager {
       throw new StateletError(errorKind(error), message, { cause: error });
     }
   }
+}
+
+/** `imageRef`: what the runtime calls the image. All that an image mount can be is read-only. */
+function imageMount(
+  { metadata: { annotations } }: Pod,
+  { image }: Volume,
+  { containerPath }: Pick<Mount, 'containerPath'>,
+  subPath: readonly string[],
+  imageRef: string,
+): Mount {
+  const userSpecifiedImage = image?.reference ?? '';
+  return {
+    ...{ containerPath, hostPath: '', readonly: true, propagation: 'PROPAGATION_PRIVATE' },
+    image: { image: imageRef, userSpecifiedImage, ...(annotations && { annotations }) },
+    ...(subPath.length > 0 && { imageSubPath: subPath.join('/') }),
+  };
 }
 
 async function hostsMount(

@@ -1,0 +1,39 @@
+import { existsSync } from 'node:fs';
+import { join } from 'node:path';
+import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
+import { podWith, VolumeBed } from './bed.ts';
+
+let bed: VolumeBed;
+beforeEach(() => void (bed = new VolumeBed()));
+afterEach(() => bed.remove());
+
+const images = new Map([['v0', 'sha256:1']]);
+
+describe('an image volume', () => {
+  test('is the runtime to mount, read-only, by what it calls the image', async () => {
+    const pod = podWith([{ image: { reference: 'app:1' } }]);
+    const annotations = { note: 'kept' };
+    await bed.mount(pod);
+    const noted = { ...pod, metadata: { ...pod.metadata, annotations } };
+    expect(await bed.volumeMounts(noted, { images })).toEqual([
+      {
+        containerPath: '/data0',
+        hostPath: '',
+        readonly: true,
+        propagation: 'PROPAGATION_PRIVATE',
+        image: { image: 'sha256:1', userSpecifiedImage: 'app:1', annotations },
+      },
+    ]);
+    expect(existsSync(join(bed.podDir(), 'volumes'))).toBe(false);
+  });
+
+  test.each([
+    [{ subPath: 'usr/./share' }, 'usr/share'],
+    [{ subPathExpr: '$(WHICH)/etc' }, 'a/etc'],
+  ])('may be a part of the image: %j', async (mount, imageSubPath) => {
+    const pod = podWith([{ image: { reference: 'app:1' } }], {}, mount);
+    const env = new Map([['WHICH', 'a']]);
+    await bed.mount(pod);
+    expect(await bed.volumeMounts(pod, { images, env })).toMatchObject([{ hostPath: '', imageSubPath }]);
+  });
+});
