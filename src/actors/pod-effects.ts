@@ -68,7 +68,8 @@ async function syncPod(deps: PodEffectsDeps, context: PodContext, signal: AbortS
   const pod = podOf(context);
   const problem = deps.runtimeProblem();
   if (problem !== undefined) throw new StateletError('Unavailable', `the runtime is not ready: ${problem}`);
-  await recallStart(deps, pod);
+  // What has been seen of the pod shows in its status as soon as can be: nothing is awaited that need not be.
+  if (!knowsStart(deps, pod)) await recallStart(deps, pod);
   const before = await pleg.current(pod.metadata, { signal });
   if (report(deps, context, before).ended) return { type: 'SYNC_DONE', terminal: true, again: false };
 
@@ -132,13 +133,17 @@ async function cleanUpPod(deps: PodEffectsDeps, context: PodContext, signal: Abo
 }
 
 /** The pod's age and its deadline count from its first start on this node, be it that another agent started it. */
-async function recallStart({ node, statusManager, clock }: PodEffectsDeps, pod: Pod): Promise<void> {
+async function recallStart(deps: PodEffectsDeps, pod: Pod): Promise<void> {
+  const { node, statusManager, clock } = deps;
   const { uid } = pod.metadata;
-  // What the API server has on record goes before.
-  if (pod.status?.startTime !== undefined || statusManager.isRejected(uid)) return;
+  if (knowsStart(deps, pod)) return;
   const startTime = await node.startTime(uid, rfc3339(clock.now()));
-  const status = statusManager.get(uid) ?? pod.status;
-  if (status?.startTime === undefined) statusManager.set(uid, { ...status, startTime });
+  statusManager.set(uid, { ...(statusManager.get(uid) ?? pod.status), startTime });
+}
+
+/** From an earlier report, or from what the API server has on record. */
+function knowsStart({ statusManager }: PodEffectsDeps, { metadata, status }: Pod): boolean {
+  return (statusManager.get(metadata.uid) ?? status)?.startTime !== undefined;
 }
 
 /** As the pod was last seen: whoever has read it since has reported it. */
@@ -149,11 +154,14 @@ function refreshStatus(deps: PodEffectsDeps, context: PodContext): void {
 
 /** Nothing is started before the node is ready for the pod: its folders, volumes and cgroup. */
 async function prepare(
-  { node, recorder }: PodEffectsDeps,
+  { node, recorder, statusManager, clock }: PodEffectsDeps,
   pod: Pod,
   signal: AbortSignal,
 ): Promise<PodEvent | undefined> {
+  const { uid } = pod.metadata;
   try {
+    // Where the disk did not take the record of the start, it may now.
+    await node.startTime(uid, statusManager.get(uid)?.startTime ?? rfc3339(clock.now()));
     await node.prepare(pod, signal);
     return undefined;
   } catch (error) {

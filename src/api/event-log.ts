@@ -1,30 +1,49 @@
+import type { EventFacts } from '../policies/event-correlation.ts';
 import type { EventRecorder, NodeEventRecorder } from '../types/event-recorder.ts';
 import { type Logger, podFields } from '../types/logger.ts';
+import { EventCorrelator } from './event-correlator.ts';
+import { RecentMap } from './recent-map.ts';
 
-/** For how long an event that comes again is not news (the kubelet's event aggregator). */
-const REPEAT_MS = 10 * 60_000;
-/** How many events are remembered; beyond that the oldest is news again. */
+/** A warning that goes on is told again after this time, however often it has been told. */
+const REMIND_MS = 10 * 60_000;
 const REMEMBERED_MAX = 4_096;
+const SOURCE = { component: 'statelet', host: '' };
 
-/** Kubernetes events as log lines. One that repeats itself is for debugging. `now` is Unix milliseconds. */
+type About = Pick<EventFacts, 'object' | 'reason'>;
+
+/**
+ * Kubernetes events as log lines, the only ones that have a `reason`. A warning that repeats itself is told again each time that it
+ * has come twice as often, with its count, and is for debugging otherwise. `now` is Unix milliseconds.
+ */
 export function eventLog(logger: Logger, now: () => number): EventRecorder & NodeEventRecorder {
-  const seen = new Map<string, number>();
-  const isRepeated = (key: string): boolean => {
-    const before = seen.get(key);
-    const oldest = seen.keys().next();
-    if (seen.size >= REMEMBERED_MAX && !oldest.done) seen.delete(oldest.value);
-    seen.set(key, now());
-    return before !== undefined && now() - before < REPEAT_MS;
+  const correlator = new EventCorrelator();
+  const toldAt = new RecentMap<string, number>(REMEMBERED_MAX);
+  const warn = ({ object, reason }: About, fields: object, text: string): void => {
+    const at = now();
+    const facts = { source: SOURCE, object, type: 'Warning' as const, reason, message: text };
+    const { key, count, message, isSpam } = correlator.correlate(facts, at);
+    const isDue = at - (toldAt.get(key) ?? -Infinity) >= REMIND_MS || (!isSpam && isPowerOfTwo(count));
+    if (isDue) toldAt.set(key, at);
+    const shown = { ...fields, ...(count > 1 && { count }) };
+    if (isDue) logger.warn(shown, message);
+    else logger.debug(shown, message);
   };
-  const log = (about: string, type: 'Normal' | 'Warning', fields: object, message: string): void => {
+  const log = (type: 'Normal' | 'Warning', about: About, fields: object, message: string): void => {
     // What goes well happens again and again, and is news each time.
     if (type === 'Normal') logger.info(fields, message);
-    else if (isRepeated(`${about} ${message}`)) logger.debug(fields, message);
-    else logger.warn(fields, message);
+    else warn(about, fields, message);
   };
   return {
-    event: (pod, type, reason, message) =>
-      log(`${pod.uid} ${reason}`, type, { ...podFields(pod), reason }, message),
-    nodeEvent: (type, reason, message) => log(`node ${reason}`, type, { reason }, message),
+    event: (pod, type, reason, message) => {
+      const { uid, name, namespace } = pod;
+      const object = { kind: 'Pod', namespace, name, uid };
+      log(type, { object, reason }, { ...podFields(pod), reason }, message);
+    },
+    nodeEvent: (type, reason, message) =>
+      log(type, { object: { kind: 'Node', name: '' }, reason }, { reason }, message),
   };
+}
+
+function isPowerOfTwo(count: number): boolean {
+  return Number.isInteger(Math.log2(count));
 }

@@ -229,10 +229,11 @@ describe('on the embedded runtime', () => {
       'default_ghost_uid-ghost',
       'default_web_uid-web',
       'not-a-pod',
+      'uid-web',
     ]);
     agent.supervisor.send({ type: 'SOURCE_SEEN', source: 'file' });
-    await waitFor(async () => (await readdir(logs)).length === 2, { what: 'the logs of the ghost to go' });
-    expect((await readdir(logs)).toSorted()).toEqual(['default_web_uid-web', 'not-a-pod']);
+    await waitFor(async () => (await readdir(logs)).length === 3, { what: 'the logs of the ghost to go' });
+    expect((await readdir(logs)).toSorted()).toEqual(['default_web_uid-web', 'not-a-pod', 'uid-web']);
   });
 
   test('SHUTDOWN with pods ends what runs, what waits and what only the runtime knows', async () => {
