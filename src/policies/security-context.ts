@@ -13,6 +13,7 @@ import { podText } from './pod-text.ts';
 import { RUNTIME_DEFAULT, type SeccompFacts, seccompProfile } from './seccomp.ts';
 import { selinuxOption } from './selinux.ts';
 
+type Capabilities = NonNullable<NonNullable<Container['securityContext']>['capabilities']>;
 type AnyContainer = Container | EphemeralContainer;
 
 /** The user that an image says, by number or by name; root where it says neither. */
@@ -60,12 +61,7 @@ export function containerSecurityContext(
   const unmasked = procMount === 'Unmasked';
   return {
     ...containerUser(pod, container, imageUser),
-    ...(capabilities && {
-      capabilities: {
-        addCapabilities: capabilities.add ?? [],
-        dropCapabilities: capabilities.drop ?? [],
-      },
-    }),
+    ...(capabilities && { capabilities: capabilityChanges(capabilities) }),
     privileged: privileged ?? false,
     namespaceOptions: containerNamespaces(pod.spec, targetId),
     selinuxOptions: selinuxOption(
@@ -79,6 +75,29 @@ export function containerSecurityContext(
     seccomp: seccompProfile(pod, container, facts),
     apparmor: appArmorProfile(pod, container),
   };
+}
+
+/** What a plain process of this machine can be held to, and asks for. Throws as `containerUser` does. */
+export function processSecurityContext(
+  pod: Pod,
+  container: AnyContainer,
+  imageUser: ImageUser | undefined,
+): LinuxContainerSecurityContext {
+  const { capabilities, allowPrivilegeEscalation } = container.securityContext ?? {};
+  const { supplementalGroups: groups = [] } = supplementalGroups(pod.spec);
+  return {
+    ...containerUser(pod, container, imageUser),
+    ...(capabilities && { capabilities: capabilityChanges(capabilities) }),
+    ...(groups.length > 0 && { supplementalGroups: groups }),
+    ...(allowPrivilegeEscalation === false && { noNewPrivs: true }),
+  };
+}
+
+function capabilityChanges({
+  add = [],
+  drop = [],
+}: Capabilities): NonNullable<LinuxContainerSecurityContext['capabilities']> {
+  return { addCapabilities: add, dropCapabilities: drop };
 }
 
 /**

@@ -65,7 +65,8 @@ const linuxContainerSecurityContext = message<LinuxContainerSecurityContext>({
   apparmor: field(16, securityProfile),
 });
 
-const containerConfig = message<ContainerConfig>({
+/** The stop signal is left to the image. */
+const containerConfig = message<Omit<ContainerConfig, 'stopSignal'>>({
   metadata: field(1, containerMetadata),
   image: field(
     2,

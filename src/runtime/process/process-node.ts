@@ -2,7 +2,7 @@ import { containerConfig } from '../../policies/container-config.ts';
 import { containerLogPath } from '../../policies/cri-labels.ts';
 import { podSandboxConfig } from '../../policies/sandbox-config.ts';
 import type { ResourceList } from '../../policies/resources.ts';
-import { EMBEDDED_LIMITS, unsupportedFields } from '../../policies/unsupported-fields.ts';
+import { embeddedLimits, unsupportedFields } from '../../policies/unsupported-fields.ts';
 import { commandResolver } from '../node-facts.ts';
 import type { Logger } from '../../types/logger.ts';
 import { type GarbageCollector, startGarbageCollection } from '../garbage/garbage-collector.ts';
@@ -82,8 +82,9 @@ export function processNode(options: {
   const { podLogsDir, hostIPs, allocatable = {}, logs } = options;
   const resolveCommand = commandResolver(hostIPs, allocatable);
   const podLogs = new PodLogs(podLogsDir);
+  const limits = embeddedLimits(process.getuid?.() === 0);
   return {
-    unsupportedFields: (pod) => unsupportedFields(pod, EMBEDDED_LIMITS),
+    unsupportedFields: (pod) => unsupportedFields(pod, limits),
     rejection: () => undefined,
     prepare: nothing,
     sandbox: (pod, attempt) => settled(() => ({ config: podSandboxConfig(pod, attempt, { podLogsDir }) })),

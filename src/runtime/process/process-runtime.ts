@@ -1,7 +1,17 @@
 import { ownVersion } from '../../version.ts';
+import type { ContainerConfig } from '../../types/cri.ts';
+import { StateletError } from '../../types/errors.ts';
 import type { RuntimeService } from '../runtime-service.ts';
 import { runtimeLayout } from './layout.ts';
 import { MonitorClient } from './monitor-client.ts';
+import { asksForPrivileges } from './privileges.ts';
+
+const tooOld = ({ metadata: { name } }: ContainerConfig): StateletError =>
+  new StateletError(
+    'FailedPrecondition',
+    `container "${name}" has a securityContext that the monitor of the embedded runtime does not know: an older version ` +
+      'of statelet started it. It is followed by one of this version once all pods have been removed',
+  );
 
 export interface ProcessRuntimeOptions {
   /** The agent's root directory; the runtime uses `runtime` and `scratch` in it. */
@@ -39,8 +49,10 @@ export function createProcessRuntime({ rootDir, logger }: ProcessRuntimeOptions)
     podSandboxStatus: (id, options) => client.call('podSandboxStatus', [id], options?.signal),
     listPodSandbox: (filter = {}, options) => client.call('listPodSandbox', [filter], options?.signal),
 
-    createContainer: (podSandboxId, config, _sandboxConfig, options) =>
-      client.call('createContainer', [podSandboxId, config], options?.signal),
+    createContainer: async (podSandboxId, config, _sandboxConfig, options) => {
+      if (asksForPrivileges(config) && !(await client.has('privileges'))) throw tooOld(config);
+      return client.call('createContainer', [podSandboxId, config], options?.signal);
+    },
     startContainer: (id, options) => client.call('startContainer', [id], options?.signal),
     stopContainer: (id, timeoutSeconds, options) =>
       client.call('stopContainer', [id, timeoutSeconds], options?.signal),
