@@ -19,7 +19,10 @@ import type { RuntimeService } from '../runtime-service.ts';
 import { systemClock } from '../system-clock.ts';
 import { createProcessRuntime } from './process-runtime.ts';
 
-/** Plain processes are on the machine's own network. */
+/**
+ * Whom probes and hooks ask that name no host. A pod's address is that of the node, but a plain process often listens on the
+ * loopback address alone, and one that listens on all addresses answers there as well.
+ */
 const LOOPBACK = '127.0.0.1';
 
 const nothing = (): Promise<void> => Promise.resolve();
@@ -36,8 +39,9 @@ export interface ProcessNodeSetup {
 
 /** The embedded runtime. */
 export function openProcessNode(setup: ProcessNodeSetup): NodeParts {
-  const { rootDir, settings, logger } = setup;
-  const runtime = createProcessRuntime({ rootDir, logger: { warn: (message) => logger.warn({}, message) } });
+  const { rootDir, hostIPs, settings, logger } = setup;
+  const warn = (message: string): void => logger.warn({}, message);
+  const runtime = createProcessRuntime({ rootDir, hostIPs, logger: { warn } });
   if (!settings) {
     return { runtime, node: processNode(setup), start: () => undefined, stop: () => runtime.close() };
   }

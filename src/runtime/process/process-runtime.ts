@@ -16,6 +16,8 @@ const tooOld = ({ metadata: { name } }: ContainerConfig): StateletError =>
 export interface ProcessRuntimeOptions {
   /** The agent's root directory; the runtime uses `runtime` and `scratch` in it. */
   readonly rootDir: string;
+  /** Addresses of this node, which are those of its pods, the primary one first. */
+  readonly hostIPs?: readonly string[];
   readonly logger?: { warn(message: string): void };
 }
 
@@ -28,7 +30,13 @@ export interface ProcessRuntimeOptions {
  *   and that lives as long as the pod's sandbox.
  * - Containers outlive this process; see monitor.ts for who holds them.
  */
-export function createProcessRuntime({ rootDir, logger }: ProcessRuntimeOptions): RuntimeService {
+export function createProcessRuntime({
+  rootDir,
+  hostIPs = [],
+  logger,
+}: ProcessRuntimeOptions): RuntimeService {
+  const [ip, ...additionalIps] = hostIPs;
+  const network = ip !== undefined && { network: { ip, additionalIps } };
   const client = new MonitorClient(runtimeLayout(rootDir), (message) => logger?.warn(message));
   return {
     version: () =>
@@ -46,7 +54,10 @@ export function createProcessRuntime({ rootDir, logger }: ProcessRuntimeOptions)
     runPodSandbox: (config, options) => client.call('runPodSandbox', [config], options?.signal),
     stopPodSandbox: (id, options) => client.call('stopPodSandbox', [id], options?.signal),
     removePodSandbox: (id, options) => client.call('removePodSandbox', [id], options?.signal),
-    podSandboxStatus: (id, options) => client.call('podSandboxStatus', [id], options?.signal),
+    podSandboxStatus: async (id, options) => {
+      const status = await client.call('podSandboxStatus', [id], options?.signal);
+      return { ...status, ...network };
+    },
     listPodSandbox: (filter = {}, options) => client.call('listPodSandbox', [filter], options?.signal),
 
     createContainer: async (podSandboxId, config, _sandboxConfig, options) => {
