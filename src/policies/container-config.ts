@@ -8,8 +8,8 @@ import { type ContainerResourceFacts, containerResources } from './linux-resourc
 import { containerStatusByName } from './restart.ts';
 import {
   containerSecurityContext,
-  containerUser,
   type ImageUser,
+  processSecurityContext,
   type SecurityFacts,
 } from './security-context.ts';
 
@@ -33,7 +33,7 @@ export interface ContainerConfigFacts {
   readonly imageUser?: ImageUser;
   readonly mounts?: readonly Mount[];
   readonly devices?: readonly Device[];
-  /** Without it the container is a plain process: nothing is said but whom it runs as. */
+  /** Without it the container is a plain process: only what such a one can be held to is said. */
   readonly node?: ContainerFacts;
   /** The container whose processes an ephemeral one is to see. */
   readonly targetId?: string;
@@ -41,7 +41,8 @@ export interface ContainerConfigFacts {
 
 /** Throws a StateletError of kind InvalidArgument for what makes a CreateContainerConfigError. */
 export function containerConfig(facts: ContainerConfigFacts): ContainerConfig {
-  const { pod, container, attempt, resolved, imageRef, mounts, devices } = facts;
+  const { pod, container, attempt, resolved, imageRef, mounts, devices, node } = facts;
+  const { stopSignal } = container.lifecycle ?? {};
   const image = container.image ?? '';
   return {
     metadata: { name: container.name, attempt },
@@ -56,13 +57,14 @@ export function containerConfig(facts: ContainerConfigFacts): ContainerConfig {
     stdin: container.stdin ?? false,
     stdinOnce: container.stdinOnce ?? false,
     tty: container.tty ?? false,
+    ...(stopSignal && !node && { stopSignal }),
     linux: containerLinux(facts),
   };
 }
 
 function containerLinux(facts: ContainerConfigFacts): ContainerConfig['linux'] {
   const { pod, container, imageUser, targetId, node } = facts;
-  if (!node) return { securityContext: containerUser(pod, container, imageUser) };
+  if (!node) return { securityContext: processSecurityContext(pod, container, imageUser) };
   return {
     resources: containerResources(pod, container, node),
     securityContext: containerSecurityContext(pod, container, { imageUser, targetId }, node),

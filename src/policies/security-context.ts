@@ -14,6 +14,7 @@ import { podText } from './pod-text.ts';
 import { RUNTIME_DEFAULT, type SeccompFacts, seccompProfile } from './seccomp.ts';
 import { selinuxOption } from './selinux.ts';
 
+type Capabilities = NonNullable<NonNullable<Container['securityContext']>['capabilities']>;
 type AnyContainer = Container | EphemeralContainer;
 
 /** The user that an image says, by number or by name; root where it says neither. */
@@ -64,12 +65,7 @@ export function containerSecurityContext(
   const apparmor = appArmorProfile(pod, container);
   return {
     ...containerUser(pod, container, imageUser),
-    ...(capabilities && {
-      capabilities: {
-        addCapabilities: capabilities.add ?? [],
-        dropCapabilities: capabilities.drop ?? [],
-      },
-    }),
+    ...(capabilities && { capabilities: capabilityChanges(capabilities) }),
     privileged: privileged ?? false,
     namespaceOptions: containerNamespaces(pod.spec, targetId, facts.users),
     selinuxOptions: selinuxOption(
@@ -83,6 +79,29 @@ export function containerSecurityContext(
     seccomp: seccompProfile(pod, container, facts),
     ...(apparmor && { apparmor, apparmorProfile: deprecatedAppArmorProfile(apparmor) }),
   };
+}
+
+/** What a plain process of this machine can be held to, and asks for. Throws as `containerUser` does. */
+export function processSecurityContext(
+  pod: Pod,
+  container: AnyContainer,
+  imageUser: ImageUser | undefined,
+): LinuxContainerSecurityContext {
+  const { capabilities, allowPrivilegeEscalation } = container.securityContext ?? {};
+  const { supplementalGroups: groups = [] } = supplementalGroups(pod.spec);
+  return {
+    ...containerUser(pod, container, imageUser),
+    ...(capabilities && { capabilities: capabilityChanges(capabilities) }),
+    ...(groups.length > 0 && { supplementalGroups: groups }),
+    ...(allowPrivilegeEscalation === false && { noNewPrivs: true }),
+  };
+}
+
+function capabilityChanges({
+  add = [],
+  drop = [],
+}: Capabilities): NonNullable<LinuxContainerSecurityContext['capabilities']> {
+  return { addCapabilities: add, dropCapabilities: drop };
 }
 
 /**

@@ -212,6 +212,8 @@ export interface ContainerConfig {
   readonly stdin?: boolean;
   readonly stdinOnce?: boolean;
   readonly tty?: boolean;
+  /** `SIGTERM` without it. */
+  readonly stopSignal?: string;
   readonly linux?: {
     readonly resources?: LinuxContainerResources;
     readonly securityContext?: LinuxContainerSecurityContext;

@@ -80,7 +80,8 @@ const linuxContainerSecurityContext = message<LinuxContainerSecurityContext>({
   apparmorProfile: field(9, string),
 });
 
-const containerConfig = message<ContainerConfig>({
+/** The stop signal is left to the image. */
+const containerConfig = message<Omit<ContainerConfig, 'stopSignal'>>({
   metadata: field(1, containerMetadata),
   image: field(2, imageSpec),
   command: list(3, string),

@@ -3,8 +3,10 @@ import type { ContainerConfig } from '../../types/cri.ts';
 import { DEFAULT_PATH, userOf } from './launch.ts';
 import type { ProcessSpec } from './launch.ts';
 import type { RuntimeLayout } from './layout.ts';
+import { privilegesOf } from './privileges.ts';
 import { CONTAINER_ID_VARIABLE } from './proc.ts';
 import type { ContainerRecord, SandboxRecord } from './records.ts';
+import { stopSignal } from './stop-signal.ts';
 import { terminationPath } from './termination-message.ts';
 
 /** Throws where plain processes cannot be what a container is to be. */
@@ -23,7 +25,8 @@ export function validateContainer(config: ContainerConfig): void {
       `${name} asks for a terminal, which the embedded runtime cannot give: set its \`tty\` to false`,
     );
   }
-  userOf(config);
+  privilegesOf(config, userOf(config));
+  stopSignal(config);
 }
 
 export function messageFile(layout: RuntimeLayout, record: ContainerRecord): string {
@@ -48,7 +51,11 @@ export function processSpec(
     STATELET_TERMINATION_LOG: messageFile(layout, record),
     [CONTAINER_ID_VARIABLE]: id,
   };
-  return { command, env, cwd: orElse(config.workingDir, home), user: userOf(config) };
+  const user = userOf(config);
+  const privileges = privilegesOf(config, user);
+  // Only who still has the privileges can give them up: the user changes with them.
+  const as = privileges ? { privileges } : { user };
+  return { command, env, cwd: orElse(config.workingDir, home), ...as };
 }
 
 /** CRI leaves a field that is not set empty. */

@@ -16,6 +16,7 @@ import { isRunning, startedAtMs } from './proc.ts';
 import type { ProcessIdentity } from './proc.ts';
 import type { ExecResult } from './protocol.ts';
 import type { ContainerRecord, Exit, RecordStore, SandboxRecord } from './records.ts';
+import { stopSignal } from './stop-signal.ts';
 import type { Sweeper } from './sweeper.ts';
 import { logFilePath } from './views.ts';
 
@@ -76,7 +77,7 @@ export class Container {
   }
 
   /**
-   * SIGTERM to the main process, SIGKILL to everything when the time is over. What the main process leaves behind is
+   * Its stop signal to the main process, SIGKILL to everything when the time is over. What the main process leaves behind is
    * killed once it has ended. Resolves when nothing of the container runs. A later call can only bring the SIGKILL forward.
    */
   async stop(timeoutSeconds: number): Promise<void> {
@@ -84,7 +85,7 @@ export class Container {
     if (this.record.state !== 'CONTAINER_RUNNING') return;
     const first = this.#killAtMs === Infinity;
     this.#killWithin(timeoutSeconds * 1000);
-    if (first && timeoutSeconds > 0) this.#send('SIGTERM', (main) => main.signal('SIGTERM'));
+    if (first && timeoutSeconds > 0) this.#askToEnd();
     await this.#finished;
   }
 
@@ -203,6 +204,11 @@ export class Container {
     this.record.state = 'CONTAINER_EXITED';
     this.#save();
     this.#host.emit('CONTAINER_STOPPED_EVENT', this.record);
+  }
+
+  #askToEnd(): void {
+    const signal = stopSignal(this.record.config);
+    this.#send(String(signal), (main) => main.signal(signal));
   }
 
   #killWithin(timeoutMs: number): void {

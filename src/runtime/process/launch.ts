@@ -2,10 +2,13 @@ import { spawn } from 'node:child_process';
 import type { ChildProcess, StdioOptions } from 'node:child_process';
 import { chownSync, closeSync, constants, existsSync, openSync, readFileSync, statSync } from 'node:fs';
 import { constants as osConstants } from 'node:os';
+import { resolve } from 'node:path';
 import { errorMessage, StateletError } from '../../types/errors.ts';
 import type { ContainerConfig } from '../../types/cri.ts';
 import { runCommand } from '../run-command.ts';
 import { errnoCode } from '../system-errors.ts';
+import { findProgram, isExecutable } from './privileges.ts';
+import type { User } from './privileges.ts';
 
 export const DEFAULT_PATH = '/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin';
 
@@ -14,7 +17,9 @@ export interface ProcessSpec {
   readonly command: readonly string[];
   readonly env: Readonly<Record<string, string>>;
   readonly cwd: string;
-  readonly user?: { readonly uid: number; readonly gid: number };
+  readonly user?: User;
+  /** The command that starts it with fewer privileges, and as whom. */
+  readonly privileges?: readonly string[];
 }
 
 /** A process that could not be started, with the exit code by which shells tell the causes apart. */
@@ -35,7 +40,9 @@ export async function launch(spec: ProcessSpec, stdio: StdioOptions): Promise<Ch
   const [command = '', ...args] = spec.command;
   // The system reports a missing folder as it does a missing program.
   if (!isDirectory(spec.cwd)) throw new StartError(128, `working directory ${spec.cwd} does not exist`);
-  const child = start(command, args, spec, stdio);
+  if (spec.privileges) checkProgram(command, spec);
+  const [file = command, ...words] = [...(spec.privileges ?? []), command, ...args];
+  const child = start(file, words, spec, stdio);
   if (child.pid !== undefined) return child;
   const error = await new Promise<Error>((resolve) => child.once('error', resolve));
   throw startError(command, error);
@@ -47,6 +54,13 @@ function start(command: string, args: string[], spec: ProcessSpec, stdio: StdioO
   } catch (error) {
     throw startError(command, error);
   }
+}
+
+/** What `setpriv` finds wrong could not be told from what the program itself says. */
+function checkProgram(command: string, { env, cwd }: ProcessSpec): void {
+  const file = findProgram(command, env.PATH ?? '', cwd);
+  if (file === undefined) throw startError(command, { code: 'ENOENT' });
+  if (!isExecutable(resolve(cwd, file))) throw startError(command, { code: 'EACCES' });
 }
 
 function startError(command: string, error: unknown): StartError {

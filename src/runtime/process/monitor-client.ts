@@ -6,7 +6,7 @@ import { systemClock } from '../system-clock.ts';
 import type { ContainerEvent, ContainerEventType, ContainerStateName } from '../../types/cri.ts';
 import { canceled, Connection, HELLO_TIMEOUT_MS } from './connection.ts';
 import type { RuntimeLayout } from './layout.ts';
-import type { MethodName, Params, Result } from './protocol.ts';
+import type { Feature, MethodName, Params, Result } from './protocol.ts';
 import { connectSocket } from './socket.ts';
 import { makeRuntimeDir, spawnMonitor } from './spawn-monitor.ts';
 
@@ -98,6 +98,12 @@ export class MonitorClient {
       if (errorKind(error) !== 'Unavailable' || !REPEATABLE.has(method)) throw error;
       return this.#callOnce(method, params, signal);
     }
+  }
+
+  /** Whether the monitor that is there does this: it may be older than its client. */
+  async has(feature: Feature): Promise<boolean> {
+    const { features = [] } = await (await this.#connect()).hello;
+    return features.includes(feature);
   }
 
   async close(): Promise<void> {

@@ -3,7 +3,7 @@ import { containerConfig } from '../../policies/container-config.ts';
 import { containerLogPath } from '../../policies/cri-labels.ts';
 import { podSandboxConfig } from '../../policies/sandbox-config.ts';
 import type { ResourceList } from '../../policies/resources.ts';
-import { EMBEDDED_LIMITS, unsupportedFields } from '../../policies/unsupported-fields.ts';
+import { embeddedLimits, unsupportedFields } from '../../policies/unsupported-fields.ts';
 import { commandResolver } from '../node-facts.ts';
 import type { Logger } from '../../types/logger.ts';
 import { type GarbageCollector, startGarbageCollection } from '../garbage/garbage-collector.ts';
@@ -21,7 +21,10 @@ import { systemClock } from '../system-clock.ts';
 import { StartTimes } from '../start-times.ts';
 import { createProcessRuntime } from './process-runtime.ts';
 
-/** Plain processes are on the machine's own network. */
+/**
+ * Whom probes and hooks ask that name no host. A pod's address is that of the node, but a plain process often listens on the
+ * loopback address alone, and one that listens on all addresses answers there as well.
+ */
 const LOOPBACK = '127.0.0.1';
 
 const nothing = (): Promise<void> => Promise.resolve();
@@ -40,9 +43,10 @@ export interface ProcessNodeSetup {
 
 /** The embedded runtime. */
 export function openProcessNode(setup: ProcessNodeSetup): NodeParts {
-  const { rootDir, settings, requestTimeoutMs, logger } = setup;
+  const { rootDir, hostIPs, settings, requestTimeoutMs, logger } = setup;
+  const warn = (message: string): void => logger.warn({}, message);
   const runtime = createProcessRuntime({
-    ...{ rootDir, logger: { warn: (message: string) => logger.warn({}, message) } },
+    ...{ rootDir, hostIPs, logger: { warn } },
     ...(requestTimeoutMs !== undefined && { requestTimeoutMs }),
   });
   const startTimes = new StartTimes({ podsDir: join(rootDir, 'pods'), logger });
@@ -98,8 +102,9 @@ export function processNode(options: {
   const { podLogsDir, hostIPs, startTimes, allocatable = {}, logs } = options;
   const resolveCommand = commandResolver(hostIPs, allocatable);
   const podLogs = new PodLogs(podLogsDir);
+  const limits = embeddedLimits(process.getuid?.() === 0);
   return {
-    unsupportedFields: (pod) => unsupportedFields(pod, EMBEDDED_LIMITS),
+    unsupportedFields: (pod) => unsupportedFields(pod, limits),
     rejection: () => undefined,
     startTime: (uid, now) => startTimes?.of(uid, now) ?? Promise.resolve(now),
     prepare: nothing,

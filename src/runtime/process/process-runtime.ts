@@ -1,13 +1,25 @@
 import { ownVersion } from '../../version.ts';
+import type { ContainerConfig } from '../../types/cri.ts';
+import { StateletError } from '../../types/errors.ts';
 import type { RuntimeService } from '../runtime-service.ts';
 import { runtimeLayout } from './layout.ts';
 import { MonitorClient } from './monitor-client.ts';
+import { asksForPrivileges } from './privileges.ts';
+
+const tooOld = ({ metadata: { name } }: ContainerConfig): StateletError =>
+  new StateletError(
+    'FailedPrecondition',
+    `container "${name}" has a securityContext that the monitor of the embedded runtime does not know: an older version ` +
+      'of statelet started it. It is followed by one of this version once all pods have been removed',
+  );
 
 export interface ProcessRuntimeOptions {
   /** The agent's root directory; the runtime uses `runtime` and `scratch` in it. */
   readonly rootDir: string;
   /** How long a call may take (the kubelet's runtimeRequestTimeout). */
   readonly requestTimeoutMs?: number;
+  /** Addresses of this node, which are those of its pods, the primary one first. */
+  readonly hostIPs?: readonly string[];
   readonly logger?: { warn(message: string): void };
 }
 
@@ -26,7 +38,9 @@ const REQUEST_TIMEOUT_MS = 120_000;
  *   limit of its own, that much more than they may take anyway; none for execSync without one.
  */
 export function createProcessRuntime(options: ProcessRuntimeOptions): RuntimeService {
-  const { rootDir, requestTimeoutMs = REQUEST_TIMEOUT_MS, logger } = options;
+  const { rootDir, requestTimeoutMs = REQUEST_TIMEOUT_MS, hostIPs = [], logger } = options;
+  const [ip, ...additionalIps] = hostIPs;
+  const network = ip !== undefined && { network: { ip, additionalIps } };
   const warn = (message: string) => logger?.warn(message);
   const client = new MonitorClient(runtimeLayout(rootDir), { requestTimeoutMs, warn });
   const longer = (seconds: number) => seconds * 1000 + requestTimeoutMs;
@@ -47,11 +61,16 @@ export function createProcessRuntime(options: ProcessRuntimeOptions): RuntimeSer
       client.call('runPodSandbox', [config], { signal, timeoutMs: 2 * requestTimeoutMs }),
     stopPodSandbox: (id, options) => client.call('stopPodSandbox', [id], options),
     removePodSandbox: (id, options) => client.call('removePodSandbox', [id], options),
-    podSandboxStatus: (id, options) => client.call('podSandboxStatus', [id], options),
+    podSandboxStatus: async (id, options) => {
+      const status = await client.call('podSandboxStatus', [id], options);
+      return { ...status, ...network };
+    },
     listPodSandbox: (filter = {}, options) => client.call('listPodSandbox', [filter], options),
 
-    createContainer: (podSandboxId, config, _sandboxConfig, options) =>
-      client.call('createContainer', [podSandboxId, config], options),
+    createContainer: async (podSandboxId, config, _sandboxConfig, options) => {
+      if (asksForPrivileges(config) && !(await client.has('privileges'))) throw tooOld(config);
+      return client.call('createContainer', [podSandboxId, config], options);
+    },
     startContainer: (id, options) => client.call('startContainer', [id], options),
     stopContainer: (id, timeoutSeconds, options) =>
       client.call('stopContainer', [id, timeoutSeconds], {

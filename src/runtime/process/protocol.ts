@@ -58,10 +58,16 @@ export interface ExecResult {
   readonly exitCode: number;
 }
 
+/** What a monitor does that one of an older version would take and leave undone. */
+export const FEATURES = ['privileges'] as const;
+export type Feature = (typeof FEATURES)[number];
+
 export interface Hello {
   readonly hello: 'statelet-monitor';
   readonly protocol: number;
   readonly pid: number;
+  /** Missing from monitors of older versions. */
+  readonly features?: readonly string[];
 }
 
 export interface Request {

@@ -3,7 +3,7 @@ import { createServer } from 'node:net';
 import type { Server, Socket } from 'node:net';
 import type { ContainerEvent } from '../../types/cri.ts';
 import { StateletError } from '../../types/errors.ts';
-import { encode, LineSplitter, PROTOCOL_VERSION, toWireError } from './protocol.ts';
+import { encode, FEATURES, LineSplitter, PROTOCOL_VERSION, toWireError } from './protocol.ts';
 import type { ClientMessage, Handlers, MethodName, MonitorMessage, Request } from './protocol.ts';
 import { openDirectory, socketPath } from './socket.ts';
 
@@ -94,7 +94,8 @@ class Connection {
         socket.destroy();
       }
     });
-    this.#reply({ hello: 'statelet-monitor', protocol: PROTOCOL_VERSION, pid: process.pid });
+    const own = { protocol: PROTOCOL_VERSION, pid: process.pid, features: FEATURES };
+    this.#reply({ hello: 'statelet-monitor', ...own });
   }
 
   send(line: string): void {
