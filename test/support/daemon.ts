@@ -15,10 +15,10 @@ import {
   type ProcessIdentity,
 } from '../../src/runtime/process/proc.ts';
 import type { ContainerStatus, Pod } from '../../src/types/kubernetes.ts';
-import { waitFor } from './wait-for.ts';
+import { PATIENCE_MS, waitFor } from './wait-for.ts';
 
 export const NODE_NAME = 'node-a';
-const TIMEOUT_MS = 30_000;
+const TIMEOUT_MS = PATIENCE_MS;
 
 const repository = fileURLToPath(new URL('../..', import.meta.url));
 const BIN = join(repository, 'bin/statelet.js');

@@ -8,9 +8,9 @@ import { type CriDaemonBed, startCriBed } from '../../support/cri-daemon.ts';
 import { containerStatus, type Daemon } from '../../support/daemon.ts';
 import { waitFor } from '../../support/wait-for.ts';
 
-jest.setTimeout(120_000);
+jest.setTimeout(300_000);
 
-const PATIENCE_MS = 30_000;
+const PATIENCE_MS = 100_000;
 
 describeWithContainerd('what happens to containers from outside', () => {
   let bed: CriDaemonBed;
