@@ -8,6 +8,7 @@ import { type ContainerdBed, startContainerd } from '../../support/containerd/co
 import { describeWithContainerd, SET_UP_TIMEOUT_MS } from '../../support/containerd/suite.ts';
 import { CriDaemonBed } from '../../support/cri-daemon.ts';
 import { containerStatus, type Daemon } from '../../support/daemon.ts';
+import { sendSignal } from '../../support/send-signal.ts';
 import { waitFor } from '../../support/wait-for.ts';
 
 const TEST_TIMEOUT_MS = 300_000;
@@ -112,8 +113,8 @@ describeWithContainerd('a faulty runtime', () => {
       for (let round = 1; round <= 2; round += 1) {
         await containerd.kill();
         if (round === 2) {
-          process.kill(diesPid ?? 0, 'SIGKILL');
-          process.kill(jobPid ?? 0, 'SIGTERM');
+          sendSignal(diesPid ?? NaN, 'SIGKILL');
+          sendSignal(jobPid ?? NaN, 'SIGTERM');
           bed.withdraw('withdrawn');
           bed.apply('changed', { containers: [bed.server({ env: [{ name: 'NEW', value: 'yes' }] })] });
         }
