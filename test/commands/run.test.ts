@@ -137,7 +137,10 @@ spec:
       const ways = [...text.matchAll(/: default\/web-\S+: (\w+\.\w+ → .*)$/gm)].map(([, way]) => way);
       expect(ways).toEqual([
         'Syncing.AwaitingStart → Syncing.Working → Syncing.Settled',
-        'Syncing.Settled → Terminating.Stopping → Terminated.CleaningUp → Terminated.Finished',
+        // A sync may be under way when the signal comes.
+        expect.stringMatching(
+          /^Syncing\.Settled → (?:Syncing\.\w+ → )*Terminating\.Stopping → Terminated\.CleaningUp → Terminated\.Finished$/,
+        ),
       ]);
     });
 
