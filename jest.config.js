@@ -8,5 +8,6 @@ export default {
   transform: { '\\.ts$': '<rootDir>/scripts/jest-strip-types.cjs' },
   // Two cores are what CI has; end-to-end tests start processes of their own.
   maxWorkers: 2,
-  testTimeout: 30_000,
+  // Longer than what a test waits for, on a busy machine too, so that it is said what has not come.
+  testTimeout: 300_000,
 };

@@ -66,7 +66,7 @@ class Storm {
       supervisor.send({ type: 'HOUSEKEEPING' });
       return supervisor.registry.size === 0;
     };
-    await waitFor(isEmpty, { what: 'every pod to be forgotten', timeoutMs: 15_000 });
+    await waitFor(isEmpty, { what: 'every pod to be forgotten' });
     return this.watch.settle();
   }
 

@@ -10,6 +10,7 @@ import {
   processesOf,
   stateOf,
 } from '../support/daemon.ts';
+import { sendSignal } from '../support/send-signal.ts';
 import { waitFor } from '../support/wait-for.ts';
 import {
   awaitFile,
@@ -266,9 +267,9 @@ test('kill -9 of the monitor: its containers go on under the next one; an exit c
   await daemon.running('job');
   await journal.until('web starts');
   const monitor = () => processesOf(bed.dir).find(({ text }) => text === 'statelet-monitor')?.pid;
-  const killed = monitor() ?? 0;
+  const killed = await waitFor(monitor, { what: 'the monitor' });
   const processes = mainProcesses(web);
-  process.kill(killed, 'SIGKILL');
+  sendSignal(killed, 'SIGKILL');
   await waitFor(() => monitor() !== undefined && monitor() !== killed, { what: 'another monitor' });
   touch(go);
   const job = await daemon.inState('job', 'Terminated.Finished');

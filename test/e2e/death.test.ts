@@ -5,7 +5,7 @@ import { embeddedStage } from '../support/deaths/embedded-stage.ts';
 import { testDeaths } from '../support/deaths/suite.ts';
 import { CHANGES } from '../support/runtime-tap.ts';
 
-jest.setTimeout(240_000);
+jest.setTimeout(300_000);
 
 // The monitor carries out what has reached it, whoever waits for that: `during` is another `after`.
 const WHENS: readonly When[] = ['before', 'after', 'late'];

@@ -9,7 +9,7 @@ import { waitFor } from '../support/wait-for.ts';
 
 const examples = fileURLToPath(new URL('../../examples/pods', import.meta.url));
 /** The slowest of them works for 20 s. */
-const PATIENCE_MS = 40_000;
+const PATIENCE_MS = 100_000;
 
 let bed: DaemonBed;
 let daemon: Daemon;

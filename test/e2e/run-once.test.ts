@@ -6,6 +6,7 @@ import type { AddressInfo } from 'node:net';
 import { availableParallelism } from 'node:os';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
+import type { Readable } from 'node:stream';
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
 import { DaemonBed, mainProcesses, NODE_NAME, statelet } from '../support/daemon.ts';
 import { Journal, type ManifestFields, manifest, SERVE, shell } from './manifests.ts';
@@ -233,9 +234,18 @@ test('SIGTERM has it leave at once; it says what was left running', async () => 
   write('web');
   const { child, result } = bed.runOnce('--pod-manifest-path', bed.manifestDir);
   if (child.stdout === null) throw new Error('it has no stdout');
-  for await (const line of createInterface({ input: child.stdout })) {
-    if (line === `default/web-${NODE_NAME}: Running`) child.kill('SIGTERM');
-  }
+  if (child.stderr === null) throw new Error('it has no stderr');
+  const lineOf = (input: Readable, isWanted: (line: string) => boolean): Promise<undefined> => {
+    const { promise, resolve } = Promise.withResolvers<undefined>();
+    const lines = createInterface({ input }).on('close', () => resolve(undefined));
+    lines.on('line', (line) => isWanted(line) && resolve(undefined));
+    return promise;
+  };
+  await Promise.all([
+    lineOf(child.stdout, (line) => line === `default/web-${NODE_NAME}: Running`),
+    lineOf(child.stderr, (line) => line.includes('"reason":"BackOff"')),
+  ]);
+  child.kill('SIGTERM');
   const { code, stdout, stderr } = await result;
   expect(code).toBe(143);
   expect(table(stdout)).toEqual([

@@ -49,7 +49,7 @@ export class Fault {
 
   async met(times = 1): Promise<void> {
     const what = `${this.method} to be called ${times} times`;
-    await waitFor(() => this.hits >= times, { what, timeoutMs: 30_000 });
+    await waitFor(() => this.hits >= times, { what });
   }
 
   /** Later calls are passed on as they are. */

@@ -15,10 +15,11 @@ import {
   type ProcessIdentity,
 } from '../../src/runtime/process/proc.ts';
 import type { ContainerStatus, Pod } from '../../src/types/kubernetes.ts';
-import { waitFor } from './wait-for.ts';
+import { sendSignal } from './send-signal.ts';
+import { PATIENCE_MS, waitFor } from './wait-for.ts';
 
 export const NODE_NAME = 'node-a';
-const TIMEOUT_MS = 30_000;
+const TIMEOUT_MS = PATIENCE_MS;
 
 const repository = fileURLToPath(new URL('../..', import.meta.url));
 const BIN = join(repository, 'bin/statelet.js');
@@ -299,12 +300,19 @@ export class DaemonBed {
     try {
       await this.#endDaemons();
       await this.#endMonitor();
-      const left = processesOf(this.dir);
-      if (left.length > 0) throw new Error(`left behind: ${left.map(({ text }) => text).join('; ')}`);
+      await this.#noProcesses();
     } finally {
-      for (const { pid } of processesOf(this.dir)) process.kill(pid, 'SIGKILL');
+      for (const { pid } of processesOf(this.dir)) sendSignal(pid, 'SIGKILL');
       await rm(this.dir, { recursive: true, force: true, maxRetries: 5 });
     }
+  }
+
+  /** What was killed takes a moment to go. */
+  async #noProcesses(): Promise<void> {
+    const left = () => processesOf(this.dir).map(({ text }) => text);
+    await waitFor(() => left().length === 0, { what: 'every process to go', timeoutMs: 10_000 }).catch(() => {
+      throw new Error(`left behind: ${left().join('; ')}`);
+    });
   }
 
   async #endDaemons(): Promise<void> {
@@ -333,7 +341,7 @@ export class DaemonBed {
   async #endMonitor(): Promise<void> {
     const monitor = processesOf(this.dir).find(({ text }) => text.startsWith('statelet-monitor'));
     if (monitor === undefined) return;
-    process.kill(monitor.pid, 'SIGTERM');
+    sendSignal(monitor.pid, 'SIGTERM');
     await waitFor(() => !processesOf(this.dir).some(({ pid }) => pid === monitor.pid), {
       what: 'the monitor to end',
     });

@@ -9,6 +9,7 @@ import {
 } from '../../src/runtime/process/process-runtime.ts';
 import { connectSocket } from '../../src/runtime/process/socket.ts';
 import type { RuntimeService } from '../../src/runtime/runtime-service.ts';
+import { sendSignal } from './send-signal.ts';
 import { waitFor } from './wait-for.ts';
 
 /** An embedded runtime on a root directory of its own. */
@@ -32,7 +33,7 @@ export function processRuntimeBed(rootDir = mkdtempSync(join(tmpdir(), 'statelet
     for (const { id } of await last.listPodSandbox()) await last.removePodSandbox(id);
     const pid = await monitorPid(rootDir);
     await Promise.all(clients.map((client) => client.close()));
-    process.kill(pid, 'SIGTERM');
+    sendSignal(pid, 'SIGTERM');
     await waitFor(() => !isRunning(pid), { what: `the end of monitor ${pid}` });
     await rm(rootDir, { recursive: true });
   };

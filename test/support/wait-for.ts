@@ -1,8 +1,12 @@
 import { setTimeout as delay } from 'node:timers/promises';
 
+/** A machine that does much else takes ten times as long as one that does not. */
+export const PATIENCE_MS = 100_000;
+
 export interface WaitOptions {
   /** What is waited for, as the error message names it. */
   readonly what: string;
+  /** Nothing is proved by it: it only has to end before the test is given up, however busy the machine is. */
   readonly timeoutMs?: number;
   /** Longer where asking costs those who are to get there. */
   readonly pauseMs?: number;
@@ -14,7 +18,7 @@ export interface WaitOptions {
  */
 export async function waitFor<T>(
   check: () => T | undefined | false | Promise<T | undefined | false>,
-  { what, timeoutMs = 10_000, pauseMs = 10 }: WaitOptions,
+  { what, timeoutMs = PATIENCE_MS, pauseMs = 10 }: WaitOptions,
 ): Promise<T> {
   const deadline = performance.now() + timeoutMs;
   for (;;) {

@@ -13,7 +13,7 @@ import { CriDaemonBed, type CriDaemonOptions, SERVING } from '../../support/cri-
 import { containerStatus, type Daemon } from '../../support/daemon.ts';
 import { waitFor } from '../../support/wait-for.ts';
 
-jest.setTimeout(120_000);
+jest.setTimeout(300_000);
 
 const MIB = 2 ** 20;
 const FULL = { cpu: '500m', memory: '64Mi' };

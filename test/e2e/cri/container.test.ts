@@ -29,7 +29,7 @@ describeWithContainerd('a container of CRI', () => {
     writeFileSync(join(profiles, 'no-mkdir.json'), JSON.stringify(profile));
     daemon = await bed.start();
   }, SET_UP_TIMEOUT_MS);
-  afterAll(() => bed.tearDown(), 60_000);
+  afterAll(() => bed.tearDown(), 300_000);
 
   const logOf = async (pod: Pod, container = 'main', lines = 1) => {
     const file = join(bed.podLogs(pod.metadata), container, '0.log');

@@ -7,7 +7,7 @@ import type { When } from '../../support/deaths/death.ts';
 import { testDeaths } from '../../support/deaths/suite.ts';
 import { CHANGES } from '../../support/runtime-tap.ts';
 
-jest.setTimeout(240_000);
+jest.setTimeout(300_000);
 
 const WHENS: readonly When[] = ['before', 'during', 'after'];
 

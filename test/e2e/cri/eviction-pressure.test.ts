@@ -12,10 +12,10 @@ import { describeWithContainerd, SET_UP_TIMEOUT_MS } from '../../support/contain
 import { type CriDaemonBed, startCriBed } from '../../support/cri-daemon.ts';
 import { waitFor } from '../../support/wait-for.ts';
 
-jest.setTimeout(180_000);
+jest.setTimeout(300_000);
 
 const MIB = 2 ** 20;
-const PATIENCE_MS = 60_000;
+const PATIENCE_MS = 100_000;
 const SCRATCH = { volumes: [{ name: 'scratch', emptyDir: {} }] };
 const MOUNTED = { volumeMounts: [{ name: 'scratch', mountPath: '/scratch' }] };
 /** Past the page cache, each block on its own. */

@@ -8,7 +8,7 @@ import { CriProxy } from '../../support/cri-proxy.ts';
 import { containerStatus, type Daemon } from '../../support/daemon.ts';
 import { waitFor } from '../../support/wait-for.ts';
 
-const TEST_TIMEOUT_MS = 120_000;
+const TEST_TIMEOUT_MS = 300_000;
 
 describeWithContainerd('faulty calls', () => {
   let containerd: ContainerdBed;
@@ -57,12 +57,10 @@ describeWithContainerd('faulty calls', () => {
   const runsOnce = (name: string) =>
     waitFor(async () => (await running(name)).length === 2, {
       what: `${name} to have one sandbox and one container`,
-      timeoutMs: 30_000,
     });
   const nothingIsLeft = (name: string) =>
     waitFor(async () => (await containersOf(name)).length === 0, {
       what: `nothing of ${name} to be left`,
-      timeoutMs: 40_000,
     });
   const others = ['other-1', 'other-2', 'other-3', 'other-4', 'other-5'];
 

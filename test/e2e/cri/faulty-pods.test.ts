@@ -10,7 +10,7 @@ import { waitFor } from '../../support/wait-for.ts';
 import { containerStatus } from '../../support/daemon.ts';
 
 const WITHOUT_COMMAND = 'statelet.test/without-command:1';
-const TEST_TIMEOUT_MS = 90_000;
+const TEST_TIMEOUT_MS = 300_000;
 
 describeWithContainerd('faulty pods', () => {
   let containerd: ContainerdBed;

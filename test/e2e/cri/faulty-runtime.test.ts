@@ -8,9 +8,10 @@ import { type ContainerdBed, startContainerd } from '../../support/containerd/co
 import { describeWithContainerd, SET_UP_TIMEOUT_MS } from '../../support/containerd/suite.ts';
 import { CriDaemonBed } from '../../support/cri-daemon.ts';
 import { containerStatus, type Daemon } from '../../support/daemon.ts';
+import { sendSignal } from '../../support/send-signal.ts';
 import { waitFor } from '../../support/wait-for.ts';
 
-const TEST_TIMEOUT_MS = 90_000;
+const TEST_TIMEOUT_MS = 300_000;
 
 describeWithContainerd('a faulty runtime', () => {
   let containerd: ContainerdBed;
@@ -41,7 +42,7 @@ describeWithContainerd('a faulty runtime', () => {
         const { ok, text } = await health(daemon);
         return !ok && parts.every((part) => text.includes(part));
       },
-      { what: `/healthz to say ${parts.join()}`, timeoutMs: 30_000 },
+      { what: `/healthz to say ${parts.join()}` },
     );
   /** Of the runtime itself. */
   const tasks = async () =>
@@ -112,8 +113,8 @@ describeWithContainerd('a faulty runtime', () => {
       for (let round = 1; round <= 2; round += 1) {
         await containerd.kill();
         if (round === 2) {
-          process.kill(diesPid ?? 0, 'SIGKILL');
-          process.kill(jobPid ?? 0, 'SIGTERM');
+          sendSignal(diesPid ?? NaN, 'SIGKILL');
+          sendSignal(jobPid ?? NaN, 'SIGTERM');
           bed.withdraw('withdrawn');
           bed.apply('changed', { containers: [bed.server({ env: [{ name: 'NEW', value: 'yes' }] })] });
         }
@@ -153,7 +154,7 @@ describeWithContainerd('a faulty runtime', () => {
       await patient.end();
       const daemon = await bed.start('--runtime-request-timeout', '3s');
       await Promise.all(['stays', 'withdrawn'].map((name) => daemon.running(name)));
-      containerd.pause();
+      await containerd.pause();
       bed.apply('added', { containers: [bed.server()] });
       bed.withdraw('withdrawn');
       await unhealthy(daemon, containerd.endpoint, 'has not answered');
@@ -173,7 +174,7 @@ describeWithContainerd('a faulty runtime', () => {
       const first = await bed.startToLeavePods();
       bed.apply('kept', { containers: [bed.server()] });
       const kept = await first.running('kept');
-      containerd.pause();
+      await containerd.pause();
       bed.apply('hanging', { containers: [bed.server()] });
       await first.logged(
         'it to be added',

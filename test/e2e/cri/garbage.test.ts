@@ -11,9 +11,9 @@ import { containerStatus, type Daemon } from '../../support/daemon.ts';
 import { shell, startPod, whenExited } from '../../support/runtime-configs.ts';
 import { waitFor } from '../../support/wait-for.ts';
 
-jest.setTimeout(120_000);
+jest.setTimeout(300_000);
 
-const PATIENCE_MS = 60_000;
+const PATIENCE_MS = 100_000;
 const SHORT_BACK_OFF = { crashLoopBackOff: { maxContainerRestartPeriod: '1s' } };
 
 describeWithContainerd('garbage', () => {

@@ -15,7 +15,7 @@ describeWithContainerd('what the runtime is told of a pod', () => {
     bed = await startCriBed();
     daemon = await bed.start();
   }, SET_UP_TIMEOUT_MS);
-  afterAll(() => bed.tearDown(), 60_000);
+  afterAll(() => bed.tearDown(), 300_000);
 
   const ofPod = (uid: string) => ({ labelSelector: { 'io.kubernetes.pod.uid': uid } });
 

@@ -11,7 +11,7 @@ import { Front } from '../../support/front.ts';
 import { waitFor } from '../../support/wait-for.ts';
 
 const AUTH = { username: 'puller', password: 'secret' };
-const TEST_TIMEOUT_MS = 90_000;
+const TEST_TIMEOUT_MS = 300_000;
 
 describeWithContainerd('images', () => {
   let containerd: ContainerdBed;

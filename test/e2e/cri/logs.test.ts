@@ -23,9 +23,9 @@ import { CriDaemonBed, type CriDaemonOptions, SERVING } from '../../support/cri-
 import { containerStatus, type Daemon, NODE_NAME } from '../../support/daemon.ts';
 import { waitFor } from '../../support/wait-for.ts';
 
-jest.setTimeout(120_000);
+jest.setTimeout(300_000);
 
-const PATIENCE_MS = 60_000;
+const PATIENCE_MS = 100_000;
 /** For what does not listen to SIGTERM. */
 const QUICK = { terminationGracePeriodSeconds: 1 };
 /** Restarts come quickly. */

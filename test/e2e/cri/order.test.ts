@@ -21,7 +21,7 @@ describeWithContainerd('the order of a pod’s containers', () => {
     mkdirSync(notes);
     daemon = await bed.start();
   }, SET_UP_TIMEOUT_MS);
-  afterAll(() => bed.tearDown(), 60_000);
+  afterAll(() => bed.tearDown(), 300_000);
 
   /** Of a pod whose containers write into `/notes`. */
   const withNotes = (name: string): Partial<Pod['spec']> => {
@@ -43,11 +43,10 @@ describeWithContainerd('the order of a pod’s containers', () => {
     return existsSync(file) ? readFileSync(file, 'utf8').trim().split('\n') : [];
   };
   const wrote = (name: string, line: string) =>
-    waitFor(() => lines(name).includes(line), { what: `"${line}" of ${name}`, timeoutMs: 20_000 });
+    waitFor(() => lines(name).includes(line), { what: `"${line}" of ${name}` });
   const gone = (name: string) =>
     waitFor(async () => !(await daemon.pods()).some(({ metadata }) => metadata.name.startsWith(`${name}-`)), {
       what: `${name} to be gone`,
-      timeoutMs: 20_000,
     });
   const note = (name: string) => ['sh', '-c', `echo ${name} >> /notes/log`];
 

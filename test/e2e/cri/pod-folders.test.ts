@@ -11,7 +11,7 @@ import { CriDaemonBed, type CriDaemonOptions } from '../../support/cri-daemon.ts
 import { containerStatus } from '../../support/daemon.ts';
 import { waitFor } from '../../support/wait-for.ts';
 
-const TEST_TIMEOUT_MS = 60_000;
+const TEST_TIMEOUT_MS = 300_000;
 
 describeWithContainerd('what pods have on the node', () => {
   let containerd: ContainerdBed;

@@ -7,7 +7,7 @@ import { containerStatus, type Daemon, NODE_NAME, stateOf } from '../../support/
 import { HealthServer } from '../../support/health-server.ts';
 import { waitFor } from '../../support/wait-for.ts';
 
-const TEST_TIMEOUT_MS = 60_000;
+const TEST_TIMEOUT_MS = 300_000;
 const EVERY_SECOND = { periodSeconds: 1, timeoutSeconds: 10, failureThreshold: 1 };
 
 describeWithContainerd('probes of real containers', () => {

@@ -6,9 +6,9 @@ import { CriDaemonBed } from '../../support/cri-daemon.ts';
 import { type Daemon, NODE_NAME } from '../../support/daemon.ts';
 import { waitFor } from '../../support/wait-for.ts';
 
-jest.setTimeout(120_000);
+jest.setTimeout(300_000);
 
-const PATIENCE_MS = 60_000;
+const PATIENCE_MS = 100_000;
 const NAMES = ['a', 'b', 'c', 'd'];
 
 describeWithContainerd('an agent that is killed', () => {

@@ -16,7 +16,7 @@ describeWithContainerd('restarts', () => {
     bed = await startCriBed();
     daemon = await bed.start();
   }, SET_UP_TIMEOUT_MS);
-  afterAll(() => bed.tearDown(), 60_000);
+  afterAll(() => bed.tearDown(), 300_000);
 
   const ofPod = (uid: string) => ({ labelSelector: { 'io.kubernetes.pod.uid': uid } });
   const sandboxesOf = async ({ metadata }: Pod) =>

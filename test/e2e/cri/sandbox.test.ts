@@ -36,7 +36,7 @@ describeWithContainerd('the sandbox of a pod', () => {
       'special=other,broken=missing',
     );
   }, SET_UP_TIMEOUT_MS);
-  afterAll(() => bed.tearDown(), 60_000);
+  afterAll(() => bed.tearDown(), 300_000);
 
   const own = { hostNetwork: false };
 

@@ -36,7 +36,7 @@ describeWithContainerd('volumes of real containers', () => {
     bed = await startCriBed();
     daemon = await bed.start();
   }, SET_UP_TIMEOUT_MS);
-  afterAll(() => bed.tearDown(), 60_000);
+  afterAll(() => bed.tearDown(), 300_000);
 
   const podDir = ({ metadata }: Pod) => join(bed.rootDir, 'pods', metadata.uid);
   const volumeDir = (pod: Pod, kind: string, name: string) =>
@@ -210,7 +210,7 @@ describeWithContainerd('volumes of real containers', () => {
     await gone(busy);
     expect(mountsBelow(podDir(busy))).toEqual([]);
     bed.withdraw('later');
-  }, 60_000);
+  }, 300_000);
 
   test('a user that is not root writes where its fsGroup may, and what it makes belongs to the group', async () => {
     const items = [{ path: 'name', fieldRef: { fieldPath: 'metadata.name' } }];

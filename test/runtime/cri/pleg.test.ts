@@ -15,7 +15,7 @@ import { VirtualClock } from '../../../src/simulation/virtual-clock.ts';
 import { waitFor } from '../../support/wait-for.ts';
 import { HOST_SANDBOX, hostContainer } from './support.ts';
 
-const PATIENCE_MS = 30_000;
+const PATIENCE_MS = 100_000;
 /** gRPC's. */
 const UNIMPLEMENTED = 12;
 

@@ -182,7 +182,7 @@ describeWithContainerd('images from a registry, by containerd', () => {
     const slow = await closed.push('slow:1');
     const quick = await open.push('quick:1');
     dockerConfig(ACCOUNT.password);
-    closed.pause();
+    await closed.pause();
     try {
       const ending = new AbortController();
       const given = ensure(slow, 'IfNotPresent', ending.signal);

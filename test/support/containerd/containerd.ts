@@ -13,6 +13,7 @@ import {
 import { basename, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
+import { holdStill } from '../hold-still.ts';
 import { waitFor } from '../wait-for.ts';
 import { criHasImage, criServes } from './cri-probe.ts';
 import { archive, BUSYBOX, PAUSE, standardImages, type TestImage } from './images.ts';
@@ -119,8 +120,9 @@ export class ContainerdBed {
   }
 
   /** Holds containerd still: connections stand, and no call is answered until `resume`. */
-  pause(): void {
-    this.#running()?.kill('SIGSTOP');
+  async pause(): Promise<void> {
+    if (this.pid === undefined) throw new Error('containerd does not run');
+    await holdStill(this.pid);
   }
 
   resume(): void {

@@ -3,12 +3,12 @@ import { Client, credentials } from '@grpc/grpc-js';
 
 const same = (bytes: Buffer): Buffer => bytes;
 
-/** Asks one method of CRI; rejects when there is no answer within five seconds. */
+/** Asks one method of CRI; rejects when there is no answer within a minute: a busy machine takes its time. */
 async function ask(endpoint: string, method: string, request: Buffer): Promise<Buffer> {
   const client = new Client(endpoint, credentials.createInsecure());
   try {
     return await new Promise((resolve, reject) => {
-      const deadline = Date.now() + 5_000;
+      const deadline = Date.now() + 60_000;
       client.makeUnaryRequest(method, same, same, request, { deadline }, (error, answer) =>
         error ? reject(error) : resolve(answer ?? Buffer.alloc(0)),
       );

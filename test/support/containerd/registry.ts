@@ -6,6 +6,7 @@ import { rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
+import { holdStill } from '../hold-still.ts';
 import { busyboxImage, type TestImage } from './images.ts';
 import { installPackages } from './packages.ts';
 
@@ -77,8 +78,9 @@ export class Registry {
   }
 
   /** Holds the registry still: connections are taken, and nothing is answered until `resume`. */
-  pause(): void {
-    this.#child.kill('SIGSTOP');
+  async pause(): Promise<void> {
+    if (this.#child.pid === undefined) throw new Error('the registry does not run');
+    await holdStill(this.#child.pid);
   }
 
   resume(): void {

@@ -7,7 +7,7 @@ import { Judge, problems, type Sight } from './judge.ts';
 import type { Stage } from './stage.ts';
 import { World } from './world.ts';
 
-const PATIENCE_MS = 60_000;
+const PATIENCE_MS = 100_000;
 const PAUSE_MS = 50;
 
 /**
