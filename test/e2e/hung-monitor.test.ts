@@ -3,6 +3,7 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from '@jest/globals';
 import { containerStatus, type Daemon, DaemonBed } from '../support/daemon.ts';
+import { holdStill } from '../support/hold-still.ts';
 import { monitorPid } from '../support/process-runtime.ts';
 import { waitFor } from '../support/wait-for.ts';
 import { manifest, SERVE, shell } from './manifests.ts';
@@ -35,7 +36,7 @@ test('a monitor that hangs makes the agent unhealthy; its pods run on, and other
   const daemon = await bed.start('--runtime-request-timeout', '2s');
   const stays = await daemon.running('stays');
   monitor = await monitorPid(bed.rootDir);
-  process.kill(monitor, 'SIGSTOP');
+  await holdStill(monitor);
   write('added');
   const told = await waitFor(() => problem(daemon), { what: 'it to be unhealthy', timeoutMs: NOTICED_MS });
   expect(told).toContain('the monitor of the embedded runtime');

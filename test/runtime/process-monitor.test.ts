@@ -26,6 +26,7 @@ import { connectSocket, openDirectory, socketPath } from '../../src/runtime/proc
 import type { RuntimeService } from '../../src/runtime/runtime-service.ts';
 import type { ContainerConfig } from '../../src/types/cri.ts';
 import { mountSmallDisk, testAsRoot } from '../support/as-root.ts';
+import { holdStill } from '../support/hold-still.ts';
 import { isRunning, monitorPid, processRuntimeBed } from '../support/process-runtime.ts';
 import type { ProcessRuntimeBed } from '../support/process-runtime.ts';
 import { podConfig, shell, startPod, whenExited } from '../support/runtime-configs.ts';
@@ -435,7 +436,7 @@ describe('a monitor that hangs', () => {
     const { id } = await start(shell('sleep 1000'));
     const impatient = bed.connect({ requestTimeoutMs: 2000 });
     await impatient.status();
-    process.kill(pid, 'SIGSTOP');
+    await holdStill(pid);
     const error = (what: string, seconds: number) => ({
       kind: 'DeadlineExceeded',
       message: expect.stringContaining(`has not answered ${what} within ${seconds} s: it hangs`),
@@ -457,7 +458,7 @@ describe('a monitor that hangs', () => {
   });
 
   test('is known to one who comes anew as well, and no other is started for it', async () => {
-    process.kill(pid, 'SIGSTOP');
+    await holdStill(pid);
     await expect(bed.connect().status()).rejects.toMatchObject({
       kind: 'DeadlineExceeded',
       message: expect.stringContaining('has not answered the connection within 5 s'),

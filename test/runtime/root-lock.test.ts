@@ -6,7 +6,6 @@ import {
   mkdirSync,
   mkdtempSync,
   readdirSync,
-  readFileSync,
   readlinkSync,
   realpathSync,
   rmSync,
@@ -20,7 +19,7 @@ import { afterEach, beforeEach, expect, test } from '@jest/globals';
 import { lockFile } from '../../src/runtime/file-lock.ts';
 import { lockRootDir, type RootLock } from '../../src/runtime/root-lock.ts';
 import { mountSmallDisk, testAsRoot } from '../support/as-root.ts';
-import { waitFor } from '../support/wait-for.ts';
+import { holdStill } from '../support/hold-still.ts';
 
 const MODULE = new URL('../../src/runtime/root-lock.ts', import.meta.url).href;
 const HOLD = `
@@ -159,9 +158,7 @@ test('the lock does not keep its process alive', async () => {
 
 test('a holder that is suspended (Ctrl-Z) holds up nobody who asks', async () => {
   const child = await holder();
-  child.kill('SIGSTOP');
-  const stat = `/proc/${String(child.pid)}/stat`;
-  await waitFor(() => readFileSync(stat, 'latin1').includes(') T '), { what: 'the holder to be suspended' });
+  await holdStill(child.pid ?? 0);
   await expect(lock()).rejects.toThrow(`is in use by another instance (pid ${String(child.pid)})`);
 });
 
