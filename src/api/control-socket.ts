@@ -1,5 +1,5 @@
 /** The unix socket in the root folder, over which a daemon tells its owner everything. */
-import { chmodSync, closeSync, constants, openSync, rmSync } from 'node:fs';
+import { chmodSync, closeSync, constants, openSync, unlinkSync } from 'node:fs';
 import type { Server } from 'node:http';
 import { join } from 'node:path';
 import { close } from './listen.ts';
@@ -17,7 +17,7 @@ export function controlSocket(rootDir: string): string {
 export async function listenOnControlSocket(server: Server, rootDir: string): Promise<() => Promise<void>> {
   const folder = openFolder(rootDir);
   try {
-    rmSync(folder.socket, { force: true });
+    removeSocket(folder.socket);
     await bind(server, folder.socket);
   } catch (error) {
     closeSync(folder.fd);
@@ -28,6 +28,14 @@ export async function listenOnControlSocket(server: Server, rootDir: string): Pr
     await close(server);
     closeSync(folder.fd);
   };
+}
+
+function removeSocket(socket: string): void {
+  try {
+    unlinkSync(socket);
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'ENOENT') throw error;
+  }
 }
 
 function bind(server: Server, socket: string): Promise<void> {

@@ -30,8 +30,13 @@ const file = (name: string) => join(bed.manifestDir, `${name}.yaml`);
 function mountRoot(): SmallDisk {
   disk = mountSmallDisk(place);
   mkdirSync(join(disk.path, 'root'));
-  symlinkSync(join(disk.path, 'root'), bed.rootDir);
+  pointRootTo(disk.path);
   return disk;
+}
+
+function pointRootTo(path: string): void {
+  rmSync(bed.rootDir, { force: true });
+  symlinkSync(join(path, 'root'), bed.rootDir);
 }
 
 testAsRoot('it starts, takes up what runs, and removes what is not wanted any more', async () => {
@@ -74,4 +79,21 @@ testAsRoot('a new root folder on a read-only disk is an error of one line that n
   expect([code, stdout.includes('Running')]).toEqual([2, false]);
   expect(stderr).toMatch(/^statelet: --root-dir \S+: EROFS: read-only file system, .*\n$/);
   expect(stderr.split('\n')).toHaveLength(2);
+});
+
+testAsRoot('it takes up what runs on a disk that has become read-only', async () => {
+  const small = mountRoot();
+  writeFileSync(file('web'), manifest('web'));
+  const first = await bed.startToLeavePods();
+  const processes = mainProcesses(await first.running('web'));
+  await first.end('SIGKILL');
+  pointRootTo(small.mountReadOnlyView());
+  try {
+    const second = await bed.startToLeavePods();
+    await second.warning('statelet.sock', 'EROFS');
+    expect(mainProcesses(await second.running('web'))).toEqual(processes);
+    await second.end();
+  } finally {
+    pointRootTo(small.path);
+  }
 });

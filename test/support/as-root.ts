@@ -1,6 +1,15 @@
 /** Tests of what only root may do on this machine: mount file systems, change the user, make namespaces. */
 import { execFileSync } from 'node:child_process';
-import { closeSync, mkdirSync, openSync, rmSync, truncateSync, writeFileSync, writeSync } from 'node:fs';
+import {
+  closeSync,
+  existsSync,
+  mkdirSync,
+  openSync,
+  rmSync,
+  truncateSync,
+  writeFileSync,
+  writeSync,
+} from 'node:fs';
 import { join } from 'node:path';
 import { test } from '@jest/globals';
 
@@ -19,6 +28,8 @@ export interface SmallDisk {
   fill(): void;
   empty(): void;
   remountReadOnly(): void;
+  /** The same file system at another path, where it is read-only. */
+  mountReadOnlyView(): string;
   unmount(): void;
 }
 
@@ -27,7 +38,11 @@ const PIECE = Buffer.alloc(64 * 1024);
 
 /** An ext4 in a file of the folder, mounted beside it. */
 export function mountSmallDisk(folder: string): SmallDisk {
-  const [image, path] = [join(folder, 'disk.img'), join(folder, 'disk')];
+  const [image, path, view] = ['disk.img', 'disk', 'view'].map((name) => join(folder, name)) as [
+    string,
+    string,
+    string,
+  ];
   writeFileSync(image, '');
   truncateSync(image, SIZE_BYTES);
   // No blocks are kept back for root.
@@ -40,7 +55,16 @@ export function mountSmallDisk(folder: string): SmallDisk {
     fill: () => fill(filler),
     empty: () => rmSync(filler),
     remountReadOnly: () => execFileSync('mount', ['-o', 'remount,ro', path]),
-    unmount: () => execFileSync('umount', ['--lazy', path]),
+    mountReadOnlyView: () => {
+      mkdirSync(view);
+      execFileSync('mount', ['--bind', path, view]);
+      execFileSync('mount', ['-o', 'remount,bind,ro', view]);
+      return view;
+    },
+    unmount: () => {
+      for (const mounted of existsSync(view) ? [view, path] : [path])
+        execFileSync('umount', ['--lazy', mounted]);
+    },
   };
 }
 

@@ -26,7 +26,8 @@ const FLAGS = [
 export function makeRuntimeDir({ runtimeDir }: RuntimeLayout): void {
   try {
     mkdirSync(runtimeDir, { recursive: true, mode: 0o700 });
-    chmodSync(runtimeDir, 0o700);
+    // Not where it is so: the file system may have become read-only while containers run.
+    if ((statSync(runtimeDir).mode & 0o777) !== 0o700) chmodSync(runtimeDir, 0o700);
   } catch (error) {
     const mend = 'the root directory must belong to the user that runs statelet';
     throw new StateletError('Internal', `${runtimeDir} cannot be used: ${errorMessage(error)}; ${mend}`, {
