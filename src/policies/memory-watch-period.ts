@@ -22,9 +22,18 @@ export interface WatchedThreshold {
   readonly fallBytesPerMs: number;
 }
 
+/** What is farther away than that from its threshold is looked at as seldom as can be, if it is not going. */
+export function farDistanceBytes(cpus: number): number {
+  return fastestFallPerMs(cpus) * FARTHEST_MS;
+}
+
+function fastestFallPerMs(cpus: number): number {
+  return Math.min(FASTEST_FALL, cpus * FASTEST_FALL_PER_CPU) / MS_PER_SECOND;
+}
+
 /** However fast memory goes: a crossing is seen at most `NEAR_MS` after it happened. */
 export function memoryWatchPeriodMs(thresholds: readonly WatchedThreshold[], cpus: number): number {
-  const fastest = Math.min(FASTEST_FALL, cpus * FASTEST_FALL_PER_CPU) / MS_PER_SECOND;
+  const fastest = fastestFallPerMs(cpus);
   return Math.min(FARTHEST_MS, ...thresholds.map((threshold) => periodMs(threshold, fastest)));
 }
 

@@ -1,4 +1,4 @@
-import type { RuntimeService } from '../runtime-service.ts';
+import type { CallOptions, RuntimeService } from '../runtime-service.ts';
 import { unlessNotFound } from '../unless-not-found.ts';
 import type { Channel } from './channel.ts';
 import { IMAGE_FS_INFO, IMAGE_STATUS, LIST_IMAGES, PULL_IMAGE, REMOVE_IMAGE } from './methods.ts';
@@ -8,8 +8,24 @@ type ImageCalls = Pick<
   'pullImage' | 'imageStatus' | 'listImages' | 'removeImage' | 'imageFsInfo' | 'containerFsInfo'
 >;
 
+type FsInfo = Promise<ReturnType<(typeof IMAGE_FS_INFO)['response']['decode']>>;
+
 /** CRI's ImageService. A pull has no limit of time: whoever asks for it gives it up. */
 export function imageCalls(channel: Channel, timeoutMs: number): ImageCalls {
+  let asked: { readonly signal: AbortSignal | undefined; readonly answer: FsInfo } | undefined;
+  /** One call for those who ask for either part at the same time. */
+  const fsInfo = (options: CallOptions = {}): FsInfo => {
+    const { signal } = options;
+    if (asked !== undefined && asked.signal === signal) return asked.answer;
+    const answer = channel.call(IMAGE_FS_INFO, {}, { timeoutMs, ...options });
+    const own = { signal, answer };
+    asked = own;
+    const forget = () => {
+      if (asked === own) asked = undefined;
+    };
+    answer.then(forget, forget);
+    return answer;
+  };
   return {
     pullImage: async (image, { auth, sandboxConfig, signal } = {}) =>
       (await channel.call(PULL_IMAGE, { image, auth, sandboxConfig }, { signal })).imageRef,
@@ -19,9 +35,7 @@ export function imageCalls(channel: Channel, timeoutMs: number): ImageCalls {
     removeImage: async (image, options) => {
       await unlessNotFound(channel.call(REMOVE_IMAGE, { image }, { timeoutMs, ...options }));
     },
-    imageFsInfo: async (options) =>
-      (await channel.call(IMAGE_FS_INFO, {}, { timeoutMs, ...options })).imageFilesystems,
-    containerFsInfo: async (options) =>
-      (await channel.call(IMAGE_FS_INFO, {}, { timeoutMs, ...options })).containerFilesystems,
+    imageFsInfo: async (options) => (await fsInfo(options)).imageFilesystems,
+    containerFsInfo: async (options) => (await fsInfo(options)).containerFilesystems,
   };
 }

@@ -1,4 +1,5 @@
 /** How much memory a group uses, from the files of either version of cgroups. */
+import { existsSync } from 'node:fs';
 import { totalmem } from 'node:os';
 import { join } from 'node:path';
 import type { CgroupVersion } from '../../policies/cgroup-values.ts';
@@ -32,6 +33,18 @@ export function memoryPaths(tree: CgroupTree, group: string): MemoryPaths | unde
   };
 }
 
+/**
+ * Whether the top of the tree is the machine itself, and not a group that this process sees as the top. What the machine's top
+ * says of memory stands in `/proc/meminfo` as well, which costs a tenth: the top has to sum up what all groups below it use.
+ */
+export function isWholeMachine(tree: CgroupTree): boolean {
+  const paths = memoryPaths(tree, '/');
+  if (paths === undefined) return false;
+  return tree.version === 1
+    ? existsSync(join(tree.folder('memory', '/'), 'release_agent'))
+    : !existsSync(paths.usage);
+}
+
 export type MemoryUsage = Required<Omit<MemoryStats, 'time' | 'availableBytes' | 'psi'>>;
 
 /**
@@ -53,7 +66,19 @@ export function memoryUsage(
   };
 }
 
-/** The same of the whole machine, where it has no groups that count it. */
+/** The same alone. Not of the top of v2, which has no `memory.current`. */
+export function workingSet(
+  version: CgroupVersion,
+  usageText: string | undefined,
+  stat: string | undefined,
+): number | undefined {
+  const usageBytes = numberIn(usageText);
+  if (usageBytes === undefined || stat === undefined || stat === '') return undefined;
+  const inactive = valueOf(stat, version === 1 ? 'total_inactive_file' : 'inactive_file') ?? 0;
+  return Math.max(0, usageBytes - inactive);
+}
+
+/** What the whole machine uses. */
 export function machineMemoryUsage(meminfo: string): Omit<MemoryUsage, 'pageFaults' | 'majorPageFaults'> {
   const bytes = (key: string): number => meminfoBytes(meminfo, key);
   const rssBytes = bytes('AnonPages');

@@ -1,6 +1,6 @@
 import type { CgroupTree } from '../cgroups/cgroup-tree.ts';
-import { meminfoBytes } from './kernel-text.ts';
-import { limitIn, machineMemoryUsage, memoryPaths, memoryUsage } from './memory-files.ts';
+import { meminfoBytes, numberIn } from './kernel-text.ts';
+import { limitIn, machineMemoryUsage, memoryPaths, workingSet } from './memory-files.ts';
 import { HeldFile } from './small-files.ts';
 
 /** What is left of some memory, and of how much. */
@@ -11,8 +11,11 @@ export interface MemoryAvailable {
 
 /** Looks again and again how much memory is left. Its files stay open: a look costs some ten microseconds. */
 export interface MemoryGauge {
-  /** Undefined where it cannot be known now: the group is gone, or has no limit. */
-  read(): MemoryAvailable | undefined;
+  /**
+   * Undefined where it cannot be known now: the group is gone, or has no limit. Where more than `enoughBytes` are left it
+   * may tell less than is left, but not less than that: what is cached of files is then not told apart.
+   */
+  read(enoughBytes?: number): MemoryAvailable | undefined;
   close(): void;
 }
 
@@ -24,15 +27,19 @@ export function groupGauge(tree: CgroupTree, group: string, capacityBytes?: numb
   const stat = new HeldFile(paths.stat);
   const limit = new HeldFile(paths.limit);
   return {
-    read: () => {
-      const used = memoryUsage(tree.version, usage.read(), stat.read());
-      return used && left(capacityBytes ?? limitIn(limit.read()), used.workingSetBytes);
+    read: (enoughBytes = Infinity) => {
+      const usageText = usage.read();
+      const capacity = capacityBytes ?? limitIn(limit.read());
+      const least = left(capacity, numberIn(usageText));
+      // The kernel sums the file up from all groups below whenever it is read.
+      if (least !== undefined && least.availableBytes > enoughBytes) return least;
+      return left(capacity, workingSet(tree.version, usageText, stat.read()));
     },
     close: () => [usage, stat, limit].forEach((file) => file.close()),
   };
 }
 
-/** Of the whole machine, where no group counts its memory. */
+/** Of the whole machine. */
 export function machineGauge(meminfoFile: string): MemoryGauge {
   const meminfo = new HeldFile(meminfoFile);
   return {
@@ -45,7 +52,10 @@ export function machineGauge(meminfoFile: string): MemoryGauge {
   };
 }
 
-function left(capacityBytes: number | undefined, workingSetBytes: number): MemoryAvailable | undefined {
-  if (capacityBytes === undefined) return undefined;
+function left(
+  capacityBytes: number | undefined,
+  workingSetBytes: number | undefined,
+): MemoryAvailable | undefined {
+  if (capacityBytes === undefined || workingSetBytes === undefined) return undefined;
   return { availableBytes: Math.max(0, capacityBytes - workingSetBytes), capacityBytes };
 }

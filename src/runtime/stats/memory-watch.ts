@@ -1,4 +1,4 @@
-import { memoryWatchPeriodMs } from '../../policies/memory-watch-period.ts';
+import { farDistanceBytes, memoryWatchPeriodMs } from '../../policies/memory-watch-period.ts';
 import type { Clock, TimerHandle } from '../../types/clock.ts';
 import type { MemoryAvailable } from './memory-gauge.ts';
 
@@ -17,7 +17,8 @@ export interface MemoryCrossing extends MemoryThreshold, MemoryAvailable {
 
 export interface MemoryWatchOptions {
   readonly thresholds: readonly MemoryThreshold[];
-  readonly available: (signal: MemorySignal) => MemoryAvailable | undefined;
+  /** May tell less than is left, where that is more than `enoughBytes`. */
+  readonly available: (signal: MemorySignal, enoughBytes: number) => MemoryAvailable | undefined;
   readonly cpus: number;
   readonly clock: Clock;
   readonly onCrossed: (crossing: MemoryCrossing) => void;
@@ -59,7 +60,9 @@ export class MemoryWatch {
   }
 
   #read(signal: MemorySignal): (MemoryAvailable & { readonly fallBytesPerMs: number }) | undefined {
-    const reading = this.#options.available(signal);
+    const { thresholds, cpus, available } = this.#options;
+    const highest = Math.max(...thresholds.map(({ thresholdBytes }) => thresholdBytes));
+    const reading = available(signal, highest + farDistanceBytes(cpus));
     if (reading === undefined) return undefined;
     const now = { availableBytes: reading.availableBytes, atMs: this.#options.clock.now() };
     const before = this.#before.get(signal) ?? now;

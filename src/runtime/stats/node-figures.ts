@@ -14,7 +14,7 @@ import { readMaxPIDs } from '../machine-facts.ts';
 import { CgroupStats } from './cgroup-stats.ts';
 import type { CpuRates } from './cpu-rates.ts';
 import { pressureIn } from './kernel-text.ts';
-import { machineMemoryUsage, machineSwap, memoryCapacity } from './memory-files.ts';
+import { isWholeMachine, machineMemoryUsage, machineSwap, memoryCapacity } from './memory-files.ts';
 import { networkStats } from './network-figures.ts';
 import { readSmallFile } from './small-files.ts';
 
@@ -37,22 +37,28 @@ export interface NodeFiguresOptions {
 export class NodeFigures {
   readonly #options: NodeFiguresOptions;
   readonly #groups: CgroupStats | undefined;
+  readonly #isWholeMachine: boolean;
   /** Reckoned once: it would be another one by milliseconds each time. */
   #startTime: string | undefined;
 
   constructor(options: NodeFiguresOptions) {
     this.#options = options;
     this.#groups = options.tree && new CgroupStats(options.tree);
+    this.#isWholeMachine = options.tree !== undefined && isWholeMachine(options.tree);
   }
 
-  processorAndMemory(nowMs: number): Pick<NodeStats, 'startTime' | 'cpu' | 'memory' | 'systemContainers'> {
+  /** `hasFaults`: page faults are told as well, which costs the kernel a sum of all groups. */
+  processorAndMemory(
+    nowMs: number,
+    hasFaults = true,
+  ): Pick<NodeStats, 'startTime' | 'cpu' | 'memory' | 'systemContainers'> {
     const time = new Date(nowMs).toISOString();
     const usageCoreNanoSeconds = this.#cpuNs(time);
     const psi = this.pressure('cpu');
     const cpu =
       usageCoreNanoSeconds === undefined ? undefined : { time, usageCoreNanoSeconds, ...(psi && { psi }) };
     const withRate = this.#options.rates.withRate(TOP, cpu, nowMs);
-    const memory = this.#memory(time);
+    const memory = this.#memory(time, hasFaults);
     const pods = this.#pods(time, nowMs);
     this.#startTime ??= new Date(nowMs - uptime() * 1000).toISOString();
     return {
@@ -94,9 +100,9 @@ export class NodeFigures {
     };
   }
 
-  #memory(time: string): MemoryStats | undefined {
+  #memory(time: string, hasFaults: boolean): MemoryStats | undefined {
     const meminfo = readSmallFile(this.#proc('meminfo'));
-    const ofTop = this.#groups?.memory(TOP, time);
+    const ofTop = !hasFaults && this.#isWholeMachine ? undefined : this.#groups?.memory(TOP, time);
     const usage = ofTop ?? (meminfo === undefined ? undefined : { time, ...machineMemoryUsage(meminfo) });
     if (usage?.workingSetBytes === undefined) return undefined;
     const psi = this.pressure('memory');

@@ -17,8 +17,14 @@ import { type DiskSources, withDisk } from './disk-figures.ts';
 import { DiskUsage } from './disk-usage.ts';
 import { IORates } from './io-rates.ts';
 import { groupGauge, machineGauge, type MemoryAvailable, type MemoryGauge } from './memory-gauge.ts';
-import { memoryCapacity } from './memory-files.ts';
-import { type MemoryCrossing, type MemorySignal, type MemoryThreshold, MemoryWatch } from './memory-watch.ts';
+import { isWholeMachine, memoryCapacity } from './memory-files.ts';
+import {
+  type MemoryCrossing,
+  type MemorySignal,
+  type MemoryThreshold,
+  MemoryWatch,
+  type MemoryWatchOptions,
+} from './memory-watch.ts';
 import { NodeDisks, type DiskLayout } from './node-disks.ts';
 import { NodeFigures } from './node-figures.ts';
 import { hasFigures, podFigures, type PodSources } from './pod-figures.ts';
@@ -149,7 +155,7 @@ class KernelStats implements StatsProvider {
     });
     const node = {
       nodeName,
-      ...this.#node.processorAndMemory(nowMs),
+      ...this.#node.processorAndMemory(nowMs, options.onlyNode !== true),
       ...(swap && { swap }),
       ...(disks && (await this.#rest(disks, hasNetwork, nowMs))),
     };
@@ -157,13 +163,14 @@ class KernelStats implements StatsProvider {
     return { node, pods: figures.map(({ pod, stats }) => (disks ? withDisk(stats, pod, disks) : stats)) };
   }
 
-  memoryAvailable(signal: MemorySignal): MemoryAvailable | undefined {
+  memoryAvailable(signal: MemorySignal, enoughBytes?: number): MemoryAvailable | undefined {
     if (!this.#gauges.has(signal)) this.#gauges.set(signal, this.#gauge(signal));
-    return this.#gauges.get(signal)?.read();
+    return this.#gauges.get(signal)?.read(enoughBytes);
   }
 
   watchMemory(thresholds: readonly MemoryThreshold[], onCrossed: (crossing: MemoryCrossing) => void): Watch {
-    const available = (signal: MemorySignal) => this.memoryAvailable(signal);
+    const available: MemoryWatchOptions['available'] = (signal, enoughBytes) =>
+      this.memoryAvailable(signal, enoughBytes);
     const { clock } = this.#options;
     const cpus = availableParallelism();
     return this.#keep(new MemoryWatch({ thresholds, available, cpus, clock, onCrossed }));
@@ -303,6 +310,7 @@ class KernelStats implements StatsProvider {
       return tree && this.#qosGroups && groupGauge(tree, this.#qosGroups.kubepods);
     }
     const meminfo = join(this.#options.root ?? '/', 'proc/meminfo');
+    if (tree !== undefined && isWholeMachine(tree)) return machineGauge(meminfo);
     const capacityBytes = memoryCapacity(readSmallFile(meminfo));
     return (tree && groupGauge(tree, '/', capacityBytes)) ?? machineGauge(meminfo);
   }

@@ -21,6 +21,25 @@ test('the file systems of images and of writable layers may be two', async () =>
   expect(await client.containerFsInfo?.()).toEqual(containerFilesystems);
 });
 
+test('who asks for both at the same time has the runtime asked once, and anew the next time', async () => {
+  let asked = 0;
+  const serve = answer(methods.IMAGE_FS_INFO, () => {
+    asked += 1;
+    return { imageFilesystems: [], containerFilesystems: [] };
+  });
+  await fake.serve(serve);
+  const client = fake.client();
+  const { signal } = new AbortController();
+  const both = () => Promise.all([client.imageFsInfo({ signal }), client.containerFsInfo?.({ signal })]);
+  await both();
+  expect(asked).toBe(1);
+  await both();
+  expect(asked).toBe(2);
+  // One who gives up does not take the answer from others.
+  await Promise.all([client.imageFsInfo(), client.containerFsInfo?.({ signal })]);
+  expect(asked).toBe(4);
+});
+
 test('a container has what its writable layer takes, where the runtime says', async () => {
   const writableLayer = usage('/layers');
   const stats = [{ attributes, writableLayer }, { attributes }];
