@@ -11,7 +11,7 @@ export const POD_LENGTH_MAX = 3 * 1024 * 1024;
 export const PODS_MAX = 1_000;
 export const DEPTH_MAX = 100;
 /** Each scalar, list and map is a value. */
-export const VALUES_MAX = 250_000;
+export const VALUES_MAX = 100_000;
 export const POD_VALUES_MAX = 20_000;
 export const ALIASES_MAX = 100;
 /** So many values may come from aliases: they let a short text stand for a long one. */
