@@ -83,7 +83,10 @@ export async function openCriNode(setup: CriNodeSetup): Promise<NodeParts> {
     start: (view) => {
       ({ pods } = view);
       logs.start();
-      const collectors = { containerGC: containerGC(setup, parts, view), imageGC: imageGC(setup, parts) };
+      const collectors = {
+        containerGC: containerGC(setup, parts, view),
+        imageGC: imageGC(setup, parts, view),
+      };
       garbage = startGarbageCollection({ clock: systemClock, logger: setup.logger, ...collectors });
       // As for the kubelet: of a pod that goes on, what its dead containers tell is still needed, lest they run again.
       const allDead = containerGC(setup, parts, { ...view, isPodRemovable: view.isPodTerminated });
@@ -204,8 +207,14 @@ function containerGC(
   });
 }
 
-function imageGC({ settings, logger }: CriNodeSetup, { runtime, images }: Parts): ImageGC {
+function imageGC(
+  { settings, logger }: CriNodeSetup,
+  { runtime, images }: Parts,
+  { pods }: NodeView,
+): ImageGC {
   return new ImageGC({
+    mountedImages: () =>
+      [...pods()].flatMap(({ containers }) => containers.flatMap(({ mountedImages = [] }) => mountedImages)),
     ...{ runtime, logger, clock: systemClock, statfs: fileSystemStats },
     highThresholdPercent: settings.imageGCHighThresholdPercent,
     lowThresholdPercent: settings.imageGCLowThresholdPercent,
