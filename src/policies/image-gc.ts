@@ -27,6 +27,8 @@ export interface ImageFacts {
   readonly images: readonly Image[];
   /** In every state. */
   readonly containers: readonly Container[];
+  /** What the runtime calls the images that containers mount as volumes. */
+  readonly mountedImages?: readonly string[];
   /** Of the sandboxes, where the runtime's configuration says it; otherwise whatever is called `pause` counts as one. */
   readonly sandboxImage?: string;
 }
@@ -34,10 +36,11 @@ export interface ImageFacts {
 /** What is remembered after having looked; of images that are gone, nothing. `before` is undefined the first time. */
 export function detectImages(
   before: ReadonlyMap<string, ImageRecord> | undefined,
-  { images, containers, sandboxImage }: ImageFacts,
+  { images, containers, mountedImages = [], sandboxImage }: ImageFacts,
   now: number,
 ): ReadonlyMap<string, ImageRecord> {
-  const used = new Set(containers.flatMap(({ image, imageRef, imageId = '' }) => [image, imageRef, imageId]));
+  const ofContainers = containers.flatMap(({ image, imageRef, imageId = '' }) => [image, imageRef, imageId]);
+  const used = new Set([...ofContainers, ...mountedImages]);
   return new Map(
     images.map((image) => {
       const old = before?.get(image.id);

@@ -94,17 +94,21 @@ function containerView(container: ContainerStatus): RuntimeContainerStatus {
     hash: container.annotations[CONTAINER_HASH_ANNOTATION],
     podSandboxId: container.podSandboxId,
     ...(container.user && { user: container.user }),
-    ...recursiveReadOnlyMounts(container),
+    ...particularMounts(container),
   };
 }
 
-function recursiveReadOnlyMounts({
+function particularMounts({
   mounts = [],
-}: ContainerStatus): Pick<RuntimeContainerStatus, 'recursiveReadOnlyMounts'> {
+}: ContainerStatus): Pick<RuntimeContainerStatus, 'recursiveReadOnlyMounts' | 'mountedImages'> {
   const recursive = mounts.filter(({ recursiveReadOnly }) => recursiveReadOnly === true);
-  return recursive.length === 0
-    ? {}
-    : { recursiveReadOnlyMounts: recursive.map(({ containerPath }) => containerPath) };
+  const images = mounts.flatMap(({ image }) => image?.image ?? []);
+  return {
+    ...(recursive.length > 0 && {
+      recursiveReadOnlyMounts: recursive.map(({ containerPath }) => containerPath),
+    }),
+    ...(images.length > 0 && { mountedImages: images }),
+  };
 }
 
 const RANKS: Readonly<Record<RuntimeContainerState, number>> = {

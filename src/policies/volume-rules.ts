@@ -3,6 +3,7 @@
  * are not used twice, that mounts name a volume, and that a volume has one source, is told with the other names of a pod.
  */
 import type { Container, EphemeralContainer, PodSpec } from '../types/kubernetes.ts';
+import type { FileKeyRef } from './container-env.ts';
 import { isVolumeFieldPath, UNSUPPORTED_FIELD_PATH } from './volume-downward-api.ts';
 import { namesOf, pathProblem } from './volume-files.ts';
 import { filesVolume } from './volume-source.ts';
@@ -20,8 +21,8 @@ type Item = NonNullable<NonNullable<VolumeProjection['downwardAPI']>['items']>[n
 export function volumeProblems(spec: PodSpec): readonly VolumeProblem[] {
   return [
     ...each('spec.volumes', spec.volumes, (volume) => ofVolume(spec, volume)),
-    ...each('spec.initContainers', spec.initContainers, ofContainer),
-    ...each('spec.containers', spec.containers, ofContainer),
+    ...each('spec.initContainers', spec.initContainers, (container) => ofContainer(spec, container)),
+    ...each('spec.containers', spec.containers, (container) => ofContainer(spec, container)),
     ...each('spec.hostAliases', spec.hostAliases, ofHostAlias),
   ];
 }
@@ -106,8 +107,33 @@ function pathThatLeadsToAnother(paths: readonly string[]): string | undefined {
   return found?.slice(0, -1);
 }
 
-function ofContainer(container: Container | EphemeralContainer): VolumeProblem[] {
-  return each('volumeMounts', container.volumeMounts, (mount) => ofMount(mount, container));
+function ofContainer(spec: PodSpec, container: Container | EphemeralContainer): VolumeProblem[] {
+  return [
+    ...each('env', container.env, ({ valueFrom }) => ofFileKeyRef(spec, valueFrom?.fileKeyRef)),
+    ...each('volumeMounts', container.volumeMounts, (mount) => ofMount(mount, container)),
+  ];
+}
+
+/** Variables are read from files that the pod itself has written, and not from those of the node. */
+function ofFileKeyRef({ volumes = [] }: PodSpec, ref: FileKeyRef | undefined): VolumeProblem[] {
+  if (ref === undefined) return [];
+  const volume = volumes.find(({ name }) => name === ref.volumeName);
+  const rules = [
+    ['volumeName', volume ? undefined : `there is no volume "${ref.volumeName}"`],
+    ['volumeName', volume && volumeKindOf(volume) !== 'emptyDir' ? 'must name an emptyDir' : undefined],
+    ['path', pathProblem(ref.path)],
+    ['key', VARIABLE_NAME.test(ref.key) ? undefined : "must be printable ASCII characters without '='"],
+  ] as const;
+  return rules.flatMap(([field, message]) =>
+    message === undefined ? [] : [{ path: `valueFrom.fileKeyRef.${field}`, message }],
+  );
+}
+
+const VARIABLE_NAME = /^[ -<>-~]+$/;
+
+/** Other sources are told of elsewhere. */
+function volumeKindOf(volume: Volume): string | undefined {
+  return Object.keys(volume).find((field) => field !== 'name') ?? 'emptyDir';
 }
 
 function ofMount(mount: VolumeMount, { securityContext }: Container | EphemeralContainer): VolumeProblem[] {

@@ -85,7 +85,7 @@ export async function openCriNode(setup: CriNodeSetup): Promise<NodeParts> {
       logs.start();
       const collectors = {
         containerGC: containerGC(setup, parts, view.isPodRemovable),
-        imageGC: imageGC(setup, parts),
+        imageGC: imageGC(setup, parts, view),
       };
       garbage = startGarbageCollection({ clock: systemClock, logger: setup.logger, ...collectors });
       // As for the kubelet: of a pod that goes on, what its dead containers tell is still needed, lest they run again.
@@ -173,8 +173,14 @@ function containerGC(
   return createContainerGC(setup, parts, isPodRemovable, (isInUse) => parts.logLinks.removeDangling(isInUse));
 }
 
-function imageGC({ settings, logger }: CriNodeSetup, { runtime, images }: Parts): ImageGC {
+function imageGC(
+  { settings, logger }: CriNodeSetup,
+  { runtime, images }: Parts,
+  { pods }: NodeView,
+): ImageGC {
   return new ImageGC({
+    mountedImages: () =>
+      [...pods()].flatMap(({ containers }) => containers.flatMap(({ mountedImages = [] }) => mountedImages)),
     ...{ runtime, logger, clock: systemClock, statfs: fileSystemStats },
     highThresholdPercent: settings.imageGCHighThresholdPercent,
     lowThresholdPercent: settings.imageGCLowThresholdPercent,

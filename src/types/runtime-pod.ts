@@ -24,6 +24,8 @@ export interface RuntimeContainerStatus {
   readonly user?: RuntimeUser;
   /** Paths in the container that are read-only with all that is mounted below them; left out where there are none. */
   readonly recursiveReadOnlyMounts?: readonly string[];
+  /** What the runtime calls the images that are mounted as volumes; left out where there are none. */
+  readonly mountedImages?: readonly string[];
 }
 
 export interface RuntimeUser {

@@ -45,6 +45,16 @@ describe('detectImages', () => {
     expect(look(look(undefined, [], 1000), [image('a')], 2000).get('a')?.firstDetected).toBe(2000);
   });
 
+  test('an image that a container mounts as a volume is in use, and one that it has by its id', () => {
+    const facts = { images: [image('a'), image('b'), image('c')], mountedImages: ['b'] };
+    const records = detectImages(undefined, { ...facts, containers: [usedBy({ imageId: 'c' })] }, 1000);
+    expect([...records.values()].map(({ id, inUse }) => [id, inUse])).toEqual([
+      ['a', false],
+      ['b', true],
+      ['c', true],
+    ]);
+  });
+
   test('what is gone is forgotten', () => {
     expect([...look(look(undefined, [image('a')], 1000), [], 2000)]).toEqual([]);
   });

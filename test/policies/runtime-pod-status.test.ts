@@ -56,6 +56,24 @@ describe("the runtime's words in the kubelet's terms", () => {
     expect(statusOf([], [container({ state })]).containers[0]?.state).toBe(wanted);
   });
 
+  test('of mounts what is read-only all the way down, and which images there are; of the user what the runtime says', () => {
+    const mount = { hostPath: '/h', readonly: true, propagation: 'PROPAGATION_PRIVATE' } as const;
+    const mounts = [
+      { ...mount, containerPath: '/a', recursiveReadOnly: true },
+      { ...mount, containerPath: '/b', image: { image: 'sha256:2' } },
+    ];
+    const user = { uid: 1, gid: 2, supplementalGroups: [3] };
+    expect(statusOf([], [container({ mounts, user })]).containers[0]).toMatchObject({
+      recursiveReadOnlyMounts: ['/a'],
+      mountedImages: ['sha256:2'],
+      user,
+    });
+    const [plain] = statusOf([], [container({ mounts: [{ ...mount, containerPath: '/a' }] })]).containers;
+    for (const field of ['recursiveReadOnlyMounts', 'mountedImages', 'user']) {
+      expect(plain).not.toHaveProperty(field);
+    }
+  });
+
   test('an instance that was made late and never started hides neither the one that runs nor the one that has ended', () => {
     const late = container({ id: 'late', state: 'CONTAINER_CREATED', attempt: 2, createdAt: 9_000_000 });
     const first = container({ id: 'first', state: 'CONTAINER_EXITED' });

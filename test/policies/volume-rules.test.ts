@@ -1,4 +1,4 @@
-import { expect, test } from '@jest/globals';
+import { describe, expect, test } from '@jest/globals';
 import { volumeProblems } from '../../src/policies/volume-rules.ts';
 import type { Container, PodSpec } from '../../src/types/kubernetes.ts';
 
@@ -167,4 +167,39 @@ test.each(['10.0.0.256', '10.0.0', 'localhost', '', '1:2', '10.0.0.1\n6.6.6.6', 
 test.each(['Db', 'a b', 'a\nb', '', '-a'])('a host alias named %j is a problem', (name) => {
   const spec = { containers: [], hostAliases: [{ ip: '10.0.0.1', hostnames: ['db', name] }] };
   expect(volumeProblems(spec)).toMatchObject([{ path: 'spec.hostAliases[0].hostnames[1]' }]);
+});
+
+describe('a variable from a file', () => {
+  const withRef = (ref: object, volumes: Volume[] = [{ name: 'conf', emptyDir: {} }]) => {
+    const fileKeyRef = { volumeName: 'conf', path: 'a.env', key: 'K', ...ref };
+    const container = { name: 'main', env: [{ name: 'X', valueFrom: { fileKeyRef } }] };
+    return volumeProblems({ volumes, containers: [container], initContainers: [container] }).map(
+      ({ path, message }) => `${path}: ${message}`,
+    );
+  };
+  const REF = 'env[0].valueFrom.fileKeyRef';
+
+  test('is read from an emptyDir of the pod', () => {
+    expect(withRef({})).toEqual([]);
+    expect(withRef({}, [{ name: 'conf' }])).toEqual([]);
+  });
+
+  test.each<[object, string]>([
+    [{ volumeName: 'nope' }, 'volumeName: there is no volume "nope"'],
+    [{ path: '../a' }, "path: must not have '..'"],
+    [{ path: '/a' }, 'path: must be relative'],
+    [{ key: 'K=1' }, "key: must be printable ASCII characters without '='"],
+    [{ key: '' }, "key: must be printable ASCII characters without '='"],
+  ])('%j is a problem', (ref, message) => {
+    expect(withRef(ref)).toEqual([
+      `spec.initContainers[0].${REF}.${message}`,
+      `spec.containers[0].${REF}.${message}`,
+    ]);
+  });
+
+  test('is never read from a folder of the node', () => {
+    expect(withRef({}, [{ name: 'conf', hostPath: { path: '/etc' } }])[0]).toBe(
+      `spec.initContainers[0].${REF}.volumeName: must name an emptyDir`,
+    );
+  });
 });

@@ -18,6 +18,8 @@ export interface ImageGCOptions extends ImageGCPolicy {
   /** The kubelet's events of the node have no pod to be about: they go to the log. */
   readonly logger: Pick<Logger, 'info' | 'warn'>;
   readonly statfs: (path: string) => Promise<DiskSpace>;
+  /** What the runtime calls the images that containers mount as volumes: lists of containers do not tell. */
+  readonly mountedImages?: () => readonly string[];
   /** As the runtime's configuration names it: for runtimes that do not pin it. */
   readonly sandboxImage?: string;
   /** An image is gone: whoever remembers it should forget. */
@@ -70,7 +72,8 @@ export class ImageGC {
     const { runtime, clock, sandboxImage } = this.#options;
     const images = await runtime.listImages({ signal });
     const containers = await runtime.listContainers(undefined, { signal });
-    const facts = { images, containers, ...(sandboxImage !== undefined && { sandboxImage }) };
+    const mountedImages = this.#options.mountedImages?.() ?? [];
+    const facts = { images, containers, mountedImages, ...(sandboxImage !== undefined && { sandboxImage }) };
     this.#records = detectImages(this.#records, facts, clock.now());
   }
 

@@ -231,7 +231,7 @@ describeWithContainerd('volumes of real containers', () => {
     expect(await sh(pod, made)).toEqual(['1000:3000 /disk/sub/file', '1000:3000 /memory/file']);
     expect(
       await sh(pod, 'stat -c "%a %u:%g" /disk /memory; stat -Lc "%a %u:%g" /info/name; cat /info/name'),
-    ).toEqual([...['2777 0:3000', '2777 0:3000', '440 0:3000'], `grouped-${NODE_NAME}`]);
+    ).toEqual([...['2777 0:3000', '3777 0:3000', '440 0:3000'], `grouped-${NODE_NAME}`]);
     bed.withdraw('grouped');
   });
 

@@ -1,8 +1,7 @@
-import { execFileSync } from 'node:child_process';
 import { mkdirSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
-import { podWith, VolumeBed } from './bed.ts';
+import { podWith, run, VolumeBed } from './bed.ts';
 
 let bed: VolumeBed;
 beforeEach(() => void (bed = new VolumeBed()));
@@ -55,7 +54,7 @@ describe('a file that variables are read from', () => {
   });
 
   test('that is missing, a folder, a pipe or too large is said to be so, and holds up nobody', async () => {
-    execFileSync('mkfifo', [join(folder(), 'pipe')]);
+    run('mkfifo', join(folder(), 'pipe'));
     writeFileSync(join(folder(), 'large'), Buffer.alloc(1024 * 1024 + 1));
     for (const path of ['missing', 'dir', 'pipe', 'large']) {
       expect(await read(path)).toEqual({ problem: expect.objectContaining({ message: UNREADABLE(path) }) });
