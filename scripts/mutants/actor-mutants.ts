@@ -174,8 +174,8 @@ export const ACTOR_MUTANTS: readonly Mutant[] = [
     breaks: 'A container is started although its pod is to end (I2)',
     file: STARTER,
     find: `      signal.throwIfAborted();
-      await this.#startCreated(request, id);`,
-    replace: `      await this.#startCreated(request, id);`,
+      await this.#startCreated(request, id, attempt);`,
+    replace: `      await this.#startCreated(request, id, attempt);`,
   },
   {
     name: 'failed-kill-ignored',

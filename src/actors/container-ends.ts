@@ -32,7 +32,7 @@ export class ContainerEnds {
     if (known.has(id)) return;
     this.#known.set(pod.uid, known.add(id));
     const how = { exitCode, ...(reason !== '' && { exitReason: reason }) };
-    this.#logger.info({ ...podFields(pod), attempt, ...how }, `Container ended: ${container}`);
+    this.#logger.info({ ...podFields(pod), container, attempt, ...how }, `Container ended: ${container}`);
   }
 
   forget(uid: string): void {

@@ -17,7 +17,6 @@ import {
   PREEMPTING,
   PREEMPTING_MESSAGE,
   PREEMPTION_KILL,
-  PREEMPTION_DECISION,
   preemptionCounterResource,
 } from '../policies/preemption-texts.ts';
 import { fullName } from '../policies/pod-kinds.ts';
@@ -169,11 +168,13 @@ export class Preemptions {
     const text = describePreemption(decision);
     if (this.#told.get(preemptor.uid) === text) return;
     this.#told.set(preemptor.uid, text);
-    const { recorder, logger } = this.#options;
+    const { logger } = this.#options;
     const fields = { preemption_signal: preemptionCounterResource(decision), decision };
     logger.debug({ ...podFields(preemptor), ...fields }, 'How the victims were chosen');
-    const type = decision.unmet.length > 0 ? 'Warning' : 'Normal';
-    recorder.event(preemptor, type, PREEMPTION_DECISION, text);
+    // No event: the kubelet has none, and an API server would keep it.
+    const line = `Preemption: ${text}`;
+    if (decision.unmet.length > 0) logger.warn(podFields(preemptor), line);
+    else logger.info(podFields(preemptor), line);
   }
 
   #endVictims({ preemptor, decision, awaited }: PreemptionContext, actor: Sender): void {

@@ -34,10 +34,11 @@ export function eventLog(logger: Logger, now: () => number): EventRecorder & Nod
     else warn(about, fields, message);
   };
   return {
-    event: (pod, type, reason, message) => {
+    event: (pod, type, reason, message, about) => {
       const { uid, name, namespace } = pod;
-      const object = { kind: 'Pod', namespace, name, uid };
-      log(type, { object, reason }, { ...podFields(pod), reason }, message);
+      const fieldPath = about && `spec.containers{${about.container}}`;
+      const object = { kind: 'Pod', namespace, name, uid, ...(fieldPath !== undefined && { fieldPath }) };
+      log(type, { object, reason }, { ...podFields(pod), reason, ...about }, message);
     },
     nodeEvent: (type, reason, message) =>
       log(type, { object: { kind: 'Node', name: '' }, reason }, { reason }, message),

@@ -36,9 +36,10 @@ export function pullFailure(
   image: string,
   message: string,
 ): { readonly reason: ImageErrorReason; readonly message: string } {
+  const said = message.replace(/^rpc error: code = \w+ desc = /, '');
   for (const reason of ['RegistryUnavailable', 'SignatureValidationFailed'] as const) {
-    if (!message.startsWith(reason)) continue;
-    const details = message.slice(reason.length);
+    if (!said.startsWith(reason)) continue;
+    const details = said.slice(reason.length);
     return { reason, message: `image pull failed for ${image} because ${TOLD_APART[reason]}${details}` };
   }
   return { reason: 'ErrImagePull', message };

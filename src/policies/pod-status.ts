@@ -16,6 +16,7 @@ import { isTerminalPhase } from './pod-termination.ts';
 import type { PodStatusOverride } from './pod-termination.ts';
 import { podQOS } from './qos.ts';
 import { shouldAllContainersRestart } from './restart.ts';
+import { withShortMessages } from './termination-messages.ts';
 
 export interface PodStatusFacts {
   readonly pod: Pod;
@@ -117,7 +118,7 @@ function composed(facts: PodStatusFacts, containers: ContainerStatuses, phase: s
     added: isInForce(override, phase) ? override?.conditions : [],
     now,
   });
-  return {
+  return withShortMessages(pod, {
     ...(pod.metadata.generation !== undefined && { observedGeneration: pod.metadata.generation }),
     phase,
     ...explanation(facts, phase),
@@ -128,7 +129,7 @@ function composed(facts: PodStatusFacts, containers: ContainerStatuses, phase: s
     ...(initContainerStatuses.length > 0 && { initContainerStatuses }),
     containerStatuses,
     ...(ephemeralContainerStatuses.length > 0 && { ephemeralContainerStatuses }),
-  };
+  });
 }
 
 /** A kill that would fail a pod says nothing about one that had already succeeded. */

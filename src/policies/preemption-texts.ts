@@ -7,9 +7,6 @@ import type { PreemptionDecision, Victim } from './preemption.ts';
 export const PREEMPTING = 'Preempting';
 export const PREEMPTING_MESSAGE = 'Preempted in order to admit critical pod';
 
-/** The reason of the event on the pod that room is made for. */
-export const PREEMPTION_DECISION = 'PreemptionDecision';
-
 /** How a victim is ended, in its own grace period. */
 export const PREEMPTION_KILL: KillPodOptions = {
   evict: true,

@@ -93,10 +93,7 @@ function subPathNames(
 function expanded(name: string, expression: string, env: ReadonlyMap<string, string>): string {
   for (const [, variable] of expression.matchAll(/\$(?:\$|\(([^)]*)\))/g)) {
     if (variable !== undefined && !env.has(variable)) {
-      throw invalid(
-        name,
-        `subPathExpr ${expression}: there is no environment variable ${variable} in the container`,
-      );
+      throw invalid(name, `subPathExpr ${expression}: missing value for ${variable}`);
     }
   }
   return expandVariables(expression, env);

@@ -1,4 +1,4 @@
-import type { EventRecorder, NodeEventRecorder, PodReference } from '../types/event-recorder.ts';
+import type { EventRecorder, NodeEventRecorder } from '../types/event-recorder.ts';
 
 /** Passes events on, and keeps of each pod the last that went wrong: what no container's status tells. */
 export class LastWarnings implements EventRecorder, NodeEventRecorder {
@@ -9,9 +9,10 @@ export class LastWarnings implements EventRecorder, NodeEventRecorder {
     this.#recorder = recorder;
   }
 
-  event(pod: PodReference, type: 'Normal' | 'Warning', reason: string, message: string): void {
+  event(...event: Parameters<EventRecorder['event']>): void {
+    const [pod, type, reason, message] = event;
     if (type === 'Warning') this.#warnings.set(pod.uid, `${reason}: ${message}`);
-    this.#recorder.event(pod, type, reason, message);
+    this.#recorder.event(...event);
   }
 
   nodeEvent(...event: Parameters<NodeEventRecorder['nodeEvent']>): void {

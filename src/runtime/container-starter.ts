@@ -7,6 +7,7 @@ import {
   keepBackOffEntry,
 } from '../policies/crash-loop-backoff.ts';
 import { containerHash } from '../policies/container-hash.ts';
+import { podText } from '../policies/pod-text.ts';
 import { containerStatusByName } from '../policies/restart.ts';
 import { containerGracePeriodSeconds, stopTimeoutSeconds } from '../policies/termination-grace.ts';
 import type { Clock } from '../types/clock.ts';
@@ -90,12 +91,8 @@ export class ContainerStarter {
     if (decision.entry) this.#backOffs.set(key, { uid: pod.metadata.uid, entry: decision.entry });
     if (!decision.inBackOff) return undefined;
     const message = crashLoopBackOffMessage(pod, container.name, decision.entry.backOffMs);
-    recorder.event(
-      pod.metadata,
-      'Warning',
-      'BackOff',
-      `Back-off restarting failed container ${container.name}`,
-    );
+    const text = `Back-off restarting failed container ${container.name} in pod ${podText(pod)}`;
+    recorder.event(pod.metadata, 'Warning', 'BackOff', text, { container: container.name });
     return { reason: 'CrashLoopBackOff', message, retryAt: decision.nextRestartAt };
   }
 
@@ -110,8 +107,8 @@ export class ContainerStarter {
       // What becomes of an image is told where it happens.
       if (error instanceof ImageError) return { reason: error.reason, message, ...retryOf(error) };
       const { reason, eventReason } = error instanceof StepError ? error : UNKNOWN_STEP;
-      const text = `${reason}: ${message} (container ${container.name})`;
-      this.#options.recorder.event(pod.metadata, 'Warning', eventReason, text);
+      const text = eventReason === 'Failed' ? `Error: ${message}` : message;
+      this.#options.recorder.event(pod.metadata, 'Warning', eventReason, text, { container: container.name });
       return { reason, message, ...(error instanceof StepError && retryOf(error)) };
     }
   }
@@ -148,24 +145,27 @@ export class ContainerStarter {
   async #createAndStart(request: StartRequest, image: ImageInUse, signal: AbortSignal): Promise<string> {
     const { recorder, node, gate } = this.#options;
     const { pod, container, sandboxId, sandboxConfig } = request;
-    const config = await this.#config(request, this.#nextAttempt(request), image, signal);
+    const attempt = this.#nextAttempt(request);
+    const config = await this.#config(request, attempt, image, signal);
     // Every call is awaited to its end: given up, it could still start something later (I2).
     return gate.pass(RANK.container, signal, async () => {
       const id = await step('CreateContainerError', () =>
         this.#create(sandboxId, config, sandboxConfig, image),
       );
       node.created(pod.metadata, id, config, sandboxConfig.logDirectory);
-      recorder.event(pod.metadata, 'Normal', 'Created', `Container created: ${container.name}`);
+      const text = `Container created: ${container.name}`;
+      recorder.event(pod.metadata, 'Normal', 'Created', text, { container: container.name, attempt });
       signal.throwIfAborted();
-      await this.#startCreated(request, id);
+      await this.#startCreated(request, id, attempt);
       return id;
     });
   }
 
-  async #startCreated({ pod, container }: StartRequest, id: string): Promise<void> {
+  async #startCreated({ pod, container }: StartRequest, id: string, attempt: number): Promise<void> {
     const { runtime, recorder } = this.#options;
     await step('RunContainerError', () => runtime.startContainer(id));
-    recorder.event(pod.metadata, 'Normal', 'Started', `Container started: ${container.name}`);
+    const text = `Container started: ${container.name}`;
+    recorder.event(pod.metadata, 'Normal', 'Started', text, { container: container.name, attempt });
   }
 
   /** Its id once it runs; undefined where it could not be started any more, and has been removed. */
@@ -182,7 +182,7 @@ export class ContainerStarter {
     // Whoever made it may not have come to that.
     node.created(pod.metadata, id, config, sandboxConfig.logDirectory);
     try {
-      await gate.pass(RANK.container, signal, () => this.#startCreated(request, id));
+      await gate.pass(RANK.container, signal, () => this.#startCreated(request, id, made.restartCount));
       return id;
     } catch (error) {
       signal.throwIfAborted();

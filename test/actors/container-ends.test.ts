@@ -28,7 +28,7 @@ test('an end is told once, with the number of the instance and how it ended', ()
   read(instance(1, 'running'), instance(0, 'exited', { exitCode: 3, reason: 'Error' }));
   expect(lines).toEqual([
     {
-      ...{ pod: 'default/web', uid: 'u-1', attempt: 0, exitCode: 3, exitReason: 'Error' },
+      ...{ pod: 'default/web', uid: 'u-1', container: 'main', attempt: 0, exitCode: 3, exitReason: 'Error' },
       msg: 'Container ended: main',
     },
   ]);

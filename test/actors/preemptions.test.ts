@@ -67,7 +67,10 @@ describe('a critical pod for which there is no room', () => {
     expect(statusOf('right')?.conditions).toContainEqual(
       expect.objectContaining({ type: 'DisruptionTarget', status: 'True', reason: 'TerminationByKubelet' }),
     );
-    expect(agent.events).toContain('dns PreemptionDecision');
+    expect(agent.log).toContainEqual(
+      expect.stringMatching(/^Preemption: missing cpu=\S+; among \d+ candidates: /),
+    );
+    expect(agent.events.filter((event) => event.startsWith('dns'))).not.toContain('dns PreemptionDecision');
     for (const name of ['small', 'best-effort', 'large'])
       expect(agent.state(uidOf(name))).toBe('Syncing.Settled');
     expect(agent.supervisor.registry.shouldPodContentBeRemoved('uid-right')).toBe(true);

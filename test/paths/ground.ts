@@ -114,7 +114,10 @@ export function agentOn({ clock }: Ground, parts: NodeParts, more: AgentExtras =
 }
 
 type AgentExtras = Partial<
-  Pick<NodeAgentOptions, 'sources' | 'inspect' | 'wrapEffects' | 'nodeFacts' | 'recorder' | 'eviction'>
+  Pick<
+    NodeAgentOptions,
+    'sources' | 'inspect' | 'wrapEffects' | 'nodeFacts' | 'recorder' | 'logger' | 'eviction'
+  >
 >;
 
 /** Real processes, for one path after the other. */

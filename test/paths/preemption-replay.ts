@@ -11,6 +11,7 @@ import type { PodEvent } from '../../src/machines/pod-machine.ts';
 import type { preemptionMachine, PreemptionEvent } from '../../src/machines/preemption-machine.ts';
 import { POD_UID_LABEL } from '../../src/policies/cri-labels.ts';
 import type { Pod } from '../../src/types/kubernetes.ts';
+import type { Logger } from '../../src/types/logger.ts';
 import { InvariantJudge } from '../support/invariant-judge.ts';
 import { type HeldCall, SteeredNode } from '../support/steered-runtime.ts';
 import type { Coverage } from './coverage.ts';
@@ -107,6 +108,7 @@ class PreemptionReplay {
         event: ({ uid }, _, reason) => this.#rules.recorded(uid, reason),
         nodeEvent: () => undefined,
       },
+      logger: this.#logger(),
       wrapEffects: this.#judge.wrapEffects,
       inspect: (event) => {
         this.#judge.inspect(event);
@@ -114,6 +116,15 @@ class PreemptionReplay {
         this.#listen(event);
       },
     });
+  }
+
+  /** Decisions are told in the log. */
+  #logger(): Logger {
+    const none = () => undefined;
+    const write = (fields: object, message: string) => {
+      if (message.startsWith('Preemption: ') && 'uid' in fields) this.#rules.decisionTold(String(fields.uid));
+    };
+    return { trace: none, debug: none, info: write, warn: write, error: none };
   }
 
   /** The node is full of pods that end when they are let. */

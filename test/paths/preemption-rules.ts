@@ -46,6 +46,10 @@ export class PreemptionRules {
     this.#records.add(`${reason} ${uid}`);
   }
 
+  decisionTold(uid: string): void {
+    this.#records.add(`decision ${uid}`);
+  }
+
   /** `runs`: UIDs of what the runtime says runs; `cpus`: as many as the node had when the preemptor was admitted. */
   broken(runs: readonly string[], cpus: number): readonly string[] {
     const runningCpus = runs.reduce((sum, uid) => sum + (CPUS_BY_UID.get(uid) ?? 0), 0);
@@ -53,7 +57,7 @@ export class PreemptionRules {
       ...this.#broken,
       ...[...CPUS_BY_UID.keys()].flatMap((uid) => this.#brokenFor(uid)),
       ...(runningCpus > cpus ? [`${runs.join()} run, on ${cpus} CPUs`] : []),
-      ...(this.#decisions > 0 && this.#records.of(`PreemptionDecision ${PREEMPTOR}`) === 0
+      ...(this.#decisions > 0 && this.#records.of(`decision ${PREEMPTOR}`) === 0
         ? ['no decision has been told']
         : []),
       ...(this.#mayStart && this.#state !== 'Idle' ? ['the preemptor does not wait for its room'] : []),

@@ -35,6 +35,11 @@ test.each([
     'image pull failed for app:1 because the registry is unavailable: no route to host',
   ],
   [
+    'rpc error: code = Unknown desc = RegistryUnavailable: no route to host',
+    'RegistryUnavailable',
+    'image pull failed for app:1 because the registry is unavailable: no route to host',
+  ],
+  [
     'SignatureValidationFailed: no key',
     'SignatureValidationFailed',
     'image pull failed for app:1 because the signature validation failed: no key',

@@ -120,7 +120,7 @@ describe('subPath', () => {
 
   test('a variable that there is not is an error that names it', () => {
     expect(() => plan({ subPathExpr: 'logs/$(NODE)' })).toThrow(
-      'subPathExpr logs/$(NODE): there is no environment variable NODE in the container',
+      'subPathExpr logs/$(NODE): missing value for NODE',
     );
   });
 

@@ -225,7 +225,7 @@ describe('a container that cannot be started', () => {
     expect(failure).toMatchObject({ reason: 'RunContainerError' });
     expect(failure?.message).toContain('/no/such/program');
     expect(await it.containers()).toEqual(['0 exited']);
-    expect(bed.events.at(-1)).toContain('Warning Failed: RunContainerError: ');
+    expect(bed.events.at(-1)).toContain('Warning Failed: Error: ');
   });
 
   test('is remembered with its reason, until it starts', async () => {
@@ -378,7 +378,11 @@ describe('restart back-off', () => {
     bed.events.length = 0;
     await it.start(starter);
     expect(await it.containers()).toHaveLength(2);
-    expect(bed.events).toEqual(['Warning BackOff: Back-off restarting failed container main']);
+    expect(bed.events).toEqual([
+      expect.stringMatching(
+        /^Warning BackOff: Back-off restarting failed container main in pod \S+_\S+\(\S+\)$/,
+      ),
+    ]);
     expect(starter.failures(it.pod.metadata.uid).get('main')?.reason).toBe('CrashLoopBackOff');
   });
 

@@ -117,7 +117,7 @@ export class ImagePuller {
         return await runtime.pullImage(name, { sandboxConfig, signal, ...(auth && { auth }) });
       } catch (error) {
         if (signal.aborted) throw givenUp(signal);
-        errors.push(error);
+        errors.push(asGrpcSaysIt(error));
       }
     }
     if (errors.length === 1) throw errors[0];
@@ -141,6 +141,16 @@ function givenUp({ reason }: AbortSignal): unknown {
   if (errorKind(reason) !== 'DeadlineExceeded') return reason;
   const message = `the image was not pulled within ${PULL_LIMIT_MS / 60_000} minutes`;
   return new StateletError('DeadlineExceeded', message, { cause: reason });
+}
+
+/** What a runtime says of a pull, in the form in which the kubelet passes it on: people search for it. */
+function asGrpcSaysIt(error: unknown): unknown {
+  if (!(error instanceof StateletError)) return error;
+  const { kind, message, cause } = error;
+  const isAnswer = typeof cause === 'object' && cause !== null && 'details' in cause;
+  // Where there is advice to give, there is more than the runtime says.
+  if (!isAnswer || cause.details !== message) return error;
+  return new StateletError(kind, `rpc error: code = ${kind} desc = ${message}`, { cause });
 }
 
 function parallelPulls({ serializeImagePulls, maxParallelImagePulls = 0 }: ImagePullerOptions): number {

@@ -92,7 +92,10 @@ describeWithContainerd('images', () => {
       expect(texts(daemon, 'locked', 'Failed')[1]).toBe('Error: ErrImagePull');
       expect(texts(daemon, 'locked', 'BackOff')).toContain(`Back-off pulling image "${images.locked}"`);
       await waitsFor(daemon, 'away', 'ImagePullBackOff', 'connection refused');
-      await waitsFor(daemon, 'missing', 'ImagePullBackOff', 'not found');
+      await waitsFor(
+        ...([daemon, 'missing', 'ImagePullBackOff'] as const),
+        `Back-off pulling image "${registry.host}/missing:1": ErrImagePull: rpc error: code = NotFound desc = `,
+      );
       await waitsFor(daemon, 'never', 'ErrImageNeverPull', 'pull policy of Never');
       await waitsFor(daemon, 'invalid', 'InvalidImageName', 'Not A Name!');
       expect(texts(daemon, 'invalid', 'InspectFailed')[0]).toContain('Failed to apply default image tag');

@@ -69,9 +69,12 @@ describeWithContainerd('on a full node', () => {
       expect(bed.idOf(pod)).toBe(bed.idOf(before.get(name)!));
       expect(reasonsOf(name)).not.toContain('Preempting');
     }
-    const { msg } = await daemon.event('dns', 'PreemptionDecision');
+    const { msg, reason } = await daemon.logged('the decision', (line) =>
+      line.msg.startsWith('Preemption: '),
+    );
+    expect(reason).toBeUndefined();
     expect(msg).toBe(
-      `missing cpu=400m; among 4 candidates: default/large-${NODE_NAME} (Burstable, priority 1, distance 0)`,
+      `Preemption: missing cpu=400m; among 4 candidates: default/large-${NODE_NAME} (Burstable, priority 1, distance 0)`,
     );
     expect(reasonsOf('large').indexOf('Preempting')).toBeLessThan(reasonsOf('large').indexOf('Killing'));
   });
