@@ -42,6 +42,12 @@ export function rotatedLogs(log: string, names: readonly string[]): string[] {
   return names.filter((name) => name.startsWith(log) && ROTATED.test(name.slice(log.length)));
 }
 
+/** Whether a file of that name is the log of a container's instance, or one that it was rotated into. */
+export function isContainerLog(name: string): boolean {
+  const log = /^\d+\.log/.exec(name)?.[0];
+  return log !== undefined && (name === log || rotatedLogs(log, [name]).length > 0);
+}
+
 /**
  * How many instances of a container there have been, by the names in the folder of its logs: what counts where the runtime
  * has forgotten them, so that a new one does not write into the log of another.

@@ -60,7 +60,7 @@ export interface RuntimeService {
   /** Resolves once the container's process runs; rejects, and leaves it exited, when it cannot be started. */
   startContainer(containerId: string, options?: CallOptions): Promise<void>;
   /**
-   * SIGTERM, then SIGKILL after `timeoutSeconds`; resolves when nothing of the container runs. A container that has
+   * SIGTERM to its main process, then SIGKILL after `timeoutSeconds`; resolves when nothing of the container runs. A container that has
    * ended already, or an unknown id, is no error. A second call with a shorter timeout shortens the first.
    */
   stopContainer(containerId: string, timeoutSeconds: number, options?: CallOptions): Promise<void>;

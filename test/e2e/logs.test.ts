@@ -144,6 +144,22 @@ test('of a crash loop are those of the running instance and of the one before, w
   await waitFor(() => readdirSync(records).length === 2, { what: 'older records to be removed' });
 });
 
+test('of pods that are gone are removed when the agent starts; folders of others with such names stay', async () => {
+  const dir = join(bed.rootDir, 'pods');
+  const write = (path: string, content: string) => {
+    mkdirSync(join(dir, path, '..'), { recursive: true });
+    writeFileSync(join(dir, path), content);
+  };
+  write('default_gone_uid-of-gone/main/0.log', '2026-01-01T00:00:00.123456789Z stdout F said\n');
+  write('my_app_data/notes.txt', 'precious');
+  write('run_2024_01/train/1.log', 'epoch 1\n');
+  await start({});
+  await waitFor(() => !existsSync(join(dir, 'default_gone_uid-of-gone')), { what: 'the logs to be removed' });
+  expect(readdirSync(dir).toSorted()).toEqual(['my_app_data', 'run_2024_01']);
+  // The bed looks for what pods have left behind.
+  for (const name of readdirSync(dir)) rmSync(join(dir, name), { recursive: true });
+});
+
 asRoot('are rotated on a full disk too; lines are lost whole, and go on when there is room', async () => {
   const disk = join(bed.rootDir, 'pods');
   mkdirSync(disk, { recursive: true });

@@ -5,8 +5,9 @@ import { podLogsFolder, podOfLogsFolder } from '../../policies/cri-labels.ts';
 import { instancesByLogs } from '../../policies/log-rotation.ts';
 import type { PodReference } from '../../types/event-recorder.ts';
 import { ifThere } from '../system-errors.ts';
+import { holdsPodLogs } from './pod-logs-folder.ts';
 
-/** The folders in which pods have their logs. As with the kubelet, nobody else may keep logs of pods there. */
+/** Where pods have their logs. Others may keep things beside them, under names that look alike: those stay. */
 export class PodLogs {
   readonly #dir: string;
 
@@ -14,10 +15,15 @@ export class PodLogs {
     this.#dir = podLogsDir;
   }
 
-  /** The pods of which there are logs. */
+  /** The pods of which there are logs, by what the folders hold: one that only looks like a pod's is left out. */
   async pods(): Promise<readonly PodReference[]> {
-    const folders = (await ifThere(readdir(this.#dir))) ?? [];
-    return folders.map((folder) => podOfLogsFolder(folder)).filter((pod) => pod !== undefined);
+    const entries = (await ifThere(readdir(this.#dir, { withFileTypes: true }))) ?? [];
+    const folders = entries.filter((entry) => entry.isDirectory());
+    const pods = folders.map(({ name }) => podOfLogsFolder(name)).filter((pod) => pod !== undefined);
+    const areLogs = await Promise.all(
+      pods.map((pod) => holdsPodLogs(join(this.#dir, podLogsFolder(pod)), pod)),
+    );
+    return pods.filter((_, index) => areLogs[index]);
   }
 
   /** How many instances of the container there have been, by the logs that are still there. */

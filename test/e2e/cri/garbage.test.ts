@@ -63,7 +63,7 @@ describeWithContainerd('garbage', () => {
     for (const group of groups) mkdirSync(group, { recursive: true });
     const logs = join(bed.podLogsDir, 'lost_gone_uid-of-gone');
     mkdirSync(join(logs, 'main'), { recursive: true });
-    writeFileSync(join(logs, 'main/0.log'), '');
+    writeFileSync(join(logs, 'main/0.log'), '2026-01-01T00:00:00.123456789Z stdout F said\n');
     const folder = join(bed.rootDir, 'pods/uid-of-gone');
     mkdirSync(join(folder, 'volumes/kubernetes.io~empty-dir/data'), { recursive: true });
     writeFileSync(join(folder, 'volumes/kubernetes.io~empty-dir/data/file'), '');

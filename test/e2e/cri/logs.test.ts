@@ -164,7 +164,6 @@ describeWithContainerd('logs of containers', () => {
     writeFileSync(folder, 'in the way');
     const apply = (round: string) =>
       bed.apply('blocked', { containers: [bed.server()] }, { uid, annotations: { round } });
-    // Before the agent starts: of a pod that it does not know it would remove the file, as a log that is left over.
     apply('first');
     daemon = await bed.start();
     const { msg } = await daemon.event('blocked', 'FailedCreatePodSandBox');

@@ -1,5 +1,5 @@
-import { afterEach, beforeEach, expect, test } from '@jest/globals';
-import { mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
+import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
+import { mkdirSync, mkdtempSync, readdirSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { PodLogs } from '../../../src/runtime/logs/pod-logs.ts';
@@ -14,10 +14,13 @@ beforeEach(() => {
 });
 afterEach(() => rmSync(dir, { recursive: true }));
 
-function write(folder: string, file: string): void {
+function write(folder: string, file: string, content = ''): void {
   mkdirSync(join(dir, folder), { recursive: true });
-  writeFileSync(join(dir, folder, file), '');
+  writeFileSync(join(dir, folder, file), content);
 }
+
+const LINE = '2026-01-01T00:00:00.123456789Z stdout F said\n';
+const uidsFound = async () => (await logs.pods()).map(({ uid }) => uid);
 
 test('tell how many instances of a container there have been', () => {
   expect(logs.pastInstances(WEB, 'main')).toBe(0);
@@ -26,7 +29,9 @@ test('tell how many instances of a container there have been', () => {
 });
 
 test('tell whose they are, and go with their pod; what is not a pod’s stays', async () => {
-  for (const folder of ['default_web_uid-web', 'default_old_uid-old', 'lost+found']) write(folder, '0.log');
+  for (const folder of ['default_web_uid-web', 'default_old_uid-old', 'lost+found']) {
+    write(`${folder}/main`, '0.log', LINE);
+  }
   const uids = (await logs.pods()).map(({ uid }) => uid);
   expect(uids.toSorted()).toEqual(['uid-old', 'uid-web']);
   await logs.remove(WEB);
@@ -38,4 +43,46 @@ test('that are not there need no removal', async () => {
   await logs.remove(WEB);
   expect(await logs.pods()).toEqual([]);
   mkdirSync(dir);
+});
+
+describe('that nobody knows are found', () => {
+  const UUID = '6a1f5f0c-58d5-4b1c-9d53-3a6c8f2b7e11';
+  const HASH = '0cc175b9c0f1b6a831c399e269772661';
+
+  test('also when they are rotated, compressed or left in the middle of that', async () => {
+    const names = ['0.log', '0.log.20300101-120000', '0.log.20300101-110000.gz', '1.log.20300101-110000.tmp'];
+    for (const name of names) write(`default_web_uid-web/main`, name, LINE);
+    write('default_web_uid-web/side', '3.log');
+    expect(await uidsFound()).toEqual(['uid-web']);
+  });
+
+  test.each([UUID, HASH])('by a UID that agents give, such as %s, without a line', async (uid) => {
+    write(`default_web_${uid}/main`, '0.log');
+    mkdirSync(join(dir, `kube-system_empty_${uid}`));
+    expect(await uidsFound()).toEqual([uid, uid]);
+  });
+
+  test.each([
+    ['a folder that only has such a name', 'my_app_data', 'notes.txt', 'precious'],
+    ['a folder of such a name with a folder', 'my_app_data/main', 'notes.txt', 'precious'],
+    ['numbered logs that no container wrote', 'run_2024_01/train', '1.log', 'epoch 1\n'],
+    ['empty logs of a UID that could be any word', 'run_2024_01/train', '1.log', ''],
+    ['a UID that agents give, and something else', `my_data_${HASH}`, 'package.json', '{}'],
+    ['a log of a container beside something else', `my_data_${HASH}/deeper/main`, '0.log', LINE],
+  ])('but not %s', async (_what, folder, file, content) => {
+    write(folder, file, content);
+    expect(await uidsFound()).toEqual([]);
+  });
+
+  test('but not a file or a link of such a name', async () => {
+    writeFileSync(join(dir, `default_web_${UUID}`), LINE);
+    const elsewhere = mkdtempSync(join(tmpdir(), 'statelet-elsewhere-'));
+    mkdirSync(join(elsewhere, 'main'));
+    symlinkSync(join(elsewhere, 'main'), join(dir, `default_link_${UUID}`));
+    mkdirSync(join(dir, `default_holder_${UUID}`));
+    symlinkSync(join(elsewhere, 'main'), join(dir, `default_holder_${UUID}`, 'main'));
+    const found = await logs.pods();
+    rmSync(elsewhere, { recursive: true });
+    expect(found.map(({ name }) => name)).toEqual([]);
+  });
 });
