@@ -1,27 +1,26 @@
 import { afterEach, describe, expect, test } from '@jest/globals';
 import { openProcessNode } from '../../src/runtime/process/process-node.ts';
-import type { Pod, PodSpec } from '../../src/types/kubernetes.ts';
+import type { Container, Pod, PodSpec } from '../../src/types/kubernetes.ts';
 import { nodeOf } from '../support/admission.ts';
 import { apiPod, startAgent, staticPod, type TestAgent } from '../support/agent.ts';
+import { STUBBORN } from '../support/stubborn.ts';
 import { waitFor } from '../support/wait-for.ts';
 
 let agent: TestAgent;
 
 afterEach(() => agent.cleanUp());
 
-/** Ends only when its grace period, a second, is over. */
-const STUBBORN = ['sh', '-c', 'trap "" TERM; while :; do sleep 1; done'];
-
 const uidOf = (name: string) => `uid-${name}`;
 
-function requesting(
-  cpu: string,
-  { command = ['sleep', '1000'], ...more }: Requesting = {},
-): Partial<PodSpec> {
+function requesting(cpu: string, { container, ...more }: Requesting = {}): Partial<PodSpec> {
   const resources = { requests: { cpu } };
-  return { containers: [{ name: 'main', command, resources }], terminationGracePeriodSeconds: 1, ...more };
+  return {
+    containers: [{ name: 'main', command: ['sleep', '1000'], resources, ...container }],
+    terminationGracePeriodSeconds: 1,
+    ...more,
+  };
 }
-type Requesting = Partial<PodSpec> & { readonly command?: string[] };
+type Requesting = Partial<PodSpec> & { readonly container?: Partial<Container> };
 
 const ordinary = (name: string, cpu: string, more?: Requesting) =>
   apiPod(name, uidOf(name), requesting(cpu, more));
@@ -67,7 +66,7 @@ describe('a pod from the API server', () => {
 
   test('finds the room of one that is ending still taken, of one that has ended free', async () => {
     await start({ cpu: '1' });
-    await add(ordinary('first', '1', { command: STUBBORN }));
+    await add(ordinary('first', '1', { container: STUBBORN }));
     const ended = agent.supervisor.killPod(uidOf('first'));
     agent.add(ordinary('early', '1'));
     await isFinished('early');
@@ -98,7 +97,7 @@ describe('a pod from the API server', () => {
 
   test('that is ending when the agent starts again holds its room until it has ended', async () => {
     await start({ cpu: '1' });
-    const old = ordinary('old', '1', { command: STUBBORN, terminationGracePeriodSeconds: 600 });
+    const old = ordinary('old', '1', { container: STUBBORN, terminationGracePeriodSeconds: 600 });
     await add(old);
     await agent.detach();
 
@@ -224,7 +223,7 @@ describe('a static pod', () => {
 
   test('that takes the place of another of its name takes over its room: nobody else has to go', async () => {
     await start({ cpu: '2' });
-    const old = fromFile('web', '1', { command: STUBBORN });
+    const old = fromFile('web', '1', { container: STUBBORN });
     await add(old, ordinary('other', '1'));
     agent.add({ ...old, metadata: { ...old.metadata, uid: 'uid-new' } });
     agent.remove(old);

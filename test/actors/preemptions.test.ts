@@ -1,28 +1,27 @@
 import { afterEach, describe, expect, test } from '@jest/globals';
-import type { Pod, PodSpec } from '../../src/types/kubernetes.ts';
+import type { Container, Pod, PodSpec } from '../../src/types/kubernetes.ts';
 import { nodeOf } from '../support/admission.ts';
 import { apiPod, startAgent, type TestAgent } from '../support/agent.ts';
+import { STUBBORN } from '../support/stubborn.ts';
 
 let agent: TestAgent;
 
 afterEach(() => agent.cleanUp());
 
 const CRITICAL = 2_000_000_000;
-/** Ends only when its grace period, a second, is over. */
-const STUBBORN = ['sh', '-c', 'trap "" TERM; while :; do sleep 1; done'];
 
 const uidOf = (name: string) => `uid-${name}`;
 
 interface Asked {
   readonly priority?: number;
-  readonly command?: string[];
+  readonly container?: Partial<Container>;
   readonly limits?: Readonly<Record<string, string>>;
 }
 
-function pod(name: string, cpu: string | undefined, { priority, command, limits }: Asked = {}): Pod {
+function pod(name: string, cpu: string | undefined, { priority, container, limits }: Asked = {}): Pod {
   const resources = { ...(cpu && { requests: { cpu } }), ...(limits && { limits }) };
   const spec: Partial<PodSpec> = {
-    containers: [{ name: 'main', command: command ?? ['sleep', '1000'], resources }],
+    containers: [{ name: 'main', command: ['sleep', '1000'], resources, ...container }],
     terminationGracePeriodSeconds: 1,
     ...(priority !== undefined && { priority }),
   };
@@ -77,7 +76,7 @@ describe('a critical pod for which there is no room', () => {
   });
 
   test('starts only once its victim has ended', async () => {
-    await start({ cpu: '1' }, pod('slow', '1', { command: STUBBORN }));
+    await start({ cpu: '1' }, pod('slow', '1', { container: STUBBORN }));
     agent.add(critical('dns', '1'));
     await isStopping('slow');
     expect(agent.state('uid-dns')).toBe('Syncing.AwaitingStart');
@@ -114,7 +113,7 @@ describe('a critical pod for which there is no room', () => {
   });
 
   test('waits for what is ending anyway, rather than push out somebody else', async () => {
-    await start({ cpu: '2' }, pod('leaving', '1', { command: STUBBORN }), pod('web', '1'));
+    await start({ cpu: '2' }, pod('leaving', '1', { container: STUBBORN }), pod('web', '1'));
     agent.remove(pod('leaving', '1'));
     await isStopping('leaving');
     agent.add(critical('dns', '1'));
@@ -126,7 +125,11 @@ describe('a critical pod for which there is no room', () => {
 
 describe('while room is being made', () => {
   test('a second critical pod does not count on the same room', async () => {
-    await start({ cpu: '2' }, pod('one', '1', { command: STUBBORN }), pod('two', '1', { command: STUBBORN }));
+    await start(
+      { cpu: '2' },
+      pod('one', '1', { container: STUBBORN }),
+      pod('two', '1', { container: STUBBORN }),
+    );
     agent.add(critical('first', '1'), critical('second', '1'));
     await Promise.all([runs('first'), runs('second')]);
     expect(preempted().toSorted()).toEqual(['one', 'two']);
@@ -136,7 +139,7 @@ describe('while room is being made', () => {
     await start(
       { cpu: '3' },
       pod('quick', '1'),
-      pod('slow', '1', { command: STUBBORN, priority: 1 }),
+      pod('slow', '1', { container: STUBBORN, priority: 1 }),
       critical('other', '1'),
     );
     agent.add(critical('dns', '2'));
@@ -149,7 +152,7 @@ describe('while room is being made', () => {
   });
 
   test('and the one that it is for goes away, it is there for whoever waits', async () => {
-    await start({ cpu: '1' }, pod('slow', '1', { command: STUBBORN }));
+    await start({ cpu: '1' }, pod('slow', '1', { container: STUBBORN }));
     const dns = critical('dns', '1');
     agent.add(dns);
     await isStopping('slow');
@@ -161,7 +164,7 @@ describe('while room is being made', () => {
   });
 
   test('a victim that is evicted meanwhile reads Evicted', async () => {
-    await start({ cpu: '1' }, pod('slow', '1', { command: STUBBORN }));
+    await start({ cpu: '1' }, pod('slow', '1', { container: STUBBORN }));
     agent.add(critical('dns', '1'));
     await isStopping('slow');
     await agent.supervisor.killPod('uid-slow', { podStatus: { phase: 'Failed', reason: 'Evicted' } });

@@ -5,6 +5,7 @@ import type { PodContext } from '../../src/machines/pod-machine.ts';
 import type { Pod } from '../../src/types/kubernetes.ts';
 import { nodeOf } from '../support/admission.ts';
 import { apiPod, startAgent, staticPod, type TestAgent } from '../support/agent.ts';
+import { STUBBORN } from '../support/stubborn.ts';
 import { waitFor } from '../support/wait-for.ts';
 
 let agent: TestAgent;
@@ -138,7 +139,7 @@ describe('on the embedded runtime', () => {
     agent.add(
       staticPod('stubborn', 'uid-stubborn', {
         terminationGracePeriodSeconds: 600,
-        containers: [{ name: 'main', command: ['sh', '-c', 'trap "" TERM; while :; do sleep 1; done'] }],
+        containers: [{ name: 'main', ...STUBBORN }],
       }),
     );
     await agent.until('uid-stubborn', 'Syncing.Settled');

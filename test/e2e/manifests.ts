@@ -48,7 +48,8 @@ export class Journal {
   /** Shell: notes `NAME starts`, serves until told to end, takes `seconds` over that, and notes `NAME ends`. */
   serve(name: string, seconds = 0): string {
     const ending = `sleep ${seconds}; ${this.note(`${name} ends`)}; exit 0`;
-    return `${this.note(`${name} starts`)}; trap '${ending}' TERM; while :; do sleep 1000 & wait $!; done`;
+    // A signal that comes once it has noted its start finds it prepared.
+    return `trap '${ending}' TERM; ${this.note(`${name} starts`)}; while :; do sleep 1000 & wait $!; done`;
   }
 
   /** In the order of their times. */

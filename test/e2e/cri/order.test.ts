@@ -35,7 +35,7 @@ describeWithContainerd('the order of a pod’s containers', () => {
   const noted = (name: string, fields: Partial<Container> = {}) =>
     writer(
       name,
-      `echo +${name} >> /notes/log; trap "echo -${name} >> /notes/log; exit 0" TERM; while :; do sleep 1000 & wait $!; done`,
+      `trap "echo -${name} >> /notes/log; exit 0" TERM; echo +${name} >> /notes/log; while :; do sleep 1000 & wait $!; done`,
       fields,
     );
   const lines = (name: string) => {
@@ -127,7 +127,7 @@ describeWithContainerd('the order of a pod’s containers', () => {
       initContainers: [
         writer(
           'helper',
-          'echo +helper >> /notes/log; test "$(grep -c +helper /notes/log)" -ge 2 || exit 1; trap "echo -helper >> /notes/log; exit 0" TERM; while :; do sleep 1000 & wait $!; done',
+          'trap "echo -helper >> /notes/log; exit 0" TERM; echo +helper >> /notes/log; test "$(grep -c +helper /notes/log)" -ge 2 || exit 1; while :; do sleep 1000 & wait $!; done',
           { restartPolicy: 'Always' },
         ),
       ],
