@@ -29,8 +29,6 @@ const REFUSED_ON_PURPOSE: Readonly<Record<string, string>> = {
   'ips-empty': 'there are no pull secrets without an API server',
   'h-scaleio': 'a secret without a name is one all the same',
   'sc-sysctl-dup': 'one sysctl in two spellings',
-  'host-users-false': 'user namespaces are not supported',
-  'procmount-unmasked-false': 'user namespaces are not supported',
 };
 const ACCEPTED_ON_PURPOSE: Readonly<Record<string, string>> = {
   'image-empty': 'the embedded runtime needs no image',
