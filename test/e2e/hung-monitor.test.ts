@@ -12,13 +12,14 @@ import { manifest, SERVE, shell } from './manifests.ts';
 const NOTICED_MS = 60_000;
 
 let bed: DaemonBed;
-let monitor: number;
+let monitor: number | undefined;
 
 beforeEach(() => {
+  monitor = undefined;
   bed = new DaemonBed();
 });
 afterEach(async () => {
-  process.kill(monitor, 'SIGCONT');
+  if (monitor !== undefined) process.kill(monitor, 'SIGCONT');
   await bed.cleanUp();
 });
 
