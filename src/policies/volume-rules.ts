@@ -121,12 +121,19 @@ function ofFileKeyRef({ volumes = [] }: PodSpec, ref: FileKeyRef | undefined): V
   const rules = [
     ['volumeName', volume ? undefined : `there is no volume "${ref.volumeName}"`],
     ['volumeName', volume && volumeKindOf(volume) !== 'emptyDir' ? 'must name an emptyDir' : undefined],
-    ['path', pathProblem(ref.path)],
+    ['path', fileKeyPathProblem(ref.path)],
     ['key', VARIABLE_NAME.test(ref.key) ? undefined : "must be printable ASCII characters without '='"],
   ] as const;
   return rules.flatMap(([field, message]) =>
     message === undefined ? [] : [{ path: `valueFrom.fileKeyRef.${field}`, message }],
   );
+}
+
+/** As the kubelet takes it: from the volume's root on, with or without a slash in front. */
+function fileKeyPathProblem(path: string): string | undefined {
+  const names = namesOf(path);
+  if (names.length === 0) return 'must not be empty';
+  return names.includes('..') ? "must not have '..'" : undefined;
 }
 
 const VARIABLE_NAME = /^[ -<>-~]+$/;

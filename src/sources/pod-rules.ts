@@ -60,25 +60,6 @@ function* volumeReferences(spec: Place): Iterable<ManifestProblem> {
   }
 }
 
-function* fileKeys(spec: Place): Iterable<ManifestProblem> {
-  const volumes = new Map(items(spec, 'volumes').map((volume) => [text(volume, 'name'), volume]));
-  for (const ref of allContainers(spec).flatMap(fileKeyRefs)) {
-    for (const field of ['path', 'key'])
-      if (text(ref, field) === '') yield problemAt(ref, field, 'must not be empty');
-    const name = text(ref, 'volumeName');
-    const volume = volumes.get(name);
-    if (name !== undefined && !volume)
-      yield problemAt(ref, 'volumeName', `there is no volume "${name}" in spec.volumes`);
-    else if (volume && Object.keys(volume.value).some((field) => field !== 'name' && field !== 'emptyDir'))
-      yield problemAt(ref, 'volumeName', 'must be that of an emptyDir');
-  }
-}
-
-function fileKeyRefs(container: Place): Place[] {
-  const sources = items(container, 'env').flatMap((variable) => child(variable, 'valueFrom'));
-  return sources.flatMap((source) => child(source, 'fileKeyRef'));
-}
-
 function* lifecycles(spec: Place): Iterable<ManifestProblem> {
   const graceSeconds = spec.value.terminationGracePeriodSeconds ?? GRACE_PERIOD_SECONDS;
   const system = child(spec, 'os')[0]?.value.name;
@@ -238,7 +219,6 @@ const SPEC_RULES: readonly Rule[] = [
   initContainers,
   ephemeralContainers,
   dns,
-  fileKeys,
   lifecycles,
   resizePolicies,
   affinity,

@@ -182,12 +182,13 @@ describe('a variable from a file', () => {
   test('is read from an emptyDir of the pod', () => {
     expect(withRef({})).toEqual([]);
     expect(withRef({}, [{ name: 'conf' }])).toEqual([]);
+    expect(withRef({ path: '/a.env' })).toEqual([]);
   });
 
   test.each<[object, string]>([
     [{ volumeName: 'nope' }, 'volumeName: there is no volume "nope"'],
     [{ path: '../a' }, "path: must not have '..'"],
-    [{ path: '/a' }, 'path: must be relative'],
+    [{ path: '/' }, 'path: must not be empty'],
     [{ key: 'K=1' }, "key: must be printable ASCII characters without '='"],
     [{ key: '' }, "key: must be printable ASCII characters without '='"],
   ])('%j is a problem', (ref, message) => {

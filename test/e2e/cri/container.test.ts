@@ -219,7 +219,7 @@ describeWithContainerd('a container of CRI', () => {
     expect(waitsFor(pod, 'root')?.message).toContain('container has runAsNonRoot and image will run as root');
     expect(waitsFor(pod, 'by-name')?.message).toContain('non-numeric user (app)');
     const event = await daemon.event('must-not-be-root', 'Failed');
-    expect(event.msg).toContain('CreateContainerConfigError');
+    expect(event.msg).toContain('Error: container has runAsNonRoot and image will run as root');
   });
 
   test('capabilities, privileges, seccomp, masked paths and the root file system are as asked', async () => {

@@ -49,8 +49,7 @@ function says(path: string, type: string, value: () => object): Answer {
 
 function refuses(path: string): Answer {
   const error = failure(grpc.status.UNIMPLEMENTED, 'unknown method');
-  const handle: grpc.handleUnaryCall<Buffer, Buffer> = (_call, callback) =>
-    callback(error);
+  const handle: grpc.handleUnaryCall<Buffer, Buffer> = (_call, callback) => callback(error);
   return (server) =>
     void server.register(
       path,
