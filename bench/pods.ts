@@ -1,13 +1,22 @@
 /**
  * How long pods take to start and to end under the daemon, beside (in the same run, on the same containerd, in turns)
  * the bare calls of CRI that they need, which no node agent can beat. Also what the daemon takes for itself, and how soon
- * a dead container is back. `npm run bench:pods -- --pods 30 [--runs 3] [--concurrency N] [--bare] [-o json]`.
+ * a dead container is back, and, where `KUBELET` names one or `../shared/control-plane` has one, the kubelet in its place.
+ * `npm run bench:pods -- --pods 30 [--runs 3] [--concurrency N] [--idle-seconds 30] [--bare] [--without-kubelet] [-o json]`.
  */
 import { loadavg } from 'node:os';
 import { parseArgs } from 'node:util';
+import { findKubelet, hasKubelet } from '../scripts/compare/kubelet.ts';
 import { type ContainerdBed, startContainerd } from '../test/support/containerd/containerd.ts';
 import { type Concurrency, PodsBench } from './support/pods-bench.ts';
-import { type DaemonTimes, type Report, seconds, table, type Times } from './support/report.ts';
+import {
+  type AgentStart,
+  type DaemonTimes,
+  type Report,
+  seconds,
+  table,
+  type Times,
+} from './support/report.ts';
 
 const CONCURRENCIES = [2, 4, 8, 16, 32];
 /** Of two tries the better one counts: a choice by bad luck would favour the daemon. */
@@ -23,6 +32,7 @@ const { values } = parseArgs({
     concurrency: { type: 'string' },
     /** Without the daemon. */
     bare: { type: 'boolean', default: false },
+    'without-kubelet': { type: 'boolean', default: false },
     output: { type: 'string', short: 'o', default: 'table' },
   },
 });
@@ -57,27 +67,36 @@ async function measure(bed: ContainerdBed, bench: PodsBench): Promise<Report> {
     startsAtOnce: fastest(found, ({ startMs }) => startMs),
     endsAtOnce: fastest(found, ({ endMs }) => endMs),
   };
-  const [bare, daemon]: [Times[], DaemonTimes[]] = [[], []];
+  const [bare, daemon, kubelet]: [Times[], DaemonTimes[], AgentStart[]] = [[], [], []];
   for (let run = 1; run <= runs; run++) {
     bare.push(await bench.timeBare(concurrency));
     progress(`run ${run}, bare`, bare.at(-1)!);
     if (values.bare) continue;
     daemon.push(await bench.timeDaemon());
     progress(`run ${run}, daemon`, daemon.at(-1)!);
+    if (!withKubelet) continue;
+    kubelet.push(await bench.timeKubelet());
+    process.stderr.write(`run ${run}, kubelet: start ${seconds(kubelet.at(-1)!.startMs)}\n`);
   }
   const restarts = Math.min(Number(values.restarts), pods);
   const bareRestartMs = await bench.bareRestarts(concurrency, restarts);
-  const steady = values.bare ? undefined : await bench.steadyDaemon(Number(values['idle-seconds']), restarts);
+  const restartMs = values.bare ? [] : await bench.daemonRestarts(restarts);
+  const idleSeconds = Number(values['idle-seconds']);
+  const idle = values.bare ? undefined : await bench.idle('daemon', idleSeconds);
+  const kubeletIdle = withKubelet ? await bench.idle('kubelet', idleSeconds) : undefined;
   const containerd = /Server:\s+Version:\s+(\S+)/.exec(await bed.ctr('version'))?.[1] ?? '?';
   const facts = { pods, runs, containerd, loadAverage, search: found, ...concurrency };
-  return { ...facts, bare, bareRestartMs, daemon, ...(steady && { steady }) };
+  const agents = { daemon, restartMs, idleSeconds, ...(idle && { idle }) };
+  return { ...facts, bare, bareRestartMs, ...agents, kubelet, ...(kubeletIdle && { kubeletIdle }) };
 }
 
 // It insists on a build of the daemon, which is better learnt now than after minutes.
 if (!values.bare) await import('./support/daemon-pods.ts');
+const withKubelet = !values.bare && !values['without-kubelet'] && hasKubelet();
 const bed = await startContainerd();
 try {
-  const bench = await PodsBench.on(bed, pods);
+  const kubelet = withKubelet ? findKubelet(bed.dir) : undefined;
+  const bench = await PodsBench.on(bed, pods, kubelet);
   const report = await measure(bed, bench).finally(() => bench.close());
   console.log(values.output === 'json' ? JSON.stringify(report, null, 2) : table(report));
 } finally {

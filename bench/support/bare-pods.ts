@@ -8,6 +8,7 @@ import { type BarePodConfig, barePodConfig, podCgroups } from './pod-configs.ts'
 
 const REQUEST_TIMEOUT_MS = 120_000;
 const GRACE_PERIOD_SECONDS = 30;
+const REMOVALS_AT_ONCE = 8;
 
 export interface BarePod {
   readonly config: BarePodConfig;
@@ -45,6 +46,14 @@ export class BarePods {
     const begunMs = nowMs();
     await this.#startContainer(sandboxId, config, 1);
     return begunMs;
+  }
+
+  /** Whoever made them. */
+  async removeAll(): Promise<void> {
+    await eachOf(await this.#runtime.listPodSandbox(), REMOVALS_AT_ONCE, async ({ id }) => {
+      await this.#runtime.stopPodSandbox(id);
+      await this.#runtime.removePodSandbox(id);
+    });
   }
 
   /** The runtime makes the cgroups of pods as it needs them, and leaves it to others to remove them. */

@@ -1,14 +1,19 @@
 /** The measurements of `bench:pods`, on one containerd: each leaves it as empty as it was. */
+import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
+import { RecordingProxy } from '../../scripts/compare/recording-proxy.ts';
 import type { ContainerdBed } from '../../test/support/containerd/containerd.ts';
 import { BarePods } from './bare-pods.ts';
-import type { DaemonPods } from './daemon-pods.ts';
+import { KubeletPods } from './kubelet-pods.ts';
+import type { AgentPods } from './manifest-folder.ts';
 import { cpuSeconds, rssMiB } from './measures.ts';
-import type { DaemonTimes, Steady, Times } from './report.ts';
+import type { AgentStart, DaemonTimes, Idle, Times } from './report.ts';
 import { RuntimeEvents } from './runtime-events.ts';
 
 /** Between two deaths, so that one does not disturb the next. */
 const PAUSE_MS = 500;
+
+export type AgentName = 'daemon' | 'kubelet';
 
 export interface Concurrency {
   readonly startsAtOnce: number;
@@ -20,21 +25,24 @@ export class PodsBench {
   readonly #events: RuntimeEvents;
   readonly #bare: BarePods;
   readonly #pods: number;
-  #daemon: DaemonPods | undefined;
+  /** The path of the kubelet's binary. */
+  readonly #kubelet: string | undefined;
+  #agent: AgentPods | undefined;
 
-  private constructor(bed: ContainerdBed, events: RuntimeEvents, pods: number) {
+  private constructor(bed: ContainerdBed, events: RuntimeEvents, pods: number, kubelet?: string) {
     this.#bed = bed;
     this.#events = events;
     this.#bare = new BarePods(bed);
     this.#pods = pods;
+    this.#kubelet = kubelet;
   }
 
-  static async on(bed: ContainerdBed, pods: number): Promise<PodsBench> {
-    return new PodsBench(bed, await RuntimeEvents.listen(bed), pods);
+  static async on(bed: ContainerdBed, pods: number, kubelet?: string): Promise<PodsBench> {
+    return new PodsBench(bed, await RuntimeEvents.listen(bed), pods, kubelet);
   }
 
   async close(): Promise<void> {
-    await this.#daemon?.stop();
+    await this.#agent?.stop();
     this.#events.stop();
     await this.#bare.close();
   }
@@ -51,41 +59,61 @@ export class PodsBench {
   }
 
   async timeDaemon(): Promise<DaemonTimes> {
-    const daemon = await this.#listen();
-    const before = cpuSeconds(daemon.pid);
-    this.#events.clear();
-    const startedMs = daemon.moveIn();
-    const startMs = (await this.#allRunning()) - startedMs;
-    await daemon.settled();
-    const taken = cpuSeconds(daemon.pid) - before;
+    const daemon = await this.#listen('daemon');
+    const start = await this.#timeStart(daemon);
     this.#events.clear();
     const endedMs = daemon.moveOut();
     const endMs = (await this.#allGone()) - endedMs;
     await daemon.stop();
-    return { startMs, endMs, cpuSeconds: taken };
+    return { ...start, endMs };
   }
 
-  /** The daemon with all pods running and nothing to do; then containers that die, one after the other. */
-  async steadyDaemon(idleSeconds: number, restarts: number): Promise<Steady> {
-    const daemon = await this.#listen();
+  /** The kubelet deletes what has ended when it collects garbage: its end is not timed. */
+  async timeKubelet(): Promise<AgentStart> {
+    const kubelet = await this.#listen('kubelet');
+    const start = await this.#timeStart(kubelet);
+    await this.#abandon(kubelet);
+    return start;
+  }
+
+  /** An agent with all pods running and nothing to do, and how often it asks the runtime then. */
+  async idle(agent: AgentName, idleSeconds: number): Promise<Idle> {
+    const socket = join(this.#bed.dir, `${agent}.sock`);
+    const proxy = await new RecordingProxy(socket, this.#bed.endpoint, { keepsMessages: false }).start();
+    try {
+      const pods = await this.#listen(agent, proxy.endpoint);
+      this.#events.clear();
+      pods.moveIn();
+      await this.#allRunning();
+      await pods.settled();
+      const [before, calls] = [cpuSeconds(pods.pid), proxy.calls.length];
+      await delay(idleSeconds * 1000);
+      const cpuPercent = ((cpuSeconds(pods.pid) - before) / idleSeconds) * 100;
+      const callsPerMinute = ((proxy.calls.length - calls) / idleSeconds) * 60;
+      const facts = { rssMiB: rssMiB(pods.pid), cpuPercent, callsPerMinute };
+      if (agent === 'daemon') await this.#endDaemon(pods);
+      else await this.#abandon(pods);
+      return facts;
+    } finally {
+      proxy.stop();
+    }
+  }
+
+  /** From a container's death to its next instance's start, one after the other. */
+  async daemonRestarts(restarts: number): Promise<readonly number[]> {
+    const daemon = await this.#listen('daemon');
     this.#events.clear();
     daemon.moveIn();
     await this.#allRunning();
     await daemon.settled();
-    const before = cpuSeconds(daemon.pid);
-    await delay(idleSeconds * 1000);
-    const idleCpuPercent = ((cpuSeconds(daemon.pid) - before) / idleSeconds) * 100;
-    const facts = { rssMiB: rssMiB(daemon.pid), idleCpuPercent, idleSeconds };
     const restartMs: number[] = [];
     for (const { pid } of (await this.#mainProcesses()).slice(0, restarts)) {
       const diedMs = await this.#kill(pid);
       restartMs.push((await this.#lastOf('/tasks/start', 1)) - diedMs);
       await delay(PAUSE_MS);
     }
-    daemon.moveOut();
-    await this.#untilEmpty();
-    await daemon.stop();
-    return { ...facts, restartMs };
+    await this.#endDaemon(daemon);
+    return restartMs;
   }
 
   /** From the first call that a dead container needs to its next instance's start. */
@@ -108,11 +136,37 @@ export class PodsBench {
     return restartMs;
   }
 
-  async #listen(): Promise<DaemonPods> {
-    // Of no use, and not there to be loaded, where the daemon has not been built.
-    const module = await import('./daemon-pods.ts');
-    this.#daemon = await module.DaemonPods.listen(this.#bed, this.#pods);
-    return this.#daemon;
+  async #listen(agent: AgentName, endpoint = this.#bed.endpoint): Promise<AgentPods> {
+    if (agent === 'kubelet') {
+      this.#agent = await KubeletPods.listen(this.#bed, this.#kubelet ?? '', this.#pods, endpoint);
+    } else {
+      // Of no use, and not there to be loaded, where the daemon has not been built.
+      const module = await import('./daemon-pods.ts');
+      this.#agent = await module.DaemonPods.listen(this.#bed, this.#pods, endpoint);
+    }
+    return this.#agent;
+  }
+
+  async #timeStart(agent: AgentPods): Promise<AgentStart> {
+    const before = cpuSeconds(agent.pid);
+    this.#events.clear();
+    const startedMs = agent.moveIn();
+    const startMs = (await this.#allRunning()) - startedMs;
+    await agent.settled();
+    return { startMs, cpuSeconds: cpuSeconds(agent.pid) - before };
+  }
+
+  async #endDaemon(daemon: AgentPods): Promise<void> {
+    daemon.moveOut();
+    await this.#untilEmpty();
+    await daemon.stop();
+  }
+
+  /** Ends the agent alone, and removes its pods without it. */
+  async #abandon(agent: AgentPods): Promise<void> {
+    await agent.stop();
+    await this.#bare.removeAll();
+    await this.#untilEmpty();
   }
 
   /** When the last of so many things happened, in Unix milliseconds. */

@@ -6,18 +6,21 @@ export interface Times {
   readonly endMs: number;
 }
 
-export interface DaemonTimes extends Times {
-  /** Of the daemon, for the start of the pods. */
+export interface AgentStart {
+  readonly startMs: number;
+  /** Of the agent, for the start of the pods. */
   readonly cpuSeconds: number;
 }
 
-export interface Steady {
+export interface DaemonTimes extends Times, AgentStart {}
+
+/** An agent with all pods running, while nothing happens. */
+export interface Idle {
   readonly rssMiB: number;
   /** Of a core. */
-  readonly idleCpuPercent: number;
-  readonly idleSeconds: number;
-  /** From a container's death to its next instance's start. */
-  readonly restartMs: readonly number[];
+  readonly cpuPercent: number;
+  /** Of the runtime. */
+  readonly callsPerMinute: number;
 }
 
 export interface Report {
@@ -34,51 +37,91 @@ export interface Report {
   /** From the first call that a dead container needs to its next instance's start. */
   readonly bareRestartMs: readonly number[];
   readonly daemon: readonly DaemonTimes[];
-  readonly steady?: Steady;
+  /** From a container's death to its next instance's start. */
+  readonly restartMs: readonly number[];
+  readonly idleSeconds: number;
+  readonly idle?: Idle;
+  /** Where there is a kubelet. */
+  readonly kubelet: readonly AgentStart[];
+  readonly kubeletIdle?: Idle;
 }
 
 export function table(report: Report): string {
-  const { pods, runs, containerd, startsAtOnce, endsAtOnce, loadAverage, steady } = report;
+  const { pods, runs, containerd, startsAtOnce, endsAtOnce, loadAverage } = report;
   return [
     `${pods} pods on the host's network, containerd ${containerd}, median of ${runs} runs`,
     `bare calls: ${startsAtOnce} starts and ${endsAtOnce} ends at a time; load average before: ${loadAverage.toFixed(2)}`,
     '',
-    row('', 'bare calls', 'daemon', ''),
-    timesRow('start, till all run', report, ({ startMs }) => startMs),
-    timesRow('end, till all are gone', report, ({ endMs }) => endMs),
+    row('', 'bare calls', 'daemon', '', report.kubelet.length > 0 ? 'kubelet' : ''),
+    startRow(report),
+    endRow(report),
     restartRow(report),
-    ...(steady ? ['', ...ownCosts(report, steady)] : []),
+    ...ownCosts(report),
   ].join('\n');
 }
 
-function timesRow(name: string, { bare, daemon }: Report, pick: (times: Times) => number): string {
-  const [bareMs, daemonMs] = [median(bare.map(pick)), median(daemon.map(pick))];
+function startRow({ bare, daemon, kubelet }: Report): string {
+  const [bareMs, daemonMs, kubeletMs] = [bare, daemon, kubelet].map((all) =>
+    median(all.map(({ startMs }) => startMs)),
+  ) as [number, number, number];
   return row(
-    name,
+    'start, till all run',
     seconds(bareMs),
     seconds(daemonMs),
-    ifKnown(daemonMs / bareMs, (ratio) => `${ratio.toFixed(2)} times`),
+    times(daemonMs, bareMs),
+    seconds(kubeletMs),
   );
 }
 
-function restartRow({ bareRestartMs, steady }: Report): string {
-  const [bareMs, daemonMs] = [median(bareRestartMs), median(steady?.restartMs ?? [])];
+function endRow({ bare, daemon }: Report): string {
+  const [bareMs, daemonMs] = [
+    median(bare.map(({ endMs }) => endMs)),
+    median(daemon.map(({ endMs }) => endMs)),
+  ];
+  return row('end, till all are gone', seconds(bareMs), seconds(daemonMs), times(daemonMs, bareMs));
+}
+
+function restartRow({ bareRestartMs, restartMs }: Report): string {
+  const [bareMs, daemonMs] = [median(bareRestartMs), median(restartMs)];
   const more = ifKnown(daemonMs - bareMs, (ms) => `${ms.toFixed(0)} ms more`);
   return row('restart of a container', milliseconds(bareMs), milliseconds(daemonMs), more);
 }
 
-function ownCosts({ daemon }: Report, steady: Steady): readonly string[] {
-  const cpu = median(daemon.map(({ cpuSeconds }) => cpuSeconds));
+function ownCosts({ daemon, kubelet, idle, kubeletIdle, idleSeconds }: Report): readonly string[] {
+  const cost = (name: string, ours: number, theirs: number, show: (number: number) => string) =>
+    row(name, '', ifKnown(ours, show), '', ifKnown(theirs, show));
+  const cpu = (all: readonly AgentStart[]) => median(all.map(({ cpuSeconds }) => cpuSeconds));
+  const idleCost = (name: string, pick: (idle: Idle) => number, show: (number: number) => string) =>
+    cost(name, idle ? pick(idle) : Number.NaN, kubeletIdle ? pick(kubeletIdle) : Number.NaN, show);
   return [
-    `CPU of the daemon for the start: ${cpu.toFixed(2)} s`,
-    `resident with all running: ${steady.rssMiB.toFixed(0)} MiB`,
-    `CPU while nothing happens: ${steady.idleCpuPercent.toFixed(2)}% of a core, over ${steady.idleSeconds} s`,
+    cost('CPU for the start', cpu(daemon), cpu(kubelet), (number) => `${number.toFixed(2)} s`),
+    ...(idle === undefined ? [] : ['', `while nothing happens, over ${idleSeconds} s:`]),
+    ...(idle === undefined
+      ? []
+      : [
+          idleCost(
+            'resident',
+            ({ rssMiB }) => rssMiB,
+            (number) => `${number.toFixed(0)} MiB`,
+          ),
+          idleCost(
+            'CPU, of a core',
+            ({ cpuPercent }) => cpuPercent,
+            (number) => `${number.toFixed(2)}%`,
+          ),
+          idleCost(
+            'calls a minute',
+            ({ callsPerMinute }) => callsPerMinute,
+            (number) => number.toFixed(0),
+          ),
+        ]),
   ];
 }
 
-const row = (...[name, bare, daemon, compared]: [string, string, string, string]): string =>
-  `${name.padEnd(24)}${bare.padStart(12)}${daemon.padStart(12)}   ${compared}`.trimEnd();
+const row = (name: string, bare: string, daemon: string, compared = '', kubelet = ''): string =>
+  `${name.padEnd(24)}${bare.padStart(12)}${daemon.padStart(12)}  ${compared.padEnd(12)}${kubelet.padStart(12)}`.trimEnd();
 
+const times = (ours: number, bare: number) => ifKnown(ours / bare, (ratio) => `${ratio.toFixed(2)} times`);
 const ifKnown = (number: number, show: (number: number) => string): string =>
   Number.isNaN(number) ? '' : show(number);
 const milliseconds = (ms: number) => ifKnown(ms, () => `${ms.toFixed(0)} ms`);

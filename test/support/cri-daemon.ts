@@ -1,18 +1,10 @@
 /** The daemon on a containerd of the test's own. */
-import {
-  existsSync,
-  mkdirSync,
-  readdirSync,
-  readFileSync,
-  renameSync,
-  rmSync,
-  statSync,
-  writeFileSync,
-} from 'node:fs';
+import { readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { createCriRuntime } from '../../src/runtime/cri/cri-runtime.ts';
 import type { RuntimeService } from '../../src/runtime/runtime-service.ts';
 import type { Container, Pod } from '../../src/types/kubernetes.ts';
+import { makeCgroup } from './containerd/cgroups.ts';
 import { type ContainerdBed, startContainerd } from './containerd/containerd.ts';
 import { containerStatus, DaemonBed } from './daemon.ts';
 
@@ -138,14 +130,6 @@ const REQUEST_TIMEOUT_MS = 30_000;
 
 export async function startCriBed(options: CriDaemonOptions = {}): Promise<CriDaemonBed> {
   return new CriDaemonBed(await startContainerd(), options);
-}
-
-/** In every hierarchy that takes one: a daemon on a node of its own would have the top of them. */
-function makeCgroup(cgroupRoot: string): void {
-  const controllers = namesIn(CGROUPS).filter((name) => statSync(join(CGROUPS, name)).isDirectory());
-  const isUnified = existsSync(join(CGROUPS, 'cgroup.controllers'));
-  const hierarchies = isUnified ? [CGROUPS] : controllers.map((name) => join(CGROUPS, name));
-  for (const hierarchy of hierarchies) mkdirSync(join(hierarchy, cgroupRoot), { recursive: true });
 }
 
 function namesIn(folder: string): string[] {

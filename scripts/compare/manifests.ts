@@ -1,0 +1,42 @@
+/** The manifests of a comparison: which there are, and which pods they name. */
+import { readdirSync, readFileSync } from 'node:fs';
+import { basename, extname, join } from 'node:path';
+import { parseAllDocuments } from 'yaml';
+import { NODE_NAME } from './agent.ts';
+
+export interface Manifest {
+  /** The file's name without its ending. */
+  readonly name: string;
+  readonly file: string;
+  /** The full names that its pods have once they are static pods of the node. */
+  readonly pods: readonly string[];
+}
+
+/** `only`: those whose names contain that. */
+export function readManifests(folder: string, only = ''): readonly Manifest[] {
+  const files = readdirSync(folder).filter((file) => ['.yaml', '.yml', '.json'].includes(extname(file)));
+  return files
+    .toSorted()
+    .map((file) => ({
+      name: basename(file, extname(file)),
+      file: join(folder, file),
+      pods: podsOf(readFileSync(join(folder, file), 'utf8')),
+    }))
+    .filter(({ name }) => name.includes(only));
+}
+
+/** None where the text is not YAML: what there is none of cannot be accepted. */
+function podsOf(text: string): readonly string[] {
+  return parseAllDocuments(text).flatMap((document) => {
+    const content: unknown = document.errors.length === 0 ? document.toJS() : undefined;
+    const { items = [content] } = (content ?? {}) as { items?: readonly unknown[] };
+    return items.flatMap((item) => fullNameOf(item) ?? []);
+  });
+}
+
+function fullNameOf(item: unknown): string | undefined {
+  const { metadata } = (item ?? {}) as { metadata?: { name?: unknown; namespace?: unknown } };
+  if (typeof metadata?.name !== 'string') return undefined;
+  const { name, namespace = 'default' } = metadata;
+  return `${String(namespace)}/${name}-${NODE_NAME}`;
+}

@@ -1,0 +1,81 @@
+/** The list of differences that are meant to be, each with a reason. Pure, but for reading the file. */
+import { readFileSync } from 'node:fs';
+import { parse } from 'yaml';
+import type { Difference } from './differences.ts';
+
+/** All that is given has to match; `*` stands for anything in a path's part, `**` for any parts. */
+export interface MeantDifference {
+  readonly area: string;
+  readonly path: string;
+  readonly manifest?: string;
+  /** The value in JSON; '' stands for one that is not there. */
+  readonly kubelet?: string;
+  readonly statelet?: string;
+  readonly reason: string;
+}
+
+export interface Judged {
+  readonly unexpected: readonly Difference[];
+  readonly meant: readonly { readonly entry: MeantDifference; readonly differences: readonly Difference[] }[];
+  /** Entries that match nothing: what they were made for has gone. */
+  readonly idle: readonly MeantDifference[];
+}
+
+/** The first entry that matches counts. */
+export function judge(found: readonly Difference[], entries: readonly MeantDifference[]): Judged {
+  const byEntry = new Map<MeantDifference | undefined, Difference[]>();
+  for (const difference of found) {
+    const entry = entries.find((candidate) => matches(candidate, difference));
+    byEntry.set(entry, [...(byEntry.get(entry) ?? []), difference]);
+  }
+  return {
+    unexpected: byEntry.get(undefined) ?? [],
+    meant: entries.flatMap((entry) => {
+      const differences = byEntry.get(entry);
+      return differences === undefined ? [] : [{ entry, differences }];
+    }),
+    idle: entries.filter((entry) => !byEntry.has(entry)),
+  };
+}
+
+export function matches(entry: MeantDifference, difference: Difference): boolean {
+  const { manifest = '*', kubelet = '**', statelet = '**' } = entry;
+  return (
+    glob(entry.area, difference.area) &&
+    glob(entry.path, difference.path) &&
+    glob(manifest, difference.manifest) &&
+    glob(kubelet, difference.kubelet ?? '') &&
+    glob(statelet, difference.statelet ?? '')
+  );
+}
+
+function glob(pattern: string, text: string): boolean {
+  const source = pattern.split(/(\*\*|\*)/).map((part) => {
+    if (part === '**') return '.*';
+    return part === '*' ? '[^/]*' : part.replace(/[.+?^${}()|[\]\\]/g, '\\$&');
+  });
+  return new RegExp(`^${source.join('')}$`, 's').test(text);
+}
+
+const FIELDS = ['area', 'path', 'manifest', 'kubelet', 'statelet', 'reason'];
+const REQUIRED = ['area', 'path', 'reason'];
+
+/** Throws an error that names the file and the entry. */
+export function readMeant(file: string): readonly MeantDifference[] {
+  const entries: unknown = parse(readFileSync(file, 'utf8'));
+  if (!Array.isArray(entries)) throw new Error(`${file}: is to be a list of entries`);
+  return entries.map((entry: unknown, index) => checked(entry, `${file}: entry ${index + 1}`));
+}
+
+function checked(entry: unknown, where: string): MeantDifference {
+  if (typeof entry !== 'object' || entry === null) throw new Error(`${where} is to be a map`);
+  const fields = entry as Record<string, unknown>;
+  for (const [name, value] of Object.entries(fields)) {
+    if (!FIELDS.includes(name))
+      throw new Error(`${where} has a field "${name}"; known are ${FIELDS.join(', ')}`);
+    if (typeof value !== 'string') throw new Error(`${where}: ${name} is to be a string`);
+  }
+  const missing = REQUIRED.filter((name) => fields[name] === undefined);
+  if (missing.length > 0) throw new Error(`${where} has no ${missing.join(', ')}`);
+  return entry as MeantDifference;
+}

@@ -1,0 +1,74 @@
+/** Takes out of what an agent did all that has to differ from one run to the next. Pure. */
+
+/** What the folders and addresses of one run are called in a comparison: the longest is replaced first. */
+export type Names = readonly (readonly [actual: string, name: string])[];
+
+/** Restarts after that many depend on how long was waited. */
+export const ATTEMPTS = 2;
+
+const PATTERNS: readonly (readonly [RegExp, string])[] = [
+  [/(?<![0-9a-f])[0-9a-f]{64}(?![0-9a-f])/g, '<id>'],
+  // UIDs of static pods, and the hashes of their manifests. The `d` of `pod` is a digit, too.
+  [/(?<=pod|(?<![0-9a-f]))[0-9a-f]{32}(?![0-9a-f])/g, '<uid>'],
+  [/\b\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?(Z|[+-]\d\d:\d\d)/g, '<time>'],
+  // Folders that are swapped as a whole: `..2026_01_02_03_04_05.123456789`.
+  [/\.\.\d{4}(_\d\d){5}\.\w+/g, '..<time>'],
+  // The files of termination messages.
+  [/(containers\/[^/]+)\/[0-9a-f]{8}\b/g, '$1/<message>'],
+  [/back-off \S+ restarting/g, 'back-off <delay> restarting'],
+  [/ in [\d.]+[mµ]?s \([\d.]+[mµ]?s including waiting\)/g, ' in <delay> (<delay> including waiting)'],
+  // A connection's own port.
+  [/(\d+\.\d+\.\d+\.\d+):\d+->/g, '$1:<port>->'],
+];
+
+/** Fields that hold nothing but when something was, or how often. */
+const TIMES = new Set(['lastTransitionTime', 'lastProbeTime', 'startTime', 'startedAt', 'finishedAt']);
+
+export function normaliseText(text: string, names: Names): string {
+  let result = text;
+  for (const [actual, name] of names.toSorted(([a], [b]) => b.length - a.length)) {
+    if (actual !== '') result = result.replaceAll(actual, name);
+  }
+  for (const [pattern, name] of PATTERNS) result = result.replace(pattern, name);
+  return result;
+}
+
+/** Of any value in JSON; the keys of objects too. What is null is left out. */
+export function normalise(value: unknown, names: Names): unknown {
+  if (typeof value === 'string') return normaliseString(value, names);
+  if (Array.isArray(value)) return value.map((item) => normalise(item, names));
+  if (typeof value !== 'object' || value === null) return value;
+  const entries = Object.entries(value).flatMap(([key, item]): [string, unknown][] => {
+    if (item === undefined || item === null) return [];
+    if (TIMES.has(key)) return [[key, '<time>']];
+    if (key === 'restartCount' && typeof item === 'number') return [[key, Math.min(item, ATTEMPTS - 1)]];
+    return [[normaliseText(key, names), normalise(item, names)]];
+  });
+  return Object.fromEntries(entries);
+}
+
+/** A line of a container's log in CRI's format, without its time. */
+export function normaliseLogLine(line: string, names: Names): string {
+  return normaliseText(line.replace(/^\S+ /, ''), names);
+}
+
+/** Without what is empty, at any depth: Go writes an empty struct where others write nothing. */
+export function withoutEmpty(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map(withoutEmpty);
+  if (typeof value !== 'object' || value === null) return value;
+  const entries = Object.entries(value).map(([key, item]) => [key, withoutEmpty(item)] as const);
+  return Object.fromEntries(entries.filter(([, item]) => !isEmpty(item)));
+}
+
+const isEmpty = (value: unknown): boolean =>
+  typeof value === 'object' && value !== null && Object.keys(value).length === 0;
+
+/** JSON in a string, as annotations have it, is taken for what it says. */
+function normaliseString(text: string, names: Names): unknown {
+  if (!/^[[{]/.test(text)) return normaliseText(text, names);
+  try {
+    return normalise(JSON.parse(text), names);
+  } catch {
+    return normaliseText(text, names);
+  }
+}

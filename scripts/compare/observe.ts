@@ -1,0 +1,267 @@
+/** Lets one agent run the manifests, and tells what it did: the same for both. */
+import { copyFileSync, mkdirSync, rmSync } from 'node:fs';
+import { basename, join } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
+import { createCriRuntime } from '../../src/runtime/cri/cri-runtime.ts';
+import type { RuntimeService } from '../../src/runtime/runtime-service.ts';
+import type { Pod } from '../../src/types/kubernetes.ts';
+import type { ContainerdBed } from '../../test/support/containerd/containerd.ts';
+import { makeCgroup } from '../../test/support/containerd/cgroups.ts';
+import type { Agent, AgentOptions } from './agent.ts';
+import { countsOf, podCalls, type PodCall, requests, sequence } from './calls.ts';
+import type { Observation, Observed } from './differences.ts';
+import type { Manifest } from './manifests.ts';
+import { type Names, normalise, normaliseText, withoutEmpty } from './normalise.ts';
+import { cgroupSettings, filesBelow, logsBelow, podCgroup } from './places.ts';
+import { RecordingProxy } from './recording-proxy.ts';
+import type { Calls } from './report.ts';
+import { Settling } from './settling.ts';
+
+export interface ObserveOptions {
+  readonly start: (options: AgentOptions) => Promise<Agent>;
+  readonly name: Agent['name'];
+  readonly bed: ContainerdBed;
+  readonly manifests: readonly Manifest[];
+  readonly idleSeconds: number;
+  /** Longest that is waited for pods to come to rest. */
+  readonly settleMs: number;
+  /** Gets the agent's log in the end. */
+  readonly keepLog?: (log: string) => void;
+  readonly progress: (text: string) => void;
+}
+
+export interface AgentObservation {
+  readonly observation: Observation;
+  readonly idleCalls: Calls;
+  readonly unsettled: readonly string[];
+}
+
+const POLL_MS = 500;
+/** Longest that pods may take to end. */
+const END_MS = 120_000;
+const REQUEST_TIMEOUT_MS = 30_000;
+const REMOVALS_AT_ONCE = 8;
+
+export async function observe(options: ObserveOptions): Promise<AgentObservation> {
+  const { bed, name } = options;
+  const dir = join(bed.dir, `of-${name}`);
+  const cgroupRoot = join(bed.cgroupRoot, name);
+  makeCgroup(cgroupRoot);
+  mkdirSync(dir);
+  const manifests = layOut(options);
+  const proxy = await new RecordingProxy(join(dir, 'cri.sock'), bed.endpoint).start();
+  const runtime = clientOf(bed);
+  try {
+    const endpoint = proxy.endpoint;
+    const agent = await options.start({ dir, cgroupRoot: cgroupRoot.slice(1), endpoint, manifests });
+    try {
+      return await new Observer(options, agent, proxy, runtime).observe(manifests);
+    } finally {
+      await agent.stop();
+      options.keepLog?.(agent.log());
+    }
+  } finally {
+    await removeAll(runtime);
+    await runtime.close();
+    proxy.stop();
+  }
+}
+
+/** In the same place for both agents: a pod's UID comes from there, too. */
+function layOut({ bed, manifests }: ObserveOptions): string {
+  const folder = join(bed.dir, 'manifests');
+  rmSync(folder, { recursive: true, force: true });
+  mkdirSync(folder);
+  for (const { file } of manifests) copyFileSync(file, join(folder, basename(file)));
+  return folder;
+}
+
+function clientOf({ endpoint }: ContainerdBed): RuntimeService {
+  const logger = { warn: () => undefined };
+  return createCriRuntime({ endpoint, requestTimeoutMs: REQUEST_TIMEOUT_MS, logger });
+}
+
+/** What does not go is left to the end of the containerd. */
+async function removeAll(runtime: RuntimeService): Promise<void> {
+  const queue = (await runtime.listPodSandbox()).values();
+  const worker = async () => {
+    for (const { id } of queue) {
+      await runtime.stopPodSandbox(id).catch(() => undefined);
+      await runtime.removePodSandbox(id).catch(() => undefined);
+    }
+  };
+  await Promise.all(Array.from({ length: REMOVALS_AT_ONCE }, worker));
+}
+
+class Observer {
+  readonly #options: ObserveOptions;
+  readonly #agent: Agent;
+  readonly #proxy: RecordingProxy;
+  readonly #runtime: RuntimeService;
+  readonly #names: Names;
+
+  constructor(options: ObserveOptions, agent: Agent, proxy: RecordingProxy, runtime: RuntimeService) {
+    this.#options = options;
+    this.#agent = agent;
+    this.#proxy = proxy;
+    this.#runtime = runtime;
+    const { rootDir, podLogsDir, cgroupRoot } = agent.folders;
+    this.#names = [
+      [rootDir, '<root>'],
+      [podLogsDir, '<logs>'],
+      [join(options.bed.dir, 'manifests'), '<manifests>'],
+      [`/${cgroupRoot}`, '/<cgroup-root>'],
+    ];
+  }
+
+  async observe(manifests: string): Promise<AgentObservation> {
+    const { progress, name, idleSeconds } = this.#options;
+    const settling = await this.#settle();
+    const unsettled = settling.unsettled(performance.now());
+    progress(`${name}: at rest, but for ${unsettled.length}`);
+    const pods = settling.pods();
+    const places = this.#places(pods);
+    const started = this.#proxy.calls.length;
+    await delay(idleSeconds * 1000);
+    const idleCalls = { seconds: idleSeconds, counts: countsOf(this.#proxy.calls.slice(started)) };
+    const startMs = this.#proxy.now();
+    const told = this.#agent.events().length;
+    rmSync(manifests, { recursive: true });
+    mkdirSync(manifests);
+    await this.#ended();
+    progress(`${name}: pods have ended`);
+    const observation = this.#observation(pods, places, { startMs, told });
+    return { observation, idleCalls, unsettled };
+  }
+
+  async #settle(): Promise<Settling> {
+    const settling = new Settling();
+    const begunMs = performance.now();
+    for (;;) {
+      const pods = await this.#agent.pods();
+      if (this.#agent.ending !== undefined)
+        throw new Error(`${this.#agent.name} ended: ${this.#agent.ending}`);
+      const nowMs = performance.now();
+      if (pods !== undefined) settling.see(pods, nowMs);
+      const takesLong = nowMs - begunMs > this.#options.settleMs;
+      const isEmpty = settling.pods().size === 0 && nowMs - begunMs < FIRST_PODS_MS;
+      const rests = !isEmpty && settling.unsettled(nowMs).length === 0;
+      if (rests || takesLong) return settling;
+      await delay(POLL_MS);
+    }
+  }
+
+  /** Nothing runs any more. */
+  async #ended(): Promise<void> {
+    const begunMs = performance.now();
+    for (;;) {
+      const [sandboxes, containers] = await Promise.all([
+        this.#runtime.listPodSandbox({ state: 'SANDBOX_READY' }),
+        this.#runtime.listContainers({ state: 'CONTAINER_RUNNING' }),
+      ]);
+      if (sandboxes.length + containers.length === 0 || performance.now() - begunMs > END_MS) return;
+      await delay(POLL_MS);
+    }
+  }
+
+  /** What has to be read while pods run, by full name. */
+  #places(pods: ReadonlyMap<string, Pod>): ReadonlyMap<string, Observed> {
+    const { rootDir, podLogsDir, cgroupRoot } = this.#agent.folders;
+    return new Map(
+      [...pods].map(([fullName, { metadata, status }]) => {
+        const { namespace, name, uid } = metadata;
+        const names = this.#namesOf(status?.podIP);
+        const cgroup = podCgroup(cgroupRoot, uid);
+        const logs = logsBelow(join(podLogsDir, `${namespace}_${name}_${uid}`), names);
+        const files = filesBelow(join(rootDir, 'pods', uid), names);
+        const cgroups = cgroup && {
+          path: this.#normalise(`/${cgroup}`.replace(uid, '<uid>')),
+          ...cgroupSettings(cgroup),
+        };
+        return [fullName, { files, logs, cgroups }];
+      }),
+    );
+  }
+
+  #namesOf(podIP = ''): Names {
+    return podIP.startsWith('10.') ? [...this.#names, [podIP, '<pod-ip>']] : this.#names;
+  }
+
+  #normalise(value: unknown): unknown {
+    return normalise(value, this.#names);
+  }
+
+  #observation(
+    pods: ReadonlyMap<string, Pod>,
+    places: ReadonlyMap<string, Observed>,
+    { startMs, told }: { readonly startMs: number; readonly told: number },
+  ): Observation {
+    const calls = Map.groupBy(podCalls(this.#proxy.calls), ({ pod }) => pod);
+    // A probe that meets a container which is ending is a matter of time.
+    const heard = this.#agent.events().filter(({ reason }, index) => index < told || reason !== 'Unhealthy');
+    const events = Map.groupBy(heard, ({ pod }) => pod);
+    const byManifest = this.#options.manifests.flatMap(({ name, pods: fullNames }) =>
+      fullNames.map((fullName, index): [string, Observed] => {
+        const pod = pods.get(fullName);
+        const names = this.#namesOf(pod?.status?.podIP);
+        const observed = {
+          accepted: pod !== undefined,
+          ...whatItDid(calls.get(fullName) ?? [], startMs, names),
+          ...(pod && { pod: podAsServed(pod, names), status: withoutEmpty(normalise(statusOf(pod), names)) }),
+          ...places.get(fullName),
+          events: eventLines(events.get(fullName) ?? [], names),
+        };
+        return [fullNames.length === 1 ? name : `${name}/${index}`, observed];
+      }),
+    );
+    return { ...Object.fromEntries(byManifest), node: { cgroups: this.#nodeCgroups() } };
+  }
+
+  #nodeCgroups(): Observed {
+    const kubepods = join(this.#agent.folders.cgroupRoot, 'kubepods');
+    return Object.fromEntries(
+      ['', 'burstable', 'besteffort'].map((name) => [
+        join('kubepods', name),
+        cgroupSettings(join(kubepods, name)),
+      ]),
+    );
+  }
+}
+
+/** Longest that an agent takes from serving `/pods` to having read its manifests. */
+const FIRST_PODS_MS = 30_000;
+
+function whatItDid(calls: readonly PodCall[], endsFromMs: number, names: Names): Observed {
+  const starts = calls.filter(({ atMs }) => atMs < endsFromMs);
+  const probes = new Set(starts.filter(({ method }) => method === 'ExecSync').map(commandOf));
+  const ends = calls.filter(
+    (call) =>
+      call.atMs >= endsFromMs &&
+      (call.method.startsWith('Stop') || (call.method === 'ExecSync' && !probes.has(commandOf(call)))),
+  );
+  const { sandboxes, containers, pulls } = requests(calls);
+  const said = {
+    ...{ sandbox: sandboxes, container: containers, pulls },
+    ...{ calls: sequence(starts), ends: sequence(ends) },
+  };
+  return normalise(said, names) as Observed;
+}
+
+const commandOf = ({ request }: PodCall): string => JSON.stringify(request.cmd);
+
+const statusOf = ({ status }: Pod): object => {
+  const conditions = status?.conditions?.toSorted((a, b) => a.type.localeCompare(b.type));
+  return { ...status, ...(conditions && { conditions }) };
+};
+
+function podAsServed({ metadata, spec }: Pod, names: Names): unknown {
+  return withoutEmpty(normalise({ metadata, spec }, names));
+}
+
+/** Each once: how often one comes is a matter of time. */
+function eventLines(events: ReturnType<Agent['events']>, names: Names): Readonly<Record<string, 'told'>> {
+  const lines = events.map(({ type, reason, message }) =>
+    normaliseText(`${type} ${reason}: ${message}`, names),
+  );
+  return Object.fromEntries(lines.map((line) => [line, 'told']));
+}

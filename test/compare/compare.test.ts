@@ -1,0 +1,46 @@
+import { fileURLToPath } from 'node:url';
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { compareAgents } from '../../scripts/compare/compare.ts';
+import { findKubelet, hasKubelet, NO_KUBELET } from '../../scripts/compare/kubelet.ts';
+import { readManifests } from '../../scripts/compare/manifests.ts';
+import { readMeant } from '../../scripts/compare/meant.ts';
+import type { ComparisonReport } from '../../scripts/compare/report.ts';
+import { type ContainerdBed, startContainerd } from '../support/containerd/containerd.ts';
+import { describeWithContainerd, SET_UP_TIMEOUT_MS } from '../support/containerd/suite.ts';
+
+const own = (path: string) => fileURLToPath(new URL(path, import.meta.url));
+
+if (!hasKubelet()) {
+  process.stderr.write(`\nSKIPPED, NOTHING PROVED: "the kubelet and Statelet" has ${NO_KUBELET}.\n`);
+}
+const declare = hasKubelet() ? describeWithContainerd : describe.skip;
+
+declare('the kubelet and Statelet, on the same manifests', () => {
+  let bed: ContainerdBed;
+  let report: ComparisonReport;
+
+  beforeAll(async () => {
+    bed = await startContainerd();
+    report = await compareAgents({
+      ...{ bed, kubelet: findKubelet(bed.dir) ?? '', manifests: readManifests(own('manifests')) },
+      ...{ meant: readMeant(own('../../scripts/compare/meant.yaml')), idleSeconds: 0, settleMs: 180_000 },
+      progress: () => undefined,
+    });
+  }, SET_UP_TIMEOUT_MS);
+
+  afterAll(async () => {
+    await bed.stop({ leftovers: 'remove' });
+  });
+
+  test('differ in nothing but what is meant', () => {
+    expect(report.unexpected).toEqual([]);
+    expect(report).toMatchObject({ manifests: 3, equal: 3, unsettled: { kubelet: [], statelet: [] } });
+  });
+
+  test('differ in what only a full look at their requests, files and statuses can show', () => {
+    const areas = new Set(report.meant.map(({ entry }) => entry.area));
+    expect([...areas].toSorted()).toEqual(
+      expect.arrayContaining(['container', 'files', 'pod', 'sandbox', 'status']),
+    );
+  });
+});

@@ -1,0 +1,79 @@
+import { describe, expect, test } from '@jest/globals';
+import { Settling } from '../../scripts/compare/settling.ts';
+import type { ContainerState, Pod, PodStatus } from '../../src/types/kubernetes.ts';
+
+function pod(status: PodStatus, spec: Partial<Pod['spec']> = {}): Pod {
+  const containers = [{ name: 'main', image: 'i' }];
+  return {
+    metadata: { name: 'a', namespace: 'default', uid: 'u' },
+    spec: { restartPolicy: 'Always', terminationGracePeriodSeconds: 30, containers, ...spec },
+    status,
+  };
+}
+
+function withState(state: ContainerState, restartCount = 0): Pod {
+  const fields = { name: 'main', image: 'i', imageID: '', ready: false, restartCount };
+  return pod({ phase: 'Running', containerStatuses: [{ ...fields, state }] });
+}
+
+const running = withState({ running: { startedAt: '2026-01-01T00:00:00Z' } });
+const creating = withState({ waiting: { reason: 'ContainerCreating' } });
+const backingOff = withState({ waiting: { reason: 'CrashLoopBackOff' } }, 1);
+const QUIET_MS = 6_000;
+const STUCK_MS = 20_000;
+
+describe('a pod has come to rest', () => {
+  test('when what it was at rest has stood for a while', () => {
+    const settling = new Settling();
+    settling.see([running], 0);
+    expect(settling.unsettled(QUIET_MS - 1)).toEqual(['default/a']);
+    expect(settling.unsettled(QUIET_MS)).toEqual([]);
+  });
+
+  test('not while its container is made, but when nothing changes for long', () => {
+    const settling = new Settling();
+    settling.see([creating], 0);
+    expect(settling.unsettled(STUCK_MS - 1)).toEqual(['default/a']);
+    expect(settling.unsettled(STUCK_MS)).toEqual([]);
+  });
+
+  test('when a container has ended that does not start again, by its own policy or that of the pod', () => {
+    const { status = {} } = withState({ terminated: { exitCode: 0 } });
+    const containers = [{ name: 'main', image: 'i', restartPolicy: 'Never' as const }];
+    const [stays, comesBack] = [new Settling(), new Settling()];
+    stays.see([pod(status, { containers })], 0);
+    comesBack.see([pod(status)], 0);
+    expect(stays.unsettled(QUIET_MS)).toEqual([]);
+    expect(comesBack.unsettled(QUIET_MS)).toEqual(['default/a']);
+  });
+
+  test('when it has ended, for good', () => {
+    const settling = new Settling();
+    settling.see([pod({ phase: 'Failed' })], 0);
+    expect(settling.unsettled(QUIET_MS)).toEqual([]);
+  });
+
+  test('anew after each change', () => {
+    const settling = new Settling();
+    settling.see([running], 0);
+    settling.see([pod({ phase: 'Succeeded' })], 5_000);
+    expect(settling.unsettled(QUIET_MS)).toEqual(['default/a']);
+    expect(settling.unsettled(5_000 + QUIET_MS)).toEqual([]);
+  });
+
+  test('while it waits for its next restart, whatever it does in between', () => {
+    const settling = new Settling();
+    settling.see([running], 0);
+    settling.see([backingOff], 1_000);
+    settling.see([running], 2_000);
+    settling.see([backingOff], 3_000);
+    expect(settling.unsettled(1_000 + QUIET_MS)).toEqual([]);
+    expect(settling.pods().get('default/a')).toBe(backingOff);
+  });
+
+  test('is given as it is where it never came to rest', () => {
+    const settling = new Settling();
+    settling.see([creating], 0);
+    expect(settling.pods().get('default/a')).toBe(creating);
+  });
+});
