@@ -27,9 +27,11 @@ function podIPsOf(
   primaryHostIP: string | undefined,
 ): readonly string[] {
   const newest = sandboxes[0];
-  if (newest?.ready) return oneOfEachFamily(newest.ips ?? (newest.ip ? [newest.ip] : []), primaryHostIP);
+  const told = oneOfEachFamily(newest?.ips ?? (newest?.ip ? [newest.ip] : []), primaryHostIP);
+  if (newest?.ready) return told;
   if (sandboxes.some(({ ready }) => ready)) return [];
-  return (previous?.podIPs ?? []).map(({ ip }) => ip);
+  // Most runtimes forget the address of a sandbox that has ended. One that does not helps an agent that comes later.
+  return previous?.podIPs?.map(({ ip }) => ip) ?? told;
 }
 
 /** As the API wants them: the first of the node's primary family, then the first of the other one. */

@@ -1,4 +1,4 @@
-import { mkdir, readdir } from 'node:fs/promises';
+import { mkdir, readdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
 import type { PodContext } from '../../src/machines/pod-machine.ts';
@@ -222,6 +222,10 @@ describe('on the embedded runtime', () => {
   test('logs of pods that nobody knows are removed once all sources have been seen, and no others', async () => {
     const logs = join(agent.rootDir, 'pods');
     await mkdir(join(logs, 'default_ghost_uid-ghost', 'main'), { recursive: true });
+    await writeFile(
+      join(logs, 'default_ghost_uid-ghost', 'main', '0.log'),
+      '2026-01-01T00:00:00.000000000Z stdout F was here\n',
+    );
     await mkdir(join(logs, 'not-a-pod'));
     agent.supervisor.send({ type: 'RUNTIME_READY' });
     agent.add(staticPod('web', 'uid-web'));

@@ -1,4 +1,5 @@
 import { describe, expect, test } from '@jest/globals';
+import type { PodStatus } from '../../src/types/kubernetes.ts';
 import { podAddresses } from '../../src/policies/pod-addresses.ts';
 import { type PartialSandbox, runtimePodStatus } from '../support/runtime-pod-status.ts';
 import { testPod } from '../support/pods.ts';
@@ -6,10 +7,14 @@ import { testPod } from '../support/pods.ts';
 const V4_NODE = ['192.0.2.1', '2001:db8::1'];
 const V6_NODE = ['2001:db8::1', '192.0.2.1'];
 
-function podIPs(sandboxes: PartialSandbox[], hostIPs = V4_NODE, hostNetwork = false): readonly string[] {
+function podIPs(
+  sandboxes: PartialSandbox[],
+  hostIPs = V4_NODE,
+  hostNetwork = false,
+  previous: PodStatus | undefined = { podIPs: [{ ip: '10.0.0.9' }] },
+): readonly string[] {
   const base = testPod();
   const pod = { ...base, spec: { ...base.spec, hostNetwork } };
-  const previous = { podIPs: [{ ip: '10.0.0.9' }] };
   const found = podAddresses(pod, runtimePodStatus({ sandboxes }), previous, hostIPs);
   expect(found.podIP).toBe(found.podIPs?.[0]?.ip);
   return (found.podIPs ?? []).map(({ ip }) => ip);
@@ -32,6 +37,11 @@ describe('the addresses of a pod', () => {
     expect(podIPs([])).toEqual(['10.0.0.9']);
     expect(podIPs([{ ...sandbox('10.0.0.7'), ready: false }])).toEqual(['10.0.0.9']);
     expect(podIPs([{ id: 'new', ready: false }, sandbox('10.0.0.7')])).toEqual([]);
+  });
+
+  test('are what the runtime still tells of an ended sandbox, for an agent that came after the end', () => {
+    expect(podIPs([{ ...sandbox('10.0.0.7'), ready: false }], V4_NODE, false, {})).toEqual(['10.0.0.7']);
+    expect(podIPs([{ id: 's', ready: false }], V4_NODE, false, {})).toEqual([]);
   });
 
   test('are those of the node on its network', () => {

@@ -137,7 +137,7 @@ describe('a container of the embedded runtime', () => {
 
 test('where setpriv is missing, a container that needs it is refused and told so; others run', async () => {
   const bin = mkdtempSync(join(tmpdir(), 'statelet-bin-'));
-  for (const program of ['sh', 'mkfifo']) {
+  for (const program of ['sh', 'mkfifo', 'flock']) {
     symlinkSync(execFileSync('which', [program], { encoding: 'utf8' }).trim(), join(bin, program));
   }
   const path = process.env.PATH;
