@@ -1,9 +1,9 @@
 /** When pods first started on this node, kept on disk: a pod's age and deadline outlive the agent. */
-import { mkdir, readdir, readFile, rename, rm, rmdir, stat, writeFile } from 'node:fs/promises';
-import { join } from 'node:path';
+import { mkdir, readdir, readFile, rm, rmdir, stat } from 'node:fs/promises';
 import { rfc3339, unixMs } from '../policies/time.ts';
 import { errorMessage } from '../types/errors.ts';
 import type { Logger } from '../types/logger.ts';
+import { draftOf, replaceFile } from './replace-file.ts';
 import { ifThere } from './system-errors.ts';
 import { podPaths, PRIVATE_FOLDER_MODE } from './volumes/pod-paths.ts';
 
@@ -79,13 +79,11 @@ export class StartTimes {
     }
   }
 
-  async #write({ podDir, record, unfinished }: RecordPaths, startTime: string): Promise<void> {
+  async #write({ podDir, record }: RecordPaths, startTime: string): Promise<void> {
     await mkdir(podDir, { recursive: true, mode: PRIVATE_FOLDER_MODE });
     try {
-      await writeFile(unfinished, `${startTime}\n`, { mode: PRIVATE_FILE_MODE });
-      await rename(unfinished, record);
+      await replaceFile(record, `${startTime}\n`, { mode: PRIVATE_FILE_MODE });
     } catch (error) {
-      await rm(unfinished, { force: true }).catch(() => undefined);
       await removeIfEmpty(podDir);
       throw error;
     }
@@ -94,7 +92,7 @@ export class StartTimes {
   /** Throws for a UID that cannot be the name of a folder. */
   #paths(uid: string): RecordPaths {
     const { podDir, startTimeFile: record } = podPaths(this.#podsDir, uid);
-    return { podDir, record, unfinished: join(podDir, '.start-time') };
+    return { podDir, record, unfinished: draftOf(record) };
   }
 
   /** Once for all pods: a disk that refuses one record refuses them all. */

@@ -1,8 +1,9 @@
-import { readdir, readFile, rename, rm, writeFile } from 'node:fs/promises';
+import { readdir, readFile, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { freeRange, recordedRange, userNamespace, userNamespaceRecord } from '../policies/user-namespaces.ts';
 import type { UserNamespace } from '../types/cri.ts';
 import { errorMessage, StateletError } from '../types/errors.ts';
+import { replaceFile } from './replace-file.ts';
 import { errnoCode, ifThere } from './system-errors.ts';
 import { podPaths } from './volumes/pod-paths.ts';
 
@@ -52,9 +53,7 @@ export class UserNamespaces {
   }
 
   async #record(uid: string, hostId: number): Promise<void> {
-    const draft = `${this.#fileOf(uid)}.tmp`;
-    await writeFile(draft, userNamespaceRecord(hostId), { mode: FILE_MODE, flush: true });
-    await rename(draft, this.#fileOf(uid));
+    await replaceFile(this.#fileOf(uid), userNamespaceRecord(hostId), { mode: FILE_MODE, flush: true });
   }
 
   /** What former agents have given away. Rejects where that cannot be told: a range must not be given twice. */

@@ -1,8 +1,8 @@
 import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterEach, beforeEach, expect, test } from '@jest/globals';
-import { fileOfDraft, removeDraft, replaceFile } from '../../src/runtime/replace-file.ts';
+import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
+import { fileOfDraft, removeDraft, replaceFile, replaceFileSync } from '../../src/runtime/replace-file.ts';
 import { mountSmallDisk, testAsRoot } from '../support/as-root.ts';
 
 let dir: string;
@@ -11,33 +11,42 @@ beforeEach(() => {
 });
 afterEach(() => rmSync(dir, { recursive: true }));
 
-test('a file is replaced whole, with its mode, and nothing is left beside it', () => {
-  const file = join(dir, 'state.json');
-  replaceFile(file, 'old', 0o600);
-  replaceFile(file, 'new', 0o600);
-  expect([readFileSync(file, 'utf8'), statSync(file).mode & 0o777]).toEqual(['new', 0o600]);
-  expect(readdirSync(dir)).toEqual(['state.json']);
-});
+const WAYS = {
+  replaceFileSync: async (path: string, content: string) => {
+    await Promise.resolve();
+    replaceFileSync(path, content, 0o600);
+  },
+  replaceFile: (path: string, content: string) => replaceFile(path, content, { mode: 0o600, flush: true }),
+};
 
-test('what cannot be put in its place is an error, and leaves nothing', () => {
-  mkdirSync(join(dir, 'state.json', 'full'), { recursive: true });
-  expect(() => replaceFile(join(dir, 'state.json'), 'new', 0o600)).toThrow('EISDIR');
-  expect(readdirSync(dir)).toEqual(['state.json']);
-});
+describe.each(Object.entries(WAYS))('%s', (_name, replace) => {
+  test('replaces a file whole, with its mode, and leaves nothing beside it', async () => {
+    const file = join(dir, 'state.json');
+    await replace(file, 'old');
+    await replace(file, 'new');
+    expect([readFileSync(file, 'utf8'), statSync(file).mode & 0o777]).toEqual(['new', 0o600]);
+    expect(readdirSync(dir)).toEqual(['state.json']);
+  });
 
-testAsRoot('on a full disk the old content stays, and nothing beside it', () => {
-  const disk = mountSmallDisk(dir);
-  try {
-    const file = join(disk.path, 'state.json');
-    replaceFile(file, 'old', 0o600);
-    disk.fill();
-    expect(() => replaceFile(file, 'new'.repeat(10_000), 0o600)).toThrow('ENOSPC');
-    expect(readFileSync(file, 'utf8')).toBe('old');
-    expect(readdirSync(disk.path).filter((name) => name.endsWith('.tmp'))).toEqual([]);
-  } finally {
-    disk.unmount();
-  }
-  return Promise.resolve();
+  test('fails where the new content cannot be put in its place, and leaves nothing', async () => {
+    mkdirSync(join(dir, 'state.json', 'full'), { recursive: true });
+    await expect(replace(join(dir, 'state.json'), 'new')).rejects.toThrow('EISDIR');
+    expect(readdirSync(dir)).toEqual(['state.json']);
+  });
+
+  testAsRoot('leaves the old content on a full disk, and nothing beside it', async () => {
+    const disk = mountSmallDisk(dir);
+    try {
+      const file = join(disk.path, 'state.json');
+      await replace(file, 'old');
+      disk.fill();
+      await expect(replace(file, 'new'.repeat(10_000))).rejects.toThrow('ENOSPC');
+      expect(readFileSync(file, 'utf8')).toBe('old');
+      expect(readdirSync(disk.path).filter((name) => name.endsWith('.tmp'))).toEqual([]);
+    } finally {
+      disk.unmount();
+    }
+  });
 });
 
 test('what a killed process left is removed, and known by its name', () => {

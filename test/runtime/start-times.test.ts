@@ -80,7 +80,7 @@ test.each(['', 'yesterday', '2030-01-01'])(
 test('what an agent that was killed left half done is replaced, or goes with the pod', async () => {
   for (const uid of ['u-1', 'u-2']) {
     mkdirSync(join(podsDir, uid));
-    writeFileSync(join(podsDir, uid, '.start-time'), '2030-0');
+    writeFileSync(join(podsDir, uid, 'start-time.tmp'), '2030-0');
   }
   const starts = agent();
   expect([...(await starts.podsOnDisk())].sort()).toEqual(['u-1', 'u-2']);

@@ -6,7 +6,7 @@ import type {
   PodSandboxConfig,
   PodSandboxState,
 } from '../../types/cri.ts';
-import { fileOfDraft, removeDraft, replaceFile } from '../replace-file.ts';
+import { fileOfDraft, removeDraft, replaceFileSync } from '../replace-file.ts';
 import { bootId } from './proc.ts';
 import type { ProcessIdentity } from './proc.ts';
 import type { RuntimeLayout } from './layout.ts';
@@ -103,7 +103,7 @@ export class RecordStore {
   }
 
   #write(file: string, record: SandboxRecord | ContainerRecord): void {
-    replaceFile(file, JSON.stringify({ bootId: this.#bootId, record }), 0o600);
+    replaceFileSync(file, JSON.stringify({ bootId: this.#bootId, record }), 0o600);
   }
 
   #read(file: string, onUnreadable: (file: string) => void): Stored<unknown>[] {
