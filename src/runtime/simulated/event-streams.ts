@@ -144,12 +144,13 @@ export class EventStreams {
     for (const event of missed) stream.subscriber.next({ ...event, createdAt: nowMs * NS_PER_MS });
   }
 
-  /** Not before what happened to the same pod earlier, the same millisecond included: timers keep their order. */
+  /** Not before what happened to the same pod earlier. Timers of a real clock do not keep their order, so that a queue does. */
   #tellInOrder(told: Told, pod: SimulatedPod, delayMs: number): void {
     const { clock } = this.#options;
     const now = clock.now();
     pod.lastEventAt = Math.max(now + delayMs, pod.lastEventAt);
-    clock.setTimeout(() => this.#tellNow(told), pod.lastEventAt - now);
+    pod.eventsToTell.push(() => this.#tellNow(told));
+    clock.setTimeout(() => pod.eventsToTell.shift()?.(), pod.lastEventAt - now);
   }
 
   #tellAfter(told: Told, delayMs: number): void {

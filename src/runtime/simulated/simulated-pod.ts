@@ -19,6 +19,8 @@ export class SimulatedPod {
   readonly calls = new Set<OpenCall>();
   /** Unix milliseconds: events of one pod come in their order. */
   lastEventAt = 0;
+  /** One for each timer under way. */
+  readonly eventsToTell: (() => void)[] = [];
   readonly #ordinals: Partial<Record<Counted, number>> = {};
 
   constructor(uid: string) {

@@ -1,10 +1,32 @@
 import { describe, expect, test } from '@jest/globals';
 import { ReplaySubject } from 'rxjs';
 import { answerTo } from '../../../src/runtime/simulated/chance.ts';
+import type { Clock } from '../../../src/types/clock.ts';
 import type { ContainerEvent } from '../../../src/types/cri.ts';
 import { chosen, eventsOf, simulatedBed, startPod } from './simulated-bed.ts';
 
 const LIFE = ['CREATED pod.s1', 'STARTED pod.s1', 'CREATED pod.c1', 'STARTED pod.c1'];
+
+/** Fires what is due in the wrong order, as a busy process may. */
+class LatestFirstClock implements Clock {
+  readonly #callbacks: (() => void)[] = [];
+
+  now(): number {
+    return 0;
+  }
+
+  setTimeout(callback: () => void): number {
+    return this.#callbacks.push(callback);
+  }
+
+  clearTimeout(): void {
+    throw new Error('no timer is taken back here');
+  }
+
+  fireAll(): void {
+    for (let callback = this.#callbacks.pop(); callback; callback = this.#callbacks.pop()) callback();
+  }
+}
 
 describe('the events of a simulated runtime', () => {
   test('tell of sandboxes and containers, never from within the call', async () => {
@@ -43,6 +65,16 @@ describe('the events of a simulated runtime', () => {
       const types = heard.filter((text) => text.endsWith(`${uid}.c1`)).map((text) => text.split(' ')[0]);
       expect(types).toEqual(['CREATED', 'STARTED', 'STOPPED', 'DELETED']);
     }
+  });
+
+  test('of one pod come in order, even where timers do not', async () => {
+    const clock = new LatestFirstClock();
+    const bed = simulatedBed({ clock, latencies: { Event: [10, 10] } });
+    const heard = eventsOf(bed);
+    await startPod(bed, 'pod');
+    expect(heard).toEqual([]);
+    clock.fireAll();
+    expect(heard).toEqual(LIFE);
   });
 
   test('from before one listens are not told', async () => {
