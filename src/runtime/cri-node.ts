@@ -196,13 +196,10 @@ export class CriNode implements PodNode {
 
   async podsOnDisk(): Promise<readonly PodReference[]> {
     const { cgroups, volumes } = this.#options;
-    const [logs, ...uids] = await Promise.all([
-      this.#podLogs.pods(),
-      cgroups.podsOnDisk(),
-      volumes.podsOnDisk(),
-    ]);
+    const uids = (await Promise.all([cgroups.podsOnDisk(), volumes.podsOnDisk()])).flat();
+    const logs = await this.#podLogs.pods(new Set(uids));
     const pods = new Map(logs.map((pod) => [pod.uid, pod]));
-    for (const uid of uids.flat()) {
+    for (const uid of uids) {
       // Logs may be kept among the folders of pods.
       const isLogs = podOfLogsFolder(uid) !== undefined;
       if (!isLogs && !pods.has(uid)) pods.set(uid, { uid, name: '', namespace: '' });

@@ -15,15 +15,18 @@ export class PodLogs {
     this.#dir = podLogsDir;
   }
 
-  /** The pods of which there are logs, by what the folders hold: one that only looks like a pod's is left out. */
-  async pods(): Promise<readonly PodReference[]> {
+  /**
+   * The pods of which there are logs: those of which something else is on record here, by their UIDs, and others by what the
+   * folders hold. One that only looks like a pod's is left out.
+   */
+  async pods(recorded: ReadonlySet<string> = new Set()): Promise<readonly PodReference[]> {
     const entries = (await ifThere(readdir(this.#dir, { withFileTypes: true }))) ?? [];
     const folders = entries.filter((entry) => entry.isDirectory());
     const pods = folders.map(({ name }) => podOfLogsFolder(name)).filter((pod) => pod !== undefined);
-    const areLogs = await Promise.all(
-      pods.map((pod) => holdsPodLogs(join(this.#dir, podLogsFolder(pod)), pod)),
-    );
-    return pods.filter((_, index) => areLogs[index]);
+    const isOurs = async (pod: PodReference) =>
+      recorded.has(pod.uid) || (await holdsPodLogs(join(this.#dir, podLogsFolder(pod)), pod));
+    const areOurs = await Promise.all(pods.map(isOurs));
+    return pods.filter((_, index) => areOurs[index]);
   }
 
   /** How many instances of the container there have been, by the logs that are still there. */

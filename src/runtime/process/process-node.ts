@@ -128,8 +128,8 @@ export function processNode(options: {
       await startTimes?.remove(pod.uid);
     },
     podsOnDisk: async () => {
-      const pods = new Map((await podLogs.pods()).map((pod) => [pod.uid, pod]));
       const uids = (await startTimes?.podsOnDisk()) ?? [];
+      const pods = new Map((await podLogs.pods(new Set(uids))).map((pod) => [pod.uid, pod]));
       for (const uid of uids) if (!pods.has(uid)) pods.set(uid, { uid, name: '', namespace: '' });
       return [...pods.values()];
     },

@@ -62,6 +62,14 @@ describe('that nobody knows are found', () => {
     expect(await uidsFound()).toEqual([uid, uid]);
   });
 
+  test('by a UID that is on record, whatever is in the folder', async () => {
+    write('default_own_my-uid/main', '0.log');
+    mkdirSync(join(dir, 'default_bare_my-other-uid'));
+    const found = await logs.pods(new Set(['my-uid', 'my-other-uid']));
+    expect(found.map(({ name }) => name).toSorted()).toEqual(['bare', 'own']);
+    expect(await uidsFound()).toEqual([]);
+  });
+
   test.each([
     ['a folder that only has such a name', 'my_app_data', 'notes.txt', 'precious'],
     ['a folder of such a name with a folder', 'my_app_data/main', 'notes.txt', 'precious'],
