@@ -18,6 +18,7 @@ import { runtimeLayout } from './runtime/process/layout.ts';
 import { lockRootDir, type RootLock } from './runtime/root-lock.ts';
 import type { StatsProvider, SummaryOptions } from './runtime/stats/stats-provider.ts';
 import { systemClock } from './runtime/system-clock.ts';
+import { inBatches } from './sources/config-batches.ts';
 import { channelEvent, podConfig, type PodSources } from './sources/pod-config.ts';
 import { problemText } from './sources/source.ts';
 import type { EventRecorder, NodeEventRecorder } from './types/event-recorder.ts';
@@ -187,7 +188,7 @@ function configuration(sources: PodSources, logger: Logger): Observable<Supervis
   return podConfig(sources, {
     now: () => systemClock.now(),
     onProblem: (problem) => logger.warn({ source: problem.source }, problemText(problem)),
-  }).pipe(map(channelEvent));
+  }).pipe(inBatches(), map(channelEvent));
 }
 
 /** What the configuration says of eviction. Pods that have cgroups are held to allocatable, and are evicted before that is spent. */

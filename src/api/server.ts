@@ -1,5 +1,6 @@
 /** What a daemon tells, read-only: `/healthz`, and `/pods` and `/stats/summary` as the kubelet serves them. */
 import type { IncomingMessage, ServerResponse } from 'node:http';
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import { errorMessage } from '../types/errors.ts';
 import type { EvictionExplanation } from '../policies/eviction-explanation.ts';
 import type { Pod, PodStatus } from '../types/kubernetes.ts';
@@ -108,7 +109,7 @@ async function answer(
   try {
     const [path, query] = url.split('?', 2);
     if (path === '/healthz') return healthz(sources.health());
-    if (path === '/pods') return podList(sources.pods(), view);
+    if (path === '/pods') return await podList(sources.pods(), view);
     if (path === '/eviction') return json(await sources.eviction?.());
     return path === '/stats/summary' ? await summary(sources, query) : NOT_FOUND;
   } catch (error) {
@@ -131,13 +132,20 @@ function healthz(problem: string | undefined): Answer {
   return problem === undefined ? { status: 200, body: 'ok' } : { status: 500, body: `${problem}\n` };
 }
 
-/** Items of a list do not repeat kind and version. */
-function podList(pods: Iterable<ServedPod>, view: View): Answer {
-  const items = Array.from(pods, ({ pod, status, state }) => {
+/** So many are written in one turn of the event loop. */
+const PODS_AT_ONCE = 25;
+
+/** Items of a list do not repeat kind and version. All are as they were at one moment, however long it takes to write them. */
+async function podList(served: Iterable<ServedPod>, view: View): Promise<Answer> {
+  const pods = [...served];
+  const items: string[] = [];
+  for (const { pod, status, state } of pods) {
+    if (items.length > 0 && items.length % PODS_AT_ONCE === 0) await nextTurn();
     const { metadata, spec } = pod;
     const annotations = { ...metadata.annotations, [STATE_ANNOTATION]: state };
-    return view({ metadata: { ...metadata, annotations }, spec, status: status ?? pod.status ?? {} });
-  });
-  const body = JSON.stringify({ kind: 'PodList', apiVersion: 'v1', metadata: {}, items });
+    const item = { metadata: { ...metadata, annotations }, spec, status: status ?? pod.status ?? {} };
+    items.push(JSON.stringify(view(item)));
+  }
+  const body = `{"kind":"PodList","apiVersion":"v1","metadata":{},"items":[${items.join()}]}`;
   return { status: 200, type: 'application/json', body };
 }

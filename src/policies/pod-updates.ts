@@ -1,6 +1,6 @@
 /** What the full list of a source's pods changes in what is known of that source: the operations of the CONFIG channel. */
 import type { Pod } from '../types/kubernetes.ts';
-import { canonicalJson } from './canonical-json.ts';
+import { equalJson } from './equal-json.ts';
 import {
   CONFIG_MIRROR_ANNOTATION,
   CONFIG_SEEN_ANNOTATION,
@@ -103,28 +103,28 @@ function compare(
   if (!known) return { op: 'ADD', pod: stamped(given, source, seenAt) };
   const { pod } = known;
   if (known.given === given) return { pod };
-  if (wanted(pod) !== wanted(given)) {
+  if (!equalJson(wanted(pod), wanted(given))) {
     const firstSeen = pod.metadata.annotations?.[CONFIG_SEEN_ANNOTATION] ?? seenAt;
     const op = given.metadata.deletionTimestamp === undefined ? 'UPDATE' : 'DELETE';
     return { op, pod: stamped(given, source, firstSeen) };
   }
-  if (canonicalJson(pod.status) === canonicalJson(given.status)) return { pod };
+  if (equalJson(pod.status, given.status)) return { pod };
   // Only the status: whatever else has changed (resourceVersion, managedFields) is nobody's concern here.
   return { op: 'RECONCILE', pod: { ...pod, status: given.status } };
 }
 
-/** All that a pod's owner can want of it, in one text. */
-function wanted({ metadata, spec }: Pod): string {
+/** All that a pod's owner can want of it. */
+function wanted({ metadata, spec }: Pod): readonly unknown[] {
   const annotations = Object.entries(metadata.annotations ?? {}).filter(
     ([key]) => !LOCAL_ANNOTATIONS.includes(key),
   );
-  return canonicalJson([
+  return [
     spec,
     metadata.labels ?? {},
     Object.fromEntries(annotations),
     metadata.deletionTimestamp ?? null,
     metadata.deletionGracePeriodSeconds ?? null,
-  ]);
+  ];
 }
 
 function stamped(pod: Pod, source: PodSource, seenAt: string): Pod {

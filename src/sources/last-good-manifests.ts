@@ -50,6 +50,11 @@ export class LastGoodManifests {
     this.#then(() => this.#write(location));
   }
 
+  /** Whether the disk is known to hold this version. */
+  has(location: string, digest: string | undefined): boolean {
+    return digest !== undefined && this.#kept.get(location) === digest;
+  }
+
   /** Notes that these locations are all there are: what is kept of others is removed. */
   keepOnly(locations: ReadonlySet<string>): void {
     const before = this.#locations;

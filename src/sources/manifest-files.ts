@@ -4,6 +4,7 @@ import { lstat, readdir, readFile, stat } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { errorMessage } from '../types/errors.ts';
 import type { Pod } from '../types/kubernetes.ts';
+import { fileVersion } from './file-version.ts';
 import type { LastGoodManifests } from './last-good-manifests.ts';
 import { MANIFEST_BYTES_MAX } from './manifest-limits.ts';
 import { readStaticPods } from './manifest-pods.ts';
@@ -19,6 +20,8 @@ interface ManifestFile {
   readonly problems: readonly ManifestProblem[];
   /** Unix milliseconds; 0 where that does not matter. */
   readonly writtenAt: number;
+  /** Of the file that was read; undefined where it has to be read again whatever it says of itself. */
+  readonly version?: string | undefined;
 }
 
 export interface ReadingOptions {
@@ -27,6 +30,9 @@ export interface ReadingOptions {
   readonly lastGood?: LastGoodManifests;
   /** Ends what takes long. */
   readonly signal?: AbortSignal;
+  /** Unix milliseconds. */
+  readonly now?: () => number;
+  readonly readContent?: (file: string) => Promise<Buffer>;
 }
 
 export interface Reading {
@@ -100,18 +106,33 @@ async function readManifestFile(
   const failed = (message: string, pods = before?.pods ?? []): ManifestFile => ({
     ...{ pods, problems: [{ message }], writtenAt: 0 },
   });
+  const { now = Date.now, readContent = readFile } = options;
   try {
-    const stats = await stat(file);
+    const lookedAt = now();
+    const stats = await stat(file, { bigint: true });
     if (stats.isDirectory()) return undefined;
     if (!stats.isFile()) return failed('is neither a file nor a folder', []);
     if (stats.size > MANIFEST_BYTES_MAX) return failed('is larger than 10 MiB');
-    const read = await parsed(await readFile(file), file, before, options);
-    return { ...read, writtenAt: stats.mtimeMs };
+    const version = fileVersion(stats, lookedAt);
+    if (before && isReadAlready(file, version, before, options)) return before;
+    const read = await parsed(await readContent(file), file, before, options);
+    return { ...read, writtenAt: Number(stats.mtimeMs), version };
   } catch (error) {
     options.signal?.throwIfAborted();
     if (!isAbsence(error)) return failed(`cannot be read: ${errorMessage(error)}`);
     return (await isLink(file)) ? failed('is a link to nothing', []) : undefined;
   }
+}
+
+/** One that could not be kept on the disk is read again, so that keeping it is tried again. */
+function isReadAlready(
+  file: string,
+  version: string | undefined,
+  before: ManifestFile,
+  { lastGood }: ReadingOptions,
+): boolean {
+  if (version === undefined || version !== before.version) return false;
+  return !lastGood || before.problems.length > 0 || lastGood.has(file, before.digest);
 }
 
 async function isLink(file: string): Promise<boolean> {
@@ -127,7 +148,7 @@ async function parsed(
   file: string,
   before: ManifestFile | undefined,
   { nodeName, lastGood, signal }: ReadingOptions,
-): Promise<Omit<ManifestFile, 'writtenAt'>> {
+): Promise<Omit<ManifestFile, 'writtenAt' | 'version'>> {
   const digest = createHash('sha1').update(content).digest('hex');
   const isKnown = digest === before?.digest;
   const { pods, problems } = isKnown

@@ -127,6 +127,34 @@ describe('/pods', () => {
     expect(pod.metadata.annotations).toEqual({ team: 'a' });
   });
 
+  test('with many pods is written in many turns of the event loop, as they all were in the first', async () => {
+    let turns = 0;
+    const count = () => {
+      turns += 1;
+      if (!isOver) setImmediate(count);
+    };
+    let isOver = false;
+    const turnOf: number[] = [];
+    const names = Array.from({ length: 200 }, (_, index) => `pod-${index}`);
+    const known = names.map((name) => ({
+      state: 'Syncing.Settled',
+      pod: {
+        metadata: { ...pod.metadata, name },
+        get spec() {
+          turnOf.push(turns);
+          known.length = 0;
+          return pod.spec;
+        },
+      },
+    }));
+    const { get } = await start({ pods: () => known });
+    setImmediate(count);
+    const { items } = (await (await get('/pods')).json()) as { items: Pod[] };
+    isOver = true;
+    expect(items.map(({ metadata }) => metadata.name)).toEqual(names);
+    expect(new Set(turnOf).size).toBeGreaterThanOrEqual(8);
+  });
+
   test('without pods has an empty list of items', async () => {
     const { get } = await start();
     expect(await (await get('/pods')).json()).toMatchObject({ items: [] });

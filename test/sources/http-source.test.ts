@@ -1,5 +1,6 @@
+import { once } from 'node:events';
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
-import type { AddressInfo } from 'node:net';
+import { connect, type AddressInfo } from 'node:net';
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
 import { httpSource, type HttpSourceOptions } from '../../src/sources/http-source.ts';
 import { problemText, type SourceUpdate } from '../../src/sources/source.ts';
@@ -165,11 +166,11 @@ describe('an answer that is no manifest', () => {
   });
 
   test('a server that is not there', async () => {
-    const gone = createServer();
-    await new Promise<void>((resolve) => gone.listen(0, '127.0.0.1', resolve));
-    const { port } = gone.address() as AddressInfo;
-    await new Promise((resolve) => gone.close(resolve));
-    const update = await follow({ url: `http://127.0.0.1:${port}/` }).next();
+    // The port of a client's end of a connection: it does not listen, and no server can have it meanwhile.
+    const client = connect((server.address() as AddressInfo).port, '127.0.0.1');
+    await once(client, 'connect');
+    const update = await follow({ url: `http://127.0.0.1:${client.localPort}/` }).next();
+    client.destroy();
     expect(texts(update)).toEqual([expect.stringMatching(/cannot be fetched: .*ECONNREFUSED/)]);
   });
 

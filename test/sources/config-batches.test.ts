@@ -1,0 +1,47 @@
+import { describe, expect, test } from '@jest/globals';
+import { Subject } from 'rxjs';
+import { inBatches, PODS_AT_ONCE } from '../../src/sources/config-batches.ts';
+import type { PodConfigEvent } from '../../src/sources/pod-config.ts';
+import type { Pod } from '../../src/types/kubernetes.ts';
+import { Collector } from './support.ts';
+
+const pods = (count: number): Pod[] =>
+  Array.from({ length: count }, (_, index) => ({
+    metadata: { name: `pod-${index}`, namespace: 'default', uid: `uid-${index}` },
+    spec: { containers: [] },
+  }));
+const added = (count: number): PodConfigEvent => ({ op: 'ADD', source: 'file', pods: pods(count) });
+const removed = (count: number): PodConfigEvent => ({ op: 'REMOVE', source: 'file', pods: pods(count) });
+const SEEN: PodConfigEvent = { type: 'SOURCE_SEEN', source: 'file', allSourcesReady: true };
+const text = (event: PodConfigEvent) =>
+  'type' in event ? event.type : `${event.op} ${String(event.pods.length)}`;
+
+describe('events of the configuration', () => {
+  test('of few pods are passed on at once', () => {
+    const events = new Subject<PodConfigEvent>();
+    const passedOn: PodConfigEvent[] = [];
+    events.pipe(inBatches()).subscribe((event) => passedOn.push(event));
+    const given = [added(PODS_AT_ONCE), SEEN, removed(1)];
+    for (const event of given) events.next(event);
+    expect(passedOn).toEqual(given);
+  });
+
+  test('of many pods come in parts and in order, each in a turn of the event loop of its own', async () => {
+    let turns = 0;
+    const timer = setInterval(() => turns++, 0);
+    const events = new Subject<PodConfigEvent>();
+    const turnOf: number[] = [];
+    const passedOn = new Collector(events.pipe(inBatches()));
+    events.pipe(inBatches()).subscribe(() => turnOf.push(turns));
+    const count = 3 * PODS_AT_ONCE + 1;
+    for (const event of [removed(count), added(count), SEEN]) events.next(event);
+    const seen: PodConfigEvent[] = [];
+    await passedOn.until((event) => seen.push(event) > 0 && event === SEEN);
+    clearInterval(timer);
+    const parts = (op: string) => [...Array.from({ length: 3 }, () => `${op} ${PODS_AT_ONCE}`), `${op} 1`];
+    expect(seen.map(text)).toEqual([...parts('REMOVE'), ...parts('ADD'), 'SOURCE_SEEN']);
+    const all = seen.flatMap((event) => ('type' in event || event.op === 'REMOVE' ? [] : event.pods));
+    expect(all).toEqual(pods(count));
+    expect(new Set(turnOf).size).toBeGreaterThanOrEqual(6);
+  });
+});
