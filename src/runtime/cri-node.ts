@@ -150,13 +150,16 @@ export class CriNode implements PodNode {
     const resolved = resolveCommand(pod, container, { ...addresses, allocatable, envFiles });
     const targetId = targetContainerId(container, podStatus);
     const users = await this.#users(pod, runtimeHandler(pod, runtimeHandlers));
-    const mounts = await this.#mounts(request, resolved, addresses, users);
+    const mounts = await this.#mounts(request, resolved, addresses);
     const { imageRef, ...imageUser } = request.image;
     const node = { ...containers, ...(users && { users }) };
-    return containerConfig({
-      ...{ pod, container, attempt, resolved, imageRef, imageUser, mounts, node },
+    const config = containerConfig({
+      ...{ pod, container, attempt, resolved, imageRef, imageUser, node },
       ...(targetId !== undefined && { targetId }),
     });
+    // The container is about to be created: nothing is left of one that cannot be.
+    const termination = await this.#options.volumes.terminationMount(request);
+    return { ...config, mounts: mountsFor([...mounts, ...termination], { users }) };
   }
 
   created(pod: PodReference, containerId: string, config: ContainerConfig, logDirectory: string): void {
@@ -219,25 +222,20 @@ export class CriNode implements PodNode {
   }
 
   async #mounts(
-    { pod, container, attempt, image: { volumes: images } }: ContainerRequest,
+    { pod, container, image: { volumes: images } }: ContainerRequest,
     { envs }: ResolvedCommand,
     addresses: PodAddresses,
-    users: UserNamespace | undefined,
   ): Promise<readonly Mount[]> {
     const { volumes, capabilities, runtimeHandlers } = this.#options;
     const problem = await this.#imageVolumesProblem(pod, container);
     if (problem) throw problem;
     const features = capabilities.of(runtimeHandler(pod, runtimeHandlers));
-    const mounts = await volumes.containerMounts({
-      ...{ pod, container, attempt, addresses, hostname: this.#hostname(pod) },
+    return volumes.containerMounts({
+      ...{ pod, container, addresses, hostname: this.#hostname(pod) },
       env: new Map(envs.map(({ key, value }) => [key, value])),
       supportsRecursiveReadOnly: features.recursiveReadOnlyMounts,
       ...(images && { images }),
     });
-    // Whoever is root in the pod owns what the agent, root of the node, has made for it.
-    return users
-      ? mounts.map((mount) => ({ ...mount, uidMappings: users.uids, gidMappings: users.gids }))
-      : mounts;
   }
 
   async #envFiles(
@@ -293,6 +291,17 @@ export class CriNode implements PodNode {
       this.#options.recorder.event(pod.metadata, 'Warning', reason, message);
     }
   }
+}
+
+function mountsFor(
+  mounts: readonly Mount[],
+  { users }: { readonly users: UserNamespace | undefined },
+): readonly Mount[] {
+  return mounts.map((mount) => ({
+    ...mount,
+    // Whoever is root in the pod owns what the agent, root of the node, has made for it.
+    ...(users && { uidMappings: users.uids, gidMappings: users.gids }),
+  }));
 }
 
 async function orFail(reason: PrepareError['reason'], work: () => Promise<void>): Promise<void> {

@@ -20,7 +20,7 @@ import { errorKind, errorMessage, StateletError } from '../../types/errors.ts';
 import type { Container, EphemeralContainer, Pod } from '../../types/kubernetes.ts';
 import { podFields, type Logger } from '../../types/logger.ts';
 import { ifThere } from '../system-errors.ts';
-import { makeTerminationFile, writeHostsFile } from './container-files.ts';
+import { makeTerminationFile, makeTerminationFolder, writeHostsFile } from './container-files.ts';
 import { setUpFilesVolume } from './files-volume.ts';
 import { setUpHostPath } from './host-path.ts';
 import { shareMounts, unmountBelow } from './mounter.ts';
@@ -45,10 +45,13 @@ export interface VolumeManagerOptions {
   readonly contents?: VolumeContentsByKind;
 }
 
-export interface ContainerMountsRequest {
+export interface TerminationMountRequest {
   readonly pod: Pod;
   readonly container: Container | EphemeralContainer;
   readonly attempt: number;
+}
+
+export interface ContainerMountsRequest extends Omit<TerminationMountRequest, 'attempt'> {
   /** The container's resolved environment. */
   readonly env: ReadonlyMap<string, string>;
   readonly addresses: PodAddresses;
@@ -92,8 +95,8 @@ export class VolumeManager {
   }
 
   /**
-   * What is mounted into a container beside what its image has, once `mountPod` has resolved. Rejects with a StateletError
-   * where a mount cannot be had as the container asks for it.
+   * What is mounted into a container beside what its image has and its termination message, once `mountPod` has resolved.
+   * Rejects with a StateletError where a mount cannot be had as the container asks for it.
    */
   async containerMounts(request: ContainerMountsRequest): Promise<readonly Mount[]> {
     const paths = await this.#pathsOf(request.pod.metadata.uid);
@@ -102,8 +105,18 @@ export class VolumeManager {
       mounts.push(await this.#volumeMount(request, paths, mount, index));
     }
     mounts.push(...(await hostsMount(request, paths, this.#options)));
-    mounts.push(...(await terminationMount(request, paths)));
+    if (messagePath(request) !== '')
+      await makeTerminationFolder(paths.terminationDir(request.container.name));
     return mounts;
+  }
+
+  /** The file for the termination message of an instance, for one that is about to be created: an empty one is left. */
+  async terminationMount(request: TerminationMountRequest): Promise<readonly Mount[]> {
+    const containerPath = messagePath(request);
+    if (containerPath === '') return [];
+    const paths = await this.#pathsOf(request.pod.metadata.uid);
+    const file = await makeTerminationFile(paths.terminationDir(request.container.name), request.attempt);
+    return [fileMount(containerPath, file)];
   }
 
   /** A file of an emptyDir that variables of a container are read from. A pod must not learn what else is on the node. */
@@ -274,14 +287,8 @@ async function hostsMount(
   return [fileMount(ETC_HOSTS_PATH, hostsFile)];
 }
 
-async function terminationMount(
-  { container, attempt }: ContainerMountsRequest,
-  paths: PodPaths,
-): Promise<readonly Mount[]> {
-  const containerPath = container.terminationMessagePath ?? '/dev/termination-log';
-  if (containerPath === '') return [];
-  const file = await makeTerminationFile(paths.terminationDir(container.name), attempt);
-  return [fileMount(containerPath, file)];
+function messagePath({ container }: Pick<TerminationMountRequest, 'container'>): string {
+  return container.terminationMessagePath ?? '/dev/termination-log';
 }
 
 function fileMount(containerPath: string, hostPath: string): Mount {
