@@ -51,6 +51,8 @@ export interface CriNodeOptions {
   readonly allowedUnsafeSysctls: readonly string[];
   /** Whether the kernel enforces AppArmor. */
   readonly appArmor: boolean;
+  /** Whether SELinux is enabled: elsewhere there is nothing to label. */
+  readonly selinux: boolean;
   /** Handlers by the names of their RuntimeClasses. */
   readonly runtimeHandlers: ReadonlyMap<string, string>;
   readonly startTimes: StartTimes;
@@ -144,7 +146,7 @@ export class CriNode implements PodNode {
 
   async container(request: ContainerRequest): Promise<ContainerConfig> {
     const { pod, container, attempt, podStatus } = request;
-    const { allocatable, containers, runtimeHandlers } = this.#options;
+    const { allocatable, containers, runtimeHandlers, selinux } = this.#options;
     const addresses = this.#addresses(pod, podStatus);
     const envFiles = await this.#envFiles(pod, container);
     const resolved = resolveCommand(pod, container, { ...addresses, allocatable, envFiles });
@@ -159,7 +161,7 @@ export class CriNode implements PodNode {
     });
     // The container is about to be created: nothing is left of one that cannot be.
     const termination = await this.#options.volumes.terminationMount(request);
-    return { ...config, mounts: mountsFor([...mounts, ...termination], { users }) };
+    return { ...config, mounts: mountsFor([...mounts, ...termination], { users, selinux }) };
   }
 
   created(pod: PodReference, containerId: string, config: ContainerConfig, logDirectory: string): void {
@@ -295,10 +297,11 @@ export class CriNode implements PodNode {
 
 function mountsFor(
   mounts: readonly Mount[],
-  { users }: { readonly users: UserNamespace | undefined },
+  { users, selinux }: { readonly users: UserNamespace | undefined; readonly selinux: boolean },
 ): readonly Mount[] {
   return mounts.map((mount) => ({
     ...mount,
+    selinuxRelabel: selinux && mount.selinuxRelabel === true,
     // Whoever is root in the pod owns what the agent, root of the node, has made for it.
     ...(users && { uidMappings: users.uids, gidMappings: users.gids }),
   }));
