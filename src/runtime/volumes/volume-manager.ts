@@ -259,17 +259,18 @@ export class VolumeManager {
   }
 }
 
-/** `imageRef`: what the runtime calls the image. All that an image mount can be is read-only. */
+/** `imageRef`: what the runtime calls the image. Labels belong to the image, which others use, too. */
 function imageMount(
   { metadata: { annotations } }: Pod,
   { image }: Volume,
-  { containerPath }: Pick<Mount, 'containerPath'>,
+  plan: Omit<Mount, 'hostPath'>,
   subPath: readonly string[],
   imageRef: string,
 ): Mount {
   const userSpecifiedImage = image?.reference ?? '';
   return {
-    ...{ containerPath, hostPath: '', readonly: true, propagation: 'PROPAGATION_PRIVATE' },
+    ...plan,
+    ...{ hostPath: '', selinuxRelabel: false },
     image: { image: imageRef, userSpecifiedImage, ...(annotations && { annotations }) },
     ...(subPath.length > 0 && { imageSubPath: subPath.join('/') }),
   };
