@@ -236,7 +236,7 @@ export class VolumeManager {
     const folder = kind === 'hostPath' ? hostPathOf(volume) : paths.volume(kind, volume.name);
     // Where a hostPath shares its mounts is up to the node; the pod's own folders are the agent's.
     if (kind !== 'hostPath' && plan.propagation !== 'PROPAGATION_PRIVATE') await shareMounts(folder);
-    if (subPath.length === 0) return { ...plan, hostPath: folder };
+    if (subPath === undefined) return { ...plan, hostPath: folder };
     const target = paths.subPath(volume.name, container.name, index);
     await this.#bindSubPath(pod, container.name, mount, () => bindSubPath(folder, subPath, target));
     return { ...plan, hostPath: target };
@@ -264,7 +264,7 @@ function imageMount(
   { metadata: { annotations } }: Pod,
   { image }: Volume,
   plan: Omit<Mount, 'hostPath'>,
-  subPath: readonly string[],
+  subPath: readonly string[] = [],
   imageRef: string,
 ): Mount {
   const userSpecifiedImage = image?.reference ?? '';
