@@ -68,6 +68,28 @@ const IN_SEQUENCE = new Set(
   ]),
 );
 
+/**
+ * What a pod's calls were until a moment, and from then on. A probe that the moment meets is in neither: which one it was,
+ * and whether its container's end cut it short, is a matter of time. So are probes of a pod that ends.
+ */
+export function splitAt(
+  calls: readonly PodCall[],
+  momentMs: number,
+): { readonly starts: readonly PodCall[]; readonly ends: readonly PodCall[] } {
+  const before = calls.filter(({ atMs }) => atMs < momentMs);
+  const probes = new Set(before.filter(isExec).map(commandOf));
+  const starts = before.filter((call) => !isExec(call) || call.endMs <= momentMs);
+  const ends = calls.filter(
+    (call) =>
+      call.atMs >= momentMs &&
+      (call.method.startsWith('Stop') || (isExec(call) && !probes.has(commandOf(call)))),
+  );
+  return { starts, ends };
+}
+
+const isExec = ({ method }: PodCall): boolean => method === 'ExecSync';
+const commandOf = ({ request }: PodCall): string => JSON.stringify(request.cmd);
+
 const isEarly = ({ container }: PodCall): boolean =>
   container === '' || Number(container.split('/')[1]) < ATTEMPTS;
 

@@ -24,6 +24,9 @@ const PATTERNS: readonly (readonly [RegExp, string])[] = [
 /** Fields that hold nothing but when something was, or how often. */
 const TIMES = new Set(['lastTransitionTime', 'lastProbeTime', 'startTime', 'startedAt', 'finishedAt']);
 
+/** Of a resolv.conf that a container has printed. */
+const RESOLV_CONF_OPTIONS = /^(stdout F options )(.+)$/;
+
 export function normaliseText(text: string, names: Names): string {
   let result = text;
   for (const [actual, name] of names.toSorted(([a], [b]) => b.length - a.length)) {
@@ -42,6 +45,7 @@ export function normalise(value: unknown, names: Names): unknown {
     if (item === undefined || item === null) return [];
     if (TIMES.has(key)) return [[key, '<time>']];
     if (key === 'restartCount' && typeof item === 'number') return [[key, Math.min(item, ATTEMPTS - 1)]];
+    if (key === 'dns_config') return [[key, withSortedOptions(normalise(item, names))]];
     return [[normaliseText(key, names), normalise(item, names)]];
   });
   return Object.fromEntries(entries);
@@ -49,7 +53,12 @@ export function normalise(value: unknown, names: Names): unknown {
 
 /** A line of a container's log in CRI's format, without its time. */
 export function normaliseLogLine(line: string, names: Names): string {
-  return normaliseText(line.replace(/^\S+ /, ''), names);
+  const text = line
+    .replace(/^\S+ /, '')
+    .replace(RESOLV_CONF_OPTIONS, (_line, start: string, options: string) => {
+      return start + options.split(' ').toSorted().join(' ');
+    });
+  return normaliseText(text, names);
 }
 
 /** Without what is empty, at any depth: Go writes an empty struct where others write nothing. */
@@ -62,6 +71,13 @@ export function withoutEmpty(value: unknown): unknown {
 
 const isEmpty = (value: unknown): boolean =>
   typeof value === 'object' && value !== null && Object.keys(value).length === 0;
+
+/** The kubelet goes over a map of DNS options, so that their order is another each time. */
+function withSortedOptions(config: unknown): unknown {
+  if (typeof config !== 'object' || config === null) return config;
+  const { options, ...rest } = config as { readonly options?: readonly string[] };
+  return options === undefined ? rest : { ...rest, options: options.toSorted() };
+}
 
 /** JSON in a string, as annotations have it, is taken for what it says. */
 function normaliseString(text: string, names: Names): unknown {

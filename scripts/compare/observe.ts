@@ -8,7 +8,7 @@ import type { Pod } from '../../src/types/kubernetes.ts';
 import type { ContainerdBed } from '../../test/support/containerd/containerd.ts';
 import { makeCgroup } from '../../test/support/containerd/cgroups.ts';
 import type { Agent, AgentOptions } from './agent.ts';
-import { countsOf, podCalls, type PodCall, requests, sequence } from './calls.ts';
+import { countsOf, podCalls, type PodCall, requests, sequence, splitAt } from './calls.ts';
 import type { Observation, Observed } from './differences.ts';
 import type { Manifest } from './manifests.ts';
 import { type Names, normalise, normaliseText, withoutEmpty } from './normalise.ts';
@@ -121,6 +121,7 @@ class Observer {
     progress(`${name}: at rest, but for ${unsettled.length}`);
     const pods = settling.pods();
     const places = this.#places(pods);
+    const node = { cgroups: this.#nodeCgroups() };
     const started = this.#proxy.calls.length;
     await delay(idleSeconds * 1000);
     const idleCalls = { seconds: idleSeconds, counts: countsOf(this.#proxy.calls.slice(started)) };
@@ -131,7 +132,7 @@ class Observer {
     await this.#ended();
     progress(`${name}: pods have ended`);
     const observation = this.#observation(pods, places, { startMs, told });
-    return { observation, idleCalls, unsettled };
+    return { observation: { ...observation, node }, idleCalls, unsettled };
   }
 
   async #settle(): Promise<Settling> {
@@ -214,7 +215,7 @@ class Observer {
         return [fullNames.length === 1 ? name : `${name}/${index}`, observed];
       }),
     );
-    return { ...Object.fromEntries(byManifest), node: { cgroups: this.#nodeCgroups() } };
+    return Object.fromEntries(byManifest);
   }
 
   #nodeCgroups(): Observed {
@@ -232,13 +233,7 @@ class Observer {
 const FIRST_PODS_MS = 30_000;
 
 function whatItDid(calls: readonly PodCall[], endsFromMs: number, names: Names): Observed {
-  const starts = calls.filter(({ atMs }) => atMs < endsFromMs);
-  const probes = new Set(starts.filter(({ method }) => method === 'ExecSync').map(commandOf));
-  const ends = calls.filter(
-    (call) =>
-      call.atMs >= endsFromMs &&
-      (call.method.startsWith('Stop') || (call.method === 'ExecSync' && !probes.has(commandOf(call)))),
-  );
+  const { starts, ends } = splitAt(calls, endsFromMs);
   const { sandboxes, containers, pulls } = requests(calls);
   const said = {
     ...{ sandbox: sandboxes, container: containers, pulls },
@@ -246,8 +241,6 @@ function whatItDid(calls: readonly PodCall[], endsFromMs: number, names: Names):
   };
   return normalise(said, names) as Observed;
 }
-
-const commandOf = ({ request }: PodCall): string => JSON.stringify(request.cmd);
 
 const statusOf = ({ status }: Pod): object => {
   const conditions = status?.conditions?.toSorted((a, b) => a.type.localeCompare(b.type));

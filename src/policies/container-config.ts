@@ -1,5 +1,5 @@
 /** What a runtime is told to make a container of. */
-import type { ContainerConfig, Device, KeyValue, Mount } from '../types/cri.ts';
+import type { ContainerConfig, Device, KeyValue } from '../types/cri.ts';
 import { StateletError } from '../types/errors.ts';
 import type { Container, EphemeralContainer, Pod } from '../types/kubernetes.ts';
 import type { RuntimePodStatus } from '../types/runtime-pod.ts';
@@ -31,7 +31,6 @@ export interface ContainerConfigFacts {
   readonly imageRef?: string;
   /** Without it nothing is known of the image's user. */
   readonly imageUser?: ImageUser;
-  readonly mounts?: readonly Mount[];
   readonly devices?: readonly Device[];
   /** Without it the container is a plain process: only what such a one can be held to is said. */
   readonly node?: ContainerFacts;
@@ -39,9 +38,9 @@ export interface ContainerConfigFacts {
   readonly targetId?: string;
 }
 
-/** Throws a StateletError of kind InvalidArgument for what makes a CreateContainerConfigError. */
+/** Without its mounts. Throws a StateletError of kind InvalidArgument for what makes a CreateContainerConfigError. */
 export function containerConfig(facts: ContainerConfigFacts): ContainerConfig {
-  const { pod, container, attempt, resolved, imageRef, mounts, devices, node } = facts;
+  const { pod, container, attempt, resolved, imageRef, devices, node } = facts;
   const { stopSignal } = container.lifecycle ?? {};
   const image = container.image ?? '';
   return {
@@ -49,7 +48,6 @@ export function containerConfig(facts: ContainerConfigFacts): ContainerConfig {
     image: { image: imageRef ?? image, userSpecifiedImage: image },
     ...resolved,
     workingDir: container.workingDir,
-    ...(mounts && { mounts }),
     ...(devices && { devices }),
     labels: containerLabels(pod, container),
     annotations: containerAnnotations(pod, container, attempt),

@@ -63,12 +63,12 @@ export function sandboxResources(pod: Pod, facts: ResourceFacts): LinuxContainer
   });
 }
 
-/** What the sandbox itself takes, beside its containers; undefined where the pod says nothing of it. */
+/** What the sandbox itself takes, beside its containers; empty where the pod says nothing of it. */
 export function overheadResources(
   { spec: { overhead } }: Pod,
   facts: ResourceFacts,
-): LinuxContainerResources | undefined {
-  if (!overhead) return undefined;
+): Partial<LinuxContainerResources> {
+  if (!overhead) return {};
   const cpu = limitOr(overhead.cpu, undefined);
   const memoryLimit = limitOr(overhead.memory, undefined);
   return linuxResources(facts, { cpuRequest: cpu, cpuLimit: cpu, memoryLimit });

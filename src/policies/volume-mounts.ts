@@ -11,8 +11,8 @@ export interface MountPlan {
   readonly readonly: boolean;
   readonly recursiveReadOnly: boolean;
   readonly propagation: MountPropagation;
-  /** Names of the path below the volume's root; empty for the volume itself. */
-  readonly subPath: readonly string[];
+  /** Names of the path below the volume's root, of which `.` has none; undefined where the container asks for no part. */
+  readonly subPath: readonly string[] | undefined;
   /** The volume is the pod's own, so that it may be labelled for the pod. */
   readonly selinuxRelabel: boolean;
 }
@@ -81,9 +81,10 @@ function recursiveReadOnly(mount: VolumeMount, { supportsRecursiveReadOnly }: Mo
 function subPathNames(
   { name, subPath, subPathExpr }: VolumeMount,
   env: ReadonlyMap<string, string>,
-): readonly string[] {
+): readonly string[] | undefined {
   const path = subPathExpr ? expanded(name, subPathExpr, env) : (subPath ?? '');
   if (path.startsWith('/')) throw invalid(name, `subPath ${path} must not be an absolute path`);
+  if (path === '') return undefined;
   const names = namesOf(path);
   if (names.includes('..')) throw invalid(name, `subPath ${path} must not contain '..'`);
   if (path.includes('\0')) throw invalid(name, 'subPath must not have a NUL character');

@@ -51,6 +51,8 @@ export interface CriNodeOptions {
   readonly allowedUnsafeSysctls: readonly string[];
   /** Whether the kernel enforces AppArmor. */
   readonly appArmor: boolean;
+  /** Whether SELinux is enabled: elsewhere there is nothing to label. */
+  readonly selinux: boolean;
   /** Handlers by the names of their RuntimeClasses. */
   readonly runtimeHandlers: ReadonlyMap<string, string>;
   readonly startTimes: StartTimes;
@@ -144,19 +146,22 @@ export class CriNode implements PodNode {
 
   async container(request: ContainerRequest): Promise<ContainerConfig> {
     const { pod, container, attempt, podStatus } = request;
-    const { allocatable, containers, runtimeHandlers } = this.#options;
+    const { allocatable, containers, runtimeHandlers, selinux } = this.#options;
     const addresses = this.#addresses(pod, podStatus);
     const envFiles = await this.#envFiles(pod, container);
     const resolved = resolveCommand(pod, container, { ...addresses, allocatable, envFiles });
     const targetId = targetContainerId(container, podStatus);
     const users = await this.#users(pod, runtimeHandler(pod, runtimeHandlers));
-    const mounts = await this.#mounts(request, resolved, addresses, users);
+    const mounts = await this.#mounts(request, resolved, addresses);
     const { imageRef, ...imageUser } = request.image;
     const node = { ...containers, ...(users && { users }) };
-    return containerConfig({
-      ...{ pod, container, attempt, resolved, imageRef, imageUser, mounts, node },
+    const config = containerConfig({
+      ...{ pod, container, attempt, resolved, imageRef, imageUser, node },
       ...(targetId !== undefined && { targetId }),
     });
+    // The container is about to be created: nothing is left of one that cannot be.
+    const termination = await this.#options.volumes.terminationMount(request);
+    return { ...config, mounts: mountsFor([...mounts, ...termination], { users, selinux }) };
   }
 
   created(pod: PodReference, containerId: string, config: ContainerConfig, logDirectory: string): void {
@@ -216,25 +221,20 @@ export class CriNode implements PodNode {
   }
 
   async #mounts(
-    { pod, container, attempt, image: { volumes: images } }: ContainerRequest,
+    { pod, container, image: { volumes: images } }: ContainerRequest,
     { envs }: ResolvedCommand,
     addresses: PodAddresses,
-    users: UserNamespace | undefined,
   ): Promise<readonly Mount[]> {
     const { volumes, capabilities, runtimeHandlers } = this.#options;
     const problem = await this.#imageVolumesProblem(pod, container);
     if (problem) throw problem;
     const features = capabilities.of(runtimeHandler(pod, runtimeHandlers));
-    const mounts = await volumes.containerMounts({
-      ...{ pod, container, attempt, addresses, hostname: this.#hostname(pod) },
+    return volumes.containerMounts({
+      ...{ pod, container, addresses, hostname: this.#hostname(pod) },
       env: new Map(envs.map(({ key, value }) => [key, value])),
       supportsRecursiveReadOnly: features.recursiveReadOnlyMounts,
       ...(images && { images }),
     });
-    // Whoever is root in the pod owns what the agent, root of the node, has made for it.
-    return users
-      ? mounts.map((mount) => ({ ...mount, uidMappings: users.uids, gidMappings: users.gids }))
-      : mounts;
   }
 
   async #envFiles(
@@ -290,6 +290,18 @@ export class CriNode implements PodNode {
       this.#options.recorder.event(pod.metadata, 'Warning', reason, message);
     }
   }
+}
+
+function mountsFor(
+  mounts: readonly Mount[],
+  { users, selinux }: { readonly users: UserNamespace | undefined; readonly selinux: boolean },
+): readonly Mount[] {
+  return mounts.map((mount) => ({
+    ...mount,
+    selinuxRelabel: selinux && mount.selinuxRelabel === true,
+    // Whoever is root in the pod owns what the agent, root of the node, has made for it.
+    ...(users && { uidMappings: users.uids, gidMappings: users.gids }),
+  }));
 }
 
 async function orFail(reason: PrepareError['reason'], work: () => Promise<void>): Promise<void> {

@@ -16,15 +16,18 @@ export interface MachineFacts {
   readonly maskedPaths: readonly string[];
   /** Whether the kernel enforces AppArmor. */
   readonly appArmor: boolean;
+  /** Whether SELinux is enabled, be it only to warn. */
+  readonly selinux: boolean;
 }
 
 /** What cannot be read is not there. `root`: where `/proc` and `/sys` are. */
 export async function readMachineFacts(cgroupVersion: 1 | 2, root = '/'): Promise<MachineFacts> {
-  const [hugePageSizes, swapController, maskedPaths, appArmor] = await Promise.all([
+  const [hugePageSizes, swapController, maskedPaths, appArmor, selinux] = await Promise.all([
     readHugePageSizes(root),
     hasSwapController(cgroupVersion, root),
     thermalPaths(root),
     readText(join(root, 'sys/module/apparmor/parameters/enabled')),
+    hasSELinux(root),
   ]);
   return {
     memoryCapacityBytes: totalmem(),
@@ -32,6 +35,7 @@ export async function readMachineFacts(cgroupVersion: 1 | 2, root = '/'): Promis
     swapController,
     maskedPaths,
     appArmor: appArmor.startsWith('Y'),
+    selinux,
   };
 }
 
@@ -62,6 +66,12 @@ async function hasSwapController(cgroupVersion: 1 | 2, root: string): Promise<bo
   if (cgroupVersion === 1) return exists(join(root, 'sys/fs/cgroup/memory/memory.memsw.limit_in_bytes'));
   const own = /^0::(.*)$/m.exec(await readText(join(root, 'proc/self/cgroup')))?.[1];
   return own !== undefined && exists(join(root, 'sys/fs/cgroup', own, 'memory.swap.max'));
+}
+
+/** Until a policy is loaded everything has the label `kernel`, and nothing is decided by labels. */
+async function hasSELinux(root: string): Promise<boolean> {
+  if (!(await exists(join(root, 'sys/fs/selinux/enforce')))) return false;
+  return !/^kernel[\0\s]*$/.test(await readText(join(root, 'proc/self/attr/current')));
 }
 
 async function thermalPaths(root: string): Promise<readonly string[]> {

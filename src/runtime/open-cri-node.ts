@@ -152,6 +152,7 @@ async function criNode(
     startTimes: new StartTimes({ podsDir: join(rootDir, 'pods'), logger }),
     users: new UserNamespaces(rootDir),
     appArmor: machine.appArmor,
+    selinux: machine.selinux,
     hostname: nodeName,
     resolvConf: new ResolvConf(settings.resolvConf),
     runtimeHandlers: new Map(settings.runtimeClasses.map(nameAndHandler)),

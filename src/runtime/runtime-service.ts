@@ -28,8 +28,14 @@ export interface RunPodSandboxOptions extends CallOptions {
   readonly runtimeHandler?: string;
 }
 
+export interface ImageStatusOptions extends CallOptions {
+  /** Of the pod that wants the image: a runtime may choose by them among several of one name. */
+  readonly annotations?: Readonly<Record<string, string>>;
+}
+
 export interface PullImageOptions extends CallOptions {
   readonly auth?: AuthConfig;
+  /** Of the pod that wants the image, whose annotations go with its name, too. */
   readonly sandboxConfig?: PodSandboxConfig;
 }
 
@@ -89,7 +95,7 @@ export interface RuntimeService {
 
   /** Returns the reference by which the runtime knows the image. */
   pullImage(image: string, options?: PullImageOptions): Promise<string>;
-  imageStatus(image: string, options?: CallOptions): Promise<Image | undefined>;
+  imageStatus(image: string, options?: ImageStatusOptions): Promise<Image | undefined>;
   listImages(options?: CallOptions): Promise<readonly Image[]>;
   removeImage(image: string, options?: CallOptions): Promise<void>;
   /** Where images are kept, and how much they take. */

@@ -48,15 +48,19 @@ export class YamlSyntaxError extends Error {
 
 /**
  * Kubernetes reads YAML 1.1, where `0644` is octal and `yes` is true; but it takes times for texts, and knows nothing of
- * numbers to the base of 60: `80:80` is a text.
+ * numbers to the base of 60: `80:80` is a text. So are `.` and `e5`, which the library takes for numbers.
  */
 function kubernetesTags(tags: Tags): Tags {
-  return tags.filter(
-    (tag) =>
-      typeof tag === 'string' ||
-      !(tag.tag.endsWith(':timestamp') || ('format' in tag && tag.format === 'TIME')),
-  );
+  return tags.flatMap((tag): Tags => {
+    if (typeof tag === 'string') return [tag];
+    if (tag.tag.endsWith(':timestamp') || ('format' in tag && tag.format === 'TIME')) return [];
+    if (!tag.tag.endsWith(':float') || !('test' in tag) || tag.test === undefined) return [tag];
+    return [{ ...tag, test: new RegExp(FLOAT_BEGINS.source + tag.test.source) }];
+  });
 }
+
+/** With a digit, or the letters of infinity and of what is not a number. */
+const FLOAT_BEGINS = /^(?=[-+]?\.?[\dinIN])/;
 
 /** Indents, line ends, comments and signs among them: as many as so many values can need, and some more. */
 const LEXEMES_MAX = 12 * VALUES_MAX;

@@ -109,7 +109,7 @@ export interface PodSandboxConfig {
     readonly cgroupParent?: string;
     readonly securityContext?: LinuxSandboxSecurityContext;
     readonly sysctls?: Readonly<Record<string, string>>;
-    readonly overhead?: LinuxContainerResources;
+    readonly overhead?: Partial<LinuxContainerResources>;
     readonly resources?: LinuxContainerResources;
   };
 }

@@ -1,5 +1,5 @@
 import { describe, expect, test } from '@jest/globals';
-import { countsOf, podCalls, requests, sequence } from '../../scripts/compare/calls.ts';
+import { countsOf, podCalls, requests, sequence, splitAt } from '../../scripts/compare/calls.ts';
 import { decodeMessage } from '../../scripts/compare/cri-messages.ts';
 import type { RecordedCall } from '../../scripts/compare/recording-proxy.ts';
 import * as methods from '../../src/runtime/cri/methods.ts';
@@ -85,6 +85,24 @@ describe('calls that were recorded', () => {
     const calls = [runSandbox, create('main', 1, 2), create('main', 2, 3)];
     expect(sequence(podCalls(calls))).toEqual(['RunPodSandbox', 'CreateContainer main/1']);
     expect(Object.keys(requests(podCalls(calls)).containers)).toEqual(['main/1']);
+  });
+
+  test('are told apart by the moment at which the pod has to end, but for the probe that it meets', () => {
+    const probe = (command: string, times: Times) =>
+      call(
+        methods.EXEC_SYNC,
+        {
+          request: { containerId: 'main-0', cmd: [command], timeout: 1 },
+          response: { stdout: Buffer.alloc(0), stderr: Buffer.alloc(0), exitCode: 0 },
+        },
+        times,
+      );
+    const before = [runSandbox, create('main', 0, 2), probe('ready', { atMs: 3, endMs: 4, code: 4 })];
+    const met = probe('ready', { atMs: 9, endMs: 12 });
+    const after = [probe('ready', { atMs: 13 }), probe('hook', { atMs: 14 }), stop('main-0', 15, 16)];
+    const { starts, ends } = splitAt(podCalls([...before, met, ...after]), 10);
+    expect(sequence(starts).at(-1)).toBe('ExecSync main/0 ["ready"] fails with code 4');
+    expect(sequence(ends)).toEqual(['ExecSync main/0 ["hook"]', 'StopContainer main/0 timeout 2']);
   });
 
   test('give what was asked for, by what it was asked for', () => {

@@ -46,6 +46,15 @@ describe('normalising text', () => {
 });
 
 describe('normalising values', () => {
+  test('gives the options of DNS one order, in requests and in what a container prints of them', () => {
+    const dns_config = { servers: ['b', 'a'], options: ['ndots:2', 'edns0'] };
+    expect(normalise({ dns_config }, [])).toEqual({
+      dns_config: { servers: ['b', 'a'], options: ['edns0', 'ndots:2'] },
+    });
+    const line = '2026-01-02T03:04:05.678Z stdout F options ndots:2 edns0';
+    expect(normaliseLogLine(line, [])).toBe('stdout F options edns0 ndots:2');
+  });
+
   test('names times by their fields, and leaves out what is null', () => {
     expect(normalise({ startTime: 'any', lastProbeTime: null, phase: 'Running' }, [])).toEqual({
       startTime: '<time>',

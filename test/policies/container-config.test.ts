@@ -113,18 +113,10 @@ describe('a container', () => {
     expect(configOf().image).toEqual({ image: 'app:1', userSpecifiedImage: 'app:1' });
   });
 
-  test('has its working directory, mounts and devices', () => {
-    const mounts = [
-      {
-        containerPath: '/data',
-        hostPath: '/srv',
-        readonly: true,
-        propagation: 'PROPAGATION_PRIVATE' as const,
-      },
-    ];
+  test('has its working directory and devices', () => {
     const devices = [{ containerPath: '/dev/fuse', hostPath: '/dev/fuse', permissions: 'rw' }];
     const container = { ...MAIN, workingDir: '/srv' };
-    expect(configOf({ container, mounts, devices })).toMatchObject({ workingDir: '/srv', mounts, devices });
+    expect(configOf({ container, devices })).toMatchObject({ workingDir: '/srv', devices });
   });
 
   test('of a plain process says whom it runs as, and nothing of what only a container can have', () => {

@@ -107,7 +107,7 @@ describe('a sandbox', () => {
       memoryLimitInBytes: 8 * 2 ** 20,
       oomScoreAdj: 0,
     });
-    expect(configOf({ containers }, { resources: RESOURCES }).linux?.overhead).toBeUndefined();
+    expect(configOf({ containers }, { resources: RESOURCES }).linux?.overhead).toEqual({});
   });
 });
 

@@ -23,7 +23,7 @@ test('without more the whole volume can be written and shares no mounts', () => 
     readonly: false,
     recursiveReadOnly: false,
     propagation: 'PROPAGATION_PRIVATE',
-    subPath: [],
+    subPath: undefined,
     selinuxRelabel: true,
   });
 });
@@ -99,6 +99,8 @@ describe('recursiveReadOnly', () => {
 describe('subPath', () => {
   test('is split into names', () => {
     expect(plan({ subPath: './a//b/' }).subPath).toEqual(['a', 'b']);
+    expect(plan({ subPath: '.' }).subPath).toEqual([]);
+    expect(plan({ subPath: '' }).subPath).toBeUndefined();
   });
 
   test.each([

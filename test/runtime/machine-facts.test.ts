@@ -23,6 +23,7 @@ test('a machine that has nothing of it', async () => {
     swapController: false,
     maskedPaths: [],
     appArmor: false,
+    selinux: false,
   });
 });
 
@@ -77,4 +78,14 @@ test.each([
 ])('AppArmor says %j', async (text, wanted) => {
   file('sys/module/apparmor/parameters/enabled', text);
   expect((await readMachineFacts(2, root)).appArmor).toBe(wanted);
+});
+
+test.each([
+  ['system_u:system_r:container_runtime_t:s0\0', true],
+  ['kernel\0', false],
+])('SELinux with the label %j', async (label, wanted) => {
+  file('proc/self/attr/current', label);
+  expect((await readMachineFacts(2, root)).selinux).toBe(false);
+  file('sys/fs/selinux/enforce', '0');
+  expect((await readMachineFacts(2, root)).selinux).toBe(wanted);
 });

@@ -9,7 +9,6 @@ import type {
   ContainerStatus,
   Device,
   ExecSyncResponse,
-  ImageSpec,
   KeyValue,
   LinuxContainerSecurityContext,
   LinuxContainerUser,
@@ -17,7 +16,7 @@ import type {
   PodSandboxConfig,
 } from '../../types/cri.ts';
 import { OUTPUT_BYTES_MAX } from '../bounded-output.ts';
-import { filesystemUsage } from './image-messages.ts';
+import { filesystemUsage, imageSpec } from './image-messages.ts';
 import { bool, bytesUpTo, enumeration, field, int, list, map, message, string, wrapped } from './protobuf.ts';
 import {
   idMapping,
@@ -32,12 +31,6 @@ import {
 } from './sandbox-messages.ts';
 
 const containerMetadata = message<ContainerMetadata>({ name: field(1, string), attempt: field(2, int) });
-
-const imageSpec = message<ImageSpec>({
-  image: field(1, string),
-  annotations: map(2),
-  userSpecifiedImage: field(18, string),
-});
 
 const mount = message<Mount>({
   containerPath: field(1, string),

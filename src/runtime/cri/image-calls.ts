@@ -1,3 +1,4 @@
+import type { ImageSpec, PodSandboxConfig } from '../../types/cri.ts';
 import type { CallOptions, RuntimeService } from '../runtime-service.ts';
 import { unlessNotFound } from '../unless-not-found.ts';
 import type { Channel } from './channel.ts';
@@ -28,14 +29,28 @@ export function imageCalls(channel: Channel, timeoutMs: number): ImageCalls {
   };
   return {
     pullImage: async (image, { auth, sandboxConfig, signal } = {}) =>
-      (await channel.call(PULL_IMAGE, { image, auth, sandboxConfig }, { signal })).imageRef,
-    imageStatus: async (image, options) =>
-      (await channel.call(IMAGE_STATUS, { image }, { timeoutMs, ...options })).image,
+      (
+        await channel.call(
+          PULL_IMAGE,
+          { image: specOf(image, sandboxConfig), auth, sandboxConfig },
+          { signal },
+        )
+      ).imageRef,
+    imageStatus: async (image, { signal, ...pod } = {}) =>
+      (await channel.call(IMAGE_STATUS, { image: specOf(image, pod) }, { timeoutMs, signal })).image,
     listImages: async (options) => (await channel.call(LIST_IMAGES, {}, { timeoutMs, ...options })).images,
     removeImage: async (image, options) => {
-      await unlessNotFound(channel.call(REMOVE_IMAGE, { image }, { timeoutMs, ...options }));
+      await unlessNotFound(channel.call(REMOVE_IMAGE, { image: { image } }, { timeoutMs, ...options }));
     },
     imageFsInfo: async (options) => (await fsInfo(options)).imageFilesystems,
     containerFsInfo: async (options) => (await fsInfo(options)).containerFilesystems,
   };
+}
+
+/** The image as the pod of that sandbox wants it. */
+function specOf(
+  image: string,
+  { annotations }: Partial<Pick<PodSandboxConfig, 'annotations'>> = {},
+): ImageSpec {
+  return { image, ...(annotations && { annotations }) };
 }

@@ -3,13 +3,14 @@ import type {
   AuthConfig,
   FilesystemUsage,
   Image,
+  ImageSpec,
   PodSandboxConfig,
   RuntimeCondition,
   RuntimeHandler,
   RuntimeHandlerFeatures,
   VersionResponse,
 } from '../../types/cri.ts';
-import { bool, enumeration, field, int, list, message, string, wrapped } from './protobuf.ts';
+import { bool, enumeration, field, int, list, map, message, string, wrapped } from './protobuf.ts';
 import { podSandboxConfig } from './sandbox-messages.ts';
 
 /** What has no fields, or none that matter here. */
@@ -78,7 +79,11 @@ export const statusResponse = message<{
   ),
 });
 
-const imageSpec = wrapped(string);
+export const imageSpec = message<ImageSpec>({
+  image: field(1, string),
+  annotations: map(2),
+  userSpecifiedImage: field(18, string),
+});
 
 const image = message<Image>({
   id: field(1, string),
@@ -90,12 +95,12 @@ const image = message<Image>({
   pinned: field(8, bool),
 });
 
-export const imageRequest = message<{ image: string }>({ image: field(1, imageSpec) });
+export const imageRequest = message<{ image: ImageSpec }>({ image: field(1, imageSpec) });
 export const imageStatusResponse = message<{ image?: Image }>({ image: field(1, image) });
 export const listImagesResponse = message<{ images: readonly Image[] }>({ images: list(1, image) });
 
 export const pullImageRequest = message<{
-  image: string;
+  image: ImageSpec;
   auth?: AuthConfig;
   sandboxConfig?: PodSandboxConfig;
 }>({

@@ -131,9 +131,12 @@ export class ImageManager {
     }
   }
 
-  async #find({ pod, image, name }: Request, signal: AbortSignal): Promise<ImageInUse | undefined> {
+  async #find(
+    { pod, image, name, sandboxConfig }: Request,
+    signal: AbortSignal,
+  ): Promise<ImageInUse | undefined> {
     try {
-      return await unlessAborted(this.#present.find(name), signal);
+      return await unlessAborted(this.#present.find(name, sandboxConfig.annotations), signal);
     } catch (error) {
       signal.throwIfAborted();
       throw this.#inspectFailure(pod, 'ImageInspectError', `Failed to inspect image "${image}"`, error);

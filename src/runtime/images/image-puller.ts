@@ -90,7 +90,7 @@ export class ImagePuller {
       this.#pullWithAny(name, credentials, sandboxConfig, limited),
     );
     const pullMs = clock.now() - begunAt;
-    const found = await this.#look(imageRef);
+    const found = await this.#look(imageRef, sandboxConfig);
     const image = imageInUse(imageRef, found ?? {});
     onPulled(name, image);
     return { image, sizeBytes: found?.size, pullMs };
@@ -127,9 +127,9 @@ export class ImagePuller {
   }
 
   /** The image is there; what the runtime does not say of it now is left open. */
-  async #look(imageRef: string): Promise<Image | undefined> {
+  async #look(imageRef: string, { annotations }: PodSandboxConfig): Promise<Image | undefined> {
     try {
-      return await this.#options.runtime.imageStatus(imageRef);
+      return await this.#options.runtime.imageStatus(imageRef, { annotations });
     } catch {
       return undefined;
     }

@@ -6,6 +6,8 @@ import type { RuntimeService } from '../runtime-service.ts';
 /** How long an image that was found counts as being there: what starts together asks once. */
 const RECENT_MS = 2_000;
 
+type Annotations = Readonly<Record<string, string>>;
+
 interface Answer {
   readonly image: ImageInUse;
   readonly askedAt: number;
@@ -27,11 +29,12 @@ export class PresentImages {
     this.#clock = clock;
   }
 
-  async find(name: string): Promise<ImageInUse | undefined> {
+  /** Of those who ask at the same moment, the first's annotations count: they share the pull as well. */
+  async find(name: string, annotations: Annotations = {}): Promise<ImageInUse | undefined> {
     const recent = this.#recent.get(name);
     if (recent !== undefined && this.#isRecent(recent)) return recent.image;
     // The call under way may have been answered before this question came up: only its yes is good for it.
-    return (await this.#asking.get(name)) ?? this.#asking.get(name) ?? this.#ask(name);
+    return (await this.#asking.get(name)) ?? this.#asking.get(name) ?? this.#ask(name, annotations);
   }
 
   /** The runtime has just been seen to have it. */
@@ -57,9 +60,9 @@ export class PresentImages {
     return age >= 0 && age <= RECENT_MS;
   }
 
-  #ask(name: string): Promise<ImageInUse | undefined> {
+  #ask(name: string, annotations: Annotations): Promise<ImageInUse | undefined> {
     const askedAt = this.#clock.now();
-    const answer = this.#answer(name);
+    const answer = this.#answer(name, annotations);
     this.#asking.set(name, answer);
     const settle = (image: ImageInUse | undefined) => {
       // Otherwise it has been forgotten since.
@@ -71,8 +74,8 @@ export class PresentImages {
     return answer;
   }
 
-  async #answer(name: string): Promise<ImageInUse | undefined> {
-    const image = await this.#runtime.imageStatus(name);
+  async #answer(name: string, annotations: Annotations): Promise<ImageInUse | undefined> {
+    const image = await this.#runtime.imageStatus(name, { annotations });
     return image && imageInUse(image.id, image);
   }
 }

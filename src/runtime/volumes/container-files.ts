@@ -15,13 +15,17 @@ export async function writeHostsFile(file: string, content: string): Promise<voi
   if (found !== content) await writeFile(file, content, { mode: HOSTS_MODE });
 }
 
+export async function makeTerminationFolder(folder: string): Promise<void> {
+  await mkdir(folder, { recursive: true, mode: PRIVATE_FOLDER_MODE });
+}
+
 /**
  * An empty file that everybody may write, and its path. The name tells the attempt, so that one that is tried again takes
  * the same file, and files of instances long gone are found without looking for them.
  */
 export async function makeTerminationFile(folder: string, attempt: number): Promise<string> {
   const file = join(folder, fileName(attempt));
-  await mkdir(folder, { recursive: true, mode: PRIVATE_FOLDER_MODE });
+  await makeTerminationFolder(folder);
   const handle = await open(file, 'w', TERMINATION_MODE);
   try {
     // The process' umask has had its say in the mode.

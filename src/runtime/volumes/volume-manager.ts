@@ -20,7 +20,7 @@ import { errorKind, errorMessage, StateletError } from '../../types/errors.ts';
 import type { Container, EphemeralContainer, Pod } from '../../types/kubernetes.ts';
 import { podFields, type Logger } from '../../types/logger.ts';
 import { ifThere } from '../system-errors.ts';
-import { makeTerminationFile, writeHostsFile } from './container-files.ts';
+import { makeTerminationFile, makeTerminationFolder, writeHostsFile } from './container-files.ts';
 import { setUpFilesVolume } from './files-volume.ts';
 import { setUpHostPath } from './host-path.ts';
 import { shareMounts, unmountBelow } from './mounter.ts';
@@ -45,10 +45,13 @@ export interface VolumeManagerOptions {
   readonly contents?: VolumeContentsByKind;
 }
 
-export interface ContainerMountsRequest {
+export interface TerminationMountRequest {
   readonly pod: Pod;
   readonly container: Container | EphemeralContainer;
   readonly attempt: number;
+}
+
+export interface ContainerMountsRequest extends Omit<TerminationMountRequest, 'attempt'> {
   /** The container's resolved environment. */
   readonly env: ReadonlyMap<string, string>;
   readonly addresses: PodAddresses;
@@ -92,8 +95,8 @@ export class VolumeManager {
   }
 
   /**
-   * What is mounted into a container beside what its image has, once `mountPod` has resolved. Rejects with a StateletError
-   * where a mount cannot be had as the container asks for it.
+   * What is mounted into a container beside what its image has and its termination message, once `mountPod` has resolved.
+   * Rejects with a StateletError where a mount cannot be had as the container asks for it.
    */
   async containerMounts(request: ContainerMountsRequest): Promise<readonly Mount[]> {
     const paths = await this.#pathsOf(request.pod.metadata.uid);
@@ -102,8 +105,18 @@ export class VolumeManager {
       mounts.push(await this.#volumeMount(request, paths, mount, index));
     }
     mounts.push(...(await hostsMount(request, paths, this.#options)));
-    mounts.push(...(await terminationMount(request, paths)));
+    if (messagePath(request) !== '')
+      await makeTerminationFolder(paths.terminationDir(request.container.name));
     return mounts;
+  }
+
+  /** The file for the termination message of an instance, for one that is about to be created: an empty one is left. */
+  async terminationMount(request: TerminationMountRequest): Promise<readonly Mount[]> {
+    const containerPath = messagePath(request);
+    if (containerPath === '') return [];
+    const paths = await this.#pathsOf(request.pod.metadata.uid);
+    const file = await makeTerminationFile(paths.terminationDir(request.container.name), request.attempt);
+    return [fileMount(containerPath, file)];
   }
 
   /** A file of an emptyDir that variables of a container are read from. A pod must not learn what else is on the node. */
@@ -223,7 +236,7 @@ export class VolumeManager {
     const folder = kind === 'hostPath' ? hostPathOf(volume) : paths.volume(kind, volume.name);
     // Where a hostPath shares its mounts is up to the node; the pod's own folders are the agent's.
     if (kind !== 'hostPath' && plan.propagation !== 'PROPAGATION_PRIVATE') await shareMounts(folder);
-    if (subPath.length === 0) return { ...plan, hostPath: folder };
+    if (subPath === undefined) return { ...plan, hostPath: folder };
     const target = paths.subPath(volume.name, container.name, index);
     await this.#bindSubPath(pod, container.name, mount, () => bindSubPath(folder, subPath, target));
     return { ...plan, hostPath: target };
@@ -246,17 +259,18 @@ export class VolumeManager {
   }
 }
 
-/** `imageRef`: what the runtime calls the image. All that an image mount can be is read-only. */
+/** `imageRef`: what the runtime calls the image. Labels belong to the image, which others use, too. */
 function imageMount(
   { metadata: { annotations } }: Pod,
   { image }: Volume,
-  { containerPath }: Pick<Mount, 'containerPath'>,
-  subPath: readonly string[],
+  plan: Omit<Mount, 'hostPath'>,
+  subPath: readonly string[] = [],
   imageRef: string,
 ): Mount {
   const userSpecifiedImage = image?.reference ?? '';
   return {
-    ...{ containerPath, hostPath: '', readonly: true, propagation: 'PROPAGATION_PRIVATE' },
+    ...plan,
+    ...{ hostPath: '', selinuxRelabel: false },
     image: { image: imageRef, userSpecifiedImage, ...(annotations && { annotations }) },
     ...(subPath.length > 0 && { imageSubPath: subPath.join('/') }),
   };
@@ -274,14 +288,8 @@ async function hostsMount(
   return [fileMount(ETC_HOSTS_PATH, hostsFile)];
 }
 
-async function terminationMount(
-  { container, attempt }: ContainerMountsRequest,
-  paths: PodPaths,
-): Promise<readonly Mount[]> {
-  const containerPath = container.terminationMessagePath ?? '/dev/termination-log';
-  if (containerPath === '') return [];
-  const file = await makeTerminationFile(paths.terminationDir(container.name), attempt);
-  return [fileMount(containerPath, file)];
+function messagePath({ container }: Pick<TerminationMountRequest, 'container'>): string {
+  return container.terminationMessagePath ?? '/dev/termination-log';
 }
 
 function fileMount(containerPath: string, hostPath: string): Mount {

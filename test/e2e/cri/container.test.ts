@@ -1,5 +1,5 @@
 /** What a container gets of what its spec asks for, looked at from inside it, and from the node's cgroups. */
-import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import type { Container, Pod } from '../../../src/types/kubernetes.ts';
@@ -220,6 +220,9 @@ describeWithContainerd('a container of CRI', () => {
     expect(waitsFor(pod, 'by-name')?.message).toContain('non-numeric user (app)');
     const event = await daemon.event('must-not-be-root', 'Failed');
     expect(event.msg).toContain('Error: container has runAsNonRoot and image will run as root');
+    const messages = (name: string) => join(bed.rootDir, 'pods', pod.metadata.uid, 'containers', name);
+    expect(readdirSync(messages('good'))).toHaveLength(1);
+    expect(readdirSync(messages('root'))).toEqual([]);
   });
 
   test('capabilities, privileges, seccomp, masked paths and the root file system are as asked', async () => {

@@ -37,6 +37,13 @@ const { root } = protobuf.parse(`
   message LinuxContainer { Security security_context = 2; }
   message Security { NamespaceOption namespace_options = 3; string apparmor_profile = 9; }
   message CreateContainerResponse { string container_id = 1; }
+  message PullImageRequest { ImageSpec image = 1; }
+  message PullImageResponse { string image_ref = 1; }
+  message ImageRequest { ImageSpec image = 1; }
+  message PodSandboxConfig { LinuxPod linux = 8; }
+  message LinuxPod { Resources overhead = 4; Resources resources = 5; }
+  message Resources { int64 cpu_shares = 3; }
+  message RunPodSandboxRequest { PodSandboxConfig config = 1; }
 `);
 
 /** Answers a call with a message of that type. */
@@ -45,6 +52,21 @@ function says(path: string, type: string, value: () => object): Answer {
   const serialize = (answer: object) => Buffer.from(theirs.encode(theirs.fromObject(answer)).finish());
   const handle: grpc.handleUnaryCall<Buffer, object> = (_call, callback) => callback(null, value());
   return (server) => void server.register(path, handle, serialize, (bytes) => bytes, 'unary');
+}
+
+/** Answers a call so, and keeps its request. */
+function hears(path: string, answer: Uint8Array = new Uint8Array()): { answer: Answer; said: () => Buffer } {
+  let request: Buffer | undefined;
+  const handle: grpc.handleUnaryCall<Buffer, Buffer> = (call, callback) => {
+    request = call.request;
+    callback(null, Buffer.from(answer));
+  };
+  const same = (bytes: Buffer) => bytes;
+  const said = () => {
+    if (request === undefined) throw new Error(`nobody has called ${path}`);
+    return request;
+  };
+  return { answer: (server) => void server.register(path, handle, same, same, 'unary'), said };
 }
 
 function refuses(path: string): Answer {
@@ -131,15 +153,9 @@ describe('a container of a newer runtime', () => {
   });
 
   test('is told its users, its images and its AppArmor profile by the numbers of CRI', async () => {
-    let request: Buffer = Buffer.alloc(0);
-    const keep: grpc.handleUnaryCall<Buffer, Buffer> = (call, callback) => {
-      request = call.request;
-      const type = root.lookupType('CreateContainerResponse');
-      callback(null, Buffer.from(type.encode({ containerId: 'c' }).finish()));
-    };
-    const same = (bytes: Buffer) => bytes;
-    const { path } = methods.CREATE_CONTAINER;
-    await fake.serve((server) => void server.register(path, keep, same, same, 'unary'));
+    const response = root.lookupType('CreateContainerResponse').encode({ containerId: 'c' }).finish();
+    const create = hears(methods.CREATE_CONTAINER.path, response);
+    await fake.serve(create.answer);
     const users = userNamespace(4_294_836_224);
     const image = { image: 'sha256:1', userSpecifiedImage: 'app:1', annotations: { note: 'kept' } };
     const config = containerConfig(['true'], {
@@ -159,7 +175,7 @@ describe('a container of a newer runtime', () => {
     await fake.client().createContainer('s', config, podConfig(fake.dir));
     const type = root.lookupType('CreateContainerRequest');
     const ids = [{ hostId: 4_294_836_224, length: 65_536 }];
-    expect(type.toObject(type.decode(request))).toEqual({
+    expect(type.toObject(type.decode(create.said()))).toEqual({
       config: {
         mounts: [
           {
@@ -176,4 +192,31 @@ describe('a container of a newer runtime', () => {
       },
     });
   });
+});
+
+describe('an image that a pod wants', () => {
+  test('is asked about and pulled with the annotations of the pod, and removed by its name alone', async () => {
+    const found = hears(methods.IMAGE_STATUS.path);
+    const pulled = hears(methods.PULL_IMAGE.path);
+    const removed = hears(methods.REMOVE_IMAGE.path);
+    await fake.serve(found.answer, pulled.answer, removed.answer);
+    const client = fake.client();
+    const annotations = { platform: 'arm', 'kubernetes.io/config.source': 'file' };
+    await client.imageStatus('app:1', { annotations });
+    await client.pullImage('app:1', { sandboxConfig: { ...podConfig(fake.dir), annotations } });
+    await client.removeImage('app:1');
+    const imageIn = ({ said }: typeof found, type: string) =>
+      root.lookupType(type).toObject(root.lookupType(type).decode(said()));
+    expect(imageIn(found, 'ImageRequest')).toEqual({ image: { image: 'app:1', annotations } });
+    expect(imageIn(pulled, 'PullImageRequest')).toEqual({ image: { image: 'app:1', annotations } });
+    expect(imageIn(removed, 'ImageRequest')).toEqual({ image: { image: 'app:1' } });
+  });
+});
+
+test('a sandbox without overhead says so by an empty message, as the kubelet does', async () => {
+  const ran = hears(methods.RUN_POD_SANDBOX.path);
+  await fake.serve(ran.answer);
+  await fake.client().runPodSandbox({ ...podConfig(fake.dir), linux: { overhead: {} } });
+  const type = root.lookupType('RunPodSandboxRequest');
+  expect(type.toObject(type.decode(ran.said()))).toEqual({ config: { linux: { overhead: {} } } });
 });

@@ -1,7 +1,7 @@
 /** An image manager under a virtual clock, on a double of a runtime that a test holds in its hand. */
 import { CRASH_LOOP_BACK_OFF } from '../../../src/policies/crash-loop-backoff.ts';
 import { ImageManager, type ImageManagerOptions } from '../../../src/runtime/images/image-manager.ts';
-import type { PullImageOptions } from '../../../src/runtime/runtime-service.ts';
+import type { ImageStatusOptions, PullImageOptions } from '../../../src/runtime/runtime-service.ts';
 import type { AuthConfig, Image, PodSandboxConfig } from '../../../src/types/cri.ts';
 import { StateletError } from '../../../src/types/errors.ts';
 import type { Container, Pod } from '../../../src/types/kubernetes.ts';
@@ -16,15 +16,16 @@ interface Pull {
 }
 
 export function podOf(uid: string): Pod {
-  return { metadata: { name: uid, namespace: 'default', uid }, spec: { containers: [] } };
+  const annotations = { for: uid };
+  return { metadata: { name: uid, namespace: 'default', uid, annotations }, spec: { containers: [] } };
 }
 
-export function sandboxOf({ metadata: { name, namespace, uid } }: Pod): PodSandboxConfig {
+export function sandboxOf({ metadata: { name, namespace, uid, annotations = {} } }: Pod): PodSandboxConfig {
   return {
     metadata: { name, namespace, uid, attempt: 0 },
     logDirectory: `/logs/${uid}`,
     labels: {},
-    annotations: {},
+    annotations,
   };
 }
 
@@ -32,16 +33,20 @@ export function imageBed(options: Partial<ImageManagerOptions> = {}) {
   const clock = new VirtualClock();
   const present = new Map<string, Image>();
   const asked: string[] = [];
+  /** The annotations that questions and pulls came with. */
+  const annotations: unknown[] = [];
   const pulls: Pull[] = [];
   const events: string[] = [];
   const runtime = {
-    imageStatus: (image: string): Promise<Image | undefined> => {
+    imageStatus: (image: string, options: ImageStatusOptions = {}): Promise<Image | undefined> => {
       asked.push(image);
+      annotations.push(options.annotations);
       return Promise.resolve(
         [...present.values()].find(({ id, repoTags }) => [id, ...repoTags].includes(image)),
       );
     },
-    pullImage: (image: string, { auth, signal }: PullImageOptions = {}): Promise<string> => {
+    pullImage: (image: string, { auth, sandboxConfig, signal }: PullImageOptions = {}): Promise<string> => {
+      annotations.push(sandboxConfig?.annotations);
       const { promise, resolve, reject } = Promise.withResolvers<string>();
       const canceled = () => reject(new StateletError('Canceled', 'canceled'));
       signal?.addEventListener('abort', canceled, { once: true });
@@ -77,7 +82,7 @@ export function imageBed(options: Partial<ImageManagerOptions> = {}) {
     const pod = podOf(uid);
     return manager.ensureImage(pod, { name: 'main', image: 'app:1', ...container }, sandboxOf(pod), signal);
   };
-  return { clock, manager, runtime, present, asked, pulls, events, add, ensure };
+  return { clock, manager, runtime, present, asked, annotations, pulls, events, add, ensure };
 }
 
 export type ImageBed = ReturnType<typeof imageBed>;

@@ -7,6 +7,7 @@ import { mountsBelow, parseMountInfo } from '../../../src/policies/volume-mount-
 import {
   VolumeManager,
   type ContainerMountsRequest,
+  type TerminationMountRequest,
   type VolumeManagerOptions,
 } from '../../../src/runtime/volumes/volume-manager.ts';
 import type { Mount } from '../../../src/types/cri.ts';
@@ -91,12 +92,19 @@ export class VolumeBed {
     return mounts.filter(({ containerPath }) => containerPath.startsWith('/data'));
   }
 
+  async terminationMount(
+    pod: Pod,
+    request: Partial<TerminationMountRequest> = {},
+  ): Promise<readonly Mount[]> {
+    const [container = { name: '' }] = pod.spec.containers;
+    return this.manager.terminationMount({ pod, container, attempt: 0, ...request });
+  }
+
   async containerMounts(pod: Pod, request: Partial<ContainerMountsRequest> = {}): Promise<readonly Mount[]> {
-    const [container] = pod.spec.containers;
+    const [container = { name: '' }] = pod.spec.containers;
     return this.manager.containerMounts({
       pod,
-      container: container ?? { name: '' },
-      attempt: 0,
+      container,
       env: new Map(),
       addresses: { podIPs: [POD_IP], hostIPs: ['10.0.0.1'] },
       hostname: 'web',

@@ -20,11 +20,33 @@ describe('an image volume', () => {
         containerPath: '/data0',
         hostPath: '',
         readonly: true,
+        recursiveReadOnly: false,
+        selinuxRelabel: false,
         propagation: 'PROPAGATION_PRIVATE',
         image: { image: 'sha256:1', userSpecifiedImage: 'app:1', annotations },
       },
     ]);
     expect(existsSync(join(bed.podDir(), 'volumes'))).toBe(false);
+  });
+
+  test.each([
+    [
+      { readOnly: true, recursiveReadOnly: 'Enabled' },
+      { readonly: true, recursiveReadOnly: true },
+    ],
+    [
+      { readOnly: true, recursiveReadOnly: 'IfPossible' },
+      { readonly: true, recursiveReadOnly: true },
+    ],
+    [
+      { mountPropagation: 'HostToContainer' },
+      { readonly: true, propagation: 'PROPAGATION_HOST_TO_CONTAINER' },
+    ],
+  ])('is mounted as the container asks for it: %j', async (mount, wanted) => {
+    const pod = podWith([{ image: { reference: 'app:1' } }], {}, mount);
+    await bed.mount(pod);
+    const request = { images, supportsRecursiveReadOnly: true };
+    expect(await bed.volumeMounts(pod, request)).toMatchObject([wanted]);
   });
 
   test.each([

@@ -50,6 +50,17 @@ describeAsRoot('a part of a volume', () => {
     expect(readFileSync(target(), 'utf8')).toBe('x');
   });
 
+  test('may be all of it, and is mounted as any part is', async () => {
+    writeFileSync(join(volume, 'file'), 'x');
+    const mounts = [{ hostPath: target() }];
+    expect(await bed.volumeMounts(withSubPath('.'))).toMatchObject(mounts);
+    expect(await bed.volumeMounts(withSubPath('.'))).toMatchObject(mounts);
+    expect(readFileSync(join(target(), 'file'), 'utf8')).toBe('x');
+    expect(bed.mounts()).toEqual([target()]);
+    await bed.manager.unmountPod('u-1');
+    expect([existsSync(target()), readdirSync(volume)]).toEqual([false, ['file']]);
+  });
+
   test('may be a pipe: nobody opens it', async () => {
     run('mkfifo', join(volume, 'pipe'));
     await bed.volumeMounts(withSubPath('pipe'));

@@ -25,7 +25,7 @@ const POD = testPod({ uid: 'u-1' });
 describe('a container of a pod without volumes', () => {
   test('has its hosts file and a file for its termination message, and there is nothing else', async () => {
     await bed.mount(POD);
-    expect(await bed.containerMounts(POD)).toEqual([
+    expect([...(await bed.containerMounts(POD)), ...(await bed.terminationMount(POD))]).toEqual([
       {
         containerPath: '/etc/hosts',
         hostPath: join(bed.podDir(), 'etc-hosts'),
@@ -55,6 +55,7 @@ describe('a container of a pod without volumes', () => {
     expect(await bed.containerMounts(pod, { container })).toMatchObject([
       { containerPath: '/etc/hosts', hostPath: '/etc/hosts' },
     ]);
+    expect(await bed.terminationMount(pod, { container })).toEqual([]);
   });
 });
 
@@ -97,7 +98,7 @@ describe('the file for the termination message', () => {
   const folder = () => join(bed.podDir(), 'containers/main');
 
   test('is empty and everybody may write it, each instance its own', async () => {
-    for (const attempt of [0, 1, 255]) await bed.containerMounts(POD, { attempt });
+    for (const attempt of [0, 1, 255]) await bed.terminationMount(POD, { attempt });
     expect(readdirSync(folder()).sort()).toEqual(['00000000', '00000001', '000000ff']);
     for (const name of readdirSync(folder())) {
       const { mode, size } = statSync(join(folder(), name));
@@ -106,22 +107,26 @@ describe('the file for the termination message', () => {
   });
 
   test('is empty again where an attempt is made anew', async () => {
-    await bed.containerMounts(POD);
+    await bed.terminationMount(POD);
     writeFileSync(join(folder(), '00000000'), 'of a start that failed');
-    await bed.containerMounts(POD);
+    await bed.terminationMount(POD);
     expect(statSync(join(folder(), '00000000')).size).toBe(0);
   });
 
   test('does not pile up: those of instances that nobody asks for any more go', async () => {
-    for (let attempt = 0; attempt < 10; attempt++) await bed.containerMounts(POD, { attempt });
+    for (let attempt = 0; attempt < 10; attempt++) await bed.terminationMount(POD, { attempt });
     expect(readdirSync(folder()).sort()).toEqual(['00000007', '00000008', '00000009']);
+  });
+
+  test('is not made before the container is about to be created, its folder is', async () => {
+    await bed.containerMounts(POD);
+    expect(readdirSync(folder())).toEqual([]);
+    expect(statSync(folder()).mode & 0o777).toBe(0o750);
   });
 
   test('is mounted where the container wants it', async () => {
     const container = { name: 'main', terminationMessagePath: '/tmp/bye' };
-    expect((await bed.containerMounts(POD, { container })).at(-1)).toMatchObject({
-      containerPath: '/tmp/bye',
-    });
+    expect(await bed.terminationMount(POD, { container })).toMatchObject([{ containerPath: '/tmp/bye' }]);
   });
 });
 
@@ -178,8 +183,8 @@ describeAsRoot("releasing a pod's volumes", () => {
   test('takes the volumes, and leaves the last words of its containers; there may be no pod', async () => {
     const pod = podWith([{ emptyDir: {} }, { downwardAPI: { items: [] } }]);
     await bed.mount(pod);
-    const mounts = await bed.containerMounts(pod);
-    const file = mounts.find(({ containerPath }) => containerPath === '/dev/termination-log')?.hostPath ?? '';
+    await bed.containerMounts(pod);
+    const file = (await bed.terminationMount(pod))[0]?.hostPath ?? '';
     writeFileSync(file, 'last words');
     await bed.manager.releaseVolumes('u-1');
     expect(readdirSync(bed.podDir()).sort()).toEqual(['containers', 'etc-hosts']);
