@@ -18,6 +18,7 @@ import { errorKind, errorMessage } from '../../types/errors.ts';
 import type { EventRecorder } from '../../types/event-recorder.ts';
 import type { Container, EphemeralContainer, Pod } from '../../types/kubernetes.ts';
 import type { ImageInUse } from '../pod-node.ts';
+import { runtimeMessage } from '../runtime-message.ts';
 import { ImageError } from './image-error.ts';
 import { ImagePuller, type ImagePullerOptions } from './image-puller.ts';
 import { PresentImages } from './present-images.ts';
@@ -141,7 +142,7 @@ export class ImageManager {
   }
 
   #inspectFailure(pod: Pod, reason: ImageErrorReason, what: string, cause: unknown): ImageError {
-    const message = `${what}: ${errorMessage(cause)}`;
+    const message = `${what}: ${runtimeMessage(cause)}`;
     this.#tell(pod, 'Warning', 'InspectFailed', message);
     return new ImageError(reason, message, { kind: errorKind(cause), cause });
   }
