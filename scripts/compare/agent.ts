@@ -12,6 +12,8 @@ export interface AgentEvent {
   readonly type: string;
   readonly reason: string;
   readonly message: string;
+  /** Which container of the pod it is about, where it is about one. */
+  readonly container?: string;
 }
 
 export interface Agent {

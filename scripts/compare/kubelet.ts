@@ -146,10 +146,8 @@ export function eventOf(line: string): AgentEvent | undefined {
   const { object, type, reason, message } = fields;
   const pod = typeof object === 'string' ? object : `${object?.namespace ?? ''}/${object?.name ?? ''}`;
   const container = /\{(.+)\}$/.exec(fields.fieldPath ?? '')?.[1];
-  // Of these the kubelet names the container by a field alone.
-  const about =
-    container !== undefined && ['Created', 'Started'].includes(reason ?? '') ? `: ${container}` : '';
-  return { pod, type: type ?? '', reason: reason ?? '', message: (message ?? '') + about };
+  const event = { pod, type: type ?? '', reason: reason ?? '', message: message ?? '' };
+  return { ...event, ...(container !== undefined && { container }) };
 }
 
 interface EventLine {

@@ -253,8 +253,9 @@ function podAsServed({ metadata, spec }: Pod, names: Names): unknown {
 
 /** Each once: how often one comes is a matter of time. */
 function eventLines(events: ReturnType<Agent['events']>, names: Names): Readonly<Record<string, 'told'>> {
-  const lines = events.map(({ type, reason, message }) =>
-    normaliseText(`${type} ${reason}: ${message}`, names),
-  );
+  const lines = events.map(({ type, reason, message, container }) => {
+    const about = container === undefined ? '' : ` of ${container}`;
+    return normaliseText(`${type} ${reason}${about}: ${message}`, names);
+  });
   return Object.fromEntries(lines.map((line) => [line, 'told']));
 }

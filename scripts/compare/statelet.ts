@@ -51,11 +51,13 @@ export class Statelet implements Agent {
   }
 
   events(): readonly AgentEvent[] {
-    return this.#daemon.log.flatMap(({ level, msg, pod, reason }) =>
-      reason === undefined || pod === undefined
-        ? []
-        : [{ pod, type: level === 'warn' ? 'Warning' : 'Normal', reason, message: msg }],
-    );
+    return this.#daemon.log.flatMap(({ level, msg, pod, reason, container }) => {
+      if (reason === undefined || pod === undefined) return [];
+      const type = level === 'warn' ? 'Warning' : 'Normal';
+      // How the log puts together what resembles each other: the kubelet's log does not.
+      const message = msg.replace(/^\(combined from similar events\): /, '');
+      return [{ pod, type, reason, message, ...(container !== undefined && { container }) }];
+    });
   }
 
   log(): string {

@@ -194,10 +194,10 @@ export class NodeAgent {
   }
 
   #buildPodRuntime(): PodRuntime {
-    const { parts, clock, recorder, startsAtOnce } = this.#options;
+    const { parts, clock, recorder, logger, startsAtOnce } = this.#options;
     const { runtime, node } = parts;
     return new PodRuntime({
-      ...{ runtime, node, recorder, clock },
+      ...{ runtime, node, recorder, logger, clock },
       backOff: crashLoopBackOff(this.#options.maxContainerRestartPeriodMs),
       gate: new StartGate({ clock, atOnce: startsAtOnce }),
       deadInstancesKept: this.#options.maximumDeadContainersPerContainer,

@@ -73,7 +73,7 @@ function namedContainer({ spec }: Pod, name: string): Container {
     (candidate) => candidate.name === name,
   );
   if (found) return found;
-  throw new StateletError('InvalidArgument', `resourceFieldRef: container ${name} not found`);
+  throw new StateletError('InvalidArgument', `container ${name} not found`);
 }
 
 function unknownResource(resource: string): StateletError {

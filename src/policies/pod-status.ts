@@ -12,6 +12,7 @@ import { podPhase } from './phase.ts';
 import { podAddresses } from './pod-addresses.ts';
 import { podConditions } from './pod-conditions.ts';
 import { isStaticPod } from './pod-kinds.ts';
+import { podStatusResources } from './pod-status-resources.ts';
 import { isTerminalPhase } from './pod-termination.ts';
 import type { PodStatusOverride } from './pod-termination.ts';
 import { podQOS } from './qos.ts';
@@ -126,6 +127,7 @@ function composed(facts: PodStatusFacts, containers: ContainerStatuses, phase: s
     ...podAddresses(pod, podStatus, previous, hostIPs),
     startTime: previous?.startTime ?? pod.status?.startTime ?? now,
     qosClass: podQOS(pod),
+    ...podStatusResources(pod),
     ...(initContainerStatuses.length > 0 && { initContainerStatuses }),
     containerStatuses,
     ...(ephemeralContainerStatuses.length > 0 && { ephemeralContainerStatuses }),

@@ -31,11 +31,7 @@ export function emptyDirFilesystem(
     const pageSize = quantityValue(parseQuantity(hugePageSize(pod, medium)));
     return { type: 'hugetlbfs', options: [`pagesize=${String(pageSize)}`, ...ownerOptions(pod, 0)] };
   }
-  const known = `"", Memory, ${HUGE_PAGES} and ${HUGE_PAGES}-SIZE`;
-  throw new StateletError(
-    'InvalidArgument',
-    `emptyDir.medium ${medium} is not supported; there are ${known}`,
-  );
+  throw new StateletError('InvalidArgument', `unknown storage medium "${medium}"`);
 }
 
 /** A tmpfs for files that must not get onto a disk, or of an emptyDir. `sizeBytes` 0: as the kernel sees fit. */

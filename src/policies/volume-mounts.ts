@@ -82,7 +82,7 @@ function subPathNames(
   { name, subPath, subPathExpr }: VolumeMount,
   env: ReadonlyMap<string, string>,
 ): readonly string[] | undefined {
-  const path = subPathExpr ? expanded(name, subPathExpr, env) : (subPath ?? '');
+  const path = subPathExpr ? expanded(subPathExpr, env) : (subPath ?? '');
   if (path.startsWith('/')) throw invalid(name, `subPath ${path} must not be an absolute path`);
   if (path === '') return undefined;
   const names = namesOf(path);
@@ -91,10 +91,10 @@ function subPathNames(
   return names;
 }
 
-function expanded(name: string, expression: string, env: ReadonlyMap<string, string>): string {
+function expanded(expression: string, env: ReadonlyMap<string, string>): string {
   for (const [, variable] of expression.matchAll(/\$(?:\$|\(([^)]*)\))/g)) {
     if (variable !== undefined && !env.has(variable)) {
-      throw invalid(name, `subPathExpr ${expression}: missing value for ${variable}`);
+      throw new StateletError('InvalidArgument', `missing value for ${variable}`);
     }
   }
   return expandVariables(expression, env);

@@ -9,15 +9,16 @@ import {
 import { containerHash } from '../policies/container-hash.ts';
 import { podText } from '../policies/pod-text.ts';
 import { containerStatusByName } from '../policies/restart.ts';
-import { containerGracePeriodSeconds, stopTimeoutSeconds } from '../policies/termination-grace.ts';
 import type { Clock } from '../types/clock.ts';
 import type { ContainerConfig, PodSandboxConfig } from '../types/cri.ts';
 import { errorKind, type ErrorKind, errorMessage } from '../types/errors.ts';
 import type { EventRecorder } from '../types/event-recorder.ts';
 import type { Container, EphemeralContainer, Pod } from '../types/kubernetes.ts';
+import type { Logger } from '../types/logger.ts';
 import type { RuntimeContainerStatus, RuntimePodStatus } from '../types/runtime-pod.ts';
 import { ImageError } from './images/image-error.ts';
 import { runPostStartHook } from './lifecycle-hooks.ts';
+import type { PodKiller } from './pod-killer.ts';
 import type { ImageInUse, PodNode } from './pod-node.ts';
 import type { RuntimeService } from './runtime-service.ts';
 import { RANK, type StartGate } from './start-gate.ts';
@@ -27,9 +28,12 @@ export interface ContainerStarterOptions {
   readonly runtime: RuntimeService;
   readonly clock: Clock;
   readonly recorder: EventRecorder;
+  readonly logger: Logger;
   readonly backOff: BackOffOptions;
   readonly node: PodNode;
   readonly gate: StartGate;
+  /** Of containers whose postStart hook has failed. */
+  readonly killer: Pick<PodKiller, 'killStarted'>;
 }
 
 /** What the container's waiting state says, and from when on trying again is worth it (Unix ms). */
@@ -106,9 +110,12 @@ export class ContainerStarter {
       const message = errorMessage(error);
       // What becomes of an image is told where it happens.
       if (error instanceof ImageError) return { reason: error.reason, message, ...retryOf(error) };
-      const { reason, eventReason } = error instanceof StepError ? error : UNKNOWN_STEP;
-      const text = eventReason === 'Failed' ? `Error: ${message}` : message;
-      this.#options.recorder.event(pod.metadata, 'Warning', eventReason, text, { container: container.name });
+      const reason = error instanceof StepError ? error.reason : 'RunContainerError';
+      // So is what becomes of a hook.
+      if (reason !== 'PostStartHookError') {
+        const about = { container: container.name };
+        this.#options.recorder.event(pod.metadata, 'Warning', 'Failed', `Error: ${message}`, about);
+      }
       return { reason, message, ...(error instanceof StepError && retryOf(error)) };
     }
   }
@@ -153,8 +160,10 @@ export class ContainerStarter {
         this.#create(sandboxId, config, sandboxConfig, image),
       );
       node.created(pod.metadata, id, config, sandboxConfig.logDirectory);
-      const text = `Container created: ${container.name}`;
-      recorder.event(pod.metadata, 'Normal', 'Created', text, { container: container.name, attempt });
+      recorder.event(pod.metadata, 'Normal', 'Created', 'Container created', {
+        container: container.name,
+        attempt,
+      });
       signal.throwIfAborted();
       await this.#startCreated(request, id, attempt);
       return id;
@@ -164,8 +173,10 @@ export class ContainerStarter {
   async #startCreated({ pod, container }: StartRequest, id: string, attempt: number): Promise<void> {
     const { runtime, recorder } = this.#options;
     await step('RunContainerError', () => runtime.startContainer(id));
-    const text = `Container started: ${container.name}`;
-    recorder.event(pod.metadata, 'Normal', 'Started', text, { container: container.name, attempt });
+    recorder.event(pod.metadata, 'Normal', 'Started', 'Container started', {
+      container: container.name,
+      attempt,
+    });
   }
 
   /** Its id once it runs; undefined where it could not be started any more, and has been removed. */
@@ -259,10 +270,10 @@ export class ContainerStarter {
       const podIP = () => this.#options.node.podIP(pod, podStatus);
       await runPostStartHook({ ...this.#options, pod, container, containerId, podIP }, signal);
     } catch (error) {
-      const gracePeriodSeconds = containerGracePeriodSeconds(pod, container, '');
-      if (!signal.aborted) {
-        await this.#options.runtime.stopContainer(containerId, stopTimeoutSeconds({ gracePeriodSeconds }));
-      }
+      // The stop that follows an abort ends it, too.
+      signal.throwIfAborted();
+      const kill = { id: containerId, name: container.name, message: 'FailedPostStartHook' };
+      await this.#options.killer.killStarted(pod, podStatus, kill, signal);
       throw error;
     }
   }
@@ -285,7 +296,6 @@ type WaitingReason =
   'CreateContainerConfigError' | 'CreateContainerError' | 'RunContainerError' | 'PostStartHookError';
 
 const SOON_MS = 1_000;
-const UNKNOWN_STEP = { reason: 'RunContainerError', eventReason: 'Failed' } as const;
 
 /** A step of a start that failed: `reason` is what the container's waiting state says. */
 class StepError extends Error {
@@ -297,10 +307,6 @@ class StepError extends Error {
     super(errorMessage(cause), { cause });
     this.reason = reason;
     if (retryAt !== undefined) this.retryAt = retryAt;
-  }
-
-  get eventReason(): string {
-    return this.reason === 'PostStartHookError' ? 'FailedPostStartHook' : 'Failed';
   }
 }
 

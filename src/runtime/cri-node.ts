@@ -129,7 +129,11 @@ export class CriNode implements PodNode {
     const problem = await this.#imageVolumesProblem(pod, container);
     for (const { name, image: source } of problem ? [] : imageVolumesOf(pod, container)) {
       const { reference, pullPolicy } = source ?? {};
-      const image = { name, image: reference ?? '', ...(pullPolicy && { imagePullPolicy: pullPolicy }) };
+      const image = {
+        name: container.name,
+        image: reference ?? '',
+        ...(pullPolicy && { imagePullPolicy: pullPolicy }),
+      };
       volumes.set(name, (await images.ensureImage(pod, image, sandboxConfig, signal)).imageRef);
     }
     const own = await images.ensureImage(pod, container, sandboxConfig, signal);

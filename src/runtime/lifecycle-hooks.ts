@@ -6,9 +6,10 @@ import {
   socketAddress,
 } from '../policies/probe-request.ts';
 import type { Clock } from '../types/clock.ts';
-import { errorMessage, StateletError } from '../types/errors.ts';
+import { StateletError } from '../types/errors.ts';
 import type { EventRecorder } from '../types/event-recorder.ts';
 import type { Container, Pod } from '../types/kubernetes.ts';
+import { type Logger, podFields } from '../types/logger.ts';
 import { withDeadline } from './probes/deadline.ts';
 import { httpGet, isHTTPResponseError } from './probes/http-get.ts';
 import { tcpConnect } from './probes/tcp-connect.ts';
@@ -19,6 +20,7 @@ export interface HookTarget {
   readonly runtime: RuntimeService;
   readonly clock: Clock;
   readonly recorder: EventRecorder;
+  readonly logger: Logger;
   readonly pod: Pod;
   readonly container: Container;
   readonly containerId: string;
@@ -31,7 +33,13 @@ type Handler = NonNullable<NonNullable<Container['lifecycle']>['preStop']>;
 /** Rejects when the hook fails; its container must then be killed. There is no time limit, as with the kubelet. */
 export async function runPostStartHook(target: HookTarget, signal: AbortSignal): Promise<void> {
   const handler = target.container.lifecycle?.postStart;
-  if (handler) await runHandler(target, handler, 0, signal);
+  if (!handler) return;
+  try {
+    await runHandler(target, handler, 0, signal);
+  } catch (error) {
+    if (!signal.aborted) tellFailure(target, 'FailedPostStartHook', 'PostStartHook failed', error);
+    throw error;
+  }
 }
 
 /** Runs within the grace period and no longer. A hook that fails or takes too long does not hold up the stop. */
@@ -46,9 +54,19 @@ export async function runPreStopHook(
     await runHandler(target, handler, graceSeconds, signal);
   } catch (error) {
     signal.throwIfAborted();
-    const message = `PreStopHook failed: ${errorMessage(error)}`;
-    target.recorder.event(target.pod.metadata, 'Warning', 'FailedPreStopHook', message);
+    tellFailure(target, 'FailedPreStopHook', 'PreStopHook failed', error);
   }
+}
+
+/** Events are open to more people than the log: what a hook says, which may be a secret, is for debugging alone. */
+function tellFailure(
+  { recorder, logger, pod: { metadata }, container: { name } }: HookTarget,
+  reason: string,
+  message: string,
+  error: unknown,
+): void {
+  recorder.event(metadata, 'Warning', reason, message, { container: name });
+  logger.debug({ ...podFields(metadata), container: name, err: error }, message);
 }
 
 /** `limitSeconds` 0: none. */
@@ -97,7 +115,7 @@ async function runExec(
 
 /** Any answer is a good one, as with the kubelet. So is that of a server which speaks HTTP where HTTPS was asked for. */
 async function runHTTP(
-  { recorder, pod }: HookTarget,
+  { recorder, pod, container }: HookTarget,
   request: HTTPRequest,
   signal: AbortSignal,
 ): Promise<void> {
@@ -109,6 +127,6 @@ async function runHTTP(
     const headers = request.headers.filter((header) => !isNamed(header, 'Authorization'));
     (await httpGet({ ...request, scheme: 'http', headers }, signal)).discard();
     const message = `request to HTTPS lifecycle hook ${requestURL(request)} got an HTTP response, and was sent again by HTTP`;
-    recorder.event(pod.metadata, 'Warning', 'LifecycleHTTPFallback', message);
+    recorder.event(pod.metadata, 'Warning', 'LifecycleHTTPFallback', message, { container: container.name });
   }
 }

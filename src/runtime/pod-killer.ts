@@ -8,6 +8,7 @@ import {
 import type { Clock } from '../types/clock.ts';
 import type { EventRecorder } from '../types/event-recorder.ts';
 import type { Container, Pod } from '../types/kubernetes.ts';
+import type { Logger } from '../types/logger.ts';
 import type { RuntimeContainerStatus, RuntimePodStatus } from '../types/runtime-pod.ts';
 import { allOrFirstFailure } from './all-or-first-failure.ts';
 import { runPreStopHook } from './lifecycle-hooks.ts';
@@ -18,6 +19,7 @@ export interface PodKillerOptions {
   readonly runtime: RuntimeService;
   readonly clock: Clock;
   readonly recorder: EventRecorder;
+  readonly logger: Logger;
   /** Where hooks that name no host find the pod. */
   readonly podIP: (pod: Pod, podStatus: RuntimePodStatus) => string | undefined;
 }
@@ -26,7 +28,7 @@ interface ContainerKill {
   readonly pod: Pod | undefined;
   readonly podStatus: RuntimePodStatus;
   readonly container: Container | undefined;
-  readonly status: RuntimeContainerStatus;
+  readonly status: Pick<RuntimeContainerStatus, 'id' | 'name'>;
   readonly reason: ContainerKillReason;
   readonly message: string;
   /** Seconds; goes before the spec's. */
@@ -95,6 +97,18 @@ export class PodKiller {
     await this.#killInOrder(kill, [], signal);
   }
 
+  /** Stops a container that has just been started, so that `podStatus` does not show it. */
+  async killStarted(
+    pod: Pod,
+    podStatus: RuntimePodStatus,
+    { message, ...status }: { readonly id: string; readonly name: string; readonly message: string },
+    signal: AbortSignal,
+  ): Promise<void> {
+    const container = containerByName(pod, status.name);
+    const kill = { pod, podStatus, container, status, message, graceOverrideSeconds: undefined };
+    await this.#killInOrder({ ...kill, reason: '' }, [], signal);
+  }
+
   /** Waits for the containers that have to end before, but not beyond the grace period; then hook, then stop. */
   async #killInOrder(
     kill: ContainerKill,
@@ -109,7 +123,9 @@ export class PodKiller {
 
     if (awaited.length > 0) await this.#within(grantedSeconds, awaited, signal);
     if (pod)
-      recorder.event(pod.metadata, 'Normal', 'Killing', kill.message || `Stopping container ${status.name}`);
+      recorder.event(pod.metadata, 'Normal', 'Killing', kill.message || `Stopping container ${status.name}`, {
+        container: status.name,
+      });
     if (
       pod &&
       container?.lifecycle?.preStop &&

@@ -29,12 +29,18 @@ export interface ContainerRequest {
   readonly image: ImageInUse;
 }
 
+/** How the kubelet's messages begin. */
+const WHAT_FAILED: Readonly<Record<PrepareError['reason'], string>> = {
+  FailedMount: '',
+  FailedCreatePodContainer: 'unable to ensure pod container exists: ',
+};
+
 /** The node cannot be made ready for a pod; `reason` is that of the event which says so. */
 export class PrepareError extends Error {
   readonly reason: 'FailedMount' | 'FailedCreatePodContainer';
 
   constructor(reason: PrepareError['reason'], cause: unknown) {
-    super(errorMessage(cause), { cause });
+    super(`${WHAT_FAILED[reason]}${errorMessage(cause)}`, { cause });
     this.reason = reason;
   }
 }

@@ -7,10 +7,11 @@ import type { PodSandboxConfig } from '../types/cri.ts';
 import type { RuntimeContainerStatus, RuntimePodStatus } from '../types/runtime-pod.ts';
 import { allOrFirstFailure } from './all-or-first-failure.ts';
 import { ContainerStarter, type ContainerStarterOptions, type StartFailure } from './container-starter.ts';
+import { runtimeMessage } from './runtime-message.ts';
 import { RANK } from './start-gate.ts';
 import { PodKiller, type PodKillerOptions } from './pod-killer.ts';
 
-export interface PodRuntimeOptions extends ContainerStarterOptions {
+export interface PodRuntimeOptions extends Omit<ContainerStarterOptions, 'killer'> {
   /** How many dead instances of one container are kept beside the running one, one at least; negative: all. */
   readonly deadInstancesKept: number;
   /** An instance has ended that another one follows in the same sync. */
@@ -36,9 +37,9 @@ export class PodRuntime {
 
   constructor(options: PodRuntimeOptions) {
     this.#options = options;
-    this.#starter = new ContainerStarter(options);
     const podIP: PodKillerOptions['podIP'] = (pod, podStatus) => options.node.podIP(pod, podStatus);
     this.#killer = new PodKiller({ ...options, podIP });
+    this.#starter = new ContainerStarter({ ...options, killer: this.#killer });
   }
 
   /** Why containers of the pod could not be started last time, by container name. */
@@ -149,7 +150,7 @@ export class PodRuntime {
   ): Promise<readonly SyncFailure[]> {
     for (const { id, name, kill } of containersToReset) {
       const failure = await this.#attemptKill(pod, 'KillContainerError', name, signal, async () => {
-        const message = `Container ${name} will be removed for restarting all containers`;
+        const message = 'killing';
         if (kill) await this.#killer.killContainer(pod, podStatus, { id, name, reason: '', message }, signal);
         if (kill) await this.#tellEnd(pod, podStatus, id);
         // Its log stays until the pod goes, and tells how many there have been.
@@ -216,7 +217,7 @@ export class PodRuntime {
       );
     } catch (error) {
       signal.throwIfAborted();
-      const message = `Failed to create pod sandbox: ${errorMessage(error)}`;
+      const message = `Failed to create pod sandbox: ${runtimeMessage(error)}`;
       recorder.event(pod.metadata, 'Warning', 'FailedCreatePodSandBox', message);
       return { target: 'sandbox', reason: 'CreatePodSandboxError', message };
     }

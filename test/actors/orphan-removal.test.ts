@@ -8,6 +8,7 @@ import { Pleg } from '../../src/runtime/pleg.ts';
 import { PodRuntime } from '../../src/runtime/pod-runtime.ts';
 import { StartGate } from '../../src/runtime/start-gate.ts';
 import { settled, VirtualClock } from '../../src/simulation/virtual-clock.ts';
+import { silentLogger } from '../support/silent-logger.ts';
 
 const RETRY_DELAY_MS = 60_000;
 
@@ -22,7 +23,7 @@ function bed(...uids: string[]) {
   const node = new SimulatedNode({ runtime, disk, now: () => 0, random: () => 0.5, faults: () => faults });
   const pleg = new Pleg({ runtime, clock, relistPeriodMs: 10_000, onRelist: () => undefined });
   const podRuntime = new PodRuntime({
-    ...{ runtime, node, clock, recorder: { event: () => undefined } },
+    ...{ runtime, node, clock, recorder: { event: () => undefined }, logger: silentLogger },
     backOff: CRASH_LOOP_BACK_OFF,
     gate: new StartGate({ clock, atOnce: 1 }),
     deadInstancesKept: 1,

@@ -9,6 +9,7 @@ import { SimulatedRuntime } from '../../src/runtime/simulated/simulated-runtime.
 import { StartGate } from '../../src/runtime/start-gate.ts';
 import { SimulatedNode } from '../../src/simulation/simulated-node.ts';
 import { settled, VirtualClock } from '../../src/simulation/virtual-clock.ts';
+import { silentLogger } from '../support/silent-logger.ts';
 
 const CONTAINERS = ['one', 'two'].map((name) => ({ name, image: 'registry.example/app:1' }));
 const POD = {
@@ -39,7 +40,7 @@ async function bed(answerOf: (id: string) => Promise<void>) {
   const pleg = new Pleg({ runtime, clock, relistPeriodMs: 10_000, onRelist: () => undefined });
   await pleg.relist();
   const podRuntime = new PodRuntime({
-    ...{ runtime, node, clock, recorder: { event: () => undefined } },
+    ...{ runtime, node, clock, recorder: { event: () => undefined }, logger: silentLogger },
     backOff: CRASH_LOOP_BACK_OFF,
     gate: new StartGate({ clock, atOnce: 1 }),
     deadInstancesKept: 1,

@@ -16,7 +16,7 @@ describe("an event in the kubelet's log", () => {
 
   test('names the container where the kubelet does so by a field alone', () => {
     const created = { reason: 'Created', message: 'Container created', fieldPath: 'spec.containers{main}' };
-    expect(eventOf(line(created))?.message).toBe('Container created: main');
+    expect(eventOf(line(created))).toMatchObject({ message: 'Container created', container: 'main' });
   });
 
   test.each([

@@ -73,7 +73,7 @@ describe('examples/pods', () => {
       expect(pod.status?.phase).toBe('Succeeded');
       const started = daemon.log
         .filter(({ uid, reason }) => uid === pod.metadata.uid && reason === 'Started')
-        .map(({ msg }) => msg.replace('Container started: ', ''));
+        .map(({ container }) => container);
       expect(started).toEqual(['fetch', 'prepare', 'log', 'work']);
       expect(output(pod, 'work').trimEnd().split('\n')).toHaveLength(5);
       // The shell may say that the "sleep" in its background was ended as well.

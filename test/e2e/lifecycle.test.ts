@@ -127,13 +127,8 @@ test('init containers run one after the other, the sidecar before the main conta
     'main ends',
     'sidecar ends',
   ]);
-  const started = daemon.log.filter(({ reason }) => reason === 'Started').map(({ msg }) => msg);
-  expect(started.map((msg) => msg.replace('Container started: ', ''))).toEqual([
-    'one',
-    'two',
-    'sidecar',
-    'main',
-  ]);
+  const started = daemon.log.filter(({ reason }) => reason === 'Started').map(({ container }) => container);
+  expect(started).toEqual(['one', 'two', 'sidecar', 'main']);
 });
 
 test('4: a container that ignores SIGTERM is killed when the grace period is over, and not before', async () => {

@@ -80,7 +80,7 @@ describe('all pods are good', () => {
       row('job', '0/1', 'Completed', '0', 'Completed', '<none>'),
       row('web', '1/1', 'Running', '0', 'Running', '<none>'),
     ]);
-    expect(stderr).toContain('"msg":"Container started: main"');
+    expect(stderr).toContain('"msg":"Container started"');
     // A daemon takes them up as they are.
     const daemon = await bed.start();
     expect(mainProcesses(await daemon.running('web'))).toHaveLength(1);

@@ -189,7 +189,7 @@ describe('containerEnv', () => {
     const prepare: Container = { name: 'prepare', resources: { limits: { memory: '7' } } };
     const both: Pod = { ...pod, spec: { ...pod.spec, initContainers: [prepare] } };
     expect(containerEnv(both, app, FACTS)).toEqual([{ key: 'X', value: '7' }]);
-    expect(failureOf(() => containerEnv(pod, app, FACTS)).message).toContain('container prepare not found');
+    expect(failureOf(() => containerEnv(pod, app, FACTS)).message).toBe('container prepare not found');
   });
 
   test.each(['cpu', 'limits.gpu', 'usage.cpu'])('resource %s is refused by name', (name) => {

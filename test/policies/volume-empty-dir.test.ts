@@ -86,7 +86,7 @@ describe('in huge pages', () => {
 });
 
 test('another medium is refused by name', () => {
-  expect(() => optionsOf(pod([{}]), { medium: 'Tape' })).toThrow('emptyDir.medium Tape is not supported');
+  expect(() => optionsOf(pod([{}]), { medium: 'Tape' })).toThrow('unknown storage medium "Tape"');
 });
 
 test('the limits of volumes are told to whoever evicts', () => {

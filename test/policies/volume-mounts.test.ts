@@ -121,9 +121,7 @@ describe('subPath', () => {
   });
 
   test('a variable that there is not is an error that names it', () => {
-    expect(() => plan({ subPathExpr: 'logs/$(NODE)' })).toThrow(
-      'subPathExpr logs/$(NODE): missing value for NODE',
-    );
+    expect(() => plan({ subPathExpr: 'logs/$(NODE)' })).toThrow(/^missing value for NODE$/);
   });
 
   test.each(['/etc', '../x', 'a/..'])('a variable that holds %s leads nowhere', (value) => {

@@ -5,6 +5,7 @@ import { CRASH_LOOP_BACK_OFF } from '../../src/policies/crash-loop-backoff.ts';
 import { ContainerStarter } from '../../src/runtime/container-starter.ts';
 import { ImageError } from '../../src/runtime/images/image-error.ts';
 import type { PodNode } from '../../src/runtime/pod-node.ts';
+import { PodKiller } from '../../src/runtime/pod-killer.ts';
 import { StartGate } from '../../src/runtime/start-gate.ts';
 import { processNode } from '../../src/runtime/process/process-node.ts';
 import type { RuntimeService } from '../../src/runtime/runtime-service.ts';
@@ -32,11 +33,13 @@ beforeEach(() => {
 
 /** On the real runtime and node, of which a test may replace one method or other. */
 function newStarter(runtime: Partial<RuntimeService> = {}, node: Partial<PodNode> = {}): ContainerStarter {
+  const common = { ...bed, runtime: { ...bed.runtime, ...runtime }, clock };
   return new ContainerStarter({
-    runtime: { ...bed.runtime, ...runtime },
+    ...common,
     node: { ...processNode({ hostIPs: ['127.0.0.1'], podLogsDir: join(bed.rootDir, 'pods') }), ...node },
-    ...{ clock, recorder: bed.recorder, backOff: CRASH_LOOP_BACK_OFF },
+    backOff: CRASH_LOOP_BACK_OFF,
     gate: new StartGate({ clock, atOnce: 1 }),
+    killer: new PodKiller({ ...common, podIP: () => '127.0.0.1' }),
   });
 }
 
@@ -71,10 +74,7 @@ describe('a container that starts', () => {
     const it = await podWith(SLEEPER);
     expect(await it.start(newStarter())).toBeUndefined();
     expect(await it.containers()).toEqual(['0 running']);
-    expect(bed.events).toEqual([
-      'Normal Created: Container created: main',
-      'Normal Started: Container started: main',
-    ]);
+    expect(bed.events).toEqual(['Normal Created: Container created', 'Normal Started: Container started']);
   });
 
   test('gets the next attempt after the newest one that there was', async () => {
@@ -106,7 +106,7 @@ describe('a container that was made and not started, by an agent that died or by
     const created: PodNode['created'] = (_pod, id) => void told.push(id);
     expect(await it.start(newStarter({}, { created }))).toBeUndefined();
     expect(await it.containers()).toEqual(['0 running']);
-    expect(bed.events).toEqual(['Normal Started: Container started: main']);
+    expect(bed.events).toEqual(['Normal Started: Container started']);
     expect(told).toHaveLength(1);
   });
 
@@ -271,14 +271,20 @@ describe('the postStart hook', () => {
     expect(bed.lines()).toContain('hook-done');
   });
 
-  test('that fails kills the container: PostStartHookError', async () => {
-    const it = await podWith(hooked('echo broken >&2; exit 3'));
+  test('that fails ends the container, whose preStop hook runs: PostStartHookError', async () => {
+    const { lifecycle } = hooked('echo broken >&2; exit 3');
+    const preStop = { exec: { command: ['sh', '-c', bed.say('in-good-order')] } };
+    const it = await podWith({ ...SLEEPER, lifecycle: { ...lifecycle, preStop } });
     expect(await it.start(newStarter())).toEqual({
       reason: 'PostStartHookError',
       message: 'command exited with 3: broken',
     });
     expect(await it.containers()).toEqual(['0 exited']);
-    expect(bed.events.at(-1)).toContain('Warning FailedPostStartHook: ');
+    expect(bed.lines()).toContain('in-good-order');
+    expect(bed.events.slice(-2)).toEqual([
+      'Warning FailedPostStartHook: PostStartHook failed',
+      'Normal Killing: FailedPostStartHook',
+    ]);
   });
 
   test('that is aborted leaves the container to the stop that follows', async () => {

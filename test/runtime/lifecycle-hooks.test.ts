@@ -27,13 +27,14 @@ beforeEach(() => {
   clock = new VirtualClock();
   abort = new AbortController();
   bed.events.length = 0;
+  bed.debugged.length = 0;
 });
 
 function target(lifecycle: Lifecycle, podIP = '127.0.0.1') {
   const container = shell('main', 'sleep 1000', { lifecycle });
-  const { runtime, recorder } = bed;
+  const { runtime, recorder, logger } = bed;
   const pod = podOf({ containers: [container] });
-  return { runtime, recorder, clock, pod, container, containerId, podIP: () => podIP };
+  return { runtime, recorder, logger, clock, pod, container, containerId, podIP: () => podIP };
 }
 const exec = (script: string) => ({ exec: { command: ['sh', '-c', script] } });
 const postStart = (hook: Lifecycle['postStart']) =>
@@ -59,10 +60,11 @@ describe('postStart', () => {
     expect(bed.lines()).toContain('post-started');
   });
 
-  test('exec that fails rejects with exit code and what was said', async () => {
-    await expect(postStart(exec('echo not today >&2; exit 3'))).rejects.toThrow(
-      'command exited with 3: not today',
-    );
+  test('exec that fails rejects with exit code and what was said; the event keeps that to itself, the log has it', async () => {
+    const message = 'command exited with 3: not today';
+    await expect(postStart(exec('echo not today >&2; exit 3'))).rejects.toThrow(message);
+    expect(bed.events).toEqual(['Warning FailedPostStartHook: PostStartHook failed']);
+    expect(bed.debugged).toEqual([`PostStartHook failed: ${message}`]);
   });
 
   test('a sleep takes as long as it says: there is no time limit', async () => {
@@ -84,14 +86,15 @@ describe('preStop', () => {
   });
 
   test('one that fails is told and does not hold up the stop', async () => {
-    await preStop(exec('exit 4'));
-    expect(bed.events).toEqual(['Warning FailedPreStopHook: PreStopHook failed: command exited with 4']);
+    await preStop(exec('echo secret >&2; exit 4'));
+    expect(bed.events).toEqual(['Warning FailedPreStopHook: PreStopHook failed']);
+    expect(bed.debugged).toEqual(['PreStopHook failed: command exited with 4: secret']);
   });
 
   test('exec gets the grace period and no more; that it took too long is told', async () => {
     await preStop(exec('sleep 1000'), 1);
-    expect(bed.events).toHaveLength(1);
-    expect(bed.events[0]).toContain('did not end within 1 s');
+    expect(bed.events).toEqual(['Warning FailedPreStopHook: PreStopHook failed']);
+    expect(bed.debugged[0]).toContain('did not end within 1 s');
   });
 
   test('a sleep gets the grace period and no more', async () => {
@@ -127,10 +130,10 @@ describe('httpGet', () => {
     const port = await closedPort();
     await expect(postStart({ httpGet: { port } })).rejects.toThrow('connection refused');
     await preStop({ httpGet: { port } });
-    expect(bed.events).toEqual([
-      `Warning FailedPreStopHook: PreStopHook failed: Get "http://127.0.0.1:${String(port)}/": ` +
-        `dial tcp 127.0.0.1:${String(port)}: connect: connection refused`,
-    ]);
+    const address = `127.0.0.1:${String(port)}`;
+    expect(bed.debugged.at(-1)).toBe(
+      `PreStopHook failed: Get "http://${address}/": dial tcp ${address}: connect: connection refused`,
+    );
   });
 
   test('a host of its own needs no address of the pod; without one there must be an address', async () => {
@@ -170,7 +173,7 @@ describe('httpGet', () => {
   test('before the stop it gets the grace period and no more', async () => {
     const port = await httpServer(() => void clock.advance(5_000));
     await preStop({ httpGet: { port } }, 5);
-    expect(bed.events).toEqual([expect.stringContaining('context deadline exceeded')]);
+    expect(bed.debugged).toEqual([expect.stringContaining('context deadline exceeded')]);
     expect(clock.armed).toBe(0);
   });
 

@@ -6,14 +6,17 @@ import { podSandboxConfig } from '../../src/policies/sandbox-config.ts';
 import { readPod } from '../../src/runtime/pod-reader.ts';
 import type { RuntimeService } from '../../src/runtime/runtime-service.ts';
 import type { PodSandboxConfig } from '../../src/types/cri.ts';
+import { errorMessage } from '../../src/types/errors.ts';
 import type { Container, EphemeralContainer, Pod, PodSpec } from '../../src/types/kubernetes.ts';
 import type { RuntimePodStatus } from '../../src/types/runtime-pod.ts';
 import { processRuntimeBed } from '../support/process-runtime.ts';
+import { silentLogger } from '../support/silent-logger.ts';
 import { waitFor } from '../support/wait-for.ts';
 
 export function podBed() {
   const bed = processRuntimeBed();
   const events: string[] = [];
+  const debugged: string[] = [];
   const journal = join(bed.rootDir, 'journal');
   const lines = () => {
     try {
@@ -30,6 +33,13 @@ export function podBed() {
     recorder: {
       event: (_pod: unknown, type: string, reason: string, message: string) =>
         void events.push(`${type} ${reason}: ${message}`),
+    },
+    /** What the log has for debugging, with the errors. */
+    debugged,
+    logger: {
+      ...silentLogger,
+      debug: (fields: { readonly err?: unknown }, message: string) =>
+        void debugged.push(`${message}: ${errorMessage(fields.err)}`),
     },
     /** What the containers have written. */
     lines,

@@ -48,7 +48,7 @@ const runtime = (): RuntimeService => ({
 });
 const podIP = () => '127.0.0.1';
 const killer = (clock: Clock = systemClock) =>
-  new PodKiller({ runtime: runtime(), clock, recorder: bed.recorder, podIP });
+  new PodKiller({ runtime: runtime(), clock, recorder: bed.recorder, logger: bed.logger, podIP });
 
 /** Runs until it is told to end, and says so; `endSeconds` is how long that takes it. */
 function server(name: string, more: Partial<Container> = {}, endSeconds = 0): Container {
@@ -225,7 +225,8 @@ describe('the grace period', () => {
         await runtime().stopContainer(id, timeoutSeconds, options);
       },
     };
-    const killed = new PodKiller({ runtime: slow, clock, recorder: bed.recorder, podIP }).killPod(
+    const { recorder, logger } = bed;
+    const killed = new PodKiller({ runtime: slow, clock, recorder, logger, podIP }).killPod(
       pod,
       status,
       undefined,
@@ -266,7 +267,8 @@ describe('the preStop hook', () => {
     const pod = podOf({ containers: [server('main-10', preStop({ httpGet: { port, path: '/bye' } }))] });
     const status = await run(pod);
     const seen: unknown[] = [];
-    const options = { runtime: runtime(), clock: systemClock, recorder: bed.recorder };
+    const { recorder, logger } = bed;
+    const options = { runtime: runtime(), clock: systemClock, recorder, logger };
     const address = (...given: unknown[]) => {
       seen.push(...given);
       return '127.0.0.1';

@@ -69,6 +69,7 @@ export interface LogLine {
   readonly pod?: string;
   readonly uid?: string;
   readonly reason?: string;
+  readonly container?: string;
   readonly address?: string;
 }
 

@@ -18,6 +18,7 @@ import { errorKind, errorMessage } from '../../types/errors.ts';
 import type { EventRecorder } from '../../types/event-recorder.ts';
 import type { Container, EphemeralContainer, Pod } from '../../types/kubernetes.ts';
 import type { ImageInUse } from '../pod-node.ts';
+import { runtimeMessage } from '../runtime-message.ts';
 import { ImageError } from './image-error.ts';
 import { ImagePuller, type ImagePullerOptions } from './image-puller.ts';
 import { PresentImages } from './present-images.ts';
@@ -33,8 +34,13 @@ export interface ImageManagerOptions extends Omit<ImagePullerOptions, 'onPulled'
   readonly backOff: BackOffOptions;
 }
 
-interface Request {
+/** Whom it is about. */
+interface Target {
   readonly pod: Pod;
+  readonly container: string;
+}
+
+interface Request extends Target {
   /** As the pod says it, and with its default tag. */
   readonly image: string;
   readonly name: string;
@@ -77,7 +83,10 @@ export class ImageManager {
       return await this.#ensure(pod, container, sandboxConfig, signal);
     } catch (error) {
       signal.throwIfAborted();
-      if (error instanceof ImageError) this.#tell(pod, 'Warning', 'Failed', `Error: ${error.reason}`);
+      if (error instanceof ImageError) {
+        const target = { pod, container: container.name };
+        this.#tell(target, 'Warning', 'Failed', `Error: ${error.reason}`);
+      }
       throw error;
     }
   }
@@ -102,28 +111,29 @@ export class ImageManager {
     signal: AbortSignal,
   ): Promise<ImageInUse> {
     const { image = '' } = container;
-    const request = { pod, image, name: this.#nameOf(pod, image), sandboxConfig };
+    const target = { pod, container: container.name };
+    const request = { ...target, image, name: this.#nameOf(target, image), sandboxConfig };
     const policy = imagePullPolicy(container);
     if (policy === 'Always') return this.#pull(request, false, signal);
 
     const present = await this.#find(request, signal);
     if (present !== undefined) {
       const message = `Container image "${image}" already present on machine and can be accessed by the pod`;
-      this.#tell(pod, 'Normal', 'Pulled', message);
+      this.#tell(target, 'Normal', 'Pulled', message);
       return present;
     }
     if (policy === 'IfNotPresent') return this.#pull(request, true, signal);
     const message = `Container image "${image}" is not present with pull policy of Never`;
-    this.#tell(pod, 'Warning', 'ErrImageNeverPull', message);
+    this.#tell(target, 'Warning', 'ErrImageNeverPull', message);
     throw new ImageError('ErrImageNeverPull', message, { kind: 'NotFound' });
   }
 
-  #nameOf(pod: Pod, image: string): string {
+  #nameOf(target: Target, image: string): string {
     try {
       return withDefaultTag(image);
     } catch (error) {
       throw this.#inspectFailure(
-        pod,
+        target,
         'InvalidImageName',
         `Failed to apply default image tag "${image}"`,
         error,
@@ -131,21 +141,19 @@ export class ImageManager {
     }
   }
 
-  async #find(
-    { pod, image, name, sandboxConfig }: Request,
-    signal: AbortSignal,
-  ): Promise<ImageInUse | undefined> {
+  async #find(request: Request, signal: AbortSignal): Promise<ImageInUse | undefined> {
     try {
-      return await unlessAborted(this.#present.find(name, sandboxConfig.annotations), signal);
+      return await unlessAborted(this.#present.find(request.name, request.sandboxConfig.annotations), signal);
     } catch (error) {
       signal.throwIfAborted();
-      throw this.#inspectFailure(pod, 'ImageInspectError', `Failed to inspect image "${image}"`, error);
+      const what = `Failed to inspect image "${request.image}"`;
+      throw this.#inspectFailure(request, 'ImageInspectError', what, error);
     }
   }
 
-  #inspectFailure(pod: Pod, reason: ImageErrorReason, what: string, cause: unknown): ImageError {
-    const message = `${what}: ${errorMessage(cause)}`;
-    this.#tell(pod, 'Warning', 'InspectFailed', message);
+  #inspectFailure(target: Target, reason: ImageErrorReason, what: string, cause: unknown): ImageError {
+    const message = `${what}: ${runtimeMessage(cause)}`;
+    this.#tell(target, 'Warning', 'InspectFailed', message);
     return new ImageError(reason, message, { kind: errorKind(cause), cause });
   }
 
@@ -153,7 +161,7 @@ export class ImageManager {
   async #pull(request: Request, joins: boolean, signal: AbortSignal): Promise<ImageInUse> {
     const { pod, image, name, sandboxConfig } = request;
     this.#checkBackOff(request);
-    this.#tell(pod, 'Normal', 'Pulling', `Pulling image "${image}"`);
+    this.#tell(request, 'Normal', 'Pulling', `Pulling image "${image}"`);
     const { clock } = this.#options;
     const askedAt = clock.now();
     try {
@@ -161,7 +169,8 @@ export class ImageManager {
       const waitedMs = clock.now() - askedAt;
       // Of a pull that had begun before, this pod saw the end only.
       const times = { pullMs: Math.min(pulled.pullMs, waitedMs), waitedMs };
-      this.#tell(pod, 'Normal', 'Pulled', pulledMessage(image, { ...times, sizeBytes: pulled.sizeBytes }));
+      const text = pulledMessage(image, { ...times, sizeBytes: pulled.sizeBytes });
+      this.#tell(request, 'Normal', 'Pulled', text);
       return pulled.image;
     } catch (error) {
       signal.throwIfAborted();
@@ -169,21 +178,23 @@ export class ImageManager {
     }
   }
 
-  #checkBackOff({ pod, image }: Request): void {
+  #checkBackOff(request: Request): void {
+    const { pod, image } = request;
     const backOff = this.#backOffs.get(imageBackOffKey(pod.metadata.uid, image));
     if (backOff === undefined) return;
     const retryAt = backOff.entry.lastUpdate + backOff.entry.backOffMs;
     if (this.#options.clock.now() >= retryAt) return;
     const message = `Back-off pulling image "${image}"`;
-    this.#tell(pod, 'Normal', 'BackOff', message);
+    this.#tell(request, 'Normal', 'BackOff', message);
     throw new ImageError('ImagePullBackOff', `${message}: ${backOff.failure}`, {
       kind: 'Unavailable',
       retryAt,
     });
   }
 
-  #pullFailed({ pod, image, name }: Request, cause: unknown): ImageError {
-    this.#tell(pod, 'Warning', 'Failed', `Failed to pull image "${image}": ${errorMessage(cause)}`);
+  #pullFailed(request: Request, cause: unknown): ImageError {
+    const { pod, image, name } = request;
+    this.#tell(request, 'Warning', 'Failed', `Failed to pull image "${image}": ${errorMessage(cause)}`);
     const { reason, message } = pullFailure(name, errorMessage(cause));
     const key = imageBackOffKey(pod.metadata.uid, image);
     const now = this.#options.clock.now();
@@ -200,7 +211,7 @@ export class ImageManager {
     });
   }
 
-  #tell({ metadata }: Pod, type: 'Normal' | 'Warning', reason: string, message: string): void {
-    this.#options.recorder.event(metadata, type, reason, message);
+  #tell({ pod, container }: Target, type: 'Normal' | 'Warning', reason: string, message: string): void {
+    this.#options.recorder.event(pod.metadata, type, reason, message, { container });
   }
 }

@@ -7,6 +7,7 @@ import type { AuthConfig, Image, PodSandboxConfig } from '../../types/cri.ts';
 import { errorKind, errorMessage, StateletError } from '../../types/errors.ts';
 import type { Pod } from '../../types/kubernetes.ts';
 import type { ImageInUse } from '../pod-node.ts';
+import { runtimeMessage } from '../runtime-message.ts';
 import type { RuntimeService } from '../runtime-service.ts';
 import { withDeadline } from '../probes/deadline.ts';
 import type { Keyring } from './keyring.ts';
@@ -143,14 +144,10 @@ function givenUp({ reason }: AbortSignal): unknown {
   return new StateletError('DeadlineExceeded', message, { cause: reason });
 }
 
-/** What a runtime says of a pull, in the form in which the kubelet passes it on: people search for it. */
+/** As the kubelet passes on what a runtime says of a pull: without a code that says nothing. */
 function asGrpcSaysIt(error: unknown): unknown {
-  if (!(error instanceof StateletError)) return error;
-  const { kind, message, cause } = error;
-  const isAnswer = typeof cause === 'object' && cause !== null && 'details' in cause;
-  // Where there is advice to give, there is more than the runtime says.
-  if (!isAnswer || cause.details !== message) return error;
-  return new StateletError(kind, `rpc error: code = ${kind} desc = ${message}`, { cause });
+  if (!(error instanceof StateletError) || error.kind === 'Unknown') return error;
+  return new StateletError(error.kind, runtimeMessage(error), { cause: error.cause });
 }
 
 function parallelPulls({ serializeImagePulls, maxParallelImagePulls = 0 }: ImagePullerOptions): number {

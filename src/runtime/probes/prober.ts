@@ -1,4 +1,5 @@
 /** Runs a probe's handler once, and tells by events what went wrong with it. */
+import { formatDuration } from '../../policies/duration.ts';
 import type { ProbeKind, ProbeOutcome, ProbeTarget } from '../../policies/probe.ts';
 import { probeOf } from '../../policies/probe.ts';
 import {
@@ -9,10 +10,11 @@ import {
   timeoutSeconds,
 } from '../../policies/probe-request.ts';
 import type { Clock } from '../../types/clock.ts';
-import { errorKind, errorMessage, StateletError } from '../../types/errors.ts';
+import { errorKind, StateletError } from '../../types/errors.ts';
 import type { EventRecorder } from '../../types/event-recorder.ts';
 import { type Logger, podFields } from '../../types/logger.ts';
 import { BoundedOutput } from '../bounded-output.ts';
+import { runtimeMessage } from '../runtime-message.ts';
 import type { RuntimeService } from '../runtime-service.ts';
 import { withDeadline } from './deadline.ts';
 import { httpGet } from './http-get.ts';
@@ -69,7 +71,7 @@ export async function probeContainer(
     deps,
     run,
     'Unhealthy',
-    `${name} probe errored and resulted in unknown state: ${errorMessage(problem)}`,
+    `${name} probe errored and resulted in unknown state: ${runtimeMessage(problem)}`,
   );
   return 'Error';
 }
@@ -84,7 +86,7 @@ function report(deps: ProberDeps, run: ProbeRun, { result, output }: Finding): P
 function tell({ recorder, logger }: ProberDeps, { target }: ProbeRun, reason: string, message: string): void {
   const { metadata } = target.pod;
   logger.debug({ ...podFields(metadata), container: target.container.name }, message);
-  recorder.event(metadata, 'Warning', reason, message);
+  recorder.event(metadata, 'Warning', reason, message, { container: target.container.name });
 }
 
 /** Rejects when the handler cannot be carried out, which says nothing about the container. */
@@ -108,13 +110,9 @@ async function runExec(
   signal: AbortSignal,
 ): Promise<Finding> {
   const command = execCommand(words, target.container);
+  const seconds = timeoutSeconds(probeOf(target));
   try {
-    const { stdout, stderr, exitCode } = await runtime.execSync(
-      containerId,
-      command,
-      timeoutSeconds(probeOf(target)),
-      { signal },
-    );
+    const { stdout, stderr, exitCode } = await runtime.execSync(containerId, command, seconds, { signal });
     const both = new BoundedOutput();
     both.add(stdout);
     both.add(stderr);
@@ -122,7 +120,8 @@ async function runExec(
     return exitCode === 0 ? success(output) : failure(output);
   } catch (error) {
     if (signal.aborted || errorKind(error) !== 'DeadlineExceeded') throw error;
-    return failure(`command "${command.join(' ')}" timed out`);
+    const limit = formatDuration(seconds * 1000);
+    return failure(`command timed out: ${JSON.stringify(command.join(' '))} timed out after ${limit}`);
   }
 }
 

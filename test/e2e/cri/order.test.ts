@@ -199,7 +199,8 @@ describeWithContainerd('the order of a pod’s containers', () => {
       ],
     });
     const event = await daemon.event('bad-hook', 'FailedPostStartHook');
-    expect(event.msg).toContain('PostStartHookError');
+    expect(event.msg).toBe('PostStartHook failed');
+    expect((await daemon.event('bad-hook', 'Killing')).msg).toBe('FailedPostStartHook');
     await daemon.until('bad-hook', 'waiting', (pod) =>
       ['PostStartHookError', 'CrashLoopBackOff'].includes(
         containerOf(pod, 'main')?.state?.waiting?.reason ?? '',

@@ -180,7 +180,7 @@ describeWithContainerd('probes of real containers', () => {
       await told(
         'dawdling',
         'Unhealthy',
-        'Readiness probe failed: command "sh -c echo begun >> /tmp/probes; exec sleep 600" timed out',
+        'Readiness probe failed: command timed out: "sh -c echo begun >> /tmp/probes; exec sleep 600" timed out after 1s',
       );
       const pod = await ready('dawdling', false);
       await waitFor(async () => Number(await sh(pod, 'wc -l < /tmp/probes')) > 2, {

@@ -37,6 +37,8 @@ export function imageBed(options: Partial<ImageManagerOptions> = {}) {
   const annotations: unknown[] = [];
   const pulls: Pull[] = [];
   const events: string[] = [];
+  /** Of the events, one for each. */
+  const containers: (string | undefined)[] = [];
   const runtime = {
     imageStatus: (image: string, options: ImageStatusOptions = {}): Promise<Image | undefined> => {
       asked.push(image);
@@ -69,7 +71,10 @@ export function imageBed(options: Partial<ImageManagerOptions> = {}) {
     runtime,
     clock,
     recorder: {
-      event: (pod, type, reason, message) => void events.push(`${pod.uid}: ${type} ${reason} ${message}`),
+      event: (pod, type, reason, message, about) => {
+        events.push(`${pod.uid}: ${type} ${reason} ${message}`);
+        containers.push(about?.container);
+      },
     },
     keyring: { lookup: () => Promise.resolve([]) },
     backOff: CRASH_LOOP_BACK_OFF,
@@ -82,7 +87,10 @@ export function imageBed(options: Partial<ImageManagerOptions> = {}) {
     const pod = podOf(uid);
     return manager.ensureImage(pod, { name: 'main', image: 'app:1', ...container }, sandboxOf(pod), signal);
   };
-  return { clock, manager, runtime, present, asked, annotations, pulls, events, add, ensure };
+  return {
+    ...{ clock, manager, runtime, present, asked, annotations, pulls },
+    ...{ events, containers, add, ensure },
+  };
 }
 
 export type ImageBed = ReturnType<typeof imageBed>;

@@ -1,8 +1,9 @@
-import { Server, ServerCredentials } from '@grpc/grpc-js';
+import { Server, ServerCredentials, status } from '@grpc/grpc-js';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
 import type { Probe, ProbeKind } from '../../../src/policies/probe.ts';
 import { probeContainer } from '../../../src/runtime/probes/prober.ts';
 import type { RuntimeService } from '../../../src/runtime/runtime-service.ts';
+import { callError } from '../../../src/runtime/cri/call-errors.ts';
 import { StateletError } from '../../../src/types/errors.ts';
 import type { Container } from '../../../src/types/kubernetes.ts';
 import { VirtualClock } from '../../../src/simulation/virtual-clock.ts';
@@ -84,7 +85,7 @@ describe('exec', () => {
   test('that takes too long is a failure', async () => {
     expect(await run(exec('sleep 1000', { timeoutSeconds: 1 }), { kind: 'startup' })).toBe('Failure');
     expect(bed.events).toEqual([
-      'Warning Unhealthy: Startup probe failed: command "sh -c sleep 1000" timed out',
+      'Warning Unhealthy: Startup probe failed: command timed out: "sh -c sleep 1000" timed out after 1s',
     ]);
   });
 
@@ -97,6 +98,16 @@ describe('exec', () => {
     expect(await run(exec('exit 0'))).toBe('Error');
     expect(bed.events).toEqual([
       'Warning Unhealthy: Liveness probe errored and resulted in unknown state: no container (3)',
+    ]);
+  });
+
+  test('what the runtime says of one that it cannot carry out is told with its code', async () => {
+    const details = 'failed to exec in container';
+    const answer = callError('ExecSync', 'unix:///run/x.sock', { code: status.UNKNOWN, details });
+    runtime = { ...bed.runtime, execSync: () => Promise.reject(answer) };
+    expect(await run(exec('exit 0'), { kind: 'readiness' })).toBe('Error');
+    expect(bed.events).toEqual([
+      `Warning Unhealthy: Readiness probe errored and resulted in unknown state: rpc error: code = Unknown desc = ${details}`,
     ]);
   });
 
