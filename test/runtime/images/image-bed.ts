@@ -1,3 +1,4 @@
+import type { ImageError } from '../../../src/runtime/images/image-error.ts';
 /** An image manager under a virtual clock, on a double of a runtime that a test holds in its hand. */
 import { CRASH_LOOP_BACK_OFF } from '../../../src/policies/crash-loop-backoff.ts';
 import { ImageManager, type ImageManagerOptions } from '../../../src/runtime/images/image-manager.ts';
@@ -94,3 +95,12 @@ export function imageBed(options: Partial<ImageManagerOptions> = {}) {
 }
 
 export type ImageBed = ReturnType<typeof imageBed>;
+
+/** What the waiting state would say. */
+export const refusal = async (work: Promise<unknown>) => {
+  const error = await work.then(
+    () => undefined,
+    (reason: unknown) => reason as ImageError,
+  );
+  return { reason: error?.reason, message: error?.message, retryAt: error?.retryAt };
+};
