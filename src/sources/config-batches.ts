@@ -1,5 +1,6 @@
 /** Hands a long list of pods on in parts, so that the agent goes on with everything else in between. */
 import { concatMap, from, map, type MonoTypeOperatorFunction, of, timer } from 'rxjs';
+import type { Pod } from '../types/kubernetes.ts';
 import type { PodConfigEvent } from './pod-config.ts';
 
 /** To begin with so many takes some 10 ms. */
@@ -15,10 +16,16 @@ export function inBatches(): MonoTypeOperatorFunction<PodConfigEvent> {
 }
 
 function batchesOf(event: PodConfigEvent): readonly PodConfigEvent[] {
-  if ('type' in event) return [event];
-  const count = Math.ceil(event.pods.length / PODS_AT_ONCE);
+  if ('type' in event || event.pods.length <= PODS_AT_ONCE) return [event];
+  // The supervisor begins with the oldest of each list.
+  const pods = event.pods.toSorted((a, b) => age(a).localeCompare(age(b)));
+  const count = Math.ceil(pods.length / PODS_AT_ONCE);
   return Array.from({ length: count }, (_, index) => ({
     ...event,
-    pods: event.pods.slice(index * PODS_AT_ONCE, (index + 1) * PODS_AT_ONCE),
+    pods: pods.slice(index * PODS_AT_ONCE, (index + 1) * PODS_AT_ONCE),
   }));
+}
+
+function age({ metadata }: Pod): string {
+  return metadata.creationTimestamp ?? '';
 }

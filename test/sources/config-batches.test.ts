@@ -44,4 +44,17 @@ describe('events of the configuration', () => {
     expect(all).toEqual(pods(count));
     expect(new Set(turnOf).size).toBeGreaterThanOrEqual(6);
   });
+
+  test('of many pods come with the oldest first, whatever part they would be in', () => {
+    const events = new Subject<PodConfigEvent>();
+    const passedOn: PodConfigEvent[] = [];
+    const subscription = events.pipe(inBatches()).subscribe((event) => passedOn.push(event));
+    const many = pods(PODS_AT_ONCE + 1).map(({ metadata, spec }, index) => {
+      const creationTimestamp = `2026-01-01T00:00:${String(59 - index)}Z`;
+      return { metadata: { ...metadata, creationTimestamp }, spec };
+    });
+    events.next({ op: 'ADD', source: 'api', pods: many });
+    subscription.unsubscribe();
+    expect(passedOn).toEqual([{ op: 'ADD', source: 'api', pods: many.toReversed().slice(0, PODS_AT_ONCE) }]);
+  });
 });

@@ -1,3 +1,4 @@
+import { writeFileSync } from 'node:fs';
 import { appendFile, mkdir, mkdtemp, rename, rm, symlink, unlink, utimes, writeFile } from 'node:fs/promises';
 import { createServer } from 'node:net';
 import { join } from 'node:path';
@@ -118,6 +119,25 @@ describe('a folder', () => {
     await unlink(at('a.yaml'));
     expect(names(await updates.next())).toEqual([]);
     await elsewhere.remove();
+  });
+
+  test('of a thousand small manifests is read in at least as many turns of the event loop', async () => {
+    const all = Array.from({ length: 1000 }, (_, index) => `pod-${String(index).padStart(3, '0')}`);
+    await mkdir(at('manifests'));
+    for (const name of all) writeFileSync(at('manifests', `${name}.yaml`), manifest(name));
+    let turns = 0;
+    let isOver = false;
+    const count = () => {
+      turns += 1;
+      if (!isOver) setImmediate(count);
+    };
+    const updates = follow(at('manifests'));
+    setImmediate(count);
+    const update = await updates.until(({ pods }) => pods?.length === 1000);
+    isOver = true;
+    expect(names(update)).toEqual(all);
+    expect(update.problems).toEqual([]);
+    expect(turns).toBeGreaterThanOrEqual(1000);
   });
 
   test('of a mounted ConfigMap is turned as a whole', async () => {

@@ -1,0 +1,108 @@
+/**
+ * For how long manifests hold up the event loop at most: CPU time of one turn, on the production agent with a simulated
+ * runtime, beside one `JSON.parse` of as many pods in the same process. `npm run bench:manifests -- --pods 1000 [--kib 9]`.
+ */
+import { mkdirSync, renameSync, writeFileSync } from 'node:fs';
+import { loadavg } from 'node:os';
+import { join } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
+import { parseArgs } from 'node:util';
+import { cpuMs, LoopMeter } from './support/loop-meter.ts';
+import { ManifestAgent } from './support/manifest-agent.ts';
+
+/** Until what was set going has come to rest: what is kept on the disk, what has ended. */
+const SETTLING_MS = 1_000;
+const NODE_NAME = 'node1';
+
+const { values } = parseArgs({
+  options: {
+    pods: { type: 'string', default: '1000' },
+    /** Of each pod of the large manifest. */
+    kib: { type: 'string', default: '9' },
+  },
+});
+const pods = Number(values.pods);
+const kib = Number(values.kib);
+
+const text = (name: string, size: number) => `apiVersion: v1
+kind: Pod
+metadata:
+  name: ${name}
+  annotations: {about: "${'.'.repeat(Math.max(0, size - 300))}"}
+spec:
+  terminationGracePeriodSeconds: 1
+  containers:
+    - {name: main, image: registry.example/app:1, command: [run], env: [{name: NAME, value: ${name}}]}
+`;
+const numbered = (kind: string) => Array.from({ length: pods }, (_, index) => `${kind}-${index}`);
+const running = (...names: string[]) => new Set(names.map((name) => `${name}-${NODE_NAME}`));
+
+const agent = new ManifestAgent(3 * pods + 1);
+const prepared = join(agent.dir, 'prepared');
+const small = join(agent.dir, 'small');
+for (const folder of [prepared, small, agent.manifests]) mkdirSync(folder);
+const large = numbered('large').map((name) => text(name, kib * 1024));
+writeFileSync(join(prepared, 'first.yaml'), text('first', 8 * 1024));
+writeFileSync(join(prepared, 'large.yaml'), large.join('---\n'));
+const others = [text('other', kib * 1024), ...large.slice(1)];
+writeFileSync(join(prepared, 'changed.yaml'), others.join('---\n'));
+for (const name of numbered('small')) writeFileSync(join(small, `${name}.yaml`), text(name, 0));
+const moveIn = (name: string, as = name) => renameSync(join(prepared, name), join(agent.manifests, as));
+
+const steps: [what: string, run: () => Promise<unknown>][] = [
+  ['the agent starts, with an empty folder', () => agent.runs(new Set())],
+  [
+    'the first manifest, of 8 KiB',
+    () => {
+      moveIn('first.yaml');
+      return agent.runs(running('first'));
+    },
+  ],
+  [
+    `one manifest of ${pods} pods, ${kib} KiB each`,
+    () => {
+      moveIn('large.yaml');
+      return agent.runs(running('first', ...numbered('large')));
+    },
+  ],
+  [
+    'another pod in place of one of them',
+    () => {
+      moveIn('changed.yaml', 'large.yaml');
+      return agent.runs(running('first', 'other', ...numbered('large').slice(1)));
+    },
+  ],
+  ['/pods is asked', () => agent.listLength()],
+  [
+    `${pods} small manifests in their place`,
+    () => {
+      renameSync(agent.manifests, join(agent.dir, 'former'));
+      renameSync(small, agent.manifests);
+      return agent.runs(running(...numbered('small')));
+    },
+  ],
+];
+
+const meter = new LoopMeter();
+const found: { what: string; longestMs: number }[] = [];
+for (const [what, run] of steps) {
+  meter.take();
+  await run();
+  await delay(SETTLING_MS);
+  found.push({ what, longestMs: meter.take() });
+  process.stderr.write(`${what}\n`);
+}
+meter.stop();
+const json = JSON.stringify(large.map((content) => ({ metadata: { annotations: { content } } })));
+const before = process.threadCpuUsage();
+JSON.parse(json);
+const parseMs = cpuMs(before);
+console.log(
+  `load average ${loadavg()[0]?.toFixed(1)}; beside: JSON.parse of ${pods} pods, ${parseMs.toFixed(1)} ms`,
+);
+for (const { what, longestMs } of found)
+  console.log(
+    `${what.padEnd(44)} ${longestMs.toFixed(1).padStart(6)} ms  ${(longestMs / parseMs).toFixed(2)}`,
+  );
+await agent.stop();
+process.exit(0);

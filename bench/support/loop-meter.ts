@@ -1,0 +1,33 @@
+/** Measures how long the event loop was held up: CPU time of this thread between two of its turns, so that others' load does not count. */
+export class LoopMeter {
+  #last = process.threadCpuUsage();
+  #longestMs = 0;
+  #isStopped = false;
+
+  constructor() {
+    this.#turn();
+  }
+
+  /** Milliseconds of the longest turn since this was last asked. */
+  take(): number {
+    const longestMs = this.#longestMs;
+    this.#longestMs = 0;
+    return longestMs;
+  }
+
+  stop(): void {
+    this.#isStopped = true;
+  }
+
+  #turn(): void {
+    this.#longestMs = Math.max(this.#longestMs, cpuMs(this.#last));
+    this.#last = process.threadCpuUsage();
+    if (!this.#isStopped) setImmediate(() => this.#turn());
+  }
+}
+
+/** Milliseconds of CPU that this thread has had since. */
+export function cpuMs(since: NodeJS.CpuUsage): number {
+  const { user, system } = process.threadCpuUsage(since);
+  return (user + system) / 1000;
+}
