@@ -41,29 +41,6 @@ describe('what a manifest may be', () => {
     );
     expect(parse({ ...dump, status: {} }).pods).toEqual([{ ...pod({}), status: {} }]);
   });
-
-  const working = (dir: string) => parse(yaml.replace('{name: main}', `{name: main, workingDir: ${dir}}`));
-
-  test.each(['.', '-.', '._', 'e5', '-e5', '+E10'])('%s in YAML is a text', (text) => {
-    const { pods, problems: found } = working(text);
-    expect([found, pods[0]?.spec.containers[0]?.workingDir]).toEqual([[], text]);
-  });
-
-  test.each(['1.', '.5', '1e3', '-1_0.5', '.inf', '-.inf', '.nan'])('%s in YAML is a number', (text) => {
-    const found = working(text).problems.map((problem) => problemText(problem));
-    expect(found).toEqual([expect.stringContaining('put it in quotes')]);
-  });
-
-  test('YAML is read as Kubernetes reads it: octal modes, yes for true, 80:80 and dates as texts', () => {
-    const text = `${yaml.slice(0, yaml.indexOf('spec:'))}spec:
-  volumes: [{name: v, downwardAPI: {defaultMode: 0644}}]
-  containers: [{name: main, tty: yes, args: [80:80, 2026-01-31]}]`;
-    expect(parse(text).problems).toEqual([]);
-    expect(parse(text).pods[0]?.spec).toEqual({
-      volumes: [{ name: 'v', downwardAPI: { defaultMode: 0o644 } }],
-      containers: [{ name: 'main', tty: true, args: ['80:80', '2026-01-31'] }],
-    });
-  });
 });
 
 const TOO_DEEP = 'is nested deeper than 100 levels';

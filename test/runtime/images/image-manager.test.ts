@@ -92,16 +92,6 @@ describe('an image that is not there', () => {
     ]);
   });
 
-  test('is asked about and pulled with the annotations of the pod', async () => {
-    const bed = imageBed();
-    const asking = bed.ensure('pod', {});
-    await settled();
-    bed.pulls[0]?.succeed();
-    await asking;
-    expect(bed.annotations).toEqual(Array.from({ length: 3 }, () => ({ for: 'pod' })));
-    expect(bed.asked).toEqual(['app:1', 'id of app:1']);
-  });
-
   test('was pulled for one: who comes next finds it', async () => {
     const bed = imageBed();
     const asking = bed.ensure('pod', {});
