@@ -51,11 +51,17 @@ export class YamlSyntaxError extends Error {
  * numbers to the base of 60: `80:80` is a text.
  */
 function kubernetesTags(tags: Tags): Tags {
-  return tags.filter(
-    (tag) =>
-      typeof tag === 'string' ||
-      !(tag.tag.endsWith(':timestamp') || ('format' in tag && tag.format === 'TIME')),
-  );
+  return tags
+    .filter(
+      (tag) =>
+        typeof tag === 'string' ||
+        !(tag.tag.endsWith(':timestamp') || ('format' in tag && tag.format === 'TIME')),
+    )
+    .map((tag) => {
+      if (typeof tag === 'string' || tag.collection || tag.test?.test('.') !== true) return tag;
+      // For the library a dot alone is a number.
+      return { ...tag, test: new RegExp(`(?=.*[0-9])${tag.test.source}`, tag.test.flags) };
+    });
 }
 
 /** Indents, line ends, comments and signs among them: as many as so many values can need, and some more. */

@@ -42,14 +42,14 @@ describe('what a manifest may be', () => {
     expect(parse({ ...dump, status: {} }).pods).toEqual([{ ...pod({}), status: {} }]);
   });
 
-  test('YAML is read as Kubernetes reads it: octal modes, yes for true, 80:80 and dates as texts', () => {
+  test('YAML is read as Kubernetes reads it: octal modes, yes for true, 80:80, dates and a dot as texts', () => {
     const text = `${yaml.slice(0, yaml.indexOf('spec:'))}spec:
   volumes: [{name: v, downwardAPI: {defaultMode: 0644}}]
-  containers: [{name: main, tty: yes, args: [80:80, 2026-01-31]}]`;
+  containers: [{name: main, tty: yes, args: [80:80, 2026-01-31, .]}]`;
     expect(parse(text).problems).toEqual([]);
     expect(parse(text).pods[0]?.spec).toEqual({
       volumes: [{ name: 'v', downwardAPI: { defaultMode: 0o644 } }],
-      containers: [{ name: 'main', tty: true, args: ['80:80', '2026-01-31'] }],
+      containers: [{ name: 'main', tty: true, args: ['80:80', '2026-01-31', '.'] }],
     });
   });
 });
