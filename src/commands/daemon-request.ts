@@ -78,7 +78,8 @@ function codeOf(error: unknown): string | undefined {
 }
 
 function noAnswer(origin: string, error: unknown): StateletError {
-  const message = `no statelet answers at ${origin}; is it running? (${errorMessage(error)})`;
+  // The message of a failed call names the path that the socket is reached by, which says nothing to people.
+  const message = `no statelet answers at ${origin}; is it running? (${codeOf(error) ?? errorMessage(error)})`;
   return new StateletError('Unavailable', message);
 }
 

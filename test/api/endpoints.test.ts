@@ -89,7 +89,7 @@ describe('the socket in the root folder', () => {
     dead.kill('SIGKILL');
     await once(dead, 'exit');
     await expect(passwordSeen({ rootDir })).rejects.toThrow(
-      `no statelet answers at ${socket()}; is it running?`,
+      `no statelet answers at ${socket()}; is it running? (ECONNREFUSED)`,
     );
     await open();
     expect(await passwordSeen({ rootDir })).toBe('hunter2');

@@ -13,6 +13,8 @@ import { processRuntimeBed, type ProcessRuntimeBed } from '../support/process-ru
 import { containerConfig, podConfig, shell, startPod, whenExited } from '../support/runtime-configs.ts';
 import { waitFor } from '../support/wait-for.ts';
 
+const PRIVILEGES = new URL('../../src/runtime/process/privileges.ts', import.meta.url).href;
+
 const asRoot = process.getuid?.() === 0 ? test : test.skip;
 
 describe('a container of the embedded runtime', () => {
@@ -133,6 +135,24 @@ describe('a container of the embedded runtime', () => {
       message: expect.stringContaining('lifecycle.stopSignal SIGNONE'),
     });
   });
+});
+
+asRoot('a program is found past folders of the PATH that its user may not look into, as exec does', () => {
+  const closed = mkdtempSync(join(tmpdir(), 'statelet-closed-'));
+  try {
+    const find = `
+      const { findProgram } = await import(${JSON.stringify(PRIVILEGES)});
+      console.log(findProgram('setpriv', process.argv[1], '/'));
+    `;
+    const args = ['--disable-warning=ExperimentalWarning', '--input-type=module', '-e', find];
+    const nobody = { uid: 65534, gid: 65534, encoding: 'utf8' } as const;
+    const path = [closed, join(closed, 'bin'), '/usr/bin', '/bin'].join(':');
+    expect(execFileSync(process.execPath, [...args, path], nobody)).toMatch(/^(\/usr)?\/bin\/setpriv\n$/);
+    const missing = execFileSync(process.execPath, [...args, closed], nobody);
+    expect(missing).toBe('undefined\n');
+  } finally {
+    rmSync(closed, { recursive: true });
+  }
 });
 
 test('where setpriv is missing, a container that needs it is refused and told so; others run', async () => {

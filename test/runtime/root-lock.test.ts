@@ -240,6 +240,9 @@ testAsRoot('it is locked on a full disk, and no former holder is named', async (
     disk.fill();
     await lock();
     await expect(lock()).rejects.toThrow(`is in use by another instance (pid ${process.pid})`);
+    await expect(lock(join(disk.path, 'fresh'))).rejects.toThrow(
+      /^--root-dir .*\/disk\/fresh: ENOSPC: [^\n]*: make room on its disk$/,
+    );
     // One that had no room for the process ID yet.
     writeFileSync(join(disk.path, 'empty'), '');
     const other = lockFile(join(disk.path, 'empty'));

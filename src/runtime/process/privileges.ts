@@ -112,6 +112,11 @@ export function isExecutable(file: string): boolean {
   }
 }
 
+/** Of a folder that the user may not look into, no: `exec` passes over it. */
 function isFile(path: string): boolean {
-  return statSync(path, { throwIfNoEntry: false })?.isFile() ?? false;
+  try {
+    return statSync(path, { throwIfNoEntry: false })?.isFile() ?? false;
+  } catch {
+    return false;
+  }
 }
