@@ -1,6 +1,7 @@
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { connectSocket } from '../../src/runtime/process/socket.ts';
 import type { RuntimeService } from '../../src/runtime/runtime-service.ts';
 import type { ContainerConfig } from '../../src/types/cri.ts';
 import { mountSmallDisk, testAsRoot } from '../support/as-root.ts';
@@ -72,6 +73,22 @@ describe('a monitor that hangs', () => {
       kind: 'DeadlineExceeded',
       message: expect.stringContaining('has not answered the connection within 5 s'),
     });
+    expect(starts()).toBe(1);
+  });
+});
+
+describe('a monitor with too many clients', () => {
+  test('has a bound on its connections, and room again when others go', async () => {
+    await runtime.status();
+    const sockets = await Promise.all(
+      Array.from({ length: 100 }, () => connectSocket(join(rootDir, 'runtime'))),
+    );
+    for (const socket of sockets) socket.on('error', () => undefined).resume();
+    await waitFor(() => sockets.filter(({ closed }) => closed).length === 37, { what: 'the bound' });
+    expect((await runtime.status()).conditions).toHaveLength(2);
+    for (const socket of sockets) socket.destroy();
+    const other = bed.connect();
+    await waitFor(() => other.status().catch(() => undefined), { what: 'room' });
     expect(starts()).toBe(1);
   });
 });

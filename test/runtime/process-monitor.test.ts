@@ -22,7 +22,7 @@ import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
 import { filter, firstValueFrom } from 'rxjs';
 import { lockFile } from '../../src/runtime/file-lock.ts';
-import { connectSocket, openDirectory, socketPath } from '../../src/runtime/process/socket.ts';
+import { openDirectory, socketPath } from '../../src/runtime/process/socket.ts';
 import type { RuntimeService } from '../../src/runtime/runtime-service.ts';
 import type { ContainerConfig } from '../../src/types/cri.ts';
 import { isRunning, monitorPid, processRuntimeBed } from '../support/process-runtime.ts';
@@ -393,20 +393,6 @@ describe('one monitor', () => {
     await runtime.status();
     const pid = await monitorPid(rootDir);
     expect(lockFile(join(rootDir, 'runtime', 'monitor.lock'))).toEqual({ holder: pid });
-  });
-
-  test('has a bound on its connections, and room again when others go', async () => {
-    await runtime.status();
-    const sockets = await Promise.all(
-      Array.from({ length: 100 }, () => connectSocket(join(rootDir, 'runtime'))),
-    );
-    for (const socket of sockets) socket.on('error', () => undefined).resume();
-    await waitFor(() => sockets.filter(({ closed }) => closed).length === 37, { what: 'the bound' });
-    expect((await runtime.status()).conditions).toHaveLength(2);
-    for (const socket of sockets) socket.destroy();
-    const other = bed.connect();
-    await waitFor(() => other.status().catch(() => undefined), { what: 'room' });
-    expect(starts()).toBe(1);
   });
 
   test('lets nobody else in: folder 0700, socket 0600, state 0600', async () => {
