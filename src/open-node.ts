@@ -6,7 +6,7 @@ import { makeFolder } from './runtime/make-folder.ts';
 import { nodeAddresses, readNodeFacts, startsAtOnce } from './runtime/node-facts.ts';
 import type { NodeParts } from './runtime/pod-node.ts';
 import { systemClock } from './runtime/system-clock.ts';
-import { isForWantOfRoom } from './runtime/system-errors.ts';
+import { isOutOfSpace } from './runtime/system-errors.ts';
 import { errorMessage, StateletError } from './types/errors.ts';
 import type { EventRecorder, NodeEventRecorder } from './types/event-recorder.ts';
 import type { Logger } from './types/logger.ts';
@@ -39,7 +39,7 @@ async function makePodLogsDir({ podLogsDir }: StateletConfig, logger: Logger): P
     await makeFolder(podLogsDir);
   } catch (error) {
     const problem = `podLogsDir ${podLogsDir} cannot be made: ${errorMessage(error)}`;
-    if (!isForWantOfRoom(error)) {
+    if (!isOutOfSpace(error)) {
       const mend = 'name a folder in the --config file that this user may write';
       throw new StateletError('InvalidArgument', `${problem}: ${mend}`, { cause: error });
     }

@@ -2,7 +2,7 @@ import { join } from 'node:path';
 import { errorKind, errorMessage, StateletError } from '../types/errors.ts';
 import { type FileLock, type HeldLock, lockFile } from './file-lock.ts';
 import { makeFolder } from './make-folder.ts';
-import { isForWantOfRoom } from './system-errors.ts';
+import { isOutOfSpace } from './system-errors.ts';
 
 export type RootLock = FileLock;
 
@@ -28,7 +28,7 @@ async function locked(rootDir: string): Promise<FileLock | HeldLock> {
     return lockFile(join(rootDir, LOCK_FILE));
   } catch (error) {
     if (errorKind(error) === 'FailedPrecondition') throw error;
-    const mend = isForWantOfRoom(error) ? 'make room on its disk' : 'give a folder that this user may write';
+    const mend = isOutOfSpace(error) ? 'make room on its disk' : 'give a folder that this user may write';
     throw new StateletError('InvalidArgument', `--root-dir ${rootDir}: ${errorMessage(error)}: ${mend}`);
   }
 }

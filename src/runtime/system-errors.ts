@@ -4,7 +4,7 @@ export function errnoCode(error: unknown): string | undefined {
 }
 
 /** Whether there is no room left on a disk, or for its user. */
-export function isForWantOfRoom(error: unknown): boolean {
+export function isOutOfSpace(error: unknown): boolean {
   const code = errnoCode(error);
   return code === 'ENOSPC' || code === 'EDQUOT';
 }

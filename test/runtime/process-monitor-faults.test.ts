@@ -6,7 +6,7 @@ import type { RuntimeService } from '../../src/runtime/runtime-service.ts';
 import type { ContainerConfig } from '../../src/types/cri.ts';
 import { mountSmallDisk, testAsRoot } from '../support/as-root.ts';
 import { holdStill } from '../support/hold-still.ts';
-import { isRunning, monitorPid, processRuntimeBed } from '../support/process-runtime.ts';
+import { kill9, monitorPid, processRuntimeBed } from '../support/process-runtime.ts';
 import type { ProcessRuntimeBed } from '../support/process-runtime.ts';
 import { podConfig, shell, startPod } from '../support/runtime-configs.ts';
 import { waitFor } from '../support/wait-for.ts';
@@ -26,11 +26,6 @@ const start = (config: ContainerConfig) => startPod(runtime, join(rootDir, 'pods
 const read = (file: string): string => (existsSync(file) ? readFileSync(file, 'utf8') : '');
 const monitorLog = (): string => read(join(rootDir, 'runtime', 'monitor.log'));
 const starts = (): number => monitorLog().match(/started as process/g)?.length ?? 0;
-
-const kill9 = async (pid: number): Promise<void> => {
-  process.kill(pid, 'SIGKILL');
-  await waitFor(() => !isRunning(pid), { what: `the end of process ${pid}` });
-};
 
 describe('a monitor that hangs', () => {
   let pid: number;

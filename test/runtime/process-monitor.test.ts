@@ -25,7 +25,7 @@ import { lockFile } from '../../src/runtime/file-lock.ts';
 import { openDirectory, socketPath } from '../../src/runtime/process/socket.ts';
 import type { RuntimeService } from '../../src/runtime/runtime-service.ts';
 import type { ContainerConfig } from '../../src/types/cri.ts';
-import { isRunning, monitorPid, processRuntimeBed } from '../support/process-runtime.ts';
+import { isRunning, kill9, monitorPid, processRuntimeBed } from '../support/process-runtime.ts';
 import type { ProcessRuntimeBed } from '../support/process-runtime.ts';
 import { podConfig, shell, startPod, whenExited } from '../support/runtime-configs.ts';
 import { waitFor } from '../support/wait-for.ts';
@@ -59,11 +59,6 @@ const said = (logFile: string, key: string): Promise<string> =>
   waitFor(() => new RegExp(` F ${key} (.*)$`, 'm').exec(read(logFile))?.[1], {
     what: `"${key}" in ${logFile}`,
   });
-
-const kill9 = async (pid: number): Promise<void> => {
-  process.kill(pid, 'SIGKILL');
-  await waitFor(() => !isRunning(pid), { what: `the end of process ${pid}` });
-};
 
 const killMonitor = async (): Promise<void> => kill9(await monitorPid(rootDir));
 

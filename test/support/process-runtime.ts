@@ -56,3 +56,9 @@ export function isRunning(pid: number): boolean {
     return false;
   }
 }
+
+/** Resolves when the process is gone. */
+export async function kill9(pid: number): Promise<void> {
+  process.kill(pid, 'SIGKILL');
+  await waitFor(() => !isRunning(pid), { what: `the end of process ${pid}` });
+}
