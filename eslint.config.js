@@ -10,20 +10,31 @@ const HOUSE = {
   types: { rooms: [], packages: ['@kubernetes/client-node', 'rxjs'] },
   policies: { rooms: [], packages: [] },
   machines: { rooms: ['policies'], packages: ['xstate'] },
-  runtime: { rooms: ['policies'] },
-  actors: { rooms: ['machines', 'policies', 'runtime'] },
-  sources: { rooms: ['policies'] },
-  api: { rooms: ['policies'] },
+  system: { rooms: ['policies'], packages: ['node:[\\w/]+'] },
+  runtime: { rooms: ['policies', 'system'] },
+  actors: { rooms: ['machines', 'policies', 'runtime', 'system'] },
+  sources: { rooms: ['policies', 'system'] },
+  server: { rooms: ['policies', 'system'] },
   config: { rooms: ['policies'] },
-  simulation: { rooms: ['machines', 'policies', 'runtime', 'actors', 'sources'] },
+  simulation: { rooms: ['machines', 'policies', 'runtime', 'actors', 'sources', 'system'] },
   'run-once': {
-    rooms: ['machines', 'policies', 'runtime', 'actors', 'sources', 'api', 'config'].concat([
+    rooms: ['machines', 'policies', 'runtime', 'system', 'actors', 'sources', 'server', 'config'].concat([
       'open-node.ts',
       'pod-sources.ts',
     ]),
   },
   commands: {
-    rooms: ['api', 'config', 'machines', 'policies', 'runtime', 'simulation', 'run-once', 'daemon.ts'],
+    rooms: [
+      'server',
+      'system',
+      'config',
+      'machines',
+      'policies',
+      'runtime',
+      'simulation',
+      'run-once',
+      'daemon.ts',
+    ],
   },
 };
 const ROOMS = [...Object.keys(HOUSE), 'daemon.ts', 'main.ts', 'open-node.ts', 'pod-sources.ts'];
@@ -123,9 +134,8 @@ export default tseslint.config(
         {
           patterns: [
             {
-              regex: '^(?:node:|\\.\\./(?!\\.\\./|runtime-service\\.ts$))',
-              message:
-                'The simulated runtime does no I/O: of src/runtime it may import runtime-service.ts alone.',
+              regex: '^(?:node:|\\.\\./(?!\\.\\./|service/))',
+              message: 'The simulated runtime does no I/O: of src/runtime it may import service/ alone.',
             },
           ],
         },

@@ -45,7 +45,7 @@ interface Watch {
 
 /** Resolves when it is being looked whether less memory is left than that. */
 async function watchCrossing(thresholdBytes: number): Promise<Watch> {
-  const file = new URL('support/memory-crossing-worker.ts', import.meta.url);
+  const file = new URL('./support/memory-crossing-worker.ts', import.meta.url);
   const worker = new Worker(file, { workerData: { thresholdBytes } });
   await once(worker, 'message');
   const crossedMs = once(worker, 'message').then(([atMs]) => atMs as number);

@@ -4,8 +4,8 @@
  * plainest form, where every request is summed up again at every look. `node bench/preemption.ts [--runs N]`.
  */
 import { parseArgs } from 'node:util';
-import { selectVictims } from '../src/policies/preemption.ts';
-import { resourceRequest } from '../src/policies/resources.ts';
+import { selectVictims } from '../src/policies/preemption/victims.ts';
+import { resourceRequest } from '../src/policies/pod/resources.ts';
 import type { Pod } from '../src/types/kubernetes.ts';
 import { plainVictims } from '../test/support/preemption-reference.ts';
 import { median } from './support/measures.ts';

@@ -15,8 +15,8 @@ rmSync(path('dist'), { recursive: true, force: true });
 await build({
   entryPoints: {
     main: path('src/main.ts'),
-    monitor: path('src/runtime/process/monitor.ts'),
-    'manifest-worker': path('src/sources/manifest-worker.ts'),
+    monitor: path('src/runtime/process/monitor/monitor.ts'),
+    'manifest-worker': path('src/sources/manifests/manifest-worker.ts'),
   },
   // Flat: what a file finds beside itself, or one folder up, it finds there from every file of dist/.
   outdir: path('dist'),

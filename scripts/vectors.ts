@@ -13,7 +13,7 @@ import {
 
 const USAGE = `Usage: npm run vectors -- [DIR]
 
-Runs every NAME.json of DIR that has an adapter (test/support/adapters/NAME.ts) and prints passed, failed and skipped
+Runs every NAME.json of DIR that has an adapter (test/vectors/NAME.ts) and prints passed, failed and skipped
 cases per file, with the first differences. Without DIR: ../shared/vectors beside the project, else test/vectors.
 Exit code: 0 all passed, 1 a difference or a malformed file, 2 nothing could be run.`;
 const DIFFERENCES_SHOWN = 5;
@@ -82,7 +82,7 @@ async function main(): Promise<void> {
 
   const others = names.filter((name) => !adapters.has(name));
   if (others.length > 0) console.log(`No adapter yet: ${others.join(', ')}`);
-  if (runnable.length === 0) fail(`no vector file of ${folder} has an adapter in test/support/adapters`);
+  if (runnable.length === 0) fail(`no vector file of ${folder} has an adapter in test/vectors`);
   if (failed > 0) console.log(`${failed} of ${runnable.length} files failed`);
   process.exitCode = failed > 0 ? 1 : 0;
 }

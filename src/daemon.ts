@@ -2,22 +2,22 @@
 import { map, type Observable } from 'rxjs';
 import { type ActorOptions, toObserver } from 'xstate';
 import { NodeAgent } from './actors/node-agent.ts';
-import { servedPods } from './actors/served-pods.ts';
-import { Endpoints } from './api/endpoints.ts';
-import { eventLog } from './api/event-log.ts';
-import { welcome } from './api/welcome.ts';
+import { servedPods } from './actors/pods/served-pods.ts';
+import { Endpoints } from './server/endpoints.ts';
+import { eventLog } from './server/event-log.ts';
+import { welcome } from './server/welcome.ts';
 import { EMBEDDED, type StateletConfig } from './config/config.ts';
-import { evictionThresholds } from './config/eviction-settings.ts';
-import type { EvictionParts } from './actors/eviction-figures.ts';
+import { evictionThresholds } from './config/load-eviction-settings.ts';
+import type { EvictionParts } from './actors/eviction/eviction-figures.ts';
 import type { supervisorMachine, SupervisorEvent } from './machines/supervisor-machine.ts';
 import { letGo, nodeAgentOptions, openNode } from './open-node.ts';
 import { podSources } from './pod-sources.ts';
-import { shownURL } from './policies/shown-url.ts';
-import type { NodeParts } from './runtime/pod-node.ts';
+import { shownURL } from './policies/formats/shown-url.ts';
+import type { NodeParts } from './runtime/node/pod-node.ts';
 import { runtimeLayout } from './runtime/process/layout.ts';
-import { lockRootDir, type RootLock } from './runtime/root-lock.ts';
+import { lockRootDir, type RootLock } from './runtime/node/root-lock.ts';
 import type { StatsProvider, SummaryOptions } from './runtime/stats/stats-provider.ts';
-import { systemClock } from './runtime/system-clock.ts';
+import { systemClock } from './system/system-clock.ts';
 import { inBatches } from './sources/config-batches.ts';
 import { channelEvent, podConfig, type PodSources } from './sources/pod-config.ts';
 import { problemText } from './sources/source.ts';
@@ -69,7 +69,7 @@ export async function startDaemon(config: StateletConfig, deps: DaemonDeps): Pro
 /** Loaded where it is asked for. Actors that nobody inspects have nothing to tell. */
 async function withStateLog({ logger, inspect, stateLog }: DaemonDeps): Promise<Inspect | undefined> {
   if (stateLog === undefined) return inspect;
-  const { transitionLog, wayLog } = await import('./actors/state-log.ts');
+  const { transitionLog, wayLog } = await import('./actors/pods/state-log.ts');
   const log = stateLog === 'ways' ? wayLog(logger) : transitionLog(logger);
   const others = toObserver(inspect);
   return (event) => {

@@ -2,11 +2,11 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { NodeAgent, NodeAgentOptions } from './actors/node-agent.ts';
 import { EMBEDDED, type StateletConfig } from './config/config.ts';
-import { makeFolder } from './runtime/make-folder.ts';
-import { nodeAddresses, readNodeFacts, startsAtOnce } from './runtime/node-facts.ts';
-import type { NodeParts } from './runtime/pod-node.ts';
-import { systemClock } from './runtime/system-clock.ts';
-import { isOutOfSpace } from './runtime/system-errors.ts';
+import { makeFolder } from './system/make-folder.ts';
+import { nodeAddresses, readNodeFacts, startsAtOnce } from './runtime/node/node-addresses.ts';
+import type { NodeParts } from './runtime/node/pod-node.ts';
+import { systemClock } from './system/system-clock.ts';
+import { isOutOfSpace } from './system/system-errors.ts';
 import { errorMessage, StateletError } from './types/errors.ts';
 import type { EventRecorder, NodeEventRecorder } from './types/event-recorder.ts';
 import type { Logger } from './types/logger.ts';
@@ -70,7 +70,7 @@ async function openParts(
       requestTimeoutMs: node.runtimeRequestTimeoutMs,
     });
   }
-  const { openCriNode } = await import('./runtime/open-cri-node.ts');
+  const { openCriNode } = await import('./runtime/node/open-cri-node.ts');
   return openCriNode({
     ...{ endpoint, rootDir, podLogsDir, nodeName, hostIPs, facts, recorder, logger },
     ...{ settings: node, reservations: config },

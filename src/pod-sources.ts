@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import type { StateletConfig } from './config/config.ts';
 import { fileSource } from './sources/file-source.ts';
 import { httpSource } from './sources/http-source.ts';
-import { LastGoodManifests } from './sources/last-good-manifests.ts';
+import { LastGoodManifests } from './sources/manifests/last-good-manifests.ts';
 import type { PodSources } from './sources/pod-config.ts';
 
 export interface PodSourcesOptions {

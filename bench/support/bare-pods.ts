@@ -1,6 +1,6 @@
 /** The calls of CRI that pods need, and nothing else: what no node agent can beat. */
 import { createCriRuntime } from '../../src/runtime/cri/cri-runtime.ts';
-import type { RuntimeService } from '../../src/runtime/runtime-service.ts';
+import type { RuntimeService } from '../../src/runtime/service/runtime-service.ts';
 import type { ContainerdBed } from '../../test/support/containerd/containerd.ts';
 import { removeCgroups } from '../../test/support/containerd/wipe.ts';
 import { nowMs } from './measures.ts';

@@ -1,7 +1,7 @@
 /** A thread that tells when less memory is left than that, in Unix milliseconds: to the millisecond, at the cost of looking as often. */
 import { parentPort, workerData } from 'node:worker_threads';
 import { openStatsProvider } from '../../src/runtime/stats/stats-provider.ts';
-import { systemClock } from '../../src/runtime/system-clock.ts';
+import { systemClock } from '../../src/system/system-clock.ts';
 import { nowMs } from './measures.ts';
 
 const PERIOD_MS = 1;

@@ -1,6 +1,6 @@
 /** A node full of pods of all classes, and what a critical pod could lack there. */
-import type { MissingResource } from '../../src/policies/admission-failure.ts';
-import { resourceRequest } from '../../src/policies/resources.ts';
+import type { MissingResource } from '../../src/policies/admission/rejection.ts';
+import { resourceRequest } from '../../src/policies/pod/resources.ts';
 import type { Container, Pod } from '../../src/types/kubernetes.ts';
 
 export const CRITICAL_POD: Pod = {

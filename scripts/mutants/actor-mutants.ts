@@ -1,15 +1,15 @@
 /** The actors and what they do in the world, broken. */
 import type { Mutant } from './mutant.ts';
 
-const SLOTS = 'src/actors/effect-slots.ts';
-const STARTS = 'src/actors/pod-starts.ts';
-const EFFECTS = 'src/actors/pod-effects.ts';
+const SLOTS = 'src/actors/pods/effect-slots.ts';
+const STARTS = 'src/actors/start/pod-starts.ts';
+const EFFECTS = 'src/actors/pods/pod-effects.ts';
 const SUPERVISOR = 'src/actors/supervisor.ts';
-const WORK_QUEUE = 'src/actors/work-queue.ts';
-const PLEG = 'src/runtime/pleg.ts';
-const STARTER = 'src/runtime/container-starter.ts';
-const RUNTIME = 'src/runtime/pod-runtime.ts';
-const KILLER = 'src/runtime/pod-killer.ts';
+const WORK_QUEUE = 'src/actors/pods/work-queue.ts';
+const PLEG = 'src/runtime/pleg/pleg.ts';
+const STARTER = 'src/runtime/pods/container-starter.ts';
+const RUNTIME = 'src/runtime/pods/pod-runtime.ts';
+const KILLER = 'src/runtime/pods/pod-killer.ts';
 
 export const ACTOR_MUTANTS: readonly Mutant[] = [
   {

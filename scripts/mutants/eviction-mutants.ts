@@ -2,11 +2,11 @@
 import type { Mutant } from './mutant.ts';
 
 const CHART = 'src/machines/eviction-machine.ts';
-const MANAGER = 'src/actors/eviction-manager.ts';
-const LOOKS = 'src/actors/eviction-looks.ts';
-const PASS = 'src/policies/eviction-pass.ts';
-const RANKING = 'src/policies/eviction-ranking.ts';
-const CONDITIONS = 'src/policies/eviction-conditions.ts';
+const MANAGER = 'src/actors/eviction/eviction-manager.ts';
+const LOOKS = 'src/actors/eviction/eviction-looks.ts';
+const PASS = 'src/policies/eviction/pass.ts';
+const RANKING = 'src/policies/eviction/ranking.ts';
+const CONDITIONS = 'src/policies/eviction/pressure-conditions.ts';
 
 export const EVICTION_MUTANTS: readonly Mutant[] = [
   {

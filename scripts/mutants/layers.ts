@@ -83,8 +83,9 @@ async function unitSuites(root: string, file: string): Promise<string[]> {
   return ['test/machines/', ...own.map((suite) => join(folder, suite))];
 }
 
+/** The files below the folder, by their paths from there; none where there is no such folder. */
 async function filesIn(folder: string): Promise<string[]> {
-  return readdir(folder).catch(() => []);
+  return readdir(folder, { recursive: true }).catch(() => []);
 }
 
 const isSuite = (name: string): boolean => name.endsWith('.test.ts');

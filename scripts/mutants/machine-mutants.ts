@@ -3,8 +3,8 @@ import type { Mutant } from './mutant.ts';
 
 const POD = 'src/machines/pod-machine.ts';
 const SUPERVISOR = 'src/machines/supervisor-machine.ts';
-const TERMINATION = 'src/policies/pod-termination.ts';
-const QUEUE = 'src/policies/start-queue.ts';
+const TERMINATION = 'src/policies/sync/pod-termination.ts';
+const QUEUE = 'src/policies/admission/name-claim.ts';
 
 const STOPPING_KILL = `            SyncPodKill: {
               description: 'Rule 4',

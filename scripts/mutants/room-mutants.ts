@@ -2,16 +2,16 @@
 import type { Mutant } from './mutant.ts';
 
 const CHART = 'src/machines/preemption-machine.ts';
-const PREEMPTIONS = 'src/actors/preemptions.ts';
-const END_LIMITS = 'src/actors/end-limits.ts';
-const ADMISSION = 'src/actors/pod-admission.ts';
-const LEDGER = 'src/actors/resource-ledger.ts';
-const STARTS = 'src/actors/pod-starts.ts';
+const PREEMPTIONS = 'src/actors/start/preemptions.ts';
+const END_LIMITS = 'src/actors/start/end-limits.ts';
+const ADMISSION = 'src/actors/start/pod-admission.ts';
+const LEDGER = 'src/actors/start/resource-ledger.ts';
+const STARTS = 'src/actors/start/pod-starts.ts';
 const SUPERVISOR = 'src/actors/supervisor.ts';
-const PLAN = 'src/policies/preemption-plan.ts';
-const PROMISES = 'src/policies/preemption-promises.ts';
-const KINDS = 'src/policies/pod-kinds.ts';
-const TEXTS = 'src/policies/preemption-texts.ts';
+const PLAN = 'src/policies/preemption/victim-plan.ts';
+const PROMISES = 'src/policies/preemption/promised-room.ts';
+const KINDS = 'src/policies/pod/pod-kinds.ts';
+const TEXTS = 'src/policies/preemption/preemption-message.ts';
 
 export const ROOM_MUTANTS: readonly Mutant[] = [
   // Who holds what

@@ -1,13 +1,13 @@
 /** What a node runs short of beside memory, and limits of local storage, broken. */
 import type { Mutant } from './mutant.ts';
 
-const MANAGER = 'src/actors/eviction-manager.ts';
-const PASS = 'src/policies/eviction-pass.ts';
-const MET = 'src/policies/eviction-met.ts';
-const RANKING = 'src/policies/eviction-ranking.ts';
-const SHORTAGE = 'src/policies/eviction-shortage.ts';
-const SIGNALS = 'src/policies/eviction-signals.ts';
-const THRESHOLDS = 'src/policies/eviction-thresholds.ts';
+const MANAGER = 'src/actors/eviction/eviction-manager.ts';
+const PASS = 'src/policies/eviction/pass.ts';
+const MET = 'src/policies/eviction/met-thresholds.ts';
+const RANKING = 'src/policies/eviction/ranking.ts';
+const SHORTAGE = 'src/policies/eviction/shortage.ts';
+const SIGNALS = 'src/policies/eviction/signals.ts';
+const THRESHOLDS = 'src/policies/eviction/thresholds.ts';
 
 export const SHORTAGE_MUTANTS: readonly Mutant[] = [
   {
@@ -34,7 +34,7 @@ export const SHORTAGE_MUTANTS: readonly Mutant[] = [
   {
     name: 'used-image-removed',
     breaks: 'Images go of which there are containers (eviction)',
-    file: 'src/policies/image-gc.ts',
+    file: 'src/policies/garbage/unused-images.ts',
     find: `        inUse: isUsed || image.pinned === true`,
     replace: `        inUse: image.pinned === true`,
   },
@@ -99,7 +99,7 @@ export const SHORTAGE_MUTANTS: readonly Mutant[] = [
   {
     name: 'other-disk-counts',
     breaks: 'What lies on another disk than the one that is short counts as well (eviction)',
-    file: 'src/policies/eviction-file-systems.ts',
+    file: 'src/policies/eviction/file-system-parts.ts',
     find: `  return contentsFor(signal, layout)?.parts ?? [];`,
     replace: `  return contentsFor(signal, layout) === undefined ? [] : ALL.parts;`,
   },
@@ -148,7 +148,7 @@ export const SHORTAGE_MUTANTS: readonly Mutant[] = [
   {
     name: 'full-disk-admits',
     breaks: 'Pods come though the disk is full (admission)',
-    file: 'src/policies/admission-pressure.ts',
+    file: 'src/policies/admission/admission-under-pressure.ts',
     find: `  if (conditions.length === 0 || isCriticalPod(pod)) return undefined;`,
     replace: `  if (!conditions.includes(MEMORY_PRESSURE) || isCriticalPod(pod)) return undefined;`,
   },
@@ -169,7 +169,7 @@ export const SHORTAGE_MUTANTS: readonly Mutant[] = [
   {
     name: 'limit-of-all-ignored',
     breaks: 'What containers may store together is not held to (eviction)',
-    file: 'src/policies/eviction-local-storage.ts',
+    file: 'src/policies/eviction/exceeded-limits.ts',
     find: `    exceededEmptyDir(pod, stats) ?? exceededPod(pod, stats) ?? exceededContainer(`,
     replace: `    exceededEmptyDir(pod, stats) ?? exceededContainer(`,
   },

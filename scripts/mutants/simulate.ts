@@ -1,5 +1,5 @@
 /** `simulate.ts SEEDS`: whole nodes by seed 1, 2, …, until an invariant is violated: then a line of JSON, and exit code 1. */
-import { ALL_FAULTS } from '../../src/simulation/faults.ts';
+import { ALL_FAULTS } from '../../src/simulation/plan/fault-kinds.ts';
 import { simulate } from '../../src/simulation/simulation.ts';
 
 const seeds = Number(process.argv[2]);

@@ -1,16 +1,16 @@
 /** The supervisor actor: the loop's handlers, by the kubelet's names, over the registry of pod actors. */
 import { type ActorOptions, type ActorRefFrom, type AnyActorRef, createActor } from 'xstate';
 import { supervisorMachine, type SupervisorEvent } from '../machines/supervisor-machine.ts';
-import { planHousekeeping } from '../policies/housekeeping.ts';
-import { fullName } from '../policies/pod-kinds.ts';
+import { planHousekeeping } from '../policies/sync/housekeeping.ts';
+import { fullName } from '../policies/pod/pod-kinds.ts';
 import {
   isTerminalPhase,
   type KillPodOptions,
   RUNTIME_ONLY_GRACE_PERIOD_SECONDS,
-} from '../policies/pod-termination.ts';
-import type { Pleg } from '../runtime/pleg.ts';
-import type { PodNode } from '../runtime/pod-node.ts';
-import type { PodRuntime } from '../runtime/pod-runtime.ts';
+} from '../policies/sync/pod-termination.ts';
+import type { Pleg } from '../runtime/pleg/pleg.ts';
+import type { PodNode } from '../runtime/node/pod-node.ts';
+import type { PodRuntime } from '../runtime/pods/pod-runtime.ts';
 import type { Clock } from '../types/clock.ts';
 import { errorMessage } from '../types/errors.ts';
 import type { EventRecorder, PodReference } from '../types/event-recorder.ts';
@@ -18,19 +18,19 @@ import type { Pod } from '../types/kubernetes.ts';
 import { type Logger, podFields } from '../types/logger.ts';
 import type { NodeFacts } from '../types/node-facts.ts';
 import type { RuntimePodStatus } from '../types/runtime-pod.ts';
-import { EffectSlots } from './effect-slots.ts';
-import { KillWaiters } from './kill-waiters.ts';
-import { type PodEffects, providePodMachine } from './pod-actor.ts';
-import { DesiredPods } from './desired-pods.ts';
-import { type PodEntry, PodRegistry, uidOfActor } from './pod-registry.ts';
-import { interruptedEnd } from './interrupted-end.ts';
-import { OrphanRemoval } from './orphan-removal.ts';
-import { PodAdmission } from './pod-admission.ts';
-import { PodRemoval } from './pod-removal.ts';
-import { PodStarts } from './pod-starts.ts';
-import type { ProbeManager } from './probe-manager.ts';
-import type { StatusManager } from './status-manager.ts';
-import { WorkQueue } from './work-queue.ts';
+import { EffectSlots } from './pods/effect-slots.ts';
+import { KillWaiters } from './pods/kill-waiters.ts';
+import { type PodEffects, providePodMachine } from './pods/pod-actor.ts';
+import { DesiredPods } from './pods/desired-pods.ts';
+import { type PodEntry, PodRegistry, uidOfActor } from './pods/pod-registry.ts';
+import { interruptedEnd } from './pods/interrupted-end.ts';
+import { OrphanRemoval } from './pods/orphan-removal.ts';
+import { PodAdmission } from './start/pod-admission.ts';
+import { PodRemoval } from './pods/pod-removal.ts';
+import { PodStarts } from './start/pod-starts.ts';
+import type { ProbeManager } from './probes/probe-manager.ts';
+import type { StatusManager } from './pods/status-manager.ts';
+import { WorkQueue } from './pods/work-queue.ts';
 
 /** A pod actor that failed is replaced after this time. */
 const REVIVE_DELAY_MS = 1_000;

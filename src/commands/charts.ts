@@ -1,6 +1,6 @@
 /** `statelet charts`: any machine of the project, as text that others draw. */
 import type { AnyStateMachine } from 'xstate';
-import { didYouMean } from '../policies/did-you-mean.ts';
+import { didYouMean } from '../policies/formats/did-you-mean.ts';
 import { machines } from '../machines/index.ts';
 import { StateletError } from '../types/errors.ts';
 import { toMermaid } from './charts/mermaid.ts';

@@ -1,19 +1,19 @@
 /** `statelet explain-eviction`: who would be evicted now, and why. */
 import { readFile } from 'node:fs/promises';
-import { evictionThresholds, resolveEvictionSettings } from '../config/eviction-settings.ts';
-import { withContainerFsThresholds } from '../policies/eviction-container-fs.ts';
+import { evictionThresholds, resolveEvictionSettings } from '../config/load-eviction-settings.ts';
+import { withContainerFsThresholds } from '../policies/eviction/container-fs-thresholds.ts';
 import {
   type EvictionExplanation,
   explainEviction as explain,
   type ExplainedThreshold,
-} from '../policies/eviction-explanation.ts';
-import type { FileSystemLayout } from '../policies/eviction-file-systems.ts';
+} from '../policies/eviction/explanation.ts';
+import type { FileSystemLayout } from '../policies/eviction/file-system-parts.ts';
 import { errorMessage, StateletError } from '../types/errors.ts';
 import type { Pod } from '../types/kubernetes.ts';
 import type { FsStats, Summary } from '../types/stats.ts';
-import { type EvictionCandidate, wouldRelieve } from '../policies/eviction-ranking.ts';
-import { canBeRequested, usageText } from '../policies/eviction-record.ts';
-import type { StarvedResource } from '../policies/eviction-signals.ts';
+import { type EvictionCandidate, wouldRelieve } from '../policies/eviction/ranking.ts';
+import { canBeRequested, usageText } from '../policies/eviction/ranking-text.ts';
+import type { StarvedResource } from '../policies/eviction/signals.ts';
 import { askDaemon, type DaemonFlags } from './daemon-request.ts';
 import { formatTable } from './table.ts';
 

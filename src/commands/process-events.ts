@@ -1,6 +1,6 @@
 /** What befalls a process that has pods: it is asked to leave, loses its terminal, or finds a defect in itself. */
 import { isatty } from 'node:tty';
-import type { Logger } from '../api/logger.ts';
+import type { Logger } from '../server/open-logger.ts';
 
 /** npm passes a Ctrl-C on to a process that the terminal has told already: both are one. */
 const SAME_REQUEST_MS = 1000;

@@ -1,6 +1,6 @@
 /** What `statelet run-once` prints: a line per pod as soon as its result is known, then a table or one JSON document. */
-import { CONFIG_SOURCE_ANNOTATION } from '../policies/pod-kinds.ts';
-import { podSummary } from '../policies/pod-table.ts';
+import { CONFIG_SOURCE_ANNOTATION } from '../policies/pod/pod-kinds.ts';
+import { podSummary } from '../policies/status/pod-table.ts';
 import type { PodOutcome, PodResult } from '../run-once/pod-result.ts';
 import type { RunOnceReport } from '../run-once/run-once.ts';
 import type { ContainerStatus, Pod } from '../types/kubernetes.ts';

@@ -1,8 +1,8 @@
 /** `statelet run`: configuration in, daemon up, and down again when asked to. */
 import { setFlagsFromString } from 'node:v8';
-import { createLogger, isForPeople } from '../api/logger.ts';
-import type { Logger } from '../api/logger.ts';
-import type { RunningInspector } from '../api/inspector.ts';
+import { createLogger, isForPeople } from '../server/open-logger.ts';
+import type { Logger } from '../server/open-logger.ts';
+import type { RunningInspector } from '../server/inspector.ts';
 import type { RunFlags, StateletConfig } from '../config/config.ts';
 import { startDaemon, type StateLog } from '../daemon.ts';
 import { adviceOnSources, configure } from './configure.ts';
@@ -49,7 +49,7 @@ function keepHeapSmall(): void {
 
 async function startInspector(config: StateletConfig, logger: Logger): Promise<RunningInspector | undefined> {
   if (config.inspect === undefined) return undefined;
-  const { startInspector: start } = await import('../api/inspector.ts');
+  const { startInspector: start } = await import('../server/inspector.ts');
   const inspector = await start({ ...config.inspect, logger });
   logger.info(`every actor is shown in Stately's inspector: open ${inspector.url} in a browser`);
   return inspector;

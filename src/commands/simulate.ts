@@ -1,10 +1,10 @@
 /** `statelet simulate`: whole nodes under a virtual clock, held against the invariants of docs/lifecycle.md. */
 import { closeSync, openSync, writeSync } from 'node:fs';
 import { setImmediate as turn } from 'node:timers/promises';
-import { parseDuration } from '../policies/duration.ts';
-import { countOperations, type PlanOptions } from '../simulation/plan.ts';
-import { ALL_FAULTS, type Fault } from '../simulation/faults.ts';
-import { shrink } from '../simulation/shrink.ts';
+import { parseDuration } from '../policies/formats/duration.ts';
+import { countOperations, type PlanOptions } from '../simulation/plan/plan.ts';
+import { ALL_FAULTS, type Fault } from '../simulation/plan/fault-kinds.ts';
+import { shrink } from '../simulation/plan/shrink.ts';
 import {
   simulate as runSimulation,
   type SimulationOptions,

@@ -5,11 +5,11 @@ import type { AdmissionSettings } from '../types/admission-settings.ts';
 import type { EvictionConfiguration } from '../types/eviction-configuration.ts';
 import { StateletError } from '../types/errors.ts';
 import type { NodeSettings } from '../types/node-settings.ts';
-import { resolveAdmissionSettings } from './admission-settings.ts';
-import { resolveEvictionSettings } from './eviction-settings.ts';
-import { parseDuration } from '../policies/duration.ts';
+import { resolveAdmissionSettings } from './load-admission-settings.ts';
+import { resolveEvictionSettings } from './load-eviction-settings.ts';
+import { parseDuration } from '../policies/formats/duration.ts';
 import type { KubeletConfiguration } from './kubelet-configuration.ts';
-import { checkForCri, resolveNodeSettings } from './node-settings.ts';
+import { checkForCri, resolveNodeSettings } from './load-node-settings.ts';
 
 export interface Endpoint {
   readonly host: string;

@@ -3,10 +3,10 @@
  * a spelling mistake is told from a setting that Statelet does not support yet.
  */
 import { isIP } from 'node:net';
-import { MAX_TIMER_MS, parseDuration } from '../policies/duration.ts';
-import { ADMISSION_FIELDS } from './admission-settings.ts';
-import { EVICTION_FIELDS } from './eviction-settings.ts';
-import { NODE_FIELDS } from './node-settings.ts';
+import { MAX_TIMER_MS, parseDuration } from '../policies/formats/duration.ts';
+import { ADMISSION_FIELDS } from './load-admission-settings.ts';
+import { EVICTION_FIELDS } from './load-eviction-settings.ts';
+import { NODE_FIELDS } from './load-node-settings.ts';
 
 export const API_VERSION = 'kubelet.config.k8s.io/v1beta1';
 export const KIND = 'KubeletConfiguration';

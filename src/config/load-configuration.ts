@@ -6,7 +6,7 @@ import type { Document } from 'yaml';
 import { validate } from '../generated/configuration-validator.js';
 import { errorMessage, StateletError } from '../types/errors.ts';
 import type { SchemaError } from '../types/schema-error.ts';
-import { didYouMean } from '../policies/did-you-mean.ts';
+import { didYouMean } from '../policies/formats/did-you-mean.ts';
 import {
   API_VERSION,
   FORMATS,

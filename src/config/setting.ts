@@ -3,8 +3,8 @@
  * file and the documentation.
  */
 import { StateletError } from '../types/errors.ts';
-import { parseQuantity, quantityValue } from '../policies/quantity.ts';
-import { formatDuration, MAX_TIMER_MS, parseDuration } from '../policies/duration.ts';
+import { parseQuantity, quantityValue } from '../policies/formats/quantity.ts';
+import { formatDuration, MAX_TIMER_MS, parseDuration } from '../policies/formats/duration.ts';
 
 export interface Setting<T = unknown> {
   /** As commander spells it; undefined where the kubelet has none. */

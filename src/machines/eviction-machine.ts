@@ -16,9 +16,9 @@ import {
   type EvictionState,
   INITIAL_EVICTION_STATE,
   type VictimChoice,
-} from '../policies/eviction-pass.ts';
-import type { Shortage } from '../policies/eviction-shortage.ts';
-import type { PressureCondition } from '../policies/eviction-signals.ts';
+} from '../policies/eviction/pass.ts';
+import type { Shortage } from '../policies/eviction/shortage.ts';
+import type { PressureCondition } from '../policies/eviction/signals.ts';
 
 export interface EvictionContext {
   /** What the last pass left to the next. */

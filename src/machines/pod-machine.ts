@@ -13,8 +13,8 @@ import {
   isTerminalPhase,
   type KillPodOptions,
   type PodStatusOverride,
-} from '../policies/pod-termination.ts';
-import type { ResyncReason } from '../policies/resync.ts';
+} from '../policies/sync/pod-termination.ts';
+import type { ResyncReason } from '../policies/sync/resync.ts';
 import type { Pod } from '../types/kubernetes.ts';
 
 /** What the runtime was seen to hold of a pod: nothing, only what has ended, or something that runs. */
@@ -100,7 +100,7 @@ function gracePeriodAfter(context: PodContext, event: PodEvent): number {
 }
 
 const unreachable = (): void => {
-  throw new Error('the pod machine was run without its effects: provide them (src/actors/pod-actor.ts)');
+  throw new Error('the pod machine was run without its effects: provide them (src/actors/pods/pod-actor.ts)');
 };
 
 export const podMachine = setup({

@@ -8,8 +8,8 @@
  * (the tag), it is nobody else's.
  */
 import { assign, setup } from 'xstate';
-import type { Rejection } from '../policies/admission-failure.ts';
-import type { PreemptionDecision } from '../policies/preemption.ts';
+import type { Rejection } from '../policies/admission/rejection.ts';
+import type { PreemptionDecision } from '../policies/preemption/victims.ts';
 import type { PodReference } from '../types/event-recorder.ts';
 
 export interface PreemptionInput {

@@ -1,6 +1,6 @@
 /**
  * One probe of one container as a statechart: when it runs, and what its outcomes add up to. What is decided, and when the
- * next run is due, is said by src/policies/probe.ts and src/policies/probe-schedule.ts.
+ * next run is due, is said by src/policies/probes/probe.ts and src/policies/probe-schedule.ts.
  *
  * Whoever runs it promises: STATUS whenever the pod's status may have changed; DUE when a timer that was armed and not
  * disarmed has run out; a run that was started ends with exactly one event, `PROBED` or, after an abort, `AT_REST`.
@@ -17,8 +17,8 @@ import {
   type ProbeTarget,
   quietRecord,
   type Sighting,
-} from '../policies/probe.ts';
-import { firstDelayMs, nextDelayMs, type ProbeBeat } from '../policies/probe-schedule.ts';
+} from '../policies/probes/probe.ts';
+import { firstDelayMs, nextDelayMs, type ProbeBeat } from '../policies/probes/probe-schedule.ts';
 
 export interface ProbeInput {
   readonly target: ProbeTarget;
@@ -61,7 +61,9 @@ function outcomeRecord({ target, record }: ProbeContext, event: ProbeEvent): Pro
 }
 
 const unreachable = (): void => {
-  throw new Error('the probe machine was run without its effects: provide them (src/actors/probe-worker.ts)');
+  throw new Error(
+    'the probe machine was run without its effects: provide them (src/actors/probes/probe-worker.ts)',
+  );
 };
 
 export const probeMachine = setup({

@@ -3,7 +3,7 @@
  * about a pod's life. Names of streams and of their handlers are those of the kubelet's sync loop.
  */
 import { type AnyActorRef, assign, type ErrorActorEvent, setup, stateIn, stopChild } from 'xstate';
-import type { PodLifecycleEvent } from '../policies/pod-lifecycle-events.ts';
+import type { PodLifecycleEvent } from '../policies/sync/pod-lifecycle-events.ts';
 import type { Pod } from '../types/kubernetes.ts';
 
 export interface SupervisorInput {

@@ -1,8 +1,8 @@
 /** Which of the pods may run: each beside those that were admitted before it. */
-import { admitPod, admitRunningPod } from '../policies/admission.ts';
-import { type Rejection, unexpectedAdmissionError } from '../policies/admission-failure.ts';
-import { heldBy } from '../policies/held-resources.ts';
-import { podFullName } from '../policies/pod-kinds.ts';
+import { admitPod, admitRunningPod } from '../policies/admission/admit-pod.ts';
+import { type Rejection, unexpectedAdmissionError } from '../policies/admission/rejection.ts';
+import { heldBy } from '../policies/admission/held-resources.ts';
+import { podFullName } from '../policies/pod/pod-kinds.ts';
 import { errorMessage } from '../types/errors.ts';
 import type { Pod } from '../types/kubernetes.ts';
 import type { NodeFacts } from '../types/node-facts.ts';

@@ -1,6 +1,6 @@
 /** Follows one pod until it is known what came of it, and has it tried again meanwhile. */
 import type { NodeAgent } from '../actors/node-agent.ts';
-import type { Rejection } from '../policies/admission-failure.ts';
+import type { Rejection } from '../policies/admission/rejection.ts';
 import type { Clock } from '../types/clock.ts';
 import type { Pod, PodStatus } from '../types/kubernetes.ts';
 import { news } from './news.ts';

@@ -1,5 +1,5 @@
 /** How a pod that is run once is doing: well, badly for good, or not to be told yet. */
-import { containerShouldRestart, isRestartableInitContainer } from '../policies/restart.ts';
+import { containerShouldRestart, isRestartableInitContainer } from '../policies/sync/restart.ts';
 import type { Container, ContainerStatus, Pod, PodStatus } from '../types/kubernetes.ts';
 import type { RuntimePodStatus } from '../types/runtime-pod.ts';
 

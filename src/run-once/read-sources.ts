@@ -2,8 +2,8 @@
 import { lastValueFrom, of, take, timeout, toArray } from 'rxjs';
 import { podConfig, type PodSources } from '../sources/pod-config.ts';
 import type { SourceProblem } from '../sources/source.ts';
-import { formatDuration } from '../policies/duration.ts';
-import type { PodSource } from '../policies/pod-updates.ts';
+import { formatDuration } from '../policies/formats/duration.ts';
+import type { PodSource } from '../policies/sync/pod-updates.ts';
 import type { Pod } from '../types/kubernetes.ts';
 
 export interface FirstPods {

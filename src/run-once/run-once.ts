@@ -1,17 +1,17 @@
 /** Runs the pods of the sources once: reads, admits, starts them, tells what came of each, and leaves them running. */
 import { defer, from } from 'rxjs';
 import { NodeAgent } from '../actors/node-agent.ts';
-import { eventLog } from '../api/event-log.ts';
+import { eventLog } from '../server/event-log.ts';
 import type { StateletConfig } from '../config/config.ts';
 import type { SupervisorEvent } from '../machines/supervisor-machine.ts';
 import { type AgentSurroundings, briefly, letGo, nodeAgentOptions, openNode } from '../open-node.ts';
 import { podSources } from '../pod-sources.ts';
-import type { Rejection } from '../policies/admission-failure.ts';
-import { CONFIG_SOURCE_ANNOTATION, fullName, podFullName } from '../policies/pod-kinds.ts';
-import { RUNTIME_ONLY_GRACE_PERIOD_SECONDS } from '../policies/pod-termination.ts';
-import { rfc3339 } from '../policies/time.ts';
-import { lockRootDir } from '../runtime/root-lock.ts';
-import { systemClock } from '../runtime/system-clock.ts';
+import type { Rejection } from '../policies/admission/rejection.ts';
+import { CONFIG_SOURCE_ANNOTATION, fullName, podFullName } from '../policies/pod/pod-kinds.ts';
+import { RUNTIME_ONLY_GRACE_PERIOD_SECONDS } from '../policies/sync/pod-termination.ts';
+import { rfc3339 } from '../policies/formats/time.ts';
+import { lockRootDir } from '../runtime/node/root-lock.ts';
+import { systemClock } from '../system/system-clock.ts';
 import { problemText, type SourceProblem } from '../sources/source.ts';
 import type { Pod } from '../types/kubernetes.ts';
 import type { Logger } from '../types/logger.ts';

@@ -11,10 +11,15 @@ import {
   repeat,
   type Observable,
 } from 'rxjs';
-import { podFullName } from '../policies/pod-kinds.ts';
+import { podFullName } from '../policies/pod/pod-kinds.ts';
 import type { Pod } from '../types/kubernetes.ts';
-import { keepingProblems, type LastGoodManifests } from './last-good-manifests.ts';
-import { NOTHING_READ, readManifests, type Reading, type ReadingOptions } from './manifest-files.ts';
+import { keepingProblems, type LastGoodManifests } from './manifests/last-good-manifests.ts';
+import {
+  NOTHING_READ,
+  readManifests,
+  type Reading,
+  type ReadingOptions,
+} from './manifests/manifest-files.ts';
 import { watchPath, type PathWatch } from './path-watch.ts';
 import type { SourceProblem, SourceUpdate } from './source.ts';
 

@@ -2,12 +2,12 @@
 import { createHash } from 'node:crypto';
 import { isDeepStrictEqual } from 'node:util';
 import { defer, distinctUntilChanged, finalize, from, map, repeat, tap, type Observable } from 'rxjs';
-import { shownURL } from '../policies/shown-url.ts';
+import { shownURL } from '../policies/formats/shown-url.ts';
 import { errorMessage, StateletError } from '../types/errors.ts';
 import type { Pod } from '../types/kubernetes.ts';
-import { keepingProblems, type LastGoodManifests } from './last-good-manifests.ts';
-import { MANIFEST_BYTES_MAX } from './manifest-limits.ts';
-import { readStaticPods } from './manifest-pods.ts';
+import { keepingProblems, type LastGoodManifests } from './manifests/last-good-manifests.ts';
+import { MANIFEST_BYTES_MAX } from './manifests/manifest-limits.ts';
+import { readStaticPods } from './manifests/manifest-pods.ts';
 import type { ManifestProblem, SourceUpdate } from './source.ts';
 import type { StaticPodOrigin } from './static-pod.ts';
 

@@ -1,6 +1,6 @@
 /** Merges the sources into the CONFIG channel: what each new list of a source means for the pods of this node. */
 import { concatMap, defer, merge, type Observable } from 'rxjs';
-import { podUpdates, type KnownPods, type PodSource, type PodUpdate } from '../policies/pod-updates.ts';
+import { podUpdates, type KnownPods, type PodSource, type PodUpdate } from '../policies/sync/pod-updates.ts';
 import type { Pod } from '../types/kubernetes.ts';
 import { problemText, type SourceProblem, type SourceUpdate } from './source.ts';
 

@@ -1,5 +1,5 @@
 /** What every source of pods has in common. */
-import type { PodSource } from '../policies/pod-updates.ts';
+import type { PodSource } from '../policies/sync/pod-updates.ts';
 import type { Pod } from '../types/kubernetes.ts';
 
 /** What is wrong with a manifest. */

@@ -1,14 +1,14 @@
 /** Makes a static pod of what a file or URL says: who it is, on which node, and what the API server would have filled in. */
 import { createHash } from 'node:crypto';
-import { canonicalJson } from '../policies/canonical-json.ts';
+import { canonicalJson } from '../policies/formats/canonical-json.ts';
 import {
   CONFIG_HASH_ANNOTATION,
   CONFIG_MIRROR_ANNOTATION,
   CONFIG_SOURCE_ANNOTATION,
-} from '../policies/pod-kinds.ts';
+} from '../policies/pod/pod-kinds.ts';
 import type { Pod, PodSpec } from '../types/kubernetes.ts';
-import type { ManifestPod } from './manifest.ts';
-import { withDefaults } from './pod-defaults.ts';
+import type { ManifestPod } from './manifests/read-manifest.ts';
+import { withDefaults } from './defaults/pod-defaults.ts';
 
 export interface StaticPodOrigin {
   readonly source: 'file' | 'http';

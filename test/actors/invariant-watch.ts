@@ -1,6 +1,6 @@
 /** Looks at a running agent from outside and writes down every invariant of the lifecycle that does not hold. */
 import type { Subscription } from 'xstate';
-import type { PodActor } from '../../src/actors/pod-registry.ts';
+import type { PodActor } from '../../src/actors/pods/pod-registry.ts';
 import type { TestAgent } from '../support/agent.ts';
 
 const NAME_LABEL = 'io.kubernetes.pod.name';

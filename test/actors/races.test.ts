@@ -4,7 +4,7 @@ import { afterEach, expect, test } from '@jest/globals';
 import type { Pod } from '../../src/types/kubernetes.ts';
 import { nodeOf } from '../support/admission.ts';
 import { apiPod, startAgent, staticPod, type TestAgent } from '../support/agent.ts';
-import { seededRandom, type SeededRandom } from '../../src/simulation/seeded-random.ts';
+import { seededRandom, type SeededRandom } from '../../src/simulation/plan/seeded-random.ts';
 import { waitFor } from '../support/wait-for.ts';
 import { InvariantWatch } from './invariant-watch.ts';
 

@@ -2,9 +2,9 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
-import { startApiServer } from '../../src/api/server.ts';
+import { startApiServer } from '../../src/server/http-server.ts';
 import { explainEviction } from '../../src/commands/explain-eviction.ts';
-import type { EvictionExplanation } from '../../src/policies/eviction-explanation.ts';
+import type { EvictionExplanation } from '../../src/policies/eviction/explanation.ts';
 import { requestingPod } from '../support/admission.ts';
 import { summaryOf, usingMemory } from '../support/eviction.ts';
 

@@ -6,7 +6,7 @@ import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
-import { readAddress } from '../../src/api/address-file.ts';
+import { readAddress } from '../../src/server/address-file.ts';
 import { startCli } from '../support/cli.ts';
 import { waitFor } from '../support/wait-for.ts';
 

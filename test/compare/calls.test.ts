@@ -2,7 +2,7 @@ import { describe, expect, test } from '@jest/globals';
 import { countsOf, podCalls, requests, sequence, splitAt } from '../../scripts/compare/calls.ts';
 import { decodeMessage } from '../../scripts/compare/cri-messages.ts';
 import type { RecordedCall } from '../../scripts/compare/recording-proxy.ts';
-import * as methods from '../../src/runtime/cri/methods.ts';
+import * as methods from '../../src/runtime/cri/messages/methods.ts';
 
 interface Times {
   readonly atMs?: number;

@@ -1,6 +1,6 @@
 import { describe, expect, test } from '@jest/globals';
-import { resolveAdmissionSettings } from '../../src/config/admission-settings.ts';
-import { resolveEvictionSettings } from '../../src/config/eviction-settings.ts';
+import { resolveAdmissionSettings } from '../../src/config/load-admission-settings.ts';
+import { resolveEvictionSettings } from '../../src/config/load-eviction-settings.ts';
 import { resolveConfig } from '../../src/config/config.ts';
 import type { Host, RunFlags } from '../../src/config/config.ts';
 import type { KubeletConfiguration } from '../../src/config/kubelet-configuration.ts';

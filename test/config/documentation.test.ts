@@ -3,7 +3,7 @@ import { describe, expect, test } from '@jest/globals';
 import { Command } from 'commander';
 import { addRunFlags } from '../../src/commands/run-flags.ts';
 import { DEFAULTS } from '../../src/config/config.ts';
-import { formatDuration } from '../../src/policies/duration.ts';
+import { formatDuration } from '../../src/policies/formats/duration.ts';
 import { KUBELET_CONFIGURATION_SCHEMA, SUPPORTED_FIELDS } from '../../src/config/kubelet-configuration.ts';
 import type { Schema } from '../../src/config/kubelet-configuration.ts';
 import { cli } from '../support/cli.ts';

@@ -5,8 +5,8 @@ import {
   evaluateEviction,
   type EvictionEvaluation,
   INITIAL_EVICTION_STATE,
-} from '../../src/policies/eviction-pass.ts';
-import type { PressureCondition } from '../../src/policies/eviction-signals.ts';
+} from '../../src/policies/eviction/pass.ts';
+import type { PressureCondition } from '../../src/policies/eviction/signals.ts';
 import { requestingPod } from '../support/admission.ts';
 import {
   factsWith,

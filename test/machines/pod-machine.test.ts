@@ -1,6 +1,6 @@
 import { describe, expect, test } from '@jest/globals';
 import { podMachine, type PodEvent, type RuntimeHolds } from '../../src/machines/pod-machine.ts';
-import type { KillPodOptions } from '../../src/policies/pod-termination.ts';
+import type { KillPodOptions } from '../../src/policies/sync/pod-termination.ts';
 import type { Pod } from '../../src/types/kubernetes.ts';
 import { testPod } from '../support/pods.ts';
 import { Stepper } from '../support/stepper.ts';

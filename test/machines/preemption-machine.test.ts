@@ -1,6 +1,6 @@
 import { describe, expect, test } from '@jest/globals';
 import { preemptionMachine, type PreemptionEvent } from '../../src/machines/preemption-machine.ts';
-import { selectVictims } from '../../src/policies/preemption.ts';
+import { selectVictims } from '../../src/policies/preemption/victims.ts';
 import { requestingPod } from '../support/admission.ts';
 import { Stepper } from '../support/stepper.ts';
 

@@ -1,6 +1,6 @@
 import { describe, expect, test } from '@jest/globals';
 import { probeMachine, type ProbeEvent } from '../../src/machines/probe-machine.ts';
-import type { ProbeKind, ProbeOutcome, SeenContainer, Sighting } from '../../src/policies/probe.ts';
+import type { ProbeKind, ProbeOutcome, SeenContainer, Sighting } from '../../src/policies/probes/probe.ts';
 import type { Container } from '../../src/types/kubernetes.ts';
 import { testPod } from '../support/pods.ts';
 import { Stepper } from '../support/stepper.ts';
@@ -228,5 +228,5 @@ describe('Stopped', () => {
 
 test('without its effects the machine says where they are', () => {
   const { armTimer } = probeMachine.implementations.actions as unknown as Record<string, () => void>;
-  expect(armTimer).toThrow('src/actors/probe-worker.ts');
+  expect(armTimer).toThrow('src/actors/probes/probe-worker.ts');
 });

@@ -6,18 +6,18 @@ import { preemptionMachine } from '../../src/machines/preemption-machine.ts';
 import { probeMachine } from '../../src/machines/probe-machine.ts';
 import { supervisorMachine } from '../../src/machines/supervisor-machine.ts';
 import { Coverage } from './coverage.ts';
-import { plainEvictionEnvironment } from './eviction-environment.ts';
-import { replayEviction } from './eviction-replay.ts';
+import { plainEvictionEnvironment } from './eviction/eviction-environment.ts';
+import { replayEviction } from './eviction/eviction-replay.ts';
 import { embeddedGround } from './ground.ts';
 import { shortestPathsToStates } from './paths.ts';
-import { podEnvironment } from './pod-environment.ts';
-import { replayPod } from './pod-replay.ts';
-import { plainPreemptionEnvironment } from './preemption-environment.ts';
-import { replayPreemption } from './preemption-replay.ts';
-import { probeEnvironment } from './probe-environment.ts';
-import { replayProbe } from './probe-replay.ts';
-import { supervisorEnvironment } from './supervisor-environment.ts';
-import { replaySupervisor } from './supervisor-replay.ts';
+import { podEnvironment } from './pod/pod-environment.ts';
+import { replayPod } from './pod/pod-replay.ts';
+import { plainPreemptionEnvironment } from './preemption/preemption-environment.ts';
+import { replayPreemption } from './preemption/preemption-replay.ts';
+import { probeEnvironment } from './probe/probe-environment.ts';
+import { replayProbe } from './probe/probe-replay.ts';
+import { supervisorEnvironment } from './supervisor/supervisor-environment.ts';
+import { replaySupervisor } from './supervisor/supervisor-replay.ts';
 
 const LONG_MS = 120_000;
 

@@ -4,15 +4,15 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { NEVER } from 'rxjs';
 import { NodeAgent, type NodeAgentOptions } from '../../src/actors/node-agent.ts';
-import type { NodeParts } from '../../src/runtime/pod-node.ts';
+import type { NodeParts } from '../../src/runtime/node/pod-node.ts';
 import { openProcessNode, processNode } from '../../src/runtime/process/process-node.ts';
-import type { RuntimeService } from '../../src/runtime/runtime-service.ts';
+import type { RuntimeService } from '../../src/runtime/service/runtime-service.ts';
 import { NO_LATENCIES } from '../../src/runtime/simulated/latencies.ts';
 import { SimulatedRuntime } from '../../src/runtime/simulated/simulated-runtime.ts';
 import type { Logger } from '../../src/types/logger.ts';
 import { ROOMY_NODE } from '../support/admission.ts';
 import { waitFor } from '../support/wait-for.ts';
-import { settled, VirtualClock } from '../../src/simulation/virtual-clock.ts';
+import { settled, VirtualClock } from '../../src/simulation/node/virtual-clock.ts';
 
 export interface Ground {
   readonly clock: VirtualClock;

@@ -3,6 +3,8 @@ import { expect, test } from '@jest/globals';
 import { machines } from '../../src/machines/index.ts';
 
 test('every machine has its paths replayed', async () => {
-  const suites = await readdir(import.meta.dirname);
-  expect(suites).toEqual(expect.arrayContaining(Object.keys(machines).map((name) => `${name}.test.ts`)));
+  const suites = await readdir(import.meta.dirname, { recursive: true });
+  expect(suites).toEqual(
+    expect.arrayContaining(Object.keys(machines).map((name) => `${name}/${name}.test.ts`)),
+  );
 });

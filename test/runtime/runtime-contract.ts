@@ -3,7 +3,7 @@ import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { ReplaySubject } from 'rxjs';
-import type { RuntimeService } from '../../src/runtime/runtime-service.ts';
+import type { RuntimeService } from '../../src/runtime/service/runtime-service.ts';
 import type { ContainerConfig, ContainerEvent, PodSandboxConfig } from '../../src/types/cri.ts';
 import { containerConfig, podConfig, startPod, whenExited } from '../support/runtime-configs.ts';
 import { waitFor } from '../support/wait-for.ts';

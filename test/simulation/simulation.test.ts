@@ -1,5 +1,5 @@
 import { describe, expect, test } from '@jest/globals';
-import { ALL_FAULTS } from '../../src/simulation/faults.ts';
+import { ALL_FAULTS } from '../../src/simulation/plan/fault-kinds.ts';
 import { simulate, type SimulationOptions } from '../../src/simulation/simulation.ts';
 
 /** Others can be tried: `SEEDS=300,301`. */

@@ -1,6 +1,6 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { expect, test } from '@jest/globals';
-import { parseManifest } from '../../src/sources/manifest.ts';
+import { parseManifest } from '../../src/sources/manifests/read-manifest.ts';
 
 const FOLDER = new URL('../../examples/pods/', import.meta.url);
 

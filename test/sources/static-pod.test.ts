@@ -1,7 +1,7 @@
 import { describe, expect, test } from '@jest/globals';
-import { isStaticPod } from '../../src/policies/pod-kinds.ts';
-import { computePodQOS } from '../../src/policies/qos.ts';
-import { parseManifest, type ManifestPod } from '../../src/sources/manifest.ts';
+import { isStaticPod } from '../../src/policies/pod/pod-kinds.ts';
+import { computePodQOS } from '../../src/policies/pod/qos.ts';
+import { parseManifest, type ManifestPod } from '../../src/sources/manifests/read-manifest.ts';
 import { staticPod } from '../../src/sources/static-pod.ts';
 
 const ORIGIN = { source: 'file', location: '/manifests/web.yaml', nodeName: 'Node-A' } as const;

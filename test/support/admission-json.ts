@@ -1,5 +1,5 @@
 /** How the vectors spell what stands against a pod. */
-import type { AdmissionFailure, FailedPredicate } from '../../src/policies/admission-failure.ts';
+import type { AdmissionFailure, FailedPredicate } from '../../src/policies/admission/rejection.ts';
 
 interface Insufficient {
   readonly resource: string;

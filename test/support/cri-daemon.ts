@@ -2,7 +2,7 @@
 import { readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { createCriRuntime } from '../../src/runtime/cri/cri-runtime.ts';
-import type { RuntimeService } from '../../src/runtime/runtime-service.ts';
+import type { RuntimeService } from '../../src/runtime/service/runtime-service.ts';
 import type { Container, Pod } from '../../src/types/kubernetes.ts';
 import { makeCgroup } from './containerd/cgroups.ts';
 import { type ContainerdBed, startContainerd } from './containerd/containerd.ts';

@@ -7,13 +7,13 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
-import { STATE_ANNOTATION } from '../../src/api/server.ts';
+import { STATE_ANNOTATION } from '../../src/server/http-server.ts';
 import {
   containerOf,
   isRunning,
   processTable,
   type ProcessIdentity,
-} from '../../src/runtime/process/proc.ts';
+} from '../../src/runtime/process/containers/proc.ts';
 import type { ContainerStatus, Pod } from '../../src/types/kubernetes.ts';
 import { sendSignal } from './send-signal.ts';
 import { PATIENCE_MS, waitFor } from './wait-for.ts';

@@ -1,13 +1,13 @@
 /** Nodes and pods that run short of something. */
-import type { EvictionFacts, EvictionSettings } from '../../src/policies/eviction-pass.ts';
-import { INITIAL_EVICTION_STATE } from '../../src/policies/eviction-pass.ts';
-import { observe } from '../../src/policies/eviction-observations.ts';
-import { mostUrgentShortage, type Shortage } from '../../src/policies/eviction-shortage.ts';
+import type { EvictionFacts, EvictionSettings } from '../../src/policies/eviction/pass.ts';
+import { INITIAL_EVICTION_STATE } from '../../src/policies/eviction/pass.ts';
+import { observe } from '../../src/policies/eviction/observations.ts';
+import { mostUrgentShortage, type Shortage } from '../../src/policies/eviction/shortage.ts';
 import {
   parseThresholds,
   type Threshold,
   type ThresholdSettings,
-} from '../../src/policies/eviction-thresholds.ts';
+} from '../../src/policies/eviction/thresholds.ts';
 import type { NodeStats, PodStats, PSIStats, Summary } from '../../src/types/stats.ts';
 
 export const MI = 2 ** 20;

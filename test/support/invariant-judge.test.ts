@@ -1,6 +1,6 @@
 import { beforeEach, describe, expect, test } from '@jest/globals';
 import type { InspectionEvent } from 'xstate';
-import type { PodEffects } from '../../src/actors/pod-actor.ts';
+import type { PodEffects } from '../../src/actors/pods/pod-actor.ts';
 import type { PodContext } from '../../src/machines/pod-machine.ts';
 import { type Ground, LASTING_COMMAND, simulatedGround } from '../paths/ground.ts';
 import { InvariantJudge, type JudgedAgent } from './invariant-judge.ts';

@@ -3,14 +3,14 @@
  * and what the runtime itself says. Of a pod's machine it knows the three phases and nothing else.
  */
 import type { InspectionEvent } from 'xstate';
-import type { PodEffects } from '../../src/actors/pod-actor.ts';
-import type { PodActor, PodSnapshot } from '../../src/actors/pod-registry.ts';
-import type { StatusManager } from '../../src/actors/status-manager.ts';
+import type { PodEffects } from '../../src/actors/pods/pod-actor.ts';
+import type { PodActor, PodSnapshot } from '../../src/actors/pods/pod-registry.ts';
+import type { StatusManager } from '../../src/actors/pods/status-manager.ts';
 import type { Supervisor } from '../../src/actors/supervisor.ts';
 import type { PodContext } from '../../src/machines/pod-machine.ts';
-import { fullName } from '../../src/policies/pod-kinds.ts';
-import type { KillPodOptions } from '../../src/policies/pod-termination.ts';
-import type { RuntimeService } from '../../src/runtime/runtime-service.ts';
+import { fullName } from '../../src/policies/pod/pod-kinds.ts';
+import type { KillPodOptions } from '../../src/policies/sync/pod-termination.ts';
+import type { RuntimeService } from '../../src/runtime/service/runtime-service.ts';
 import type { Call, CallWitness, Method } from './steered-runtime.ts';
 
 const PHASES = ['Syncing', 'Terminating', 'Terminated'];

@@ -1,5 +1,5 @@
 /** What a pod's status is computed from, out of the few facts that a test is about. */
-import type { PodStatusFacts } from '../../src/policies/pod-status.ts';
+import type { PodStatusFacts } from '../../src/policies/status/pod-status.ts';
 import type { ContainerStatus, Pod, PodCondition, PodStatus } from '../../src/types/kubernetes.ts';
 import { runtimePodStatus } from './runtime-pod-status.ts';
 import type { PartialContainer, PartialPodStatus } from './runtime-pod-status.ts';

@@ -2,10 +2,10 @@
  * The kubelet's choice of victims in the plainest form: every request is summed up again at every look. Tests and the bench
  * hold the policy against it.
  */
-import type { MissingResource } from '../../src/policies/admission-failure.ts';
-import { isPreemptable } from '../../src/policies/pod-kinds.ts';
-import { podQOS } from '../../src/policies/qos.ts';
-import { resourceRequest } from '../../src/policies/resources.ts';
+import type { MissingResource } from '../../src/policies/admission/rejection.ts';
+import { isPreemptable } from '../../src/policies/pod/pod-kinds.ts';
+import { podQOS } from '../../src/policies/pod/qos.ts';
+import { resourceRequest } from '../../src/policies/pod/resources.ts';
 import type { Pod } from '../../src/types/kubernetes.ts';
 
 type Missing = readonly MissingResource[];

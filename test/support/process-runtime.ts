@@ -7,8 +7,8 @@ import {
   createProcessRuntime,
   type ProcessRuntimeOptions,
 } from '../../src/runtime/process/process-runtime.ts';
-import { connectSocket } from '../../src/runtime/process/socket.ts';
-import type { RuntimeService } from '../../src/runtime/runtime-service.ts';
+import { connectSocket } from '../../src/runtime/process/monitor/monitor-socket.ts';
+import type { RuntimeService } from '../../src/runtime/service/runtime-service.ts';
 import { sendSignal } from './send-signal.ts';
 import { waitFor } from './wait-for.ts';
 

@@ -1,18 +1,18 @@
-import type { KillPodOptions } from '../../src/policies/pod-termination.ts';
+import type { KillPodOptions } from '../../src/policies/sync/pod-termination.ts';
 import type { CallName } from '../../src/runtime/simulated/latencies.ts';
-import type { Fault } from '../../src/simulation/faults.ts';
-import { History } from '../../src/simulation/history.ts';
-import { Host } from '../../src/simulation/host.ts';
-import type { Violation } from '../../src/simulation/judge.ts';
-import type { Life } from '../../src/simulation/life.ts';
-import type { Change } from '../../src/simulation/plan.ts';
-import { stateName } from '../../src/simulation/pod-states.ts';
-import { type Complaint, leftovers, unrest } from '../../src/simulation/rest.ts';
-import { ROOMY_NODE } from '../../src/simulation/node-facts.ts';
-import { keyedRandom } from '../../src/simulation/seeded-random.ts';
-import type { SourceName } from '../../src/simulation/sources.ts';
-import { newTally } from '../../src/simulation/tally.ts';
-import { VirtualClock } from '../../src/simulation/virtual-clock.ts';
+import type { Fault } from '../../src/simulation/plan/fault-kinds.ts';
+import { History } from '../../src/simulation/judges/history.ts';
+import { Host } from '../../src/simulation/node/host.ts';
+import type { Violation } from '../../src/simulation/judges/judge.ts';
+import type { Life } from '../../src/simulation/node/life.ts';
+import type { Change } from '../../src/simulation/plan/plan.ts';
+import { stateName } from '../../src/simulation/judges/pod-states.ts';
+import { type Complaint, leftovers, unrest } from '../../src/simulation/judges/rest.ts';
+import { ROOMY_NODE } from '../../src/simulation/node/simulated-node-facts.ts';
+import { keyedRandom } from '../../src/simulation/plan/seeded-random.ts';
+import type { SourceName } from '../../src/simulation/node/simulated-sources.ts';
+import { newTally } from '../../src/simulation/judges/tally.ts';
+import { VirtualClock } from '../../src/simulation/node/virtual-clock.ts';
 import type { Container as RuntimeContainer } from '../../src/types/cri.ts';
 import type { Container, PodSpec, PodStatus } from '../../src/types/kubernetes.ts';
 
@@ -209,7 +209,7 @@ export class SimulatedAgent {
   }
 }
 
-/** A container whose command says what it does (src/runtime/simulated/program.ts). */
+/** A container whose command says what it does (src/runtime/simulated/simulated-program.ts). */
 export function container(name: string, words = 'run', more: Partial<Container> = {}): Container {
   return { name, image: 'registry.example/app:1', command: words.split(' '), ...more };
 }

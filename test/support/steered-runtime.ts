@@ -3,9 +3,9 @@
  * signal, as if the answer had been on its way already. All else reaches the node as it is; its hints are lost.
  */
 import { NEVER } from 'rxjs';
-import { POD_UID_LABEL } from '../../src/policies/cri-labels.ts';
-import type { NodeParts, PodNode } from '../../src/runtime/pod-node.ts';
-import type { RuntimeService } from '../../src/runtime/runtime-service.ts';
+import { POD_UID_LABEL } from '../../src/policies/cri/cri-labels.ts';
+import type { NodeParts, PodNode } from '../../src/runtime/node/pod-node.ts';
+import type { RuntimeService } from '../../src/runtime/service/runtime-service.ts';
 import { StateletError } from '../../src/types/errors.ts';
 
 /** Methods that ask nobody. */

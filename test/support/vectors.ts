@@ -1,5 +1,5 @@
 /**
- * Golden vectors: `NAME.json` holds cases of input and wanted output, `adapters/NAME.ts` asks our policy. Used by
+ * Golden vectors: `NAME.json` holds cases of input and wanted output, `NAME.ts` beside it in test/vectors asks our policy. Used by
  * `npm run vectors` and by the tests alike.
  */
 import { existsSync } from 'node:fs';
@@ -7,7 +7,7 @@ import { readFile, readdir } from 'node:fs/promises';
 import { basename, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
-/** How the cases of one file are run. Each `test/support/adapters/NAME.ts` exports one as `adapter`. */
+/** How the cases of one file are run. Each `test/vectors/NAME.ts` exports one as `adapter`. */
 export interface VectorAdapter {
   /** What our policy makes of `input` (deeply frozen), in the form of the file's `want`. Throwing fails the case. */
   // eslint-disable-next-line @typescript-eslint/no-explicit-any -- JSON of a shape that only the adapter knows
@@ -48,7 +48,6 @@ export interface VectorReport {
 
 export const COMMITTED_VECTORS = fileURLToPath(new URL('../vectors', import.meta.url));
 export const SHARED_VECTORS = fileURLToPath(new URL('../../../shared/vectors', import.meta.url));
-const ADAPTERS = fileURLToPath(new URL('adapters', import.meta.url));
 
 /** The full vectors where they lie beside the project, else the compact part that is committed. */
 export function defaultVectorFolder(): string {
@@ -62,7 +61,7 @@ export async function listVectors(folder: string): Promise<string[]> {
 
 /** The NAMEs that have an adapter, sorted. */
 export async function listAdapters(): Promise<string[]> {
-  return namesWithSuffix(await readdir(ADAPTERS), '.ts');
+  return namesWithSuffix(await readdir(COMMITTED_VECTORS), '.ts');
 }
 
 function namesWithSuffix(files: readonly string[], suffix: string): string[] {
@@ -73,8 +72,8 @@ function namesWithSuffix(files: readonly string[], suffix: string): string[] {
 }
 
 export async function loadAdapter(name: string): Promise<VectorAdapter> {
-  const module = (await import(`./adapters/${name}.ts`)) as { adapter?: VectorAdapter };
-  if (!module.adapter) throw new Error(`test/support/adapters/${name}.ts exports no \`adapter\``);
+  const module = (await import(`../vectors/${name}.ts`)) as { adapter?: VectorAdapter };
+  if (!module.adapter) throw new Error(`test/vectors/${name}.ts exports no \`adapter\``);
   return module.adapter;
 }
 

@@ -2,7 +2,7 @@ import { existsSync, readFileSync, rmdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { StateletError } from '../../types/errors.ts';
-import { errnoCode } from '../system-errors.ts';
+import { errnoCode } from '../../system/system-errors.ts';
 import { subfolders } from './cgroup-tree.ts';
 
 const PAUSE_MAX_MS = 100;

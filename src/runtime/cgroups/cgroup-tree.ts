@@ -1,11 +1,11 @@
 import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { findCgroupMounts } from '../../policies/cgroup-mounts.ts';
-import type { CgroupHierarchy } from '../../policies/cgroup-mounts.ts';
-import type { CgroupValue, CgroupVersion } from '../../policies/cgroup-values.ts';
+import { findCgroupMounts } from '../../policies/cgroups/cgroup-mounts.ts';
+import type { CgroupHierarchy } from '../../policies/cgroups/cgroup-mounts.ts';
+import type { CgroupValue, CgroupVersion } from '../../policies/cgroups/cgroup-values.ts';
 import { errorMessage, StateletError } from '../../types/errors.ts';
 import type { Logger } from '../../types/logger.ts';
-import { errnoCode } from '../system-errors.ts';
+import { errnoCode } from '../../system/system-errors.ts';
 
 /**
  * The kernel's cgroups as one tree: a path such as `/kubepods/burstable` stands for a folder in every hierarchy. Calls

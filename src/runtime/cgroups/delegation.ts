@@ -2,7 +2,7 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { errorMessage, StateletError } from '../../types/errors.ts';
-import { errnoCode } from '../system-errors.ts';
+import { errnoCode } from '../../system/system-errors.ts';
 import type { CgroupTree } from './cgroup-tree.ts';
 
 /** Those that the kubelet and the runtimes use, of the many that there may be. */

@@ -1,26 +1,26 @@
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
-import { findCgroupMounts } from '../../policies/cgroup-mounts.ts';
+import { findCgroupMounts } from '../../policies/cgroups/cgroup-mounts.ts';
 import {
   cgroupPath,
   podCgroup,
   podCgroupName,
   qosCgroups,
   uidOfPodCgroup,
-} from '../../policies/cgroup-names.ts';
-import type { QOSCgroups } from '../../policies/cgroup-names.ts';
+} from '../../policies/cgroups/cgroup-names.ts';
+import type { QOSCgroups } from '../../policies/cgroups/cgroup-names.ts';
 import {
   burstableCPUShares,
   kubepodsResources,
   podCgroupResources,
-} from '../../policies/cgroup-resources.ts';
-import type { CgroupResources, PodCgroupSettings } from '../../policies/cgroup-resources.ts';
-import { cgroupValues, isHugetlbLimit } from '../../policies/cgroup-values.ts';
-import type { CgroupValue, CgroupVersion } from '../../policies/cgroup-values.ts';
-import type { ResourceList } from '../../policies/resources.ts';
+} from '../../policies/cgroups/cgroup-resources.ts';
+import type { CgroupResources, PodCgroupSettings } from '../../policies/cgroups/cgroup-resources.ts';
+import { cgroupValues, isHugetlbLimit } from '../../policies/cgroups/cgroup-values.ts';
+import type { CgroupValue, CgroupVersion } from '../../policies/cgroups/cgroup-values.ts';
+import type { ResourceList } from '../../policies/pod/resources.ts';
 import { StateletError } from '../../types/errors.ts';
 import type { Pod } from '../../types/kubernetes.ts';
 import type { Logger } from '../../types/logger.ts';
-import { errnoCode } from '../system-errors.ts';
+import { errnoCode } from '../../system/system-errors.ts';
 import { removeCgroups } from './cgroup-removal.ts';
 import { CgroupTree } from './cgroup-tree.ts';
 import { delegateControllers } from './delegation.ts';

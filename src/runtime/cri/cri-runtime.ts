@@ -1,13 +1,13 @@
-import type { RuntimeService } from '../runtime-service.ts';
-import { CallContext } from './call-context.ts';
-import { Channel } from './channel.ts';
-import { containerCalls } from './container-calls.ts';
-import { runningContainerCalls } from './running-container-calls.ts';
-import { imageCalls } from './image-calls.ts';
-import { VERSION } from './methods.ts';
-import { RuntimeEvents } from './runtime-events.ts';
-import { runtimeStatus } from './runtime-status.ts';
-import { sandboxCalls } from './sandbox-calls.ts';
+import type { RuntimeService } from '../service/runtime-service.ts';
+import { CallContext } from './calls/call-context.ts';
+import { Channel } from './calls/channel.ts';
+import { containerCalls } from './calls/container-calls.ts';
+import { runningContainerCalls } from './calls/running-container-calls.ts';
+import { imageCalls } from './calls/image-calls.ts';
+import { VERSION } from './messages/methods.ts';
+import { RuntimeEvents } from './events/runtime-events.ts';
+import { runtimeStatus } from './calls/runtime-status.ts';
+import { sandboxCalls } from './calls/sandbox-calls.ts';
 
 export interface CriRuntimeOptions {
   /** `unix:///path` of the runtime's socket. */

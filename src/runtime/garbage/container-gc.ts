@@ -4,12 +4,12 @@ import {
   type ContainerGCPolicy,
   type IsPodRemovable,
   sandboxGarbage,
-} from '../../policies/container-gc.ts';
+} from '../../policies/garbage/dead-containers.ts';
 import type { Clock } from '../../types/clock.ts';
 import type { Container, PodSandbox } from '../../types/cri.ts';
 import { errorKind, errorMessage, StateletError } from '../../types/errors.ts';
 import type { Logger } from '../../types/logger.ts';
-import type { RuntimeService } from '../runtime-service.ts';
+import type { RuntimeService } from '../service/runtime-service.ts';
 
 export interface ContainerGCOptions {
   readonly runtime: RuntimeService;

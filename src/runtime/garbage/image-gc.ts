@@ -6,11 +6,11 @@ import {
   type ImageGCPolicy,
   type ImageRecord,
   isPastMaxAge,
-} from '../../policies/image-gc.ts';
+} from '../../policies/garbage/unused-images.ts';
 import type { Clock } from '../../types/clock.ts';
 import { errorMessage, StateletError } from '../../types/errors.ts';
 import type { Logger } from '../../types/logger.ts';
-import type { RuntimeService } from '../runtime-service.ts';
+import type { RuntimeService } from '../service/runtime-service.ts';
 
 export interface ImageGCOptions extends ImageGCPolicy {
   readonly runtime: Pick<RuntimeService, 'listImages' | 'listContainers' | 'removeImage' | 'imageFsInfo'>;

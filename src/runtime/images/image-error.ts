@@ -1,4 +1,4 @@
-import type { ImageErrorReason } from '../../policies/image-pull.ts';
+import type { ImageErrorReason } from '../../policies/images/image-pull.ts';
 import { type ErrorKind, StateletError } from '../../types/errors.ts';
 
 /** Why a container's image cannot be had: what the container's waiting state says. */

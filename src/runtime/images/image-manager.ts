@@ -3,26 +3,26 @@ import {
   type BackOffOptions,
   keepBackOffEntry,
   nextBackOffEntry,
-} from '../../policies/crash-loop-backoff.ts';
+} from '../../policies/sync/crash-loop-backoff.ts';
 import {
   imageBackOffKey,
   type ImageErrorReason,
   imagePullPolicy,
   pulledMessage,
   pullFailure,
-} from '../../policies/image-pull.ts';
-import { withDefaultTag } from '../../policies/image-reference.ts';
+} from '../../policies/images/image-pull.ts';
+import { withDefaultTag } from '../../policies/images/image-reference.ts';
 import type { Clock } from '../../types/clock.ts';
 import type { PodSandboxConfig } from '../../types/cri.ts';
 import { errorKind, errorMessage } from '../../types/errors.ts';
 import type { EventRecorder } from '../../types/event-recorder.ts';
 import type { Container, EphemeralContainer, Pod } from '../../types/kubernetes.ts';
-import type { ImageInUse } from '../pod-node.ts';
-import { runtimeMessage } from '../runtime-message.ts';
+import type { ImageInUse } from '../node/pod-node.ts';
+import { runtimeMessage } from '../service/runtime-message.ts';
 import { ImageError } from './image-error.ts';
 import { ImagePuller, type ImagePullerOptions } from './image-puller.ts';
 import { PresentImages } from './present-images.ts';
-import { unlessAborted } from '../unless-aborted.ts';
+import { unlessAborted } from '../../system/unless-aborted.ts';
 
 /** For so long the status says why a pull failed; then that, and until when, it is not tried again. */
 const FAILURE_SHOWN_MS = 1_000;

@@ -5,12 +5,12 @@ import {
   type DockerConfigFormat,
   matchingCredentials,
   readDockerConfig,
-} from '../../policies/image-credentials.ts';
-import type { ImageReference } from '../../policies/image-reference.ts';
+} from '../../policies/images/image-credentials.ts';
+import type { ImageReference } from '../../policies/images/image-reference.ts';
 import type { AuthConfig } from '../../types/cri.ts';
 import { errorMessage } from '../../types/errors.ts';
 import type { Logger } from '../../types/logger.ts';
-import { errnoCode } from '../system-errors.ts';
+import { errnoCode } from '../../system/system-errors.ts';
 
 /** The credentials of the node. */
 export interface Keyring {

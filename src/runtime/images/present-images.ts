@@ -1,7 +1,7 @@
 import type { Clock } from '../../types/clock.ts';
 import type { Image } from '../../types/cri.ts';
-import type { ImageInUse } from '../pod-node.ts';
-import type { RuntimeService } from '../runtime-service.ts';
+import type { ImageInUse } from '../node/pod-node.ts';
+import type { RuntimeService } from '../service/runtime-service.ts';
 
 /** How long an image that was found counts as being there: what starts together asks once. */
 const RECENT_MS = 2_000;

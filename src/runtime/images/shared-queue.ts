@@ -1,4 +1,4 @@
-import { unlessAborted } from '../unless-aborted.ts';
+import { unlessAborted } from '../../system/unless-aborted.ts';
 
 export interface Ask {
   /** What is asked for by the same key is done once, for all who ask before it begins. */

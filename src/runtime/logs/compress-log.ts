@@ -1,7 +1,7 @@
 import { createReadStream, createWriteStream } from 'node:fs';
 import { rename, rm, stat } from 'node:fs/promises';
 import { pipeline } from 'node:stream/promises';
-import { compressedLogNames } from '../../policies/log-rotation.ts';
+import { compressedLogNames } from '../../policies/garbage/log-rotation.ts';
 
 /**
  * Replaces a rotated log by its gzip. Rejects with the system's error, or with that of `signal`; the log is then there as

@@ -2,8 +2,8 @@ import { statSync } from 'node:fs';
 import type { Clock, TimerHandle } from '../../types/clock.ts';
 import { errorKind, errorMessage } from '../../types/errors.ts';
 import type { Logger } from '../../types/logger.ts';
-import type { RuntimeService } from '../runtime-service.ts';
-import { errnoCode } from '../system-errors.ts';
+import type { RuntimeService } from '../service/runtime-service.ts';
+import { errnoCode } from '../../system/system-errors.ts';
 import { removeLogs, rotateLog } from './rotate-log.ts';
 
 /** A running container. `logPath` is absolute; empty: it has no log. */

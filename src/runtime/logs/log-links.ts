@@ -1,10 +1,10 @@
 import { existsSync, mkdirSync, readdirSync, rmSync, symlinkSync } from 'node:fs';
 import { readdir, rm } from 'node:fs/promises';
 import { join } from 'node:path';
-import { containerIdOfLogLink, containerLogLink } from '../../policies/log-links.ts';
+import { containerIdOfLogLink, containerLogLink } from '../../policies/garbage/log-link-names.ts';
 import { errorMessage } from '../../types/errors.ts';
 import type { Logger } from '../../types/logger.ts';
-import { errnoCode } from '../system-errors.ts';
+import { errnoCode } from '../../system/system-errors.ts';
 
 interface PodName {
   readonly name: string;

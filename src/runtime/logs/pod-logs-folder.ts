@@ -1,7 +1,7 @@
 /** Whether a folder is what agents and runtimes make for the logs of a pod: `<container>/<attempt>.log`, and rotated ones. */
 import { open, readdir } from 'node:fs/promises';
 import { join } from 'node:path';
-import { isContainerLog } from '../../policies/log-rotation.ts';
+import { isContainerLog } from '../../policies/garbage/log-rotation.ts';
 
 /** As the API server and agents make them; a manifest may bring another. */
 const MADE_UID = /^(?:[0-9a-f]{32}|[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})$/;

@@ -1,10 +1,10 @@
 import { existsSync, readdirSync } from 'node:fs';
 import { readdir, rm } from 'node:fs/promises';
 import { join } from 'node:path';
-import { podLogsFolder, podOfLogsFolder } from '../../policies/cri-labels.ts';
-import { instancesByLogs } from '../../policies/log-rotation.ts';
+import { podLogsFolder, podOfLogsFolder } from '../../policies/cri/cri-labels.ts';
+import { instancesByLogs } from '../../policies/garbage/log-rotation.ts';
 import type { PodReference } from '../../types/event-recorder.ts';
-import { ifThere } from '../system-errors.ts';
+import { ifThere } from '../../system/system-errors.ts';
 import { holdsPodLogs } from './pod-logs-folder.ts';
 
 /** Where pods have their logs. Others may keep things beside them, under names that look alike: those stay. */

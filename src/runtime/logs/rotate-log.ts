@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs';
 import { readdir, rename, rm } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
-import { planRotation, rotatedLogs } from '../../policies/log-rotation.ts';
+import { planRotation, rotatedLogs } from '../../policies/garbage/log-rotation.ts';
 import { compressLog } from './compress-log.ts';
 
 export interface Rotation {

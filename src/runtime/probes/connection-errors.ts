@@ -1,5 +1,5 @@
 /** Failed connections in the words that the kubelet uses for them: people and tools know them from its events. */
-import { type Address, hostPort } from '../../policies/probe-request.ts';
+import { type Address, hostPort } from '../../policies/probes/probe-request.ts';
 import { errorMessage } from '../../types/errors.ts';
 
 const CONNECT: Readonly<Record<string, string>> = {

@@ -7,12 +7,12 @@ import { STATUS_CODES } from 'node:http';
 import { type ClientHttp2Session, connect, constants, type IncomingHttpHeaders } from 'node:http2';
 import { connect as connectSocket } from 'node:net';
 import { setTimeout as delay } from 'node:timers/promises';
-import { type Address, hostPort, userAgent } from '../../policies/probe-request.ts';
+import { type Address, hostPort, userAgent } from '../../policies/probes/probe-request.ts';
 import { errorKind, type ErrorKind, errorMessage, StateletError } from '../../types/errors.ts';
-import { BoundedOutput } from '../bounded-output.ts';
-import { field, int, message, string } from '../cri/protobuf.ts';
-import { kindOfCode } from '../grpc-codes.ts';
-import { unlessAborted } from '../unless-aborted.ts';
+import { BoundedOutput } from '../../system/bounded-output.ts';
+import { field, int, message, string } from '../cri/messages/protobuf.ts';
+import { kindOfCode } from '../service/grpc-codes.ts';
+import { unlessAborted } from '../../system/unless-aborted.ts';
 
 const CHECK = '/grpc.health.v1.Health/Check';
 const healthCheckRequest = message<{ service: string }>({ service: field(1, string) });

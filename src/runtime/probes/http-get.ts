@@ -1,9 +1,9 @@
 /** GET requests as probes and lifecycle hooks make them: a connection each, no proof of a server's identity asked for. */
 import { type ClientRequest, type IncomingMessage, request as httpRequest } from 'node:http';
 import { isIP } from 'node:net';
-import { hostPort, type HTTPRequest, requestURL } from '../../policies/probe-request.ts';
+import { hostPort, type HTTPRequest, requestURL } from '../../policies/probes/probe-request.ts';
 import { errorKind, errorMessage, StateletError } from '../../types/errors.ts';
-import { BoundedOutput } from '../bounded-output.ts';
+import { BoundedOutput } from '../../system/bounded-output.ts';
 import { dialFailure, isDialFailure, type SystemError } from './connection-errors.ts';
 
 /** The one that is sent first included. */

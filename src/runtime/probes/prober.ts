@@ -1,21 +1,21 @@
 /** Runs a probe's handler once, and tells by events what went wrong with it. */
-import { formatDuration } from '../../policies/duration.ts';
-import type { ProbeKind, ProbeOutcome, ProbeTarget } from '../../policies/probe.ts';
-import { probeOf } from '../../policies/probe.ts';
+import { formatDuration } from '../../policies/formats/duration.ts';
+import type { ProbeKind, ProbeOutcome, ProbeTarget } from '../../policies/probes/probe.ts';
+import { probeOf } from '../../policies/probes/probe.ts';
 import {
   execCommand,
   hostOrPodIP,
   httpRequest,
   socketAddress,
   timeoutSeconds,
-} from '../../policies/probe-request.ts';
+} from '../../policies/probes/probe-request.ts';
 import type { Clock } from '../../types/clock.ts';
 import { errorKind, StateletError } from '../../types/errors.ts';
 import type { EventRecorder } from '../../types/event-recorder.ts';
 import { type Logger, podFields } from '../../types/logger.ts';
-import { BoundedOutput } from '../bounded-output.ts';
-import { runtimeMessage } from '../runtime-message.ts';
-import type { RuntimeService } from '../runtime-service.ts';
+import { BoundedOutput } from '../../system/bounded-output.ts';
+import { runtimeMessage } from '../service/runtime-message.ts';
+import type { RuntimeService } from '../service/runtime-service.ts';
 import { withDeadline } from './deadline.ts';
 import { httpGet } from './http-get.ts';
 import { tcpConnect } from './tcp-connect.ts';

@@ -1,5 +1,5 @@
 import { connect } from 'node:net';
-import { type Address, hostPort } from '../../policies/probe-request.ts';
+import { type Address, hostPort } from '../../policies/probes/probe-request.ts';
 import { errorKind, StateletError } from '../../types/errors.ts';
 import { dialFailure } from './connection-errors.ts';
 

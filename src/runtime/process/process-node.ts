@@ -1,10 +1,10 @@
 import { join } from 'node:path';
-import { containerConfig } from '../../policies/container-config.ts';
-import { containerLogPath } from '../../policies/cri-labels.ts';
-import { podSandboxConfig } from '../../policies/sandbox-config.ts';
-import type { ResourceList } from '../../policies/resources.ts';
-import { embeddedLimits, unsupportedFields } from '../../policies/unsupported-fields.ts';
-import { commandResolver } from '../node-facts.ts';
+import { containerConfig } from '../../policies/cri/container-config.ts';
+import { containerLogPath } from '../../policies/cri/cri-labels.ts';
+import { podSandboxConfig } from '../../policies/cri/sandbox-config.ts';
+import type { ResourceList } from '../../policies/pod/resources.ts';
+import { embeddedLimits, unsupportedFields } from '../../policies/pod/unsupported-fields.ts';
+import { commandResolver } from '../node/node-addresses.ts';
 import type { Logger } from '../../types/logger.ts';
 import { type GarbageCollector, startGarbageCollection } from '../garbage/garbage-collector.ts';
 import type { ContainerLogManager } from '../logs/container-log-manager.ts';
@@ -14,11 +14,11 @@ import {
   createLogManager,
   type UpkeepSettings,
   type UpkeepSetup,
-} from '../node-upkeep.ts';
-import type { NodeParts, NodeView, PodNode } from '../pod-node.ts';
-import type { RuntimeService } from '../runtime-service.ts';
-import { systemClock } from '../system-clock.ts';
-import { StartTimes } from '../start-times.ts';
+} from '../node/node-upkeep.ts';
+import type { NodeParts, NodeView, PodNode } from '../node/pod-node.ts';
+import type { RuntimeService } from '../service/runtime-service.ts';
+import { systemClock } from '../../system/system-clock.ts';
+import { StartTimes } from '../pods/start-times.ts';
 import { createProcessRuntime } from './process-runtime.ts';
 
 /**

@@ -1,10 +1,10 @@
 import { ownVersion } from '../../version.ts';
 import type { ContainerConfig } from '../../types/cri.ts';
 import { StateletError } from '../../types/errors.ts';
-import type { RuntimeService } from '../runtime-service.ts';
+import type { RuntimeService } from '../service/runtime-service.ts';
 import { runtimeLayout } from './layout.ts';
-import { MonitorClient } from './monitor-client.ts';
-import { asksForPrivileges } from './privileges.ts';
+import { MonitorClient } from './monitor/monitor-client.ts';
+import { asksForPrivileges } from './containers/privileges.ts';
 
 const tooOld = ({ metadata: { name } }: ContainerConfig): StateletError =>
   new StateletError(

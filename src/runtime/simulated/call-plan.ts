@@ -1,6 +1,6 @@
 import type { ErrorKind } from '../../types/errors.ts';
 import { answerTo, type Question, within } from './chance.ts';
-import type { CallFaults } from './faults.ts';
+import type { CallFaults } from './call-faults.ts';
 import type { CallName, Range } from './latencies.ts';
 import { MAX_DELAY_MS } from './timers.ts';
 

@@ -2,7 +2,7 @@ import type { Clock, TimerHandle } from '../../types/clock.ts';
 import { type ErrorKind, errorKind, StateletError } from '../../types/errors.ts';
 import { AT_ONCE, type CallPlan, landsUnawaited, planCall } from './call-plan.ts';
 import type { Random } from './chance.ts';
-import type { RuntimeFaults } from './faults.ts';
+import type { RuntimeFaults } from './call-faults.ts';
 import type { CallName, Latencies } from './latencies.ts';
 import type { OpenCall, SimulatedPod } from './simulated-pod.ts';
 import { MAX_DELAY_MS } from './timers.ts';

@@ -1,5 +1,5 @@
 import { answerTo, type Question, within } from './chance.ts';
-import type { EventFaults } from './faults.ts';
+import type { EventFaults } from './call-faults.ts';
 import type { Range } from './latencies.ts';
 
 /** How a client hears of an event. */

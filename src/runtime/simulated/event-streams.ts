@@ -3,7 +3,7 @@ import type { Clock, TimerHandle } from '../../types/clock.ts';
 import type { ContainerEvent, ContainerEventType, ContainerStateName } from '../../types/cri.ts';
 import { type Random, within } from './chance.ts';
 import { planEvent } from './event-plan.ts';
-import type { RuntimeFaults } from './faults.ts';
+import type { RuntimeFaults } from './call-faults.ts';
 import type { Latencies } from './latencies.ts';
 import type { SimulatedPod } from './simulated-pod.ts';
 import type { SimulatedSandbox } from './simulated-sandbox.ts';

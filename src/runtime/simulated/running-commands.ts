@@ -3,7 +3,7 @@ import type { Clock } from '../../types/clock.ts';
 import type { ContainerStats, ExecSyncResponse } from '../../types/cri.ts';
 import { StateletError } from '../../types/errors.ts';
 import { type Call, LATER } from './call.ts';
-import type { Program } from './program.ts';
+import type { Program } from './simulated-program.ts';
 import type { SimulatedContainer } from './simulated-container.ts';
 import { MAX_DELAY_MS } from './timers.ts';
 

@@ -1,5 +1,5 @@
 import { Observable } from 'rxjs';
-import { POD_UID_LABEL } from '../../policies/cri-labels.ts';
+import { POD_UID_LABEL } from '../../policies/cri/cri-labels.ts';
 import type {
   Container,
   ContainerConfig,
@@ -23,12 +23,12 @@ import type {
   PullImageOptions,
   RunPodSandboxOptions,
   RuntimeService,
-} from '../runtime-service.ts';
+} from '../service/runtime-service.ts';
 import { Call, type CallHost, type CallRequest, canceled, closed } from './call.ts';
 import type { EventStreams } from './event-streams.ts';
 import type { SimulatedImages } from './images.ts';
 import type { CallName } from './latencies.ts';
-import type { Program } from './program.ts';
+import type { Program } from './simulated-program.ts';
 import { execSync, requireRunning, statsOf, stopContainer } from './running-commands.ts';
 import type { OpenCall, SimulatedPod } from './simulated-pod.ts';
 import type { SimulatedSandbox } from './simulated-sandbox.ts';

@@ -1,7 +1,7 @@
 import type { Clock, TimerHandle } from '../../types/clock.ts';
 import type { Container, ContainerConfig, ContainerStatus, ContainerStateName } from '../../types/cri.ts';
 import { StateletError } from '../../types/errors.ts';
-import type { Program } from './program.ts';
+import type { Program } from './simulated-program.ts';
 import type { SimulatedSandbox } from './simulated-sandbox.ts';
 import { MAX_DELAY_MS } from './timers.ts';
 import type { ContainerTruth } from './witness.ts';

@@ -1,4 +1,4 @@
-import { POD_UID_LABEL } from '../../policies/cri-labels.ts';
+import { POD_UID_LABEL } from '../../policies/cri/cri-labels.ts';
 import type {
   Container,
   ContainerConfig,
@@ -10,7 +10,7 @@ import type {
 } from '../../types/cri.ts';
 import type { Clock } from '../../types/clock.ts';
 import { StateletError } from '../../types/errors.ts';
-import type { Program } from './program.ts';
+import type { Program } from './simulated-program.ts';
 import { type ContainerHost, SimulatedContainer } from './simulated-container.ts';
 import { type OpenCall, SimulatedPod } from './simulated-pod.ts';
 import { SimulatedSandbox } from './simulated-sandbox.ts';

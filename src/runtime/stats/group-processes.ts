@@ -1,5 +1,5 @@
 import { join } from 'node:path';
-import { errnoCode } from '../system-errors.ts';
+import { errnoCode } from '../../system/system-errors.ts';
 import { type CgroupTree, subfolders } from '../cgroups/cgroup-tree.ts';
 import { readLongFile } from './small-files.ts';
 

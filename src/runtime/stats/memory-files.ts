@@ -2,7 +2,7 @@
 import { existsSync } from 'node:fs';
 import { totalmem } from 'node:os';
 import { join } from 'node:path';
-import type { CgroupVersion } from '../../policies/cgroup-values.ts';
+import type { CgroupVersion } from '../../policies/cgroups/cgroup-values.ts';
 import type { MemoryStats, SwapStats } from '../../types/stats.ts';
 import type { CgroupTree } from '../cgroups/cgroup-tree.ts';
 import { meminfoBytes, numberIn, valueOf } from './kernel-text.ts';

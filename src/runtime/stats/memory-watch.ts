@@ -1,4 +1,4 @@
-import { farDistanceBytes, memoryWatchPeriodMs } from '../../policies/memory-watch-period.ts';
+import { farDistanceBytes, memoryWatchPeriodMs } from '../../policies/eviction/memory-watch-period.ts';
 import type { Clock, TimerHandle } from '../../types/clock.ts';
 import type { MemoryAvailable } from './memory-gauge.ts';
 

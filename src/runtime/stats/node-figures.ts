@@ -10,7 +10,7 @@ import type {
   SwapStats,
 } from '../../types/stats.ts';
 import type { CgroupTree } from '../cgroups/cgroup-tree.ts';
-import { readMaxPIDs } from '../machine-facts.ts';
+import { readMaxPIDs } from '../node/machine-facts.ts';
 import { CgroupStats } from './cgroup-stats.ts';
 import type { CpuRates } from './cpu-rates.ts';
 import { pressureIn } from './kernel-text.ts';

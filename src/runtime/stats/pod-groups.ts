@@ -1,4 +1,4 @@
-import { type QOSCgroups, uidOfPodCgroup } from '../../policies/cgroup-names.ts';
+import { type QOSCgroups, uidOfPodCgroup } from '../../policies/cgroups/cgroup-names.ts';
 import type { CgroupTree } from '../cgroups/cgroup-tree.ts';
 import { groupFolder, groupsIn } from './group-processes.ts';
 

@@ -2,7 +2,7 @@
 import { availableParallelism } from 'node:os';
 import { join } from 'node:path';
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import { qosCgroups, type QOSCgroups } from '../../policies/cgroup-names.ts';
+import { qosCgroups, type QOSCgroups } from '../../policies/cgroups/cgroup-names.ts';
 import type { Clock } from '../../types/clock.ts';
 import type { ContainerStats as RuntimeStats } from '../../types/cri.ts';
 import { errorMessage } from '../../types/errors.ts';
@@ -10,11 +10,11 @@ import type { Logger } from '../../types/logger.ts';
 import type { RuntimePodStatus } from '../../types/runtime-pod.ts';
 import type { NodeStats, PodStats, PSIStats, Summary } from '../../types/stats.ts';
 import { CgroupTree } from '../cgroups/cgroup-tree.ts';
-import type { CallOptions, RuntimeService } from '../runtime-service.ts';
+import type { CallOptions, RuntimeService } from '../service/runtime-service.ts';
 import { CgroupStats } from './cgroup-stats.ts';
 import { CpuRates } from './cpu-rates.ts';
-import { type DiskSources, withDisk } from './disk-figures.ts';
-import { DiskUsage } from './disk-usage.ts';
+import { type DiskSources, withDisk } from './disks/disk-figures.ts';
+import { DiskUsage } from './disks/disk-usage.ts';
 import { IORates } from './io-rates.ts';
 import { groupGauge, machineGauge, type MemoryAvailable, type MemoryGauge } from './memory-gauge.ts';
 import { isWholeMachine, memoryCapacity } from './memory-files.ts';
@@ -25,7 +25,7 @@ import {
   MemoryWatch,
   type MemoryWatchOptions,
 } from './memory-watch.ts';
-import { NodeDisks, type DiskLayout } from './node-disks.ts';
+import { NodeDisks, type DiskLayout } from './disks/node-disks.ts';
 import { NodeFigures } from './node-figures.ts';
 import { hasFigures, podFigures, type PodSources } from './pod-figures.ts';
 import { podGroups } from './pod-groups.ts';

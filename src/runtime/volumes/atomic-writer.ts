@@ -22,10 +22,10 @@ import {
   writeFile,
 } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
-import { rfc3339 } from '../../policies/time.ts';
-import { topLevelNames, type VolumeFile } from '../../policies/volume-files.ts';
-import { readOnlyFileMode, readOnlyFolderMode } from '../../policies/volume-ownership.ts';
-import { errnoCode, ifThere } from '../system-errors.ts';
+import { rfc3339 } from '../../policies/formats/time.ts';
+import { topLevelNames, type VolumeFile } from '../../policies/volumes/projected-files.ts';
+import { readOnlyFileMode, readOnlyFolderMode } from '../../policies/volumes/volume-ownership.ts';
+import { errnoCode, ifThere } from '../../system/system-errors.ts';
 import { setOwnership, type Ownership } from './volume-folder.ts';
 
 const DATA = '..data';

@@ -1,7 +1,7 @@
 /** The files that the agent gives every container: `/etc/hosts` and the file for its termination message. */
 import { mkdir, open, readFile, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { ifThere } from '../system-errors.ts';
+import { ifThere } from '../../system/system-errors.ts';
 import { PRIVATE_FOLDER_MODE } from './pod-paths.ts';
 
 const HOSTS_MODE = 0o644;

@@ -1,8 +1,8 @@
-import { memoryFilesystem } from '../../policies/volume-empty-dir.ts';
-import { volumePayload } from '../../policies/volume-files.ts';
-import { podFsGroup } from '../../policies/volume-ownership.ts';
-import { filesVolume, isKeptOnDisk, type Volume } from '../../policies/volume-source.ts';
-import type { ResourceList } from '../../policies/resources.ts';
+import { memoryFilesystem } from '../../policies/volumes/empty-dir.ts';
+import { volumePayload } from '../../policies/volumes/projected-files.ts';
+import { podFsGroup } from '../../policies/volumes/volume-ownership.ts';
+import { filesVolume, isKeptOnDisk, type Volume } from '../../policies/volumes/volume-source.ts';
+import type { ResourceList } from '../../policies/pod/resources.ts';
 import type { Clock } from '../../types/clock.ts';
 import type { Pod } from '../../types/kubernetes.ts';
 import type { Logger } from '../../types/logger.ts';

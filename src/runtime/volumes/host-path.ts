@@ -1,9 +1,9 @@
 import { mkdir, open, stat } from 'node:fs/promises';
 import type { Stats } from 'node:fs';
-import { hostPathCheck, type FileKind } from '../../policies/volume-host-path.ts';
-import type { Volume } from '../../policies/volume-source.ts';
+import { hostPathCheck, type FileKind } from '../../policies/volumes/host-path-type.ts';
+import type { Volume } from '../../policies/volumes/volume-source.ts';
 import { StateletError } from '../../types/errors.ts';
-import { errnoCode, ifThere } from '../system-errors.ts';
+import { errnoCode, ifThere } from '../../system/system-errors.ts';
 
 /** Checks that there is what the type asks for; makes it where the type says so. */
 export async function setUpHostPath({ path, type = '' }: NonNullable<Volume['hostPath']>): Promise<void> {

@@ -2,11 +2,11 @@
 import { readFile, stat } from 'node:fs/promises';
 import { release } from 'node:os';
 import { dirname } from 'node:path';
-import type { MemoryFilesystem } from '../../policies/volume-empty-dir.ts';
-import { mountOf, mountsBelow, parseMountInfo, type MountPoint } from '../../policies/volume-mount-table.ts';
+import type { MemoryFilesystem } from '../../policies/volumes/empty-dir.ts';
+import { mountOf, mountsBelow, parseMountInfo, type MountPoint } from '../../policies/volumes/mount-table.ts';
 import { errorMessage, StateletError } from '../../types/errors.ts';
-import { CommandError, runCommand } from '../run-command.ts';
-import { errnoCode } from '../system-errors.ts';
+import { CommandError, runCommand } from '../../system/run-command.ts';
+import { errnoCode } from '../../system/system-errors.ts';
 
 /** A filesystem that has hung must not hold up a pod for good. */
 const TIMEOUT_MS = 60_000;

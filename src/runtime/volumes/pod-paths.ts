@@ -1,5 +1,5 @@
 import { join } from 'node:path';
-import { PLUGIN_FOLDERS, type OwnVolumeKind } from '../../policies/volume-source.ts';
+import { PLUGIN_FOLDERS, type OwnVolumeKind } from '../../policies/volumes/volume-source.ts';
 import { StateletError } from '../../types/errors.ts';
 
 /** Of folders that only the agent looks into. What containers get is mounted into them and needs no way through these. */

@@ -5,10 +5,10 @@
 import { constants } from 'node:fs';
 import { chmod, mkdir, open, readFile, realpath, type FileHandle } from 'node:fs/promises';
 import { join, relative } from 'node:path';
-import { namesOf } from '../../policies/volume-files.ts';
-import { isWithin } from '../../policies/volume-mount-table.ts';
+import { namesOf } from '../../policies/volumes/projected-files.ts';
+import { isWithin } from '../../policies/volumes/mount-table.ts';
 import { StateletError } from '../../types/errors.ts';
-import { ifThere } from '../system-errors.ts';
+import { ifThere } from '../../system/system-errors.ts';
 
 /** Linux' O_PATH: a place in the tree, not its content, so that opening a pipe or a device does nothing to it. */
 const O_PATH = 0o10_000_000;

@@ -1,6 +1,6 @@
 import { mkdir, open, readdir, rmdir, stat, unlink, type FileHandle } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
-import { ifThere } from '../system-errors.ts';
+import { ifThere } from '../../system/system-errors.ts';
 import { bindMount, unmountBelow } from './mounter.ts';
 import { PRIVATE_FOLDER_MODE } from './pod-paths.ts';
 import { openInVolume, placeOf } from './safe-open.ts';

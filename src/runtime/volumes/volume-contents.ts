@@ -1,12 +1,12 @@
-import { downwardAPIFiles } from '../../policies/volume-downward-api.ts';
-import type { ResourceList } from '../../policies/resources.ts';
-import type { VolumeFile } from '../../policies/volume-files.ts';
+import { downwardAPIFiles } from '../../policies/volumes/downward-api-files.ts';
+import type { ResourceList } from '../../policies/pod/resources.ts';
+import type { VolumeFile } from '../../policies/volumes/projected-files.ts';
 import {
   isOptional,
   projectionKind,
   type ProjectionKind,
   type VolumeProjection,
-} from '../../policies/volume-source.ts';
+} from '../../policies/volumes/volume-source.ts';
 import { StateletError } from '../../types/errors.ts';
 import type { Pod } from '../../types/kubernetes.ts';
 

@@ -1,10 +1,10 @@
 import { chmod, chown, mkdir, rename, stat } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
-import type { MemoryFilesystem } from '../../policies/volume-empty-dir.ts';
-import { volumeRootMode } from '../../policies/volume-ownership.ts';
+import type { MemoryFilesystem } from '../../policies/volumes/empty-dir.ts';
+import { volumeRootMode } from '../../policies/volumes/volume-ownership.ts';
 import { errorMessage } from '../../types/errors.ts';
 import type { Logger } from '../../types/logger.ts';
-import { ifThere } from '../system-errors.ts';
+import { ifThere } from '../../system/system-errors.ts';
 import { hasFilesystem, mountFilesystem } from './mounter.ts';
 import { PLUGIN_FOLDER_MODE, PRIVATE_FOLDER_MODE } from './pod-paths.ts';
 

@@ -1,25 +1,25 @@
 import { mkdir, readdir, readFile, realpath, rm, stat } from 'node:fs/promises';
 import { join } from 'node:path';
-import { type EnvFile, type FileKeyRef, unreadableEnvFile } from '../../policies/container-env.ts';
-import type { PodAddresses } from '../../policies/downward-fields.ts';
-import { ETC_HOSTS_PATH, etcHosts, mountsEtcHosts } from '../../policies/etc-hosts.ts';
-import { emptyDirFilesystem } from '../../policies/volume-empty-dir.ts';
-import { namesOf } from '../../policies/volume-files.ts';
-import { mountPlan } from '../../policies/volume-mounts.ts';
-import { podFsGroup } from '../../policies/volume-ownership.ts';
+import { type EnvFile, type FileKeyRef, unreadableEnvFile } from '../../policies/cri/container-env.ts';
+import type { PodAddresses } from '../../policies/volumes/downward-fields.ts';
+import { ETC_HOSTS_PATH, etcHosts, mountsEtcHosts } from '../../policies/network/etc-hosts.ts';
+import { emptyDirFilesystem } from '../../policies/volumes/empty-dir.ts';
+import { namesOf } from '../../policies/volumes/projected-files.ts';
+import { mountPlan } from '../../policies/volumes/volume-mounts.ts';
+import { podFsGroup } from '../../policies/volumes/volume-ownership.ts';
 import {
   hostPathOf,
   usedVolumes,
   volumeKind,
   type Volume,
   type VolumeMount,
-} from '../../policies/volume-source.ts';
+} from '../../policies/volumes/volume-source.ts';
 import type { Clock } from '../../types/clock.ts';
 import type { Mount } from '../../types/cri.ts';
 import { errorKind, errorMessage, StateletError } from '../../types/errors.ts';
 import type { Container, EphemeralContainer, Pod } from '../../types/kubernetes.ts';
 import { podFields, type Logger } from '../../types/logger.ts';
-import { ifThere } from '../system-errors.ts';
+import { ifThere } from '../../system/system-errors.ts';
 import { makeTerminationFile, makeTerminationFolder, writeHostsFile } from './container-files.ts';
 import { setUpFilesVolume } from './files-volume.ts';
 import { setUpHostPath } from './host-path.ts';

@@ -1,8 +1,8 @@
 /** By what a simulated node evicts, in numbers: the judge goes by these, and the agent gets them as configuration. */
-import type { EvictionParts } from '../../actors/eviction-figures.ts';
-import type { FileSystemLayout } from '../../policies/eviction-file-systems.ts';
-import type { EvictionSignal } from '../../policies/eviction-signals.ts';
-import { parseThresholds } from '../../policies/eviction-thresholds.ts';
+import type { EvictionParts } from '../../actors/eviction/eviction-figures.ts';
+import type { FileSystemLayout } from '../../policies/eviction/file-system-parts.ts';
+import type { EvictionSignal } from '../../policies/eviction/signals.ts';
+import { parseThresholds } from '../../policies/eviction/thresholds.ts';
 
 export interface ThresholdRule {
   readonly signal: EvictionSignal;

@@ -1,5 +1,5 @@
 /** What of a node is used, and by whom, at one moment. */
-import type { EvictionSignal } from '../../policies/eviction-signals.ts';
+import type { EvictionSignal } from '../../policies/eviction/signals.ts';
 
 export interface NodeUse {
   readonly atMs: number;

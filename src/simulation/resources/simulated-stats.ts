@@ -1,9 +1,9 @@
 /** The figures of a simulated node, as one agent gets them. */
-import type { EvictionStats } from '../../actors/eviction-figures.ts';
+import type { EvictionStats } from '../../actors/eviction/eviction-figures.ts';
 import type { Clock } from '../../types/clock.ts';
 import { StateletError } from '../../types/errors.ts';
 import type { Summary } from '../../types/stats.ts';
-import { SimulatedWatch, type Watcher } from './memory-watch.ts';
+import { SimulatedWatch, type Watcher } from './simulated-memory-watch.ts';
 import type { NodeUse, StorageUse } from './node-use.ts';
 import type { MemorySignal } from './simulated-memory.ts';
 import type { SimulatedResources } from './simulated-resources.ts';

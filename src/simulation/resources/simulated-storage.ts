@@ -1,8 +1,8 @@
 /** What is on the disks of a simulated node: it follows from what runs and has run, what is mounted, and which images there are. */
-import type { FileSystemLayout } from '../../policies/eviction-file-systems.ts';
-import type { EvictionSignal } from '../../policies/eviction-signals.ts';
+import type { FileSystemLayout } from '../../policies/eviction/file-system-parts.ts';
+import type { EvictionSignal } from '../../policies/eviction/signals.ts';
 import type { ContainerTruth, SandboxTruth } from '../../runtime/simulated/witness.ts';
-import type { SimulatedDisk } from '../simulated-node.ts';
+import type { SimulatedDisk } from '../node/simulated-node.ts';
 import { drawn, drawnGrowth, grown, type KeyedRandom } from './growth.ts';
 import { type DiskUse, type StorageUse, sumOf } from './node-use.ts';
 import type { RunningTruth } from './running-use.ts';

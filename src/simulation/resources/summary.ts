@@ -1,5 +1,5 @@
 /** What is used of a simulated node, in the form in which the kubelet tells of it. */
-import type { EvictionSignal } from '../../policies/eviction-signals.ts';
+import type { EvictionSignal } from '../../policies/eviction/signals.ts';
 import type {
   ContainerStats,
   FsStats,

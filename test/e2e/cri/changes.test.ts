@@ -1,7 +1,7 @@
 /** Pods that are changed in place, which only those of an API source are: without the daemon, whose sources never do it. */
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
-import { resolveNodeSettings } from '../../../src/config/node-settings.ts';
-import { openCriNode } from '../../../src/runtime/open-cri-node.ts';
+import { resolveNodeSettings } from '../../../src/config/load-node-settings.ts';
+import { openCriNode } from '../../../src/runtime/node/open-cri-node.ts';
 import type { Pod } from '../../../src/types/kubernetes.ts';
 import { testNode } from '../../support/admission.ts';
 import { startAgent } from '../../support/agent.ts';

@@ -2,7 +2,7 @@
 import { mkdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, expect, jest, test } from '@jest/globals';
-import { pressureThresholds } from '../../../src/policies/eviction-pressure.ts';
+import { pressureThresholds } from '../../../src/policies/eviction/pressure-settings.ts';
 import {
   type EvictingAgent,
   evictablePod,

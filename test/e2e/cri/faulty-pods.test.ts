@@ -1,7 +1,7 @@
 /** Pods that cannot run as they are, and what is done to them behind the daemon's back. */
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from '@jest/globals';
-import { Channel } from '../../../src/runtime/cri/channel.ts';
-import { REMOVE_CONTAINER, REMOVE_POD_SANDBOX } from '../../../src/runtime/cri/methods.ts';
+import { Channel } from '../../../src/runtime/cri/calls/channel.ts';
+import { REMOVE_CONTAINER, REMOVE_POD_SANDBOX } from '../../../src/runtime/cri/messages/methods.ts';
 import { type ContainerdBed, startContainerd } from '../../support/containerd/containerd.ts';
 import { busyboxImage } from '../../support/containerd/images.ts';
 import { describeWithContainerd, SET_UP_TIMEOUT_MS } from '../../support/containerd/suite.ts';

@@ -1,8 +1,8 @@
 import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, expect, jest, test } from '@jest/globals';
-import { findCgroupMounts } from '../../../src/policies/cgroup-mounts.ts';
-import { containerLabels, sandboxLabels } from '../../../src/policies/cri-labels.ts';
+import { findCgroupMounts } from '../../../src/policies/cgroups/cgroup-mounts.ts';
+import { containerLabels, sandboxLabels } from '../../../src/policies/cri/cri-labels.ts';
 import type { Pod } from '../../../src/types/kubernetes.ts';
 import { type ContainerdBed, startContainerd } from '../../support/containerd/containerd.ts';
 import { describeWithContainerd, SET_UP_TIMEOUT_MS } from '../../support/containerd/suite.ts';

@@ -3,7 +3,7 @@ import { totalmem } from 'node:os';
 import { afterAll, afterEach, beforeAll, expect, jest, test } from '@jest/globals';
 import type { MemoryCrossing } from '../../../src/runtime/stats/memory-watch.ts';
 import { openStatsProvider } from '../../../src/runtime/stats/stats-provider.ts';
-import { systemClock } from '../../../src/runtime/system-clock.ts';
+import { systemClock } from '../../../src/system/system-clock.ts';
 import type { Pod } from '../../../src/types/kubernetes.ts';
 import type { RuntimePodStatus } from '../../../src/types/runtime-pod.ts';
 import type { PodStats, Summary } from '../../../src/types/stats.ts';

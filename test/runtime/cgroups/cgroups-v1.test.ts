@@ -4,7 +4,7 @@ import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { existsSync, mkdirSync, readdirSync, readFileSync, rmdirSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { findCgroupMounts } from '../../../src/policies/cgroup-mounts.ts';
+import { findCgroupMounts } from '../../../src/policies/cgroups/cgroup-mounts.ts';
 import { removeCgroups } from '../../../src/runtime/cgroups/cgroup-removal.ts';
 import type { PodCgroupsOptions } from '../../../src/runtime/cgroups/pod-cgroups.ts';
 import { warnings } from '../../support/warnings.ts';

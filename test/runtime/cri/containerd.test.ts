@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Subscription } from 'rxjs';
 import { createCriRuntime } from '../../../src/runtime/cri/cri-runtime.ts';
-import type { RuntimeService } from '../../../src/runtime/runtime-service.ts';
+import type { RuntimeService } from '../../../src/runtime/service/runtime-service.ts';
 import type { ContainerConfig, ContainerEvent, ContainerEventType } from '../../../src/types/cri.ts';
 import { type ContainerdBed, startContainerd } from '../../support/containerd/containerd.ts';
 import { describeWithContainerd, SET_UP_TIMEOUT_MS } from '../../support/containerd/suite.ts';

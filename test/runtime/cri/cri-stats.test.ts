@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, expect, test } from '@jest/globals';
-import * as methods from '../../../src/runtime/cri/methods.ts';
+import * as methods from '../../../src/runtime/cri/messages/methods.ts';
 import { answer, FakeRuntime } from './fake-runtime.ts';
 
 const NOW = 1_900_000_000_000_000_000;

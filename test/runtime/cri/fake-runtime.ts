@@ -5,8 +5,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import grpc from '@grpc/grpc-js';
 import { createCriRuntime } from '../../../src/runtime/cri/cri-runtime.ts';
-import type { Method } from '../../../src/runtime/cri/methods.ts';
-import type { RuntimeService } from '../../../src/runtime/runtime-service.ts';
+import type { Method } from '../../../src/runtime/cri/messages/methods.ts';
+import type { RuntimeService } from '../../../src/runtime/service/runtime-service.ts';
 
 /** How one call is answered. */
 export type Answer = (server: grpc.Server) => void;

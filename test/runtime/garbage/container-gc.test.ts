@@ -1,12 +1,12 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
-import { CONTAINER_GC_POLICY } from '../../../src/policies/container-gc.ts';
+import { CONTAINER_GC_POLICY } from '../../../src/policies/garbage/dead-containers.ts';
 import { ContainerGC, type ContainerGCOptions } from '../../../src/runtime/garbage/container-gc.ts';
-import type { RuntimeService } from '../../../src/runtime/runtime-service.ts';
-import { systemClock } from '../../../src/runtime/system-clock.ts';
+import type { RuntimeService } from '../../../src/runtime/service/runtime-service.ts';
+import { systemClock } from '../../../src/system/system-clock.ts';
 import { StateletError } from '../../../src/types/errors.ts';
 import type { Pod } from '../../../src/types/kubernetes.ts';
 import { whenExited } from '../../support/runtime-configs.ts';
-import { podBed, type PodBed, podOf, runContainer, shell } from '../pod-bed.ts';
+import { podBed, type PodBed, podOf, runContainer, shell } from '../pods/pod-bed.ts';
 
 let bed: PodBed;
 let removable: Set<string>;

@@ -4,7 +4,7 @@ import {
   type GarbageTask,
   startGarbageCollection,
 } from '../../../src/runtime/garbage/garbage-collector.ts';
-import { settled, VirtualClock } from '../../../src/simulation/virtual-clock.ts';
+import { settled, VirtualClock } from '../../../src/simulation/node/virtual-clock.ts';
 
 const MINUTE_MS = 60_000;
 

@@ -1,8 +1,8 @@
 import { beforeEach, describe, expect, test } from '@jest/globals';
-import { fileSystemStats } from '../../../src/runtime/stats/file-systems.ts';
+import { fileSystemStats } from '../../../src/runtime/stats/disks/file-systems.ts';
 import { ImageGC, type ImageGCOptions } from '../../../src/runtime/garbage/image-gc.ts';
 import type { Container, Image } from '../../../src/types/cri.ts';
-import { VirtualClock } from '../../../src/simulation/virtual-clock.ts';
+import { VirtualClock } from '../../../src/simulation/node/virtual-clock.ts';
 
 const MINUTE_MS = 60_000;
 

@@ -1,12 +1,12 @@
 import type { ImageError } from '../../../src/runtime/images/image-error.ts';
 /** An image manager under a virtual clock, on a double of a runtime that a test holds in its hand. */
-import { CRASH_LOOP_BACK_OFF } from '../../../src/policies/crash-loop-backoff.ts';
+import { CRASH_LOOP_BACK_OFF } from '../../../src/policies/sync/crash-loop-backoff.ts';
 import { ImageManager, type ImageManagerOptions } from '../../../src/runtime/images/image-manager.ts';
-import type { ImageStatusOptions, PullImageOptions } from '../../../src/runtime/runtime-service.ts';
+import type { ImageStatusOptions, PullImageOptions } from '../../../src/runtime/service/runtime-service.ts';
 import type { AuthConfig, Image, PodSandboxConfig } from '../../../src/types/cri.ts';
 import { StateletError } from '../../../src/types/errors.ts';
 import type { Container, Pod } from '../../../src/types/kubernetes.ts';
-import { VirtualClock } from '../../../src/simulation/virtual-clock.ts';
+import { VirtualClock } from '../../../src/simulation/node/virtual-clock.ts';
 
 interface Pull {
   readonly image: string;

@@ -1,5 +1,5 @@
 import { describe, expect, test } from '@jest/globals';
-import { settled } from '../../../src/simulation/virtual-clock.ts';
+import { settled } from '../../../src/simulation/node/virtual-clock.ts';
 import { imageBed, refusal } from './image-bed.ts';
 
 describe('credentials', () => {

@@ -1,6 +1,6 @@
 import { describe, expect, test } from '@jest/globals';
 import { StateletError } from '../../../src/types/errors.ts';
-import { settled } from '../../../src/simulation/virtual-clock.ts';
+import { settled } from '../../../src/simulation/node/virtual-clock.ts';
 import { imageBed, type ImageBed, refusal } from './image-bed.ts';
 
 const ALWAYS = { imagePullPolicy: 'Always' };

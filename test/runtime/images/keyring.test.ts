@@ -2,7 +2,7 @@ import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from '@jest/globals';
-import { parseImageReference } from '../../../src/policies/image-reference.ts';
+import { parseImageReference } from '../../../src/policies/images/image-reference.ts';
 import { createKeyring } from '../../../src/runtime/images/keyring.ts';
 
 let dir: string;

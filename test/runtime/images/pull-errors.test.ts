@@ -1,6 +1,6 @@
 import { status } from '@grpc/grpc-js';
 import { expect, test } from '@jest/globals';
-import { callError } from '../../../src/runtime/cri/call-errors.ts';
+import { callError } from '../../../src/runtime/cri/calls/call-errors.ts';
 import { imageBed } from './image-bed.ts';
 
 test('what a runtime answers to a pull is passed on as gRPC says it, with its code', async () => {

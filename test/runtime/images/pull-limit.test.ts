@@ -1,5 +1,5 @@
 import { expect, test } from '@jest/globals';
-import { settled } from '../../../src/simulation/virtual-clock.ts';
+import { settled } from '../../../src/simulation/node/virtual-clock.ts';
 import { imageBed } from './image-bed.ts';
 
 const HOUR_MS = 3_600_000;

@@ -19,7 +19,7 @@ import type {
 } from '../../../src/runtime/logs/container-log-manager.ts';
 import { ContainerLogManager } from '../../../src/runtime/logs/container-log-manager.ts';
 import { StateletError } from '../../../src/types/errors.ts';
-import { VirtualClock } from '../../../src/simulation/virtual-clock.ts';
+import { VirtualClock } from '../../../src/simulation/node/virtual-clock.ts';
 import { waitFor } from '../../support/wait-for.ts';
 import { warnings } from '../../support/warnings.ts';
 

@@ -8,7 +8,7 @@ import protobuf from 'protobufjs';
 import { withDeadline } from '../../../src/runtime/probes/deadline.ts';
 import { grpcHealth } from '../../../src/runtime/probes/grpc-health.ts';
 import { StateletError } from '../../../src/types/errors.ts';
-import { VirtualClock } from '../../../src/simulation/virtual-clock.ts';
+import { VirtualClock } from '../../../src/simulation/node/virtual-clock.ts';
 import { closedPort, closeServers, http2Server, tcpServer } from './servers.ts';
 import { waitFor } from '../../support/wait-for.ts';
 

@@ -1,13 +1,13 @@
 import { Server, ServerCredentials, status } from '@grpc/grpc-js';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
-import type { Probe, ProbeKind } from '../../../src/policies/probe.ts';
+import type { Probe, ProbeKind } from '../../../src/policies/probes/probe.ts';
 import { probeContainer } from '../../../src/runtime/probes/prober.ts';
-import type { RuntimeService } from '../../../src/runtime/runtime-service.ts';
-import { callError } from '../../../src/runtime/cri/call-errors.ts';
+import type { RuntimeService } from '../../../src/runtime/service/runtime-service.ts';
+import { callError } from '../../../src/runtime/cri/calls/call-errors.ts';
 import { StateletError } from '../../../src/types/errors.ts';
 import type { Container } from '../../../src/types/kubernetes.ts';
-import { VirtualClock } from '../../../src/simulation/virtual-clock.ts';
-import { podBed, type PodBed, podOf, shell } from '../pod-bed.ts';
+import { VirtualClock } from '../../../src/simulation/node/virtual-clock.ts';
+import { podBed, type PodBed, podOf, shell } from '../pods/pod-bed.ts';
 import { closedPort, closeServers, httpServer, tcpServer } from './servers.ts';
 
 let bed: PodBed;

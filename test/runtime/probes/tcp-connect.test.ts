@@ -1,7 +1,7 @@
 import { afterAll, describe, expect, test } from '@jest/globals';
 import { withDeadline } from '../../../src/runtime/probes/deadline.ts';
 import { tcpConnect } from '../../../src/runtime/probes/tcp-connect.ts';
-import { VirtualClock } from '../../../src/simulation/virtual-clock.ts';
+import { VirtualClock } from '../../../src/simulation/node/virtual-clock.ts';
 import { closedPort, closeServers, tcpServer } from './servers.ts';
 
 afterAll(closeServers);

@@ -1,12 +1,12 @@
-import { parseProgram, type Program } from '../../../src/runtime/simulated/program.ts';
+import { parseProgram, type Program } from '../../../src/runtime/simulated/simulated-program.ts';
 import {
   CONTAINERD_LATENCIES,
   type Latencies,
   NO_LATENCIES,
 } from '../../../src/runtime/simulated/latencies.ts';
 import { SimulatedRuntime } from '../../../src/runtime/simulated/simulated-runtime.ts';
-import { keyedRandom } from '../../../src/simulation/seeded-random.ts';
-import { systemClock } from '../../../src/runtime/system-clock.ts';
+import { keyedRandom } from '../../../src/simulation/plan/seeded-random.ts';
+import { systemClock } from '../../../src/system/system-clock.ts';
 import { CONTRACT_COMMANDS, runtimeContract, type RuntimeBed } from '../runtime-contract.ts';
 
 const C = CONTRACT_COMMANDS;

@@ -6,8 +6,8 @@ import {
   type SimulatedRuntimeOptions,
 } from '../../../src/runtime/simulated/simulated-runtime.ts';
 import type { CallUnderWay, RuntimeWitness } from '../../../src/runtime/simulated/witness.ts';
-import { keyedRandom } from '../../../src/simulation/seeded-random.ts';
-import { VirtualClock } from '../../../src/simulation/virtual-clock.ts';
+import { keyedRandom } from '../../../src/simulation/plan/seeded-random.ts';
+import { VirtualClock } from '../../../src/simulation/node/virtual-clock.ts';
 import type { ContainerEvent, PodSandboxConfig } from '../../../src/types/cri.ts';
 import { errorKind } from '../../../src/types/errors.ts';
 import { containerConfig } from '../../support/runtime-configs.ts';

@@ -7,7 +7,7 @@ import {
   type StatsProviderOptions,
   type SummaryOptions,
 } from '../../../src/runtime/stats/stats-provider.ts';
-import { VirtualClock } from '../../../src/simulation/virtual-clock.ts';
+import { VirtualClock } from '../../../src/simulation/node/virtual-clock.ts';
 import type { ContainerStats, FilesystemUsage } from '../../../src/types/cri.ts';
 import type { RuntimePodStatus } from '../../../src/types/runtime-pod.ts';
 import type { PodStats, Summary } from '../../../src/types/stats.ts';

@@ -3,7 +3,7 @@ import { mkdtempSync, readFileSync, realpathSync, rmSync, statSync } from 'node:
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe } from '@jest/globals';
-import { mountsBelow, parseMountInfo } from '../../../src/policies/volume-mount-table.ts';
+import { mountsBelow, parseMountInfo } from '../../../src/policies/volumes/mount-table.ts';
 import {
   VolumeManager,
   type ContainerMountsRequest,
@@ -13,7 +13,7 @@ import {
 import type { Mount } from '../../../src/types/cri.ts';
 import type { Container, Pod, PodSpec } from '../../../src/types/kubernetes.ts';
 import type { Logger } from '../../../src/types/logger.ts';
-import { VirtualClock } from '../../../src/simulation/virtual-clock.ts';
+import { VirtualClock } from '../../../src/simulation/node/virtual-clock.ts';
 
 const isRoot = process.getuid?.() === 0;
 

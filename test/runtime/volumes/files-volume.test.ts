@@ -13,7 +13,7 @@ import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
 import { writePayload } from '../../../src/runtime/volumes/atomic-writer.ts';
 import type { VolumeContents } from '../../../src/runtime/volumes/volume-contents.ts';
-import type { VolumeFile } from '../../../src/policies/volume-files.ts';
+import type { VolumeFile } from '../../../src/policies/volumes/projected-files.ts';
 import type { Pod } from '../../../src/types/kubernetes.ts';
 import { warnings } from '../../support/warnings.ts';
 import { describeAsRoot, modeOf, podWith, VolumeBed, type Volume } from './bed.ts';

@@ -1,6 +1,6 @@
 /** A pod that does not come to its end must not keep others from theirs. */
 import { expect, test } from '@jest/globals';
-import { NO_FAULTS, type RuntimeFaults } from '../../../src/runtime/simulated/faults.ts';
+import { NO_FAULTS, type RuntimeFaults } from '../../../src/runtime/simulated/call-faults.ts';
 import { ALL_WELL, container, podSpec, SimulatedAgent } from '../../support/simulated-agent.ts';
 
 const OTHERS = 100;

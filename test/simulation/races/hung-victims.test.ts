@@ -1,6 +1,6 @@
 /** Pods that do not end in time for a critical one. */
 import { expect, test } from '@jest/globals';
-import { simulatedNodeFacts } from '../../../src/simulation/node-facts.ts';
+import { simulatedNodeFacts } from '../../../src/simulation/node/simulated-node-facts.ts';
 import type { PodSpec } from '../../../src/types/kubernetes.ts';
 import { container, podSpec, SimulatedAgent } from '../../support/simulated-agent.ts';
 

@@ -1,6 +1,6 @@
 /** A pod that is deleted while it is being started: a call that has been made may still land. */
 import { describe, expect, test } from '@jest/globals';
-import type { EventFaults } from '../../../src/runtime/simulated/faults.ts';
+import type { EventFaults } from '../../../src/runtime/simulated/call-faults.ts';
 import { ALL_WELL, container, podSpec, SimulatedAgent } from '../../support/simulated-agent.ts';
 
 const STARTS = /^(?:RunPodSandbox|CreateContainer|StartContainer|PullImage|ExecSync)\b/;

@@ -1,10 +1,10 @@
 /** What simulated nodes may run short of, and by what they evict. */
 import { expect, test } from '@jest/globals';
-import { thresholdQuantity } from '../../../src/policies/eviction-thresholds.ts';
-import { parseQuantity, quantityValue } from '../../../src/policies/quantity.ts';
+import { thresholdQuantity } from '../../../src/policies/eviction/thresholds.ts';
+import { parseQuantity, quantityValue } from '../../../src/policies/formats/quantity.ts';
 import { evictionConfiguration } from '../../../src/simulation/resources/eviction-rules.ts';
 import { drawnNodeResources } from '../../../src/simulation/resources/node-resources.ts';
-import { keyedRandom } from '../../../src/simulation/seeded-random.ts';
+import { keyedRandom } from '../../../src/simulation/plan/seeded-random.ts';
 
 const NODES = Array.from({ length: 200 }, (_, seed) => drawnNodeResources(8, keyedRandom(seed)));
 const EVICTING = NODES.filter((node) => node !== undefined);

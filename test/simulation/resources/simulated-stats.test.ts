@@ -5,11 +5,11 @@ import type { NodeResources } from '../../../src/simulation/resources/node-resou
 import type { NodeUse } from '../../../src/simulation/resources/node-use.ts';
 import { SimulatedResources } from '../../../src/simulation/resources/simulated-resources.ts';
 import { SimulatedStats } from '../../../src/simulation/resources/simulated-stats.ts';
-import type { SimulatedDisk } from '../../../src/simulation/simulated-node.ts';
-import { MortalClock, VirtualClock } from '../../../src/simulation/virtual-clock.ts';
+import type { SimulatedDisk } from '../../../src/simulation/node/simulated-node.ts';
+import { MortalClock, VirtualClock } from '../../../src/simulation/node/virtual-clock.ts';
 import type { PodSpec } from '../../../src/types/kubernetes.ts';
 import type { Summary } from '../../../src/types/stats.ts';
-import { container, sandbox } from '../court.ts';
+import { container, sandbox } from '../judges/court.ts';
 
 const MI = 2 ** 20;
 const UID = 'uid-of-web';

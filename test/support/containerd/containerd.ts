@@ -231,7 +231,7 @@ function environment(): NodeJS.ProcessEnv {
  * being small; Node is started only when there is something to do.
  */
 function startJanitor(dir: string): ChildProcess {
-  const janitorFile = fileURLToPath(new URL('janitor.ts', import.meta.url));
+  const janitorFile = fileURLToPath(new URL('./janitor.ts', import.meta.url));
   const script = 'read -r word || exec "$0" "$@"';
   const args = ['-c', script, process.execPath, '--disable-warning=ExperimentalWarning', janitorFile, dir];
   const janitor = spawn('sh', args, { stdio: ['pipe', 'ignore', 'ignore'], detached: true });

@@ -1,10 +1,10 @@
 /** An agent on containerd that ends pods when its node runs short, and pods that it may end: static ones never go. */
-import type { EvictionParts, EvictionStats } from '../../../src/actors/eviction-figures.ts';
-import { resolveNodeSettings } from '../../../src/config/node-settings.ts';
-import { pressureThresholds } from '../../../src/policies/eviction-pressure.ts';
-import { openCriNode } from '../../../src/runtime/open-cri-node.ts';
+import type { EvictionParts, EvictionStats } from '../../../src/actors/eviction/eviction-figures.ts';
+import { resolveNodeSettings } from '../../../src/config/load-node-settings.ts';
+import { pressureThresholds } from '../../../src/policies/eviction/pressure-settings.ts';
+import { openCriNode } from '../../../src/runtime/node/open-cri-node.ts';
 import { openStatsProvider, type StatsProvider } from '../../../src/runtime/stats/stats-provider.ts';
-import { systemClock } from '../../../src/runtime/system-clock.ts';
+import { systemClock } from '../../../src/system/system-clock.ts';
 import type { Container, Pod } from '../../../src/types/kubernetes.ts';
 import { testNode } from '../admission.ts';
 import { startAgent, type TestAgent } from '../agent.ts';

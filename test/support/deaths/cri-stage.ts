@@ -1,9 +1,9 @@
 import { existsSync, mkdirSync, readdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { Observable } from 'rxjs';
-import { Channel } from '../../../src/runtime/cri/channel.ts';
-import type { Method } from '../../../src/runtime/cri/methods.ts';
-import { bytes, field, list, message, string } from '../../../src/runtime/cri/protobuf.ts';
+import { Channel } from '../../../src/runtime/cri/calls/channel.ts';
+import type { Method } from '../../../src/runtime/cri/messages/methods.ts';
+import { bytes, field, list, message, string } from '../../../src/runtime/cri/messages/protobuf.ts';
 import { type ContainerdBed, startContainerd } from '../containerd/containerd.ts';
 import { busyboxImage } from '../containerd/images.ts';
 import { CriDaemonBed } from '../cri-daemon.ts';

@@ -2,7 +2,7 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { filter, map, type Observable } from 'rxjs';
 import { createProcessRuntime } from '../../../src/runtime/process/process-runtime.ts';
-import type { RuntimeService } from '../../../src/runtime/runtime-service.ts';
+import type { RuntimeService } from '../../../src/runtime/service/runtime-service.ts';
 import { DaemonBed, processesOf } from '../daemon.ts';
 import { MonitorProxy } from '../monitor-proxy.ts';
 import type { PodSurroundings } from './pods.ts';

@@ -1,5 +1,5 @@
 /** Manifests that come, change and go while daemons come and die: all of it by a seed. */
-import { seededRandom, type SeededRandom } from '../../../src/simulation/seeded-random.ts';
+import { seededRandom, type SeededRandom } from '../../../src/simulation/plan/seeded-random.ts';
 import { CHANGES } from '../runtime-tap.ts';
 import { type DeathPoint, WHENS } from './death.ts';
 import { KIND_NAMES } from './pods.ts';

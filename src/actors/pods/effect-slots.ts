@@ -1,0 +1,58 @@
+import type { AnyActorRef } from 'xstate';
+import type { PodEvent } from '../../machines/pod-machine.ts';
+
+interface Slot {
+  readonly controller: AbortController;
+  readonly rest: Promise<void>;
+}
+
+export interface Effect {
+  /** Resolves to the event that tells the outcome; once it settles, nothing of the effect is in flight. */
+  readonly run: (signal: AbortSignal) => Promise<PodEvent>;
+  /** What a rejection means; an aborted effect that rejects is at rest instead. */
+  readonly failed: (error: unknown) => PodEvent;
+}
+
+/** The effect that each pod actor has in flight: at most one (I5), ended by exactly one event. */
+export class EffectSlots {
+  readonly #slots = new Map<AnyActorRef, Slot>();
+  #closed = false;
+
+  start(actor: AnyActorRef, effect: Effect): void {
+    if (this.#closed) return;
+    if (this.#slots.has(actor)) throw new Error('an effect of this pod is in flight already (I5)');
+    const controller = new AbortController();
+    const rest = this.#run(actor, effect, controller.signal);
+    this.#slots.set(actor, { controller, rest });
+  }
+
+  /** Asks the effect in flight to come to rest; its event still comes. */
+  abort(actor: AnyActorRef): void {
+    this.#slots.get(actor)?.controller.abort();
+  }
+
+  /** Resolves when the effect that the actor has in flight now, if any, has ended. */
+  async atRest(actor: AnyActorRef): Promise<void> {
+    await this.#slots.get(actor)?.rest;
+  }
+
+  /** Aborts all effects, and starts none any more; resolves when nothing is in flight. */
+  async close(): Promise<void> {
+    this.#closed = true;
+    for (const { controller } of this.#slots.values()) controller.abort();
+    await Promise.all([...this.#slots.values()].map(({ rest }) => rest));
+  }
+
+  async #run(actor: AnyActorRef, effect: Effect, signal: AbortSignal): Promise<void> {
+    let outcome: PodEvent;
+    try {
+      // The slot is taken before the effect takes its first step.
+      await Promise.resolve();
+      outcome = await effect.run(signal);
+    } catch (error) {
+      outcome = signal.aborted ? { type: 'AT_REST' } : effect.failed(error);
+    }
+    this.#slots.delete(actor);
+    actor.send(outcome);
+  }
+}

@@ -1,0 +1,318 @@
+/** What a pod actor does in the world: the kubelet's SyncPod, SyncTerminatingPod and SyncTerminatedPod. */
+import type { PodContext, PodEvent } from '../../machines/pod-machine.ts';
+import {
+  DEADLINE_EXCEEDED,
+  hasExceededDeadline,
+  isPastDeadline,
+} from '../../policies/sync/active-deadline.ts';
+import { containerHash } from '../../policies/sync/container-hash.ts';
+import { computePodActions, type PodActions } from '../../policies/sync/pod-actions.ts';
+import {
+  finalPodStatus,
+  generateAPIPodStatus,
+  hasRunToItsEnd,
+  type PodStatusFacts,
+} from '../../policies/status/pod-status.ts';
+import { isTerminalPhase } from '../../policies/sync/pod-termination.ts';
+import { shouldAllContainersRestart } from '../../policies/sync/restart.ts';
+import type { ResyncReason } from '../../policies/sync/resync.ts';
+import { isRunning } from '../../policies/status/runtime-pod-status.ts';
+import { rfc3339 } from '../../policies/formats/time.ts';
+import type { Pleg } from '../../runtime/pleg/pleg.ts';
+import { type PodNode, PrepareError } from '../../runtime/node/pod-node.ts';
+import type { PodRuntime, SyncFailure } from '../../runtime/pods/pod-runtime.ts';
+import type { Clock } from '../../types/clock.ts';
+import { errorKind, type ErrorKind, StateletError } from '../../types/errors.ts';
+import type { EventRecorder } from '../../types/event-recorder.ts';
+import type { Container, Pod } from '../../types/kubernetes.ts';
+import type { Logger } from '../../types/logger.ts';
+import type { RuntimeContainerStatus, RuntimePodStatus } from '../../types/runtime-pod.ts';
+import type { ContainerEnds } from './container-ends.ts';
+import type { PodEffects } from './pod-actor.ts';
+import { referenceOf } from './pod-reference.ts';
+import type { ProbeManager } from '../probes/probe-manager.ts';
+import type { StatusManager } from './status-manager.ts';
+
+export interface PodEffectsDeps {
+  readonly pleg: Pleg;
+  readonly podRuntime: PodRuntime;
+  readonly node: PodNode;
+  readonly probes: ProbeManager;
+  readonly containerEnds: ContainerEnds;
+  readonly statusManager: StatusManager;
+  readonly recorder: EventRecorder;
+  readonly logger: Logger;
+  readonly clock: Clock;
+  /** Goes before the ids of containers. */
+  readonly runtimeName: () => string;
+  /** Addresses of the node, the primary one first. */
+  readonly hostIPs: readonly string[];
+  /** Why no pod can be synced now, if so; once that is over, every pod is. */
+  readonly runtimeProblem: () => string | undefined;
+  /** Why pods cannot have a network now, if so. */
+  readonly networkProblem: () => string | undefined;
+  /** The runtime did not answer an effect, or may be better than it was. */
+  readonly onRuntimeDoubtful: () => void;
+}
+
+export function podEffects(deps: PodEffectsDeps): PodEffects {
+  return {
+    syncPod: (context, signal) => held(deps, context, signal, syncPod),
+    stopPod: (context, signal) => held(deps, context, signal, stopPod),
+    cleanUpPod: (context, signal) => held(deps, context, signal, cleanUpPod),
+    refreshStatus: (context) => refreshStatus(deps, context),
+  };
+}
+
+/** Kinds of errors that put the runtime itself in doubt. */
+const NOT_ANSWERED: ReadonlySet<ErrorKind> = new Set(['Unavailable', 'DeadlineExceeded']);
+
+async function syncPod(deps: PodEffectsDeps, context: PodContext, signal: AbortSignal): Promise<PodEvent> {
+  const { pleg, podRuntime, recorder } = deps;
+  const pod = podOf(context);
+  const problem = deps.runtimeProblem();
+  if (problem !== undefined) throw new StateletError('Unavailable', `the runtime is not ready: ${problem}`);
+  // What has been seen of the pod shows in its status as soon as can be: nothing is awaited that need not be.
+  if (!knowsStart(deps, pod)) await recallStart(deps, pod);
+  const before = await pleg.current(pod.metadata, { signal });
+  if (report(deps, context, before).ended) return { type: 'SYNC_DONE', terminal: true, again: false };
+
+  const network = pod.spec.hostNetwork ? undefined : deps.networkProblem();
+  if (network !== undefined) {
+    // Found out now, and for the next try: no event tells when there is one.
+    deps.onRuntimeDoubtful();
+    recorder.event(pod.metadata, 'Warning', 'NetworkNotReady', `network is not ready: ${network}`);
+    return { type: 'SYNC_FAILED', reason: { kind: 'networkNotReady' }, again: false };
+  }
+
+  const unprepared = await prepare(deps, pod, signal);
+  if (unprepared !== undefined) return unprepared;
+  if (deps.probes.addPod(pod)) report(deps, context, before);
+  const actions = decide(deps, pod, before);
+  if (!asksForSomething(actions)) return { type: 'SYNC_DONE', terminal: false, again: false };
+  signal.throwIfAborted();
+  const failures = await podRuntime.syncPod(pod, before, actions, signal);
+  await podRuntime.pruneDeadContainers(before);
+
+  // What is decided next is decided on what the runtime says now, not on what was asked of it.
+  const after = await pleg.read(pod.metadata, { signal });
+  if (report(deps, context, after).ended) return { type: 'SYNC_DONE', terminal: true, again: false };
+  const next = decide(deps, pod, after);
+  if (failures.length === 0) return { type: 'SYNC_DONE', terminal: false, again: asksForMore(next, after) };
+  const again = asksForMoreThan(namesWithoutBackOff(failures, before, after), pod, next);
+  return { type: 'SYNC_FAILED', reason: resyncReason(failures), again };
+}
+
+async function stopPod(deps: PodEffectsDeps, context: PodContext, signal: AbortSignal): Promise<PodEvent> {
+  const { pleg, podRuntime, probes } = deps;
+  const reference = referenceOf(context);
+  probes.stopLivenessAndStartup(context.uid);
+  if (context.pod) await recallStart(deps, context.pod);
+  const before = await pleg.current(reference, { signal });
+  if (context.pod) report(deps, context, before);
+  await podRuntime.killPod(context.pod, before, context.gracePeriodSeconds, signal);
+  const after = await pleg.read(reference, { signal });
+  if (context.pod) report(deps, context, after);
+  if (isRunning(after)) {
+    throw new StateletError(
+      'Internal',
+      'the stop reported success, but the runtime still runs something of the pod',
+    );
+  }
+  probes.removePod(context.uid);
+  return { type: 'STOP_DONE' };
+}
+
+async function cleanUpPod(deps: PodEffectsDeps, context: PodContext, signal: AbortSignal): Promise<PodEvent> {
+  const { pleg, statusManager, node, probes } = deps;
+  const { pod } = context;
+  probes.removePod(context.uid);
+  if (pod && !statusManager.isRejected(context.uid)) {
+    await recallStart(deps, pod);
+    const podStatus = await pleg.current(pod.metadata, { signal });
+    statusManager.set(context.uid, finalPodStatus(statusFacts(deps, context, pod, podStatus)));
+  }
+  await node.release(context.uid);
+  return { type: 'CLEANUP_DONE' };
+}
+
+/** The pod's age and its deadline count from its first start on this node, be it that another agent started it. */
+async function recallStart(deps: PodEffectsDeps, pod: Pod): Promise<void> {
+  const { node, statusManager, clock } = deps;
+  const { uid } = pod.metadata;
+  if (knowsStart(deps, pod)) return;
+  const startTime = await node.startTime(uid, rfc3339(clock.now()));
+  statusManager.set(uid, { ...(statusManager.get(uid) ?? pod.status), startTime });
+}
+
+/** From an earlier report, or from what the API server has on record. */
+function knowsStart({ statusManager }: PodEffectsDeps, { metadata, status }: Pod): boolean {
+  return (statusManager.get(metadata.uid) ?? status)?.startTime !== undefined;
+}
+
+/** As the pod was last seen: whoever has read it since has reported it. */
+function refreshStatus(deps: PodEffectsDeps, context: PodContext): void {
+  const seen = deps.pleg.lastSeen(context.uid);
+  if (context.pod && seen) report(deps, context, seen);
+}
+
+/** Nothing is started before the node is ready for the pod: its folders, volumes and cgroup. */
+async function prepare(
+  { node, recorder, statusManager, clock }: PodEffectsDeps,
+  pod: Pod,
+  signal: AbortSignal,
+): Promise<PodEvent | undefined> {
+  const { uid } = pod.metadata;
+  try {
+    // Where the disk did not take the record of the start, it may now.
+    await node.startTime(uid, statusManager.get(uid)?.startTime ?? rfc3339(clock.now()));
+    await node.prepare(pod, signal);
+    return undefined;
+  } catch (error) {
+    signal.throwIfAborted();
+    if (!(error instanceof PrepareError)) throw error;
+    recorder.event(pod.metadata, 'Warning', error.reason, error.message);
+    return { type: 'SYNC_FAILED', reason: { kind: 'failed' }, again: false };
+  }
+}
+
+/** While an effect is at work, the pod is read by it alone. */
+async function held(
+  deps: PodEffectsDeps,
+  context: PodContext,
+  signal: AbortSignal,
+  effect: (deps: PodEffectsDeps, context: PodContext, signal: AbortSignal) => Promise<PodEvent>,
+): Promise<PodEvent> {
+  const { pleg, onRuntimeDoubtful } = deps;
+  pleg.hold(referenceOf(context));
+  try {
+    return await effect(deps, context, signal);
+  } catch (error) {
+    if (signal.aborted) pleg.doubt(context.uid);
+    if (NOT_ANSWERED.has(errorKind(error))) onRuntimeDoubtful();
+    throw error;
+  } finally {
+    pleg.release(context.uid);
+  }
+}
+
+/** Computes and keeps the status of the pod as the runtime shows it. */
+function report(deps: PodEffectsDeps, context: PodContext, podStatus: RuntimePodStatus): { ended: boolean } {
+  const pod = podOf(context);
+  // Why it was rejected is all there is to say of it.
+  if (deps.statusManager.isRejected(context.uid)) return { ended: true };
+  deps.containerEnds.read(pod.metadata, podStatus);
+  const status = generateAPIPodStatus(statusFacts(deps, context, pod, podStatus));
+  deps.statusManager.set(context.uid, status);
+  deps.probes.podStatusChanged(context.uid);
+  return { ended: hasRunToItsEnd(status) };
+}
+
+function statusFacts(
+  deps: PodEffectsDeps,
+  { uid, statusOverride }: PodContext,
+  pod: Pod,
+  podStatus: RuntimePodStatus,
+): PodStatusFacts {
+  const previous = deps.statusManager.get(uid);
+  const results = deps.probes.results(uid);
+  const now = deps.clock.now();
+  const facts: PodStatusFacts = {
+    pod,
+    podStatus,
+    ...(previous && { previous }),
+    podIsTerminal: false,
+    startFailures: deps.podRuntime.startFailures(uid),
+    ...(statusOverride && { override: statusOverride }),
+    probeResults: (probe, containerId) => results[probe].get(containerId),
+    runtimeName: deps.runtimeName(),
+    hostIPs: deps.hostIPs,
+    now: rfc3339(now),
+  };
+  if (statusOverride || !hasHadItsTime(facts, now)) return facts;
+  // Said once: from here on the pod has failed.
+  deps.recorder.event(pod.metadata, 'Normal', DEADLINE_EXCEEDED.reason, DEADLINE_EXCEEDED.message);
+  return { ...facts, override: DEADLINE_EXCEEDED };
+}
+
+/** Whoever has come to his end before that has kept his deadline. */
+function hasHadItsTime(facts: PodStatusFacts, nowMs: number): boolean {
+  const { pod, podStatus } = facts;
+  const status = facts.previous ?? pod.status;
+  if (isTerminalPhase(status?.phase) || !isPastDeadline(pod, status, nowMs)) return false;
+  return hasExceededDeadline(pod, generateAPIPodStatus(facts), podStatus);
+}
+
+function decide(
+  { statusManager, probes }: PodEffectsDeps,
+  pod: Pod,
+  podStatus: RuntimePodStatus,
+): PodActions {
+  const { uid } = pod.metadata;
+  const { liveness, startup } = probes.results(uid);
+  return computePodActions({
+    ...{ pod, podStatus, liveness, startup, specChanged },
+    restartAllContainers: shouldAllContainersRestart(pod, podStatus, statusManager.get(uid)),
+  });
+}
+
+function specChanged(container: Container, { hash }: RuntimeContainerStatus): boolean {
+  return hash !== undefined && hash !== containerHash(container);
+}
+
+function asksForSomething(actions: PodActions): boolean {
+  return (
+    actions.killPod ||
+    actions.createSandbox ||
+    actions.containersToKill.length > 0 ||
+    startsSomething(actions)
+  );
+}
+
+/** Of a pod that may not start anew nothing is left to be killed once nothing runs. */
+function asksForMore(actions: PodActions, after: RuntimePodStatus): boolean {
+  return asksForSomething({ ...actions, killPod: actions.killPod && isRunning(after) });
+}
+
+function startsSomething(actions: PodActions): boolean {
+  return (
+    actions.initContainersToStart.length > 0 ||
+    actions.containersToStart.length > 0 ||
+    actions.ephemeralContainersToStart.length > 0 ||
+    actions.containersToReset.length > 0
+  );
+}
+
+/** What failed, apart from containers that were made and have ended: when these come back, their back-off says. */
+function namesWithoutBackOff(
+  failures: readonly SyncFailure[],
+  before: RuntimePodStatus,
+  after: RuntimePodStatus,
+): ReadonlySet<string> {
+  const known = new Set(before.containers.map(({ id }) => id));
+  const ended = after.containers.filter(({ id, state }) => state === 'exited' && !known.has(id));
+  const names = new Set(ended.map(({ name }) => name));
+  return new Set(failures.map(({ target }) => target).filter((target) => !names.has(target)));
+}
+
+/** Whether a container waits to be started that has not just failed: it must not wait for those that did. */
+function asksForMoreThan(failed: ReadonlySet<string>, { spec }: Pod, actions: PodActions): boolean {
+  if (actions.killPod || actions.createSandbox) return false;
+  // What follows an init container that fails is not tried.
+  const [init] = actions.initContainersToStart;
+  if (init !== undefined) return !failed.has(spec.initContainers?.[init]?.name ?? '');
+  return actions.containersToStart.some((index) => !failed.has(spec.containers[index]?.name ?? ''));
+}
+
+/** When all that failed is waiting for a back-off, the next sync is due when the first of them expires. */
+function resyncReason(failures: readonly SyncFailure[]): ResyncReason {
+  const times = failures.map(({ retryAt }) => retryAt).filter((time) => time !== undefined);
+  return times.length === failures.length
+    ? { kind: 'backOff', retryAt: Math.min(...times) }
+    : { kind: 'failed' };
+}
+
+function podOf({ pod, fullName }: PodContext): Pod {
+  if (pod === undefined) throw new StateletError('Internal', `${fullName}: only the runtime knows this pod`);
+  return pod;
+}

@@ -1,0 +1,152 @@
+/** The pod actors of this node, by UID, and what others may ask about them. Nobody keeps a second copy. */
+import {
+  type ActorOptions,
+  type ActorRefFrom,
+  type AnyActorRef,
+  createActor,
+  type SnapshotFrom,
+} from 'xstate';
+import type { podMachine, PodEvent, PodTag, RuntimeHolds } from '../../machines/pod-machine.ts';
+import { fullName } from '../../policies/pod/pod-kinds.ts';
+import type { PodReference } from '../../types/event-recorder.ts';
+
+export type PodMachine = typeof podMachine;
+export type PodActor = ActorRefFrom<PodMachine>;
+export type PodSnapshot = SnapshotFrom<PodMachine>;
+
+export interface PodEntry {
+  readonly pod: PodReference;
+  readonly fullName: string;
+  readonly actor: PodActor;
+  /** What the runtime keeps of the finished pod is being removed. */
+  retiring: boolean;
+  /** What is sent to the pod after its actor has failed waits here for the next one. */
+  readonly backlog: PodEvent[];
+}
+
+export interface PodRegistryOptions {
+  /** With its effects provided. */
+  readonly machine: PodMachine;
+  readonly parent: AnyActorRef;
+  readonly inspect?: ActorOptions<PodMachine>['inspect'];
+  /** Whether every source has been seen: before that, a UID that is not known may still come. */
+  readonly synced: () => boolean;
+}
+
+export class PodRegistry {
+  readonly #options: PodRegistryOptions;
+  readonly #entries = new Map<string, PodEntry>();
+
+  constructor(options: PodRegistryOptions) {
+    this.#options = options;
+  }
+
+  get size(): number {
+    return this.#entries.size;
+  }
+
+  get(uid: string): PodEntry | undefined {
+    return this.#entries.get(uid);
+  }
+
+  entries(): IterableIterator<PodEntry> {
+    return this.#entries.values();
+  }
+
+  /** A new incarnation; it replaces one of the same UID, which must have been stopped. */
+  spawn(pod: PodReference, runtimeHolds: RuntimeHolds): PodEntry {
+    const { machine, parent, inspect } = this.#options;
+    const name = fullName(pod);
+    const input = { uid: pod.uid, fullName: name, runtimeHolds };
+    const actor = createActor(machine, {
+      id: actorId(name, pod.uid),
+      parent,
+      input,
+      ...(inspect && { inspect }),
+    });
+    const entry: PodEntry = { pod, fullName: name, actor, retiring: false, backlog: [] };
+    this.#entries.set(pod.uid, entry);
+    actor.start();
+    return entry;
+  }
+
+  forget(uid: string): void {
+    const entry = this.#entries.get(uid);
+    if (entry === undefined) return;
+    this.#entries.delete(uid);
+    this.#options.parent.send({ type: 'ACTOR_FORGOTTEN', actor: entry.actor });
+  }
+
+  /** false when there is no actor of that UID. */
+  send(uid: string, event: PodEvent): boolean {
+    const entry = this.#entries.get(uid);
+    if (entry === undefined) return false;
+    if (entry.actor.getSnapshot().status === 'error') entry.backlog.push(event);
+    else entry.actor.send(event);
+    return true;
+  }
+
+  // The questions of docs/lifecycle.md. Each takes a UID.
+
+  couldHaveRunningContainers(uid: string): boolean {
+    return this.#answer(uid, { early: true, unknown: false }, 'couldHaveRunningContainers');
+  }
+
+  shouldPodBeFinished(uid: string): boolean {
+    return this.#answer(uid, { early: false, unknown: true }, 'finished');
+  }
+
+  isPodTerminationRequested(uid: string): boolean {
+    return this.#answer(uid, { early: false, unknown: false }, 'terminationRequested');
+  }
+
+  shouldPodContainersBeTerminating(uid: string): boolean {
+    return this.#answer(uid, { early: false, unknown: true }, 'containersTerminating');
+  }
+
+  shouldPodRuntimeBeRemoved(uid: string): boolean {
+    return this.#answer(uid, { early: false, unknown: true }, 'terminated');
+  }
+
+  shouldPodContentBeRemoved(uid: string): boolean {
+    const snapshot = this.#snapshot(uid);
+    if (snapshot === undefined) return this.#options.synced();
+    const { evicted, pod } = snapshot.context;
+    const deleted = pod?.metadata.deletionTimestamp != null;
+    return evicted || (deleted && snapshot.hasTag('terminated'));
+  }
+
+  isPodKnownTerminated(uid: string): boolean {
+    return this.#answer(uid, { early: false, unknown: false }, 'terminated');
+  }
+
+  /** Whether a pod of this full name (name_namespace) has been asked to end and has not yet ended. */
+  isPodForMirrorPodTerminatingByFullName(name: string): boolean {
+    return [...this.#entries.values()].some(
+      (entry) =>
+        entry.fullName === name &&
+        this.isPodTerminationRequested(entry.pod.uid) &&
+        !this.isPodKnownTerminated(entry.pod.uid),
+    );
+  }
+
+  #answer(uid: string, { early, unknown }: { early: boolean; unknown: boolean }, tag: PodTag): boolean {
+    const snapshot = this.#snapshot(uid);
+    if (snapshot !== undefined) return snapshot.hasTag(tag);
+    return this.#options.synced() ? unknown : early;
+  }
+
+  #snapshot(uid: string): PodSnapshot | undefined {
+    return this.#entries.get(uid)?.actor.getSnapshot();
+  }
+}
+
+/** What people see in the inspector: the name before the UID. Neither has a blank in it. */
+function actorId(name: string, uid: string): string {
+  return `${name} ${uid}`;
+}
+
+/** The UID of the pod whose actor has that id. */
+export function uidOfActor(id: string): string {
+  return id.slice(id.indexOf(' ') + 1);
+}

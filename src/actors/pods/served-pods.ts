@@ -1,0 +1,27 @@
+import type { Pod, PodStatus } from '../../types/kubernetes.ts';
+import type { PodRegistry } from './pod-registry.ts';
+import type { StatusManager } from './status-manager.ts';
+
+export interface ServedPod {
+  readonly pod: Pod;
+  readonly status?: PodStatus;
+  /** The state of the pod's chart: `Syncing.Settled`. */
+  readonly state: string;
+}
+
+/** Every pod that is known by its object, as `/pods` serves it. */
+export function* servedPods(registry: PodRegistry, statusManager: StatusManager): Generator<ServedPod> {
+  for (const { pod: reference, actor } of registry.entries()) {
+    const { context, value } = actor.getSnapshot();
+    const status = statusManager.get(reference.uid);
+    if (context.pod) yield { pod: context.pod, ...(status && { status }), state: stateName(value) };
+  }
+}
+
+/** `Syncing.Settled`. */
+export function stateName(value: object | string): string {
+  if (typeof value === 'string') return value;
+  return Object.entries(value)
+    .map(([state, inner]) => `${state}.${stateName(inner as object | string)}`)
+    .join();
+}

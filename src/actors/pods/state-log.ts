@@ -1,0 +1,54 @@
+/**
+ * Log lines that say where the chart of each pod goes. For debugging each transition is a line; people get one for each way from a
+ * state of rest to another: `Syncing.AwaitingStart → Syncing.Working → Syncing.Settled`.
+ */
+import type { InspectionEvent } from 'xstate';
+import type { PodSnapshot } from './pod-registry.ts';
+import { stateName } from './served-pods.ts';
+import { type Logger, podFields } from '../../types/logger.ts';
+
+export type Inspect = (event: InspectionEvent) => void;
+
+export function transitionLog(logger: Logger): Inspect {
+  const states = new WeakMap<object, string>();
+  return ofPods((actor, snapshot, { event }) => {
+    const state = stateName(snapshot.value);
+    const before = states.get(actor);
+    states.set(actor, state);
+    if (before === undefined || before === state) return;
+    logger.debug({ ...fieldsOf(snapshot), from: before, to: state, event: event.type }, 'state');
+  });
+}
+
+/** A way that leads back to where it began is not told: a running pod is looked at every minute. */
+export function wayLog(logger: Logger): Inspect {
+  const ways = new WeakMap<object, string[]>();
+  return ofPods((actor, snapshot) => {
+    const state = stateName(snapshot.value);
+    const way = ways.get(actor) ?? [];
+    if (way.at(-1) !== state) way.push(state);
+    ways.set(actor, snapshot.hasTag('atWork') ? way : [state]);
+    if (snapshot.hasTag('atWork') || way.length === 1 || way[0] === state) return;
+    logger.info(fieldsOf(snapshot), way.join(' → '));
+  });
+}
+
+function ofPods(
+  tell: (actor: object, snapshot: PodSnapshot, event: InspectionEvent & { type: '@xstate.snapshot' }) => void,
+): Inspect {
+  return (event) => {
+    if (event.type !== '@xstate.snapshot') return;
+    const snapshot = event.snapshot as unknown as PodSnapshot;
+    if (isPod(snapshot)) tell(event.actorRef, snapshot, event);
+  };
+}
+
+function isPod({ context }: Partial<PodSnapshot>): boolean {
+  return context !== undefined && 'runtimeHolds' in context;
+}
+
+function fieldsOf({ context }: PodSnapshot): object {
+  const { fullName, uid } = context;
+  const [name = '', namespace = ''] = fullName.split('_');
+  return podFields({ name, namespace, uid });
+}

@@ -1,0 +1,81 @@
+import TinyQueue from 'tinyqueue';
+import type { Clock, TimerHandle } from '../../types/clock.ts';
+
+interface Due {
+  readonly uid: string;
+  readonly at: number;
+}
+
+/** What a timer of Node can hold; beyond it, it fires at once. */
+const MAX_TIMER_MS = 2 ** 31 - 1;
+
+/**
+ * When which pod is to be synced again. One timer, armed for the earliest: nothing runs while nothing is due. An entry
+ * that was replaced or cancelled stays in the queue and is dropped when it comes first.
+ */
+export class WorkQueue {
+  readonly #clock: Clock;
+  readonly #onDue: (uids: readonly string[]) => void;
+  readonly #current = new Map<string, Due>();
+  readonly #queue = new TinyQueue<Due>([], (a, b) => a.at - b.at);
+  #timer: { handle: TimerHandle; at: number } | undefined;
+  #stopped = false;
+
+  constructor(clock: Clock, onDue: (uids: readonly string[]) => void) {
+    this.#clock = clock;
+    this.#onDue = onDue;
+  }
+
+  /** The pod is due in `delayMs`, whatever was planned before. */
+  enqueue(uid: string, delayMs: number): void {
+    if (this.#stopped) return;
+    const due = { uid, at: this.#clock.now() + delayMs };
+    this.#current.set(uid, due);
+    this.#queue.push(due);
+    this.#arm();
+  }
+
+  cancel(uid: string): void {
+    this.#current.delete(uid);
+    this.#arm();
+  }
+
+  /** Nothing is due any more, now or later: an effect that ends after this may still plan its pod's next sync. */
+  stop(): void {
+    this.#stopped = true;
+    this.#current.clear();
+    this.#arm();
+  }
+
+  #fire(): void {
+    this.#timer = undefined;
+    const now = this.#clock.now();
+    const uids: string[] = [];
+    for (let due = this.#queue.peek(); due !== undefined && due.at <= now; due = this.#queue.peek()) {
+      this.#queue.pop();
+      if (this.#current.get(due.uid) !== due) continue;
+      this.#current.delete(due.uid);
+      uids.push(due.uid);
+    }
+    this.#arm();
+    if (uids.length > 0) this.#onDue(uids);
+  }
+
+  #arm(): void {
+    this.#dropSuperseded();
+    const next = this.#queue.peek();
+    if (next?.at === this.#timer?.at) return;
+    if (this.#timer) this.#clock.clearTimeout(this.#timer.handle);
+    this.#timer = undefined;
+    if (next === undefined) return;
+    const delayMs = Math.min(Math.max(0, next.at - this.#clock.now()), MAX_TIMER_MS);
+    this.#timer = { handle: this.#clock.setTimeout(() => this.#fire(), delayMs), at: next.at };
+  }
+
+  #dropSuperseded(): void {
+    for (let due = this.#queue.peek(); due !== undefined; due = this.#queue.peek()) {
+      if (this.#current.get(due.uid) === due) return;
+      this.#queue.pop();
+    }
+  }
+}

@@ -1,0 +1,76 @@
+/** `statelet run-once`: configuration in, pods up, and gone again. */
+import { constants } from 'node:os';
+import { createLogger } from '../server/open-logger.ts';
+import type { RunFlags } from '../config/config.ts';
+import { RUN_ONCE_DEFAULTS } from '../run-once/defaults.ts';
+import { isGood } from '../run-once/pod-result.ts';
+import { runOnce as runPodsOnce, type RunOnceReport } from '../run-once/run-once.ts';
+import { StateletError } from '../types/errors.ts';
+import { adviceOnSources, configure } from './configure.ts';
+import { outliveOutput, reportDefects, stopRequest, tightenUmask } from './process-events.ts';
+import { podText, resultJson, resultLine, resultTable } from './run-once-report.ts';
+
+export interface RunOnceFlags extends RunFlags {
+  readonly maxRetries?: number;
+  readonly retryDelay?: number;
+  readonly output?: 'json';
+}
+
+/** Resolves with the exit code. Rejects where nothing could be started as configured. */
+export async function runOnce(flags: RunOnceFlags): Promise<number> {
+  tightenUmask();
+  outliveOutput();
+  const { config, warnings } = await configure(flags);
+  const advice = adviceOnSources(config);
+  if (advice !== undefined) throw new StateletError('InvalidArgument', advice);
+  const logger = await createLogger({ ...config.logging, toStderr: true });
+  for (const warning of warnings) logger.warn(warning);
+  reportDefects(logger);
+  const stop = new AbortController();
+  let asked: NodeJS.Signals | undefined;
+  void stopRequest(logger, 'leaving at once').then((signal) => {
+    asked = signal;
+    stop.abort();
+  });
+  const { maxRetries = RUN_ONCE_DEFAULTS.maxRetries, retryDelay = RUN_ONCE_DEFAULTS.retryDelayMs } = flags;
+  const asJson = flags.output === 'json';
+  const report = await runPodsOnce(config, {
+    ...{ maxRetries, retryDelayMs: retryDelay, logger, signal: stop.signal },
+    onOutcome: (pod, outcome) => {
+      if (!asJson) print(`${resultLine(pod, outcome)}\n`);
+    },
+  });
+  print(asJson ? resultJson(report) : `\n${resultTable(report)}`);
+  if (asked !== undefined) {
+    logger.warn({ signal: asked }, leftText(report));
+    return 128 + constants.signals[asked];
+  }
+  const complaints = complaintsOf(report);
+  if (complaints.length === 0) return 0;
+  process.stderr.write(`statelet: ${complaints.join('; ')}\n`);
+  return 1;
+}
+
+function print(text: string): void {
+  process.stdout.write(text);
+}
+
+function leftText({ pods }: RunOnceReport): string {
+  const left = pods.filter(({ leftRunning }) => leftRunning).map(({ pod }) => podText(pod));
+  return left.length === 0
+    ? 'left; nothing of the pods runs'
+    : `left; these keep running: ${left.join(', ')}`;
+}
+
+function complaintsOf({ pods, problems }: RunOnceReport): readonly string[] {
+  const bad = pods.filter((pod) => !isGood(pod)).map(({ pod }) => podText(pod));
+  return [
+    ...(pods.length === 0 ? ['no pod came from the sources'] : []),
+    ...(bad.length > 0 ? [`${bad.length} of ${count(pods, 'pod')} did not come up: ${bad.join(', ')}`] : []),
+    ...(problems.length > 0 ? [`${count(problems, 'problem')} with the sources`] : []),
+  ];
+}
+
+function count(list: readonly unknown[], what: string): string {
+  return `${list.length} ${what}${list.length === 1 ? '' : 's'}`;
+}

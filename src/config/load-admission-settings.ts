@@ -1,0 +1,97 @@
+/** Settings of which pods may come, on every runtime. */
+import type { AdmissionSettings } from '../types/admission-settings.ts';
+import type { Taint } from '../types/kubernetes.ts';
+import { reservationProblem } from '../policies/node/node-allocatable.ts';
+import { extendedResourceProblem } from '../policies/node/node-capacity.ts';
+import { nodeLabelsProblem, taintsProblem } from '../policies/node/node-labels.ts';
+import {
+  atLeast,
+  fieldsOf,
+  flagOrNot,
+  type Kind,
+  number,
+  resolveSettings,
+  type Setting,
+  texts,
+} from './setting.ts';
+
+type Texts = Readonly<Record<string, string>>;
+
+const TAINT = /^([^=:]*)(?:=([^=:]*))?:([^:]*)$/u;
+
+const taints: Kind<readonly Taint[]> = {
+  fromText: (given) => {
+    const matches = given
+      .split(',')
+      .filter((item) => item !== '')
+      .map((item) => TAINT.exec(item));
+    if (matches.includes(null)) return undefined;
+    return matches.map((match) => {
+      const [, key = '', value, effect = ''] = match ?? [];
+      return { key, ...(value !== undefined && { value }), effect };
+    });
+  },
+  fromField: (value) =>
+    (value as readonly Partial<Taint>[]).map((taint) => ({ key: '', effect: '', ...taint })),
+  expects: 'KEY=VALUE:EFFECT or KEY:EFFECT, with commas between',
+  show: (value) => value.map(shownTaint).join(','),
+};
+
+function shownTaint({ key, value, effect }: Taint): string {
+  return `${key}${value === undefined ? '' : `=${value}`}:${effect}`;
+}
+
+const amounts = texts('=', 'RESOURCE=QUANTITY with commas between, such as cpu=200m,memory=500Mi');
+const reserved = (value: Texts) => {
+  const problem = reservationProblem(value);
+  return problem && `quantities of cpu, memory, ephemeral-storage or pid; ${problem}`;
+};
+const ADMISSION_SETTINGS: { readonly [Name in keyof AdmissionSettings]: Setting<AdmissionSettings[Name]> } = {
+  podsPerCore: {
+    ...{ flag: '--pods-per-core <N>', field: 'podsPerCore', default: 0, kind: number, problem: atLeast(0) },
+    description: 'how many pods may run here for each CPU, up to --max-pods; 0: --max-pods alone counts',
+  },
+  systemReserved: {
+    ...{ flag: '--system-reserved <LIST>', field: 'systemReserved', default: {}, kind: amounts },
+    description: 'what of the node is kept for its system, such as cpu=200m,memory=500Mi',
+    problem: reserved,
+  },
+  kubeReserved: {
+    ...{ flag: '--kube-reserved <LIST>', field: 'kubeReserved', default: {}, kind: amounts },
+    description: 'what of the node is kept for Statelet and the container runtime',
+    problem: reserved,
+  },
+  extendedResources: {
+    ...{ flag: '--extended-resources <LIST>', default: {}, kind: amounts, problem: extendedResourceProblem },
+    description: 'what else the node has, in whole amounts, such as example.com/gpu=2',
+  },
+  nodeLabels: {
+    ...{ flag: '--node-labels <LIST>', default: {}, problem: nodeLabelsProblem },
+    kind: texts('=', 'NAME=VALUE with commas between'),
+    description: 'labels of this node beside those of its name, operating system and architecture',
+  },
+  registerWithTaints: {
+    ...{ flag: '--register-with-taints <LIST>', field: 'registerWithTaints', default: [], kind: taints },
+    description: 'taints of this node, as KEY=VALUE:EFFECT with commas between',
+    problem: taintsProblem,
+  },
+  preemptionLowerPriorityFirst: {
+    ...{ flag: '--preemption-lower-priority-first [BOOL]', default: true, kind: flagOrNot },
+    description: 'whether, of pods that could equally make room, those of lower priority go first',
+  },
+};
+
+/** The rows, for those who do not ask for one by its name. */
+export const ALL_ADMISSION_SETTINGS = Object.values(ADMISSION_SETTINGS) as unknown as readonly Setting[];
+
+/** The fields of KubeletConfiguration that the table serves. */
+export const ADMISSION_FIELDS: readonly string[] = fieldsOf(ALL_ADMISSION_SETTINGS);
+
+/** Throws `InvalidArgument` that names the flag or the file's field whose value does not fit. */
+export function resolveAdmissionSettings(
+  flags: Readonly<Record<string, unknown>>,
+  file: Readonly<Record<string, unknown>>,
+  fileName: string,
+): AdmissionSettings {
+  return resolveSettings<AdmissionSettings>(ADMISSION_SETTINGS, flags, file, fileName);
+}

@@ -1,0 +1,92 @@
+/**
+ * Whether a pod may run on this node: what every source brings is asked here before it starts. The checks, their order and
+ * their words are the kubelet's; only the first thing that is wrong is told.
+ */
+import type { Pod } from '../../types/kubernetes.ts';
+import type { NodeFacts } from '../../types/node-facts.ts';
+import { matchesNodeAffinity } from './node-affinity.ts';
+import {
+  type AdmissionFailure,
+  type FailedPredicate,
+  missingResources,
+  type MissingResource,
+  type Rejection,
+  rejectionFor,
+} from './rejection.ts';
+import { nodeLabels, platformRejection } from './platform.ts';
+import { type HeldResources, NOTHING_HELD } from './held-resources.ts';
+import { areHostPortsFree } from './port-conflicts.ts';
+import { pressureRejection } from './admission-under-pressure.ts';
+import { insufficientResources } from './resource-fit.ts';
+import { isCriticalPod, isStaticPod } from '../pod/pod-kinds.ts';
+import { toleratesTaint } from './taints.ts';
+
+export type Admission =
+  | { readonly kind: 'admitted' }
+  | ({ readonly kind: 'rejected' } & Rejection)
+  /**
+   * The pod is critical, and nothing but room is missing: others may have to go for it. The rejection is for where they may
+   * not.
+   */
+  | ({ readonly kind: 'short'; readonly missing: readonly MissingResource[] } & Rejection);
+
+const DESCRIPTIONS: Readonly<Record<FailedPredicate['name'], string>> = {
+  NodeAffinity: "node(s) didn't match Pod's node affinity/selector",
+  NodeName: "node(s) didn't match the requested node name",
+  NodePorts: "node(s) didn't have free ports for the requested pod ports",
+  TaintToleration: "node(s) had taints that the pod didn't tolerate",
+};
+
+/** `held`: by all others that hold resources of the node. Throws what `parseQuantity` throws. */
+export function admitPod(node: NodeFacts, pod: Pod, held: HeldResources): Admission {
+  const rejection = pressureRejection(node.conditions, pod) ?? platformRejection(node, pod);
+  if (rejection) return { kind: 'rejected', ...rejection };
+  const failures = admissionFailures(node, pod, held);
+  const [first] = failures;
+  if (first === undefined) return { kind: 'admitted' };
+  const [lasting] = lastingFailures(pod, failures);
+  if (lasting) return { kind: 'rejected', ...rejectionFor(lasting) };
+  return { kind: 'short', missing: missingResources(failures), ...rejectionFor(first) };
+}
+
+/** For a pod that runs already: the room that it has is its own, whatever has become of the node since it came. */
+export function admitRunningPod(node: NodeFacts, pod: Pod): Rejection | undefined {
+  const lasting = admissionFailures(node, pod, NOTHING_HELD).find(({ kind }) => kind !== 'resource');
+  return platformRejection(node, pod) ?? (lasting && rejectionFor(lasting));
+}
+
+/** All that stands against the pod on a node of its kind, in the kubelet's order. */
+export function admissionFailures(
+  node: NodeFacts,
+  pod: Pod,
+  held: HeldResources,
+): readonly AdmissionFailure[] {
+  const { nodeName } = pod.spec;
+  const { name, allocatable } = node;
+  return [
+    ...insufficientResources(pod, held, allocatable),
+    ...unless('NodeAffinity', matchesNodeAffinity(pod, { name, labels: nodeLabels(node) })),
+    ...unless('NodeName', !nodeName || nodeName === name),
+    ...unless('NodePorts', areHostPortsFree(pod, held)),
+    ...unless('TaintToleration', toleratesNode(node, pod)),
+  ];
+}
+
+/** What making room does not help against: everything for an ordinary pod, all but resources for a critical one. */
+export function lastingFailures(
+  pod: Pod,
+  failures: readonly AdmissionFailure[],
+): readonly AdmissionFailure[] {
+  return isCriticalPod(pod) ? failures.filter(({ kind }) => kind !== 'resource') : failures;
+}
+
+function unless(name: FailedPredicate['name'], holds: boolean): readonly FailedPredicate[] {
+  return holds ? [] : [{ kind: 'predicate', name, description: DESCRIPTIONS[name] }];
+}
+
+/** Whether to schedule a pod is not the node's concern, only whether it may execute. A static pod belongs to the node. */
+function toleratesNode({ taints }: NodeFacts, pod: Pod): boolean {
+  if (isStaticPod(pod)) return true;
+  const executing = taints.filter(({ effect }) => effect === 'NoExecute');
+  return executing.every((taint) => toleratesTaint(pod.spec.tolerations, taint));
+}

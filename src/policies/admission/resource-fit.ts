@@ -1,0 +1,57 @@
+/** Whether what a pod requests is there: of what the node has to give, less what the other pods have been given. */
+import type { Pod } from '../../types/kubernetes.ts';
+import type { InsufficientResource } from './rejection.ts';
+import { countedAmount, type HeldResources } from './held-resources.ts';
+import { parseQuantity } from '../formats/quantity.ts';
+import { podRequest, podRequests } from '../pod/resources.ts';
+import type { ResourceList } from '../pod/resources.ts';
+
+/** In the order in which the kubelet names what is short; the rest by name. */
+const FIRST = ['cpu', 'memory', 'ephemeral-storage'];
+
+/** The number of pods comes first. Throws what `parseQuantity` throws. */
+export function insufficientResources(
+  pod: Pod,
+  held: HeldResources,
+  allocatable: ResourceList,
+): readonly InsufficientResource[] {
+  const checks: InsufficientResource[] = [
+    podCount(held, allocatable),
+    ...countedResources(pod, allocatable).map((resource) => ({
+      kind: 'resource' as const,
+      resource,
+      requested: countedAmount(resource, podRequest(pod, resource)),
+      used: held.amount(resource),
+      capacity: capacity(allocatable, resource),
+    })),
+  ];
+  return checks.filter((check) => check.requested > 0 && check.requested > check.capacity - check.used);
+}
+
+function podCount(held: HeldResources, allocatable: ResourceList): InsufficientResource {
+  const used = held.pods;
+  return { kind: 'resource', resource: 'pods', requested: 1, used, capacity: capacity(allocatable, 'pods') };
+}
+
+/** Extended resources that the node does not list are looked after by somebody else. */
+function countedResources(pod: Pod, allocatable: ResourceList): readonly string[] {
+  const requested = [...podRequests(pod).keys()];
+  const others = requested.filter((name) =>
+    isExtendedResource(name) ? Object.hasOwn(allocatable, name) : isOtherScalarResource(name),
+  );
+  return [...FIRST.filter((name) => requested.includes(name)), ...others.sort()];
+}
+
+function isExtendedResource(name: string): boolean {
+  return name.includes('/') && !name.includes('kubernetes.io/') && !name.startsWith('requests.');
+}
+
+/** What has none of these names (`storage`, …) is not given out by nodes. */
+function isOtherScalarResource(name: string): boolean {
+  return /^hugepages-|^attachable-volumes-|kubernetes\.io\//.test(name);
+}
+
+function capacity(allocatable: ResourceList, resource: string): number {
+  const text = Object.hasOwn(allocatable, resource) ? allocatable[resource] : undefined;
+  return text === undefined ? 0 : countedAmount(resource, parseQuantity(text));
+}

@@ -1,0 +1,149 @@
+/** What a container's process gets: its environment, and its command and arguments with `$(VAR)` filled in. */
+import type { KeyValue } from '../../types/cri.ts';
+import type { Container, EphemeralContainer, Pod } from '../../types/kubernetes.ts';
+import { errorMessage, StateletError } from '../../types/errors.ts';
+import type { ResolvedCommand } from './container-config.ts';
+import { fieldValue } from '../volumes/downward-fields.ts';
+import type { PodAddresses } from '../volumes/downward-fields.ts';
+import { resourceFieldValue } from '../volumes/downward-resources.ts';
+import { envFileValue } from './env-file.ts';
+
+type AnyContainer = Container | EphemeralContainer;
+type EnvVar = NonNullable<Container['env']>[number];
+type EnvVarSource = NonNullable<EnvVar['valueFrom']>;
+type EnvFromSource = NonNullable<Container['envFrom']>[number];
+
+export type FileKeyRef = NonNullable<EnvVarSource['fileKeyRef']>;
+
+/** A file of a volume, or why it cannot be read. */
+export type EnvFile = { readonly path: string; readonly text: string } | { readonly problem: StateletError };
+
+export interface EnvFacts extends PodAddresses {
+  /** The files that the container's variables refer to, by `envFileKey`. Without it there are no volumes. */
+  readonly envFiles?: ReadonlyMap<string, EnvFile>;
+  /** What the node can give to pods, by resource: it stands in for limits that a container does not have. */
+  readonly allocatable: Readonly<Record<string, string>>;
+}
+
+/**
+ * The container's environment in the order of its spec; of two entries with one name the later one counts. Throws a
+ * StateletError: FailedPrecondition for a reference to an object of the API server, InvalidArgument for a field or
+ * resource that does not exist.
+ */
+export function containerEnv(pod: Pod, container: AnyContainer, facts: EnvFacts): readonly KeyValue[] {
+  for (const source of container.envFrom ?? []) refuseEnvFrom(source, container);
+  const env = new Map<string, string>();
+  for (const entry of container.env ?? []) {
+    const value = entryValue(entry, env, pod, container, facts);
+    if (value !== undefined) env.set(entry.name, value);
+  }
+  return Array.from(env, ([key, value]) => ({ key, value }));
+}
+
+/**
+ * What the container's process gets to run: its environment (throws what `containerEnv` throws), and command and arguments
+ * with its variables filled in.
+ */
+export function resolveCommand(pod: Pod, container: AnyContainer, facts: EnvFacts): ResolvedCommand {
+  const envs = containerEnv(pod, container, facts);
+  const env = new Map(envs.map(({ key, value }) => [key, value]));
+  const filled = (text: string) => expandVariables(text, env);
+  return { command: (container.command ?? []).map(filled), args: (container.args ?? []).map(filled), envs };
+}
+
+/** `$(NAME)` is replaced where there is a NAME, and left alone where there is none; `$$` stands for one `$`. */
+export function expandVariables(text: string, env: ReadonlyMap<string, string>): string {
+  return text.replaceAll(/\$(?:\$|\(([^)]*)\))/g, (match, name?: string) => {
+    if (name === undefined) return '$';
+    return env.get(name) ?? match;
+  });
+}
+
+/** Undefined for an optional reference to something that is not there. */
+function entryValue(
+  entry: EnvVar,
+  env: ReadonlyMap<string, string>,
+  pod: Pod,
+  container: AnyContainer,
+  facts: EnvFacts,
+): string | undefined {
+  if (entry.value) return expandVariables(entry.value, env);
+  const { fieldRef, resourceFieldRef, fileKeyRef } = entry.valueFrom ?? {};
+  if (fieldRef) return fieldValue(pod, fieldRef.fieldPath, facts);
+  if (resourceFieldRef) return resourceFieldValue(pod, container, resourceFieldRef, facts.allocatable);
+  if (fileKeyRef && facts.envFiles) return fileKeyValue(fileKeyRef, facts.envFiles);
+  if (!entry.valueFrom) return '';
+  refuseReference(entry.name, entry.valueFrom, container);
+  return undefined;
+}
+
+/** The files that the container's environment is read from, each once. */
+export function envFileRefs({ env = [] }: AnyContainer): readonly FileKeyRef[] {
+  const refs = env.flatMap(({ value, valueFrom }) =>
+    valueFrom?.fileKeyRef && !value ? [valueFrom.fileKeyRef] : [],
+  );
+  return [...new Map(refs.map((ref) => [envFileKey(ref), ref])).values()];
+}
+
+export function envFileKey({ volumeName, path }: FileKeyRef): string {
+  return `${volumeName}/${path}`;
+}
+
+/** As with the kubelet only the key is optional: the file must be there, and a value that is empty counts as none. */
+function fileKeyValue(ref: FileKeyRef, files: ReadonlyMap<string, EnvFile>): string | undefined {
+  const file = files.get(envFileKey(ref));
+  if (file === undefined) throw new StateletError('Internal', `${envFileKey(ref)} has not been read`);
+  if ('problem' in file) throw file.problem;
+  const value = parsedValue(file.text, ref);
+  if (value !== undefined || ref.optional === true) return value;
+  throw new StateletError(
+    'NotFound',
+    `environment variable key "${ref.key}" not found in file "${file.path}"`,
+  );
+}
+
+function parsedValue(text: string, { key, volumeName, path }: FileKeyRef): string | undefined {
+  try {
+    return envFileValue(text, key);
+  } catch (error) {
+    throw unreadableEnvFile(`${path} of volume ${volumeName}: ${errorMessage(error)}`, error);
+  }
+}
+
+/** Begins with the words of the kubelet, which people search for. */
+export function unreadableEnvFile(why: string, cause?: unknown): StateletError {
+  return new StateletError('InvalidArgument', `couldn't parse env file: ${why}`, { cause });
+}
+
+/** Throws unless the reference is optional. */
+function refuseReference(name: string, source: EnvVarSource, container: AnyContainer): void {
+  const { configMapKeyRef, secretKeyRef, fileKeyRef } = source;
+  const where = `env ${name} of container ${container.name}`;
+  if (configMapKeyRef) {
+    refuse(
+      configMapKeyRef,
+      `${where}: key ${configMapKeyRef.key} of ConfigMap ${configMapKeyRef.name ?? ''}`,
+    );
+  } else if (secretKeyRef) {
+    refuse(secretKeyRef, `${where}: key ${secretKeyRef.key} of Secret ${secretKeyRef.name ?? ''}`);
+  } else if (fileKeyRef) {
+    throw new StateletError(
+      'Unimplemented',
+      `${where}: fileKeyRef takes volumes, and this runtime has none; give the value itself`,
+    );
+  }
+}
+
+function refuseEnvFrom({ configMapRef, secretRef }: EnvFromSource, container: AnyContainer): void {
+  const where = `envFrom of container ${container.name}`;
+  if (configMapRef) refuse(configMapRef, `${where}: ConfigMap ${configMapRef.name ?? ''}`);
+  if (secretRef) refuse(secretRef, `${where}: Secret ${secretRef.name ?? ''}`);
+}
+
+function refuse(reference: { readonly optional?: boolean }, what: string): void {
+  if (reference.optional === true) return;
+  throw new StateletError(
+    'FailedPrecondition',
+    `${what} can only be read from an API server, and this node has none; mark it optional or give the values in env`,
+  );
+}

@@ -1,0 +1,93 @@
+/**
+ * What the kubelet writes on sandboxes and containers, and reads back after a restart: labels, annotations, log paths.
+ * Tools such as crictl recognise pods by them.
+ */
+import type { Container, EphemeralContainer, Pod } from '../../types/kubernetes.ts';
+import { containerHash } from '../sync/container-hash.ts';
+
+type Texts = Record<string, string>;
+
+const POD_NAME_LABEL = 'io.kubernetes.pod.name';
+const POD_NAMESPACE_LABEL = 'io.kubernetes.pod.namespace';
+export const POD_UID_LABEL = 'io.kubernetes.pod.uid';
+const CONTAINER_NAME_LABEL = 'io.kubernetes.container.name';
+export const CONTAINER_HASH_ANNOTATION = 'io.kubernetes.container.hash';
+const RESTART_COUNT_ANNOTATION = 'io.kubernetes.container.restartCount';
+export const TERMINATION_MESSAGE_PATH_ANNOTATION = 'io.kubernetes.container.terminationMessagePath';
+export const TERMINATION_MESSAGE_POLICY_ANNOTATION = 'io.kubernetes.container.terminationMessagePolicy';
+const PRE_STOP_HANDLER_ANNOTATION = 'io.kubernetes.container.preStopHandler';
+const PORTS_ANNOTATION = 'io.kubernetes.container.ports';
+const GRACE_PERIOD_ANNOTATION = 'io.kubernetes.pod.terminationGracePeriod';
+const DELETION_GRACE_PERIOD_ANNOTATION = 'io.kubernetes.pod.deletionGracePeriod';
+
+/** The folder of a pod's logs below `podLogsDir`. */
+export function podLogsFolder(pod: { namespace: string; name: string; uid: string }): string {
+  return `${pod.namespace}_${pod.name}_${pod.uid}`;
+}
+
+/** The pod whose logs a folder of that name holds; undefined where the name is no such folder's. */
+export function podOfLogsFolder(
+  folder: string,
+): { namespace: string; name: string; uid: string } | undefined {
+  const [, namespace, name, uid] = /^([^_]+)_([^_]+)_(.+)$/.exec(folder) ?? [];
+  if (namespace === undefined || name === undefined || uid === undefined) return undefined;
+  return { namespace, name, uid };
+}
+
+/** Of a sandbox: the pod's own, and over them those by which it is found, which nobody can forge. */
+export function sandboxLabels(pod: Pod): Texts {
+  return { ...pod.metadata.labels, ...podLabels(pod) };
+}
+
+export function containerLabels(pod: Pod, { name }: Container | EphemeralContainer): Texts {
+  return { ...podLabels(pod), [CONTAINER_NAME_LABEL]: name };
+}
+
+function podLabels({ metadata: { name, namespace, uid } }: Pod): Texts {
+  return { [POD_NAME_LABEL]: name, [POD_NAMESPACE_LABEL]: namespace, [POD_UID_LABEL]: uid };
+}
+
+/** What is needed to end the container in good order once its spec is not known any more is among them. */
+export function containerAnnotations(
+  pod: Pod,
+  container: Container | EphemeralContainer,
+  attempt: number,
+): Texts {
+  const annotations: Texts = {
+    [CONTAINER_HASH_ANNOTATION]: containerHash(container),
+    [RESTART_COUNT_ANNOTATION]: String(attempt),
+    [TERMINATION_MESSAGE_PATH_ANNOTATION]: container.terminationMessagePath ?? '/dev/termination-log',
+    [TERMINATION_MESSAGE_POLICY_ANNOTATION]: container.terminationMessagePolicy ?? 'File',
+  };
+  const preStop = container.lifecycle?.preStop;
+  if (preStop) annotations[PRE_STOP_HANDLER_ANNOTATION] = JSON.stringify(preStop);
+  if (container.ports?.length) annotations[PORTS_ANNOTATION] = JSON.stringify(container.ports);
+  const { terminationGracePeriodSeconds } = pod.spec;
+  const { deletionGracePeriodSeconds } = pod.metadata;
+  if (terminationGracePeriodSeconds != null) {
+    annotations[GRACE_PERIOD_ANNOTATION] = String(terminationGracePeriodSeconds);
+  }
+  if (deletionGracePeriodSeconds != null) {
+    annotations[DELETION_GRACE_PERIOD_ANNOTATION] = String(deletionGracePeriodSeconds);
+  }
+  return annotations;
+}
+
+/** Where the log of an instance of a container is. */
+export function containerLogPath(
+  podLogsDir: string,
+  pod: { namespace: string; name: string; uid: string },
+  container: string,
+  attempt: number,
+): string {
+  return `${podLogsDir}/${podLogsFolder(pod)}/${container}/${String(attempt)}.log`;
+}
+
+/** The pod to which something of the runtime belongs; empty where the labels do not say. */
+export function podOfLabels(labels: Readonly<Texts>): { name: string; namespace: string; uid: string } {
+  return {
+    name: labels[POD_NAME_LABEL] ?? '',
+    namespace: labels[POD_NAMESPACE_LABEL] ?? '',
+    uid: labels[POD_UID_LABEL] ?? '',
+  };
+}

@@ -1,0 +1,68 @@
+/** Files of environment variables, in the format of the kubelet's: `NAME='value'` on each line. */
+import { StateletError } from '../../types/errors.ts';
+
+/** The kubelet reads no longer lines. */
+const LINE_MAX_LENGTH = 65_535;
+
+interface Lines {
+  readonly lines: readonly string[];
+  /** Of the line that comes next. */
+  index: number;
+}
+
+/**
+ * The value of the first variable of that name; undefined for one that is empty, or not there. What comes after it is not
+ * looked at. Values may have several lines, and nothing in them is special. Throws a StateletError of kind InvalidArgument
+ * that names the line, and tells nothing of what the file holds.
+ */
+export function envFileValue(text: string, name: string): string | undefined {
+  const source: Lines = { lines: text.split('\n'), index: 0 };
+  while (source.index < source.lines.length) {
+    const line = nextLine(source).replace(/^[ \t]+/, '');
+    if (line === '' || line.startsWith('#')) continue;
+    const variable = variableOf(line, source);
+    if (variable.name === name) return variable.value || undefined;
+  }
+  return undefined;
+}
+
+function nextLine(source: Lines): string {
+  const line = source.lines[source.index] ?? '';
+  source.index += 1;
+  if (line.length <= LINE_MAX_LENGTH) return line.replace(/\r$/, '');
+  throw problem(source.index, `is longer than ${LINE_MAX_LENGTH} characters`);
+}
+
+function variableOf(line: string, source: Lines): { readonly name: string; readonly value: string } {
+  const equals = line.indexOf('=');
+  if (equals < 0) throw problem(source.index, "has no '='");
+  const name = line.slice(0, equals);
+  if (name === '') throw problem(source.index, "has no name before the '='");
+  if (/[ \t]$/.test(name)) throw problem(source.index, "has a blank before the '='");
+  const rest = line.slice(equals + 1);
+  // As a shell would: nothing is given to it.
+  if (/^[ \t]/.test(rest)) return { name, value: '' };
+  if (!rest.startsWith("'")) throw problem(source.index, 'has a value that is not in single quotes');
+  return { name, value: quotedValue(rest.slice(1), source) };
+}
+
+/** `text`: what follows the opening quote on its line. */
+function quotedValue(text: string, source: Lines): string {
+  const begunAt = source.index;
+  const parts: string[] = [];
+  let line = text;
+  while (!line.includes("'")) {
+    parts.push(line);
+    if (source.index >= source.lines.length) throw problem(begunAt, 'has a value whose quote is not closed');
+    line = nextLine(source);
+  }
+  const quote = line.indexOf("'");
+  if (!/^[ \t]*(?:#|$)/.test(line.slice(quote + 1))) {
+    throw problem(source.index, 'has something behind the closing quote that is no comment');
+  }
+  return [...parts, line.slice(0, quote)].join('\n');
+}
+
+function problem(line: number, what: string): StateletError {
+  return new StateletError('InvalidArgument', `line ${line} ${what}`);
+}

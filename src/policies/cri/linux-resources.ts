@@ -1,0 +1,123 @@
+/** What cgroups are to grant and to deny: CPU shares and quota, memory, huge pages. */
+import type { LinuxContainerResources } from '../../types/cri.ts';
+import type { Container, EphemeralContainer, Pod } from '../../types/kubernetes.ts';
+import { milliCPUToQuotaUs, milliCPUToShares } from '../cgroups/cgroup-cpu.ts';
+import { hugePageLimits } from '../pod/huge-pages.ts';
+import { oomScoreAdj } from './oom-score.ts';
+import {
+  milliValue,
+  parseQuantity,
+  type Quantity,
+  quantityValue,
+  ZERO_QUANTITY,
+} from '../formats/quantity.ts';
+import { podLimits, podRequests, type ResourceQuantities } from '../pod/resources.ts';
+
+export interface ResourceFacts {
+  /** Whether CPU limits are enforced. */
+  readonly cpuCFSQuota: boolean;
+  /** The period over which they are, in microseconds. */
+  readonly cpuCFSQuotaPeriodUs: number;
+  readonly cgroupVersion: 1 | 2;
+  /** Whether the kernel, when a container is out of memory, kills one process of it only; with cgroup v1 it always does. */
+  readonly singleProcessOOMKill?: boolean;
+}
+
+export interface ContainerResourceFacts extends ResourceFacts {
+  readonly memoryCapacityBytes: number;
+  /** Sizes of huge pages that this machine has, as cgroups call them: `2MB`. */
+  readonly hugePageSizes: readonly string[];
+  /** Whether cgroups of this machine limit swap. */
+  readonly swapController: boolean;
+}
+
+/**
+ * A limit of the pod as a whole stands in for one that the container does not have, and a CPU limit for a CPU request.
+ * Throws what `parseQuantity` throws.
+ */
+export function containerResources(
+  pod: Pod,
+  container: Container | EphemeralContainer,
+  facts: ContainerResourceFacts,
+): LinuxContainerResources {
+  const { requests, limits } = container.resources ?? {};
+  const ofPod = pod.spec.resources?.limits;
+  const own = linuxResources(facts, {
+    cpuRequest: requests?.cpu === undefined ? undefined : parseQuantity(requests.cpu),
+    cpuLimit: limitOr(limits?.cpu, ofPod?.cpu),
+    memoryLimit: limitOr(limits?.memory, ofPod?.memory),
+  });
+  const hugePages = hugePageLimits(limits);
+  return {
+    ...own,
+    ...noSwap(own, facts),
+    oomScoreAdj: oomScoreAdj(pod, container, facts.memoryCapacityBytes),
+    hugepageLimits: facts.hugePageSizes.map((pageSize) => ({
+      pageSize,
+      limit: hugePages.get(pageSize) ?? 0,
+    })),
+  };
+}
+
+/** Of all containers together, without the overhead. Throws what `parseQuantity` throws. */
+export function sandboxResources(pod: Pod, facts: ResourceFacts): LinuxContainerResources {
+  const limits = podLimits(pod, { excludeOverhead: true });
+  return linuxResources(facts, {
+    cpuRequest: podRequests(pod, { excludeOverhead: true }).get('cpu'),
+    cpuLimit: amount(limits, 'cpu'),
+    memoryLimit: amount(limits, 'memory'),
+  });
+}
+
+/** What the sandbox itself takes, beside its containers; empty where the pod says nothing of it. */
+export function overheadResources(
+  { spec: { overhead } }: Pod,
+  facts: ResourceFacts,
+): Partial<LinuxContainerResources> {
+  if (!overhead) return {};
+  const cpu = limitOr(overhead.cpu, undefined);
+  const memoryLimit = limitOr(overhead.memory, undefined);
+  return linuxResources(facts, { cpuRequest: cpu, cpuLimit: cpu, memoryLimit });
+}
+
+interface Amounts {
+  readonly cpuRequest: Quantity | undefined;
+  readonly cpuLimit: Quantity;
+  readonly memoryLimit: Quantity;
+}
+
+function linuxResources(
+  { cpuCFSQuota, cpuCFSQuotaPeriodUs, cgroupVersion, singleProcessOOMKill }: ResourceFacts,
+  { cpuRequest, cpuLimit, memoryLimit }: Amounts,
+): LinuxContainerResources {
+  const killsAll = cgroupVersion === 2 && !singleProcessOOMKill;
+  return {
+    cpuShares: milliCPUToShares(milliValue(cpuRequest ?? cpuLimit)),
+    cpuPeriod: cpuCFSQuota ? cpuCFSQuotaPeriodUs : 0,
+    cpuQuota: cpuCFSQuota ? milliCPUToQuotaUs(milliValue(cpuLimit), cpuCFSQuotaPeriodUs) : 0,
+    memoryLimitInBytes: Number(quantityValue(memoryLimit)),
+    oomScoreAdj: 0,
+    ...(killsAll && { unified: { 'memory.oom.group': '1' } }),
+  };
+}
+
+/** Nothing of a container is swapped out, as with the kubelet's NoSwap. */
+function noSwap(
+  { memoryLimitInBytes, unified }: LinuxContainerResources,
+  { cgroupVersion, swapController }: ContainerResourceFacts,
+): Pick<LinuxContainerResources, 'memorySwapLimitInBytes' | 'unified'> {
+  if (!swapController) return {};
+  if (cgroupVersion === 2) return { unified: { ...unified, 'memory.swap.max': '0' } };
+  // Of cgroup v1 it is the limit of both together; without one of memory there is none of them either.
+  return { memorySwapLimitInBytes: memoryLimitInBytes };
+}
+
+/** The first that is more than nothing. */
+function limitOr(limit: string | undefined, fallback: string | undefined): Quantity {
+  const own = limit === undefined ? ZERO_QUANTITY : parseQuantity(limit);
+  return own.nanos === 0n && fallback !== undefined ? parseQuantity(fallback) : own;
+}
+
+function amount(amounts: ResourceQuantities, name: string): Quantity {
+  return amounts.get(name) ?? ZERO_QUANTITY;
+}

@@ -1,0 +1,53 @@
+/** What a runtime is told to make a pod's sandbox of. */
+import type { PodSandboxConfig, UserNamespace } from '../../types/cri.ts';
+import type { Pod } from '../../types/kubernetes.ts';
+import { podLogsFolder, sandboxLabels } from './cri-labels.ts';
+import { overheadResources, type ResourceFacts, sandboxResources } from './linux-resources.ts';
+import { type NodeDNS, podDNS } from '../network/pod-dns.ts';
+import { podHostname } from '../network/pod-hostname.ts';
+import { portMappings } from '../network/port-mappings.ts';
+import { sandboxSecurityContext } from '../security/security-context.ts';
+import { podSysctls } from '../security/sysctls.ts';
+
+export interface SandboxFacts {
+  readonly podLogsDir: string;
+  /** Without it pods have the DNS that their runtime gives them. */
+  readonly dns?: NodeDNS;
+  /** The pod's cgroup. */
+  readonly cgroupParent?: string;
+  /** Without them nothing is said about resources. */
+  readonly resources?: ResourceFacts;
+  /** The ids that the node has set apart for a pod with users of its own. */
+  readonly users?: UserNamespace;
+}
+
+/** Throws a StateletError of kind InvalidArgument for a pod of which no sandbox can be made. */
+export function podSandboxConfig(pod: Pod, attempt: number, facts: SandboxFacts): PodSandboxConfig {
+  const { name, namespace, uid, annotations } = pod.metadata;
+  const { dns } = facts;
+  const ports = portMappings(pod.spec);
+  return {
+    metadata: { name, namespace, uid, attempt },
+    // On the node's network a pod has the node's name, which the runtime knows; it must not try to change it.
+    ...(!pod.spec.hostNetwork && { hostname: podHostname(pod, dns?.clusterDomain ?? '') }),
+    logDirectory: `${facts.podLogsDir}/${podLogsFolder({ name, namespace, uid })}`,
+    ...(dns && { dnsConfig: podDNS(pod, dns).config }),
+    ...(ports.length > 0 && { portMappings: ports }),
+    labels: sandboxLabels(pod),
+    annotations: { ...annotations },
+    linux: sandboxLinux(pod, facts),
+  };
+}
+
+function sandboxLinux(pod: Pod, { cgroupParent, resources, users }: SandboxFacts): PodSandboxConfig['linux'] {
+  const sysctls = podSysctls(pod.spec);
+  return {
+    ...(cgroupParent !== undefined && { cgroupParent }),
+    securityContext: sandboxSecurityContext(pod, users),
+    ...(sysctls && { sysctls }),
+    ...(resources && {
+      overhead: overheadResources(pod, resources),
+      resources: sandboxResources(pod, resources),
+    }),
+  };
+}

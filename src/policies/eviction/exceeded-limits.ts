@@ -1,0 +1,94 @@
+/** Pods that use more of the local disk than they may. They go whatever the node has left. */
+import type { Pod } from '../../types/kubernetes.ts';
+import type { PodStats } from '../../types/stats.ts';
+import { wholeQuantity } from './observations.ts';
+import { usedBytes } from './pod-usage.ts';
+import { parseQuantity, type Quantity, quantityString } from '../formats/quantity.ts';
+import { podLimits } from '../pod/resources.ts';
+
+/** Evictions are counted by these beside the signals of the node. */
+type LimitSignal = 'emptydirfs.limit' | 'ephemeralpodfs.limit' | 'ephemeralcontainerfs.limit';
+
+export interface ExceededLimit {
+  readonly signal: LimitSignal;
+  /** In the kubelet's words. */
+  readonly message: string;
+  readonly used: string;
+  readonly limit: string;
+}
+
+const EPHEMERAL_STORAGE = 'ephemeral-storage';
+
+/** The first limit that the pod exceeds: that of an emptyDir, of the pod as a whole, of a container. */
+export function exceededStorageLimit(
+  pod: Pod,
+  stats: PodStats,
+  { dedicatedImageFs }: { readonly dedicatedImageFs: boolean },
+): ExceededLimit | undefined {
+  return (
+    exceededEmptyDir(pod, stats) ?? exceededPod(pod, stats) ?? exceededContainer(pod, stats, dedicatedImageFs)
+  );
+}
+
+/** Whether the pod has a limit of its own that it could exceed. */
+export function hasStorageLimit(pod: Pod): boolean {
+  return limitsStorage(pod) || (pod.spec.volumes ?? []).some(({ emptyDir }) => emptyDir?.sizeLimit != null);
+}
+
+/** Of any medium. A limit of zero is none. */
+function exceededEmptyDir({ spec }: Pod, { volume: stats = [] }: PodStats): ExceededLimit | undefined {
+  for (const { name, emptyDir } of spec.volumes ?? []) {
+    if (emptyDir?.sizeLimit == null) continue;
+    const used = stats.findLast((measured) => measured.name === name)?.usedBytes;
+    const limit = parseQuantity(emptyDir.sizeLimit);
+    if (used === undefined || limit.nanos <= 0n || !isAbove(used, limit)) continue;
+    const message = `Usage of EmptyDir volume "${name}" exceeds the limit "${quantityString(limit)}". `;
+    return exceeded('emptydirfs.limit', used, limit, message);
+  }
+  return undefined;
+}
+
+/** What the containers may use together; here zero is a limit. */
+function exceededPod(pod: Pod, stats: PodStats): ExceededLimit | undefined {
+  if (!limitsStorage(pod)) return undefined;
+  const limit = podLimits(pod).get(EPHEMERAL_STORAGE);
+  const used = usedBytes(stats[EPHEMERAL_STORAGE]);
+  if (limit === undefined || !isAbove(used, limit)) return undefined;
+  const message = `Pod ephemeral local storage usage exceeds the total limit of containers ${quantityString(limit)}. `;
+  return exceeded('ephemeralpodfs.limit', used, limit, message);
+}
+
+/** Sums of limits are dear, and most pods have none of this kind. */
+function limitsStorage({ spec }: Pod): boolean {
+  return [...spec.containers, ...(spec.initContainers ?? [])].some(
+    ({ resources }) => resources?.limits?.[EPHEMERAL_STORAGE] !== undefined,
+  );
+}
+
+/** Where images have a file system of their own, the writable layer of a container does not count. A limit of zero is none. */
+function exceededContainer(
+  { spec }: Pod,
+  { containers: stats = [] }: PodStats,
+  dedicatedImageFs: boolean,
+): ExceededLimit | undefined {
+  for (const { name, logs, rootfs } of stats) {
+    const container = spec.containers.find((candidate) => candidate.name === name);
+    const text = container?.resources?.limits?.[EPHEMERAL_STORAGE];
+    if (text === undefined) continue;
+    const limit = parseQuantity(text);
+    const used = usedBytes(logs) + (dedicatedImageFs ? 0 : usedBytes(rootfs));
+    if (limit.nanos === 0n || !isAbove(used, limit)) continue;
+    const message = `Container ${name} exceeded its local ephemeral storage limit "${quantityString(limit)}". `;
+    return exceeded('ephemeralcontainerfs.limit', used, limit, message);
+  }
+  return undefined;
+}
+
+function isAbove(used: number, limit: Quantity): boolean {
+  return wholeQuantity(BigInt(used), 'BinarySI').nanos > limit.nanos;
+}
+
+function exceeded(signal: LimitSignal, used: number, limit: Quantity, message: string): ExceededLimit {
+  const usedText = quantityString(wholeQuantity(BigInt(used), 'BinarySI'));
+  return { signal, message, used: usedText, limit: quantityString(limit) };
+}

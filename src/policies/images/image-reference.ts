@@ -1,0 +1,83 @@
+/** Names of images as the kubelet reads them: `registry:port/path:tag@digest`, on Docker Hub where no registry is named. */
+import { StateletError } from '../../types/errors.ts';
+
+export interface ImageReference {
+  /** With its port; `docker.io` where the name has none. */
+  readonly domain: string;
+  /** Within the registry: `library/busybox` for Docker Hub's own images. */
+  readonly path: string;
+  readonly tag?: string;
+  readonly digest?: string;
+}
+
+const DOCKER_HUB = 'docker.io';
+const DOCKER_HUB_INDEX = 'index.docker.io';
+const NAME_MAX_LENGTH = 255;
+
+const DOMAIN =
+  /^(?:[a-z0-9](?:[a-z0-9-]*[a-z0-9])?(?:\.[a-z0-9](?:[a-z0-9-]*[a-z0-9])?)*|\[[a-f0-9:]+\])(?::\d+)?$/iu;
+const PATH = /^[a-z0-9]+(?:(?:\.|_{1,2}|-+)[a-z0-9]+)*(?:\/[a-z0-9]+(?:(?:\.|_{1,2}|-+)[a-z0-9]+)*)*$/u;
+const TAG = /^\w[\w.-]{0,127}$/u;
+const DIGEST = /^[a-z][a-z0-9]*(?:[-_+.][a-z][a-z0-9]*)*:[a-f0-9]{32,}$/iu;
+/** What a container runtime calls an image by itself: it names no repository. */
+const IDENTIFIER = /^[a-f0-9]{64}$/u;
+
+/** Throws `InvalidArgument` with the kubelet's words where the text names no image. */
+export function parseImageReference(image: string): ImageReference {
+  if (IDENTIFIER.test(image)) {
+    throw invalid(image, `invalid repository name (${image}), cannot specify 64-byte hexadecimal strings`);
+  }
+  const [named, digest] = cut(image, image.indexOf('@'));
+  const [name, tag] = cut(named, named.indexOf(':', named.lastIndexOf('/') + 1));
+  const { domain, path } = located(name);
+  if (path !== path.toLowerCase()) {
+    throw invalid(image, `invalid reference format: repository name (${path}) must be lowercase`);
+  }
+  const fits = DOMAIN.test(domain) && PATH.test(path) && fitsOrNone(TAG, tag) && fitsOrNone(DIGEST, digest);
+  if (!fits) throw invalid(image, 'invalid reference format');
+  if (domain.length + 1 + path.length > NAME_MAX_LENGTH) {
+    throw invalid(image, `repository name must not be more than ${NAME_MAX_LENGTH} characters`);
+  }
+  return { domain, path, ...(tag !== undefined && { tag }), ...(digest !== undefined && { digest }) };
+}
+
+/** The name with `:latest` where it has neither tag nor digest; otherwise as it is written. Throws as parsing does. */
+export function withDefaultTag(image: string): string {
+  const { tag, digest } = parseImageReference(image);
+  return tag === undefined && digest === undefined ? `${image}:latest` : image;
+}
+
+export type ImagePullPolicy = 'Always' | 'IfNotPresent' | 'Never';
+
+/** What the API server fills in: `Always` for what is called `latest`, outright or for want of a tag and a digest. */
+export function defaultImagePullPolicy(image: string): ImagePullPolicy {
+  try {
+    const { tag, digest } = parseImageReference(image);
+    return (tag ?? (digest === undefined ? 'latest' : '')) === 'latest' ? 'Always' : 'IfNotPresent';
+  } catch {
+    return 'IfNotPresent';
+  }
+}
+
+function cut(text: string, at: number): [string, string | undefined] {
+  return at < 0 ? [text, undefined] : [text.slice(0, at), text.slice(at + 1)];
+}
+
+/** The first part is a registry when it could be no part of a path: it has a dot, a port or capitals, or is localhost. */
+function located(name: string): { domain: string; path: string } {
+  const [first, rest] = cut(name, name.indexOf('/'));
+  const isDomain = /[.:]/u.test(first) || first === 'localhost' || first !== first.toLowerCase();
+  if (rest !== undefined && isDomain && first !== DOCKER_HUB && first !== DOCKER_HUB_INDEX) {
+    return { domain: first, path: rest };
+  }
+  const path = rest !== undefined && isDomain ? rest : name;
+  return { domain: DOCKER_HUB, path: path.includes('/') ? path : `library/${path}` };
+}
+
+function fitsOrNone(pattern: RegExp, text: string | undefined): boolean {
+  return text === undefined || pattern.test(text);
+}
+
+function invalid(image: string, problem: string): StateletError {
+  return new StateletError('InvalidArgument', `couldn't parse image name "${image}": ${problem}`);
+}

@@ -1,0 +1,61 @@
+/** A pod's `/etc/hosts`, as the kubelet writes it. */
+import type { Container, EphemeralContainer, Pod } from '../../types/kubernetes.ts';
+import { podDomain } from './pod-hostname.ts';
+
+export const ETC_HOSTS_PATH = '/etc/hosts';
+
+const HEADER = '# Kubernetes-managed hosts file.\n';
+const HOST_NETWORK_HEADER = '# Kubernetes-managed hosts file (host network).\n';
+const ALIASES_HEADER = '\n# Entries added by HostAliases.\n';
+/** Names that any host knows. */
+const LOCAL_ENTRIES: readonly (readonly string[])[] = [
+  ['127.0.0.1', 'localhost'],
+  ['::1', 'localhost ip6-localhost ip6-loopback'],
+  ['fe00::0', 'ip6-localnet'],
+  ['fe00::0', 'ip6-mcastprefix'],
+  ['fe00::1', 'ip6-allnodes'],
+  ['fe00::2', 'ip6-allrouters'],
+];
+
+export interface HostsFacts {
+  /** Where the pod uses the node's network: the node's own hosts file. */
+  readonly nodeHosts?: string;
+  readonly podIPs: readonly string[];
+  /** Of the pod, with or without its domain. */
+  readonly hostname: string;
+  readonly clusterDomain: string;
+}
+
+/** Not where the container mounts something there itself, and not while the pod has no address. */
+export function mountsEtcHosts(
+  { spec }: Pod,
+  { volumeMounts = [] }: Container | EphemeralContainer,
+  podIPs: readonly string[],
+): boolean {
+  if (volumeMounts.some(({ mountPath }) => mountPath === ETC_HOSTS_PATH)) return false;
+  return spec.hostNetwork === true || podIPs.length > 0;
+}
+
+export function etcHosts(pod: Pod, facts: HostsFacts): string {
+  const { nodeHosts } = facts;
+  const start = nodeHosts === undefined ? managedHosts(pod, facts) : HOST_NETWORK_HEADER + nodeHosts;
+  return start + aliases(pod);
+}
+
+function managedHosts(pod: Pod, { podIPs, hostname, clusterDomain }: HostsFacts): string {
+  const domain = podDomain(pod, clusterDomain);
+  const suffix = `.${domain}`;
+  const name = domain !== '' && hostname.endsWith(suffix) ? hostname.slice(0, -suffix.length) : hostname;
+  const names = domain === '' ? [name] : [`${name}${suffix}`, name];
+  return HEADER + lines(LOCAL_ENTRIES) + lines(podIPs.map((ip) => [ip, ...names]));
+}
+
+function aliases({ spec }: Pod): string {
+  const entries = spec.hostAliases ?? [];
+  if (entries.length === 0) return '';
+  return ALIASES_HEADER + lines(entries.map(({ ip, hostnames = [] }) => [ip, ...hostnames]));
+}
+
+function lines(entries: readonly (readonly string[])[]): string {
+  return entries.map((entry) => `${entry.join('\t')}\n`).join('');
+}

@@ -1,0 +1,134 @@
+/** What of a node pods may have: its capacity, less what is reserved for others and what eviction keeps free. */
+import { StateletError } from '../../types/errors.ts';
+import { hardThresholds, thresholdQuantity } from '../eviction/thresholds.ts';
+import {
+  addQuantity,
+  parseQuantity,
+  type Quantity,
+  quantityString,
+  subQuantity,
+  ZERO_QUANTITY,
+} from '../formats/quantity.ts';
+import type { ResourceList, ResourceQuantities } from '../pod/resources.ts';
+
+export interface Reservations {
+  readonly systemReserved: ResourceList;
+  readonly kubeReserved: ResourceList;
+}
+
+interface NodeReservations extends Reservations {
+  readonly evictionHard: Readonly<Record<string, string>>;
+}
+
+/** What can be reserved. */
+const RESERVABLE: ReadonlySet<string> = new Set(['cpu', 'memory', 'ephemeral-storage', 'pid']);
+/** What eviction keeps free, by the signal that watches over it. */
+const KEPT_BY_EVICTION = new Map([
+  ['memory.available', 'memory'],
+  ['nodefs.available', 'ephemeral-storage'],
+]);
+
+/** Whether processes are reserved, which no pod requests. */
+export function reservesPIDs({ systemReserved, kubeReserved }: Reservations): boolean {
+  return [systemReserved, kubeReserved].some((list) => amountIn(list, 'pid').nanos > 0n);
+}
+
+/** What is wrong with amounts that are to be reserved, in the kubelet's words. */
+export function reservationProblem(reserved: ResourceList): string | undefined {
+  for (const [resource, amount] of Object.entries(reserved)) {
+    if (!RESERVABLE.has(resource)) return `cannot reserve "${resource}" resource`;
+    const quantity = readable(amount);
+    if (quantity === undefined) return `failed to parse quantity "${amount}" for "${resource}" resource`;
+    if (quantity.nanos < 0n) return `resource quantity for "${resource}" cannot be negative: ${amount}`;
+  }
+  return undefined;
+}
+
+/** What admission counts with. Throws `InvalidArgument` where more is reserved than there is. */
+export function nodeAllocatable(capacity: ResourceList, reservations: NodeReservations): ResourceList {
+  const reserved = allReserved(capacity, reservations);
+  const problems = Object.keys(capacity)
+    .sort()
+    .flatMap((resource) => excess(capacity, resource, reserved));
+  if (problems.length === 0) return without(capacity, reserved);
+  throw new StateletError(
+    'InvalidArgument',
+    `invalid Node Allocatable configuration. ${problems.join(' ')} The reservation is the sum of systemReserved ` +
+      '(--system-reserved), kubeReserved (--kube-reserved) and evictionHard (--eviction-hard).',
+  );
+}
+
+/**
+ * What all pods together are held to: eviction is to come before that, so that what it keeps free is theirs too. Throws as
+ * `nodeAllocatable` does.
+ */
+export function enforcedAllocatable(capacity: ResourceList, reservations: Reservations): ResourceList {
+  return nodeAllocatable(capacity, { ...reservations, evictionHard: {} });
+}
+
+function excess(capacity: ResourceList, resource: string, reserved: ResourceQuantities): string[] {
+  const reservation = reserved.get(resource) ?? ZERO_QUANTITY;
+  const available = amountIn(capacity, resource);
+  if (reservation.nanos <= available.nanos) return [];
+  const amounts = `a reservation of ${quantityString(reservation)} but capacity of ${quantityString(available)}`;
+  return [`Resource "${resource}" has ${amounts}. Expected capacity >= reservation.`];
+}
+
+function allReserved(
+  capacity: ResourceList,
+  { systemReserved, kubeReserved, evictionHard }: NodeReservations,
+): ResourceQuantities {
+  const kept = keptByEviction(capacity, evictionHard);
+  const sum = (resource: string): Quantity =>
+    [amountIn(systemReserved, resource), amountIn(kubeReserved, resource), kept.get(resource)]
+      .filter((amount) => amount !== undefined)
+      .reduce(addQuantity, ZERO_QUANTITY);
+  return new Map(Object.keys(capacity).map((resource) => [resource, sum(resource)]));
+}
+
+function keptByEviction(
+  capacity: ResourceList,
+  evictionHard: Readonly<Record<string, string>>,
+): ResourceQuantities {
+  const kept = new Map<string, Quantity>();
+  for (const [signal, value] of hardThresholds(evictionHard)) {
+    const resource = KEPT_BY_EVICTION.get(signal);
+    if (resource) kept.set(resource, thresholdQuantity(value, amountIn(capacity, resource)));
+  }
+  return kept;
+}
+
+/** Never below zero. Memory that huge pages take is there for nothing else. */
+function without(capacity: ResourceList, reserved: ResourceQuantities): ResourceList {
+  const left = new Map(
+    Object.keys(capacity).map((resource) => [
+      resource,
+      lessAtMost(amountIn(capacity, resource), reserved.get(resource) ?? ZERO_QUANTITY),
+    ]),
+  );
+  for (const resource of Object.keys(capacity).filter((name) => name.startsWith('hugepages-'))) {
+    const memory = left.get('memory');
+    if (memory) left.set('memory', lessAtMost(memory, amountIn(capacity, resource)));
+  }
+  return Object.fromEntries(Array.from(left, ([resource, amount]) => [resource, quantityString(amount)]));
+}
+
+/** What nothing is taken from keeps its spelling. */
+function lessAtMost(amount: Quantity, taken: Quantity): Quantity {
+  if (taken.nanos === 0n) return amount;
+  const rest = subQuantity(amount, taken);
+  return rest.nanos < 0n ? { ...rest, nanos: 0n } : rest;
+}
+
+function amountIn(list: ResourceList, resource: string): Quantity {
+  const text = Object.hasOwn(list, resource) ? list[resource] : undefined;
+  return text === undefined ? ZERO_QUANTITY : parseQuantity(text);
+}
+
+function readable(amount: string): Quantity | undefined {
+  try {
+    return parseQuantity(amount);
+  } catch {
+    return undefined;
+  }
+}

@@ -1,0 +1,74 @@
+/** What a node has, as the kubelet writes it. */
+import { isQualifiedName } from './node-labels.ts';
+import { formatQuantity, parseQuantity, type QuantityFormat } from '../formats/quantity.ts';
+import type { ResourceList } from '../pod/resources.ts';
+
+export interface MachineSize {
+  /** Logical ones. */
+  readonly cpus: number;
+  readonly memoryBytes: number;
+  /** Of the file system that holds the root directory. */
+  readonly ephemeralStorageBytes: number;
+  /** How many huge pages there are by the bytes of one. */
+  readonly hugePages: ReadonlyMap<number, number>;
+}
+
+export interface CapacitySettings {
+  readonly maxPods: number;
+  /** 0: `maxPods` alone counts. */
+  readonly podsPerCore: number;
+  readonly extendedResources: ResourceList;
+}
+
+export function nodeCapacity(machine: MachineSize, settings: CapacitySettings): ResourceList {
+  const { maxPods, podsPerCore, extendedResources } = settings;
+  const { cpus, memoryBytes, ephemeralStorageBytes, hugePages } = machine;
+  return {
+    cpu: amount(cpus, 'DecimalSI'),
+    memory: amount(memoryBytes, 'BinarySI'),
+    'ephemeral-storage': amount(ephemeralStorageBytes, 'BinarySI'),
+    pods: amount(podsPerCore > 0 ? Math.min(cpus * podsPerCore, maxPods) : maxPods, 'DecimalSI'),
+    ...Object.fromEntries(
+      Array.from(hugePages, ([pageBytes, pages]) => [
+        `hugepages-${amount(pageBytes, 'BinarySI')}`,
+        amount(pageBytes * pages, 'BinarySI'),
+      ]),
+    ),
+    ...extendedResources,
+  };
+}
+
+/** What is wrong with resources of the operator's own, completing "must be …". */
+export function extendedResourceProblem(resources: ResourceList): string | undefined {
+  for (const [name, given] of Object.entries(resources)) {
+    if (!isExtendedResourceName(name))
+      return `resources with a domain of their own, not of kubernetes.io, such as example.com/gpu: "${name}" is none`;
+    if (!isWhole(given)) return `whole amounts: that of "${name}" is ${given}`;
+  }
+  return undefined;
+}
+
+const NANOS = 10n ** 9n;
+
+function amount(whole: number, format: QuantityFormat): string {
+  return formatQuantity({ nanos: BigInt(whole) * NANOS, format });
+}
+
+/** There has to be room for the prefix that quotas put before it. */
+function isExtendedResourceName(name: string): boolean {
+  return (
+    name.includes('/') &&
+    !name.includes('kubernetes.io/') &&
+    !name.startsWith('requests.') &&
+    isQualifiedName(`requests.${name}`)
+  );
+}
+
+function isWhole(given: string): boolean {
+  try {
+    const { nanos } = parseQuantity(given);
+    return nanos >= 0n && nanos % NANOS === 0n;
+  } catch {
+    return false;
+  }
+}

@@ -1,0 +1,59 @@
+/** What kind of pod it is: its annotations tell where it comes from, its priority how much it matters. */
+import type { Pod } from '../../types/kubernetes.ts';
+
+/** The source that a pod came from: `file`, `http` or `api`. */
+export const CONFIG_SOURCE_ANNOTATION = 'kubernetes.io/config.source';
+/** On a mirror pod: the hash of the static pod that it stands for. */
+export const CONFIG_MIRROR_ANNOTATION = 'kubernetes.io/config.mirror';
+/** Hash of the manifest that a static pod was read from. */
+export const CONFIG_HASH_ANNOTATION = 'kubernetes.io/config.hash';
+/** When the pod's source first saw it, RFC 3339. */
+export const CONFIG_SEEN_ANNOTATION = 'kubernetes.io/config.seen';
+
+/** The priority of `system-cluster-critical`, the least that counts as critical. */
+const SYSTEM_CRITICAL_PRIORITY = 2_000_000_000;
+const SYSTEM_NODE_CRITICAL = 'system-node-critical';
+
+/** `name_namespace`: how the kubelet names a pod whatever its UID. */
+export function podFullName(pod: Pod): string {
+  return fullName(pod.metadata);
+}
+
+export function fullName({ name, namespace }: { readonly name: string; readonly namespace: string }): string {
+  return `${name}_${namespace}`;
+}
+
+/** Whether the pod came from a manifest rather than from the API server. A source that is present but odd counts. */
+export function isStaticPod(pod: Pod): boolean {
+  const source = pod.metadata.annotations?.[CONFIG_SOURCE_ANNOTATION];
+  return source !== undefined && source !== 'api';
+}
+
+/** Whether the pod is the API server's reflection of a static pod. */
+export function isMirrorPod(pod: Pod): boolean {
+  return pod.metadata.annotations?.[CONFIG_MIRROR_ANNOTATION] !== undefined;
+}
+
+export function isCriticalPriority(priority: number): boolean {
+  return priority >= SYSTEM_CRITICAL_PRIORITY;
+}
+
+/** Whether the node must not do without the pod: never evicted, admitted by preemption. */
+export function isCriticalPod(pod: Pod): boolean {
+  return isStaticPod(pod) || isMirrorPod(pod) || isCriticalPriority(pod.spec.priority ?? 0);
+}
+
+export function isNodeCriticalPod(pod: Pod): boolean {
+  return isCriticalPod(pod) && pod.spec.priorityClassName === SYSTEM_NODE_CRITICAL;
+}
+
+/**
+ * Whether `preemptor` may push `preemptee` out. Between two critical pods, as between two others, a strictly higher
+ * priority decides; a pod without any priority neither wins nor loses by it.
+ */
+export function isPreemptable(preemptor: Pod, preemptee: Pod): boolean {
+  if (isCriticalPod(preemptor) && !isCriticalPod(preemptee)) return true;
+  const ours = preemptor.spec.priority;
+  const theirs = preemptee.spec.priority;
+  return ours != null && theirs != null && ours > theirs;
+}

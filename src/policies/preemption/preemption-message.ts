@@ -1,0 +1,58 @@
+/** What is said of a preemption: to the victims and to the pod that they go for, in the kubelet's words, and in the log. */
+import type { MissingResource } from '../admission/rejection.ts';
+import type { KillPodOptions } from '../sync/pod-termination.ts';
+import type { PreemptionDecision, Victim } from './victims.ts';
+
+/** The reason of the event on a victim, and in its status. */
+export const PREEMPTING = 'Preempting';
+export const PREEMPTING_MESSAGE = 'Preempted in order to admit critical pod';
+
+/** How a victim is ended, in its own grace period. */
+export const PREEMPTION_KILL: KillPodOptions = {
+  evict: true,
+  podStatus: {
+    phase: 'Failed',
+    reason: PREEMPTING,
+    message: PREEMPTING_MESSAGE,
+    conditions: [
+      {
+        type: 'DisruptionTarget',
+        status: 'True',
+        reason: 'TerminationByKubelet',
+        message: 'Pod was preempted by Kubelet to accommodate a critical pod.',
+      },
+    ],
+  },
+};
+
+/** Why no pod goes; undefined where victims could be found. */
+export function preemptionError({ unmet }: PreemptionDecision): string | undefined {
+  if (unmet.length === 0) return undefined;
+  const amounts = unmet.map(({ resource, amount }) => `(res: ${resource}, q: ${amount}), `).join('');
+  return `preemption: error finding a set of pods to preempt: no set of running pods found to reclaim resources: [${amounts}]`;
+}
+
+/** By which resource victims are counted: the first that is missing. */
+export function preemptionCounterResource({ missing }: PreemptionDecision): string {
+  return missing[0]?.resource ?? '';
+}
+
+/** The decision in one line: what was missing, among how many was chosen, who goes and why they. */
+export function describePreemption({ missing, candidates, victims, unmet }: PreemptionDecision): string {
+  const among = `among ${candidates.length} ${candidates.length === 1 ? 'candidate' : 'candidates'}`;
+  if (unmet.length > 0) return `missing ${amounts(missing)}; ${among} nothing frees ${amounts(unmet)}`;
+  const chosen = victims.length === 0 ? 'nobody has to go' : victims.map(describeVictim).join(', ');
+  return `missing ${amounts(missing)}; ${among}: ${chosen}`;
+}
+
+function describeVictim({ candidate, distance }: Victim): string {
+  const { namespace, name, qosClass, priority } = candidate;
+  return `${namespace}/${name} (${qosClass}, priority ${priority}, distance ${Number(distance.toFixed(3))})`;
+}
+
+function amounts(missing: readonly MissingResource[]): string {
+  if (missing.length === 0) return 'nothing';
+  return missing
+    .map(({ resource, amount }) => `${resource}=${amount}${resource === 'cpu' ? 'm' : ''}`)
+    .join(' ');
+}

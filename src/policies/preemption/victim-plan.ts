@@ -1,0 +1,69 @@
+/** What is to be done for a critical pod that lacks nothing but room: who has to go, and for whose end it has to wait. */
+import type { Pod } from '../../types/kubernetes.ts';
+import type { NodeFacts } from '../../types/node-facts.ts';
+import { admitPod } from '../admission/admit-pod.ts';
+import { type Rejection, unexpectedAdmissionError } from '../admission/rejection.ts';
+import { type ComingRoom, holdersOnceFreed, lessYielding } from './promised-room.ts';
+import { heldBy } from '../admission/held-resources.ts';
+import { preemptionError } from './preemption-message.ts';
+import { type PreemptionDecision, selectVictims } from './victims.ts';
+
+export interface PreemptionPlanFacts {
+  readonly node: NodeFacts;
+  readonly preemptor: Pod;
+  /** All others that hold resources of the node, in an order that ties depend on. */
+  readonly holders: readonly Pod[];
+  readonly room: ComingRoom;
+  /** UIDs of pods that could not be ended: they keep what they hold. */
+  readonly unendable: ReadonlySet<string>;
+  readonly lowerPriorityFirst: boolean;
+}
+
+export type PreemptionPlan =
+  /** `awaited`: UIDs of the victims, and of the pods that are ending already where it cannot do without their room. */
+  | { readonly kind: 'evict'; readonly decision: PreemptionDecision; readonly awaited: readonly string[] }
+  | { readonly kind: 'reject'; readonly decision?: PreemptionDecision; readonly rejection: Rejection };
+
+/**
+ * Room that is being freed for others is not chosen a second time: the pods that are ending for them are no candidates, and
+ * only what those others leave over counts as free. Where that is not enough, those others that matter less have to look for
+ * room once more. Throws what `parseQuantity` throws.
+ */
+export function planPreemption(facts: PreemptionPlanFacts): PreemptionPlan {
+  const plan = planBeside(facts);
+  if (plan.kind === 'evict') return plan;
+  const room = lessYielding(facts.preemptor, facts.room);
+  return room.promisedTo.length === facts.room.promisedTo.length ? plan : planBeside({ ...facts, room });
+}
+
+function planBeside(facts: PreemptionPlanFacts): PreemptionPlan {
+  const { node, preemptor, holders, unendable, lowerPriorityFirst } = facts;
+  const room = { ...facts.room, ending: without(facts.room.ending, unendable) };
+  const admission = admitPod(node, preemptor, heldBy(holdersOnceFreed(preemptor, holders, room)));
+  if (admission.kind === 'rejected') {
+    const { reason, message } = admission;
+    return { kind: 'reject', rejection: { reason, message } };
+  }
+  const missing = admission.kind === 'short' ? admission.missing : [];
+  const pods = holders.filter(({ metadata: { uid } }) => !room.ending.has(uid) && !unendable.has(uid));
+  const decision = selectVictims({ preemptor, pods, missing, lowerPriorityFirst });
+  const error = preemptionError(decision);
+  if (error !== undefined) return { kind: 'reject', decision, rejection: unexpectedAdmissionError(error) };
+  return { kind: 'evict', decision, awaited: awaitedFor(facts, decision, room) };
+}
+
+function awaitedFor(
+  { node, preemptor, holders }: PreemptionPlanFacts,
+  { victims }: PreemptionDecision,
+  { ending }: ComingRoom,
+): readonly string[] {
+  const uids = victims.map(({ candidate }) => candidate.uid);
+  const gone = new Set(uids);
+  const others = holders.filter(({ metadata }) => !gone.has(metadata.uid));
+  const fitsWithoutThem = admitPod(node, preemptor, heldBy(others)).kind === 'admitted';
+  return fitsWithoutThem ? uids : [...uids, ...ending];
+}
+
+function without(uids: ReadonlySet<string>, others: ReadonlySet<string>): ReadonlySet<string> {
+  return new Set([...uids].filter((uid) => !others.has(uid)));
+}

@@ -1,0 +1,88 @@
+/** What AppArmor lets a container do. */
+import type { SecurityProfile } from '../../types/cri.ts';
+import { StateletError } from '../../types/errors.ts';
+import type { Container, EphemeralContainer, Pod, PodSpec } from '../../types/kubernetes.ts';
+import { RUNTIME_DEFAULT, UNCONFINED } from './seccomp.ts';
+
+type AppArmorProfile = NonNullable<NonNullable<PodSpec['securityContext']>['appArmorProfile']>;
+
+/** Followed by the container's name; deprecated, and what manifests still hold. */
+const ANNOTATION_PREFIX = 'container.apparmor.security.beta.kubernetes.io/';
+const LOCALHOST_PREFIX = 'localhost/';
+
+/**
+ * The container's profile, else that of its annotation, else the pod's; undefined: what the runtime does by default. Throws
+ * InvalidArgument for a profile without its name.
+ */
+export function appArmorProfile(
+  { metadata, spec }: Pod,
+  { name, securityContext }: Container | EphemeralContainer,
+): SecurityProfile | undefined {
+  const profile =
+    securityContext?.appArmorProfile ??
+    annotated(metadata.annotations?.[ANNOTATION_PREFIX + name]) ??
+    spec.securityContext?.appArmorProfile;
+  return profile && criProfile(profile);
+}
+
+function criProfile({ type, localhostProfile }: AppArmorProfile): SecurityProfile {
+  switch (type) {
+    case 'RuntimeDefault':
+      return RUNTIME_DEFAULT;
+    case 'Unconfined':
+      return UNCONFINED;
+    case 'Localhost':
+      if (localhostProfile) return { profileType: 'Localhost', localhostRef: localhostProfile };
+      throw new StateletError(
+        'InvalidArgument',
+        'appArmorProfile: localhostProfile must be set if the type is Localhost',
+      );
+    default:
+      throw new StateletError('InvalidArgument', `appArmorProfile: there is no type "${type}"`);
+  }
+}
+
+/** The same in the words of the annotation: runtimes of before 2023 read a field that has only these. */
+export function deprecatedAppArmorProfile({ profileType, localhostRef }: SecurityProfile): string {
+  switch (profileType) {
+    case 'RuntimeDefault':
+      return 'runtime/default';
+    case 'Unconfined':
+      return 'unconfined';
+    case 'Localhost':
+      return LOCALHOST_PREFIX + localhostRef;
+  }
+}
+
+function annotated(value: string | undefined): AppArmorProfile | undefined {
+  if (value === 'runtime/default') return { type: 'RuntimeDefault' };
+  if (value === 'unconfined') return { type: 'Unconfined' };
+  if (!value?.startsWith(LOCALHOST_PREFIX)) return undefined;
+  return { type: 'Localhost', localhostProfile: value.slice(LOCALHOST_PREFIX.length) };
+}
+
+/**
+ * Why a pod cannot be admitted to a node whose kernel does not enforce AppArmor: it names a profile, and would run without
+ * it. `enabled`: whether the kernel does.
+ */
+export function appArmorRejection(
+  pod: Pod,
+  enabled: boolean,
+): { reason: 'AppArmor'; message: string } | undefined {
+  if (enabled || !requiresAppArmor(pod)) return undefined;
+  return { reason: 'AppArmor', message: 'Cannot enforce AppArmor: AppArmor is not enabled on the host' };
+}
+
+function requiresAppArmor({ metadata, spec }: Pod): boolean {
+  const fields = [spec, ...spec.containers, ...(spec.initContainers ?? [])];
+  return (
+    fields.some(({ securityContext }) => confines(securityContext?.appArmorProfile?.type, 'Unconfined')) ||
+    Object.entries(metadata.annotations ?? {}).some(
+      ([key, value]) => key.startsWith(ANNOTATION_PREFIX) && confines(value, 'unconfined'),
+    )
+  );
+}
+
+function confines(profile: string | undefined, unconfined: string): boolean {
+  return profile !== undefined && profile !== unconfined;
+}

@@ -1,0 +1,190 @@
+/** As whom a container runs and what it may do: its own security context over that of the pod. */
+import type {
+  LinuxContainerSecurityContext,
+  LinuxSandboxSecurityContext,
+  NamespaceOption,
+  SupplementalGroupsPolicy,
+  UserNamespace,
+} from '../../types/cri.ts';
+import { StateletError } from '../../types/errors.ts';
+import type { Container, EphemeralContainer, Pod, PodSpec } from '../../types/kubernetes.ts';
+import { appArmorProfile, deprecatedAppArmorProfile } from './apparmor.ts';
+import { podNamespaces } from '../cri/pod-namespaces.ts';
+import { podText } from '../pod/pod-text.ts';
+import { RUNTIME_DEFAULT, type SeccompFacts, seccompProfile } from './seccomp.ts';
+import { selinuxOption } from './selinux.ts';
+
+type Capabilities = NonNullable<NonNullable<Container['securityContext']>['capabilities']>;
+type AnyContainer = Container | EphemeralContainer;
+
+/** The user that an image says, by number or by name; root where it says neither. */
+export interface ImageUser {
+  readonly uid?: number;
+  readonly username?: string;
+}
+
+export interface SecurityFacts extends SeccompFacts {
+  /** The ids that the node has set apart for a pod with users of its own. */
+  readonly users?: UserNamespace;
+  /** Paths of this machine that containers must not see, beside those of every machine. */
+  readonly maskedPaths?: readonly string[];
+}
+
+const MASKED_PATHS: readonly string[] = [
+  '/proc/asound',
+  '/proc/acpi',
+  '/proc/interrupts',
+  '/proc/kcore',
+  '/proc/keys',
+  '/proc/latency_stats',
+  '/proc/timer_list',
+  '/proc/timer_stats',
+  '/proc/sched_debug',
+  '/proc/scsi',
+  '/sys/firmware',
+  '/sys/devices/virtual/powercap',
+];
+const READONLY_PATHS: readonly string[] = [
+  '/proc/bus',
+  '/proc/fs',
+  '/proc/irq',
+  '/proc/sys',
+  '/proc/sysrq-trigger',
+];
+
+/** Throws a StateletError of kind InvalidArgument for what cannot be granted. */
+export function containerSecurityContext(
+  pod: Pod,
+  container: AnyContainer,
+  { imageUser, targetId }: { imageUser: ImageUser | undefined; targetId: string | undefined },
+  facts: SecurityFacts,
+): LinuxContainerSecurityContext {
+  const { capabilities, privileged, readOnlyRootFilesystem, allowPrivilegeEscalation, procMount } =
+    container.securityContext ?? {};
+  const unmasked = procMount === 'Unmasked';
+  const apparmor = appArmorProfile(pod, container);
+  return {
+    ...containerUser(pod, container, imageUser),
+    ...(capabilities && { capabilities: capabilityChanges(capabilities) }),
+    privileged: privileged ?? false,
+    namespaceOptions: containerNamespaces(pod.spec, targetId, facts.users),
+    selinuxOptions: selinuxOption(
+      container.securityContext?.seLinuxOptions ?? pod.spec.securityContext?.seLinuxOptions,
+    ),
+    readonlyRootfs: readOnlyRootFilesystem ?? false,
+    ...supplementalGroups(pod.spec),
+    noNewPrivs: allowPrivilegeEscalation === false,
+    maskedPaths: unmasked ? [] : [...MASKED_PATHS, ...(facts.maskedPaths ?? [])],
+    readonlyPaths: unmasked ? [] : READONLY_PATHS,
+    seccomp: seccompProfile(pod, container, facts),
+    ...(apparmor && { apparmor, apparmorProfile: deprecatedAppArmorProfile(apparmor) }),
+  };
+}
+
+/** What a plain process of this machine can be held to, and asks for. Throws as `containerUser` does. */
+export function processSecurityContext(
+  pod: Pod,
+  container: AnyContainer,
+  imageUser: ImageUser | undefined,
+): LinuxContainerSecurityContext {
+  const { capabilities, allowPrivilegeEscalation } = container.securityContext ?? {};
+  const { supplementalGroups: groups = [] } = supplementalGroups(pod.spec);
+  return {
+    ...containerUser(pod, container, imageUser),
+    ...(capabilities && { capabilities: capabilityChanges(capabilities) }),
+    ...(groups.length > 0 && { supplementalGroups: groups }),
+    ...(allowPrivilegeEscalation === false && { noNewPrivs: true }),
+  };
+}
+
+function capabilityChanges({
+  add = [],
+  drop = [],
+}: Capabilities): NonNullable<LinuxContainerSecurityContext['capabilities']> {
+  return { addCapabilities: add, dropCapabilities: drop };
+}
+
+/**
+ * The user and group that a container runs as; by name where its image knows no number. Throws a StateletError of kind
+ * InvalidArgument where it must not be root, and is or may be. Without an `imageUser` nothing is known of the image.
+ */
+export function containerUser(
+  pod: Pod,
+  container: AnyContainer,
+  imageUser: ImageUser | undefined,
+): Pick<LinuxContainerSecurityContext, 'runAsUser' | 'runAsGroup' | 'runAsUsername'> {
+  const { securityContext: own } = container;
+  const { securityContext: ofPod } = pod.spec;
+  const runAsUser = own?.runAsUser ?? ofPod?.runAsUser;
+  const runAsGroup = own?.runAsGroup ?? ofPod?.runAsGroup;
+  if (own?.runAsNonRoot ?? ofPod?.runAsNonRoot) {
+    const problem = rootProblem(runAsUser, imageUser);
+    if (problem) throw notNonRoot(problem, pod, container);
+  }
+  if (runAsUser !== undefined || !imageUser) return { runAsUser, runAsGroup };
+  const { uid, username } = imageUser;
+  if (uid === undefined && username) return { runAsUsername: username, runAsGroup };
+  return { runAsUser: uid ?? 0, runAsGroup };
+}
+
+function rootProblem(runAsUser: number | undefined, imageUser: ImageUser | undefined): string | undefined {
+  if (runAsUser !== undefined) {
+    return runAsUser === 0 ? "container's runAsUser breaks non-root policy" : undefined;
+  }
+  if (!imageUser) return 'container has runAsNonRoot and nothing is known of the user of its image';
+  const { uid, username } = imageUser;
+  if (uid === undefined && username) {
+    return `container has runAsNonRoot and image has non-numeric user (${username}), cannot verify user is non-root`;
+  }
+  return (uid ?? 0) === 0 ? 'container has runAsNonRoot and image will run as root' : undefined;
+}
+
+function notNonRoot(problem: string, pod: Pod, { name }: AnyContainer): StateletError {
+  return new StateletError('InvalidArgument', `${problem} (pod: "${podText(pod)}", container: ${name})`);
+}
+
+/** A target's processes can be joined only where the pod does not share all of them anyway. */
+function containerNamespaces(
+  spec: PodSpec,
+  targetId: string | undefined,
+  users: UserNamespace | undefined,
+): NamespaceOption {
+  const namespaces = podNamespaces(spec, users);
+  if (targetId === undefined || namespaces.pid !== 'CONTAINER') return namespaces;
+  return { ...namespaces, pid: 'TARGET', targetId };
+}
+
+/** Of the sandbox itself: its own process runs as confined as it can be, whatever the containers are granted. */
+export function sandboxSecurityContext(
+  { spec }: Pod,
+  users: UserNamespace | undefined,
+): LinuxSandboxSecurityContext {
+  const { runAsUser, runAsGroup, seLinuxOptions } = spec.securityContext ?? {};
+  return {
+    namespaceOptions: podNamespaces(spec, users),
+    selinuxOptions: selinuxOption(seLinuxOptions),
+    runAsUser,
+    // Without a user the runtime refuses it, and says so.
+    runAsGroup,
+    ...supplementalGroups(spec),
+    // The runtime refuses a privileged container in a sandbox that is not.
+    privileged: allContainers(spec).some(({ securityContext }) => securityContext?.privileged === true),
+    seccomp: RUNTIME_DEFAULT,
+  };
+}
+
+function allContainers({ containers, initContainers = [], ephemeralContainers = [] }: PodSpec) {
+  return [...containers, ...initContainers, ...ephemeralContainers];
+}
+
+function supplementalGroups({
+  securityContext,
+}: PodSpec): Pick<LinuxSandboxSecurityContext, 'supplementalGroups' | 'supplementalGroupsPolicy'> {
+  const { fsGroup, supplementalGroups: groups = [], supplementalGroupsPolicy } = securityContext ?? {};
+  return {
+    supplementalGroups: fsGroup === undefined ? groups : [fsGroup, ...groups],
+    ...(supplementalGroupsPolicy && {
+      supplementalGroupsPolicy: supplementalGroupsPolicy as SupplementalGroupsPolicy,
+    }),
+  };
+}

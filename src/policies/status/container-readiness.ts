@@ -1,0 +1,44 @@
+/** `started` and `ready` of container statuses: what probes say, and what holds where there is no probe. */
+import type { Container, ContainerStatus, Pod } from '../../types/kubernetes.ts';
+import type { ContainerStatuses } from './container-statuses.ts';
+import type { ProbeResult } from '../sync/pod-facts.ts';
+import { isRestartableInitContainer } from '../sync/restart.ts';
+
+type Probe = 'startup' | 'readiness';
+
+/** The latest result of a container's probe, by the runtime's id; undefined while it has not been probed. */
+export type ProbeResults = (probe: Probe, containerId: string) => ProbeResult | undefined;
+
+/** Only what runs can be started, and only what is started can be ready; init containers that have succeeded are ready. */
+export function withReadiness(
+  { spec }: Pod,
+  statuses: ContainerStatuses,
+  results: ProbeResults = () => undefined,
+): ContainerStatuses {
+  const mark = (containers: readonly Container[] = []) => {
+    return (status: ContainerStatus): ContainerStatus => {
+      const container = containers.find(({ name }) => name === status.name);
+      return container ? markOne(status, container, results) : status;
+    };
+  };
+  return {
+    ...statuses,
+    containerStatuses: statuses.containerStatuses.map(mark(spec.containers)),
+    initContainerStatuses: statuses.initContainerStatuses
+      .map(mark(spec.initContainers))
+      .map((status) => withCompletion(status, spec.initContainers)),
+  };
+}
+
+function markOne(status: ContainerStatus, container: Container, results: ProbeResults): ContainerStatus {
+  const id = status.containerID?.replace(/^[^:]*:\/\//, '') ?? '';
+  const passes = (probe: Probe) => container[`${probe}Probe`] == null || results(probe, id) === 'Success';
+  const started = status.state?.running !== undefined && passes('startup');
+  return { ...status, started, ready: started && passes('readiness') };
+}
+
+function withCompletion(status: ContainerStatus, initContainers: readonly Container[] = []): ContainerStatus {
+  const container = initContainers.find(({ name }) => name === status.name);
+  if (!container || isRestartableInitContainer(container)) return status;
+  return { ...status, ready: status.state?.terminated?.exitCode === 0 };
+}

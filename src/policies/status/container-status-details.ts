@@ -1,0 +1,78 @@
+/** What the API shows of containers beside their states: resources and volumes of the spec, and the user that they run as. */
+import type { Container, ContainerStatus, EphemeralContainer, Pod } from '../../types/kubernetes.ts';
+import type { RuntimeContainerStatus, RuntimePodStatus } from '../../types/runtime-pod.ts';
+import { containerID } from './container-state.ts';
+import type { ContainerStatuses } from './container-statuses.ts';
+import { containerMountPath } from '../volumes/volume-mounts.ts';
+
+interface Facts {
+  readonly pod: Pod;
+  readonly podStatus: RuntimePodStatus;
+  /** Goes before the ids of containers: `<runtimeName>://<id>`. */
+  readonly runtimeName: string;
+}
+
+type Details = Pick<ContainerStatus, 'allocatedResources' | 'resources' | 'user' | 'volumeMounts'>;
+
+export function withDetails(
+  { containerStatuses, initContainerStatuses, ephemeralContainerStatuses }: ContainerStatuses,
+  facts: Facts,
+): ContainerStatuses {
+  const { containers, initContainers = [], ephemeralContainers = [] } = facts.pod.spec;
+  return {
+    containerStatuses: each(containerStatuses, containers, facts),
+    initContainerStatuses: each(initContainerStatuses, initContainers, facts),
+    ephemeralContainerStatuses: each(ephemeralContainerStatuses, ephemeralContainers, facts),
+  };
+}
+
+function each(
+  statuses: readonly ContainerStatus[],
+  containers: readonly (Container | EphemeralContainer)[],
+  { podStatus, runtimeName }: Facts,
+): ContainerStatus[] {
+  return statuses.map((status) => {
+    const container = containers.find(({ name }) => name === status.name);
+    if (container === undefined) return status;
+    const instance = podStatus.containers.find(
+      ({ id }) => containerID(runtimeName, id) === status.containerID,
+    );
+    return {
+      ...status,
+      ...(instance && ofInstance(container, instance)),
+      ...volumeMounts(container, instance),
+    };
+  });
+}
+
+/** Nothing changes the resources of a container that runs: it has those of its spec. */
+function ofInstance(
+  { resources = {} }: Container | EphemeralContainer,
+  { user }: RuntimeContainerStatus,
+): Details {
+  return {
+    ...(resources.requests && { allocatedResources: resources.requests }),
+    resources,
+    ...(user && { user: { linux: user } }),
+  };
+}
+
+function volumeMounts(
+  { volumeMounts: mounts = [] }: Container | EphemeralContainer,
+  instance: RuntimeContainerStatus | undefined,
+): Details {
+  if (mounts.length === 0) return {};
+  return {
+    volumeMounts: mounts.map(({ name, mountPath, readOnly }) => ({
+      name,
+      mountPath,
+      ...(readOnly === true && { readOnly, recursiveReadOnly: recursiveReadOnly(mountPath, instance) }),
+    })),
+  };
+}
+
+/** Whether what is mounted below is read-only, too: the runtime knows, whatever was asked for. */
+function recursiveReadOnly(mountPath: string, instance: RuntimeContainerStatus | undefined): string {
+  const isRecursive = instance?.recursiveReadOnlyMounts?.includes(containerMountPath(mountPath)) === true;
+  return isRecursive ? 'Enabled' : 'Disabled';
+}

@@ -1,0 +1,81 @@
+/** A pod's phase, out of its container statuses. */
+import type { Container, ContainerStatus, Pod, PodPhase } from '../../types/kubernetes.ts';
+import { isStaticPod } from '../pod/pod-kinds.ts';
+import { containerShouldRestart, isRestartableInitContainer } from '../sync/restart.ts';
+
+/** Reason of a container that was removed because all containers of its pod start over. */
+export const RESTARTING_ALL_CONTAINERS = 'RestartingAllContainers';
+
+/** How far a container has come. One that waits to be started again counts as stopped, not as waiting. */
+type Progress =
+  | { readonly at: 'unknown' | 'waiting' }
+  | { readonly at: 'running'; readonly started: boolean }
+  | {
+      readonly at: 'stopped';
+      readonly exitCode: number;
+      /** Ended with 0 and not waiting: what waits to start again has succeeded at nothing yet. */
+      readonly succeeded: boolean;
+      readonly willRestart: boolean;
+    };
+
+/**
+ * `statuses` holds init and regular containers together. `podIsTerminal`: no container will be started again, whatever
+ * the restart policies say. `podHasInitialized`: some regular container has been started before.
+ */
+export function podPhase(
+  pod: Pod,
+  statuses: readonly ContainerStatus[],
+  podIsTerminal: boolean,
+  podHasInitialized: boolean,
+): PodPhase {
+  const progress = (container: Container) => containerProgress(pod, container, statuses);
+  const initContainers = pod.spec.initContainers ?? [];
+  const init = initContainers.filter((container) => !isRestartableInitContainer(container)).map(progress);
+  const sidecars = initContainers.filter(isRestartableInitContainer).map(progress);
+  const regular = pod.spec.containers.map(progress);
+
+  if (init.some(hasFailedForGood)) return 'Failed';
+  if (init.some((container) => container.at !== 'stopped')) return 'Pending';
+  if (!podHasInitialized && sidecars.some(isStarting)) return 'Pending';
+  return phaseOfInitialized(sidecars, regular, podIsTerminal && !isStaticPod(pod));
+}
+
+/** Sidecars that have stopped say nothing about the phase: it is the regular containers that the pod is there for. */
+function phaseOfInitialized(
+  sidecars: readonly Progress[],
+  regular: readonly Progress[],
+  isTerminal: boolean,
+): PodPhase {
+  const all = [...sidecars, ...regular];
+  if (all.some(({ at }) => at === 'waiting' || at === 'unknown')) return 'Pending';
+  if (all.some(({ at }) => at === 'running')) return 'Running';
+  const stopped = regular.filter((container) => container.at === 'stopped');
+  if (stopped.length === 0) return 'Pending';
+  if (!isTerminal && stopped.some(({ willRestart }) => willRestart)) return 'Running';
+  return stopped.every(({ succeeded }) => succeeded) ? 'Succeeded' : 'Failed';
+}
+
+function containerProgress(pod: Pod, container: Container, statuses: readonly ContainerStatus[]): Progress {
+  const status = statuses.find(({ name }) => name === container.name);
+  const state = status?.state;
+  if (state?.running) return { at: 'running', started: status?.started === true };
+  const end = state?.terminated ?? (state?.waiting && status?.lastState?.terminated);
+  if (end) {
+    return {
+      at: 'stopped',
+      exitCode: end.exitCode,
+      succeeded: state?.terminated?.exitCode === 0,
+      willRestart:
+        end.reason === RESTARTING_ALL_CONTAINERS || containerShouldRestart(pod, container, end.exitCode),
+    };
+  }
+  return { at: state?.waiting ? 'waiting' : 'unknown' };
+}
+
+function hasFailedForGood(container: Progress): boolean {
+  return container.at === 'stopped' && container.exitCode !== 0 && !container.willRestart;
+}
+
+function isStarting(container: Progress): boolean {
+  return container.at !== 'stopped' && !(container.at === 'running' && container.started);
+}

@@ -1,0 +1,99 @@
+/** The conditions in a pod's status: the kubelet's own, and those of others, which it leaves alone. */
+import type { Container, ContainerStatus, Pod, PodCondition, PodStatus } from '../../types/kubernetes.ts';
+import type { RuntimePodStatus } from '../../types/runtime-pod.ts';
+import { podSandboxChanged } from '../sync/pod-sandbox-changed.ts';
+import {
+  containersReadyCondition,
+  endReason,
+  podInitializedCondition,
+  podReadyCondition,
+} from './readiness-conditions.ts';
+
+export interface ConditionFacts {
+  readonly pod: Pod;
+  readonly podStatus: RuntimePodStatus;
+  /** The status that was reported last. */
+  readonly previous: PodStatus | undefined;
+  readonly phase: string;
+  /** Of the init and the regular containers. */
+  readonly containerStatuses: readonly ContainerStatus[];
+  readonly podRestarting: boolean;
+  /** What a kill adds: why the pod was disrupted. */
+  readonly added?: readonly PodCondition[];
+  /** RFC 3339 in whole seconds. */
+  readonly now: string;
+}
+
+const DISRUPTION_TARGET = 'DisruptionTarget';
+const OWNED_BY_KUBELET: ReadonlySet<string> = new Set([
+  'PodReadyToStartContainers',
+  'Initialized',
+  'Ready',
+  'ContainersReady',
+  'PodScheduled',
+  'AllContainersRestarting',
+  'PodResizePending',
+  'PodResizeInProgress',
+]);
+
+/** In the kubelet's order. A condition whose status has not changed keeps its lastTransitionTime. */
+export function podConditions(facts: ConditionFacts): PodCondition[] {
+  const { pod, podStatus, previous, phase, containerStatuses: statuses } = facts;
+  const others = othersConditions(facts);
+  const old = previous?.conditions ?? [];
+  const own = [
+    readyToStartContainersCondition(pod, podStatus),
+    podInitializedCondition(pod, old, statuses, phase),
+    podReadyCondition(pod, others, statuses, phase),
+    containersReadyCondition(pod, statuses, phase),
+    { type: 'PodScheduled', status: 'True' },
+    ...allContainersRestartingCondition(facts),
+  ];
+  return [...others, ...own.map((condition) => stamped(facts, condition))];
+}
+
+/** True while the pod has a sandbox, network included, that its containers can be started in. */
+function readyToStartContainersCondition(pod: Pod, podStatus: RuntimePodStatus): PodCondition {
+  const status = podSandboxChanged(pod, podStatus).changed ? 'False' : 'True';
+  return { type: 'PodReadyToStartContainers', status };
+}
+
+/** Only pods with a rule that can restart all containers have it; True from such an exit until the last container is gone. */
+function allContainersRestartingCondition(facts: ConditionFacts): readonly PodCondition[] {
+  const { pod, podStatus, phase, podRestarting } = facts;
+  const { containers, initContainers = [] } = pod.spec;
+  if (![...initContainers, ...containers].some(canRestartAll)) return [];
+  const type = 'AllContainersRestarting';
+  const reason = endReason(phase);
+  if (reason) return [{ type, status: 'False', reason }];
+  if (podRestarting && podStatus.containers.length > 0) {
+    const message = 'container exited with restart policy rule';
+    return [{ type, status: 'True', reason: 'RestartAllContainersStarted', message }];
+  }
+  return [{ type, status: 'False' }];
+}
+
+function canRestartAll(container: Container): boolean {
+  return container.restartPolicyRules?.some(({ action }) => action === 'RestartAllContainers') ?? false;
+}
+
+/** Conditions that others set, readiness gates among them, and what is said about a disruption: that stays once said. */
+function othersConditions(facts: ConditionFacts): PodCondition[] {
+  const { pod, previous, added = [] } = facts;
+  const foreign = (pod.status?.conditions ?? []).filter(({ type }) => !OWNED_BY_KUBELET.has(type));
+  const disruption = (previous?.conditions ?? []).filter(({ type }) => type === DISRUPTION_TARGET);
+  const byType = new Map([...foreign, ...disruption].map((condition) => [condition.type, condition]));
+  for (const condition of added) byType.set(condition.type, stamped(facts, condition));
+  return [...byType.values()];
+}
+
+function stamped({ pod, previous, now }: ConditionFacts, condition: PodCondition): PodCondition {
+  const old = previous?.conditions?.find(({ type }) => type === condition.type);
+  const unchanged = old?.status === condition.status ? old.lastTransitionTime : undefined;
+  const { generation } = pod.metadata;
+  return {
+    ...condition,
+    ...(generation !== undefined && { observedGeneration: generation }),
+    lastTransitionTime: unchanged ?? now,
+  };
+}

@@ -1,0 +1,166 @@
+/** What a table of pods says about one pod: the READY, STATUS and RESTARTS that `kubectl get pods` would show. */
+import type { Container, ContainerStatus, Pod, PodStatus } from '../../types/kubernetes.ts';
+
+export interface PodSummary {
+  readonly ready: number;
+  readonly total: number;
+  readonly status: string;
+  readonly restarts: number;
+  /** When the last restart's predecessor ended, RFC 3339; undefined when nothing was restarted. */
+  readonly lastRestart?: string;
+}
+
+/** The API server's mark on pods of a node that it no longer hears of. */
+const NODE_LOST = 'NodeLost';
+
+/** `isEnding`: the pod is being ended, whether or not its object says so: that of a static pod never does. */
+export function podSummary(pod: Pod, isEnding = false): PodSummary {
+  const init = initSummary(pod);
+  const main = mainSummary(pod.status);
+  const started = init.reason === undefined || isTrue(pod.status, 'Initialized');
+  const counted = started
+    ? [...init.seen.filter(({ name }) => isSidecar(pod, name)), ...(pod.status?.containerStatuses ?? [])]
+    : init.seen;
+  const restarts = counted.reduce((sum, { restartCount }) => sum + restartCount, 0);
+  // An instance may have been followed by another without a restart being counted.
+  const ends = restarts === 0 ? [] : counted.map(({ lastState }) => lastState?.terminated?.finishedAt);
+  const lastRestart = latest(ends);
+  return {
+    ready: init.ready + (started ? main.ready : 0),
+    total: pod.spec.containers.length + (pod.spec.initContainers ?? []).filter(restartsAlways).length,
+    status: statusOf(
+      pod,
+      isEnding,
+      (started ? main.reason : undefined) ?? init.reason ?? plainReason(pod.status),
+    ),
+    restarts,
+    ...(lastRestart !== undefined && { lastRestart }),
+  };
+}
+
+/** What its end makes of the status that the containers gave. */
+function statusOf(pod: Pod, isEnding: boolean, reason: string): string {
+  const isDeleted = pod.metadata.deletionTimestamp != null;
+  if (!isDeleted && !isEnding) return reason;
+  if (isDeleted && pod.status?.reason === NODE_LOST) return 'Unknown';
+  const phase = pod.status?.phase;
+  return phase === 'Succeeded' || phase === 'Failed' ? reason : 'Terminating';
+}
+
+function plainReason(status: PodStatus | undefined): string {
+  const gated = status?.conditions?.some((c) => c.type === 'PodScheduled' && c.reason === 'SchedulingGated');
+  if (gated === true) return 'SchedulingGated';
+  return orUndefined(status?.reason) ?? orUndefined(status?.phase) ?? 'Unknown';
+}
+
+interface ContainersSummary {
+  readonly ready: number;
+  /** undefined when these containers have nothing to say. */
+  readonly reason?: string;
+}
+
+/** Looks as far as the first init container that is neither done nor, as a sidecar, started: the last one seen. */
+function initSummary(pod: Pod): ContainersSummary & { readonly seen: readonly ContainerStatus[] } {
+  const statuses = pod.status?.initContainerStatuses ?? [];
+  const done = ({ state }: ContainerStatus): boolean => state?.terminated?.exitCode === 0;
+  const serves = ({ name, started }: ContainerStatus): boolean => isSidecar(pod, name) && started === true;
+  const first = statuses.findIndex((status) => !done(status) && !serves(status));
+  const passed = first === -1 ? statuses : statuses.slice(0, first);
+  const ready = passed.filter((status) => !done(status) && status.ready).length;
+  const open = statuses[first];
+  if (open === undefined) return { ready, seen: passed };
+  const reason = `Init:${openReason(open, first, pod.spec.initContainers?.length ?? 0)}`;
+  return { ready, seen: [...passed, open], reason };
+}
+
+function openReason({ state }: ContainerStatus, index: number, total: number): string {
+  const waiting = orUndefined(state?.waiting?.reason);
+  if (state?.terminated !== undefined) return endReason(state.terminated);
+  return waiting !== undefined && waiting !== 'PodInitializing' ? waiting : `${index}/${total}`;
+}
+
+/** The first container in the pod's order that waits or has ended names the pod's state. */
+function mainSummary(status: PodStatus | undefined): ContainersSummary {
+  const statuses = status?.containerStatuses ?? [];
+  const ready = statuses.filter(runsReady).length;
+  const reason = statuses.map(containerReason).find((text) => text !== undefined);
+  if (reason === undefined) return { ready };
+  if (reason !== 'Completed' || ready === 0) return { ready, reason };
+  return { ready, reason: isTrue(status, 'Ready') ? 'Running' : 'NotReady' };
+}
+
+function runsReady(container: ContainerStatus): boolean {
+  return (
+    container.ready && containerReason(container) === undefined && container.state?.running !== undefined
+  );
+}
+
+function containerReason({ state }: ContainerStatus): string | undefined {
+  const waiting = orUndefined(state?.waiting?.reason);
+  if (waiting !== undefined) return waiting;
+  return state?.terminated === undefined ? undefined : endReason(state.terminated);
+}
+
+function endReason(end: NonNullable<NonNullable<ContainerStatus['state']>['terminated']>): string {
+  if (end.reason !== undefined && end.reason !== '') return end.reason;
+  return end.signal === undefined || end.signal === 0 ? `ExitCode:${end.exitCode}` : `Signal:${end.signal}`;
+}
+
+function isSidecar(pod: Pod, name: string): boolean {
+  const container = pod.spec.initContainers?.find((candidate) => candidate.name === name);
+  return container !== undefined && restartsAlways(container);
+}
+
+function restartsAlways(container: Container): boolean {
+  return container.restartPolicy === 'Always';
+}
+
+function isTrue(status: PodStatus | undefined, type: string): boolean {
+  return status?.conditions?.some((c) => c.type === type && c.status === 'True') ?? false;
+}
+
+function orUndefined(text: string | undefined): string | undefined {
+  return text === '' ? undefined : text;
+}
+
+/** RFC 3339 times in UTC to the second sort as text. */
+function latest(times: readonly (string | undefined)[]): string | undefined {
+  return times.reduce(
+    (best, time) => (time !== undefined && (best === undefined || time > best) ? time : best),
+    undefined,
+  );
+}
+
+const SECOND = 1000;
+const MINUTE = 60 * SECOND;
+const HOUR = 60 * MINUTE;
+const DAY = 24 * HOUR;
+const YEAR = 365 * DAY;
+
+/**
+ * How long something took, as kubectl writes ages: two units while the second still matters. Each step: below which
+ * age it holds, its unit, and the smaller unit that is added when it is not 0.
+ */
+const AGE_STEPS: readonly (readonly [number, string, number, (readonly [string, number])?])[] = [
+  [2 * MINUTE, 's', SECOND],
+  [10 * MINUTE, 'm', MINUTE, ['s', SECOND]],
+  [3 * HOUR, 'm', MINUTE],
+  [8 * HOUR, 'h', HOUR, ['m', MINUTE]],
+  [2 * DAY, 'h', HOUR],
+  [8 * DAY, 'd', DAY, ['h', HOUR]],
+  [2 * YEAR, 'd', DAY],
+  [8 * YEAR, 'y', YEAR, ['d', DAY]],
+  [Infinity, 'y', YEAR],
+];
+
+/** `45s`, `3m20s`, `12h`, `5d3h`, … A clock that is a little ahead counts as 0; much ahead is not an age. */
+export function humanDuration(durationMs: number): string {
+  if (Number.isNaN(durationMs) || durationMs <= -2 * SECOND) return '<invalid>';
+  const ms = Math.max(0, durationMs);
+  const step = AGE_STEPS.find(([limitMs]) => ms < limitMs);
+  if (step === undefined) return '<invalid>';
+  const [, unit, unitMs, smaller] = step;
+  const rest = smaller === undefined ? 0 : Math.floor((ms % unitMs) / smaller[1]);
+  const tail = smaller === undefined || rest === 0 ? '' : `${rest}${smaller[0]}`;
+  return `${Math.floor(ms / unitMs)}${unit}${tail}`;
+}

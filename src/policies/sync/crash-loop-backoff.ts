@@ -1,0 +1,106 @@
+/**
+ * How long to wait before something that keeps failing is tried again: containers that end, images that cannot be
+ * pulled. The caller keeps the entries, those of containers by `backOffKey`.
+ */
+import type { Container, Pod } from '../../types/kubernetes.ts';
+import { canonicalJson } from '../formats/canonical-json.ts';
+
+/** What is remembered between one try and the next. */
+export interface BackOffEntry {
+  readonly backOffMs: number;
+  /** When the entry was made or last doubled, Unix milliseconds. */
+  readonly lastUpdate: number;
+}
+
+export interface BackOffOptions {
+  readonly initialMs: number;
+  readonly maxMs: number;
+  /** Running this long, or being left alone this long, makes the count start over. */
+  readonly expiryMs: number;
+}
+
+export const CRASH_LOOP_BACK_OFF: BackOffOptions = {
+  initialMs: 10_000,
+  maxMs: 300_000,
+  expiryMs: 600_000,
+};
+
+/** With a maximum of one's own (`crashLoopBackOff.maxContainerRestartPeriod`), which the first delay does not exceed either. */
+export function crashLoopBackOff(maxMs: number): BackOffOptions {
+  return { ...CRASH_LOOP_BACK_OFF, initialMs: Math.min(CRASH_LOOP_BACK_OFF.initialMs, maxMs), maxMs };
+}
+
+/** Unix milliseconds; `finishedAt` is the end of the newest exited instance, undefined where there is none. */
+export interface BackOffMoment {
+  readonly now: number;
+  readonly finishedAt: number | undefined;
+}
+
+export type BackOffDecision =
+  | { readonly inBackOff: true; readonly entry: BackOffEntry; readonly nextRestartAt: number }
+  /** Start it now, and remember `entry` in place of the old one. */
+  | { readonly inBackOff: false; readonly entry: BackOffEntry | undefined };
+
+/** Whether a container that is to be started has to wait. Its first start never does, and leaves no trace. */
+export function decideBackOff(
+  entry: BackOffEntry | undefined,
+  { now, finishedAt }: BackOffMoment,
+  options: BackOffOptions = CRASH_LOOP_BACK_OFF,
+): BackOffDecision {
+  if (finishedAt === undefined) return { inBackOff: false, entry };
+  if (entry && !isExpired(entry, finishedAt, options)) {
+    const nextRestartAt = finishedAt + entry.backOffMs;
+    if (now < nextRestartAt) return { inBackOff: true, entry, nextRestartAt };
+  }
+  return { inBackOff: false, entry: nextBackOffEntry(entry, { now, finishedAt }, options) };
+}
+
+/** The entry after one more failure, which ended at `finishedAt`: twice the wait, or the first one over again. */
+export function nextBackOffEntry(
+  entry: BackOffEntry | undefined,
+  { now, finishedAt }: { readonly now: number; readonly finishedAt: number },
+  options: BackOffOptions,
+): BackOffEntry {
+  const startsOver = !entry || isExpired(entry, finishedAt, options);
+  return {
+    backOffMs: startsOver ? options.initialMs : Math.min(entry.backOffMs * 2, options.maxMs),
+    lastUpdate: now,
+  };
+}
+
+function isExpired({ lastUpdate }: BackOffEntry, now: number, { expiryMs }: BackOffOptions): boolean {
+  return now - lastUpdate > expiryMs;
+}
+
+/** Garbage collection: the entry, or undefined once nothing has touched it for longer than its expiry. */
+export function keepBackOffEntry(
+  entry: BackOffEntry | undefined,
+  now: number,
+  options: BackOffOptions = CRASH_LOOP_BACK_OFF,
+): BackOffEntry | undefined {
+  return entry && isExpired(entry, now, options) ? undefined : entry;
+}
+
+/** Under which key a container's entry is kept: another image or other resources make the count start over. */
+export function backOffKey(pod: Pod, container: Container): string {
+  const { namespace, name, uid } = pod.metadata;
+  const { name: containerName, image, resources } = container;
+  return canonicalJson([namespace, name, uid, containerName, image, resources]);
+}
+
+/** What the kubelet writes into the waiting state (CrashLoopBackOff) and into the error of the sync. */
+export function crashLoopBackOffMessage(pod: Pod, containerName: string, backOffMs: number): string {
+  const { name, namespace, uid } = pod.metadata;
+  const backOff = formatDuration(backOffMs);
+  return `back-off ${backOff} restarting failed container=${containerName} pod=${name}_${namespace}(${uid})`;
+}
+
+/** A duration as Go prints it: `1m20s`, `10s`, `500ms`; the kubelet's messages have it so. */
+export function formatDuration(durationMs: number): string {
+  if (durationMs > 0 && durationMs < 1000) return `${durationMs}ms`;
+  const hours = Math.floor(durationMs / 3_600_000);
+  const minutes = Math.floor(durationMs / 60_000) % 60;
+  const seconds = `${(durationMs % 60_000) / 1000}s`;
+  if (hours > 0) return `${hours}h${minutes}m${seconds}`;
+  return minutes > 0 ? `${minutes}m${seconds}` : seconds;
+}

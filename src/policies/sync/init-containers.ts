@@ -1,0 +1,158 @@
+/**
+ * What init containers need. They run one after the other; a sidecar (restartPolicy Always) lets the next one go once it
+ * has started, and is kept running from then on.
+ *
+ * Runtimes forget containers that have ended, so what has been done is read off from the furthest trace that there is:
+ * everything before the last init container with a status has had its turn, and all of them have when a regular container
+ * has been created.
+ */
+import type { Container } from '../../types/kubernetes.ts';
+import type { RuntimeContainerStatus } from '../../types/runtime-pod.ts';
+import { statusOf, toKill, unknownState } from './pod-facts.ts';
+import type { ContainerToKill, Fault, PodFacts } from './pod-facts.ts';
+import { containerShouldRestart, isRestartableInitContainer, restartsOnFailure } from './restart.ts';
+
+export interface InitActions {
+  /** Whether regular containers may be looked at. */
+  readonly initialized: boolean;
+  /** An init container has failed for good, and the pod with it. */
+  readonly failed: boolean;
+  /** Indices into the spec's init containers, in the order of starting. */
+  readonly toStart: readonly number[];
+  readonly toKill: readonly ContainerToKill[];
+}
+
+const NOTHING: InitActions = { initialized: false, failed: false, toStart: [], toKill: [] };
+const INITIALIZED: InitActions = { ...NOTHING, initialized: true };
+const FAILED: InitActions = { ...NOTHING, failed: true };
+
+export function initContainerActions(facts: PodFacts): InitActions {
+  const initContainers = facts.pod.spec.initContainers ?? [];
+  if (initContainers.length === 0) return INITIALIZED;
+  if (anyRegularContainerStarted(facts)) return together(INITIALIZED, keepSidecars(facts, initContainers));
+
+  const current = initContainers.findLastIndex((container) => statusOf(facts, container) !== undefined);
+  const container = initContainers[current];
+  if (!container) return start(0);
+  const progress = advance(facts, container, current);
+  return progress.failed ? FAILED : together(keepSidecars(facts, initContainers.slice(0, current)), progress);
+}
+
+/** An exited one proves nothing: it may have run in an earlier sandbox. */
+function anyRegularContainerStarted(facts: PodFacts): boolean {
+  return facts.pod.spec.containers.some((container) => {
+    const state = statusOf(facts, container)?.state;
+    return state === 'created' || state === 'running';
+  });
+}
+
+function keepSidecars(facts: PodFacts, hadTheirTurn: readonly Container[]): InitActions {
+  const each = hadTheirTurn.map((container, index) =>
+    isRestartableInitContainer(container) ? keepSidecar(facts, container, index) : NOTHING,
+  );
+  return each.reduce(together, NOTHING);
+}
+
+function keepSidecar(facts: PodFacts, container: Container, index: number): InitActions {
+  const status = statusOf(facts, container);
+  switch (status?.state) {
+    case 'running': {
+      const fault = sidecarFault(facts, container, status);
+      return fault ? replace(container, status, fault, index) : NOTHING;
+    }
+    case 'unknown':
+      return replaceUnknown(container, status, index);
+    default:
+      return start(index);
+  }
+}
+
+/** Until its startup probe succeeds nothing else is asked of a sidecar. Results count for probes that it has. */
+function sidecarFault(
+  facts: PodFacts,
+  container: Container,
+  status: RuntimeContainerStatus,
+): Fault | undefined {
+  const subject = `Init container ${container.name}`;
+  if (!hasStarted(facts, container, status)) {
+    const failed = facts.startup.get(status.id) === 'Failure';
+    return failed ? { reason: 'StartupProbe', message: `${subject} failed startup probe` } : undefined;
+  }
+  if (facts.specChanged(container, status)) return { reason: '', message: `${subject} definition changed` };
+  const unhealthy = container.livenessProbe && facts.liveness.get(status.id) === 'Failure';
+  return unhealthy ? { reason: 'LivenessProbe', message: `${subject} failed liveness probe` } : undefined;
+}
+
+function hasStarted(facts: PodFacts, container: Container, status: RuntimeContainerStatus): boolean {
+  return !container.startupProbe || facts.startup.get(status.id) === 'Success';
+}
+
+/** The last init container that has been started: the next one's turn, its own again, or the pod's failure. */
+function advance(facts: PodFacts, container: Container, index: number): InitActions {
+  const status = statusOf(facts, container);
+  if (!status) return start(index);
+  return isRestartableInitContainer(container)
+    ? advanceSidecar(facts, container, status, index)
+    : advancePlain(facts, container, status, index);
+}
+
+function advanceSidecar(
+  facts: PodFacts,
+  container: Container,
+  status: RuntimeContainerStatus,
+  index: number,
+): InitActions {
+  const kept = keepSidecar(facts, container, index);
+  const started = status.state === 'running' && hasStarted(facts, container, status);
+  return started ? together(kept, next(facts, index)) : kept;
+}
+
+function advancePlain(
+  facts: PodFacts,
+  container: Container,
+  status: RuntimeContainerStatus,
+  index: number,
+): InitActions {
+  switch (status.state) {
+    case 'running':
+      return NOTHING;
+    case 'created':
+      return start(index);
+    case 'exited':
+      if (status.exitCode === 0) return next(facts, index);
+      return containerShouldRestart(facts.pod, container, status.exitCode) ? start(index) : FAILED;
+    case 'unknown':
+      return restartsOnFailure(facts.pod, container) ? replaceUnknown(container, status, index) : FAILED;
+  }
+}
+
+function next(facts: PodFacts, index: number): InitActions {
+  const isLast = index + 1 === facts.pod.spec.initContainers?.length;
+  return isLast ? INITIALIZED : start(index + 1);
+}
+
+function start(index: number): InitActions {
+  return { ...NOTHING, toStart: [index] };
+}
+
+function replace(
+  container: Container,
+  status: RuntimeContainerStatus,
+  fault: Fault,
+  index: number,
+): InitActions {
+  return { ...start(index), toKill: [toKill(container, status, fault)] };
+}
+
+function replaceUnknown(container: Container, status: RuntimeContainerStatus, index: number): InitActions {
+  return replace(container, status, unknownState('Init container'), index);
+}
+
+function together(one: InitActions, other: InitActions): InitActions {
+  return {
+    initialized: one.initialized || other.initialized,
+    failed: one.failed || other.failed,
+    toStart: [...one.toStart, ...other.toStart],
+    toKill: [...one.toKill, ...other.toKill],
+  };
+}

@@ -1,0 +1,54 @@
+import type { Pod, PodCondition } from '../../types/kubernetes.ts';
+
+/** What a kill puts into the final status of a pod. Data instead of a function, so that decisions can be compared. */
+export interface PodStatusOverride {
+  readonly phase?: 'Failed' | 'Succeeded';
+  readonly reason?: string;
+  readonly message?: string;
+  readonly conditions?: readonly PodCondition[];
+}
+
+/** How a pod is to be ended. Options of several kills accumulate (lifecycle 2, 4, 5, 6). */
+export interface KillPodOptions {
+  readonly podTerminationGracePeriodSecondsOverride?: number;
+  readonly evict?: boolean;
+  readonly podStatus?: PodStatusOverride;
+  /** Names the one who waits for the pod to be terminated. */
+  readonly waiter?: string;
+}
+
+/** Grace period of a pod whose spec names none (the API server's default). */
+const DEFAULT_GRACE_PERIOD_SECONDS = 30;
+
+/** Grace period with which a pod is ended that only the runtime knows. */
+export const RUNTIME_ONLY_GRACE_PERIOD_SECONDS = 1;
+
+const MINIMUM_GRACE_PERIOD_SECONDS = 1;
+
+/** Whether a pod, by its own object, may not run (any more): it is being deleted, or has run to its end (lifecycle 3). */
+export function isEnding(pod: Pod): boolean {
+  return pod.metadata.deletionTimestamp != null || isTerminalPhase(pod.status?.phase);
+}
+
+export function isTerminalPhase(phase: string | undefined): boolean {
+  return phase === 'Failed' || phase === 'Succeeded';
+}
+
+/**
+ * The grace period of a stop, in seconds (lifecycle 4): the shortest of what was in force, the API server's deletion
+ * grace period and the kill's override; the spec's own only where none of these says anything; at least 1 s.
+ */
+export function effectiveGracePeriodSeconds(
+  current: number | undefined,
+  pod: Pod | undefined,
+  overrideSeconds?: number,
+): number {
+  const known = [current, pod?.metadata.deletionGracePeriodSeconds, overrideSeconds].filter(
+    (seconds) => seconds != null,
+  );
+  const chosen =
+    known.length > 0
+      ? Math.min(...known)
+      : (pod?.spec.terminationGracePeriodSeconds ?? DEFAULT_GRACE_PERIOD_SECONDS);
+  return Math.max(chosen, MINIMUM_GRACE_PERIOD_SECONDS);
+}

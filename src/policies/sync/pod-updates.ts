@@ -1,0 +1,137 @@
+/** What the full list of a source's pods changes in what is known of that source: the operations of the CONFIG channel. */
+import type { Pod } from '../../types/kubernetes.ts';
+import { equalJson } from '../formats/equal-json.ts';
+import {
+  CONFIG_MIRROR_ANNOTATION,
+  CONFIG_SEEN_ANNOTATION,
+  CONFIG_SOURCE_ANNOTATION,
+  podFullName,
+} from '../pod/pod-kinds.ts';
+
+export type PodSource = 'file' | 'http' | 'api';
+
+/** RESTORE is ADD for pods that the source has not told of yet. */
+export type PodOperation = 'ADD' | 'RESTORE' | 'UPDATE' | 'REMOVE' | 'DELETE' | 'RECONCILE';
+
+export interface PodUpdate {
+  readonly op: PodOperation;
+  readonly source: PodSource;
+  /** Never empty. For UPDATE, DELETE and RECONCILE the new version, for REMOVE the last one known. */
+  readonly pods: readonly Pod[];
+}
+
+/** A pod as its source last gave it, and as it has been passed on. */
+interface KnownPod {
+  readonly given: Pod;
+  readonly pod: Pod;
+}
+
+/** What is known of one source, by UID. */
+export type KnownPods = ReadonlyMap<string, KnownPod>;
+
+export interface PodUpdates {
+  readonly known: KnownPods;
+  /** In the order in which they are to be carried out: REMOVE, ADD, UPDATE, DELETE, RECONCILE. */
+  readonly updates: readonly PodUpdate[];
+  /** Pods left out because one before them in the list has their full name or UID. */
+  readonly duplicates: readonly Pod[];
+}
+
+interface Change {
+  readonly op: PodOperation;
+  readonly pod: Pod;
+}
+
+const ORDER: readonly PodOperation[] = ['REMOVE', 'ADD', 'UPDATE', 'DELETE', 'RECONCILE'];
+/** Written by the node, each incarnation anew: they say nothing about what is wanted. */
+const LOCAL_ANNOTATIONS = [CONFIG_SOURCE_ANNOTATION, CONFIG_MIRROR_ANNOTATION, CONFIG_SEEN_ANNOTATION];
+
+/**
+ * Compares the source's new list with what is known of it. `seenAt` (RFC 3339) becomes the first-seen time of the pods
+ * that are new; a pod keeps it for as long as its UID is there. An UPDATE whose pod has a deletionTimestamp is a DELETE.
+ */
+export function podUpdates(
+  known: KnownPods,
+  source: PodSource,
+  pods: readonly Pod[],
+  seenAt: string,
+): PodUpdates {
+  const { unique, duplicates } = withoutDuplicates(pods);
+  const next = new Map<string, KnownPod>();
+  const changes: Change[] = [];
+  for (const given of unique) {
+    const { op, pod } = compare(known.get(given.metadata.uid), given, source, seenAt);
+    next.set(given.metadata.uid, { given, pod });
+    if (op) changes.push({ op, pod });
+  }
+  for (const [uid, { pod }] of known) {
+    if (!next.has(uid)) changes.push({ op: 'REMOVE', pod });
+  }
+  return { known: next, updates: inOrder(source, changes), duplicates };
+}
+
+function inOrder(source: PodSource, changes: readonly Change[]): PodUpdate[] {
+  return ORDER.map((op) => ({
+    op,
+    source,
+    pods: changes.filter((change) => change.op === op).map(({ pod }) => pod),
+  })).filter(({ pods }) => pods.length > 0);
+}
+
+function withoutDuplicates(pods: readonly Pod[]): { unique: Pod[]; duplicates: Pod[] } {
+  const taken = new Set<string>();
+  const unique: Pod[] = [];
+  const duplicates: Pod[] = [];
+  for (const pod of pods) {
+    const keys = [podFullName(pod), `uid ${pod.metadata.uid}`];
+    if (keys.some((key) => taken.has(key))) {
+      duplicates.push(pod);
+    } else {
+      unique.push(pod);
+      keys.forEach((key) => taken.add(key));
+    }
+  }
+  return { unique, duplicates };
+}
+
+function compare(
+  known: KnownPod | undefined,
+  given: Pod,
+  source: PodSource,
+  seenAt: string,
+): Partial<Change> & { readonly pod: Pod } {
+  if (!known) return { op: 'ADD', pod: stamped(given, source, seenAt) };
+  const { pod } = known;
+  if (known.given === given) return { pod };
+  if (!equalJson(wanted(pod), wanted(given))) {
+    const firstSeen = pod.metadata.annotations?.[CONFIG_SEEN_ANNOTATION] ?? seenAt;
+    const op = given.metadata.deletionTimestamp === undefined ? 'UPDATE' : 'DELETE';
+    return { op, pod: stamped(given, source, firstSeen) };
+  }
+  if (equalJson(pod.status, given.status)) return { pod };
+  // Only the status: whatever else has changed (resourceVersion, managedFields) is nobody's concern here.
+  return { op: 'RECONCILE', pod: { ...pod, status: given.status } };
+}
+
+/** All that a pod's owner can want of it. */
+function wanted({ metadata, spec }: Pod): readonly unknown[] {
+  const annotations = Object.entries(metadata.annotations ?? {}).filter(
+    ([key]) => !LOCAL_ANNOTATIONS.includes(key),
+  );
+  return [
+    spec,
+    metadata.labels ?? {},
+    Object.fromEntries(annotations),
+    metadata.deletionTimestamp ?? null,
+    metadata.deletionGracePeriodSeconds ?? null,
+  ];
+}
+
+function stamped(pod: Pod, source: PodSource, seenAt: string): Pod {
+  const annotations = {
+    ...pod.metadata.annotations,
+    [CONFIG_SOURCE_ANNOTATION]: source,
+    [CONFIG_SEEN_ANNOTATION]: seenAt,
+  };
+  return { ...pod, metadata: { ...pod.metadata, annotations } };
+}

@@ -1,0 +1,112 @@
+/** How an emptyDir is set up: as a folder, or as a filesystem in memory. */
+import type { Pod } from '../../types/kubernetes.ts';
+import { StateletError } from '../../types/errors.ts';
+import { compareQuantity, parseQuantity, quantityValue, ZERO_QUANTITY } from '../formats/quantity.ts';
+import type { Quantity } from '../formats/quantity.ts';
+import { podLimits } from '../pod/resources.ts';
+import type { ResourceList } from '../pod/resources.ts';
+import { podFsGroup, volumeRootMode } from './volume-ownership.ts';
+import { podContainers } from './volume-source.ts';
+import type { Volume } from './volume-source.ts';
+
+/** A filesystem to be mounted; its root gets mode and group by these options, at once with the mount. */
+export interface MemoryFilesystem {
+  readonly type: 'tmpfs' | 'hugetlbfs';
+  readonly options: readonly string[];
+}
+
+const HUGE_PAGES = 'HugePages';
+const HUGE_PAGES_RESOURCE = 'hugepages-';
+
+/** Undefined for a folder on the disk. Throws a StateletError of kind InvalidArgument where the medium does not fit the pod. */
+export function emptyDirFilesystem(
+  pod: Pod,
+  volume: Volume,
+  allocatable: ResourceList,
+): MemoryFilesystem | undefined {
+  const { medium = '', sizeLimit } = volume.emptyDir ?? {};
+  if (medium === '') return undefined;
+  if (medium === 'Memory') return memoryFilesystem(pod, tmpfsSize(pod, sizeLimit, allocatable));
+  if (medium === HUGE_PAGES || medium.startsWith(`${HUGE_PAGES}-`)) {
+    const pageSize = quantityValue(parseQuantity(hugePageSize(pod, medium)));
+    return { type: 'hugetlbfs', options: [`pagesize=${String(pageSize)}`, ...ownerOptions(pod, 0)] };
+  }
+  throw new StateletError('InvalidArgument', `unknown storage medium "${medium}"`);
+}
+
+/** A tmpfs for files that must not get onto a disk, or of an emptyDir. `sizeBytes` 0: as the kernel sees fit. */
+export function memoryFilesystem(pod: Pod, sizeBytes = 0n): MemoryFilesystem {
+  const size = sizeBytes > 0n ? [`size=${String(sizeBytes)}`] : [];
+  return { type: 'tmpfs', options: [...size, ...ownerOptions(pod, STICKY)] };
+}
+
+/** With this bit, as in `/tmp`, only its owner removes a file. A tmpfs has it by itself, and the kubelet leaves it. */
+const STICKY = 0o1000;
+
+function ownerOptions(pod: Pod, bits: number): string[] {
+  const fsGroup = podFsGroup(pod);
+  const mode = `mode=${(volumeRootMode(fsGroup) | bits).toString(8)}`;
+  return fsGroup === undefined ? [mode] : [mode, `gid=${fsGroup}`];
+}
+
+/** The least of what the volume, the pod and the node may have, in bytes. What is not positive does not count. */
+function tmpfsSize(pod: Pod, sizeLimit: string | undefined, allocatable: ResourceList): bigint {
+  const bounds = [parsed(allocatable.memory), podMemoryLimit(pod), parsed(sizeLimit)];
+  const sizes = bounds.filter(({ nanos }) => nanos > 0n).map(quantityValue);
+  return sizes.reduce((least, size) => (size < least ? size : least), sizes[0] ?? 0n);
+}
+
+/** A pod is limited as a whole only where it says so, or where each of its containers is. Zero where it is not. */
+function podMemoryLimit(pod: Pod): Quantity {
+  const isLimited = [...pod.spec.containers, ...(pod.spec.initContainers ?? [])].every(
+    ({ resources }) => parsed(resources?.limits?.memory).nanos > 0n,
+  );
+  if (!isLimited && pod.spec.resources?.limits?.memory === undefined) return ZERO_QUANTITY;
+  return podLimits(pod).get('memory') ?? ZERO_QUANTITY;
+}
+
+/** As the pod spells it: the size in the medium's name, else the only one that the pod's containers request. */
+function hugePageSize(pod: Pod, medium: string): string {
+  const requested = hugePageSizes(pod);
+  const wanted = medium === HUGE_PAGES ? undefined : medium.slice(HUGE_PAGES.length + 1);
+  const matching = requested.filter((size) => wanted === undefined || isSameSize(size, wanted));
+  const [size, another] = matching;
+  if (size !== undefined && another === undefined) return size;
+  const problem =
+    size === undefined
+      ? `no container requests ${HUGE_PAGES_RESOURCE}${wanted ?? 'SIZE'}`
+      : `containers request several page sizes (${matching.join(', ')}): name one in the medium`;
+  throw new StateletError('InvalidArgument', `emptyDir.medium ${medium}: ${problem}`);
+}
+
+function hugePageSizes({ spec }: Pod): readonly string[] {
+  const names = podContainers(spec).flatMap(({ resources }) =>
+    Object.keys({ ...resources?.limits, ...resources?.requests }),
+  );
+  const sizes = names.filter((name) => name.startsWith(HUGE_PAGES_RESOURCE));
+  return [...new Set(sizes.map((name) => name.slice(HUGE_PAGES_RESOURCE.length)))];
+}
+
+function isSameSize(a: string, b: string): boolean {
+  return compareQuantity(parseQuantity(a), parseQuantity(b)) === 0;
+}
+
+function parsed(text: string | undefined): Quantity {
+  return text === undefined ? ZERO_QUANTITY : parseQuantity(text);
+}
+
+export interface VolumeSizeLimit {
+  readonly volume: string;
+  readonly limitBytes: bigint;
+  /** In memory the kernel keeps the limit; on the disk whoever exceeds it has to be evicted. */
+  readonly inMemory: boolean;
+}
+
+/** The emptyDir volumes of the pod that have a limit. Throws what `parseQuantity` throws. */
+export function volumeSizeLimits({ spec }: Pod): readonly VolumeSizeLimit[] {
+  return (spec.volumes ?? []).flatMap(({ name, emptyDir }) => {
+    const limitBytes = quantityValue(parsed(emptyDir?.sizeLimit));
+    if (limitBytes <= 0n) return [];
+    return [{ volume: name, limitBytes, inMemory: (emptyDir?.medium ?? '') !== '' }];
+  });
+}

@@ -1,0 +1,105 @@
+/** How a container mounts a volume: read-only or not, which mounts it shares with the node, what below the volume. */
+import type { MountPropagation } from '../../types/cri.ts';
+import type { Container, EphemeralContainer } from '../../types/kubernetes.ts';
+import { StateletError } from '../../types/errors.ts';
+import { expandVariables } from '../cri/container-env.ts';
+import { namesOf } from './projected-files.ts';
+import type { VolumeKind, VolumeMount } from './volume-source.ts';
+
+export interface MountPlan {
+  readonly containerPath: string;
+  readonly readonly: boolean;
+  readonly recursiveReadOnly: boolean;
+  readonly propagation: MountPropagation;
+  /** Names of the path below the volume's root, of which `.` has none; undefined where the container asks for no part. */
+  readonly subPath: readonly string[] | undefined;
+  /** The volume is the pod's own, so that it may be labelled for the pod. */
+  readonly selinuxRelabel: boolean;
+}
+
+interface MountFacts {
+  readonly container: Container | EphemeralContainer;
+  readonly kind: VolumeKind;
+  /** The container's resolved environment. */
+  readonly env: ReadonlyMap<string, string>;
+  /** Whether the runtime can make a mount read-only with all that is mounted below it. */
+  readonly supportsRecursiveReadOnly: boolean;
+}
+
+/** Throws a StateletError of kind InvalidArgument for what cannot be mounted as it is asked for. */
+export function mountPlan(mount: VolumeMount, facts: MountFacts): MountPlan {
+  const { mountPath } = mount;
+  return {
+    containerPath: containerMountPath(mountPath),
+    readonly: mount.readOnly === true || isReadOnlyKind(facts.kind),
+    recursiveReadOnly: recursiveReadOnly(mount, facts),
+    propagation: propagation(mount, facts.container),
+    subPath: subPathNames(mount, facts.env),
+    selinuxRelabel: facts.kind !== 'hostPath',
+  };
+}
+
+/** As the runtime is told it: paths in a container begin at its root. */
+export function containerMountPath(mountPath: string): string {
+  return mountPath.startsWith('/') ? mountPath : `/${mountPath}`;
+}
+
+function isReadOnlyKind(kind: VolumeKind): boolean {
+  return kind !== 'emptyDir' && kind !== 'hostPath';
+}
+
+function propagation(
+  { name, mountPropagation }: VolumeMount,
+  { securityContext }: MountFacts['container'],
+): MountPropagation {
+  switch (mountPropagation) {
+    case undefined:
+    case 'None':
+      return 'PROPAGATION_PRIVATE';
+    case 'HostToContainer':
+      return 'PROPAGATION_HOST_TO_CONTAINER';
+    case 'Bidirectional':
+      if (securityContext?.privileged === true) return 'PROPAGATION_BIDIRECTIONAL';
+      throw invalid(name, 'mountPropagation Bidirectional is only for privileged containers');
+    default:
+      throw invalid(name, `mountPropagation ${mountPropagation} is not known`);
+  }
+}
+
+function recursiveReadOnly(mount: VolumeMount, { supportsRecursiveReadOnly }: MountFacts): boolean {
+  const { name, recursiveReadOnly: mode = 'Disabled', mountPropagation = 'None' } = mount;
+  if (mode === 'Disabled') return false;
+  if (mount.readOnly !== true) throw invalid(name, `recursiveReadOnly ${mode} needs readOnly`);
+  if (mountPropagation !== 'None') {
+    throw invalid(name, `recursiveReadOnly ${mode} cannot be had with mountPropagation ${mountPropagation}`);
+  }
+  if (mode === 'IfPossible' || supportsRecursiveReadOnly) return supportsRecursiveReadOnly;
+  const problem = `volume "${name}" requested recursive read-only mode, but it is not supported by the runtime`;
+  throw new StateletError('InvalidArgument', `failed to resolve recursive read-only mode: ${problem}`);
+}
+
+function subPathNames(
+  { name, subPath, subPathExpr }: VolumeMount,
+  env: ReadonlyMap<string, string>,
+): readonly string[] | undefined {
+  const path = subPathExpr ? expanded(subPathExpr, env) : (subPath ?? '');
+  if (path.startsWith('/')) throw invalid(name, `subPath ${path} must not be an absolute path`);
+  if (path === '') return undefined;
+  const names = namesOf(path);
+  if (names.includes('..')) throw invalid(name, `subPath ${path} must not contain '..'`);
+  if (path.includes('\0')) throw invalid(name, 'subPath must not have a NUL character');
+  return names;
+}
+
+function expanded(expression: string, env: ReadonlyMap<string, string>): string {
+  for (const [, variable] of expression.matchAll(/\$(?:\$|\(([^)]*)\))/g)) {
+    if (variable !== undefined && !env.has(variable)) {
+      throw new StateletError('InvalidArgument', `missing value for ${variable}`);
+    }
+  }
+  return expandVariables(expression, env);
+}
+
+function invalid(volume: string, problem: string): StateletError {
+  return new StateletError('InvalidArgument', `volumeMount ${volume}: ${problem}`);
+}

@@ -1,0 +1,112 @@
+import grpc, { type ClientReadableStream, type ServiceError } from '@grpc/grpc-js';
+import { StateletError } from '../../../types/errors.ts';
+import { callError, canceled, closed, deadlineError } from './call-errors.ts';
+import type { Method } from '../messages/methods.ts';
+
+/** A list of many containers with long annotations is larger than gRPC's usual 4 MB; the kubelet takes as much. */
+const MAX_MESSAGE_BYTES = 16 * 1024 * 1024;
+
+const TIMER_INEXACTNESS_MS = 5;
+
+const OPTIONS = {
+  'grpc.max_receive_message_length': MAX_MESSAGE_BYTES,
+  'grpc.max_send_message_length': MAX_MESSAGE_BYTES,
+  // The socket is on this machine: trying it costs nothing, and pods wait for it.
+  'grpc.initial_reconnect_backoff_ms': 100,
+  'grpc.max_reconnect_backoff_ms': 2000,
+  // What is not needed here, and would cost time in every call.
+  'grpc.enable_retries': 0,
+  'grpc.enable_channelz': 0,
+  'grpc.enable_http_proxy': 0,
+  'grpc.service_config_disable_resolution': 1,
+};
+
+export interface UnaryOptions {
+  /** No limit without it. */
+  readonly timeoutMs?: number;
+  readonly signal?: AbortSignal;
+}
+
+/** One connection to a runtime's socket, made when it is first needed and again after it broke. */
+export class Channel {
+  readonly endpoint: string;
+  readonly #client: grpc.Client;
+  readonly #underWay = new Set<{ cancel(): void }>();
+  #closed = false;
+
+  /** `endpoint`: `unix:///path`. */
+  constructor(endpoint: string) {
+    if (!/^unix:\/\/\/./.test(endpoint)) {
+      const message = `"${endpoint}" is not the endpoint of a runtime: it has to be unix:// and the path of its socket, such as unix:///run/containerd/containerd.sock`;
+      throw new StateletError('InvalidArgument', message);
+    }
+    this.endpoint = endpoint;
+    this.#client = new grpc.Client(endpoint, grpc.credentials.createInsecure(), OPTIONS);
+  }
+
+  call<Q, A>(method: Method<Q, A>, request: Q, { timeoutMs, signal }: UnaryOptions = {}): Promise<A> {
+    if (this.#closed) return Promise.reject(closed(method.name));
+    if (signal?.aborted) return Promise.reject(canceled(method.name));
+    const deadline = deadlineOf(timeoutMs);
+    return new Promise<A>((resolve, reject) => {
+      const call = this.#client.makeUnaryRequest<Q, A>(
+        method.path,
+        method.request.encode,
+        method.response.decode,
+        request,
+        new grpc.Metadata(),
+        deadline === undefined ? {} : { deadline },
+        (error, answer) => {
+          this.#underWay.delete(call);
+          signal?.removeEventListener('abort', onAbort);
+          if (error === null && answer !== undefined) resolve(answer);
+          else reject(this.#explain(method.name, error, { timeoutMs, deadline, signal }));
+        },
+      );
+      const onAbort = (): void => call.cancel();
+      signal?.addEventListener('abort', onAbort, { once: true });
+      this.#underWay.add(call);
+    });
+  }
+
+  /** A stream of answers, which ends with `error` or `end`. It waits for a runtime that is down. */
+  stream<Q, A>(
+    method: Method<Q, A>,
+    request: Q,
+    headers: Record<string, string> = {},
+  ): ClientReadableStream<A> {
+    const metadata = new grpc.Metadata({ waitForReady: true });
+    for (const [key, value] of Object.entries(headers)) metadata.set(key, value);
+    const { path, request: asked, response } = method;
+    return this.#client.makeServerStreamRequest<Q, A>(path, asked.encode, response.decode, request, metadata);
+  }
+
+  /** Gives up what is under way, streams excepted. */
+  close(): void {
+    this.#closed = true;
+    for (const call of this.#underWay) call.cancel();
+    this.#client.close();
+  }
+
+  #explain(
+    name: string,
+    error: ServiceError | null,
+    { timeoutMs, deadline, signal }: { timeoutMs?: number; deadline?: number; signal?: AbortSignal },
+  ): StateletError {
+    if (signal?.aborted) return canceled(name);
+    if (this.#closed) return closed(name);
+    if (error === null) return new StateletError('Internal', `${name} was answered with nothing`);
+    // The runtime may say the same of its own accord, of a command that took too long, say.
+    const own = deadline !== undefined && Date.now() >= deadline - TIMER_INEXACTNESS_MS;
+    if (own && error.code === grpc.status.DEADLINE_EXCEEDED) {
+      return deadlineError(name, this.endpoint, timeoutMs ?? 0);
+    }
+    return callError(name, this.endpoint, error);
+  }
+}
+
+/** Unix milliseconds. Node's timers do not reach further than 24 days: that is as good as no limit. */
+function deadlineOf(timeoutMs: number | undefined): number | undefined {
+  if (timeoutMs === undefined || timeoutMs >= 2 ** 31) return undefined;
+  return Date.now() + timeoutMs;
+}

@@ -1,0 +1,104 @@
+import type { StatusObject } from '@grpc/grpc-js';
+import type { Clock } from '../../../types/clock.ts';
+import { sleep } from '../../../system/sleep.ts';
+import { callError } from '../calls/call-errors.ts';
+import type { Channel } from '../calls/channel.ts';
+import { EVENT_SOURCES, type EventSource } from './event-sources.ts';
+import type { Happening } from './hints.ts';
+
+/** Between two attempts: doubling, as a runtime that is down is asked again. */
+const FIRST_DELAY_MS = 100;
+const MAX_DELAY_MS = 5000;
+/** So often in a row may a source end before it has told anything; then it counts as missing. */
+const ATTEMPTS = 5;
+
+export interface EventFeedOptions {
+  readonly channel: Channel;
+  readonly clock: Clock;
+  readonly tell: (happening: Happening) => void;
+  /** Tells the present states, for what happened unheard. Rejects where the runtime does not answer (yet). */
+  readonly repeatStates: () => Promise<void>;
+  readonly warn: (message: string) => void;
+}
+
+interface Ending {
+  /** `missing`: the runtime has no such source. `fruitless`: it ended without having told anything. */
+  readonly how: 'missing' | 'fruitless' | 'lost';
+  /** The runtime has been there meanwhile. */
+  readonly wasUp: boolean;
+}
+
+/**
+ * Listens to the first source of events that the runtime has, and again after it broke, until `signal` aborts. Resolves
+ * earlier only where the runtime has none, of which it warns.
+ */
+export async function feedEvents(options: EventFeedOptions, signal: AbortSignal): Promise<void> {
+  let [source, other] = EVENT_SOURCES;
+  let missing = 0;
+  let failures = 0;
+  let gap = false;
+  let delayMs = FIRST_DELAY_MS;
+  while (!signal.aborted) {
+    const { how, wasUp } = await listen(options, source, gap, signal);
+    failures = how === 'fruitless' ? failures + 1 : 0;
+    if (how === 'missing' || failures === ATTEMPTS) {
+      [source, other] = [other, source];
+      missing += 1;
+      failures = 0;
+      if (missing < EVENT_SOURCES.length) continue;
+      options.warn(withoutEvents(options.channel.endpoint));
+      return;
+    }
+    if (how === 'lost') missing = 0;
+    gap = true;
+    if (wasUp) delayMs = FIRST_DELAY_MS;
+    await pause(options.clock, delayMs, signal);
+    delayMs = Math.min(2 * delayMs, MAX_DELAY_MS);
+  }
+}
+
+async function listen(
+  { channel, clock, tell, repeatStates }: EventFeedOptions,
+  source: EventSource,
+  gap: boolean,
+  signal: AbortSignal,
+): Promise<Ending> {
+  const ended = new AbortController();
+  const begunAt = clock.now();
+  let heard = false as boolean;
+  const stream = source(channel, (happening) => {
+    heard = true;
+    tell(happening);
+  });
+  const onAbort = (): void => stream.cancel();
+  signal.addEventListener('abort', onAbort);
+  if (gap) void untilDone(clock, repeatStates, ended.signal);
+  // The status says the same as the error, and comes in any case.
+  stream.on('error', () => undefined);
+  const status = await new Promise<StatusObject>((resolve) => stream.once('status', resolve));
+  signal.removeEventListener('abort', onAbort);
+  ended.abort();
+  const { kind } = callError('the stream of events', channel.endpoint, status);
+  // A runtime of which nothing happens has nothing to tell.
+  const wasUp = heard || clock.now() - begunAt >= MAX_DELAY_MS;
+  if (kind === 'Unimplemented') return { how: 'missing', wasUp };
+  return { how: heard || kind === 'Unavailable' || kind === 'Canceled' ? 'lost' : 'fruitless', wasUp };
+}
+
+async function untilDone(clock: Clock, work: () => Promise<void>, signal: AbortSignal): Promise<void> {
+  for (let delayMs = FIRST_DELAY_MS; !signal.aborted; delayMs = Math.min(2 * delayMs, MAX_DELAY_MS)) {
+    try {
+      await work();
+      return;
+    } catch {
+      await pause(clock, delayMs, signal);
+    }
+  }
+}
+
+/** Cut short by the signal. */
+const pause = (clock: Clock, delayMs: number, signal: AbortSignal): Promise<void> =>
+  sleep(clock, delayMs, signal).catch(() => undefined);
+
+const withoutEvents = (endpoint: string): string =>
+  `the container runtime at ${endpoint} tells of no events: changes are seen by relisting alone`;

@@ -1,0 +1,58 @@
+import { readFile, realpath, stat } from 'node:fs/promises';
+import { parseResolvConf } from '../../policies/network/parse-resolv-conf.ts';
+import type { DNSConfig } from '../../types/cri.ts';
+import { errorMessage, StateletError } from '../../types/errors.ts';
+
+const DEFAULT_PATH = '/etc/resolv.conf';
+/** What systemd-resolved puts behind the default path: a server on the node's loopback, which pods cannot reach. */
+const SYSTEMD_STUB = '/run/systemd/resolve/stub-resolv.conf';
+/** Its real servers. */
+const SYSTEMD_SERVERS = '/run/systemd/resolve/resolv.conf';
+const BYTES_MAX = 10 * 1024 * 1024;
+
+interface Read {
+  /** Of the file as it was read. */
+  readonly version: string;
+  readonly config: DNSConfig;
+}
+
+/** The node's resolver configuration, read anew only when the file has changed. */
+export class ResolvConf {
+  readonly #path: string;
+  #last: Read | undefined;
+
+  /** `path`: the setting `resolvConf`; empty: pods are to use nothing of the node's. */
+  constructor(path: string) {
+    this.#path = path;
+  }
+
+  /** Undefined where the path is empty. Rejects with a StateletError of kind FailedPrecondition that names the file. */
+  async read(): Promise<DNSConfig | undefined> {
+    if (this.#path === '') return undefined;
+    try {
+      return await this.#readFile(await fileOf(this.#path));
+    } catch (error) {
+      throw new StateletError(
+        'FailedPrecondition',
+        `resolvConf ${this.#path}: ${errorMessage(error)}; mend the file, or name another with resolvConf`,
+        { cause: error },
+      );
+    }
+  }
+
+  async #readFile(path: string): Promise<DNSConfig> {
+    const { ino, size, mtimeMs } = await stat(path);
+    const version = [path, ino, size, mtimeMs].join();
+    if (this.#last?.version === version) return this.#last.config;
+    if (size > BYTES_MAX) throw new StateletError('InvalidArgument', 'is larger than 10 MiB');
+    const config = parseResolvConf(await readFile(path, 'utf8'));
+    this.#last = { version, config };
+    return config;
+  }
+}
+
+async function fileOf(path: string): Promise<string> {
+  if (path !== DEFAULT_PATH) return path;
+  const target = await realpath(path);
+  return target === SYSTEMD_STUB ? SYSTEMD_SERVERS : path;
+}

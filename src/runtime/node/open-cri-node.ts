@@ -1,0 +1,196 @@
+/** Puts together what a node with a CRI runtime consists of. Loaded only where there is one. */
+import { homedir } from 'node:os';
+import { dirname, join } from 'node:path';
+import { CRASH_LOOP_BACK_OFF } from '../../policies/sync/crash-loop-backoff.ts';
+import {
+  enforcedAllocatable,
+  type Reservations,
+  reservesPIDs,
+} from '../../policies/node/node-allocatable.ts';
+import type { EventRecorder } from '../../types/event-recorder.ts';
+import type { Logger } from '../../types/logger.ts';
+import type { OwnNodeFacts } from '../../types/node-facts.ts';
+import type { NodeSettings } from '../../types/node-settings.ts';
+import { PodCgroups } from '../cgroups/pod-cgroups.ts';
+import { createCriRuntime } from '../cri/cri-runtime.ts';
+import { CriNode } from './cri-node.ts';
+import type { ContainerGC } from '../garbage/container-gc.ts';
+import { fileSystemStats } from '../stats/disks/file-systems.ts';
+import { type GarbageCollector, startGarbageCollection } from '../garbage/garbage-collector.ts';
+import { ImageGC } from '../garbage/image-gc.ts';
+import { ImageManager } from '../images/image-manager.ts';
+import { createKeyring } from '../images/keyring.ts';
+import type { ContainerLogManager } from '../logs/container-log-manager.ts';
+import { LogLinks } from '../logs/log-links.ts';
+import { readMachineFacts, readMaxPIDs } from './machine-facts.ts';
+import { createContainerGC, createLogManager } from './node-upkeep.ts';
+import type { NodeParts, NodeView } from './pod-node.ts';
+import { ResolvConf } from './node-resolv-conf.ts';
+import { RuntimeCapabilities } from '../service/runtime-capabilities.ts';
+import type { RuntimeService } from '../service/runtime-service.ts';
+import { StartTimes } from '../pods/start-times.ts';
+import { systemClock } from '../../system/system-clock.ts';
+import { UserNamespaces } from './user-namespace-ranges.ts';
+import { VolumeManager } from '../volumes/volume-manager.ts';
+
+export interface CriNodeSetup {
+  /** Of the runtime: `unix:///PATH`. */
+  readonly endpoint: string;
+  readonly rootDir: string;
+  readonly podLogsDir: string;
+  readonly nodeName: string;
+  readonly hostIPs: readonly string[];
+  readonly facts: OwnNodeFacts;
+  readonly reservations: Reservations;
+  readonly settings: NodeSettings;
+  readonly recorder: EventRecorder;
+  readonly logger: Logger;
+}
+
+interface Parts {
+  readonly runtime: RuntimeService;
+  readonly cgroups: PodCgroups;
+  readonly images: ImageManager;
+  readonly logs: ContainerLogManager;
+  readonly logLinks: LogLinks;
+  readonly capabilities: RuntimeCapabilities;
+}
+
+/** Rejects where this machine cannot be such a node: a cgroup controller is missing, say. */
+export async function openCriNode(setup: CriNodeSetup): Promise<NodeParts> {
+  const { endpoint, podLogsDir, settings, logger } = setup;
+  const cgroups = await openCgroups(setup);
+  const runtime = createCriRuntime({
+    endpoint,
+    ...(settings.imageServiceEndpoint && { imageEndpoint: settings.imageServiceEndpoint }),
+    requestTimeoutMs: settings.runtimeRequestTimeoutMs,
+    logger: { warn: (message) => logger.warn({}, message) },
+  });
+  const logLinks = new LogLinks({ dir: join(dirname(podLogsDir), 'containers'), logger });
+  let pods: NodeView['pods'] = () => [];
+  const logs = createLogManager(setup, runtime, () => pods());
+  const capabilities = new RuntimeCapabilities(runtime);
+  const parts = { runtime, cgroups, logs, logLinks, capabilities, images: imageManager(setup, runtime) };
+  let garbage: GarbageCollector | undefined;
+  let deleteDeadContainers = () => Promise.resolve();
+  let deleteUnusedImages = deleteDeadContainers;
+  return {
+    runtime: {
+      ...runtime,
+      status: async (options) => {
+        const status = await runtime.status(options);
+        capabilities.learn(status);
+        return status;
+      },
+    },
+    node: await criNode(setup, parts),
+    start: (view) => {
+      ({ pods } = view);
+      logs.start();
+      const collectors = {
+        containerGC: containerGC(setup, parts, view.isPodRemovable),
+        imageGC: imageGC(setup, parts, view),
+      };
+      garbage = startGarbageCollection({ clock: systemClock, logger: setup.logger, ...collectors });
+      // As for the kubelet: of a pod that goes on, what its dead containers tell is still needed, lest they run again.
+      const allDead = containerGC(setup, parts, view.isPodTerminated);
+      deleteDeadContainers = () => allDead.collect();
+      deleteUnusedImages = async () => {
+        await collectors.imageGC.deleteUnusedImages();
+      };
+    },
+    reclaimer: {
+      deleteDeadContainers: () => deleteDeadContainers(),
+      deleteUnusedImages: () => deleteUnusedImages(),
+    },
+    stop: async () => {
+      await Promise.all([logs.stop(), garbage?.stop()]);
+      await runtime.close();
+    },
+  };
+}
+
+async function openCgroups({ facts, reservations, settings, logger }: CriNodeSetup): Promise<PodCgroups> {
+  const { cgroupRoot, cgroupsPerQOS, podPidsLimit, cpuCFSQuota } = settings;
+  const cpuCFSQuotaPeriodUs = settings.cpuCFSQuotaPeriodMs * 1000;
+  const cgroups = await PodCgroups.open({
+    ...{ cgroupRoot, cgroupsPerQOS, podPidsLimit, cpuCFSQuota, cpuCFSQuotaPeriodUs, logger },
+    reservesPIDs: reservesPIDs(reservations),
+  });
+  const capacity = { ...facts.capacity, pid: String(await readMaxPIDs()) };
+  await cgroups.setUp(enforcedAllocatable(capacity, reservations));
+  return cgroups;
+}
+
+function imageManager(
+  { rootDir, settings, recorder, logger }: CriNodeSetup,
+  runtime: RuntimeService,
+): ImageManager {
+  const { serializeImagePulls, maxParallelImagePulls, registryPullQPS, registryBurst } = settings;
+  return new ImageManager({
+    ...{ runtime, recorder, serializeImagePulls, maxParallelImagePulls, registryPullQPS, registryBurst },
+    clock: systemClock,
+    keyring: createKeyring({ rootDir, homeDir: homedir(), logger }),
+    backOff: CRASH_LOOP_BACK_OFF,
+  });
+}
+
+async function criNode(
+  setup: CriNodeSetup,
+  { cgroups, images, logs, logLinks, capabilities }: Parts,
+): Promise<CriNode> {
+  const { rootDir, podLogsDir, nodeName, hostIPs, settings, recorder, logger } = setup;
+  const { allocatable } = setup.facts;
+  const { clusterDNS, clusterDomain, seccompDefault, allowedUnsafeSysctls, cpuCFSQuota } = settings;
+  const cgroupVersion = cgroups.version ?? 1;
+  const machine = await readMachineFacts(cgroupVersion);
+  const containers = {
+    ...machine,
+    ...{ cgroupVersion, seccompDefault, cpuCFSQuota },
+    cpuCFSQuotaPeriodUs: settings.cpuCFSQuotaPeriodMs * 1000,
+    seccompProfileRoot: join(rootDir, 'seccomp'),
+  };
+  return new CriNode({
+    ...{ podLogsDir, hostIPs, allocatable, containers, clusterDNS, clusterDomain, allowedUnsafeSysctls },
+    ...{ cgroups, images, logs, logLinks, capabilities, recorder },
+    startTimes: new StartTimes({ podsDir: join(rootDir, 'pods'), logger }),
+    users: new UserNamespaces(rootDir),
+    appArmor: machine.appArmor,
+    selinux: machine.selinux,
+    hostname: nodeName,
+    resolvConf: new ResolvConf(settings.resolvConf),
+    runtimeHandlers: new Map(settings.runtimeClasses.map(nameAndHandler)),
+    volumes: new VolumeManager({ rootDir, allocatable, clusterDomain, clock: systemClock, logger }),
+  });
+}
+
+/** Of `NAME=HANDLER`. */
+function nameAndHandler(text: string): [string, string] {
+  const [name = '', handler = ''] = text.split('=');
+  return [name, handler];
+}
+
+function containerGC(
+  setup: CriNodeSetup,
+  parts: Parts,
+  isPodRemovable: NodeView['isPodRemovable'],
+): ContainerGC {
+  return createContainerGC(setup, parts, isPodRemovable, (isInUse) => parts.logLinks.removeDangling(isInUse));
+}
+
+function imageGC(
+  { settings, logger }: CriNodeSetup,
+  { runtime, images }: Parts,
+  { pods }: NodeView,
+): ImageGC {
+  return new ImageGC({
+    mountedImages: () =>
+      [...pods()].flatMap(({ containers }) => containers.flatMap(({ mountedImages = [] }) => mountedImages)),
+    ...{ runtime, logger, clock: systemClock, statfs: fileSystemStats },
+    highThresholdPercent: settings.imageGCHighThresholdPercent,
+    lowThresholdPercent: settings.imageGCLowThresholdPercent,
+    minAgeMs: settings.imageMinimumGCAgeMs,
+    maxAgeMs: settings.imageMaximumGCAgeMs,
+    onRemoved: (image) => images.forget(image),
+  });
+}

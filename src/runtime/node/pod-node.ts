@@ -1,0 +1,116 @@
+import type { ContainerConfig, PodSandboxConfig } from '../../types/cri.ts';
+import type { PodReference } from '../../types/event-recorder.ts';
+import type { Container, EphemeralContainer, Pod } from '../../types/kubernetes.ts';
+import { errorMessage } from '../../types/errors.ts';
+import type { RuntimeContainerStatus, RuntimePodStatus } from '../../types/runtime-pod.ts';
+import type { RuntimeService } from '../service/runtime-service.ts';
+
+export interface ImageInUse {
+  /** What the runtime calls the image. */
+  readonly imageRef: string;
+  /** The user that the image says, by number or by name. */
+  readonly uid?: number;
+  readonly username?: string;
+  /** What the runtime calls the images that the container mounts as volumes, by the names of these. */
+  readonly volumes?: ReadonlyMap<string, string>;
+}
+
+export interface SandboxRequest {
+  readonly config: PodSandboxConfig;
+  readonly runtimeHandler?: string;
+}
+
+export interface ContainerRequest {
+  readonly pod: Pod;
+  readonly container: Container | EphemeralContainer;
+  readonly attempt: number;
+  /** With the sandbox in which the container is to run. */
+  readonly podStatus: RuntimePodStatus;
+  readonly image: ImageInUse;
+}
+
+/** How the kubelet's messages begin. */
+const WHAT_FAILED: Readonly<Record<PrepareError['reason'], string>> = {
+  FailedMount: '',
+  FailedCreatePodContainer: 'unable to ensure pod container exists: ',
+};
+
+/** The node cannot be made ready for a pod; `reason` is that of the event which says so. */
+export class PrepareError extends Error {
+  readonly reason: 'FailedMount' | 'FailedCreatePodContainer';
+
+  constructor(reason: PrepareError['reason'], cause: unknown) {
+    super(`${WHAT_FAILED[reason]}${errorMessage(cause)}`, { cause });
+    this.reason = reason;
+  }
+}
+
+/** What a node puts around the containers of its pods, beside the runtime itself. */
+export interface PodNode {
+  /** Fields of the pod that have no effect here, by path. */
+  unsupportedFields(pod: Pod): readonly string[];
+  /** Why the pod can never run here, if so. */
+  rejection(pod: Pod): { readonly reason: string; readonly message: string } | undefined;
+  /**
+   * When the pod first started on this node, be it with another agent: `now` (RFC 3339 in whole seconds) where that is not known,
+   * which is remembered from here on until the pod is removed.
+   */
+  startTime(uid: string, now: string): Promise<string>;
+  /** Before anything of the pod is started, and on every sync: cgroup, folders, volumes. Rejects with a PrepareError. */
+  prepare(pod: Pod, signal: AbortSignal): Promise<void>;
+  sandbox(pod: Pod, attempt: number): Promise<SandboxRequest>;
+  /** Makes sure that the image is there. Rejects with an ImageError. */
+  image(
+    pod: Pod,
+    container: Container | EphemeralContainer,
+    sandboxConfig: PodSandboxConfig,
+    signal: AbortSignal,
+  ): Promise<ImageInUse>;
+  /** Rejects where the container's spec, or what it refers to, makes no container (CreateContainerConfigError). */
+  container(request: ContainerRequest): Promise<ContainerConfig>;
+  /** A container has been created: the image was there, and its log will be. */
+  created(pod: PodReference, containerId: string, config: ContainerConfig, logDirectory: string): void;
+  /** An instance of a container is about to be removed: what is left of it goes before. */
+  removing(pod: PodReference, container: RuntimeContainerStatus): Promise<void>;
+  /** How many instances of the container there have been, as far as what is left of them still tells. */
+  pastInstances(pod: PodReference, containerName: string): number;
+  /** The runtime does not have the image any more. */
+  forgetImage(image: string): void;
+  /** Where the pod is reached from this node; undefined while it has no network. */
+  podIP(pod: Pod, podStatus: RuntimePodStatus): string | undefined;
+  /** After Terminated: takes volumes and cgroup away again. */
+  release(uid: string): Promise<void>;
+  /** The pod is being forgotten: nothing of it is left on this node, its logs included. */
+  remove(pod: PodReference): Promise<void>;
+  /** The pods of which something is on this node; name and namespace are empty where only the UID is known. */
+  podsOnDisk(): Promise<readonly PodReference[]>;
+  collectGarbage(): void;
+}
+
+/** What the work beside the pods has to know of them. */
+export interface NodeView {
+  /** What the runtime holds, as last seen. */
+  readonly pods: () => Iterable<RuntimePodStatus>;
+  /** Nobody needs the pod's containers any more. */
+  readonly isPodRemovable: (uid: string) => boolean;
+  /** Nothing of the pod will run any more: of its containers only what they left is of any use. */
+  readonly isPodTerminated: (uid: string) => boolean;
+}
+
+/** Removes what can be spared where the node runs short of disk. Both reject when something stays. */
+export interface NodeReclaimer {
+  deleteDeadContainers(): Promise<void>;
+  deleteUnusedImages(): Promise<void>;
+}
+
+/** A runtime with the node around it. */
+export interface NodeParts {
+  readonly runtime: RuntimeService;
+  readonly node: PodNode;
+  /** Begins the work beside the pods: logs, garbage. */
+  start(view: NodeView): void;
+  /** Where the node keeps something of which that can be said; to be used after `start`. */
+  readonly reclaimer?: NodeReclaimer;
+  /** Ends it; what runs keeps running. */
+  stop(): Promise<void>;
+}

@@ -1,0 +1,34 @@
+import { join } from 'node:path';
+import { errorKind, errorMessage, StateletError } from '../../types/errors.ts';
+import { type FileLock, type HeldLock, lockFile } from '../../system/file-lock.ts';
+import { makeFolder } from '../../system/make-folder.ts';
+import { isOutOfSpace } from '../../system/system-errors.ts';
+
+export type RootLock = FileLock;
+
+const LOCK_FILE = 'lock';
+
+/**
+ * Makes this process the only agent on a root directory. The lock is one of the kernel on a file of the folder: another
+ * path to the folder, or another network namespace, is the same lock.
+ */
+export async function lockRootDir(rootDir: string): Promise<RootLock> {
+  const lock = await locked(rootDir);
+  if ('release' in lock) return lock;
+  const who = lock.holder === undefined ? '' : ` (pid ${lock.holder})`;
+  throw new StateletError(
+    'FailedPrecondition',
+    `--root-dir ${rootDir} is in use by another instance${who}: stop it, or give this one a folder of its own`,
+  );
+}
+
+async function locked(rootDir: string): Promise<FileLock | HeldLock> {
+  try {
+    await makeFolder(rootDir);
+    return lockFile(join(rootDir, LOCK_FILE));
+  } catch (error) {
+    if (errorKind(error) === 'FailedPrecondition') throw error;
+    const mend = isOutOfSpace(error) ? 'make room on its disk' : 'give a folder that this user may write';
+    throw new StateletError('InvalidArgument', `--root-dir ${rootDir}: ${errorMessage(error)}: ${mend}`);
+  }
+}

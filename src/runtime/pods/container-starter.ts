@@ -1,0 +1,326 @@
+import {
+  type BackOffEntry,
+  type BackOffOptions,
+  backOffKey,
+  crashLoopBackOffMessage,
+  decideBackOff,
+  keepBackOffEntry,
+} from '../../policies/sync/crash-loop-backoff.ts';
+import { containerHash } from '../../policies/sync/container-hash.ts';
+import { podText } from '../../policies/pod/pod-text.ts';
+import { containerStatusByName } from '../../policies/sync/restart.ts';
+import type { Clock } from '../../types/clock.ts';
+import type { ContainerConfig, PodSandboxConfig } from '../../types/cri.ts';
+import { errorKind, type ErrorKind, errorMessage } from '../../types/errors.ts';
+import type { EventRecorder } from '../../types/event-recorder.ts';
+import type { Container, EphemeralContainer, Pod } from '../../types/kubernetes.ts';
+import type { Logger } from '../../types/logger.ts';
+import type { RuntimeContainerStatus, RuntimePodStatus } from '../../types/runtime-pod.ts';
+import { ImageError } from '../images/image-error.ts';
+import { runPostStartHook } from './lifecycle-hooks.ts';
+import type { PodKiller } from './pod-killer.ts';
+import type { ImageInUse, PodNode } from '../node/pod-node.ts';
+import type { RuntimeService } from '../service/runtime-service.ts';
+import { RANK, type StartGate } from './start-gate.ts';
+import { unlessNotFound } from '../service/unless-not-found.ts';
+
+export interface ContainerStarterOptions {
+  readonly runtime: RuntimeService;
+  readonly clock: Clock;
+  readonly recorder: EventRecorder;
+  readonly logger: Logger;
+  readonly backOff: BackOffOptions;
+  readonly node: PodNode;
+  readonly gate: StartGate;
+  /** Of containers whose postStart hook has failed. */
+  readonly killer: Pick<PodKiller, 'killStarted'>;
+}
+
+/** What the container's waiting state says, and from when on trying again is worth it (Unix ms). */
+export interface StartFailure {
+  readonly reason: string;
+  readonly message: string;
+  readonly retryAt?: number;
+}
+
+interface StartRequest {
+  readonly pod: Pod;
+  readonly container: Container | EphemeralContainer;
+  readonly podStatus: RuntimePodStatus;
+  readonly sandboxId: string;
+  readonly sandboxConfig: PodSandboxConfig;
+}
+
+/** Starts containers one at a time: back-off, image, configuration, create, start, postStart hook. Remembers what failed and why. */
+export class ContainerStarter {
+  readonly #options: ContainerStarterOptions;
+  readonly #backOffs = new Map<string, { uid: string; entry: BackOffEntry }>();
+  readonly #failures = new Map<string, Map<string, StartFailure>>();
+
+  constructor(options: ContainerStarterOptions) {
+    this.#options = options;
+  }
+
+  failures(uid: string): ReadonlyMap<string, StartFailure> {
+    return this.#failures.get(uid) ?? new Map<string, StartFailure>();
+  }
+
+  forget(uid: string): void {
+    this.#failures.delete(uid);
+    for (const [key, backOff] of this.#backOffs) if (backOff.uid === uid) this.#backOffs.delete(key);
+  }
+
+  collectGarbage(): void {
+    const now = this.#options.clock.now();
+    for (const [key, { entry }] of this.#backOffs) {
+      if (keepBackOffEntry(entry, now, this.#options.backOff) === undefined) this.#backOffs.delete(key);
+    }
+  }
+
+  /** undefined when the container runs. */
+  async start(request: StartRequest, signal: AbortSignal): Promise<StartFailure | undefined> {
+    const failure = this.#inBackOff(request) ?? (await this.#tryToStart(request, signal));
+    this.#remember(request, failure);
+    return failure;
+  }
+
+  #inBackOff({ pod, container, podStatus }: StartRequest): StartFailure | undefined {
+    const { clock, backOff, recorder } = this.#options;
+    const key = backOffKey(pod, container);
+    const last = podStatus.containers.find(
+      ({ name, state }) => name === container.name && state === 'exited',
+    );
+    const moment = { now: clock.now(), finishedAt: last?.finishedAt };
+    const decision = decideBackOff(this.#backOffs.get(key)?.entry, moment, backOff);
+    if (decision.entry) this.#backOffs.set(key, { uid: pod.metadata.uid, entry: decision.entry });
+    if (!decision.inBackOff) return undefined;
+    const message = crashLoopBackOffMessage(pod, container.name, decision.entry.backOffMs);
+    const text = `Back-off restarting failed container ${container.name} in pod ${podText(pod)}`;
+    recorder.event(pod.metadata, 'Warning', 'BackOff', text, { container: container.name });
+    return { reason: 'CrashLoopBackOff', message, retryAt: decision.nextRestartAt };
+  }
+
+  async #tryToStart(request: StartRequest, signal: AbortSignal): Promise<StartFailure | undefined> {
+    const { pod, container } = request;
+    try {
+      await this.#run(request, signal);
+      return undefined;
+    } catch (error) {
+      signal.throwIfAborted();
+      const message = errorMessage(error);
+      // What becomes of an image is told where it happens.
+      if (error instanceof ImageError) return { reason: error.reason, message, ...retryOf(error) };
+      const reason = error instanceof StepError ? error.reason : 'RunContainerError';
+      // So is what becomes of a hook.
+      if (reason !== 'PostStartHookError') {
+        const about = { container: container.name };
+        this.#options.recorder.event(pod.metadata, 'Warning', 'Failed', `Error: ${message}`, about);
+      }
+      return { reason, message, ...(error instanceof StepError && retryOf(error)) };
+    }
+  }
+
+  async #run(request: StartRequest, signal: AbortSignal): Promise<void> {
+    const { node } = this.#options;
+    const { pod, container, sandboxConfig } = request;
+    const image = await node.image(pod, container, sandboxConfig, signal);
+    const made = await step('CreateContainerError', () => this.#settleUnstarted(request));
+    const started = made && (await this.#startAsMade(request, made, image, signal));
+    const id = started ?? (await this.#createAndStart(request, image, signal));
+    await step('PostStartHookError', () => this.#postStart(request, id, signal));
+  }
+
+  async #config(
+    { pod, container, podStatus }: StartRequest,
+    attempt: number,
+    image: ImageInUse,
+    signal: AbortSignal,
+  ): Promise<ContainerConfig> {
+    const config = await step('CreateContainerConfigError', () =>
+      this.#options.node.container({ pod, container, attempt, podStatus, image }),
+    );
+    signal.throwIfAborted();
+    return config;
+  }
+
+  #nextAttempt({ pod, podStatus, container }: StartRequest): number {
+    const latest = containerStatusByName(podStatus, container.name);
+    if (latest !== undefined) return latest.restartCount + 1;
+    return this.#options.node.pastInstances(pod.metadata, container.name);
+  }
+
+  async #createAndStart(request: StartRequest, image: ImageInUse, signal: AbortSignal): Promise<string> {
+    const { recorder, node, gate } = this.#options;
+    const { pod, container, sandboxId, sandboxConfig } = request;
+    const attempt = this.#nextAttempt(request);
+    const config = await this.#config(request, attempt, image, signal);
+    // Every call is awaited to its end: given up, it could still start something later (I2).
+    return gate.pass(RANK.container, signal, async () => {
+      const id = await step('CreateContainerError', () =>
+        this.#create(sandboxId, config, sandboxConfig, image),
+      );
+      node.created(pod.metadata, id, config, sandboxConfig.logDirectory);
+      recorder.event(pod.metadata, 'Normal', 'Created', 'Container created', {
+        container: container.name,
+        attempt,
+      });
+      signal.throwIfAborted();
+      await this.#startCreated(request, id, attempt);
+      return id;
+    });
+  }
+
+  async #startCreated({ pod, container }: StartRequest, id: string, attempt: number): Promise<void> {
+    const { runtime, recorder } = this.#options;
+    await step('RunContainerError', () => runtime.startContainer(id));
+    recorder.event(pod.metadata, 'Normal', 'Started', 'Container started', {
+      container: container.name,
+      attempt,
+    });
+  }
+
+  /** Its id once it runs; undefined where it could not be started any more, and has been removed. */
+  async #startAsMade(
+    request: StartRequest,
+    made: RuntimeContainerStatus,
+    image: ImageInUse,
+    signal: AbortSignal,
+  ): Promise<string | undefined> {
+    const { runtime, node, gate } = this.#options;
+    const { pod, podStatus, sandboxConfig } = request;
+    const { id } = made;
+    const config = await this.#config(request, made.restartCount, image, signal);
+    // Whoever made it may not have come to that.
+    node.created(pod.metadata, id, config, sandboxConfig.logDirectory);
+    try {
+      await gate.pass(RANK.container, signal, () => this.#startCreated(request, id, made.restartCount));
+      return id;
+    } catch (error) {
+      signal.throwIfAborted();
+      const state = (await unlessNotFound(runtime.containerStatus(id)))?.state;
+      // The other start has come first.
+      if (state === 'CONTAINER_RUNNING') return id;
+      // The other start may be under way, or have come to its end: that is seen soon.
+      const isUnusable = state === 'CONTAINER_CREATED' && kindOfCause(error) === 'FailedPrecondition';
+      if (state !== undefined && !isUnusable) throw this.#soon('RunContainerError', error);
+      await node.removing(podStatus, made);
+      await runtime.removeContainer(id);
+      return undefined;
+    }
+  }
+
+  /**
+   * The instance that was made and never started: by an agent that died in between, or one whose start was not answered. It is
+   * started rather than followed by another, so that a start that is still on its way can at most be the same one. Instances
+   * of which nothing can come any more are removed.
+   */
+  async #settleUnstarted({
+    container,
+    podStatus,
+    sandboxId,
+  }: StartRequest): Promise<RuntimeContainerStatus | undefined> {
+    const { runtime, node } = this.#options;
+    const instances = podStatus.containers.filter(({ name }) => name === container.name);
+    const unstarted = instances.filter(({ state }) => state === 'created');
+    const attempts = instances
+      .filter(({ state }) => state !== 'created')
+      .map(({ restartCount }) => restartCount);
+    const usable = unstarted.find(
+      ({ podSandboxId, hash, restartCount }) =>
+        podSandboxId === sandboxId &&
+        hash === containerHash(container) &&
+        restartCount > Math.max(-1, ...attempts),
+    );
+    for (const instance of unstarted) {
+      if (instance === usable) continue;
+      await node.removing(podStatus, instance);
+      await runtime.removeContainer(instance.id);
+    }
+    return usable;
+  }
+
+  /** Somebody else is at it: what comes of that shows before a failure of our own would be tried again. */
+  #soon(reason: WaitingReason, error: unknown): StepError {
+    const cause = error instanceof StepError ? error.cause : error;
+    return new StepError(reason, cause, this.#options.clock.now() + SOON_MS);
+  }
+
+  async #create(
+    sandboxId: string,
+    config: ContainerConfig,
+    sandboxConfig: PodSandboxConfig,
+    { imageRef }: ImageInUse,
+  ): Promise<string> {
+    try {
+      return await this.#options.runtime.createContainer(sandboxId, config, sandboxConfig);
+    } catch (error) {
+      if (errorKind(error) === 'NotFound') this.#options.node.forgetImage(imageRef);
+      throw errorKind(error) === 'AlreadyExists' ? this.#soon('CreateContainerError', error) : error;
+    }
+  }
+
+  /** A container whose hook failed is killed; its restart policy says what comes next. */
+  async #postStart(
+    { pod, container, podStatus }: StartRequest,
+    containerId: string,
+    signal: AbortSignal,
+  ): Promise<void> {
+    if (!container.lifecycle?.postStart) return;
+    try {
+      const podIP = () => this.#options.node.podIP(pod, podStatus);
+      await runPostStartHook({ ...this.#options, pod, container, containerId, podIP }, signal);
+    } catch (error) {
+      // The stop that follows an abort ends it, too.
+      signal.throwIfAborted();
+      const kill = { id: containerId, name: container.name, message: 'FailedPostStartHook' };
+      await this.#options.killer.killStarted(pod, podStatus, kill, signal);
+      throw error;
+    }
+  }
+
+  #remember({ pod, container }: StartRequest, failure: StartFailure | undefined): void {
+    const { uid } = pod.metadata;
+    const failures = this.#failures.get(uid) ?? new Map<string, StartFailure>();
+    if (failure) failures.set(container.name, failure);
+    else failures.delete(container.name);
+    if (failures.size > 0) this.#failures.set(uid, failures);
+    else this.#failures.delete(uid);
+  }
+}
+
+function retryOf({ retryAt }: { readonly retryAt?: number | undefined }): { retryAt?: number } {
+  return retryAt === undefined ? {} : { retryAt };
+}
+
+type WaitingReason =
+  'CreateContainerConfigError' | 'CreateContainerError' | 'RunContainerError' | 'PostStartHookError';
+
+const SOON_MS = 1_000;
+
+/** A step of a start that failed: `reason` is what the container's waiting state says. */
+class StepError extends Error {
+  readonly reason: WaitingReason;
+  /** Unix ms, where it is known. */
+  readonly retryAt?: number;
+
+  constructor(reason: WaitingReason, cause: unknown, retryAt?: number) {
+    super(errorMessage(cause), { cause });
+    this.reason = reason;
+    if (retryAt !== undefined) this.retryAt = retryAt;
+  }
+}
+
+async function step<T>(reason: WaitingReason, work: () => T | Promise<T>): Promise<T> {
+  try {
+    return await work();
+  } catch (error) {
+    if (error instanceof StepError) throw error;
+    // What the runtime can never do as it was asked to is a matter of the pod's configuration.
+    const misconfigured = reason === 'CreateContainerError' && errorKind(error) === 'InvalidArgument';
+    throw new StepError(misconfigured ? 'CreateContainerConfigError' : reason, error);
+  }
+}
+
+function kindOfCause(error: unknown): ErrorKind {
+  return errorKind(error instanceof StepError ? error.cause : error);
+}

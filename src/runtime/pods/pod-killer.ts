@@ -1,0 +1,178 @@
+import { containerStatusByName } from '../../policies/sync/restart.ts';
+import {
+  containerGracePeriodSeconds,
+  type ContainerKillReason,
+  stopTimeoutSeconds,
+  terminationPrerequisites,
+} from '../../policies/sync/termination-grace.ts';
+import type { Clock } from '../../types/clock.ts';
+import type { EventRecorder } from '../../types/event-recorder.ts';
+import type { Container, Pod } from '../../types/kubernetes.ts';
+import type { Logger } from '../../types/logger.ts';
+import type { RuntimeContainerStatus, RuntimePodStatus } from '../../types/runtime-pod.ts';
+import { allOrFirstFailure } from '../../system/all-or-first-failure.ts';
+import { runPreStopHook } from './lifecycle-hooks.ts';
+import type { RuntimeService } from '../service/runtime-service.ts';
+import { sleep } from '../../system/sleep.ts';
+
+export interface PodKillerOptions {
+  readonly runtime: RuntimeService;
+  readonly clock: Clock;
+  readonly recorder: EventRecorder;
+  readonly logger: Logger;
+  /** Where hooks that name no host find the pod. */
+  readonly podIP: (pod: Pod, podStatus: RuntimePodStatus) => string | undefined;
+}
+
+interface ContainerKill {
+  readonly pod: Pod | undefined;
+  readonly podStatus: RuntimePodStatus;
+  readonly container: Container | undefined;
+  readonly status: Pick<RuntimeContainerStatus, 'id' | 'name'>;
+  readonly reason: ContainerKillReason;
+  readonly message: string;
+  /** Seconds; goes before the spec's. */
+  readonly graceOverrideSeconds: number | undefined;
+}
+
+/** Ends containers and whole pods: hooks, order of sidecars and the stop itself share one grace period. */
+export class PodKiller {
+  readonly #options: PodKillerOptions;
+  /** Containers whose preStop hook has been begun: a stop that is begun anew does not run it twice. */
+  readonly #hooked = new Set<string>();
+
+  constructor(options: PodKillerOptions) {
+    this.#options = options;
+  }
+
+  /**
+   * Stops all containers of the pod, sidecars last, then its sandboxes. `pod` is undefined for one that only the
+   * runtime knows. Rejects with the first failure, once everything else has been tried.
+   */
+  async killPod(
+    pod: Pod | undefined,
+    podStatus: RuntimePodStatus,
+    graceOverrideSeconds: number | undefined,
+    signal: AbortSignal,
+  ): Promise<void> {
+    const running = podStatus.containers.filter(({ state }) => state === 'running' || state === 'unknown');
+    const prerequisites = pod && terminationPrerequisites(pod, new Set(running.map(({ name }) => name)));
+    const { promise: allKnown, resolve: begin } = Promise.withResolvers<undefined>();
+    // Not by name: of one container several instances may be found running.
+    const ends = running.map((status) => {
+      const kill: ContainerKill = {
+        pod,
+        podStatus,
+        container: pod && containerByName(pod, status.name),
+        status,
+        reason: '',
+        message: '',
+        graceOverrideSeconds,
+      };
+      const before = prerequisites?.get(status.name) ?? [];
+      const awaited = () => ends.filter(({ name }) => before.includes(name)).map(({ end }) => end);
+      const end: Promise<void> = allKnown.then(() => this.#killInOrder(kill, awaited(), signal));
+      return { name: status.name, end };
+    });
+    begin(undefined);
+    await allOrFirstFailure(ends.map(({ end }) => end));
+    signal.throwIfAborted();
+    await allOrFirstFailure(
+      podStatus.sandboxes.map(({ id }) => this.#options.runtime.stopPodSandbox(id, { signal })),
+    );
+  }
+
+  /** Stops one container within a sync: its spec changed, a probe failed, its state is unknown. */
+  async killContainer(
+    pod: Pod,
+    podStatus: RuntimePodStatus,
+    { id, name, reason, message }: { id: string; name: string; reason: ContainerKillReason; message: string },
+    signal: AbortSignal,
+  ): Promise<void> {
+    const status =
+      podStatus.containers.find((container) => container.id === id) ?? containerStatusByName(podStatus, name);
+    if (status === undefined) return;
+    const container = containerByName(pod, name);
+    const kill = { pod, podStatus, container, status, reason, message, graceOverrideSeconds: undefined };
+    await this.#killInOrder(kill, [], signal);
+  }
+
+  /** Stops a container that has just been started, so that `podStatus` does not show it. */
+  async killStarted(
+    pod: Pod,
+    podStatus: RuntimePodStatus,
+    { message, ...status }: { readonly id: string; readonly name: string; readonly message: string },
+    signal: AbortSignal,
+  ): Promise<void> {
+    const container = containerByName(pod, status.name);
+    const kill = { pod, podStatus, container, status, message, graceOverrideSeconds: undefined };
+    await this.#killInOrder({ ...kill, reason: '' }, [], signal);
+  }
+
+  /** Waits for the containers that have to end before, but not beyond the grace period; then hook, then stop. */
+  async #killInOrder(
+    kill: ContainerKill,
+    awaited: readonly Promise<void>[],
+    signal: AbortSignal,
+  ): Promise<void> {
+    const { clock, runtime, recorder } = this.#options;
+    const { pod, container, status } = kill;
+    const begun = clock.now();
+    const spentSeconds = () => Math.floor((clock.now() - begun) / 1000);
+    const grantedSeconds = grantedGraceSeconds(kill);
+
+    if (awaited.length > 0) await this.#within(grantedSeconds, awaited, signal);
+    if (pod)
+      recorder.event(pod.metadata, 'Normal', 'Killing', kill.message || `Stopping container ${status.name}`, {
+        container: status.name,
+      });
+    if (
+      pod &&
+      container?.lifecycle?.preStop &&
+      spentSeconds() < grantedSeconds &&
+      !this.#hooked.has(status.id)
+    ) {
+      this.#hooked.add(status.id);
+      await runPreStopHook(
+        {
+          ...this.#options,
+          pod,
+          container,
+          containerId: status.id,
+          podIP: () => this.#options.podIP(pod, kill.podStatus),
+        },
+        grantedSeconds - spentSeconds(),
+        signal,
+      );
+    }
+    signal.throwIfAborted();
+    const timeoutSeconds = stopTimeoutSeconds({
+      gracePeriodSeconds: grantedSeconds,
+      spentSeconds: spentSeconds(),
+    });
+    await runtime.stopContainer(status.id, timeoutSeconds, { signal });
+    this.#hooked.delete(status.id);
+  }
+
+  async #within(seconds: number, awaited: readonly Promise<void>[], signal: AbortSignal): Promise<void> {
+    const allEnded = new AbortController();
+    const timeUp = sleep(this.#options.clock, seconds * 1000, AbortSignal.any([signal, allEnded.signal]));
+    try {
+      await Promise.race([Promise.allSettled(awaited), timeUp]);
+    } finally {
+      allEnded.abort();
+    }
+  }
+}
+
+/** A container that only the runtime knows gets what the caller grants; there is no spec to grant more. */
+function grantedGraceSeconds({ pod, container, reason, graceOverrideSeconds }: ContainerKill): number {
+  if (graceOverrideSeconds !== undefined) return graceOverrideSeconds;
+  return pod && container ? containerGracePeriodSeconds(pod, container, reason) : 0;
+}
+
+function containerByName({ spec }: Pod, name: string): Container | undefined {
+  return [...spec.containers, ...(spec.initContainers ?? []), ...(spec.ephemeralContainers ?? [])].find(
+    (container) => container.name === name,
+  );
+}

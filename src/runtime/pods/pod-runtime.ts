@@ -1,0 +1,297 @@
+import type { PodActions } from '../../policies/sync/pod-actions.ts';
+import { sandboxView } from '../../policies/status/runtime-pod-status.ts';
+import { errorMessage } from '../../types/errors.ts';
+import type { PodReference } from '../../types/event-recorder.ts';
+import type { Container, EphemeralContainer, Pod } from '../../types/kubernetes.ts';
+import type { PodSandboxConfig } from '../../types/cri.ts';
+import type { RuntimeContainerStatus, RuntimePodStatus } from '../../types/runtime-pod.ts';
+import { allOrFirstFailure } from '../../system/all-or-first-failure.ts';
+import { ContainerStarter, type ContainerStarterOptions, type StartFailure } from './container-starter.ts';
+import { runtimeMessage } from '../service/runtime-message.ts';
+import { RANK } from './start-gate.ts';
+import { PodKiller, type PodKillerOptions } from './pod-killer.ts';
+
+export interface PodRuntimeOptions extends Omit<ContainerStarterOptions, 'killer'> {
+  /** How many dead instances of one container are kept beside the running one, one at least; negative: all. */
+  readonly deadInstancesKept: number;
+  /** An instance has ended that another one follows in the same sync. */
+  readonly onContainerEnd?: (
+    pod: PodReference,
+    instance: Pick<RuntimeContainerStatus, 'id' | 'name' | 'restartCount' | 'exitCode' | 'reason'>,
+  ) => void;
+}
+
+/** Something that a sync could not do. `retryAt` (Unix ms) says when it is worth trying again, if that is known. */
+export interface SyncFailure {
+  readonly target: string;
+  readonly reason: string;
+  readonly message: string;
+  readonly retryAt?: number;
+}
+
+/** Carries pod actions out on a runtime. Decides nothing: what is to be done has been decided in `src/policies`. */
+export class PodRuntime {
+  readonly #options: PodRuntimeOptions;
+  readonly #starter: ContainerStarter;
+  readonly #killer: PodKiller;
+
+  constructor(options: PodRuntimeOptions) {
+    this.#options = options;
+    const podIP: PodKillerOptions['podIP'] = (pod, podStatus) => options.node.podIP(pod, podStatus);
+    this.#killer = new PodKiller({ ...options, podIP });
+    this.#starter = new ContainerStarter({ ...options, killer: this.#killer });
+  }
+
+  /** Why containers of the pod could not be started last time, by container name. */
+  startFailures(uid: string): ReadonlyMap<string, StartFailure> {
+    return this.#starter.failures(uid);
+  }
+
+  /**
+   * Does what `actions` asks for, step by step; stops at the next step once `signal` aborts. A call that may start
+   * something is always awaited, never abandoned: after this returns or rejects nothing is in flight.
+   */
+  async syncPod(
+    pod: Pod,
+    podStatus: RuntimePodStatus,
+    actions: PodActions,
+    signal: AbortSignal,
+  ): Promise<readonly SyncFailure[]> {
+    if (actions.createSandbox && actions.sandboxId !== '') {
+      const message = 'Pod sandbox changed, it will be killed and re-created.';
+      this.#options.recorder.event(pod.metadata, 'Normal', 'SandboxChanged', message);
+    }
+    const killFailures = await this.#kill(pod, podStatus, actions, signal);
+    if (killFailures.length > 0) return killFailures;
+    signal.throwIfAborted();
+    if (!startsSomething(actions)) return [];
+
+    const prepared = await this.#prepare(pod, podStatus, actions, signal);
+    return isFailure(prepared) ? [prepared] : this.#start(pod, actions, prepared, signal);
+  }
+
+  /** Ends everything of the pod. `graceOverrideSeconds` goes before what its spec says. */
+  async killPod(
+    pod: Pod | undefined,
+    podStatus: RuntimePodStatus,
+    graceOverrideSeconds: number | undefined,
+    signal: AbortSignal,
+  ): Promise<void> {
+    await this.#killer.killPod(pod, podStatus, graceOverrideSeconds, signal);
+  }
+
+  /** Removes instances of containers that were followed by others. Background work: what fails is tried next time. */
+  async pruneDeadContainers(podStatus: RuntimePodStatus): Promise<void> {
+    const { deadInstancesKept } = this.#options;
+    if (deadInstancesKept < 0) return;
+    const seen = new Map<string, number>();
+    const surplus = podStatus.containers.filter(({ name, state }) => {
+      if (state !== 'exited') return false;
+      const dead = (seen.get(name) ?? 0) + 1;
+      seen.set(name, dead);
+      // What has completed is known by its last instance alone: without it, it would run again.
+      return dead > Math.max(1, deadInstancesKept);
+    });
+    await Promise.allSettled(surplus.map((container) => this.#remove(podStatus, container)));
+  }
+
+  async #remove(pod: PodReference, container: RuntimeContainerStatus): Promise<void> {
+    const { runtime, node } = this.#options;
+    // In this order: who is killed in between finds the container again, and through it the rest.
+    await node.removing(pod, container);
+    await runtime.removeContainer(container.id);
+  }
+
+  /** Removes what is left of a pod that has ended: containers, sandboxes, logs, folders. */
+  async removePod(pod: PodReference, podStatus: RuntimePodStatus | undefined): Promise<void> {
+    const { runtime, node } = this.#options;
+    const { containers = [], sandboxes = [] } = podStatus ?? {};
+    await allOrFirstFailure(containers.map((container) => this.#remove(pod, container)));
+    await allOrFirstFailure(sandboxes.map(({ id }) => runtime.removePodSandbox(id)));
+    await node.remove(pod);
+    this.#starter.forget(pod.uid);
+  }
+
+  /** Drops back-off entries that nothing has touched for long. */
+  collectBackOffGarbage(): void {
+    this.#starter.collectGarbage();
+    this.#options.node.collectGarbage();
+  }
+
+  async #kill(
+    pod: Pod,
+    podStatus: RuntimePodStatus,
+    actions: PodActions,
+    signal: AbortSignal,
+  ): Promise<readonly SyncFailure[]> {
+    if (actions.killPod) {
+      const failure = await this.#attemptKill(pod, 'KillPodSandboxError', 'sandbox', signal, () =>
+        this.#killer.killPod(pod, podStatus, undefined, signal),
+      );
+      if (failure !== undefined) return [failure];
+      await this.#tellEnds(pod, podStatus, actions);
+      return [];
+    }
+    const kills = actions.containersToKill.map((kill) =>
+      this.#attemptKill(pod, 'KillContainerError', kill.name, signal, () =>
+        this.#killer.killContainer(pod, podStatus, kill, signal),
+      ),
+    );
+    const failures = (await Promise.all(kills)).filter((failure) => failure !== undefined);
+    if (failures.length === 0) await this.#tellEnds(pod, podStatus, actions);
+    return failures.length > 0 ? failures : this.#reset(pod, podStatus, actions, signal);
+  }
+
+  async #reset(
+    pod: Pod,
+    podStatus: RuntimePodStatus,
+    { containersToReset }: PodActions,
+    signal: AbortSignal,
+  ): Promise<readonly SyncFailure[]> {
+    for (const { id, name, kill } of containersToReset) {
+      const failure = await this.#attemptKill(pod, 'KillContainerError', name, signal, async () => {
+        const message = 'killing';
+        if (kill) await this.#killer.killContainer(pod, podStatus, { id, name, reason: '', message }, signal);
+        if (kill) await this.#tellEnd(pod, podStatus, id);
+        // Its log stays until the pod goes, and tells how many there have been.
+        await this.#options.runtime.removeContainer(id);
+      });
+      if (failure !== undefined) return [failure];
+    }
+    return [];
+  }
+
+  /** What has just been killed is not seen until the sync is over: its end is told before the start of what follows it. */
+  async #tellEnds(pod: Pod, podStatus: RuntimePodStatus, actions: PodActions): Promise<void> {
+    if (!startsSomething(actions)) return;
+    const running = podStatus.containers.filter(({ state }) => state === 'running');
+    const killed = actions.killPod ? running : actions.containersToKill;
+    await Promise.all(killed.map(({ id }) => this.#tellEnd(pod, podStatus, id)));
+  }
+
+  async #tellEnd({ metadata }: Pod, { containers }: RuntimePodStatus, id: string): Promise<void> {
+    const { runtime, onContainerEnd } = this.#options;
+    const instance = containers.find((container) => container.id === id);
+    if (onContainerEnd === undefined || instance === undefined) return;
+    // Only a line of the log depends on it.
+    const status = await runtime.containerStatus(id).catch(() => undefined);
+    if (status?.state !== 'CONTAINER_EXITED') return;
+    const { exitCode, reason } = status;
+    onContainerEnd(metadata, { ...instance, exitCode, reason });
+  }
+
+  async #attemptKill(
+    pod: Pod,
+    reason: string,
+    target: string,
+    signal: AbortSignal,
+    kill: () => Promise<void>,
+  ): Promise<SyncFailure | undefined> {
+    try {
+      await kill();
+      return undefined;
+    } catch (error) {
+      signal.throwIfAborted();
+      const message = errorMessage(error);
+      const text = `error killing pod: ${reason} of ${target}: ${message}`;
+      this.#options.recorder.event(pod.metadata, 'Warning', 'FailedKillPod', text);
+      return { target, reason, message };
+    }
+  }
+
+  /** The sandbox in which containers are to be started, made where there is none to use. */
+  async #prepare(
+    pod: Pod,
+    podStatus: RuntimePodStatus,
+    { createSandbox, sandboxId, attempt: attemptNumber }: PodActions,
+    signal: AbortSignal,
+  ): Promise<PreparedSandbox | SyncFailure> {
+    const { recorder, node } = this.#options;
+    try {
+      const { config, runtimeHandler } = await node.sandbox(pod, attemptNumber);
+      signal.throwIfAborted();
+      if (!createSandbox) return { sandboxId, sandboxConfig: config, podStatus };
+      const { gate } = this.#options;
+      return await gate.pass(RANK.sandbox, signal, () =>
+        this.#createSandbox(pod, podStatus, config, runtimeHandler),
+      );
+    } catch (error) {
+      signal.throwIfAborted();
+      const message = `Failed to create pod sandbox: ${runtimeMessage(error)}`;
+      recorder.event(pod.metadata, 'Warning', 'FailedCreatePodSandBox', message);
+      return { target: 'sandbox', reason: 'CreatePodSandboxError', message };
+    }
+  }
+
+  /** Containers may be told the pod's address, which only a sandbox of its own network has. */
+  async #createSandbox(
+    pod: Pod,
+    podStatus: RuntimePodStatus,
+    sandboxConfig: PodSandboxConfig,
+    runtimeHandler: string | undefined,
+  ): Promise<PreparedSandbox> {
+    const { runtime } = this.#options;
+    const sandboxId = await runtime.runPodSandbox(sandboxConfig, {
+      ...(runtimeHandler && { runtimeHandler }),
+    });
+    if (pod.spec.hostNetwork === true) return { sandboxId, sandboxConfig, podStatus };
+    const sandbox = sandboxView(await runtime.podSandboxStatus(sandboxId));
+    const sandboxes = [sandbox, ...podStatus.sandboxes];
+    return { sandboxId, sandboxConfig, podStatus: { ...podStatus, sandboxes } };
+  }
+
+  /** Ephemeral containers, then init containers, then the regular ones, each list in the order of the spec. */
+  async #start(
+    pod: Pod,
+    actions: PodActions,
+    sandbox: PreparedSandbox,
+    signal: AbortSignal,
+  ): Promise<readonly SyncFailure[]> {
+    const failures: SyncFailure[] = [];
+    for (const { container, mayBlock } of containersToStart(pod, actions)) {
+      signal.throwIfAborted();
+      const failure = await this.#starter.start({ pod, container, ...sandbox }, signal);
+      if (failure === undefined) continue;
+      failures.push({ target: container.name, ...failure });
+      if (mayBlock) break;
+    }
+    return failures;
+  }
+}
+
+interface PreparedSandbox {
+  readonly sandboxId: string;
+  readonly sandboxConfig: PodSandboxConfig;
+  /** With the sandbox. */
+  readonly podStatus: RuntimePodStatus;
+}
+
+function startsSomething(actions: PodActions): boolean {
+  const { ephemeralContainersToStart, initContainersToStart, containersToStart: regular } = actions;
+  const starts = ephemeralContainersToStart.length + initContainersToStart.length + regular.length;
+  return actions.createSandbox || starts > 0;
+}
+
+function isFailure(prepared: PreparedSandbox | SyncFailure): prepared is SyncFailure {
+  return 'reason' in prepared;
+}
+
+/** `mayBlock`: what follows needs this one; when it cannot be started, nothing after it is. */
+function containersToStart(
+  { spec }: Pod,
+  actions: PodActions,
+): { container: Container | EphemeralContainer; mayBlock: boolean }[] {
+  const pick = (list: readonly (Container | EphemeralContainer)[] | undefined, indices: readonly number[]) =>
+    indices.map((index) => list?.[index]).filter((container) => container !== undefined);
+  return [
+    ...pick(spec.ephemeralContainers, actions.ephemeralContainersToStart).map((container) => ({
+      container,
+      mayBlock: false,
+    })),
+    ...pick(spec.initContainers, actions.initContainersToStart).map((container) => ({
+      container,
+      mayBlock: true,
+    })),
+    ...pick(spec.containers, actions.containersToStart).map((container) => ({ container, mayBlock: false })),
+  ];
+}

@@ -1,0 +1,116 @@
+/** When pods first started on this node, kept on disk: a pod's age and deadline outlive the agent. */
+import { mkdir, readdir, readFile, rm, rmdir, stat } from 'node:fs/promises';
+import { rfc3339, unixMs } from '../../policies/formats/time.ts';
+import { errorMessage } from '../../types/errors.ts';
+import type { Logger } from '../../types/logger.ts';
+import { draftOf, replaceFile } from '../../system/replace-file.ts';
+import { ifThere } from '../../system/system-errors.ts';
+import { podPaths, PRIVATE_FOLDER_MODE } from '../volumes/pod-paths.ts';
+
+const PRIVATE_FILE_MODE = 0o600;
+
+/** `<podsDir>/<uid>/start-time`, one line in RFC 3339. Calls for one pod must not overlap. */
+export class StartTimes {
+  readonly #podsDir: string;
+  readonly #logger: Pick<Logger, 'warn'>;
+  readonly #known = new Map<string, { readonly startTime: string; saved: boolean }>();
+  #warned = false;
+
+  constructor({ podsDir, logger }: { readonly podsDir: string; readonly logger: Pick<Logger, 'warn'> }) {
+    this.#podsDir = podsDir;
+    this.#logger = logger;
+  }
+
+  /**
+   * When the pod first started, in RFC 3339: `now` where there is no record of it. The record is tried again with each call where
+   * the disk refuses it; the pod does not wait for that.
+   */
+  async of(uid: string, now: string): Promise<string> {
+    let known = this.#known.get(uid);
+    if (known === undefined) {
+      const recorded = await this.#read(uid);
+      known = { startTime: recorded ?? now, saved: recorded !== undefined };
+      this.#known.set(uid, known);
+    }
+    if (!known.saved) known.saved = await this.#save(uid, known.startTime);
+    return known.startTime;
+  }
+
+  /** The pod is forgotten: one of the same UID is another pod. */
+  async remove(uid: string): Promise<void> {
+    this.#known.delete(uid);
+    if (!(await this.#isRecorded(uid))) return;
+    const { podDir, record, unfinished } = this.#paths(uid);
+    await Promise.all([rm(record, { force: true }), rm(unfinished, { force: true })]);
+    await removeIfEmpty(podDir);
+  }
+
+  /** UIDs of the pods of which there is a record, or the beginning of one. */
+  async podsOnDisk(): Promise<readonly string[]> {
+    const folders = (await ifThere(readdir(this.#podsDir))) ?? [];
+    const recorded = await Promise.all(folders.map((uid) => this.#isRecorded(uid)));
+    return folders.filter((_, index) => recorded[index]);
+  }
+
+  async #isRecorded(uid: string): Promise<boolean> {
+    const isThere = async (file: 'record' | 'unfinished') => stat(this.#paths(uid)[file]);
+    const found = await Promise.allSettled([isThere('record'), isThere('unfinished')]);
+    return found.some(({ status }) => status === 'fulfilled');
+  }
+
+  /** Undefined also for a record that says nothing: that of a machine which lost its power, say. */
+  async #read(uid: string): Promise<string | undefined> {
+    try {
+      const atMs = unixMs((await readFile(this.#paths(uid).record, 'utf8')).trim());
+      return Number.isNaN(atMs) ? undefined : rfc3339(atMs);
+    } catch {
+      return undefined;
+    }
+  }
+
+  async #save(uid: string, startTime: string): Promise<boolean> {
+    try {
+      await this.#write(this.#paths(uid), startTime);
+      this.#warned = false;
+      return true;
+    } catch (error) {
+      this.#warn(error);
+      return false;
+    }
+  }
+
+  async #write({ podDir, record }: RecordPaths, startTime: string): Promise<void> {
+    await mkdir(podDir, { recursive: true, mode: PRIVATE_FOLDER_MODE });
+    try {
+      await replaceFile(record, `${startTime}\n`, { mode: PRIVATE_FILE_MODE });
+    } catch (error) {
+      await removeIfEmpty(podDir);
+      throw error;
+    }
+  }
+
+  /** Throws for a UID that cannot be the name of a folder. */
+  #paths(uid: string): RecordPaths {
+    const { podDir, startTimeFile: record } = podPaths(this.#podsDir, uid);
+    return { podDir, record, unfinished: draftOf(record) };
+  }
+
+  /** Once for all pods: a disk that refuses one record refuses them all. */
+  #warn(error: unknown): void {
+    if (this.#warned) return;
+    this.#warned = true;
+    const message = `Cannot record when pods started, their deadlines begin anew with the next agent: ${errorMessage(error)}`;
+    this.#logger.warn({}, message);
+  }
+}
+
+interface RecordPaths {
+  readonly podDir: string;
+  readonly record: string;
+  readonly unfinished: string;
+}
+
+/** Whatever else is in the folder belongs to somebody else. */
+async function removeIfEmpty(folder: string): Promise<void> {
+  await rmdir(folder).catch(() => undefined);
+}

@@ -1,0 +1,64 @@
+import { StateletError } from '../../../types/errors.ts';
+import type { ContainerConfig } from '../../../types/cri.ts';
+import { DEFAULT_PATH, userOf } from './launch.ts';
+import type { ProcessSpec } from './launch.ts';
+import type { RuntimeLayout } from '../layout.ts';
+import { privilegesOf } from './privileges.ts';
+import { CONTAINER_ID_VARIABLE } from './proc.ts';
+import type { ContainerRecord, SandboxRecord } from '../monitor/records.ts';
+import { stopSignal } from './stop-signal.ts';
+import { terminationPath } from './message-file.ts';
+
+/** Throws where plain processes cannot be what a container is to be. */
+export function validateContainer(config: ContainerConfig): void {
+  const name = `container "${config.metadata.name}"`;
+  if (config.command.length === 0) {
+    throw new StateletError(
+      'InvalidArgument',
+      `${name} has no command: the embedded runtime runs plain processes of this machine and has no image to take a ` +
+        `command from (image "${config.image.image}" is not looked at), so its \`command\` must be given`,
+    );
+  }
+  if (config.tty) {
+    throw new StateletError(
+      'InvalidArgument',
+      `${name} asks for a terminal, which the embedded runtime cannot give: set its \`tty\` to false`,
+    );
+  }
+  privilegesOf(config, userOf(config));
+  stopSignal(config);
+}
+
+export function messageFile(layout: RuntimeLayout, record: ContainerRecord): string {
+  return terminationPath(record.config, layout.terminationFile(record.podSandboxId, record.id));
+}
+
+/** How to start a process of this container: its own environment and nothing of ours. */
+export function processSpec(
+  layout: RuntimeLayout,
+  { config: sandbox }: SandboxRecord,
+  record: ContainerRecord,
+  command: readonly string[],
+): ProcessSpec {
+  const { config, id, podSandboxId } = record;
+  const home = layout.workDir(podSandboxId);
+  const env = {
+    PATH: DEFAULT_PATH,
+    // By field of the kubelet's: a pod without a hostname goes by its name.
+    HOSTNAME: orElse(sandbox.hostname, sandbox.metadata.name),
+    HOME: home,
+    ...Object.fromEntries(config.envs.map(({ key, value }) => [key, value])),
+    STATELET_TERMINATION_LOG: messageFile(layout, record),
+    [CONTAINER_ID_VARIABLE]: id,
+  };
+  const user = userOf(config);
+  const privileges = privilegesOf(config, user);
+  // Only who still has the privileges can give them up: the user changes with them.
+  const as = privileges ? { privileges } : { user };
+  return { command, env, cwd: orElse(config.workingDir, home), ...as };
+}
+
+/** CRI leaves a field that is not set empty. */
+function orElse(text: string | undefined, fallback: string): string {
+  return text === undefined || text === '' ? fallback : text;
+}

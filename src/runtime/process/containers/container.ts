@@ -1,0 +1,262 @@
+import { errorMessage, StateletError } from '../../../types/errors.ts';
+import type { ContainerEventType } from '../../../types/cri.ts';
+import { terminationMessage } from '../../pods/termination-message.ts';
+import { nowNs } from '../monitor/start-clock.ts';
+import { ContainerLog } from './container-log.ts';
+import { messageFile, processSpec } from './container-spec.ts';
+import { execCommand } from './exec.ts';
+import type { ExecLimits } from './exec.ts';
+import { exitCodeOf, launch, openForReading, StartError, withContainerEnds } from './launch.ts';
+import type { RuntimeLayout } from '../layout.ts';
+import { LogFile } from './log-file.ts';
+import { adoptedProcess, childProcess } from './main-process.ts';
+import type { Ending, MainProcess } from './main-process.ts';
+import type { OomKills } from './oom-kills.ts';
+import { isRunning, startedAtMs } from './proc.ts';
+import type { ProcessIdentity } from './proc.ts';
+import type { ExecResult } from '../monitor/protocol.ts';
+import type { ContainerRecord, Exit, RecordStore, SandboxRecord } from '../monitor/records.ts';
+import { stopSignal } from './stop-signal.ts';
+import type { Sweeper } from './sweeper.ts';
+import { logFilePath } from '../monitor/views.ts';
+
+const UNKNOWN_EXIT = {
+  exitCode: 255,
+  reason: 'Unknown',
+  message: 'the exit code is not known: the monitor that had started this container died before it did',
+};
+const SIGKILL_EXIT_CODE = 137;
+/** What a timer can hold. */
+const MAX_TIMEOUT_MS = 2 ** 31 - 1;
+
+/** What all containers of a monitor share. */
+export interface ContainerHost {
+  readonly layout: RuntimeLayout;
+  readonly store: RecordStore;
+  readonly sweeper: Sweeper;
+  readonly oomKills: OomKills;
+  readonly log: (message: string) => void;
+  readonly emit: (type: ContainerEventType, record: ContainerRecord) => void;
+}
+
+/** One container, from its creation to its end. */
+export class Container {
+  readonly record: ContainerRecord;
+  readonly #sandbox: SandboxRecord;
+  readonly #host: ContainerHost;
+  #starting: Promise<void> | undefined;
+  #log: ContainerLog | undefined;
+  #main: MainProcess | undefined;
+  #finished: Promise<void> | undefined;
+  #killTimer: NodeJS.Timeout | undefined;
+  #killAtMs = Infinity;
+  #killed = false;
+
+  constructor(host: ContainerHost, sandbox: SandboxRecord, record: ContainerRecord) {
+    this.#host = host;
+    this.#sandbox = sandbox;
+    this.record = record;
+  }
+
+  /** Whether it runs, or is being started or cleared away. */
+  get busy(): boolean {
+    return this.record.state === 'CONTAINER_RUNNING' || this.#starting !== undefined;
+  }
+
+  /** Resolves when its process runs; rejects with the container exited when it cannot. */
+  start(): Promise<void> {
+    const state = this.#starting ? 'being started' : this.record.state;
+    if (state !== 'CONTAINER_CREATED') {
+      const message = `container ${this.record.id} cannot be started: it is ${state}`;
+      throw new StateletError('FailedPrecondition', message);
+    }
+    this.#starting = this.#start().finally(() => {
+      this.#starting = undefined;
+    });
+    return this.#starting;
+  }
+
+  /**
+   * Its stop signal to the main process, SIGKILL to everything when the time is over. What the main process leaves behind is
+   * killed once it has ended. Resolves when nothing of the container runs. A later call can only bring the SIGKILL forward.
+   */
+  async stop(timeoutSeconds: number): Promise<void> {
+    await this.#starting?.catch(() => undefined);
+    if (this.record.state !== 'CONTAINER_RUNNING') return;
+    const first = this.#killAtMs === Infinity;
+    this.#killWithin(timeoutSeconds * 1000);
+    if (first && timeoutSeconds > 0) this.#askToEnd();
+    await this.#finished;
+  }
+
+  exec(command: readonly string[], limits: ExecLimits): Promise<ExecResult> {
+    if (this.record.state !== 'CONTAINER_RUNNING' || this.record.exit) {
+      throw new StateletError('FailedPrecondition', `container ${this.record.id} is not running`);
+    }
+    const spec = processSpec(this.#host.layout, this.#sandbox, this.record, command);
+    return execCommand(spec, limits, this.#host.sweeper);
+  }
+
+  /** Goes on in a new file where the old one was moved away; resolves when nothing is written to that any more. */
+  async reopenLog(): Promise<void> {
+    if (this.record.state !== 'CONTAINER_RUNNING' || !this.#log) {
+      const message = `the log of container ${this.record.id} cannot be opened anew: nothing is written to it`;
+      throw new StateletError('FailedPrecondition', message);
+    }
+    await this.#log.reopen();
+  }
+
+  /** A process of a container that was started by a monitor killed before it could write that down. */
+  adopt(identity: ProcessIdentity): void {
+    this.#tryOpenLog();
+    this.#run(adoptedProcess(identity), startedAtMs(identity.startTicks) * 1e6);
+  }
+
+  /** Takes up a container that was running under a former monitor: its process, or what is left to be done after it. */
+  resume(sameBoot: boolean): void {
+    const { process: identity, exit } = this.record;
+    if (sameBoot) this.#tryOpenLog();
+    if (!sameBoot || !identity || exit || !isRunning(identity)) {
+      this.#finished = this.#finish(undefined, undefined);
+      return;
+    }
+    const adopted = adoptedProcess(identity);
+    // The end of its output is the first sign of a container's end.
+    void this.#log?.ended.then(() => adopted.look());
+    this.#follow(adopted);
+  }
+
+  async #start(): Promise<void> {
+    const { layout, oomKills } = this.#host;
+    const { id, config } = this.record;
+    const pipes = [layout.pipe(id, 'stdout'), layout.pipe(id, 'stderr')];
+    if (config.stdin) pipes.push(layout.pipe(id, 'stdin'));
+    oomKills.grew();
+    try {
+      const spec = processSpec(layout, this.#sandbox, this.record, [...config.command, ...config.args]);
+      this.#log = this.#openLog();
+      // Before it runs: a container may write its termination message, and end, before the launch is known to be done.
+      const startedAt = Number(nowNs());
+      const main = await withContainerEnds(pipes, async ([stdout, stderr, stdin]) =>
+        childProcess(await launch(spec, [stdin ?? 'ignore', stdout, stderr])),
+      );
+      this.#run(main, startedAt);
+    } catch (error) {
+      const failure = error instanceof StartError ? error : new StartError(128, errorMessage(error), error);
+      await this.#startFailed(failure);
+      throw failure;
+    }
+  }
+
+  #run(main: MainProcess, startedAt: number): void {
+    this.record.state = 'CONTAINER_RUNNING';
+    this.record.startedAt = startedAt;
+    this.record.process = main.identity;
+    this.#save();
+    this.#follow(main);
+    this.#host.emit('CONTAINER_STARTED_EVENT', this.record);
+  }
+
+  #follow(main: MainProcess): void {
+    this.#main = main;
+    this.#finished = main.ended.then((ending) => this.#finish(ending, main.identity.pid));
+  }
+
+  async #startFailed({ exitCode, message }: StartError): Promise<void> {
+    const finishedAt = Number(nowNs());
+    this.record.exit = { exitCode, reason: 'StartError', message, finishedAt };
+    await this.#log?.finish();
+    this.#settle('');
+  }
+
+  /** After the main process: writes down how it ended, and sees to it that nothing else of the container runs. */
+  async #finish(ending: Ending, sessionId: number | undefined): Promise<void> {
+    clearTimeout(this.#killTimer);
+    this.record.exit ??= this.#exitAfter(ending);
+    this.#save();
+    const { id, process: main } = this.record;
+    const remains = { sessionId, containerId: id, sinceTicks: main?.startTicks ?? 0 };
+    await this.#host.sweeper.clear(remains);
+    await this.#log?.finish();
+    this.#settle(this.#message(this.record.exit.exitCode));
+  }
+
+  #exitAfter(ending: Ending): Exit {
+    const finishedAt = Number(nowNs());
+    if (!ending) return { ...UNKNOWN_EXIT, finishedAt };
+    const exitCode = exitCodeOf(ending.code, ending.signal);
+    // A shell whose child was killed ends with the same code.
+    const killedByOther = exitCode === SIGKILL_EXIT_CODE && !this.#killed;
+    const failure = killedByOther && this.#host.oomKills.grew() ? 'OOMKilled' : 'Error';
+    return { exitCode, reason: exitCode === 0 ? 'Completed' : failure, message: '', finishedAt };
+  }
+
+  #message(exitCode: number): string {
+    const message = messageFile(this.#host.layout, this.record);
+    const log = logFilePath(this.record, this.#sandbox);
+    const { annotations } = this.record.config;
+    const writtenSinceMs = this.record.startedAt / 1e6;
+    return terminationMessage({ annotations, exitCode }, { message, writtenSinceMs, log });
+  }
+
+  #settle(message: string): void {
+    if (this.record.exit && message !== '') this.record.exit = { ...this.record.exit, message };
+    this.record.state = 'CONTAINER_EXITED';
+    this.#save();
+    this.#host.emit('CONTAINER_STOPPED_EVENT', this.record);
+  }
+
+  #askToEnd(): void {
+    const signal = stopSignal(this.record.config);
+    this.#send(String(signal), (main) => main.signal(signal));
+  }
+
+  #killWithin(timeoutMs: number): void {
+    const killAtMs = performance.now() + timeoutMs;
+    if (killAtMs >= this.#killAtMs || this.record.exit) return;
+    this.#killAtMs = killAtMs;
+    clearTimeout(this.#killTimer);
+    const kill = (): void => {
+      this.#killed = true;
+      this.#send('SIGKILL', (main) => main.killGroup());
+    };
+    if (timeoutMs <= 0) kill();
+    else this.#killTimer = setTimeout(kill, Math.min(timeoutMs, MAX_TIMEOUT_MS));
+  }
+
+  #send(signal: string, send: (main: MainProcess) => void): void {
+    try {
+      if (this.#main) send(this.#main);
+    } catch (error) {
+      this.#host.log(`container ${this.record.id} could not be sent ${signal}: ${errorMessage(error)}`);
+    }
+  }
+
+  #openLog(): ContainerLog {
+    const { layout, log } = this.#host;
+    const path = logFilePath(this.record, this.#sandbox);
+    const onTrouble = (error: Error): void =>
+      log(`output of container ${this.record.id} is lost, ${path ?? ''} cannot be written: ${error.message}`);
+    const file = path === undefined ? undefined : new LogFile(path, onTrouble);
+    const stdout = openForReading(layout.pipe(this.record.id, 'stdout'));
+    const stderr = openForReading(layout.pipe(this.record.id, 'stderr'));
+    return new ContainerLog({ stdout, stderr }, file);
+  }
+
+  #tryOpenLog(): void {
+    try {
+      this.#log = this.#openLog();
+    } catch (error) {
+      this.#host.log(`the output of container ${this.record.id} is lost: ${errorMessage(error)}`);
+    }
+  }
+
+  /** The container goes on when the disk is full; what is lost is what a next monitor would have known. */
+  #save(): void {
+    try {
+      this.#host.store.saveContainer(this.record);
+    } catch (error) {
+      this.#host.log(`the state of container ${this.record.id} could not be saved: ${errorMessage(error)}`);
+    }
+  }
+}

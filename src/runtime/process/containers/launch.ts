@@ -1,0 +1,156 @@
+import { spawn } from 'node:child_process';
+import type { ChildProcess, StdioOptions } from 'node:child_process';
+import { chownSync, closeSync, constants, existsSync, openSync, readFileSync, statSync } from 'node:fs';
+import { constants as osConstants } from 'node:os';
+import { resolve } from 'node:path';
+import { errorMessage, StateletError } from '../../../types/errors.ts';
+import type { ContainerConfig } from '../../../types/cri.ts';
+import { runCommand } from '../../../system/run-command.ts';
+import { errnoCode } from '../../../system/system-errors.ts';
+import { findProgram, isExecutable } from './privileges.ts';
+import type { User } from './privileges.ts';
+
+export const DEFAULT_PATH = '/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin';
+
+/** Everything that a process of a container is started with. */
+export interface ProcessSpec {
+  readonly command: readonly string[];
+  readonly env: Readonly<Record<string, string>>;
+  readonly cwd: string;
+  readonly user?: User;
+  /** The command that starts it with fewer privileges, and as whom. */
+  readonly privileges?: readonly string[];
+}
+
+/** A process that could not be started, with the exit code by which shells tell the causes apart. */
+export class StartError extends StateletError {
+  readonly exitCode: 126 | 127 | 128;
+
+  constructor(exitCode: 126 | 127 | 128, message: string, cause?: unknown) {
+    super('FailedPrecondition', message, { cause });
+    this.exitCode = exitCode;
+  }
+}
+
+/**
+ * Starts a process as leader of a session and group of its own. Returns at once when it runs; rejects with a
+ * `StartError` when it cannot.
+ */
+export async function launch(spec: ProcessSpec, stdio: StdioOptions): Promise<ChildProcess> {
+  const [command = '', ...args] = spec.command;
+  // The system reports a missing folder as it does a missing program.
+  if (!isDirectory(spec.cwd)) throw new StartError(128, `working directory ${spec.cwd} does not exist`);
+  if (spec.privileges) checkProgram(command, spec);
+  const [file = command, ...words] = [...(spec.privileges ?? []), command, ...args];
+  const child = start(file, words, spec, stdio);
+  if (child.pid !== undefined) return child;
+  const error = await new Promise<Error>((resolve) => child.once('error', resolve));
+  throw startError(command, error);
+}
+
+function start(command: string, args: string[], spec: ProcessSpec, stdio: StdioOptions): ChildProcess {
+  try {
+    return spawn(command, args, { cwd: spec.cwd, env: spec.env, ...spec.user, stdio, detached: true });
+  } catch (error) {
+    throw startError(command, error);
+  }
+}
+
+/** What `setpriv` finds wrong could not be told from what the program itself says. */
+function checkProgram(command: string, { env, cwd }: ProcessSpec): void {
+  const file = findProgram(command, env.PATH ?? '', cwd);
+  if (file === undefined) throw startError(command, { code: 'ENOENT' });
+  if (!isExecutable(resolve(cwd, file))) throw startError(command, { code: 'EACCES' });
+}
+
+function startError(command: string, error: unknown): StartError {
+  switch (errnoCode(error)) {
+    case 'ENOENT':
+    case 'ENOTDIR':
+      return new StartError(
+        127,
+        `command "${command}" (or the interpreter that it names) was not found, ` +
+          'neither as a file of this machine nor in the PATH of the container',
+        error,
+      );
+    case 'EACCES':
+    case 'ENOEXEC':
+      return new StartError(126, `command "${command}" is not an executable file`, error);
+    default:
+      return new StartError(128, `command "${command}" could not be started: ${errorMessage(error)}`, error);
+  }
+}
+
+/** The exit code of a child's `exit` event: 128 and the signal's number for one that a signal ended. */
+export function exitCodeOf(code: number | null, signal: NodeJS.Signals | null): number {
+  return code ?? 128 + (signal === null ? 0 : osConstants.signals[signal]);
+}
+
+function isDirectory(path: string): boolean {
+  return statSync(path, { throwIfNoEntry: false })?.isDirectory() ?? false;
+}
+
+/**
+ * The user to run as; undefined for the monitor's own. Throws where that is not in our power.
+ */
+export function userOf(config: ContainerConfig): ProcessSpec['user'] {
+  const { runAsUser, runAsGroup } = config.linux?.securityContext ?? {};
+  const [ownUid, ownGid] = [process.getuid?.() ?? 0, process.getgid?.() ?? 0];
+  const uid = runAsUser ?? ownUid;
+  const gid = runAsGroup ?? (uid === ownUid ? ownGid : primaryGroup(uid));
+  if (uid === ownUid && gid === ownGid) return undefined;
+  if (ownUid === 0) return { uid, gid };
+  throw new StateletError(
+    'InvalidArgument',
+    `container "${config.metadata.name}" is to run as user ${uid} and group ${gid}, but the embedded runtime runs as ` +
+      `${ownUid}:${ownGid} and only root may change that: leave runAsUser and runAsGroup out, or run as root`,
+  );
+}
+
+/** By the machine's own user list; a user that is not in it gets the group of the same number. */
+function primaryGroup(uid: number): number {
+  const passwd = existsSync('/etc/passwd') ? readFileSync('/etc/passwd', 'utf8') : '';
+  const entry = passwd.split('\n').find((line) => line.split(':')[2] === String(uid));
+  return Number(entry?.split(':')[3] ?? uid);
+}
+
+/**
+ * Makes named pipes. Node's own pipes to children are sockets, which a program cannot open again as /dev/stdout, and
+ * which break when the reader dies; a named pipe waits for the next reader.
+ */
+export async function makePipes(paths: readonly string[], user: ProcessSpec['user']): Promise<void> {
+  try {
+    await runCommand('mkfifo', ['-m', '600', ...paths]);
+  } catch (error) {
+    const cause = errnoCode(error) === 'ENOENT' ? 'mkfifo is not installed' : '';
+    throw new StateletError(
+      'Internal',
+      `the named pipes for a container's output could not be made: ${cause || errorMessage(error)}`,
+      { cause: error },
+    );
+  }
+  // Opening /dev/stdout asks for permission anew, as the user that the container runs as.
+  for (const path of user ? paths : []) chownSync(path, user?.uid ?? 0, user?.gid ?? 0);
+}
+
+/** A reading end for the monitor. Does not wait for a writer. */
+export function openForReading(pipe: string): number {
+  return openSync(pipe, constants.O_RDONLY | constants.O_NONBLOCK);
+}
+
+/**
+ * Calls `use` with an end of each pipe for a container, and closes ours after it. The end is open both ways, so that
+ * the container itself keeps the pipe alive while no monitor reads it: it then waits instead of being killed by SIGPIPE.
+ */
+export async function withContainerEnds<T>(
+  pipes: readonly string[],
+  use: (fds: number[]) => Promise<T>,
+): Promise<T> {
+  const fds: number[] = [];
+  try {
+    for (const pipe of pipes) fds.push(openSync(pipe, constants.O_RDWR));
+    return await use(fds);
+  } finally {
+    for (const fd of fds) closeSync(fd);
+  }
+}

@@ -1,0 +1,132 @@
+import { errorKind, errorMessage, StateletError } from '../../../types/errors.ts';
+import type { ErrorKind } from '../../../types/errors.ts';
+import type {
+  Container,
+  ContainerConfig,
+  ContainerEvent,
+  ContainerFilter,
+  ContainerStats,
+  ContainerStatus,
+  PodSandbox,
+  PodSandboxConfig,
+  PodSandboxFilter,
+  PodSandboxStatus,
+} from '../../../types/cri.ts';
+
+/**
+ * What client and monitor say to each other: one JSON value a line. The monitor speaks first (`Hello`); then the client
+ * sends requests and cancellations, and the monitor responses, in any order, and events. Raise the version whenever a
+ * monitor of yesterday, still holding containers, would misunderstand.
+ */
+export const PROTOCOL_VERSION = 1;
+
+export interface MonitorMethods {
+  runPodSandbox: Method<[config: PodSandboxConfig], string>;
+  stopPodSandbox: Method<[id: string]>;
+  removePodSandbox: Method<[id: string]>;
+  podSandboxStatus: Method<[id: string], PodSandboxStatus>;
+  listPodSandbox: Method<[filter: PodSandboxFilter], PodSandbox[]>;
+  createContainer: Method<[sandboxId: string, config: ContainerConfig], string>;
+  startContainer: Method<[id: string]>;
+  stopContainer: Method<[id: string, timeoutSeconds: number]>;
+  removeContainer: Method<[id: string]>;
+  listContainers: Method<[filter: ContainerFilter], Container[]>;
+  containerStatus: Method<[id: string], ContainerStatus>;
+  reopenContainerLog: Method<[id: string]>;
+  execSync: Method<[id: string, command: readonly string[], timeoutSeconds: number], ExecResult>;
+  listContainerStats: Method<[filter: ContainerFilter], ContainerStats[]>;
+  ping: Method<[]>;
+}
+
+interface Method<Params extends unknown[], Result = void> {
+  readonly params: Params;
+  readonly result: Result;
+}
+
+export type MethodName = keyof MonitorMethods;
+export type Params<M extends MethodName> = MonitorMethods[M]['params'];
+export type Result<M extends MethodName> = MonitorMethods[M]['result'];
+
+/** What the monitor does for each method. The signal tells that nobody waits for the answer any more. */
+export type Handlers = {
+  readonly [M in MethodName]: (params: Params<M>, signal: AbortSignal) => Result<M> | Promise<Result<M>>;
+};
+
+export interface ExecResult {
+  readonly stdoutBase64: string;
+  readonly stderrBase64: string;
+  readonly exitCode: number;
+}
+
+/** What a monitor does that one of an older version would take and leave undone. */
+export const FEATURES = ['privileges'] as const;
+export type Feature = (typeof FEATURES)[number];
+
+export interface Hello {
+  readonly hello: 'statelet-monitor';
+  readonly protocol: number;
+  readonly pid: number;
+  /** Missing from monitors of older versions. */
+  readonly features?: readonly string[];
+}
+
+export interface Request {
+  readonly id: number;
+  readonly method: MethodName;
+  readonly params: unknown[];
+}
+
+export type ClientMessage = Request | { readonly cancel: number };
+
+export type MonitorMessage =
+  | Hello
+  | { readonly id: number; readonly result?: unknown }
+  | { readonly id: number; readonly error: WireError }
+  | { readonly event: ContainerEvent };
+
+interface WireError {
+  readonly kind: ErrorKind;
+  readonly message: string;
+}
+
+export const encode = (message: ClientMessage | MonitorMessage): string => `${JSON.stringify(message)}\n`;
+
+export const toWireError = (error: unknown): WireError => ({
+  kind: errorKind(error),
+  message: errorMessage(error),
+});
+
+export const fromWireError = ({ kind, message }: WireError): StateletError =>
+  new StateletError(kind, message);
+
+/** Far more than a list of many containers takes. */
+const MAX_LINE_BYTES = 64 * 1024 * 1024;
+
+/** Cuts a stream of bytes into lines. */
+export class LineSplitter {
+  #chunks: Buffer[] = [];
+  #bytes = 0;
+
+  /** The lines completed by this chunk. Throws when a line grows beyond all reason. */
+  push(chunk: Buffer): string[] {
+    const lines: string[] = [];
+    let start = 0;
+    for (let end = chunk.indexOf(10); end >= 0; end = chunk.indexOf(10, start)) {
+      lines.push(Buffer.concat([...this.#chunks, chunk.subarray(start, end)]).toString('utf8'));
+      this.#chunks = [];
+      this.#bytes = 0;
+      start = end + 1;
+    }
+    this.#keep(chunk.subarray(start));
+    return lines;
+  }
+
+  #keep(rest: Buffer): void {
+    // An empty view would keep the chunk alive.
+    if (rest.length > 0) this.#chunks.push(rest);
+    this.#bytes += rest.length;
+    if (this.#bytes > MAX_LINE_BYTES) {
+      throw new StateletError('InvalidArgument', `a message of more than ${MAX_LINE_BYTES} bytes`);
+    }
+  }
+}

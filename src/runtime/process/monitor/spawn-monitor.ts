@@ -1,0 +1,89 @@
+import { spawn } from 'node:child_process';
+import type { ChildProcess } from 'node:child_process';
+import { chmodSync, closeSync, mkdirSync, openSync, readFileSync, renameSync, statSync } from 'node:fs';
+import type { Readable } from 'node:stream';
+import { fileURLToPath } from 'node:url';
+import { errorMessage, StateletError } from '../../../types/errors.ts';
+import { DEFAULT_PATH } from '../containers/launch.ts';
+import type { RuntimeLayout } from '../layout.ts';
+
+/** Where the monitor says that it may be connected to: the first after the standard ones. */
+const READY_FD = 3;
+const START_TIMEOUT_MS = 15_000;
+const MAX_LOG_BYTES = 1024 * 1024;
+
+/** This very file's kind: TypeScript in a checkout, JavaScript in the package. */
+const EXTENSION = import.meta.url.endsWith('.ts') ? 'ts' : 'js';
+const ENTRY = fileURLToPath(new URL(`./monitor.${EXTENSION}`, import.meta.url));
+const FLAGS = [
+  // It uses little memory and few threads, and stays for long.
+  '--optimize-for-size',
+  '--v8-pool-size=1',
+  ...(EXTENSION === 'ts' ? ['--disable-warning=ExperimentalWarning'] : []),
+];
+
+/** Makes the folder of the monitor, for its owner alone. */
+export function makeRuntimeDir({ runtimeDir }: RuntimeLayout): void {
+  try {
+    mkdirSync(runtimeDir, { recursive: true, mode: 0o700 });
+    // Not where it is so: the file system may have become read-only while containers run.
+    if ((statSync(runtimeDir).mode & 0o777) !== 0o700) chmodSync(runtimeDir, 0o700);
+  } catch (error) {
+    const mend = 'the root directory must belong to the user that runs statelet';
+    throw new StateletError('Internal', `${runtimeDir} cannot be used: ${errorMessage(error)}; ${mend}`, {
+      cause: error,
+    });
+  }
+}
+
+/** Starts a monitor, and resolves when one can be connected to: this one, or another that was quicker. */
+export async function spawnMonitor(layout: RuntimeLayout): Promise<void> {
+  const logFd = openLog(layout.monitorLog);
+  const output = logFd ?? 'ignore';
+  try {
+    // Nothing of the daemon's environment, working directory and terminal but where programs are.
+    const child = spawn(process.execPath, [...FLAGS, ENTRY, layout.rootDir, String(READY_FD)], {
+      cwd: '/',
+      env: { PATH: process.env.PATH ?? DEFAULT_PATH },
+      detached: true,
+      stdio: ['ignore', output, output, 'pipe'],
+    });
+    child.unref();
+    await ready(child, layout.monitorLog);
+  } finally {
+    if (logFd !== undefined) closeSync(logFd);
+  }
+}
+
+async function ready(child: ChildProcess, log: string): Promise<void> {
+  const pipe = child.stdio[READY_FD] as Readable;
+  const word = await new Promise<string>((resolve) => {
+    const timer = setTimeout(() => resolve('it did not get ready in time'), START_TIMEOUT_MS);
+    child.once('error', (error) => resolve(error.message));
+    pipe.once('data', () => resolve(''));
+    pipe.on('error', () => undefined);
+    pipe.once('close', () => resolve(`it ended at once: ${lastLines(log)}`));
+    pipe.once('close', () => clearTimeout(timer));
+  }).finally(() => pipe.destroy());
+  if (word !== '')
+    throw new StateletError('Unavailable', `the monitor could not be started (see ${log}): ${word}`);
+}
+
+/** Old lines go when there are too many. Undefined where no log can be written: containers do not depend on it. */
+function openLog(path: string): number | undefined {
+  try {
+    const size = statSync(path, { throwIfNoEntry: false })?.size ?? 0;
+    if (size > MAX_LOG_BYTES) renameSync(path, `${path}.1`);
+    return openSync(path, 'a', 0o600);
+  } catch {
+    return undefined;
+  }
+}
+
+function lastLines(log: string): string {
+  try {
+    return readFileSync(log, 'utf8').trimEnd().split('\n').slice(-3).join(' | ');
+  } catch (error) {
+    return errorMessage(error);
+  }
+}

@@ -1,0 +1,79 @@
+import { join } from 'node:path';
+import type {
+  Container,
+  ContainerFilter,
+  ContainerStatus,
+  PodSandbox,
+  PodSandboxFilter,
+  PodSandboxStatus,
+} from '../../../types/cri.ts';
+import type { ContainerRecord, SandboxRecord } from './records.ts';
+
+/** Records as CRI shows them. */
+
+export function toSandbox({ id, config, createdAt, state }: SandboxRecord): PodSandbox {
+  const { metadata, labels, annotations } = config;
+  return { id, metadata, state, createdAt, labels, annotations };
+}
+
+/** The mode is the one that was asked for, though all pods are in the network of the machine: another would be a change. */
+export function toSandboxStatus(record: SandboxRecord): PodSandboxStatus {
+  const { network = 'POD' } = record.config.linux?.securityContext?.namespaceOptions ?? {};
+  return { ...toSandbox(record), networkMode: network };
+}
+
+export function toContainer({ id, podSandboxId, config, createdAt, state }: ContainerRecord): Container {
+  const { metadata, labels, annotations, image } = config;
+  return {
+    id,
+    podSandboxId,
+    metadata,
+    image: image.image,
+    imageRef: image.image,
+    state,
+    createdAt,
+    labels,
+    annotations,
+  };
+}
+
+export function toContainerStatus(record: ContainerRecord, sandbox: SandboxRecord): ContainerStatus {
+  const exit = record.state === 'CONTAINER_EXITED' ? record.exit : undefined;
+  return {
+    ...toContainer(record),
+    startedAt: record.startedAt,
+    finishedAt: exit?.finishedAt ?? 0,
+    exitCode: exit?.exitCode ?? 0,
+    reason: exit?.reason ?? '',
+    message: exit?.message ?? '',
+    logPath: logFilePath(record, sandbox) ?? '',
+  };
+}
+
+/** Undefined for a container that asks for no log. */
+export function logFilePath({ config }: ContainerRecord, sandbox: SandboxRecord): string | undefined {
+  return config.logPath === '' ? undefined : join(sandbox.config.logDirectory, config.logPath);
+}
+
+export function matchesSandbox(record: SandboxRecord, filter: PodSandboxFilter): boolean {
+  return (
+    (filter.id === undefined || record.id === filter.id) &&
+    (filter.state === undefined || record.state === filter.state) &&
+    hasLabels(record.config.labels, filter.labelSelector)
+  );
+}
+
+export function matchesContainer(record: ContainerRecord, filter: ContainerFilter): boolean {
+  return (
+    (filter.id === undefined || record.id === filter.id) &&
+    (filter.podSandboxId === undefined || record.podSandboxId === filter.podSandboxId) &&
+    (filter.state === undefined || record.state === filter.state) &&
+    hasLabels(record.config.labels, filter.labelSelector)
+  );
+}
+
+type Labels = Readonly<Record<string, string>>;
+
+function hasLabels(labels: Labels, selector: Labels = {}): boolean {
+  return Object.entries(selector).every(([key, value]) => labels[key] === value);
+}

@@ -1,0 +1,100 @@
+/** What leaves the daemon for someone to look at: plain JSON without what containers keep secret. */
+import { hasSecretValues, isCommandField, isSecretField } from '../policies/pod/secret-fields.ts';
+
+export const REDACTED = '***';
+
+/** Deeper than any pod; deeper things are cycles or not ours. */
+const MAX_DEPTH = 24;
+const TOO_DEEP = '[…]';
+
+/** Annotations that hold a whole manifest, some of them packed, with everything that is redacted elsewhere. */
+const APPLIED = /(?:last-applied(?:-configuration)?|\/applied|\/original)$/u;
+const USER_IN_URL = /(?<=\/\/)[^/\s]+(?=@)/gu;
+const SECRET_OPTION = String.raw`[\w-]*(?:passw(?:or)?d|secret|token|api[-_]?key|credentials?|authorization)[\w-]*`;
+/** `--password=x`, `TOKEN=x`, `Authorization: Bearer x`. */
+const SECRET_IN_COMMAND = new RegExp(
+  String.raw`(${SECRET_OPTION}["']?\s*[=:]\s*["']?(?:(?:bearer|basic)\s+)?)[^\s"']+`,
+  'giu',
+);
+/** What follows is the secret. */
+const LONE_SECRET_OPTION = new RegExp(`^--?${SECRET_OPTION}$`, 'iu');
+
+/** A copy that JSON can hold: maps and sets as objects and lists, functions left out, errors by their message. */
+export function redact(value: unknown, depth = 0): unknown {
+  if (typeof value === 'string') return value.replace(USER_IN_URL, REDACTED);
+  if (typeof value === 'bigint') return value.toString();
+  if (typeof value === 'function' || typeof value === 'symbol') return undefined;
+  if (typeof value !== 'object' || value === null) return value;
+  if (depth >= MAX_DEPTH) return TOO_DEEP;
+  if (value instanceof Error) return { name: value.name, message: redact(value.message) };
+  if (value instanceof Map) return redact(Object.fromEntries(value), depth);
+  if (value instanceof Set || Array.isArray(value))
+    return Array.from(value, (item) => redact(item, depth + 1));
+  if (hasToJSON(value)) return redact(value.toJSON(), depth + 1);
+  return redactFields(value, depth + 1);
+}
+
+function redactFields(value: object, depth: number): object {
+  const fields = Object.entries(value).filter(([name]) => !APPLIED.test(name));
+  return Object.fromEntries(
+    fields.map(([name, field]: [string, unknown]) => [name, redactField(name, field, depth)]),
+  );
+}
+
+function redactField(name: string, field: unknown, depth: number): unknown {
+  if (hasSecretValues(name)) return Array.isArray(field) ? field.map(redactPair) : REDACTED;
+  if (isCommandField(name) && Array.isArray(field)) return redactCommand(field, depth);
+  if (name === 'annotations' && typeof field === 'object' && field !== null)
+    return redactAnnotations(field, depth);
+  const secret = isSecretField(name) && typeof field !== 'boolean' && field != null;
+  return secret ? redactWhole(field) : redact(field, depth);
+}
+
+/** A list of pods has to stay one for those who know its types: of lists and objects only the texts go. */
+function redactWhole(secret: unknown): unknown {
+  return typeof secret === 'object' ? withoutTexts(secret, 0) : REDACTED;
+}
+
+function withoutTexts(value: unknown, depth: number): unknown {
+  if (typeof value === 'number' || typeof value === 'boolean' || value === null) return value;
+  if (typeof value !== 'object' || depth >= MAX_DEPTH) return REDACTED;
+  if (Array.isArray(value)) return value.map((item) => withoutTexts(item, depth + 1));
+  const fields = Object.entries(value);
+  return Object.fromEntries(fields.map(([name, field]) => [name, withoutTexts(field, depth + 1)]));
+}
+
+function redactCommand(words: readonly unknown[], depth: number): unknown[] {
+  return words.map((word, index) => {
+    if (typeof word !== 'string') return redact(word, depth + 1);
+    const before = words[index - 1];
+    if (typeof before === 'string' && LONE_SECRET_OPTION.test(before)) return REDACTED;
+    return redact(word.replace(SECRET_IN_COMMAND, `$1${REDACTED}`), depth + 1);
+  });
+}
+
+/** Texts that are JSON may be objects of Kubernetes. */
+function redactAnnotations(annotations: object, depth: number): object {
+  const others = redactFields(annotations, depth + 1);
+  return Object.fromEntries(
+    Object.entries(others).map(([name, text]: [string, unknown]) => [name, redactJson(text, depth)]),
+  );
+}
+
+function redactJson(text: unknown, depth: number): unknown {
+  if (typeof text !== 'string' || !/^\s*[[{]/u.test(text)) return text;
+  try {
+    return JSON.stringify(redact(JSON.parse(text), depth + 1));
+  } catch {
+    return text;
+  }
+}
+
+/** `valueFrom` goes as well: it names the secret, and may hold its key. */
+function redactPair(pair: unknown): unknown {
+  const { name, key } = (pair ?? {}) as { name?: unknown; key?: unknown };
+  return { ...(name !== undefined && { name }), ...(key !== undefined && { key }), value: REDACTED };
+}
+
+function hasToJSON(value: object): value is { toJSON(): unknown } {
+  return 'toJSON' in value && typeof value.toJSON === 'function';
+}

@@ -1,0 +1,377 @@
+/** Holds eviction against what really runs and what it uses: who goes when something gets short, and that they go one by one. */
+import type { EvictionEvent } from '../../machines/eviction-machine.ts';
+import type { NodeReclaim } from '../../policies/eviction/file-system-parts.ts';
+import type { Eviction } from '../../policies/eviction/pass.ts';
+import {
+  type EvictionSignal,
+  PRESSURE_CONDITIONS,
+  type PressureCondition,
+} from '../../policies/eviction/signals.ts';
+import { isCriticalPod } from '../../policies/pod/pod-kinds.ts';
+import { podQOS } from '../../policies/pod/qos.ts';
+import type { CallUnderWay } from '../../runtime/simulated/witness.ts';
+import type { Pod } from '../../types/kubernetes.ts';
+import { goesBefore } from './eviction-order.ts';
+import { EvictionVictims, type KillEvent } from './eviction-victims.ts';
+import { AWAITING_START } from './pod-states.ts';
+import { ReclaimJudge } from './reclaim-judge.ts';
+import { type EvictionRules, isHard } from '../resources/eviction-rules.ts';
+import type { NodeUse, StorageUse } from '../resources/node-use.ts';
+import type { RunningTruth } from '../resources/running-use.ts';
+import { isShort, Shortages } from './shortages.ts';
+import { exceededLimits } from './storage-limits.ts';
+import { isEnding, isTerminated, mustStay, type Tenant, type Tenants } from './tenants.ts';
+
+/** What is true of a node that evicts. */
+export interface EvictionTruth {
+  readonly rules: EvictionRules;
+  readonly runtime: RunningTruth;
+  /** What the pod has on disk now; undefined where disks never get full. */
+  readonly storageOf: (uid: string) => StorageUse | undefined;
+}
+
+export interface EvictionJudgeOptions {
+  readonly now: () => number;
+  readonly tenants: Tenants;
+  readonly truth: EvictionTruth;
+  readonly violated: (
+    invariant: string,
+    subject: { uid: string; pod?: Pod | undefined },
+    what: string,
+  ) => void;
+}
+
+/** What the eviction actor shows. */
+export interface EvictionView {
+  /** `Observing`. */
+  readonly pass: string;
+  readonly conditions: readonly PressureCondition[];
+}
+
+/** Whoever ends faster than this is waited for: nobody goes beside him. */
+const NEAR_END_SECONDS = 60;
+/** What pods have on disk takes its time to find out; who goes is chosen by figures that are no older. */
+const STORAGE_MAX_AGE_MS = 1_000;
+/** The node is looked at every ten seconds, and a look does not take long once nothing goes wrong. */
+const LONGEST_SILENCE_MS = 30_000;
+const NODE = { uid: '' };
+
+export class EvictionJudge {
+  readonly #options: EvictionJudgeOptions;
+  readonly #shortages: Shortages;
+  readonly #victims: EvictionVictims;
+  readonly #reclaims: ReclaimJudge;
+  #view: EvictionView | undefined;
+  /** What the agent has been told since it asked the question that it is about to answer. */
+  #told: NodeUse | undefined;
+  #toldOfPods: NodeUse | undefined;
+  #question = 0;
+  /** Unix ms. */
+  #toldAt: number;
+  /** UIDs of those that ran as the pass began. */
+  #running: ReadonlySet<string> = new Set();
+  /** In this pass some go for limits of their own. */
+  #isForLimits = false;
+
+  constructor(options: EvictionJudgeOptions) {
+    this.#options = options;
+    const { now, tenants, truth } = options;
+    this.#toldAt = now();
+    this.#shortages = new Shortages(truth.rules);
+    const violated: EvictionJudgeOptions['violated'] = (...violation) => this.#violated(...violation);
+    this.#victims = new EvictionVictims({ now, violated });
+    this.#reclaims = new ReclaimJudge({
+      ...{ now, tenants, truth: truth.runtime },
+      violated: (subject, what) => violated('eviction', subject, what),
+    });
+  }
+
+  /** The node is to be measured; returns what is to be called with what the agent is told. */
+  measures(): (use: NodeUse, isWhole: boolean) => void {
+    const question = this.#question;
+    return (use, isWhole) => {
+      this.#toldAt = this.#options.now();
+      if (question !== this.#question) return;
+      this.#told = use;
+      if (isWhole) this.#toldOfPods = use;
+    };
+  }
+
+  /** That is to be removed of the node itself; returns what is to be called when that is over. */
+  reclaims(what: NodeReclaim): () => void {
+    const ended = this.#reclaims.begins(what);
+    return () => {
+      // It may have been overtaken by memory that has become short.
+      const isWaitedFor = this.#view?.pass === 'ReclaimingNode';
+      ended(isWaitedFor);
+      if (isWaitedFor) this.#asks();
+    };
+  }
+
+  /** Who removes what nobody needs has begun this call. */
+  removes(call: CallUnderWay): void {
+    this.#reclaims.callBegan(call);
+  }
+
+  /** The eviction actor is told this while it shows that. */
+  hears(event: EvictionEvent, view: EvictionView): void {
+    switch (event.type) {
+      case 'OBSERVE':
+        if (view.pass === 'Observing' || view.pass === 'ReclaimingNode') this.#begins();
+        break;
+      case 'EVALUATED':
+        this.#evaluated(event.evaluation.overLimit);
+        this.#asks();
+        break;
+      case 'NODE_RECLAIMED':
+        this.#checkReclaim(event.shortage !== undefined);
+        this.#asks();
+        break;
+      case 'RANKED':
+        if (event.choice.eviction !== undefined) this.#decided(event.choice.eviction);
+        break;
+      case 'RELIEVED':
+        this.#checkRelief();
+        break;
+      case 'POD_ENDED':
+        this.#victims.ended(event.uid);
+        break;
+      case 'POD_FAILED':
+        this.#victims.failed(event.uid);
+        break;
+      case 'POD_GONE':
+        this.#victims.gone(event.uid);
+        break;
+      default:
+    }
+  }
+
+  /** The eviction actor shows this after that event. */
+  shows(event: EvictionEvent, view: EvictionView): void {
+    this.#view = view;
+    if (event.type !== 'EVALUATED') return;
+    this.#checkPressure(view);
+    this.#checkCourse(view);
+  }
+
+  /** I9: who is evicted was chosen for that, and is told by a kill. */
+  killed(tenant: Tenant, event: KillEvent): void {
+    this.#victims.killed(tenant, event);
+  }
+
+  /** Whether the pod may not come because of what the node is short of: that this is so is looked at in each pass. */
+  turnsAway(pod: Pod): boolean {
+    const conditions = this.#view?.conditions ?? [];
+    if (conditions.length === 0 || isCriticalPod(pod)) return false;
+    return conditions.some((condition) => condition !== 'MemoryPressure') || podQOS(pod) === 'BestEffort';
+  }
+
+  /** Why eviction is not at rest, if so. */
+  get unrest(): string | undefined {
+    const { now, tenants, truth } = this.#options;
+    if (this.#view !== undefined && this.#view.pass !== 'Observing')
+      return `a pass of eviction is in ${this.#view.pass}`;
+    if (now() > this.#toldAt + LONGEST_SILENCE_MS) return 'nobody looks whether something gets short';
+    const over = tenants
+      .known()
+      .find((one) => this.#mayGo(one) && this.#exceeded(one, truth.storageOf(one.uid)));
+    return over && `${over.uid} exceeds a limit of its storage, and stays`;
+  }
+
+  #begins(): void {
+    this.#victims.passBegins();
+    this.#reclaims.passBegins();
+    this.#running = new Set(this.#candidates().map(({ uid }) => uid));
+    this.#asks();
+  }
+
+  #asks(): void {
+    this.#question += 1;
+    this.#told = undefined;
+    this.#toldOfPods = undefined;
+  }
+
+  #evaluated(overLimit: readonly Eviction[]): void {
+    const use = this.#told;
+    this.#isForLimits = overLimit.length > 0;
+    if (use === undefined) {
+      this.#violated('eviction', NODE, 'a pass goes by figures that are older than it is');
+      return;
+    }
+    this.#shortages.evaluated(use, this.#options.now());
+    for (const eviction of overLimit) this.#goesForLimit(eviction, use);
+    const goes = new Set(overLimit.map(({ pod }) => pod.uid));
+    for (const tenant of this.#candidates()) {
+      const { uid } = tenant;
+      if (!this.#running.has(uid) || goes.has(uid)) continue;
+      if (this.#exceeded(tenant, use.pods.get(uid)?.storage))
+        this.#violated('eviction', tenant, 'exceeds a limit of its storage, and does not go');
+    }
+  }
+
+  #goesForLimit(eviction: Eviction, use: NodeUse): void {
+    const { uid } = eviction.pod;
+    const tenant = this.#known(eviction);
+    if (tenant === undefined) return;
+    const storage = use.pods.get(uid)?.storage;
+    const { layout } = this.#options.truth.rules;
+    const exceeded = tenant.pod && storage ? exceededLimits(tenant.pod, storage, layout) : [];
+    const all = [
+      this.#misplaced(tenant),
+      exceeded.includes(eviction.signal)
+        ? undefined
+        : `is to go for ${eviction.signal}, and does not exceed it`,
+      eviction.gracePeriodSeconds === 1 ? undefined : 'is to go for a limit, and not at once',
+    ];
+    for (const what of all) if (what !== undefined) this.#violated('eviction', tenant, what);
+    this.#victims.chosen(tenant, eviction);
+  }
+
+  #checkPressure({ conditions }: EvictionView): void {
+    for (const condition of PRESSURE_CONDITIONS) {
+      const isPressure = this.#shortages.holds(condition, this.#options.now());
+      if (isPressure === conditions.includes(condition)) continue;
+      const what = isPressure
+        ? `there is no ${condition}, though something is short`
+        : `${condition} is stuck`;
+      this.#violated('eviction', NODE, what);
+    }
+  }
+
+  /** A pass goes on where something is short for long enough, and only there. */
+  #checkCourse({ pass }: EvictionView): void {
+    const [first] = this.#shortages.due();
+    const isOver = pass === 'Observing';
+    if (this.#isForLimits) {
+      if (pass !== 'Evicting')
+        this.#violated('eviction', NODE, `limits are exceeded, and the pass is in ${pass}`);
+    } else if (first !== undefined && isOver)
+      this.#violated('eviction', NODE, `nothing is done, though ${first.signal} is short`);
+    else if (first === undefined && !isOver)
+      this.#violated('eviction', NODE, `the pass is in ${pass}, though nothing is short`);
+  }
+
+  /** What was removed of the node is enough, or not, by figures that were taken after it. */
+  #checkReclaim(goesOn: boolean): void {
+    const use = this.#told;
+    if (use === undefined) {
+      if (!goesOn) this.#violated('eviction', NODE, 'enough was removed, and nobody has measured that');
+      return;
+    }
+    if (goesOn === !this.#shortages.isOver(use)) return;
+    const what = goesOn
+      ? 'enough was removed, and somebody is to go'
+      : 'not enough was removed, and nobody is to go';
+    this.#violated('eviction', NODE, what);
+  }
+
+  /** Nobody goes any more for what was short: then it is so. Where it could not be measured, nobody goes either. */
+  #checkRelief(): void {
+    const use = this.#toldOfPods;
+    if (use === undefined) return;
+    if (this.#shortages.due().every((rule) => isShort(rule, use)))
+      this.#violated('eviction', NODE, 'nobody is to go, though it is as short as before');
+  }
+
+  #decided(eviction: Eviction): void {
+    const victim = this.#known(eviction);
+    if (victim === undefined) return;
+    const use = this.#toldOfPods;
+    const signal = eviction.signal as EvictionSignal;
+    const { layout } = this.#options.truth.rules;
+    const all = [
+      this.#misplaced(victim),
+      this.#beside(victim),
+      this.#isForLimits ? 'is to go in a pass in which others exceed their limits' : undefined,
+      this.#reclaims.missing(signal, layout),
+      use === undefined
+        ? 'is chosen by figures that are older than the choice'
+        : this.#unfit(victim, eviction, use),
+      use && this.#overtaken(victim, signal, use),
+    ];
+    for (const what of all) if (what !== undefined) this.#violated('eviction', victim, what);
+    this.#victims.chosen(victim, eviction);
+  }
+
+  #known({ pod }: Eviction): Tenant | undefined {
+    const tenant = this.#options.tenants.get(pod.uid);
+    if (tenant === undefined) this.#violated('eviction', pod, 'is to go, and is not known');
+    return tenant;
+  }
+
+  /** Why the pod cannot be asked to go, if so. */
+  #misplaced(victim: Tenant): string | undefined {
+    if (this.#victims.isGivenUp(victim.uid)) return 'is to go once more, though it has been given up';
+    // One that has been ending for too long may be told to hurry.
+    const isLate = this.#options.tenants.isOverdue(victim) && !isTerminated(victim.state);
+    return isEnding(victim) && !isLate ? `is to go, and is in ${victim.state}` : undefined;
+  }
+
+  /** One goes at a time, and nobody while another one is about to end. */
+  #beside(victim: Tenant): string | undefined {
+    const { tenants } = this.#options;
+    const other = tenants
+      .known()
+      .find(
+        (tenant) =>
+          tenant !== victim &&
+          isEnding(tenant) &&
+          !isTerminated(tenant.state) &&
+          !tenants.isOverdue(tenant) &&
+          tenant.graceSeconds <= NEAR_END_SECONDS &&
+          !this.#victims.isGivenUp(tenant.uid),
+      );
+    return other && `is to go while ${other.uid} is in ${other.state}`;
+  }
+
+  /** Why the pod need not go, or not like that, if so. */
+  #unfit({ uid, pod }: Tenant, { signal, gracePeriodSeconds }: Eviction, use: NodeUse): string | undefined {
+    if (!use.pods.has(uid)) return 'is to go, and uses nothing';
+    const rule = this.#shortages.ruleFor(signal as EvictionSignal);
+    if (typeof rule === 'string') return rule;
+    if (!isShort(rule, use)) return `is to go for ${signal}, of which enough is left`;
+    if (isOfDisk(signal) && isOldOnDisk(use)) return 'is chosen by what pods had on disk some time before';
+    const own = pod?.spec.terminationGracePeriodSeconds ?? Infinity;
+    const allowed = isHard(rule) ? 1 : Math.min(own, this.#options.truth.rules.maxPodGracePeriodSeconds);
+    return gracePeriodSeconds === allowed
+      ? undefined
+      : `is given ${String(gracePeriodSeconds)} s to end, not ${String(allowed)} s`;
+  }
+
+  /** Who would have had to go before the pod, if somebody. */
+  #overtaken(victim: Tenant, signal: EvictionSignal, use: NodeUse): string | undefined {
+    const cause = { signal, layout: this.#options.truth.rules.layout };
+    const other = this.#candidates().find(
+      (tenant) => tenant !== victim && use.pods.has(tenant.uid) && goesBefore(tenant, victim, cause, use),
+    );
+    return other && `is to go before ${other.uid}`;
+  }
+
+  #candidates(): readonly Tenant[] {
+    return this.#options.tenants.known().filter((tenant) => this.#mayGo(tenant));
+  }
+
+  #mayGo(tenant: Tenant): boolean {
+    const { uid, state } = tenant;
+    return (
+      !mustStay(tenant) && !isEnding(tenant) && !this.#victims.isGivenUp(uid) && state !== AWAITING_START
+    );
+  }
+
+  #exceeded({ pod }: Tenant, storage: StorageUse | undefined): boolean {
+    if (pod === undefined || storage === undefined) return false;
+    return exceededLimits(pod, storage, this.#options.truth.rules.layout).length > 0;
+  }
+
+  #violated(...violation: Parameters<EvictionJudgeOptions['violated']>): void {
+    this.#options.violated(...violation);
+  }
+}
+
+function isOfDisk(signal: string): boolean {
+  return signal.includes('fs.');
+}
+
+function isOldOnDisk({ atMs, pods }: NodeUse): boolean {
+  return [...pods.values()].some(({ storage }) => storage && storage.atMs < atMs - STORAGE_MAX_AGE_MS);
+}

@@ -1,0 +1,59 @@
+/** Who of a simulated node's pods has to go before whom, by the figures that the agent was told. */
+import type { FileSystemLayout } from '../../policies/eviction/file-system-parts.ts';
+import type { EvictionSignal } from '../../policies/eviction/signals.ts';
+import { countedAmount } from '../../policies/admission/held-resources.ts';
+import { podRequest } from '../../policies/pod/resources.ts';
+import type { Pod } from '../../types/kubernetes.ts';
+import { type DiskUse, type NodeUse, type StorageUse, sumOf } from '../resources/node-use.ts';
+import { priorityOf, type Tenant } from './tenants.ts';
+
+/** For what somebody has to go. */
+export interface Cause {
+  readonly signal: EvictionSignal;
+  readonly layout: FileSystemLayout;
+}
+
+/** Those that use more than they request first, then those of lower priority, then those that are furthest above it. */
+export function goesBefore(one: Tenant, other: Tenant, cause: Cause, use: NodeUse): boolean {
+  const [a, b] = [standingOf(one, cause, use), standingOf(other, cause, use)];
+  if (a.isOver !== b.isOver) return a.isOver;
+  const byPriority = priorityOf(one.pod) - priorityOf(other.pod);
+  return byPriority === 0 ? a.excess > b.excess : byPriority < 0;
+}
+
+interface Standing {
+  readonly isOver: boolean;
+  readonly excess: number;
+}
+
+function standingOf({ uid, pod }: Tenant, cause: Cause, { pods }: NodeUse): Standing {
+  const use = pods.get(uid);
+  if (pod === undefined || use === undefined) return { isOver: false, excess: 0 };
+  // Nobody requests processes: nobody is more in the wrong than another one.
+  if (cause.signal === 'pid.available') return { isOver: true, excess: use.processes };
+  if (cause.signal.endsWith('emory.available')) {
+    const excess = use.memoryBytes - requestOf(pod, 'memory');
+    return { isOver: excess > 0, excess };
+  }
+  const { bytes, inodes } = use.storage === undefined ? { bytes: 0, inodes: 0 } : onDisk(use.storage, cause);
+  const requested = requestOf(pod, 'ephemeral-storage');
+  if (!cause.signal.endsWith('inodesFree')) return { isOver: bytes > requested, excess: bytes - requested };
+  // Odd, but so it is with the kubelet: nobody requests inodes, and yet it is the bytes requested that count against them.
+  return { isOver: inodes > 0, excess: inodes - requested };
+}
+
+/** What the pod has on the file system that is short. */
+function onDisk({ containers, volumes }: StorageUse, { signal, layout }: Cause): DiskUse {
+  const { dedicatedImageFs, splitContainerFs } = layout;
+  const isOfNode = !signal.startsWith('imagefs');
+  const hasLayers = !dedicatedImageFs || isOfNode === splitContainerFs;
+  const hasOthers = !dedicatedImageFs || isOfNode;
+  return sumOf([
+    ...(hasLayers ? containers.map(({ layer }) => layer) : []),
+    ...(hasOthers ? [...containers.map(({ logs }) => logs), ...volumes.values()] : []),
+  ]);
+}
+
+function requestOf(pod: Pod, resource: string): number {
+  return countedAmount(resource, podRequest(pod, resource));
+}

@@ -1,0 +1,113 @@
+/** What becomes of those that are chosen to be evicted: each is told, ends, and is cleaned up after, one pass after another. */
+import type { Eviction } from '../../policies/eviction/pass.ts';
+import { EVICTED } from '../../policies/eviction/eviction-message.ts';
+import type { PodEvent } from '../../machines/pod-machine.ts';
+import { isTerminated, mustStay, patienceMs, type Tenant } from './tenants.ts';
+
+export type KillEvent = Extract<PodEvent, { readonly type: 'SyncPodKill' }>;
+
+export interface EvictionVictimsOptions {
+  readonly now: () => number;
+  readonly violated: (invariant: string, subject: Tenant, what: string) => void;
+}
+
+/** A pod that was chosen to go. */
+interface Victim {
+  readonly tenant: Tenant;
+  readonly eviction: Eviction;
+  /** Until when it is waited for, Unix ms. */
+  readonly deadline: number;
+  isTold: boolean;
+  endedAt: number | undefined;
+}
+
+/** What an evicted pod had on the disk is waited for so long. */
+const CLEANUP_PATIENCE_MS = 30_000;
+
+export class EvictionVictims {
+  readonly #options: EvictionVictimsOptions;
+  /** By UID, those that were chosen and are not given up. */
+  readonly #victims = new Map<string, Victim>();
+  /** UIDs of those that did not end in time. */
+  readonly #givenUp = new Set<string>();
+
+  constructor(options: EvictionVictimsOptions) {
+    this.#options = options;
+  }
+
+  isGivenUp(uid: string): boolean {
+    return this.#givenUp.has(uid);
+  }
+
+  chosen(tenant: Tenant, eviction: Eviction): void {
+    if (mustStay(tenant)) this.#violated('eviction', tenant, 'is to go, and must never');
+    const deadline = this.#options.now() + patienceMs(eviction.gracePeriodSeconds);
+    const victim: Victim = { tenant, eviction, deadline, isTold: false, endedAt: undefined };
+    this.#victims.set(tenant.uid, victim);
+    queueMicrotask(() => {
+      if (!victim.isTold && !isTerminated(tenant.state))
+        this.#violated('I9', tenant, 'is to go, and is not told by SyncPodKill');
+    });
+  }
+
+  /** I9: who is evicted was chosen for that, and is told by a kill. */
+  killed(tenant: Tenant, { options }: KillEvent): void {
+    const { podStatus, podTerminationGracePeriodSecondsOverride: graceSeconds } = options ?? {};
+    // The other kills of a simulation do not say why.
+    if (podStatus?.reason !== EVICTED || podStatus.message === undefined) return;
+    const victim = this.#victims.get(tenant.uid);
+    tenant.evictedFor = victim?.eviction.signal ?? '';
+    if (victim === undefined || victim.isTold) {
+      this.#violated('I9', tenant, 'is evicted, and was not chosen');
+      return;
+    }
+    victim.isTold = true;
+    if (graceSeconds !== victim.eviction.gracePeriodSeconds || options?.evict !== true)
+      this.#violated('eviction', tenant, 'is evicted otherwise than was decided');
+  }
+
+  /** The next pass goes by what is measured from now on, once what the last one freed is really free. */
+  passBegins(): void {
+    for (const [uid, { tenant, endedAt }] of this.#victims) {
+      if (endedAt === undefined) {
+        this.#violated('eviction', tenant, 'is evicted, and the next pass begins beside it');
+        continue;
+      }
+      const isCleanedUp = tenant.state === 'Terminated.Finished';
+      if (!isCleanedUp && this.#options.now() < endedAt + CLEANUP_PATIENCE_MS)
+        this.#violated('eviction', tenant, `is evicted, and the next pass begins in ${tenant.state}`);
+      this.#victims.delete(uid);
+    }
+  }
+
+  /** Who counts as ended has ended, and in time. */
+  ended(uid: string): void {
+    const victim = this.#victims.get(uid);
+    if (victim === undefined) return;
+    const { tenant, deadline } = victim;
+    victim.endedAt = this.#options.now();
+    if (victim.endedAt > deadline)
+      this.#violated('eviction', tenant, 'is waited for longer than it may take to end');
+    queueMicrotask(() => {
+      if (!tenant.isGone && !isTerminated(tenant.state))
+        this.#violated('eviction', tenant, `counts as ended in ${tenant.state}`);
+    });
+  }
+
+  failed(uid: string): void {
+    const victim = this.#victims.get(uid);
+    if (victim === undefined) return;
+    this.#victims.delete(uid);
+    this.#givenUp.add(uid);
+    if (this.#options.now() < victim.deadline)
+      this.#violated('eviction', victim.tenant, 'is given up before its time');
+  }
+
+  gone(uid: string): void {
+    this.#givenUp.delete(uid);
+  }
+
+  #violated(...violation: Parameters<EvictionVictimsOptions['violated']>): void {
+    this.#options.violated(...violation);
+  }
+}

@@ -1,0 +1,113 @@
+/** Holds what is removed of a simulated node itself against what is in use there: it goes before any pod does. */
+import type { FileSystemLayout, NodeReclaim } from '../../policies/eviction/file-system-parts.ts';
+import type { EvictionSignal } from '../../policies/eviction/signals.ts';
+import type { CallUnderWay, ContainerTruth, SandboxTruth } from '../../runtime/simulated/witness.ts';
+import type { RunningTruth } from '../resources/running-use.ts';
+import { isTerminated, type Tenants } from './tenants.ts';
+
+export interface ReclaimJudgeOptions {
+  readonly now: () => number;
+  readonly truth: RunningTruth;
+  readonly tenants: Tenants;
+  readonly violated: (subject: { readonly uid: string }, what: string) => void;
+}
+
+export class ReclaimJudge {
+  readonly #options: ReclaimJudgeOptions;
+  /** In this pass, to the end. */
+  #done: NodeReclaim[] = [];
+  /** When what is under way was begun. */
+  readonly #underWay = new Map<NodeReclaim, number>();
+
+  constructor(options: ReclaimJudgeOptions) {
+    this.#options = options;
+  }
+
+  passBegins(): void {
+    this.#done = [];
+  }
+
+  /** That is to be removed from now on; returns what is to be called when it has been, as far as it could be. */
+  begins(what: NodeReclaim): (isWaitedFor: boolean) => void {
+    if (this.#underWay.has(what)) this.#violated({ uid: '' }, `${what} are removed twice at a time`);
+    this.#underWay.set(what, this.#options.now());
+    return (isWaitedFor) => {
+      this.#underWay.delete(what);
+      if (isWaitedFor) this.#done.push(what);
+    };
+  }
+
+  get #beganAt(): number {
+    return Math.min(...this.#underWay.values());
+  }
+
+  /** What should have been removed, and was not, before a pod goes for that. */
+  missing(signal: EvictionSignal, layout: FileSystemLayout): string | undefined {
+    const [wanted, done] = [reclaimedFor(signal, layout).join(), this.#done.join()];
+    return wanted === done
+      ? undefined
+      : `is to go after ${done || 'nothing'} was removed, and not ${wanted || 'nothing'}`;
+  }
+
+  /** The one who removes has begun this call. What came into use since he began to look, he may not know. */
+  callBegan({ name, target, uid }: CallUnderWay): void {
+    if (name === 'RemoveContainer') this.#checkContainer(uid, target);
+    if (name === 'StopPodSandbox' || name === 'RemovePodSandbox') this.#checkSandbox(uid, target);
+    if (name === 'RemoveImage') this.#checkImage(target);
+  }
+
+  #checkContainer(uid: string, id: string): void {
+    const all = this.#containersOf(uid);
+    const container = all.find((one) => one.id === id);
+    if (container === undefined) return;
+    const isNew = container.startedAt >= this.#beganAt;
+    if (container.state === 'CONTAINER_RUNNING' && !isNew)
+      this.#violated({ uid }, `${container.metadata.name} is removed, and runs`);
+    const tenant = this.#options.tenants.get(uid);
+    if (tenant === undefined || tenant.isGone || isTerminated(tenant.state)) return;
+    const isNewest = all.every((one) => one.id === id || !isLater(one, container));
+    if (isNewest)
+      this.#violated({ uid }, `what ${container.metadata.name} came to is removed in ${tenant.state}`);
+  }
+
+  #checkSandbox(uid: string, id: string): void {
+    const sandbox = [...this.#options.truth.sandboxesOf(uid)].find((one) => one.id === id);
+    if (sandbox !== undefined && isInUse(sandbox))
+      this.#violated({ uid }, `sandbox ${id} is removed, and is in use`);
+  }
+
+  #checkImage(image: string): void {
+    for (const uid of this.#options.truth.uids()) {
+      const user = this.#containersOf(uid).find(
+        (one) => one.image === image && one.createdAt < this.#beganAt,
+      );
+      if (user !== undefined) this.#violated({ uid }, `image ${image} of ${user.id} is removed`);
+    }
+  }
+
+  #containersOf(uid: string): readonly ContainerTruth[] {
+    return Array.from(this.#options.truth.sandboxesOf(uid), ({ containers }) => containers).flat();
+  }
+
+  #violated(subject: { readonly uid: string }, what: string): void {
+    this.#options.violated(subject, what);
+  }
+}
+
+/** What can be removed from the disk that is short, in the order in which it is. */
+function reclaimedFor(signal: EvictionSignal, layout: FileSystemLayout): readonly NodeReclaim[] {
+  const [fileSystem = ''] = signal.split('.');
+  if (!fileSystem.endsWith('fs')) return [];
+  if (!layout.dedicatedImageFs) return ['containers', 'images'];
+  const isOfImages = fileSystem === 'imagefs';
+  if (layout.splitContainerFs) return isOfImages ? ['images'] : ['containers'];
+  return isOfImages ? ['containers', 'images'] : [];
+}
+
+function isLater(one: ContainerTruth, other: ContainerTruth): boolean {
+  return one.metadata.name === other.metadata.name && one.metadata.attempt > other.metadata.attempt;
+}
+
+function isInUse({ ready, containers }: SandboxTruth): boolean {
+  return ready || containers.some(({ state }) => state === 'CONTAINER_RUNNING');
+}

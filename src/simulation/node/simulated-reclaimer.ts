@@ -1,0 +1,65 @@
+/** Makes room on the disks of a simulated node: the production collectors, on its runtime. */
+import type { NodeReclaim } from '../../policies/eviction/file-system-parts.ts';
+import { ContainerGC } from '../../runtime/garbage/container-gc.ts';
+import { ImageGC } from '../../runtime/garbage/image-gc.ts';
+import type { NodeReclaimer, NodeView } from '../../runtime/node/pod-node.ts';
+import type { SimulatedConnection } from '../../runtime/simulated/simulated-connection.ts';
+import type { Clock } from '../../types/clock.ts';
+import { StateletError } from '../../types/errors.ts';
+import type { Logger } from '../../types/logger.ts';
+
+/** As the kubelet has them unless it is told otherwise. */
+const CONTAINER_POLICY = { minAgeMs: 0, maxPerPodContainer: 1, maxContainers: -1 };
+const IMAGE_POLICY = { highThresholdPercent: 85, lowThresholdPercent: 80, minAgeMs: 120_000, maxAgeMs: 0 };
+
+export interface SimulatedReclaimerOptions {
+  readonly runtime: SimulatedConnection;
+  readonly clock: Clock;
+  readonly logger: Pick<Logger, 'debug' | 'info' | 'warn'>;
+  /** That is to be removed; returns what is to be called when it has been, as far as it could be. */
+  readonly onReclaim: (what: NodeReclaim) => () => void;
+}
+
+export class SimulatedReclaimer implements NodeReclaimer {
+  readonly connection: SimulatedConnection;
+  readonly #options: SimulatedReclaimerOptions;
+  readonly #images: ImageGC;
+  #containers: ContainerGC | undefined;
+
+  constructor(options: SimulatedReclaimerOptions) {
+    const { runtime, clock, logger } = options;
+    this.#options = options;
+    this.connection = runtime;
+    this.#images = new ImageGC({ ...IMAGE_POLICY, runtime, clock, logger, statfs: notAsked });
+  }
+
+  /** As the daemon does: of a pod that goes on, what its dead containers tell is still needed. */
+  start({ isPodTerminated }: NodeView): void {
+    const { runtime, clock, logger } = this.#options;
+    const policy = CONTAINER_POLICY;
+    this.#containers = new ContainerGC({ runtime, clock, logger, policy, isPodRemovable: isPodTerminated });
+    // It is only looked which images there are: who cannot now looks when they are to go.
+    this.#images.detect().catch(() => undefined);
+  }
+
+  deleteDeadContainers(): Promise<void> {
+    return this.#reclaimed('containers', async () => this.#containers?.collect());
+  }
+
+  deleteUnusedImages(): Promise<void> {
+    return this.#reclaimed('images', () => this.#images.deleteUnusedImages());
+  }
+
+  async #reclaimed(what: NodeReclaim, work: () => Promise<unknown>): Promise<void> {
+    const ended = this.#options.onReclaim(what);
+    try {
+      await work();
+    } finally {
+      ended();
+    }
+  }
+}
+
+function notAsked(): Promise<never> {
+  return Promise.reject(new StateletError('Internal', 'how full a disk is makes no difference here'));
+}

@@ -1,0 +1,216 @@
+/** What befalls the nodes of a simulation: operations in their order, which follow from the seed alone. */
+import TinyQueue from 'tinyqueue';
+import type { CallName } from '../../runtime/simulated/latencies.ts';
+import type { PodSpec } from '../../types/kubernetes.ts';
+import { podSpec } from './pod-specs.ts';
+import { seededRandom, type SeededRandom } from './seeded-random.ts';
+
+export interface PlanOptions {
+  readonly seed: number;
+  readonly nodes: number;
+  /** How many names of pods there are on a node: at most so many pods at a time. */
+  readonly pods: number;
+  /** Of simulated time. */
+  readonly hours: number;
+}
+
+/** What is done. On a name that holds no pod, or holds one already, each does what comes nearest. */
+export type Change =
+  | { readonly kind: 'create'; readonly source: 'file' | 'api'; readonly spec: PodSpec }
+  /** The pod that the name had last, with its UID. */
+  | { readonly kind: 'create again' }
+  | { readonly kind: 'flap'; readonly times: number }
+  | { readonly kind: 'relabel'; readonly times: number }
+  | { readonly kind: 'change image' }
+  /** As the API server has it: a deletionTimestamp. A static pod is removed. */
+  | { readonly kind: 'delete'; readonly graceSeconds: number }
+  /** The source has it no more. */
+  | { readonly kind: 'remove' }
+  | { readonly kind: 'kill'; readonly kills: readonly Kill[]; readonly everyMs: number }
+  | { readonly kind: 'end container'; readonly code: number }
+  | { readonly kind: 'end sandbox' }
+  | { readonly kind: 'crash agent'; readonly downMs: number }
+  | { readonly kind: 'restart agent'; readonly downMs: number }
+  | { readonly kind: 'stop runtime'; readonly downMs: number }
+  /** The change comes as soon as such a call about the pod has begun. */
+  | { readonly kind: 'ambush'; readonly call: CallName; readonly change: Change };
+
+export interface Kill {
+  readonly graceSeconds: number;
+  /** What the pod's status is to say, if anything. */
+  readonly reason: 'Preempting' | 'Evicted' | undefined;
+}
+
+export interface Operation {
+  /** By which it can be left out, or kept alone. */
+  readonly number: number;
+  /** Since the beginning. */
+  readonly atMs: number;
+  readonly node: number;
+  /** The pod's name. */
+  readonly name: string;
+  readonly change: Change;
+}
+
+const HOUR_MS = 3_600_000;
+/** On average, for each name. */
+const OPERATIONS_PER_HOUR = 12;
+/** Operations come in volleys: what follows soon meets what is still under way. */
+const MAX_VOLLEY = 4;
+const VOLLEY_GAP_MS = 3_000;
+
+/**
+ * Sorted by time. The plan does not depend on which faults are switched on: those that are not are passed over. Operations are drawn
+ * when they are asked for, so that a long plan takes no more memory than a short one.
+ */
+export function* plan(options: PlanOptions): Generator<Operation, undefined> {
+  const queue = new TinyQueue<Ahead>([], inOrder);
+  for (const [slot, operations] of slots(options).entries()) enqueue(queue, slot, operations);
+  for (let number = 1; ; number++) {
+    const ahead = queue.pop();
+    if (ahead === undefined) return;
+    yield { number, ...ahead.operation };
+    enqueue(queue, ahead.slot, ahead.rest);
+  }
+}
+
+/** How many operations the plan has. */
+export function countOperations(options: PlanOptions): number {
+  return slots(options).reduce((sum, operations) => sum + lengthOf(operations), 0);
+}
+
+type Unnumbered = Omit<Operation, 'number'>;
+type Operations = Generator<Unnumbered, undefined>;
+
+/** The next operation of a name, and those that follow it. */
+interface Ahead {
+  readonly slot: number;
+  readonly operation: Unnumbered;
+  readonly rest: Operations;
+}
+
+/** Of one moment, operations of the name that was drawn first come first. */
+const inOrder = (a: Ahead, b: Ahead): number => a.operation.atMs - b.operation.atMs || a.slot - b.slot;
+
+function enqueue(queue: TinyQueue<Ahead>, slot: number, rest: Operations): void {
+  const { value: operation } = rest.next();
+  if (operation !== undefined) queue.push({ slot, operation, rest });
+}
+
+/**
+ * The operations of each name on each node. All are drawn from one row of random numbers, one name after the other: each is drawn here
+ * once, to find where the next one begins.
+ */
+function slots({ seed, nodes, pods, hours }: PlanOptions): Operations[] {
+  const random = seededRandom(seed);
+  return Array.from({ length: nodes * pods }, (_, slot) => {
+    const who = { node: Math.floor(slot / pods) + 1, name: `pod-${String((slot % pods) + 1)}` };
+    const ofTimes = random.fork();
+    const count = lengthOf(times(random, hours));
+    const ofChanges = random.fork();
+    for (let index = 0; index < count; index++) changes(index, random);
+    return operations(who, times(ofTimes, hours), ofChanges);
+  });
+}
+
+function* operations(
+  who: Pick<Operation, 'node' | 'name'>,
+  times: Iterable<number>,
+  random: SeededRandom,
+): Operations {
+  let index = 0;
+  for (const atMs of times) for (const change of changes(index++, random)) yield { atMs, ...who, change };
+}
+
+function lengthOf(items: Iterable<unknown>): number {
+  const iterator = items[Symbol.iterator]();
+  let length = 0;
+  while (iterator.next().done !== true) length += 1;
+  return length;
+}
+
+/** The first within a minute, so that a short simulation is not an empty one. */
+function* times(random: SeededRandom, hours: number): Generator<number, undefined> {
+  const endMs = Math.round(hours * HOUR_MS);
+  let atMs = random.integer(0, Math.min(60_000, endMs));
+  while (atMs < endMs) {
+    const volley = random.integer(1, MAX_VOLLEY);
+    for (let shot = 0; shot < volley && atMs < endMs; shot++) {
+      yield atMs;
+      atMs += random.integer(0, VOLLEY_GAP_MS);
+    }
+    const meanMs = (volley * HOUR_MS) / OPERATIONS_PER_HOUR;
+    atMs += random.integer(0, 2 * meanMs);
+  }
+}
+
+const GRACES = [0, 1, 2, 5, 10, 30, 60];
+
+/** With how often it is drawn, compared with the others. */
+type Weighted<T> = readonly [weight: number, make: (random: SeededRandom) => T];
+
+const create = (random: SeededRandom): Change => ({
+  kind: 'create',
+  source: random.pick(['file', 'api']),
+  spec: podSpec(random),
+});
+
+const crash = (random: SeededRandom): Change => ({ kind: 'crash agent', downMs: random.integer(0, 60_000) });
+
+const CHANGES: readonly Weighted<Change>[] = [
+  [30, create],
+  [6, () => ({ kind: 'create again' })],
+  [4, (random) => ({ kind: 'flap', times: random.integer(1, 10) })],
+  [6, (random) => ({ kind: 'relabel', times: random.pick([1, 1, 3, 100]) })],
+  [5, () => ({ kind: 'change image' })],
+  [10, (random) => ({ kind: 'delete', graceSeconds: random.pick(GRACES) })],
+  [8, () => ({ kind: 'remove' })],
+  [
+    12,
+    (random) => ({
+      kind: 'kill',
+      kills: Array.from({ length: random.integer(1, 4) }, () => ({
+        graceSeconds: random.pick(GRACES),
+        reason: random.pick([undefined, undefined, 'Preempting', 'Evicted']),
+      })),
+      everyMs: random.pick([0, 0, 50, 1_000]),
+    }),
+  ],
+  [8, (random) => ({ kind: 'end container', code: random.pick([0, 1, 137]) })],
+  [4, () => ({ kind: 'end sandbox' })],
+  [1, crash],
+  [0.5, (random) => ({ kind: 'restart agent', downMs: random.integer(0, 5_000) })],
+  [0.5, (random) => ({ kind: 'stop runtime', downMs: random.integer(100, 60_000) })],
+  [15, (random) => ({ kind: 'ambush', call: random.pick(AMBUSHED_CALLS), change: drawn(CHANGES, random) })],
+];
+
+/** What comes together. */
+const VOLLEYS: readonly Weighted<readonly Change[]>[] = [
+  [96, (random) => [drawn(CHANGES, random)]],
+  // While there is no agent.
+  [3, (random) => [crash(random), drawn(CHANGES, random)]],
+  // Gone while there is no agent, and back as its remains are being removed.
+  [
+    1,
+    (random) => [
+      crash(random),
+      { kind: 'remove' },
+      { kind: 'ambush', call: 'RemoveContainer', change: { kind: 'create again' } },
+    ],
+  ],
+];
+
+/** At first there is nothing yet that anything but a creation could befall. */
+const changes = (index: number, random: SeededRandom): readonly Change[] =>
+  index === 0 ? [create(random)] : drawn(VOLLEYS, random);
+
+const AMBUSHED_CALLS: readonly CallName[] = [
+  ...(['PullImage', 'RunPodSandbox', 'CreateContainer', 'StartContainer'] as const),
+  ...(['StopContainer', 'StopPodSandbox', 'RemoveContainer', 'RemovePodSandbox', 'ListContainers'] as const),
+];
+
+function drawn<T>(weighted: readonly Weighted<T>[], random: SeededRandom): T {
+  let left = random.next() * weighted.reduce((sum, [weight]) => sum + weight, 0);
+  const chosen = weighted.find(([weight]) => (left -= weight) < 0);
+  return (chosen ?? random.pick(weighted))[1](random);
+}

@@ -1,0 +1,56 @@
+/** What the pods of a simulation want of their node: so much that they get into each other's way, and for some others go. */
+import type { Container, PodSpec } from '../../types/kubernetes.ts';
+import type { SeededRandom } from './seeded-random.ts';
+
+/** Few, so that they are wanted twice. */
+const HOST_PORTS = [8080, 8081, 8082];
+const MAX_QUARTER_CORES = 8;
+const MAX_MEMORY_PARTS = 8;
+const MEMORY_PART_MIB = 128;
+const PRIORITIES = [0, 100, 100, 1_000];
+const CLUSTER_CRITICAL = { priority: 2_000_000_000, priorityClassName: 'system-cluster-critical' };
+const NODE_CRITICAL = { priority: 2_000_001_000, priorityClassName: 'system-node-critical' };
+
+/** The spec of a pod that also says what it needs, and how much it matters. */
+export function withRoom(spec: PodSpec, random: SeededRandom): PodSpec {
+  const [first, ...others] = spec.containers;
+  if (first === undefined) return spec;
+  const needs = { ...resources(random), ...ports(random) };
+  return {
+    ...spec,
+    ...importance(random),
+    containers: [{ ...first, ...needs }, ...others],
+    // No simulated node is like that.
+    ...(random.next() < 0.02 && { nodeSelector: { disk: 'ssd' } }),
+  };
+}
+
+/** One of three wants nothing, one of six has all that it wants guaranteed. */
+function resources(random: SeededRandom): Pick<Container, 'resources'> {
+  const cpu = `${String(250 * random.integer(1, MAX_QUARTER_CORES))}m`;
+  const memory = `${String(MEMORY_PART_MIB * random.integer(1, MAX_MEMORY_PARTS))}Mi`;
+  const all = { cpu, memory };
+  switch (random.integer(1, 6)) {
+    case 1:
+    case 2:
+      return {};
+    case 3:
+      return { resources: { requests: all, limits: all } };
+    case 4:
+      return { resources: { requests: { cpu } } };
+    default:
+      return { resources: { requests: all } };
+  }
+}
+
+function ports(random: SeededRandom): Pick<Container, 'ports'> {
+  if (random.next() >= 0.1) return {};
+  return { ports: [{ containerPort: 80, hostPort: random.pick(HOST_PORTS) }] };
+}
+
+function importance(random: SeededRandom): Pick<PodSpec, 'priority' | 'priorityClassName'> {
+  const chance = random.next();
+  if (chance < 0.1) return NODE_CRITICAL;
+  if (chance < 0.25) return CLUSTER_CRITICAL;
+  return chance < 0.6 ? { priority: random.pick(PRIORITIES) } : {};
+}

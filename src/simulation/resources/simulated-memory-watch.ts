@@ -1,0 +1,65 @@
+/** Tells an agent on a simulated node when its memory crosses a threshold. */
+import type { EvictionStats } from '../../actors/eviction/eviction-figures.ts';
+import type { Clock, TimerHandle } from '../../types/clock.ts';
+import type { SimulatedResources } from './simulated-resources.ts';
+
+/** A crossing is told of within this. */
+const MAX_NOTICE_MS = 250;
+
+export type Watcher = Parameters<EvictionStats['watchMemory']>;
+
+export interface SimulatedWatchOptions {
+  readonly resources: SimulatedResources;
+  readonly clock: Clock;
+  /** In [0, 1), by the key. */
+  readonly random: (key: string) => number;
+}
+
+/** Looks when something has started or ended, and when what leaks will have used up what is left: never without a reason. */
+export class SimulatedWatch {
+  readonly #options: SimulatedWatchOptions;
+  readonly #watcher: Watcher;
+  readonly #below = new Set<Watcher[0][number]>();
+  readonly #unsubscribe: () => void;
+  #timer: TimerHandle | undefined;
+  #looks = 0;
+
+  constructor(options: SimulatedWatchOptions, watcher: Watcher) {
+    this.#options = options;
+    this.#watcher = watcher;
+    this.#unsubscribe = options.resources.onChange(() => this.#arm(0));
+    this.#arm(0);
+  }
+
+  stop(): void {
+    this.#unsubscribe();
+    if (this.#timer !== undefined) this.#options.clock.clearTimeout(this.#timer);
+  }
+
+  #arm(delayMs: number): void {
+    const { clock, random } = this.#options;
+    if (this.#timer !== undefined) clock.clearTimeout(this.#timer);
+    const noticeMs = MAX_NOTICE_MS * random(`watch/${String(++this.#looks)}`);
+    this.#timer = clock.setTimeout(() => this.#look(), delayMs + noticeMs);
+  }
+
+  #look(): void {
+    const { resources, clock } = this.#options;
+    const { memory } = resources;
+    const [thresholds, onCrossed] = this.#watcher;
+    if (memory === undefined) return;
+    const { left } = memory.at();
+    const nexts: number[] = [];
+    for (const threshold of thresholds) {
+      const { signal, thresholdBytes } = threshold;
+      const isBelow = (left.get(signal) ?? Infinity) < thresholdBytes;
+      const next = isBelow ? undefined : memory.nextBelow(signal, thresholdBytes);
+      if (next !== undefined) nexts.push(next);
+      if (isBelow === this.#below.has(threshold)) continue;
+      if (isBelow) this.#below.add(threshold);
+      else this.#below.delete(threshold);
+      onCrossed({ isBelow });
+    }
+    if (nexts.length > 0) this.#arm(Math.min(...nexts) - clock.now());
+  }
+}

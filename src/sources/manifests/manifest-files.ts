@@ -1,0 +1,200 @@
+/** Reads a file or a folder of manifests, given what the last reading found. */
+import { createHash } from 'node:crypto';
+import { lstat, readdir, readFile, stat } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
+import { errorMessage } from '../../types/errors.ts';
+import type { Pod } from '../../types/kubernetes.ts';
+import { fileVersion } from './file-version.ts';
+import type { LastGoodManifests } from './last-good-manifests.ts';
+import { MANIFEST_BYTES_MAX } from './manifest-limits.ts';
+import { readStaticPods } from './manifest-pods.ts';
+import { isAbsence } from '../path-watch.ts';
+import type { ManifestProblem, SourceProblem } from '../source.ts';
+import type { StaticPodOrigin } from '../static-pod.ts';
+
+interface ManifestFile {
+  /** Of the content that `pods` or `problems` are about; undefined when it could not be read. */
+  readonly digest?: string;
+  /** Of the last good version. */
+  readonly pods: readonly Pod[];
+  readonly problems: readonly ManifestProblem[];
+  /** Unix milliseconds; 0 where that does not matter. */
+  readonly writtenAt: number;
+  /** Of the file that was read; undefined where it has to be read again whatever it says of itself. */
+  readonly version?: string | undefined;
+}
+
+export interface ReadingOptions {
+  readonly nodeName: string;
+  /** Where the last good versions are that an agent before this one has read. */
+  readonly lastGood?: LastGoodManifests;
+  /** Ends what takes long. */
+  readonly signal?: AbortSignal;
+  /** Unix milliseconds. */
+  readonly now?: () => number;
+  readonly readContent?: (file: string) => Promise<Buffer>;
+}
+
+export interface Reading {
+  /** False until it has been found out for the first time what is there, or that nothing is: pods are those kept from before. */
+  readonly seen: boolean;
+  /** By path, sorted. */
+  readonly files: ReadonlyMap<string, ManifestFile>;
+  /** Those of the path itself. */
+  readonly problems: readonly SourceProblem[];
+  /** When a file whose content is news was last written to, Unix milliseconds: it may not be complete. */
+  readonly newestNewsAt: number;
+}
+
+export const NOTHING_READ: Reading = { seen: false, files: new Map(), problems: [], newestNewsAt: 0 };
+
+/**
+ * A path that is not there has no pods; of one that cannot be read nothing is known, and what was read before stands.
+ * Rejects only when the signal aborts.
+ */
+export async function readManifests(
+  path: string,
+  before: Reading,
+  options: ReadingOptions,
+): Promise<Reading> {
+  try {
+    const files = new Map<string, ManifestFile>();
+    for (const file of await manifestPaths(path)) {
+      const manifest = await readManifestFile(file, before.files.get(file), options);
+      if (manifest) files.set(file, await withLastGood(file, manifest, before, options));
+    }
+    const news = [...files].filter(([file, { digest }]) => digest !== before.files.get(file)?.digest);
+    const newestNewsAt = Math.max(0, ...news.map(([, { writtenAt }]) => writtenAt));
+    return { seen: before.seen || !isUnknown(files.get(path)), files, problems: [], newestNewsAt };
+  } catch (error) {
+    options.signal?.throwIfAborted();
+    const problem = (message: string): readonly SourceProblem[] => [{ source: 'file', file: path, message }];
+    if (isAbsence(error))
+      return {
+        seen: true,
+        files: new Map(),
+        newestNewsAt: 0,
+        problems: problem('does not exist: it has no pods until it does'),
+      };
+    return {
+      seen: before.seen,
+      files: before.seen ? before.files : await allLastGood(path, options),
+      newestNewsAt: 0,
+      problems: problem(`cannot be read, its pods stay as they are: ${errorMessage(error)}`),
+    };
+  }
+}
+
+/** Whether the path is a single manifest that has not been good since the agent started: then nothing can be said of its pods. */
+function isUnknown(single: ManifestFile | undefined): boolean {
+  return single !== undefined && single.problems.length > 0;
+}
+
+/** Names that begin with a dot are not for us: editors, and the folders behind mounted ConfigMaps. */
+async function manifestPaths(path: string): Promise<string[]> {
+  if (!(await stat(path)).isDirectory()) return [path];
+  const names = (await readdir(path)).filter((name) => !name.startsWith('.'));
+  return names.sort().map((name) => join(path, name));
+}
+
+/** Undefined for what is no manifest (a folder), or has gone since the folder was listed. */
+async function readManifestFile(
+  file: string,
+  before: ManifestFile | undefined,
+  options: ReadingOptions,
+): Promise<ManifestFile | undefined> {
+  const failed = (message: string, pods = before?.pods ?? []): ManifestFile => ({
+    ...{ pods, problems: [{ message }], writtenAt: 0 },
+  });
+  const { now = Date.now, readContent = readFile } = options;
+  try {
+    const lookedAt = now();
+    const stats = await stat(file, { bigint: true });
+    if (stats.isDirectory()) return undefined;
+    if (!stats.isFile()) return failed('is neither a file nor a folder', []);
+    if (stats.size > MANIFEST_BYTES_MAX) return failed('is larger than 10 MiB');
+    const version = fileVersion(stats, lookedAt);
+    if (before && isReadAlready(file, version, before, options)) return before;
+    const read = await parsed(await readContent(file), file, before, options);
+    return { ...read, writtenAt: Number(stats.mtimeMs), version };
+  } catch (error) {
+    options.signal?.throwIfAborted();
+    if (!isAbsence(error)) return failed(`cannot be read: ${errorMessage(error)}`);
+    return (await isLink(file)) ? failed('is a link to nothing', []) : undefined;
+  }
+}
+
+/** One that could not be kept on the disk is read again, so that keeping it is tried again. */
+function isReadAlready(
+  file: string,
+  version: string | undefined,
+  before: ManifestFile,
+  { lastGood }: ReadingOptions,
+): boolean {
+  if (version === undefined || version !== before.version) return false;
+  return !lastGood || before.problems.length > 0 || lastGood.has(file, before.digest);
+}
+
+async function isLink(file: string): Promise<boolean> {
+  try {
+    return (await lstat(file)).isSymbolicLink();
+  } catch {
+    return false;
+  }
+}
+
+async function parsed(
+  content: Buffer,
+  file: string,
+  before: ManifestFile | undefined,
+  { nodeName, lastGood, signal }: ReadingOptions,
+): Promise<Omit<ManifestFile, 'writtenAt' | 'version'>> {
+  const digest = createHash('sha1').update(content).digest('hex');
+  const isKnown = digest === before?.digest;
+  const { pods, problems } = isKnown
+    ? before
+    : await readStaticPods(content, originOf(file, nodeName), signal);
+  if (problems.length > 0) return { digest, pods: before?.pods ?? [], problems };
+  lastGood?.keep(file, content, digest);
+  return { digest, pods, problems };
+}
+
+function originOf(file: string, nodeName: string): StaticPodOrigin {
+  return { source: 'file', location: file, nodeName };
+}
+
+/** A manifest that is broken when the agent starts has the pods that it had for the agent before. */
+async function withLastGood(
+  file: string,
+  manifest: ManifestFile,
+  before: Reading,
+  options: ReadingOptions,
+): Promise<ManifestFile> {
+  if (before.seen || manifest.problems.length === 0 || manifest.pods.length > 0) return manifest;
+  const pods = await lastGoodPods(file, options);
+  if (pods.length === 0) return manifest;
+  return {
+    ...manifest,
+    pods,
+    problems: [...manifest.problems, { message: 'its last good version is used' }],
+  };
+}
+
+async function allLastGood(
+  path: string,
+  options: ReadingOptions,
+): Promise<ReadonlyMap<string, ManifestFile>> {
+  const locations = (await options.lastGood?.locations()) ?? [];
+  const files = new Map<string, ManifestFile>();
+  for (const file of locations.filter((location) => location === path || dirname(location) === path))
+    files.set(file, { pods: await lastGoodPods(file, options), problems: [], writtenAt: 0 });
+  return files;
+}
+
+async function lastGoodPods(
+  file: string,
+  { lastGood, nodeName, signal }: ReadingOptions,
+): Promise<readonly Pod[]> {
+  const content = await lastGood?.read(file);
+  return content ? (await readStaticPods(content, originOf(file, nodeName), signal)).pods : [];
+}

@@ -1,0 +1,97 @@
+/** Says in the words of Kubernetes what the schema's validator found. */
+import { didYouMean } from '../../policies/formats/did-you-mean.ts';
+import { mayBeSecret } from '../../policies/pod/secret-fields.ts';
+import type { SchemaError } from '../../types/schema-error.ts';
+import { fieldPath } from './place.ts';
+import type { ManifestProblem } from '../source.ts';
+
+const GOT_LENGTH_MAX = 60;
+/** How many slips of the pen may lie between an unknown name and the one that is suggested. */
+const TYPO_DISTANCE_MAX = 3;
+const NAME_LENGTH_MAX = 100;
+
+export function schemaProblems(errors: readonly SchemaError[]): ManifestProblem[] {
+  // `propertyNames` only repeats the error that was found in the name.
+  return errors.filter(({ keyword }) => keyword !== 'propertyNames').map(schemaProblem);
+}
+
+function schemaProblem(error: SchemaError): ManifestProblem {
+  const field = fieldOf(error);
+  const rule = RULES[error.keyword]?.(error) ?? `keep the rule "${error.keyword}" of the schema`;
+  const got = ` (got ${mayBeSecret(pathOf(error)) ? kindOf(error.data) : shown(error.data)})`;
+  if (error.propertyName !== undefined) return { field, message: `the name must ${rule}` };
+  const message = PLAIN[error.keyword]?.(error) ?? `must ${rule}${got}${quoteHint(error)}`;
+  return { ...(field && { field }), message };
+}
+
+type Words = (error: SchemaError) => string;
+
+/** Whole messages. */
+const PLAIN: Readonly<Record<string, Words>> = {
+  required: () => 'is required',
+  additionalProperties: ({ params, parentSchema }) =>
+    `unknown field${suggestion(String(params.additionalProperty), Object.keys(parentSchema?.properties ?? {}))}`,
+  minItems: ({ params }) => `must have at least ${count(params.limit)}`,
+  maxItems: ({ params }) => `must have at most ${count(params.limit)}`,
+};
+
+/** What follows "must". */
+const RULES: Readonly<Record<string, Words>> = {
+  type: ({ params, parentSchema }) => `be ${parentSchema?.description ?? [params.type].flat().join(' or ')}`,
+  enum: ({ params }) =>
+    `be one of ${(params.allowedValues as unknown[]).filter(isNamed).map(shown).join(', ')}`,
+  pattern: ({ params, parentSchema }) =>
+    `be ${parentSchema?.description ?? `of the form ${String(params.pattern)}`}`,
+  minimum: ({ params }) => `be at least ${String(params.limit)}`,
+  maximum: ({ params }) => `be at most ${String(params.limit)}`,
+};
+
+/** An empty text is as good as nothing, which no list of choices has to say. */
+function isNamed(value: unknown): boolean {
+  return value !== '';
+}
+
+function count(limit: unknown): string {
+  return limit === 1 ? '1 item' : `${String(limit)} items`;
+}
+
+/** YAML reads 8080 and `on` as a number and a boolean: the commonest of all mistakes. */
+function quoteHint({ keyword, params, data }: SchemaError): string {
+  const scalar = typeof data === 'number' || typeof data === 'boolean';
+  return keyword === 'type' && params.type === 'string' && scalar ? '; put it in quotes' : '';
+}
+
+/** The value as JSON, cut short. What is in objects and lists may be secret. */
+export function shown(value: unknown): string {
+  if (typeof value === 'object' && value !== null) return kindOf(value);
+  const text = JSON.stringify(value);
+  return text.length > GOT_LENGTH_MAX ? `${text.slice(0, GOT_LENGTH_MAX)}…` : text;
+}
+
+const KINDS: Readonly<Record<string, string>> = {
+  string: 'a text',
+  number: 'a number',
+  boolean: 'a boolean',
+  object: 'an object',
+};
+
+export function kindOf(value: unknown): string {
+  return Array.isArray(value) ? 'a list' : (KINDS[typeof value] ?? 'nothing');
+}
+
+function pathOf({ instancePath }: SchemaError): readonly string[] {
+  const parts = instancePath.split('/').slice(1);
+  return parts.map((part) => part.replaceAll('~1', '/').replaceAll('~0', '~'));
+}
+
+function fieldOf(error: SchemaError): string {
+  const { params, propertyName } = error;
+  const member = propertyName ?? params.additionalProperty ?? params.missingProperty;
+  const names = pathOf(error);
+  return fieldPath(typeof member === 'string' ? [...names, member] : names);
+}
+
+function suggestion(name: string, known: readonly string[]): string {
+  if (name.length > NAME_LENGTH_MAX) return '';
+  return didYouMean(name, known, () => Math.min(TYPO_DISTANCE_MAX, Math.ceil(name.length / 3)));
+}

@@ -1,0 +1,35 @@
+/** Whether what was read is a pod that this node could run as a static one. */
+import { volumeProblems } from '../../policies/volumes/volume-rules.ts';
+import type { Pod } from '../../types/kubernetes.ts';
+import { validate } from '../../generated/pod-validator.js';
+import { apiReferenceProblems } from './api-references.ts';
+import { withDefaults } from '../defaults/pod-defaults.ts';
+import { ruleProblems } from './pod-rules.ts';
+import { resourceProblems } from './resource-rules.ts';
+import { schemaProblems } from './schema-problems.ts';
+import type { ManifestProblem } from '../source.ts';
+
+/** More are only counted: to find out for each of a thousand unknown fields what was meant takes longer than to read them. */
+const ERRORS_DESCRIBED_MAX = 50;
+
+/** All that is wrong with a pod of a file or URL: schema, rules between fields, references. Null members count as wrong. */
+export function podProblems(pod: unknown, nodeName: string): ManifestProblem[] {
+  const schemaErrors = validate(pod) ? [] : (validate.errors ?? []);
+  return [
+    ...schemaProblems(schemaErrors.slice(0, ERRORS_DESCRIBED_MAX)),
+    ...schemaErrors.slice(ERRORS_DESCRIBED_MAX).map(() => ({ message: 'does not fit the schema' })),
+    ...ruleProblems(pod, nodeName),
+    ...(schemaErrors.length === 0
+      ? [...volumeRuleProblems(pod as Pod), ...resourceRuleProblems(pod as Pod)]
+      : []),
+    ...apiReferenceProblems(pod),
+  ];
+}
+
+function volumeRuleProblems({ spec }: Pod): ManifestProblem[] {
+  return volumeProblems(spec).map(({ path, message }) => ({ field: path, message }));
+}
+
+function resourceRuleProblems({ spec }: Pod): readonly ManifestProblem[] {
+  return resourceProblems(withDefaults(spec));
+}

@@ -1,0 +1,63 @@
+import { beforeEach, expect, test } from '@jest/globals';
+import { ContainerEnds } from '../../../src/actors/pods/container-ends.ts';
+import type { Logger } from '../../../src/types/logger.ts';
+import { type PartialContainer, runtimePodStatus } from '../../support/runtime-pod-status.ts';
+
+const POD = { name: 'web', namespace: 'default', uid: 'u-1' };
+
+let lines: object[];
+let ends: ContainerEnds;
+
+beforeEach(() => {
+  lines = [];
+  const none = () => undefined;
+  const info = (fields: object, msg: string) => void lines.push({ ...fields, msg });
+  const logger: Logger = { trace: none, debug: none, info, warn: none, error: none };
+  ends = new ContainerEnds(logger);
+});
+
+const instance = (attempt: number, state: 'running' | 'exited', more: Partial<PartialContainer> = {}) => ({
+  ...{ id: `main-${attempt}`, name: 'main', restartCount: attempt, state, finishedAt: attempt },
+  ...more,
+});
+const read = (...containers: PartialContainer[]) => ends.read(POD, runtimePodStatus({ containers }));
+
+test('an end is told once, with the number of the instance and how it ended', () => {
+  read(instance(0, 'running'));
+  read(instance(0, 'exited', { exitCode: 3, reason: 'Error' }));
+  read(instance(1, 'running'), instance(0, 'exited', { exitCode: 3, reason: 'Error' }));
+  expect(lines).toEqual([
+    {
+      ...{ pod: 'default/web', uid: 'u-1', container: 'main', attempt: 0, exitCode: 3, exitReason: 'Error' },
+      msg: 'Container ended: main',
+    },
+  ]);
+});
+
+test('those that had ended when the agent came are no news', () => {
+  read(instance(0, 'exited'));
+  read(instance(1, 'exited'), instance(0, 'exited'));
+  expect(lines).toMatchObject([{ attempt: 1 }]);
+});
+
+test('several that ended between two reads are told in the order in which they ended', () => {
+  read();
+  read(instance(2, 'running'), instance(1, 'exited'), instance(0, 'exited'));
+  expect(lines).toMatchObject([{ attempt: 0 }, { attempt: 1 }]);
+});
+
+test('one that was told of before the pod is read again is not told of twice, nor by an older view', () => {
+  read(instance(0, 'running'));
+  ends.tell(POD, { ...instance(0, 'exited'), exitCode: 0, reason: '' });
+  read(instance(0, 'running'));
+  read(instance(0, 'exited'));
+  read(instance(0, 'exited'));
+  expect(lines).toHaveLength(1);
+});
+
+test('a pod that was forgotten begins anew', () => {
+  read();
+  ends.forget(POD.uid);
+  read(instance(0, 'exited'));
+  expect(lines).toEqual([]);
+});

@@ -1,0 +1,90 @@
+import { beforeEach, expect, test } from '@jest/globals';
+import { DesiredPods } from '../../../src/actors/pods/desired-pods.ts';
+import { CONFIG_MIRROR_ANNOTATION } from '../../../src/policies/pod/pod-kinds.ts';
+import { testPod } from '../../support/pods.ts';
+
+let desired: DesiredPods;
+beforeEach(() => {
+  desired = new DesiredPods();
+});
+
+const web = testPod({ name: 'web', uid: 'uid-1' });
+const mirror = testPod({
+  name: 'web',
+  uid: 'uid-of-mirror',
+  annotations: { [CONFIG_MIRROR_ANNOTATION]: 'hash' },
+});
+
+test('a pod is desired from set to delete', () => {
+  expect(desired.set(web)).toEqual({ isMirror: false });
+  expect([desired.has('uid-1'), desired.get('uid-1'), [...desired.keys()]]).toEqual([true, web, ['uid-1']]);
+  desired.delete(web);
+  expect([desired.has('uid-1'), desired.get('uid-1'), [...desired.keys()]]).toEqual([false, undefined, []]);
+});
+
+test('the newest version of a pod counts', () => {
+  desired.set(web);
+  const newer = testPod({ name: 'web', uid: 'uid-1', deleted: true });
+  desired.set(newer);
+  expect(desired.get('uid-1')).toBe(newer);
+  expect([...desired.keys()]).toEqual(['uid-1']);
+});
+
+test('a mirror pod is not a pod to run: it stands beside its static pod', () => {
+  desired.set(web);
+  expect(desired.set(mirror)).toEqual({ isMirror: true });
+  expect(desired.has('uid-of-mirror')).toBe(false);
+  expect(desired.mirrorPodOf(web)).toBe(mirror);
+  expect(desired.staticPodOf(mirror)).toBe(web);
+});
+
+test('a mirror pod may come before its static pod, and stay after it', () => {
+  desired.set(mirror);
+  expect(desired.staticPodOf(mirror)).toBeUndefined();
+  desired.set(web);
+  expect(desired.staticPodOf(mirror)).toBe(web);
+  desired.delete(web);
+  expect(desired.staticPodOf(mirror)).toBeUndefined();
+  expect(desired.mirrorPodOf(web)).toBe(mirror);
+});
+
+test('the deletion of a mirror pod leaves its static pod', () => {
+  desired.set(web);
+  desired.set(mirror);
+  desired.delete(mirror);
+  expect([desired.has('uid-1'), desired.mirrorPodOf(web)]).toEqual([true, undefined]);
+});
+
+test('10: of two static pods of one full name the mirror pod belongs to the newer', () => {
+  const newer = testPod({ name: 'web', uid: 'uid-2' });
+  desired.set(web);
+  desired.set(newer);
+  expect(desired.staticPodOf(mirror)).toBe(newer);
+  desired.delete(web);
+  expect(desired.staticPodOf(mirror)).toBe(newer);
+});
+
+test('10: and to the older again when the newer one is deleted while it waits', () => {
+  desired.set(web);
+  desired.set(testPod({ name: 'web', uid: 'uid-2' }));
+  desired.delete(testPod({ name: 'web', uid: 'uid-2' }));
+  expect(desired.staticPodOf(mirror)).toBe(web);
+});
+
+test('names are told apart by namespace', () => {
+  const other = { ...mirror, metadata: { ...mirror.metadata, namespace: 'other' } };
+  desired.set(web);
+  desired.set(other);
+  expect([desired.mirrorPodOf(web), desired.staticPodOf(other)]).toEqual([undefined, undefined]);
+});
+
+test('clear forgets all of them', () => {
+  desired.set(web);
+  desired.set(mirror);
+  desired.clear();
+  expect([[...desired.keys()], desired.mirrorPodOf(web), desired.staticPodOf(mirror)]).toEqual([
+    [],
+    undefined,
+    undefined,
+  ]);
+});

@@ -1,0 +1,184 @@
+import { beforeEach, describe, expect, test } from '@jest/globals';
+import { createActor, fromTransition } from 'xstate';
+import { type Effect, EffectSlots } from '../../../src/actors/pods/effect-slots.ts';
+import type { PodEvent } from '../../../src/machines/pod-machine.ts';
+import { settled } from '../../../src/simulation/node/virtual-clock.ts';
+
+const STOPPED: PodEvent = { type: 'STOP_DONE' };
+const FAILED: PodEvent = { type: 'STOP_FAILED' };
+
+/** Writes down what it is sent. */
+const listener = () =>
+  createActor(fromTransition((heard: string[], { type }: PodEvent) => [...heard, type], [])).start();
+
+/** An effect that ends when the test says so. */
+function effect() {
+  const { promise, resolve, reject } = Promise.withResolvers<PodEvent>();
+  const seen: { signal?: AbortSignal } = {};
+  const it: Effect = {
+    run: (signal) => {
+      seen.signal = signal;
+      return promise;
+    },
+    failed: () => FAILED,
+  };
+  return { ...it, seen, succeed: () => resolve(STOPPED), fail: () => reject(new Error('it failed')) };
+}
+
+let slots: EffectSlots;
+let actor: ReturnType<typeof listener>;
+const heard = () => actor.getSnapshot().context;
+
+beforeEach(() => {
+  slots = new EffectSlots();
+  actor = listener();
+});
+
+describe('exactly one event per effect', () => {
+  test('a good one: its own', async () => {
+    const it = effect();
+    slots.start(actor, it);
+    await settled();
+    expect(heard()).toEqual([]);
+    it.succeed();
+    await slots.atRest(actor);
+    expect(heard()).toEqual(['STOP_DONE']);
+  });
+
+  test('a failed one: what its failure means', async () => {
+    const it = effect();
+    slots.start(actor, it);
+    it.fail();
+    await slots.atRest(actor);
+    expect(heard()).toEqual(['STOP_FAILED']);
+  });
+
+  test('an aborted one that gives up: AT_REST, and not before it has', async () => {
+    const it = effect();
+    slots.start(actor, it);
+    await settled();
+    slots.abort(actor);
+    await settled();
+    expect([it.seen.signal?.aborted, heard()]).toEqual([true, []]);
+    it.fail();
+    await slots.atRest(actor);
+    expect(heard()).toEqual(['AT_REST']);
+  });
+
+  test('an aborted one that was done all the same: its own', async () => {
+    const it = effect();
+    slots.start(actor, it);
+    slots.abort(actor);
+    it.succeed();
+    await slots.atRest(actor);
+    expect(heard()).toEqual(['STOP_DONE']);
+  });
+
+  test('one that throws before its first step is a failed one', async () => {
+    const run = () => {
+      throw new Error('no step was taken');
+    };
+    slots.start(actor, { run, failed: () => FAILED });
+    await slots.atRest(actor);
+    expect(heard()).toEqual(['STOP_FAILED']);
+  });
+
+  test('two aborts are one', async () => {
+    const it = effect();
+    slots.start(actor, it);
+    slots.abort(actor);
+    slots.abort(actor);
+    it.fail();
+    await slots.atRest(actor);
+    expect(heard()).toEqual(['AT_REST']);
+  });
+});
+
+describe('at most one effect per pod (I5)', () => {
+  test('I5: a second one while the first is in flight is an error', () => {
+    slots.start(actor, effect());
+    expect(() => slots.start(actor, effect())).toThrow('I5');
+  });
+
+  test('I5: an aborted one is still in flight until it is at rest', async () => {
+    const it = effect();
+    slots.start(actor, it);
+    slots.abort(actor);
+    expect(() => slots.start(actor, effect())).toThrow('I5');
+    it.fail();
+    await slots.atRest(actor);
+    slots.start(actor, effect());
+  });
+
+  test('the event of one may start the next', async () => {
+    const [first, second] = [effect(), effect()];
+    slots.start(actor, first);
+    const subscription = actor.subscribe(() => {
+      subscription.unsubscribe();
+      slots.start(actor, second);
+    });
+    first.succeed();
+    await slots.atRest(actor);
+    second.fail();
+    await slots.atRest(actor);
+    expect(heard()).toEqual(['STOP_DONE', 'STOP_FAILED']);
+  });
+
+  test('pods do not stand in the way of each other, and an abort is for one of them', async () => {
+    const other = listener();
+    const [one, two] = [effect(), effect()];
+    slots.start(actor, one);
+    slots.start(other, two);
+    await settled();
+    slots.abort(actor);
+    expect([one.seen.signal?.aborted, two.seen.signal?.aborted]).toEqual([true, false]);
+  });
+
+  test('no effect starts within the call that asks for it', async () => {
+    let begun = false;
+    const run = () => {
+      begun = true;
+      return Promise.resolve(STOPPED);
+    };
+    slots.start(actor, { run, failed: () => FAILED });
+    expect(begun).toBe(false);
+    await slots.atRest(actor);
+    expect(begun).toBe(true);
+  });
+});
+
+test('to abort, or wait for, what is not there does nothing', async () => {
+  slots.abort(actor);
+  await slots.atRest(actor);
+  expect(heard()).toEqual([]);
+});
+
+describe('closing', () => {
+  test('aborts every effect and resolves when the last is at rest', async () => {
+    const [one, two] = [effect(), effect()];
+    slots.start(actor, one);
+    slots.start(listener(), two);
+    await settled();
+    let closed = false;
+    void slots.close().then(() => (closed = true));
+    expect([one.seen.signal?.aborted, two.seen.signal?.aborted]).toEqual([true, true]);
+    one.fail();
+    await settled();
+    expect(closed).toBe(false);
+    two.succeed();
+    await settled();
+    expect(closed).toBe(true);
+  });
+
+  test('no effect starts after it, also not by the event of one that was in flight', async () => {
+    const [first, second] = [effect(), effect()];
+    slots.start(actor, first);
+    actor.subscribe(() => slots.start(actor, second));
+    const closed = slots.close();
+    first.succeed();
+    await closed;
+    slots.start(actor, second);
+    await settled();
+    expect(second.seen.signal).toBeUndefined();
+  });
+});

@@ -1,0 +1,215 @@
+import { beforeEach, describe, expect, test } from '@jest/globals';
+import { createActor } from 'xstate';
+import { PodRegistry } from '../../../src/actors/pods/pod-registry.ts';
+import { podMachine, type PodEvent } from '../../../src/machines/pod-machine.ts';
+import { supervisorMachine } from '../../../src/machines/supervisor-machine.ts';
+import { testPod } from '../../support/pods.ts';
+
+const nothing = () => undefined;
+/** The chart alone: the test itself is its effects. */
+const machine = podMachine.provide({
+  actions: {
+    requestStart: nothing,
+    startSync: nothing,
+    abortSync: nothing,
+    startStop: nothing,
+    abortStop: nothing,
+    startCleanup: nothing,
+    armResync: nothing,
+    disarmResync: nothing,
+    answerWaiters: nothing,
+    answerThisWaiter: nothing,
+    reportTerminated: nothing,
+    reportFinished: nothing,
+  },
+});
+
+const UID = 'uid-of-web';
+const CREATE: PodEvent = { type: 'SyncPodCreate', pod: testPod() };
+const GRANTED: PodEvent = { type: 'START_GRANTED' };
+const SYNCED: PodEvent = { type: 'SYNC_DONE', terminal: false, again: false };
+const SYNC_FAILED: PodEvent = { type: 'SYNC_FAILED', reason: { kind: 'failed' }, again: false };
+const KILL: PodEvent = { type: 'SyncPodKill' };
+const HURRY: PodEvent = { type: 'SyncPodKill', options: { podTerminationGracePeriodSecondsOverride: 1 } };
+const EVICT: PodEvent = { type: 'SyncPodKill', options: { evict: true } };
+const DELETED: PodEvent = { type: 'SyncPodUpdate', pod: testPod({ deleted: true }) };
+const STOPPED: PodEvent = { type: 'STOP_DONE' };
+const STOP_FAILED: PodEvent = { type: 'STOP_FAILED' };
+const CLEANED: PodEvent = { type: 'CLEANUP_DONE' };
+const CLEANUP_FAILED: PodEvent = { type: 'CLEANUP_FAILED' };
+
+const SETTLED = [CREATE, GRANTED, SYNCED];
+const STOPPING = [...SETTLED, KILL];
+const CLEANING_UP = [...STOPPING, STOPPED];
+
+let synced: boolean;
+let registry: PodRegistry;
+
+beforeEach(() => {
+  synced = true;
+  const parent = createActor(supervisorMachine, { input: { sources: ['file'] } }).start();
+  registry = new PodRegistry({ machine, parent, synced: () => synced });
+});
+
+function spawn(...events: PodEvent[]): void {
+  const { name, namespace, uid } = testPod().metadata;
+  registry.spawn({ name, namespace, uid }, 'nothing');
+  for (const event of events) registry.send(UID, event);
+}
+
+/** The questions to which the answer is yes. */
+function yes(): string[] {
+  const answers = {
+    couldHaveRunningContainers: registry.couldHaveRunningContainers(UID),
+    shouldPodBeFinished: registry.shouldPodBeFinished(UID),
+    isPodTerminationRequested: registry.isPodTerminationRequested(UID),
+    shouldPodContainersBeTerminating: registry.shouldPodContainersBeTerminating(UID),
+    shouldPodRuntimeBeRemoved: registry.shouldPodRuntimeBeRemoved(UID),
+    shouldPodContentBeRemoved: registry.shouldPodContentBeRemoved(UID),
+    isPodKnownTerminated: registry.isPodKnownTerminated(UID),
+    isPodForMirrorPodTerminatingByFullName: registry.isPodForMirrorPodTerminatingByFullName('web_default'),
+  };
+  return Object.entries(answers)
+    .filter(([, answer]) => answer)
+    .map(([question]) => question);
+}
+
+describe('a UID that is not known', () => {
+  test('before the first full sync of all sources: it may still come', () => {
+    synced = false;
+    expect(yes()).toEqual(['couldHaveRunningContainers']);
+  });
+
+  test('after it: there is no such pod', () => {
+    expect(yes()).toEqual([
+      'shouldPodBeFinished',
+      'shouldPodContainersBeTerminating',
+      'shouldPodRuntimeBeRemoved',
+      'shouldPodContentBeRemoved',
+    ]);
+  });
+});
+
+const ALIVE = ['couldHaveRunningContainers'];
+const KILL_REQUESTED = [
+  'couldHaveRunningContainers',
+  'isPodTerminationRequested',
+  'isPodForMirrorPodTerminatingByFullName',
+];
+const TERMINATING = [
+  'couldHaveRunningContainers',
+  'isPodTerminationRequested',
+  'shouldPodContainersBeTerminating',
+  'isPodForMirrorPodTerminatingByFullName',
+];
+const TERMINATED = [
+  'isPodTerminationRequested',
+  'shouldPodContainersBeTerminating',
+  'shouldPodRuntimeBeRemoved',
+  'isPodKnownTerminated',
+];
+const FINISHED = [
+  'shouldPodBeFinished',
+  'isPodTerminationRequested',
+  'shouldPodContainersBeTerminating',
+  'shouldPodRuntimeBeRemoved',
+  'isPodKnownTerminated',
+];
+
+describe.each([
+  ['before', false],
+  ['after', true],
+])('a UID that is known, %s the first full sync: its chart answers', (_when, allSeen) => {
+  beforeEach(() => {
+    synced = allSeen;
+  });
+
+  test.each<[string, PodEvent[], string[]]>([
+    ['Syncing.AwaitingStart', [CREATE], ALIVE],
+    ['Syncing.Working', [CREATE, GRANTED], ALIVE],
+    ['Syncing.Settled', SETTLED, ALIVE],
+    ['Syncing.BackingOff', [CREATE, GRANTED, SYNC_FAILED], ALIVE],
+    ['Syncing.Draining', [CREATE, GRANTED, KILL], KILL_REQUESTED],
+    ['Terminating.Stopping', STOPPING, TERMINATING],
+    ['Terminating.Shortening', [...STOPPING, HURRY], TERMINATING],
+    ['Terminating.BackingOff', [...STOPPING, STOP_FAILED], TERMINATING],
+    ['Terminated.CleaningUp', CLEANING_UP, TERMINATED],
+    ['Terminated.BackingOff', [...CLEANING_UP, CLEANUP_FAILED], TERMINATED],
+    ['Terminated.Finished', [...CLEANING_UP, CLEANED], FINISHED],
+  ])('%s', (state, events, answers) => {
+    spawn(...events);
+    const [outer = '', inner] = state.split('.');
+    expect(registry.get(UID)?.actor.getSnapshot().value).toEqual({ [outer]: inner });
+    expect(yes()).toEqual(answers);
+  });
+
+  test('shouldPodContentBeRemoved: evicted, from the kill on', () => {
+    spawn(...SETTLED, EVICT);
+    expect(registry.shouldPodContentBeRemoved(UID)).toBe(true);
+    for (const event of [STOPPED, CLEANED]) registry.send(UID, event);
+    expect(registry.shouldPodContentBeRemoved(UID)).toBe(true);
+  });
+
+  test('shouldPodContentBeRemoved: deleted, but not before Terminated', () => {
+    spawn(...SETTLED, DELETED);
+    expect(registry.shouldPodContentBeRemoved(UID)).toBe(false);
+    registry.send(UID, STOPPED);
+    expect(registry.shouldPodContentBeRemoved(UID)).toBe(true);
+  });
+
+  test('shouldPodContentBeRemoved: not one that was killed and is still there at the API server', () => {
+    spawn(...CLEANING_UP, CLEANED);
+    expect(registry.shouldPodContentBeRemoved(UID)).toBe(false);
+    registry.send(UID, DELETED);
+    expect(registry.shouldPodContentBeRemoved(UID)).toBe(true);
+  });
+});
+
+describe('isPodForMirrorPodTerminatingByFullName', () => {
+  test('is about the name: a successor that waits does not hide the one that ends', () => {
+    spawn(...STOPPING);
+    registry.spawn({ name: 'web', namespace: 'default', uid: 'uid-2' }, 'nothing');
+    expect(registry.isPodForMirrorPodTerminatingByFullName('web_default')).toBe(true);
+    registry.send(UID, STOPPED);
+    expect(registry.isPodForMirrorPodTerminatingByFullName('web_default')).toBe(false);
+  });
+
+  test('is about this name only', () => {
+    spawn(...STOPPING);
+    expect(registry.isPodForMirrorPodTerminatingByFullName('web_other')).toBe(false);
+    expect(registry.isPodForMirrorPodTerminatingByFullName('we_default')).toBe(false);
+  });
+});
+
+describe('incarnations', () => {
+  test('9: a UID that was forgotten is not known; its actor is stopped and hears nothing more', () => {
+    spawn(...CLEANING_UP, CLEANED);
+    const actor = registry.get(UID)?.actor;
+    registry.forget(UID);
+    expect([registry.size, registry.get(UID), registry.isPodKnownTerminated(UID)]).toEqual([
+      0,
+      undefined,
+      false,
+    ]);
+    expect(actor?.getSnapshot().status).toBe('stopped');
+    expect(registry.send(UID, CREATE)).toBe(false);
+  });
+
+  test('9: the next one of the UID begins at the beginning', () => {
+    spawn(...CLEANING_UP, CLEANED);
+    registry.forget(UID);
+    spawn(CREATE);
+    expect(yes()).toEqual(ALIVE);
+    expect(registry.size).toBe(1);
+  });
+
+  test('to forget one that is not known does nothing', () => {
+    registry.forget('nobody');
+    expect(registry.size).toBe(0);
+  });
+
+  test('send says whether there was somebody to hear it', () => {
+    spawn();
+    expect([registry.send(UID, CREATE), registry.send('nobody', CREATE)]).toEqual([true, false]);
+  });
+});

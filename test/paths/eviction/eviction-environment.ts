@@ -1,0 +1,290 @@
+/** What can come to the eviction machine of a node that runs short of one thing: from its figures, and from its pods. */
+import { initialTransition, type SnapshotFrom, transition } from 'xstate';
+import { evictionMachine, type EvictionEvent } from '../../../src/machines/eviction-machine.ts';
+import {
+  chooseVictim,
+  evaluateEviction,
+  type EvictionEvaluation,
+  type EvictionSettings,
+} from '../../../src/policies/eviction/pass.ts';
+import type { PressureCondition } from '../../../src/policies/eviction/signals.ts';
+import { seededRandom } from '../../../src/simulation/plan/seeded-random.ts';
+import type { Pod } from '../../../src/types/kubernetes.ts';
+import type { PodStats } from '../../../src/types/stats.ts';
+import { requestingPod, type RequestingPod } from '../../support/admission.ts';
+import {
+  factsWith,
+  GI,
+  type Left,
+  MI,
+  settingsWith,
+  shortageOf,
+  statsOf,
+  summaryOf,
+  thresholds,
+} from '../../support/eviction.ts';
+import { LASTING_COMMAND } from '../ground.ts';
+import type { Environment, Step } from '../paths.ts';
+
+export type EvictionSnapshot = SnapshotFrom<typeof evictionMachine>;
+
+/** How long a condition holds after the pressure is over. Whatever else a path waits for takes less. */
+export const TRANSITION_PERIOD_MS = 60_000;
+/** How long a pod may take to end. */
+export const GRACE_SECONDS = 5;
+const LIMIT_BYTES = MI;
+
+/** What the node runs short of. */
+export interface Situation {
+  readonly resource: 'memory' | 'disk' | 'pids';
+}
+
+interface Scarcity {
+  readonly condition: PressureCondition;
+  readonly signal: string;
+  readonly hard: string;
+  readonly soft: string;
+  readonly short: Left;
+  /** Only the soft threshold is met. */
+  readonly tight: Left;
+}
+
+const SCARCITIES: Readonly<Record<Situation['resource'], Scarcity>> = {
+  memory: {
+    ...{ condition: 'MemoryPressure', signal: 'memory.available', hard: '100Mi', soft: '200Mi' },
+    ...{ short: { memory: 50 }, tight: { memory: 150 } },
+  },
+  disk: {
+    ...{ condition: 'DiskPressure', signal: 'nodefs.available', hard: '10Gi', soft: '20Gi' },
+    ...{ short: { disk: 5 }, tight: { disk: 15 } },
+  },
+  pids: {
+    ...{ condition: 'PIDPressure', signal: 'pid.available', hard: '100', soft: '200' },
+    ...{ short: { pids: 50 }, tight: { pids: 150 } },
+  },
+};
+
+/** A node on which everything is plentiful. */
+const PLENTY: Left = { memory: 500, disk: 50, pids: 900 };
+
+export type Figures = 'plenty' | 'tight' | 'short';
+
+export function leftOn({ resource }: Situation, figures: Figures): Left {
+  return figures === 'plenty' ? PLENTY : { ...PLENTY, ...SCARCITIES[resource][figures] };
+}
+
+export function settingsOf({ resource }: Situation): EvictionSettings {
+  const { signal, hard, soft } = SCARCITIES[resource];
+  return settingsWith({
+    pressureTransitionPeriodMs: TRANSITION_PERIOD_MS,
+    thresholds: thresholds({
+      // Of memory there is always more: whoever watches it may say something else.
+      evictionHard: { 'memory.available': '1Mi', [signal]: hard },
+      evictionSoft: { [signal]: soft },
+      // Longer than any path.
+      evictionSoftGracePeriod: { [signal]: '24h' },
+    }),
+  });
+}
+
+/** What a pod is there for: to be evicted before or beside another, to end by itself, to be ending already, to stay. */
+export type Role = 'first' | 'second' | 'stranger' | 'leaving' | 'modest' | 'critical' | 'static';
+
+/** By how much a pod uses of everything: those that may never go use most. */
+const USAGE: Readonly<Record<Role, number>> = {
+  ...{ critical: 9, static: 8, first: 3, second: 2, leaving: 1, stranger: 1, modest: 1 },
+};
+const KINDS: Partial<Record<Role, RequestingPod>> = {
+  critical: { critical: true },
+  static: { annotations: { 'kubernetes.io/config.source': 'file' } },
+};
+
+/** The path's pods of one role come one after the other, each when the one before has gone: `first-1`, `first-2`. */
+export function podOf(role: Role, which: number): Pod {
+  const volumes = [{ name: 'scratch', emptyDir: { sizeLimit: String(LIMIT_BYTES) } }];
+  const more = { terminationGracePeriodSeconds: GRACE_SECONDS, volumes, ...KINDS[role] };
+  const pod = requestingPod(`${role}-${which}`, more);
+  const containers = pod.spec.containers.map((made) => ({ ...made, command: LASTING_COMMAND }));
+  return { ...pod, spec: { ...pod.spec, containers } };
+}
+
+export function roleOf(uid: string): Role {
+  return uid.replace(/-\d+$/u, '') as Role;
+}
+
+/** Critical pods exceed their limits at all times. */
+export function statsOfPod(uid: string, { isIdle = false, isOverLimit = false } = {}): PodStats {
+  const role = roleOf(uid);
+  const bytes = isIdle ? 0 : USAGE[role] * GI;
+  const memory = { workingSetBytes: bytes };
+  const exceeds = isOverLimit || role === 'critical' || role === 'static';
+  return statsOf(uid, {
+    memory,
+    process_stats: { process_count: isIdle ? 0 : USAGE[role] },
+    containers: [{ name: 'main', memory, rootfs: { usedBytes: bytes }, logs: { usedBytes: 0 } }],
+    volume: [{ name: 'scratch', usedBytes: exceeds ? 2 * LIMIT_BYTES : 0 }],
+  });
+}
+
+const FIRST = podOf('first', 1);
+const SECOND = podOf('second', 1);
+
+/** Pods are known by their roles here; who ends exactly is up to the replay. */
+const ended = (role: Role): EvictionEvent => ({ type: 'POD_ENDED', uid: `${role}-1` });
+const failed = (role: Role): EvictionEvent => ({ type: 'POD_FAILED', uid: `${role}-1`, problem: '' });
+const gone = (role: Role): EvictionEvent => ({ type: 'POD_GONE', uid: `${role}-1` });
+
+/** From other actors, and as time goes by. */
+const SENT = {
+  observe: { type: 'OBSERVE' },
+  firstEnded: ended('first'),
+  secondEnded: ended('second'),
+  /** Of somebody who is not waited for. */
+  strangerEnded: ended('stranger'),
+  firstFailed: failed('first'),
+  secondFailed: failed('second'),
+  cleanedUp: { type: 'CLEANED_UP' },
+  firstGone: gone('first'),
+  secondGone: gone('second'),
+} as const satisfies Record<string, EvictionEvent>;
+
+/** From the figures: each is the answer to something that the machine has asked for. */
+function answers(situation: Situation) {
+  const { condition, signal, hard } = SCARCITIES[situation.resource];
+  const evaluated = (
+    name: string,
+    figures: Figures,
+    conditions: PressureCondition[],
+    over: readonly Pod[] = [],
+  ) => {
+    const stats = over.map(({ metadata }) => statsOfPod(metadata.uid, { isOverLimit: true }));
+    const summary = summaryOf(leftOn(situation, figures), stats);
+    const made = evaluateEviction(factsWith({ settings: settingsOf(situation), pods: over, summary }));
+    const shortage = made.shortage && named('short', made.shortage);
+    const evaluation = { ...made, conditions, state: named(name, made.state), shortage };
+    return { type: 'EVALUATED', evaluation: named<EvictionEvaluation>(name, evaluation) } as const;
+  };
+  const shortage = named('short', shortageOf(signal, hard, leftOn(situation, 'short')));
+  const ranked = (name: string, ...pods: Pod[]) => {
+    const summary = summaryOf({}, []);
+    const nobody = { ending: new Set<string>(), unendable: new Set<string>() };
+    const choice = chooseVictim({ settings: settingsOf(situation), shortage, summary, pods, ...nobody });
+    return { type: 'RANKED', choice: named(name, choice) } as const;
+  };
+  return {
+    plenty: evaluated('plenty', 'plenty', []),
+    /** There was pressure a while ago. */
+    lingering: evaluated('lingering', 'plenty', [condition]),
+    tight: evaluated('tight', 'tight', [condition]),
+    short: evaluated('short', 'short', [condition]),
+    firstOver: evaluated('firstOver', 'plenty', [], [FIRST]),
+    bothOver: evaluated('bothOver', 'short', [condition], [FIRST, SECOND]),
+    notMeasured: { type: 'OBSERVATION_FAILED', problem: '' },
+    reclaimedEnough: { type: 'NODE_RECLAIMED', shortage: undefined },
+    reclaimedTooLittle: { type: 'NODE_RECLAIMED', shortage },
+    firstRanked: ranked('first', FIRST),
+    secondRanked: ranked('second', SECOND),
+    nobodyRanked: ranked('nobody'),
+    relieved: { type: 'RELIEVED' },
+  } as const satisfies Record<string, EvictionEvent>;
+}
+
+/** By that it is known to xstate/graph, which spells everything out as JSON and cannot spell the figures. */
+function named<Value extends object>(name: string, value: Value): Value {
+  return Object.defineProperty({ ...value }, 'toJSON', { value: () => name });
+}
+
+export type SentName = keyof typeof SENT;
+export type Answer = keyof ReturnType<typeof answers>;
+export type EvictionEventName = SentName | Answer;
+
+export function isSent(name: string): name is SentName {
+  return name in SENT;
+}
+
+export function evictionEnvironment(situation: Situation): Environment<typeof evictionMachine> {
+  return {
+    machine: evictionMachine,
+    input: undefined,
+    events: { ...SENT, ...answers(situation) },
+    possible: (state) => possible(situation, state),
+    label: evictionLabel,
+  };
+}
+
+/** It makes no difference who has ended or hangs. */
+export function plainEvictionEnvironment(situation: Situation): Environment<typeof evictionMachine> {
+  return { ...evictionEnvironment(situation), label: ({ value }) => JSON.stringify(value) };
+}
+
+/** Many passes in a row, as chance would have them; whoever was evicted, hung or went in one is so in the next. */
+export function evictionWalk(
+  situation: Situation,
+  seed: number,
+  length: number,
+): readonly Step<typeof evictionMachine>[] {
+  const { events, possible: mayCome } = evictionEnvironment(situation);
+  const random = seededRandom(seed);
+  let [before] = initialTransition(evictionMachine);
+  return Array.from({ length }, () => {
+    // How much time goes by is not known here: what was observed may be longer ago than the transition period.
+    const name = random.pick(mayCome(before).filter((candidate) => candidate !== 'lingering'));
+    const event = events[name]!;
+    const [after] = transition(evictionMachine, before, event);
+    const step = { name, event, before, after };
+    before = after;
+    return step;
+  });
+}
+
+function possible({ resource }: Situation, state: EvictionSnapshot): readonly EvictionEventName[] {
+  const { condition } = SCARCITIES[resource];
+  const { shortage, unendable, awaited } = state.context;
+  const hangs = (role: Role) => unendable.some((uid) => roleOf(uid) === role);
+  const awaits = (role: Role) => awaited.some((uid) => roleOf(uid) === role);
+  const gone = (['first', 'second'] as const).filter(hangs).map((role) => `${role}Gone` as const);
+  switch (state.value.Pass) {
+    case 'Observing':
+      // As long as something is short, every end of a pod is a reason to look at once.
+      return shortage === undefined ? ['observe', ...gone] : ['observe'];
+    case 'Evaluating':
+      return [
+        ...(state.hasTag(condition) ? (['lingering'] as const) : []),
+        ...(['plenty', 'tight', 'short', 'notMeasured'] as const),
+        ...(hangs('first') ? [] : (['firstOver'] as const)),
+        ...(gone.length > 0 ? gone : (['bothOver'] as const)),
+      ];
+    case 'ReclaimingNode':
+      return ['reclaimedEnough', 'reclaimedTooLittle', 'observe', ...gone];
+    case 'Ranking': {
+      const next = hangs('first') ? 'secondRanked' : 'firstRanked';
+      const anybody = hangs('first') && hangs('second') ? [] : ([next] as const);
+      return [...anybody, 'nobodyRanked', 'relieved', ...gone];
+    }
+    case 'Evicting':
+      // Two have the same time to end: the one fails as soon as the other does.
+      if (awaits('second') && hangs('first') && state.context.evictions.length === 2) return ['secondFailed'];
+      return [
+        ...(awaits('first') ? (['firstEnded', 'firstFailed'] as const) : []),
+        ...(awaits('second') ? (['secondEnded'] as const) : []),
+        ...(awaits('second') && !awaits('first') ? (['secondFailed'] as const) : []),
+        ...(['strangerEnded'] as const),
+        ...gone,
+      ];
+    default:
+      return ['cleanedUp', ...gone];
+  }
+}
+
+/** The state, and what of its context makes a difference to what comes next. */
+function evictionLabel({ value, context }: EvictionSnapshot): string {
+  const { shortage, awaited, ended, unendable } = context;
+  const isUnderWay = value.Pass === 'Evicting' || value.Pass === 'CleaningUp';
+  return [
+    JSON.stringify(value),
+    shortage === undefined ? 'enough' : 'short',
+    `awaits ${awaited.join()}`,
+    ...(isUnderWay ? [`after ${ended.toSorted().join()}`] : []),
+    `without ${unendable.toSorted().join()}`,
+  ].join('; ');
+}

@@ -1,0 +1,97 @@
+/** Figures of a node that come when the path says so, and say what it says. */
+import type { EvictionStats } from '../../../src/actors/eviction/eviction-figures.ts';
+import { StateletError } from '../../../src/types/errors.ts';
+import type { PodStats, Summary } from '../../../src/types/stats.ts';
+import { GI, type Left, nodeWith } from '../../support/eviction.ts';
+import type { Answer, Figures, Role } from './eviction-environment.ts';
+
+/** What is measured where the path says so; undefined where nothing can be. */
+export const FIGURES: Readonly<Record<Answer, Figures | undefined>> = {
+  ...{ plenty: 'plenty', lingering: 'plenty', tight: 'tight', short: 'short' },
+  ...{ firstOver: 'plenty', bothOver: 'short', notMeasured: undefined },
+  ...{ reclaimedEnough: 'plenty', reclaimedTooLittle: 'short' },
+  ...{ firstRanked: 'short', secondRanked: 'short', nobodyRanked: 'short', relieved: 'plenty' },
+};
+export const OVER_LIMIT: Partial<Record<Answer, readonly Role[]>> = {
+  firstOver: ['first'],
+  bothOver: ['first', 'second'],
+};
+/** The same comes of it where nothing can be measured. */
+export const SAME_WITHOUT_FIGURES: ReadonlySet<Answer> = new Set(['reclaimedTooLittle', 'relieved']);
+
+/** What is left on the node, and what its pods use. */
+export interface Measured {
+  readonly left: Left;
+  readonly pods: readonly PodStats[];
+}
+
+export class HeldFigures implements EvictionStats {
+  readonly #nowMs: () => number;
+  #looks = 0;
+  #asked: PromiseWithResolvers<Summary>[] = [];
+  #always: (() => Measured) | undefined;
+  #crossed: (crossing: { readonly isBelow: boolean }) => void = () => undefined;
+
+  constructor(nowMs: () => number) {
+    this.#nowMs = nowMs;
+  }
+
+  /** Whether somebody waits for an answer. */
+  get isAsked(): boolean {
+    return this.#asked.length > 0;
+  }
+
+  answer(measured: Measured): void {
+    this.#asked.shift()?.resolve(this.#summaryOf(measured));
+  }
+
+  fail(): void {
+    this.#asked.shift()?.reject(new StateletError('Unavailable', 'the test has no figures'));
+  }
+
+  /** Whoever has asked waits for ever. */
+  forget(): void {
+    this.#asked = [];
+  }
+
+  /** From now on whoever asks is answered at once. */
+  always(measure: () => Measured): void {
+    this.#always = measure;
+    while (this.isAsked) this.answer(measure());
+  }
+
+  /** Whoever watches the memory says that it has become short. */
+  cross(): void {
+    this.#crossed({ isBelow: true });
+  }
+
+  summary(): Promise<Summary> {
+    if (this.#always !== undefined) return Promise.resolve(this.#summaryOf(this.#always()));
+    const asked = Promise.withResolvers<Summary>();
+    this.#asked.push(asked);
+    return asked.promise;
+  }
+
+  diskLayout() {
+    return Promise.resolve({ dedicatedImageFs: false, dedicatedContainerFs: false });
+  }
+
+  memoryAvailable() {
+    return { capacityBytes: GI };
+  }
+
+  watchMemory(_: unknown, onCrossed: (crossing: { readonly isBelow: boolean }) => void) {
+    this.#crossed = onCrossed;
+    return { stop: () => undefined };
+  }
+
+  watchPressure() {
+    return { stop: () => undefined };
+  }
+
+  /** Here everything takes no time at all; yet each look is later than the one before. */
+  #summaryOf({ left, pods }: Measured): Summary {
+    this.#looks += 1;
+    return { node: nodeWith({ ...left, nowMs: this.#nowMs() + this.#looks }), pods };
+  }
+}

@@ -1,0 +1,378 @@
+/**
+ * One path of the eviction machine, replayed against the production agent: the node is measured as the path says, pods end,
+ * hang and are removed. Whatever the actor is told, it is told by the agent.
+ */
+import { expect } from '@jest/globals';
+import type { AnyActorRef, InspectionEvent } from 'xstate';
+import type { NodeAgent } from '../../../src/actors/node-agent.ts';
+import type { PodSnapshot } from '../../../src/actors/pods/pod-registry.ts';
+import type { EvictionEvent, evictionMachine } from '../../../src/machines/eviction-machine.ts';
+import type { PodEvent } from '../../../src/machines/pod-machine.ts';
+import { POD_UID_LABEL } from '../../../src/policies/cri/cri-labels.ts';
+import { PRESSURE_CONDITIONS } from '../../../src/policies/eviction/signals.ts';
+import type { Pod } from '../../../src/types/kubernetes.ts';
+import { InvariantJudge } from '../../support/invariant-judge.ts';
+import { type HeldCall, SteeredNode } from '../../support/steered-runtime.ts';
+import type { Coverage } from '../coverage.ts';
+import {
+  type Answer,
+  type EvictionEventName,
+  type EvictionSnapshot,
+  type Figures,
+  isSent,
+  leftOn,
+  podOf,
+  type Role,
+  roleOf,
+  type SentName,
+  settingsOf,
+  type Situation,
+  statsOfPod,
+  TRANSITION_PERIOD_MS,
+} from './eviction-environment.ts';
+import { facts, essence, isEqual, isSame } from './eviction-essence.ts';
+import { FIGURES, HeldFigures, type Measured, OVER_LIMIT, SAME_WITHOUT_FIGURES } from './eviction-figures.ts';
+import { EvictionRules } from './eviction-rules.ts';
+import { agentOn, type Ground } from '../ground.ts';
+import { type Path, story } from '../paths.ts';
+
+type EvictionPath = Path<typeof evictionMachine>;
+
+/** Longer than anything is waited for. */
+const PATIENCE_MS = 40_000;
+const MONITORING_PERIOD_MS = 10_000;
+
+export async function replayEviction(
+  ground: Ground,
+  situation: Situation,
+  path: EvictionPath,
+  coverage: Coverage,
+): Promise<void> {
+  const replay = new EvictionReplay(ground, situation, path, coverage);
+  try {
+    await replay.prepare();
+    for (const index of path.keys()) await replay.step(index);
+    await replay.finish();
+    coverage.replayed(path);
+  } catch (error) {
+    if (error instanceof Error) error.message = `${situation.resource}: ${story(path)}: ${error.message}`;
+    throw error;
+  } finally {
+    await replay.stop();
+    await ground.clear();
+  }
+}
+
+/** What the actor has been told, and how it was then. */
+interface Taken {
+  readonly event: EvictionEvent;
+  readonly state: EvictionSnapshot;
+  readonly hasEffect: boolean;
+}
+
+class EvictionReplay {
+  readonly #ground: Ground;
+  readonly #situation: Situation;
+  readonly #path: EvictionPath;
+  readonly #judge: InvariantJudge;
+  readonly #rules = new EvictionRules(() => this.#ending());
+  readonly #figures: HeldFigures;
+  readonly #node: SteeredNode;
+  readonly #agent: NodeAgent;
+  /** Stops and clean-ups that hang until they are let go, by UID. */
+  readonly #stops = new Map<string, HeldCall>();
+  readonly #cleanups = new Map<string, HeldCall>();
+  #taken: readonly Taken[] = [];
+  #latest: EvictionSnapshot | undefined;
+  /** How many pods of a role have gone. */
+  readonly #used = new Map<Role, number>();
+
+  constructor(ground: Ground, situation: Situation, path: EvictionPath, coverage: Coverage) {
+    this.#ground = ground;
+    this.#situation = situation;
+    this.#path = path;
+    this.#latest = path[0]?.before;
+    this.#figures = new HeldFigures(() => ground.clock.now());
+    this.#judge = new InvariantJudge(ground.runtime);
+    this.#node = new SteeredNode(ground.open(), this.#judge);
+    const reclaimer = {
+      deleteDeadContainers: () => Promise.reject(new Error('one of them stays')),
+      deleteUnusedImages: () => Promise.resolve(),
+    };
+    this.#agent = agentOn(
+      ground,
+      { ...this.#node.parts, reclaimer },
+      {
+        eviction: { configuration: settingsOf(situation), stats: () => Promise.resolve(this.#figures) },
+        recorder: {
+          event: ({ uid }, _, reason) => this.#rules.recorded(uid, reason),
+          nodeEvent: () => undefined,
+        },
+        wrapEffects: this.#judge.wrapEffects,
+        inspect: (event) => {
+          this.#judge.inspect(event);
+          coverage.inspect(event);
+          this.#listen(event);
+        },
+      },
+    );
+  }
+
+  /** All pods of the path run before anything is short: later none would be admitted. */
+  async prepare(): Promise<void> {
+    const { supervisor } = this.#agent;
+    this.#agent.start();
+    await this.#ground.until('the runtime to be ready', () => supervisor.runtimeProblem === undefined);
+    supervisor.send({ type: 'SOURCE_SEEN', source: 'file' });
+    const pods = this.#podsOfPath();
+    supervisor.send({ type: 'CONFIG.ADD', source: 'api', pods });
+    for (const { metadata } of pods)
+      await this.#ground.until(`${metadata.name} to run`, () => this.#runs(metadata.uid));
+    for (const { metadata } of pods) this.#holdEndOf(metadata.uid);
+  }
+
+  async step(index: number): Promise<void> {
+    const { name, event, after } = this.#path[index]!;
+    if (isSent(name)) await this.#bringAbout(name, index);
+    else await this.#answer(name as Answer, index);
+    const isMeant = (taken: Taken) => isSame(taken.event, event);
+    await this.#ground.until(`${event.type} to reach the actor`, () => this.#taken.some(isMeant));
+    const position = this.#taken.findIndex(isMeant);
+    expect(this.#taken.slice(0, position).filter(({ hasEffect }) => hasEffect)).toEqual([]);
+    expect(facts(this.#taken[position]!.state)).toEqual(facts(after));
+    this.#taken = this.#taken.slice(position + 1);
+    await this.#check(index);
+  }
+
+  /** Where nothing is short any more everything comes to its end, and nobody else goes. */
+  async finish(): Promise<void> {
+    const { clock } = this.#ground;
+    this.#figures.always(() => this.#measure('plenty'));
+    this.#node.letAllGo();
+    await this.#ground.until('what ends to end', () => this.#ending().length === 0);
+    const hasPressure = this.#agent.nodeFacts().conditions.length > 0;
+    await clock.advance(2 * MONITORING_PERIOD_MS + (hasPressure ? TRANSITION_PERIOD_MS : 0));
+    expect(this.#agent.nodeFacts().conditions).toEqual([]);
+    await this.#ground.until('the pass to be over', () => this.#latest?.value.Pass !== 'CleaningUp');
+    expect(this.#latest?.value.Pass).toBe('Observing');
+    for (const role of ['critical', 'static', 'modest', 'first', 'second'] as const)
+      expect([role, this.#isEnded(role) || this.#runs(this.#current(role))]).toEqual([role, true]);
+    expect(this.#rules.broken()).toEqual([]);
+    expect(await this.#judge.look()).toEqual([]);
+  }
+
+  async stop(): Promise<void> {
+    this.#node.letAllGo();
+    await this.#agent.stop();
+    await this.#node.parts.stop();
+  }
+
+  // What the path says
+
+  async #bringAbout(name: SentName, index: number): Promise<void> {
+    switch (name) {
+      case 'observe':
+        return this.#observe(index);
+      case 'firstEnded':
+        return this.#end('first', index);
+      case 'secondEnded':
+        return this.#end('second', index);
+      case 'strangerEnded':
+        this.#delete('stranger');
+        this.#letEnd('stranger');
+        return;
+      case 'cleanedUp':
+        return this.#cleanUp(index);
+      case 'firstGone':
+        this.#remove('first');
+        return;
+      case 'secondGone':
+        this.#remove('second');
+        return;
+      default:
+        return this.#outlast(index);
+    }
+  }
+
+  /** By turns as the period is over, as whoever watches says so, and as somebody has ended who was waited for. */
+  async #observe(index: number): Promise<void> {
+    if (this.#latest?.value.Pass === 'ReclaimingNode') return this.#interrupt();
+    if (this.#ending().includes(this.#current('leaving'))) this.#letEnd('leaving');
+    else if (this.#situation.resource === 'memory' && index % 2 === 1) this.#figures.cross();
+    else await this.#outlast(index);
+  }
+
+  /** Memory becomes short while it is measured what has come of removing. */
+  async #interrupt(): Promise<void> {
+    await this.#ground.until('the node to be measured', () => this.#figures.isAsked);
+    this.#figures.forget();
+    this.#figures.cross();
+  }
+
+  /** By turns as it was asked to, by itself, and deleted meanwhile. */
+  async #end(role: Role, index: number): Promise<void> {
+    const way = index % 3;
+    if (way === 1) await this.#exit(this.#current(role));
+    if (way === 2) this.#delete(role);
+    this.#letEnd(role);
+  }
+
+  async #exit(uid: string): Promise<void> {
+    const running = await this.#ground.runtime.listContainers({ state: 'CONTAINER_RUNNING' });
+    const container = running.find(({ labels }) => labels[POD_UID_LABEL] === uid);
+    if (container !== undefined) await this.#ground.exit(container.id, 0);
+  }
+
+  /** By turns as it is done, and as it has taken too long: the next look follows that at once. */
+  async #cleanUp(index: number): Promise<void> {
+    const next = this.#path[index + 1]?.name ?? 'observe';
+    if (index % 2 === 1 && next === 'observe') return this.#outlast(index);
+    for (const uid of this.#latest!.context.ended) {
+      expect(this.#taken.filter(({ hasEffect }) => hasEffect)).toEqual([]);
+      this.#cleanups.get(uid)?.letGo();
+      await this.#ground.until(`${uid} to be cleaned up after`, () => this.#isFinished(uid));
+    }
+  }
+
+  /** Nobody wants the pod any more, and it ends at last. */
+  #remove(role: Role): void {
+    const uid = this.#current(role);
+    this.#cleanups.get(uid)?.letGo();
+    const pods = [this.#podOf(uid)];
+    this.#agent.supervisor.send({ type: 'CONFIG.REMOVE', source: 'api', pods });
+    this.#letEnd(role);
+  }
+
+  /** Time passes until what the path says has come. */
+  async #outlast(index: number): Promise<void> {
+    const { clock } = this.#ground;
+    const { event } = this.#path[index]!;
+    const deadline = clock.now() + PATIENCE_MS;
+    while (!this.#taken.some((taken) => isSame(taken.event, event)) && clock.now() < deadline)
+      await clock.step();
+  }
+
+  async #answer(name: Answer, index: number): Promise<void> {
+    const { event } = this.#path[index]!;
+    await this.#ground.until('somebody to ask for figures', () => this.#figures.isAsked);
+    const isOver = event.type === 'EVALUATED' && event.evaluation.conditions.length === 0;
+    if (isOver && this.#agent.nodeFacts().conditions.length > 0)
+      await this.#ground.clock.advance(TRANSITION_PERIOD_MS);
+    if (name === 'nobodyRanked') this.#delete('leaving');
+    const figures = FIGURES[name];
+    const hasFailed = figures === undefined || (index % 2 === 1 && SAME_WITHOUT_FIGURES.has(name));
+    if (hasFailed) this.#figures.fail();
+    else this.#figures.answer(this.#measure(figures, OVER_LIMIT[name]));
+  }
+
+  // What is
+
+  #measure(figures: Figures, overLimit: readonly Role[] = []): Measured {
+    const entries = [...this.#agent.supervisor.registry.entries()];
+    const pods = entries.map(({ pod: { uid } }) => {
+      const isCurrent = uid === this.#current(roleOf(uid));
+      return statsOfPod(uid, {
+        isIdle: !isCurrent,
+        isOverLimit: isCurrent && overLimit.includes(roleOf(uid)),
+      });
+    });
+    return { left: leftOn(this.#situation, figures), pods };
+  }
+
+  #podsOfPath(): readonly Pod[] {
+    const times = (...names: EvictionEventName[]) =>
+      this.#path.filter(({ name }) => names.includes(name as EvictionEventName)).length;
+    const counts: Readonly<Record<Role, number>> = {
+      ...{ critical: 1, static: 1, modest: 1 },
+      first: times('firstEnded', 'firstGone') + 1,
+      second: times('secondEnded', 'secondGone') + 1,
+      stranger: times('strangerEnded'),
+      leaving: times('nobodyRanked'),
+    };
+    return Object.entries(counts).flatMap(([role, count]) =>
+      Array.from({ length: count }, (_, index) => podOf(role as Role, index + 1)),
+    );
+  }
+
+  #podOf(uid: string): Pod {
+    return podOf(roleOf(uid), Number(uid.split('-').at(-1)));
+  }
+
+  /** The one that has not gone yet. */
+  #current(role: Role): string {
+    return `${role}-${(this.#used.get(role) ?? 0) + 1}`;
+  }
+
+  #holdEndOf(uid: string): void {
+    const isStop = (method?: string) => method === 'stopContainer' || method === 'stopPodSandbox';
+    this.#stops.set(
+      uid,
+      this.#node.hold((call) => call.uid === uid && isStop(call.method)),
+    );
+    this.#cleanups.set(
+      uid,
+      this.#node.hold((call) => call.uid === uid && call.method === 'release'),
+    );
+  }
+
+  #letEnd(role: Role): void {
+    this.#stops.get(this.#current(role))?.letGo();
+    this.#used.set(role, (this.#used.get(role) ?? 0) + 1);
+  }
+
+  #delete(role: Role): void {
+    const { metadata, spec } = this.#podOf(this.#current(role));
+    const deleted = { metadata: { ...metadata, deletionTimestamp: '2030-01-01T00:00:00Z' }, spec };
+    this.#agent.supervisor.send({ type: 'CONFIG.UPDATE', source: 'api', pods: [deleted] });
+  }
+
+  #runs(uid: string): boolean {
+    return this.#agent.statusManager.get(uid)?.phase === 'Running';
+  }
+
+  /** The latest of the role could not be ended while it was waited for, and has ended since. */
+  #isEnded(role: Role): boolean {
+    return this.#agent.supervisor.registry.isPodKnownTerminated(this.#current(role));
+  }
+
+  #isFinished(uid: string): boolean {
+    return this.#agent.supervisor.registry.shouldPodBeFinished(uid);
+  }
+
+  #ending(): readonly string[] {
+    const { registry } = this.#agent.supervisor;
+    return [...registry.entries()]
+      .map(({ pod }) => pod.uid)
+      .filter((uid) => registry.isPodTerminationRequested(uid) && !registry.isPodKnownTerminated(uid));
+  }
+
+  async #check(index: number): Promise<void> {
+    const { after } = this.#path[index]!;
+    const next = this.#path[index + 1];
+    if (next !== undefined) {
+      const unforeseen = this.#taken.filter(
+        ({ event, hasEffect }) => hasEffect && !isSame(event, next.event),
+      );
+      expect(unforeseen.map(({ event }) => essence(event))).toEqual([]);
+    }
+    const conditions = PRESSURE_CONDITIONS.filter((condition) => after.hasTag(condition));
+    expect(this.#agent.nodeFacts().conditions).toEqual(conditions);
+    expect(this.#rules.broken()).toEqual([]);
+    expect(await this.#judge.look()).toEqual([]);
+  }
+
+  #listen(event: InspectionEvent): void {
+    if (event.type !== '@xstate.microstep' || event.event.type.startsWith('xstate.')) return;
+    if ((event.actorRef as AnyActorRef).id === 'eviction') {
+      const state = event.snapshot as EvictionSnapshot;
+      const told = event.event as EvictionEvent;
+      const hasEffect = this.#latest === undefined || !isEqual(facts(this.#latest), facts(state));
+      this.#taken = [...this.#taken, { event: told, state, hasEffect }];
+      this.#latest = state;
+      this.#rules.took(told);
+      return;
+    }
+    const { context } = event.snapshot as PodSnapshot;
+    if ('runtimeHolds' in context) this.#rules.podTold(context.uid, event.event as PodEvent);
+  }
+}

@@ -1,0 +1,92 @@
+/** What whoever evicts owes the pods, whatever the machine says: by what these are told, and by what is said of it. */
+import type { EvictionEvent } from '../../../src/machines/eviction-machine.ts';
+import type { PodEvent } from '../../../src/machines/pod-machine.ts';
+import { Counts } from '../counts.ts';
+import { roleOf } from './eviction-environment.ts';
+
+const MAY_GO: ReadonlySet<string> = new Set(['first', 'second']);
+
+export class EvictionRules {
+  readonly #broken: string[] = [];
+  readonly #uids = new Set<string>();
+  readonly #chosen = new Counts();
+  readonly #failures = new Counts();
+  readonly #kills = new Counts();
+  /** What has been recorded, by reason and UID. */
+  readonly #records = new Counts();
+  readonly #ending: () => readonly string[];
+  /** In this pass, for what the node lacks. */
+  #victims = 0;
+
+  /** `ending`: UIDs of the pods that have been asked to end and have not. */
+  constructor(ending: () => readonly string[]) {
+    this.#ending = ending;
+  }
+
+  /** The actor has been told. */
+  took(event: EvictionEvent): void {
+    switch (event.type) {
+      case 'OBSERVE':
+        this.#victims = 0;
+        return;
+      case 'EVALUATED':
+        for (const { pod } of event.evaluation.overLimit) this.#chosen.add(pod.uid);
+        return;
+      case 'RANKED':
+        if (event.choice.eviction) this.#chosen.add(event.choice.eviction.pod.uid);
+        return;
+      case 'POD_FAILED':
+        this.#failures.add(event.uid);
+        return;
+      default:
+    }
+  }
+
+  podTold(uid: string, event: PodEvent): void {
+    this.#uids.add(uid);
+    if (event.type === 'SyncPodKill' && event.options?.podStatus !== undefined)
+      this.#killed(uid, event.options);
+    // What is deleted is told so by its source.
+    const isUpdated = event.type === 'SyncPodUpdate' && event.pod.metadata.deletionTimestamp === undefined;
+    if (isUpdated) this.#broken.push(`I9 ${uid}: it is changed by more than a kill`);
+  }
+
+  recorded(uid: string, reason: string): void {
+    this.#records.add(`${reason} ${uid}`);
+  }
+
+  broken(): readonly string[] {
+    return [...this.#broken, ...[...this.#uids].flatMap((uid) => this.#brokenFor(uid))];
+  }
+
+  #killed(uid: string, options: NonNullable<Extract<PodEvent, { type: 'SyncPodKill' }>['options']>): void {
+    const { evict, podTerminationGracePeriodSecondsOverride: graceSeconds, podStatus } = options;
+    this.#kills.add(uid);
+    if (
+      evict !== true ||
+      graceSeconds !== 1 ||
+      podStatus?.reason !== 'Evicted' ||
+      podStatus.phase !== 'Failed'
+    )
+      this.#broken.push(`${uid} is not evicted as the kubelet would: ${JSON.stringify(options)}`);
+    if (!MAY_GO.has(roleOf(uid))) this.#broken.push(`${uid} should be safe`);
+    if (podStatus?.message?.startsWith('The node was low on resource: ') !== true) return;
+    this.#victims += 1;
+    if (this.#victims > 1) this.#broken.push(`${uid} is victim number ${this.#victims} of its pass`);
+    const others = this.#ending().filter((other) => other !== uid && this.#failures.of(other) === 0);
+    if (others.length > 0) this.#broken.push(`${uid} goes beside ${others.join()}`);
+  }
+
+  #brokenFor(uid: string): readonly string[] {
+    const chosen = this.#chosen.of(uid);
+    const found = {
+      [`I9 ${uid}: chosen ${chosen} times, killed ${this.#kills.of(uid)} times`]:
+        this.#kills.of(uid) !== chosen,
+      [`${uid}: chosen ${chosen} times`]: chosen > 1,
+      [`${uid}: nobody is told that it goes`]: this.#records.of(`Evicted ${uid}`) !== chosen,
+      [`${uid}: nobody is told that it does not end`]:
+        this.#records.of(`ExceededGracePeriod ${uid}`) !== this.#failures.of(uid),
+    };
+    return Object.keys(found).filter((what) => found[what]);
+  }
+}

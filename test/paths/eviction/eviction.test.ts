@@ -1,0 +1,34 @@
+/** The paths of the eviction machine, replayed against the production agent on the simulated runtime. */
+import { afterAll, expect, test } from '@jest/globals';
+import { evictionMachine } from '../../../src/machines/eviction-machine.ts';
+import { Coverage } from '../coverage.ts';
+import { evictionEnvironment, evictionWalk, type Situation } from './eviction-environment.ts';
+import { replayEviction } from './eviction-replay.ts';
+import { simulatedGround } from '../ground.ts';
+import { shortestPaths } from '../paths.ts';
+
+const coverage = new Coverage(evictionMachine);
+
+afterAll(() => coverage.print('whatever comes'));
+
+const SITUATIONS: readonly Situation[] = [{ resource: 'memory' }, { resource: 'disk' }, { resource: 'pids' }];
+
+test.each(SITUATIONS)('whatever comes to a node that runs short of $resource', async (situation) => {
+  const paths = shortestPaths(evictionEnvironment(situation));
+  expect(paths.length).toBeGreaterThan(100);
+  for (const path of paths) await replayEviction(simulatedGround(), situation, path, coverage);
+});
+
+const WALKS = 6;
+const WALK_STEPS = 60;
+
+test.each(SITUATIONS)('pass after pass on a node that runs short of $resource', async (situation) => {
+  for (let seed = 1; seed <= WALKS; seed += 1) {
+    const path = evictionWalk(situation, seed, WALK_STEPS);
+    await replayEviction(simulatedGround(), situation, path, coverage);
+  }
+});
+
+test('no transition, state or guard is left out', () => {
+  expect(coverage.uncovered()).toEqual([]);
+});

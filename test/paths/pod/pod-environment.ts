@@ -1,0 +1,136 @@
+/** What can come to a pod in each of its states: what its sources, its kills and its own effects may do then. */
+import type { SnapshotFrom } from 'xstate';
+import { podMachine, type PodEvent, type RuntimeHolds } from '../../../src/machines/pod-machine.ts';
+import {
+  type KillPodOptions,
+  RUNTIME_ONLY_GRACE_PERIOD_SECONDS,
+} from '../../../src/policies/sync/pod-termination.ts';
+import type { Pod } from '../../../src/types/kubernetes.ts';
+import { staticPod } from '../../support/agent.ts';
+import { LASTING_COMMAND } from '../ground.ts';
+import type { Environment } from '../paths.ts';
+
+export type PodState = SnapshotFrom<typeof podMachine>;
+
+export const UID = 'uid-of-web';
+
+/** Two containers that go on until they are told to end, by themselves or by others, and come back when they fail. */
+export const POD = staticPod('web', UID, {
+  containers: ['main', 'second'].map((name) => ({ name, command: LASTING_COMMAND })),
+  restartPolicy: 'OnFailure',
+  terminationGracePeriodSeconds: 30,
+});
+const DELETED = withMetadata({ deletionTimestamp: '2030-01-01T00:00:00Z' });
+const DELETED_SOONER = withMetadata({ ...DELETED.metadata, deletionGracePeriodSeconds: 10 });
+const FAILED: Pod = { ...POD, status: { phase: 'Failed' } };
+
+function withMetadata(metadata: Partial<Pod['metadata']>): Pod {
+  return { ...POD, metadata: { ...POD.metadata, ...metadata } };
+}
+
+const create = (pod: Pod): PodEvent => ({ type: 'SyncPodCreate', pod });
+const update = (pod: Pod): PodEvent => ({ type: 'SyncPodUpdate', pod });
+const kill = (options: KillPodOptions): PodEvent => ({ type: 'SyncPodKill', options });
+
+/** Told by the sources, by whoever kills, and by the supervisor. */
+const TOLD = {
+  create: create(POD),
+  createDeleted: create(DELETED),
+  createFailed: create(FAILED),
+  update: update(POD),
+  deleted: update(DELETED),
+  deletedSooner: update(DELETED_SOONER),
+  failed: update(FAILED),
+  sync: { type: 'SyncPodSync' },
+  kill: kill({ waiter: 'a' }),
+  killIn10: kill({ podTerminationGracePeriodSecondsOverride: 10 }),
+  evictIn1: kill({
+    podTerminationGracePeriodSecondsOverride: 1,
+    evict: true,
+    podStatus: { phase: 'Failed', reason: 'Evicted' },
+    waiter: 'b',
+  }),
+  /** Of a pod that only the runtime knows. */
+  killOrphan: kill({ podTerminationGracePeriodSecondsOverride: RUNTIME_ONLY_GRACE_PERIOD_SECONDS }),
+  granted: { type: 'START_GRANTED' },
+} as const satisfies Record<string, PodEvent>;
+
+/** How the effect in flight ends. */
+const OUTCOMES = {
+  synced: { type: 'SYNC_DONE', terminal: false, again: false },
+  syncedMoreToDo: { type: 'SYNC_DONE', terminal: false, again: true },
+  syncedToTheEnd: { type: 'SYNC_DONE', terminal: true, again: false },
+  syncFailed: { type: 'SYNC_FAILED', reason: { kind: 'failed' }, again: false },
+  syncFailedMoreToDo: { type: 'SYNC_FAILED', reason: { kind: 'failed' }, again: true },
+  atRest: { type: 'AT_REST' },
+  stopped: { type: 'STOP_DONE' },
+  stopFailed: { type: 'STOP_FAILED' },
+  cleanedUp: { type: 'CLEANUP_DONE' },
+  cleanupFailed: { type: 'CLEANUP_FAILED' },
+} as const satisfies Record<string, PodEvent>;
+
+export const POD_EVENTS = { ...TOLD, ...OUTCOMES };
+export type PodEventName = keyof typeof POD_EVENTS;
+export type Outcome = keyof typeof OUTCOMES;
+
+export function isOutcome(name: string): name is Outcome {
+  return name in OUTCOMES;
+}
+
+/** In which states an effect is in flight, and how it may end there. */
+const ENDS_OF_EFFECTS: Readonly<Record<string, readonly Outcome[]>> = {
+  'Syncing.Working': ['synced', 'syncedMoreToDo', 'syncedToTheEnd', 'syncFailed', 'syncFailedMoreToDo'],
+  'Syncing.Draining': ['synced', 'syncFailed', 'atRest'],
+  'Terminating.Stopping': ['stopped', 'stopFailed'],
+  'Terminating.Shortening': ['stopped', 'atRest'],
+  'Terminated.CleaningUp': ['cleanedUp', 'cleanupFailed'],
+};
+
+const FIRST: readonly PodEventName[] = [
+  ...(['create', 'createDeleted', 'createFailed'] as const),
+  ...(['update', 'deleted', 'deletedSooner', 'failed'] as const),
+];
+const LATER: readonly PodEventName[] = [...FIRST, 'sync', 'kill', 'killIn10', 'evictIn1'];
+
+export function podEnvironment(runtimeHolds: RuntimeHolds): Environment<typeof podMachine> {
+  return {
+    machine: podMachine,
+    input: { uid: UID, fullName: 'web_default', runtimeHolds },
+    events: POD_EVENTS,
+    possible,
+    label: podLabel,
+  };
+}
+
+function possible(state: PodState): readonly PodEventName[] {
+  const at = stateName(state);
+  if (at === 'Syncing.AwaitingStart') {
+    if (state.context.pod !== undefined) return [...LATER, 'granted'];
+    return state.context.runtimeHolds === 'running' ? [...FIRST, 'killOrphan'] : FIRST;
+  }
+  return [...LATER, ...(ENDS_OF_EFFECTS[at] ?? [])];
+}
+
+/** `Syncing.Working` */
+export function stateName({ value }: { readonly value: PodState['value'] }): string {
+  return Object.entries(value)
+    .map(([outer, inner]) => `${outer}.${inner}`)
+    .join();
+}
+
+/** The state, and what of its context makes a difference to what comes next. */
+function podLabel(state: PodState): string {
+  const { context } = state;
+  const at = stateName(state);
+  const isSyncing = state.matches('Syncing');
+  const ends = at === 'Syncing.Draining' || state.matches('Terminating');
+  const marks = [
+    context.pod === undefined && 'unknown',
+    at === 'Syncing.Working' && context.updatePending && 'pending',
+    isSyncing && context.lastOutcome.kind !== 'synced' && 'failed before',
+    ends && `${String(context.gracePeriodSeconds)} s`,
+    ends && context.waiters.length > 0 && 'awaited',
+    context.restartRequested && 'restart',
+  ];
+  return [at, ...marks.filter((mark) => mark !== false)].join(', ');
+}

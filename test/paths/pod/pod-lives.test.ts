@@ -1,0 +1,31 @@
+/** Every way through a pod's life among a few events, replayed against the production actor on the simulated runtime. */
+import { afterAll, expect, test } from '@jest/globals';
+import { podMachine } from '../../../src/machines/pod-machine.ts';
+import { Coverage } from '../coverage.ts';
+import { simulatedGround } from '../ground.ts';
+import { simplePaths } from '../paths.ts';
+import { podEnvironment, type PodEventName } from './pod-environment.ts';
+import { replayPod } from './pod-replay.ts';
+
+const coverage = new Coverage(podMachine);
+
+afterAll(() => coverage.print('whole lives'));
+
+const ONWARDS: readonly PodEventName[] = ['create', 'granted', 'synced', 'stopped', 'cleanedUp'];
+const LIVES: Readonly<Record<string, readonly PodEventName[]>> = {
+  'failures all the way': ['syncFailed', 'sync', 'kill', 'atRest', 'stopFailed', 'cleanupFailed'],
+  'kills with less and less grace': ['kill', 'killIn10', 'evictIn1', 'atRest'],
+  'updates and deletions': ['sync', 'update', 'deleted', 'deletedSooner', 'atRest'],
+  'a natural end, and kills that come too late': ['syncedToTheEnd', 'kill', 'killIn10', 'stopFailed', 'sync'],
+  'more to do': ['update', 'syncedMoreToDo', 'syncFailedMoreToDo', 'sync', 'kill'],
+};
+
+test.each(Object.entries(LIVES))(
+  '%s',
+  async (_, events) => {
+    const paths = simplePaths(podEnvironment('nothing'), [...ONWARDS, ...events]);
+    expect(paths.length).toBeGreaterThan(100);
+    for (const path of paths) await replayPod(simulatedGround(), 'nothing', path, coverage);
+  },
+  120_000,
+);

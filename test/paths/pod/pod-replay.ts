@@ -1,0 +1,224 @@
+/**
+ * One path of the pod machine, replayed against the production actor. What its sources and its kills tell it is sent as
+ * they send it; how its effects end is brought about by what becomes of their calls.
+ */
+import { isDeepStrictEqual } from 'node:util';
+import { expect } from '@jest/globals';
+import type { InspectionEvent } from 'xstate';
+import type { NodeAgent } from '../../../src/actors/node-agent.ts';
+import type { PodEffects } from '../../../src/actors/pods/pod-actor.ts';
+import type { PodActor } from '../../../src/actors/pods/pod-registry.ts';
+import type { podMachine, PodEvent, RuntimeHolds } from '../../../src/machines/pod-machine.ts';
+import { settled } from '../../../src/simulation/node/virtual-clock.ts';
+import { InvariantJudge } from '../../support/invariant-judge.ts';
+import { SteeredNode } from '../../support/steered-runtime.ts';
+import type { Coverage } from '../coverage.ts';
+import { agentOn, type Ground } from '../ground.ts';
+import { type Path, type Step, story } from '../paths.ts';
+import { isOutcome, type Outcome, POD, type PodState, stateName, UID } from './pod-environment.ts';
+import { PodRules } from './pod-rules.ts';
+import { type Fate, MOMENT_MS, PodSteering } from './pod-steering.ts';
+
+type PodStep = Step<typeof podMachine>;
+type PodPath = Path<typeof podMachine>;
+
+/** In a pod's life, longer than any back-off after a failure. */
+const BACK_OFF_MS = 20_000;
+
+export async function replayPod(
+  ground: Ground,
+  holds: RuntimeHolds,
+  path: PodPath,
+  coverage: Coverage,
+): Promise<void> {
+  if (holds !== 'nothing') await leaveBehind(ground, holds);
+  const replay = new PodReplay(ground, path, coverage);
+  try {
+    await replay.run();
+    coverage.replayed(path);
+  } catch (error) {
+    if (error instanceof Error) error.message = `${holds}: ${story(path)}: ${error.message}`;
+    throw error;
+  } finally {
+    await replay.stop();
+    await ground.clear();
+  }
+}
+
+/** What an earlier agent has left: both containers, of which one or all have failed since. */
+async function leaveBehind(ground: Ground, holds: 'ended' | 'running'): Promise<void> {
+  const parts = ground.open();
+  const agent = agentOn(ground, parts);
+  agent.start();
+  await ground.until('the runtime to be ready', () => agent.supervisor.runtimeProblem === undefined);
+  agent.supervisor.send({ type: 'CONFIG.ADD', source: 'file', pods: [POD] });
+  await ground.until('the pod to run', () => agent.statusManager.get(UID)?.phase === 'Running');
+  await agent.stop();
+  await parts.stop();
+  const [main, second] = await ground.runtime.listContainers();
+  await ground.exit(second!.id, 1);
+  if (holds === 'running') return;
+  await ground.exit(main!.id, 1);
+  for (const { id } of await ground.runtime.listPodSandbox()) await ground.runtime.stopPodSandbox(id);
+}
+
+class PodReplay {
+  readonly #ground: Ground;
+  readonly #path: PodPath;
+  readonly #judge: InvariantJudge;
+  readonly #rules = new PodRules();
+  readonly #node: SteeredNode;
+  readonly #steering: PodSteering;
+  readonly #agent: NodeAgent;
+  /** What the actor has been told since the step began, by anybody. */
+  #received: PodEvent[] = [];
+  #actor: PodActor | undefined;
+
+  constructor(ground: Ground, path: PodPath, coverage: Coverage) {
+    this.#ground = ground;
+    this.#path = path;
+    this.#judge = new InvariantJudge(ground.runtime);
+    this.#node = new SteeredNode(ground.open(), this.#judge);
+    this.#steering = new PodSteering(ground, this.#node);
+    this.#agent = agentOn(ground, this.#node.parts, {
+      inspect: (event) => {
+        this.#judge.inspect(event);
+        coverage.inspect(event);
+        this.#listen(event);
+      },
+      wrapEffects: (effects) => this.#ruled(this.#steering.steered(this.#judge.wrapEffects(effects))),
+    });
+  }
+
+  async run(): Promise<void> {
+    const { supervisor } = this.#agent;
+    this.#agent.start();
+    await this.#ground.until('the runtime to be ready', () => supervisor.runtimeProblem === undefined);
+    supervisor.send({ type: 'RUNTIME_NOT_READY', problem: 'the path has not come to the start' });
+    // A finished pod that nobody wants would be forgotten.
+    this.#node.hold(({ method }) => method === 'remove');
+    for (const [index, step] of this.#path.entries()) await this.#replay(step, index);
+    await this.#finish();
+  }
+
+  async stop(): Promise<void> {
+    this.#steering.letAllGo();
+    await this.#agent.stop();
+    await this.#node.parts.stop();
+  }
+
+  async #replay(step: PodStep, index: number): Promise<void> {
+    const { event } = step;
+    this.#steering.fate = this.#fateAfter(index);
+    this.#received = [];
+    await this.#bringAbout(step);
+    // Once the runtime is ready every pod is told to sync, before those that wait are let go.
+    const expected: PodEvent[] = event.type === 'START_GRANTED' ? [{ type: 'SyncPodSync' }, event] : [event];
+    const hasCome = () => this.#received.length >= expected.length;
+    await this.#ground.until(`${event.type} to reach the actor`, hasCome);
+    await this.#ground.clock.advance(MOMENT_MS);
+    await this.#steering.untilHeld();
+    same(this.#received.map(essence), expected.map(essence));
+    same(facts(this.#state), facts(step.after));
+    await this.#check();
+  }
+
+  get #state(): PodState {
+    return this.#actor!.getSnapshot();
+  }
+
+  async #check(): Promise<void> {
+    same(this.#rules.broken(this.#state), []);
+    same(await this.#judge.look(), []);
+  }
+
+  /** Of the effect that the step sets going, if it does. */
+  #fateAfter(index: number): Fate {
+    const end = this.#path.slice(index + 1).find(({ name }) => isOutcome(name));
+    if (end === undefined) return { outcome: undefined, aborted: false };
+    const at = stateName(end.before);
+    const aborted = at === 'Syncing.Draining' || at === 'Terminating.Shortening';
+    return { outcome: end.name as Outcome, aborted };
+  }
+
+  async #bringAbout({ name, event }: PodStep): Promise<void> {
+    const { supervisor } = this.#agent;
+    if (isOutcome(name)) await this.#steering.end(name);
+    else if (name === 'killOrphan') supervisor.send({ type: 'SOURCE_SEEN', source: 'file' });
+    else if (name === 'granted') supervisor.send({ type: 'RUNTIME_READY' });
+    else if (event.type === 'SyncPodCreate')
+      supervisor.send({ type: 'CONFIG.ADD', source: 'file', pods: [event.pod] });
+    else if (event.type === 'SyncPodUpdate')
+      supervisor.send({ type: 'CONFIG.UPDATE', source: 'file', pods: [event.pod] });
+    else if (event.type === 'SyncPodKill' && event.options?.waiter !== undefined)
+      this.#judge.kill(this.#agent, UID, event.options);
+    else supervisor.registry.send(UID, event);
+  }
+
+  /** I7: what was on its way to its end gets there once it is let; rule 9: what was asked for again comes again. */
+  async #finish(): Promise<void> {
+    const { supervisor } = this.#agent;
+    this.#steering.letAllGo();
+    if (!this.#state.hasTag('terminationRequested')) return;
+    supervisor.send({ type: 'RUNTIME_READY' });
+    const isFinished = () => this.#state.hasTag('finished');
+    const waits = () => stateName(this.#state).endsWith('.BackingOff');
+    await this.#ground.until('the pod to end', () => isFinished() || waits());
+    if (waits()) await this.#ground.clock.advance(BACK_OFF_MS);
+    await this.#ground.until('the pod to end', isFinished);
+    const isWanted = this.#path.some(
+      ({ event, before }) => event.type === 'SyncPodCreate' && before.hasTag('terminationRequested'),
+    );
+    const isBack = () => ![undefined, this.#actor].includes(supervisor.registry.get(UID)?.actor);
+    if (isWanted) await this.#ground.until('the next incarnation', isBack);
+    await settled();
+    // One that only the runtime knew may have come to be wanted since.
+    if (this.#path[0]?.name !== 'killOrphan') expect(isBack()).toBe(isWanted);
+    await this.#check();
+  }
+
+  #listen(event: InspectionEvent): void {
+    if (event.type !== '@xstate.microstep') return;
+    const actor = event.actorRef as PodActor;
+    if (!actor.id.endsWith(UID)) return;
+    this.#actor ??= actor;
+    const received = event.event as PodEvent;
+    if (actor !== this.#actor || received.type.startsWith('xstate.')) return;
+    this.#received.push(received);
+    this.#rules.told(received, this.#state);
+  }
+
+  #ruled(effects: PodEffects): PodEffects {
+    return {
+      ...effects,
+      syncPod: (context, signal) =>
+        this.#rules.syncBegins() ? effects.syncPod(context, signal) : untilAborted(signal),
+      stopPod: (context, signal) => {
+        this.#rules.stopBegins(context);
+        return effects.stopPod(context, signal);
+      },
+    };
+  }
+}
+
+/** What nothing has asked for might be followed by more of the kind, without end. */
+async function untilAborted(signal: AbortSignal): Promise<PodEvent> {
+  await new Promise((resolve) => signal.addEventListener('abort', resolve));
+  return { type: 'AT_REST' };
+}
+
+/** Jest is asked only for what it has to say: it takes longer than the rest of a step. */
+function same(received: unknown, expected: unknown): void {
+  if (!isDeepStrictEqual(received, expected)) expect(received).toEqual(expected);
+}
+
+/** What tells how an effect ended; of other events, that they came. */
+function essence(event: PodEvent): object {
+  return event.type.startsWith('SyncPod') ? { type: event.type } : event;
+}
+
+/** What the actor's state has in common with the path's: all but the names of those who wait. */
+function facts(state: PodState): object {
+  const { waiters, ...context } = state.context;
+  return { state: stateName(state), ...context, waiters: waiters.length };
+}

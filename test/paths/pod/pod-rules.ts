@@ -1,0 +1,62 @@
+/**
+ * Rules of docs/lifecycle.md that a path must keep though its own machine says otherwise: by what the pod's actor is told,
+ * and by the effects that begin.
+ */
+import type { PodContext, PodEvent } from '../../../src/machines/pod-machine.ts';
+import { isEnding } from '../../../src/policies/sync/pod-termination.ts';
+import { type PodState, stateName } from './pod-environment.ts';
+
+const REASONS_TO_SYNC: ReadonlySet<string> = new Set([
+  ...['SyncPodCreate', 'SyncPodUpdate', 'SyncPodSync', 'START_GRANTED'],
+]);
+
+export class PodRules {
+  readonly #broken: string[] = [];
+  /** What has come since the last sync began that asks for another. */
+  #reasonToSync: string | undefined;
+  #mustEnd = false;
+  #evicted = false;
+  #statusOverride: PodContext['statusOverride'];
+  /** Of the last stop. */
+  #stopSeconds: number | undefined;
+
+  /** The actor is in `state` and is told something. */
+  told(event: PodEvent, state: PodState): void {
+    if (REASONS_TO_SYNC.has(event.type) || ('again' in event && event.again)) this.#reasonToSync = event.type;
+    if ('pod' in event && event.pod && isEnding(event.pod)) this.#mustEnd = true;
+    if (event.type === 'SYNC_DONE' && event.terminal) this.#mustEnd = true;
+    if (event.type !== 'SyncPodKill') return;
+    this.#mustEnd = true;
+    if (state.matches('Terminated')) return;
+    this.#evicted ||= event.options?.evict === true;
+    this.#statusOverride = event.options?.podStatus ?? this.#statusOverride;
+  }
+
+  /** Whether something has asked for it. */
+  syncBegins(): boolean {
+    const isAskedFor = this.#reasonToSync !== undefined;
+    if (!isAskedFor) this.#broken.push('2: nothing has asked for this sync');
+    this.#reasonToSync = undefined;
+    return isAskedFor;
+  }
+
+  stopBegins({ gracePeriodSeconds }: PodContext): void {
+    this.#stopSeconds = gracePeriodSeconds;
+  }
+
+  /** What has been broken, by the numbers of the rules. */
+  broken(state: PodState): readonly string[] {
+    const { evicted, statusOverride, gracePeriodSeconds } = state.context;
+    const at = stateName(state);
+    const rests = at === 'Syncing.Settled' || at === 'Syncing.BackingOff';
+    const stops = at === 'Terminating.Stopping' || at === 'Terminating.BackingOff';
+    const found = {
+      [`2: ${String(this.#reasonToSync)} is left lying`]: rests && this.#reasonToSync !== undefined,
+      '2: an eviction is forgotten': evicted !== this.#evicted,
+      '3: the pod does not end': this.#mustEnd && !state.hasTag('terminationRequested'),
+      '4: a shorter grace period waits': stops && this.#stopSeconds !== gracePeriodSeconds,
+      '5: the last status is not the final one': statusOverride !== this.#statusOverride,
+    };
+    return [...this.#broken, ...Object.keys(found).filter((what) => found[what])];
+  }
+}

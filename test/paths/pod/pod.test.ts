@@ -1,0 +1,26 @@
+/** Whatever can come to a pod in whatever state, replayed against the production actor on the simulated runtime. */
+import { afterAll, expect, test } from '@jest/globals';
+import { podMachine } from '../../../src/machines/pod-machine.ts';
+import { Coverage } from '../coverage.ts';
+import { simulatedGround } from '../ground.ts';
+import { shortestPaths } from '../paths.ts';
+import { podEnvironment } from './pod-environment.ts';
+import { replayPod } from './pod-replay.ts';
+
+const coverage = new Coverage(podMachine);
+
+afterAll(() => coverage.print('whatever comes'));
+
+test.each(['nothing', 'ended', 'running'] as const)(
+  'the runtime holds %s',
+  async (holds) => {
+    const paths = shortestPaths(podEnvironment(holds));
+    expect(paths.length).toBeGreaterThan(500);
+    for (const path of paths) await replayPod(simulatedGround(), holds, path, coverage);
+  },
+  120_000,
+);
+
+test('no transition, state or guard is left out', () => {
+  expect(coverage.uncovered()).toEqual([]);
+});

@@ -1,0 +1,188 @@
+/** What can come to a preemption: from its victims, from the pod that room is made for, and from what the node is found to have. */
+import type { SnapshotFrom } from 'xstate';
+import { preemptionMachine, type PreemptionEvent } from '../../../src/machines/preemption-machine.ts';
+import { type PreemptionDecision, selectVictims } from '../../../src/policies/preemption/victims.ts';
+import type { Pod, PodSpec } from '../../../src/types/kubernetes.ts';
+import { apiPod, staticPod } from '../../support/agent.ts';
+import { LASTING_COMMAND } from '../ground.ts';
+import type { Environment } from '../paths.ts';
+
+export type PreemptionState = SnapshotFrom<typeof preemptionMachine>;
+
+/** How what there is on the node differs from one suite of paths to another. */
+export interface Situation {
+  /** A static pod that is rejected for want of room waits, and asks again. */
+  readonly preemptor: 'api' | 'static';
+  /** Whether the second pod has been deleted already, and hangs: it is awaited, and nobody's victim. */
+  readonly second: 'running' | 'ending';
+}
+
+/** As many CPUs as the node has, unless something happens to it. */
+export const NODE_CPUS = 4;
+/** How many each pod asks for. */
+export const CPUS = {
+  first: 1,
+  second: 1,
+  third: 1,
+  late: 1,
+  preemptor: 3,
+  intruder: 1,
+  bystander: 0,
+} as const;
+type PodName = keyof typeof CPUS;
+
+export const uidOf = (name: PodName) => `uid-of-${name}`;
+
+/** How long a pod may take to end. */
+export const GRACE_SECONDS = 5;
+
+const spec = (name: PodName, more: Partial<PodSpec>): Partial<PodSpec> => {
+  const resources = { requests: { cpu: String(CPUS[name]) } };
+  const containers = [{ name: 'main', command: LASTING_COMMAND, resources }];
+  return { containers, terminationGracePeriodSeconds: GRACE_SECONDS, ...more };
+};
+const ordinary = (name: PodName, more: Partial<PodSpec>): Pod => apiPod(name, uidOf(name), spec(name, more));
+
+/** What runs when a path begins, and what comes on the way. The less its priority, the sooner a pod goes. */
+export const PODS = {
+  first: ordinary('first', { priority: 1 }),
+  second: ordinary('second', { priority: 2 }),
+  third: ordinary('third', { priority: 3 }),
+  /** Runs where an earlier agent has left it; no source has told of it yet. */
+  late: ordinary('late', { priority: 4 }),
+  /** Would take whatever room it found. */
+  intruder: ordinary('intruder', { priority: 5 }),
+  /** Where it ends, those that wait for room are looked at again. */
+  bystander: ordinary('bystander', { priority: 5 }),
+};
+const { first, second, third } = PODS;
+
+const CRITICAL = 2_000_000_000;
+
+export function preemptorIn({ preemptor }: Pick<Situation, 'preemptor'>): Pod {
+  const make = preemptor === 'api' ? apiPod : staticPod;
+  const priority = { priority: CRITICAL, nodeSelector: { zone: 'a' } };
+  return make('preemptor', uidOf('preemptor'), spec('preemptor', priority));
+}
+
+const decision = (pods: readonly Pod[], missingCpus: number): PreemptionDecision =>
+  selectVictims({
+    ...{ preemptor: preemptorIn({ preemptor: 'api' }), pods, lowerPriorityFirst: true },
+    missing: missingCpus === 0 ? [] : [{ resource: 'cpu', amount: missingCpus * 1000 }],
+  });
+const rejection = (reason: string) => ({ reason, message: '' });
+const selected = (victims: readonly Pod[], awaited = victims): PreemptionEvent => ({
+  type: 'VICTIMS_SELECTED',
+  decision: decision(victims, victims.length),
+  awaited: awaited.map(({ metadata }) => metadata.uid),
+});
+const ended = (name: PodName): PreemptionEvent => ({ type: 'VICTIM_ENDED', uid: uidOf(name) });
+const failed = (name: PodName): PreemptionEvent => ({ type: 'VICTIM_FAILED', uid: uidOf(name), problem: '' });
+
+/** From other actors. */
+const SENT = {
+  preempt: { type: 'PREEMPT' },
+  firstEnded: ended('first'),
+  secondEnded: ended('second'),
+  thirdEnded: ended('third'),
+  firstFailed: failed('first'),
+  secondFailed: failed('second'),
+  thirdFailed: failed('third'),
+  gone: { type: 'PREEMPTOR_GONE' },
+} as const satisfies Record<string, PreemptionEvent>;
+
+/** What comes of what the actor does at once: nobody else's turn is in between. */
+const OUTCOMES = {
+  twoAwaited: selected([first, second]),
+  thirdAwaited: selected([third]),
+  /** The node must have come to have more between two looks that follow each other at once. */
+  nobodyAwaited: selected([]),
+  noVictims: {
+    type: 'NO_VICTIMS',
+    decision: decision([first], 9),
+    rejection: rejection('UnexpectedAdmissionError'),
+  },
+  admitted: { type: 'ADMITTED' },
+  stillShort: { type: 'STILL_SHORT', rejection: rejection('OutOfcpu') },
+  refused: { type: 'REFUSED', rejection: rejection('NodeAffinity') },
+  rejected: { type: 'REJECTED' },
+} as const satisfies Record<string, PreemptionEvent>;
+
+const EVENTS = { ...SENT, ...OUTCOMES };
+export type PreemptionEventName = keyof typeof EVENTS;
+export type SentName = keyof typeof SENT;
+export type Outcome = keyof typeof OUTCOMES;
+
+export function isOutcome(name: string): name is Outcome {
+  return name in OUTCOMES;
+}
+
+export function preemptionEnvironment(situation: Situation): Environment<typeof preemptionMachine> {
+  const { uid, name, namespace } = preemptorIn(situation).metadata;
+  const twoAwaited = situation.second === 'ending' ? selected([first], [first, second]) : OUTCOMES.twoAwaited;
+  return {
+    machine: preemptionMachine,
+    input: { preemptor: { uid, name, namespace } },
+    events: { ...EVENTS, twoAwaited },
+    possible: (state) => possible(situation, state),
+    label: preemptionLabel,
+  };
+}
+
+/** The node does not change between two looks, and it makes no difference who could not be ended. */
+export function plainPreemptionEnvironment(situation: Situation): Environment<typeof preemptionMachine> {
+  return {
+    ...preemptionEnvironment(situation),
+    possible: (state) => possible(situation, state).filter((name) => name !== 'nobodyAwaited'),
+    label: ({ value, context }) =>
+      [value, context.awaited.join(), context.rejection?.reason, context.decision && 'decided'].join(' '),
+  };
+}
+
+function possible({ preemptor }: Situation, state: PreemptionState): readonly PreemptionEventName[] {
+  const { awaited, hasWaited, decision: latest, rejection: last } = state.context;
+  switch (state.value) {
+    case 'Idle':
+      if (latest === undefined) return ['preempt'];
+      // What is rejected for something else than room has failed.
+      return preemptor === 'static' && last !== undefined && last.reason !== 'NodeAffinity'
+        ? ['preempt']
+        : [];
+    case 'SelectingVictims': {
+      const hasThird = hasWaited && !victimsOf(latest).includes('third');
+      return [
+        ...(hasWaited ? [] : (['twoAwaited'] as const)),
+        ...(hasThird ? (['thirdAwaited'] as const) : []),
+        ...(['nobodyAwaited', 'noVictims'] as const),
+      ];
+    }
+    case 'Evicting':
+      return [...fatesOf(awaited), 'gone'];
+    case 'Admitting':
+      return ['admitted', 'stillShort', 'refused'];
+    default:
+      return ['rejected'];
+  }
+}
+
+function fatesOf(awaited: readonly string[]): readonly SentName[] {
+  const names = (['first', 'second', 'third'] as const).filter((name) => awaited.includes(uidOf(name)));
+  return names.flatMap((name) => [`${name}Ended`, `${name}Failed`] as const);
+}
+
+export function victimsOf(made: PreemptionDecision | undefined): readonly string[] {
+  return made?.victims.map(({ candidate }) => candidate.name) ?? [];
+}
+
+/** The state, and what of its context makes a difference to what comes next. */
+function preemptionLabel({ value, context }: PreemptionState): string {
+  const { awaited, unendable, hasWaited, decision: latest, rejection: last } = context;
+  if (value === 'Idle') return ['Idle', latest && (last?.reason ?? 'admitted')].join();
+  return [
+    value,
+    `awaits ${awaited.join()}`,
+    `without ${unendable.join()}`,
+    ...(hasWaited ? [`for ${victimsOf(latest).join()}`] : []),
+    ...(value === 'Rejecting' ? [last?.reason] : []),
+  ].join('; ');
+}

@@ -1,0 +1,105 @@
+/** A container that starts, ends and is replaced, and the status of its pod, as it follows from what the runtime says. */
+import type { ProbeManager } from '../../../src/actors/probes/probe-manager.ts';
+import { generateAPIPodStatus } from '../../../src/policies/status/pod-status.ts';
+import { podSandboxConfig } from '../../../src/policies/cri/sandbox-config.ts';
+import { rfc3339 } from '../../../src/policies/formats/time.ts';
+import { readPod } from '../../../src/runtime/pleg/pod-reader.ts';
+import type { PodSandboxConfig } from '../../../src/types/cri.ts';
+import type { Pod, PodStatus } from '../../../src/types/kubernetes.ts';
+import type { RuntimePodStatus } from '../../../src/types/runtime-pod.ts';
+import { runContainer } from '../../runtime/pods/pod-bed.ts';
+import type { Ground } from '../ground.ts';
+import type { World } from './probe-environment.ts';
+
+export class ProbedContainer {
+  readonly #ground: Ground;
+  readonly #pod: Pod;
+  readonly #sandboxConfig: PodSandboxConfig;
+  readonly #ids: string[] = [];
+  readonly #startedAt = new Map<string, number>();
+  #runningId: string | undefined;
+  #sandboxId = '';
+
+  constructor(ground: Ground, pod: Pod) {
+    this.#ground = ground;
+    this.#pod = pod;
+    this.#sandboxConfig = podSandboxConfig(pod, 0, { podLogsDir: ground.podLogsDir });
+  }
+
+  async prepare(): Promise<void> {
+    this.#sandboxId = await this.#ground.runtime.runPodSandbox(this.#sandboxConfig);
+  }
+
+  /** `c1` for the id of the first instance. */
+  nameOf(id: string | undefined): string | undefined {
+    return id === undefined ? undefined : `c${String(this.#ids.indexOf(id) + 1)}`;
+  }
+
+  isRunning(id: string): boolean {
+    return id === this.#runningId;
+  }
+
+  /** Since it started, by the agent's clock. */
+  ageMs(id: string): number {
+    return this.#ground.clock.now() - (this.#startedAt.get(id) ?? 0);
+  }
+
+  /** The instance is there and as it is wanted; the one before it has ended. */
+  async become({ id: name, state }: World): Promise<void> {
+    const number = Number(name.slice(1));
+    while (this.#ids.length < number) await this.#startNext();
+    if (state !== 'running') await this.#end(state === 'over' ? 0 : 1);
+  }
+
+  async status(probes: ProbeManager, previous: PodStatus | undefined): Promise<PodStatus> {
+    const { clock } = this.#ground;
+    const pod = this.#pod;
+    const { uid } = pod.metadata;
+    return generateAPIPodStatus({
+      pod,
+      podStatus: await this.#seen(),
+      ...(previous && { previous }),
+      podIsTerminal: false,
+      startFailures: new Map(),
+      probeResults: (probe, id) => probes.results(uid)[probe].get(id),
+      runtimeName: 'test',
+      hostIPs: ['127.0.0.1'],
+      now: rfc3339(clock.now()),
+    });
+  }
+
+  /** Real processes start when they do: for the probe, that is when its own clock said so. */
+  async #seen(): Promise<RuntimePodStatus> {
+    const { runtime, clock } = this.#ground;
+    const seen = await readPod(runtime, this.#pod.metadata, clock.now());
+    const containers = seen.containers.map((container) => ({
+      ...container,
+      startedAt: this.#startedAt.get(container.id) ?? 0,
+    }));
+    return { ...seen, containers };
+  }
+
+  async #startNext(): Promise<void> {
+    await this.#end(1);
+    const [container] = this.#pod.spec.containers;
+    const attempt = this.#ids.length;
+    const { runtime, clock } = this.#ground;
+    const id = await runContainer(
+      runtime,
+      this.#pod,
+      container!,
+      this.#sandboxId,
+      this.#sandboxConfig,
+      attempt,
+    );
+    this.#ids.push(id);
+    this.#startedAt.set(id, clock.now());
+    this.#runningId = id;
+  }
+
+  async #end(exitCode: number): Promise<void> {
+    const id = this.#runningId;
+    this.#runningId = undefined;
+    if (id !== undefined) await this.#ground.exit(id, exitCode);
+  }
+}

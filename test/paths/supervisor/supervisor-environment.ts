@@ -1,0 +1,89 @@
+/** What can come to the supervisor: from its streams, from its pods, from whoever ends the agent. */
+import type { SnapshotFrom } from 'xstate';
+import { supervisorMachine, type SupervisorEvent } from '../../../src/machines/supervisor-machine.ts';
+import type { Pod } from '../../../src/types/kubernetes.ts';
+import { staticPod } from '../../support/agent.ts';
+import { LASTING_COMMAND } from '../ground.ts';
+import type { Environment } from '../paths.ts';
+
+export type SupervisorState = SnapshotFrom<typeof supervisorMachine>;
+
+const lasting = (name: string, uid: string) =>
+  staticPod(name, uid, { containers: [{ name: 'main', command: LASTING_COMMAND }] });
+
+/** What there is when a path begins, and what is added on the way. */
+export const PODS = {
+  /** Runs, and no source wants it any more. */
+  ending: lasting('web', 'uid-of-ending'),
+  /** Has the same name, and waits. */
+  waiting: lasting('web', 'uid-of-waiting'),
+  /** Runs, and is wanted. */
+  wanted: lasting('db', 'uid-of-wanted'),
+  added: lasting('cache', 'uid-of-added'),
+};
+
+const { wanted, added, ending, waiting } = PODS;
+const uid = wanted.metadata.uid;
+const config = (op: 'ADD' | 'RESTORE' | 'UPDATE' | 'DELETE' | 'REMOVE' | 'RECONCILE', pod: Pod) =>
+  ({ type: `CONFIG.${op}`, source: 'file', pods: [pod] }) as const;
+const changed = (metadata: Partial<Pod['metadata']>): Pod => ({
+  ...wanted,
+  metadata: { ...wanted.metadata, ...metadata },
+});
+
+/** As the streams, and whoever ends the agent, send them. */
+const SENT = {
+  fileSeen: { type: 'SOURCE_SEEN', source: 'file' },
+  httpSeen: { type: 'SOURCE_SEEN', source: 'http' },
+  ready: { type: 'RUNTIME_READY' },
+  notReady: { type: 'RUNTIME_NOT_READY', problem: 'it is down' },
+  add: config('ADD', added),
+  restore: config('RESTORE', added),
+  update: config('UPDATE', changed({ labels: { version: '2' } })),
+  delete: config('DELETE', changed({ deletionTimestamp: '2030-01-01T00:00:00Z' })),
+  remove: config('REMOVE', wanted),
+  reconcile: config('RECONCILE', wanted),
+  pleg: { type: 'PLEG', uid, events: [{ type: 'ContainerDied', id: 'c' }] },
+  sync: { type: 'SYNC', uids: [uid] },
+  probe: { type: 'PROBE', uid, probe: 'readiness', result: 'Failure' },
+  /** Which changes nothing. */
+  livenessProbe: { type: 'PROBE', uid, probe: 'liveness', result: 'Success' },
+  housekeeping: { type: 'HOUSEKEEPING' },
+  leave: { type: 'SHUTDOWN', exitWithPods: false },
+  leaveWithPods: { type: 'SHUTDOWN', exitWithPods: true },
+} as const satisfies Record<string, SupervisorEvent>;
+
+/** As they come from the pods. */
+const FROM_PODS = {
+  startRequested: { type: 'START_REQUESTED', pod: waiting },
+  podTerminated: { type: 'POD_TERMINATED', uid: ending.metadata.uid },
+  podFinished: { type: 'POD_FINISHED', uid: ending.metadata.uid, restartRequested: false },
+  actorForgotten: { type: 'ACTOR_FORGOTTEN', actor: {} as never },
+  podFailed: { type: 'xstate.error.actor.db_default uid-of-wanted', error: new Error(), actorId: '' },
+  allPodsGone: { type: 'ALL_PODS_GONE' },
+} as const satisfies Record<string, SupervisorEvent>;
+
+export const SUPERVISOR_EVENTS = { ...SENT, ...FROM_PODS };
+export type SupervisorEventName = keyof typeof SUPERVISOR_EVENTS;
+export type FromPods = keyof typeof FROM_PODS;
+
+export function isFromPods(name: string): name is FromPods {
+  return name in FROM_PODS;
+}
+
+export function supervisorEnvironment(sources: readonly string[]): Environment<typeof supervisorMachine> {
+  return {
+    machine: supervisorMachine,
+    input: { sources },
+    events: SUPERVISOR_EVENTS,
+    possible: (state) => Object.keys(SUPERVISOR_EVENTS).filter((name) => isPossible(name, state)),
+    label: ({ value, context }) => `${JSON.stringify(value)} ${context.unseenSources.join()}`,
+  };
+}
+
+/** Pods that are being ended all together ask for nothing; that all of them have gone is told only then. */
+function isPossible(name: string, state: SupervisorState): boolean {
+  const ends = state.matches({ Loop: 'EndingPods' });
+  if (name === 'startRequested') return !ends;
+  return name === 'allPodsGone' ? ends : true;
+}

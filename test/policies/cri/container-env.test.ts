@@ -1,0 +1,302 @@
+import { describe, expect, test } from '@jest/globals';
+import {
+  containerEnv,
+  envFileRefs,
+  expandVariables,
+  resolveCommand,
+  unreadableEnvFile,
+} from '../../../src/policies/cri/container-env.ts';
+import type { EnvFacts, EnvFile } from '../../../src/policies/cri/container-env.ts';
+import { StateletError } from '../../../src/types/errors.ts';
+import type { Container, Pod } from '../../../src/types/kubernetes.ts';
+
+const FACTS: EnvFacts = {
+  podIPs: ['10.1.0.7', 'fd00::7'],
+  hostIPs: ['192.168.0.2', 'fd00::2'],
+  allocatable: { cpu: '4', memory: '8Gi', 'ephemeral-storage': '20Gi' },
+};
+
+function podWith(container: Partial<Container>, spec: Partial<Pod['spec']> = {}): [Pod, Container] {
+  const whole: Container = { name: 'app', image: 'app:1', ...container };
+  const pod: Pod = {
+    metadata: {
+      name: 'web',
+      namespace: 'shop',
+      uid: 'u-1',
+      labels: { tier: 'front', 'example.com/a.b': 'dotted' },
+      annotations: { note: 'hello' },
+    },
+    spec: { nodeName: 'node-1', serviceAccountName: 'robot', containers: [whole], ...spec },
+  };
+  return [pod, whole];
+}
+
+function envOf(
+  env: Container['env'],
+  container: Partial<Container> = {},
+  spec: Partial<Pod['spec']> = {},
+): Record<string, string> {
+  const [pod, whole] = podWith({ ...container, env }, spec);
+  return Object.fromEntries(containerEnv(pod, whole, FACTS).map(({ key, value }) => [key, value]));
+}
+
+function failureOf(run: () => unknown): StateletError {
+  try {
+    run();
+  } catch (error) {
+    if (error instanceof StateletError) return error;
+    throw error;
+  }
+  throw new Error('nothing was thrown');
+}
+
+const field = (name: string, fieldPath: string) => ({ name, valueFrom: { fieldRef: { fieldPath } } });
+const resource = (name: string, of: string, more: object = {}) => ({
+  name,
+  valueFrom: { resourceFieldRef: { resource: of, ...more } },
+});
+
+describe('expandVariables', () => {
+  const env = new Map([
+    ['A', 'a'],
+    ['B', '$(A)'],
+    ['EMPTY', ''],
+  ]);
+
+  test.each([
+    ['no variables', 'plain text', 'plain text'],
+    ['a variable', '$(A)', 'a'],
+    ['several, side by side', '<$(A)$(A)-$(EMPTY)>', '<aa->'],
+    ['an unknown variable stays', '$(NOPE)/$(A)', '$(NOPE)/a'],
+    ['an escaped variable', '$$(A)', '$(A)'],
+    ['an escaped dollar before a variable', '$$$(A)', '$a'],
+    ['two escaped dollars', '$$$$(A)', '$$(A)'],
+    ['a lone dollar', '$A $ 5$', '$A $ 5$'],
+    ['an unfinished variable', '$(A', '$(A'],
+    ['an escape behind an unfinished variable', '$(A$$', '$(A$'],
+    ['an empty name', '$()', '$()'],
+    ['a name up to the first closing bracket', '$($(A))', '$($(A))'],
+    ['values are not expanded again', '$(B)', '$(A)'],
+  ])('%s', (_, text, wanted) => {
+    expect(expandVariables(text, env)).toBe(wanted);
+  });
+});
+
+describe('containerEnv', () => {
+  test('an entry may refer to earlier ones, and not to later ones', () => {
+    const env = envOf([
+      { name: 'URL', value: 'http://$(HOST):$(PORT)' },
+      { name: 'HOST', value: 'db' },
+      { name: 'PORT', value: '80' },
+      { name: 'FULL', value: 'http://$(HOST):$(PORT)' },
+    ]);
+    expect(env.URL).toBe('http://$(HOST):$(PORT)');
+    expect(env.FULL).toBe('http://db:80');
+  });
+
+  test('an entry may refer to one that comes from a field', () => {
+    expect(envOf([field('NAME', 'metadata.name'), { name: 'HELLO', value: 'I am $(NAME)' }]).HELLO).toBe(
+      'I am web',
+    );
+  });
+
+  test('of two entries with one name the later one counts, and may build on the earlier', () => {
+    expect(
+      envOf([
+        { name: 'PATH', value: '/bin' },
+        { name: 'PATH', value: '$(PATH):/opt' },
+      ]),
+    ).toEqual({ PATH: '/bin:/opt' });
+  });
+
+  test('an entry without a value is empty', () => {
+    expect(envOf([{ name: 'EMPTY' }, { name: 'ALSO', value: '' }])).toEqual({ EMPTY: '', ALSO: '' });
+  });
+
+  test.each([
+    ['metadata.name', 'web'],
+    ['metadata.namespace', 'shop'],
+    ['metadata.uid', 'u-1'],
+    ["metadata.labels['tier']", 'front'],
+    ["metadata.labels['example.com/a.b']", 'dotted'],
+    ["metadata.labels['none']", ''],
+    ["metadata.labels['constructor']", ''],
+    ["metadata.annotations['note']", 'hello'],
+    ['spec.nodeName', 'node-1'],
+    ['spec.serviceAccountName', 'robot'],
+    ['status.podIP', '10.1.0.7'],
+    ['status.podIPs', '10.1.0.7,fd00::7'],
+    ['status.hostIP', '192.168.0.2'],
+    ['status.hostIPs', '192.168.0.2,fd00::2'],
+  ])('field %s', (fieldPath, wanted) => {
+    expect(envOf([field('X', fieldPath)])).toEqual({ X: wanted });
+  });
+
+  test.each(['spec.host', 'metadata.labels', 'toString'])('field %s is refused by name', (fieldPath) => {
+    const failure = failureOf(() => envOf([field('X', fieldPath)]));
+    expect(failure.kind).toBe('InvalidArgument');
+    expect(failure.message).toContain(`fieldPath ${fieldPath} `);
+  });
+
+  const resources = {
+    requests: { cpu: '250m', memory: '100M' },
+    limits: { cpu: '1500m', memory: '1Gi', 'ephemeral-storage': '3Gi', 'hugepages-2Mi': '4Mi' },
+  };
+
+  test.each([
+    ['requests.cpu', {}, '1'],
+    ['requests.cpu', { divisor: '1m' }, '250'],
+    ['requests.cpu', { divisor: '100m' }, '3'],
+    ['limits.cpu', {}, '2'],
+    ['limits.cpu', { divisor: '0' }, '2'],
+    ['requests.memory', {}, '100000000'],
+    ['requests.memory', { divisor: '1Mi' }, '96'],
+    ['limits.memory', { divisor: '1Mi' }, '1024'],
+    ['limits.ephemeral-storage', { divisor: '1Gi' }, '3'],
+    ['limits.hugepages-2Mi', { divisor: '1Mi' }, '4'],
+  ])('resource %s %j, rounded up', (name, more, wanted) => {
+    expect(envOf([resource('X', name, more)], { resources })).toEqual({ X: wanted });
+  });
+
+  test('a request that is not set is the limit, and without one 0', () => {
+    expect(envOf([resource('X', 'requests.ephemeral-storage')], { resources }).X).toBe(String(3 * 2 ** 30));
+    expect(envOf([resource('X', 'requests.cpu')]).X).toBe('0');
+  });
+
+  test('a limit that is not set is what the node can give', () => {
+    const env = envOf([
+      resource('CPU', 'limits.cpu'),
+      resource('MEMORY', 'limits.memory', { divisor: '1Gi' }),
+      resource('STORAGE', 'limits.ephemeral-storage', { divisor: '1Gi' }),
+      resource('PAGES', 'limits.hugepages-2Mi'),
+    ]);
+    expect(env).toEqual({ CPU: '4', MEMORY: '8', STORAGE: '20', PAGES: '0' });
+  });
+
+  test('a limit of the pod as a whole comes before what the node can give, but is not more', () => {
+    const env = envOf(
+      [resource('CPU', 'limits.cpu'), resource('MEMORY', 'limits.memory', { divisor: '1Gi' })],
+      {},
+      {
+        resources: { limits: { cpu: '2', memory: '1Ti' } },
+      },
+    );
+    expect(env).toEqual({ CPU: '2', MEMORY: '8' });
+  });
+
+  test('a resource of another container, by name', () => {
+    const [pod, app] = podWith({ env: [resource('X', 'limits.memory', { containerName: 'prepare' })] });
+    const prepare: Container = { name: 'prepare', resources: { limits: { memory: '7' } } };
+    const both: Pod = { ...pod, spec: { ...pod.spec, initContainers: [prepare] } };
+    expect(containerEnv(both, app, FACTS)).toEqual([{ key: 'X', value: '7' }]);
+    expect(failureOf(() => containerEnv(pod, app, FACTS)).message).toBe('container prepare not found');
+  });
+
+  test.each(['cpu', 'limits.gpu', 'usage.cpu'])('resource %s is refused by name', (name) => {
+    const failure = failureOf(() => envOf([resource('X', name)]));
+    expect(failure.kind).toBe('InvalidArgument');
+    expect(failure.message).toContain(name);
+  });
+
+  test('a reference to an object of the API server is refused, and says which', () => {
+    const config = { name: 'X', valueFrom: { configMapKeyRef: { name: 'settings', key: 'color' } } };
+    const failure = failureOf(() => envOf([config]));
+    expect(failure.kind).toBe('FailedPrecondition');
+    expect(failure.message).toContain('env X of container app: key color of ConfigMap settings');
+    const secret = { name: 'X', valueFrom: { secretKeyRef: { name: 'login', key: 'word' } } };
+    expect(failureOf(() => envOf([secret])).message).toContain('key word of Secret login');
+    const from = (envFrom: Container['envFrom']) => failureOf(() => envOf([], { envFrom })).message;
+    expect(from([{ configMapRef: { name: 'all' } }])).toContain('envFrom of container app: ConfigMap all');
+    expect(from([{ secretRef: { name: 'all' } }])).toContain('envFrom of container app: Secret all');
+  });
+
+  test('an optional reference leaves the variable out', () => {
+    const optional = true;
+    const env = envOf(
+      [
+        { name: 'X', valueFrom: { configMapKeyRef: { name: 'settings', key: 'color', optional } } },
+        { name: 'Y', valueFrom: { secretKeyRef: { name: 'login', key: 'word', optional } } },
+        { name: 'Z', value: '$(X)' },
+      ],
+      { envFrom: [{ configMapRef: { name: 'all', optional } }, { secretRef: { name: 'all', optional } }] },
+    );
+    expect(env).toEqual({ Z: '$(X)' });
+  });
+});
+
+describe('a variable from a file', () => {
+  const fromFile = (name: string, key: string, more: object = {}) => ({
+    name,
+    valueFrom: { fileKeyRef: { volumeName: 'conf', path: 'a.env', key, ...more } },
+  });
+  const read = (files: Record<string, EnvFile>, env: Container['env']) => {
+    const [pod, app] = podWith({ env });
+    const facts = { ...FACTS, envFiles: new Map(Object.entries(files)) };
+    return containerEnv(pod, app, facts).map(({ key, value }) => [key, value]);
+  };
+  const FILE = { 'conf/a.env': { path: '/v/conf/a.env', text: "K='$(A) x'\nEMPTY=''" } };
+
+  test('is not filled in itself, and may be referred to', () => {
+    const env = [{ name: 'A', value: 'x' }, fromFile('X', 'K'), { name: 'Y', value: '<$(X)>' }];
+    expect(read(FILE, env)).toEqual([
+      ['A', 'x'],
+      ['X', '$(A) x'],
+      ['Y', '<$(A) x>'],
+    ]);
+  });
+
+  test.each(['NONE', 'EMPTY'])(
+    'of which the file has no value (%s) is an error, and left out where it is optional',
+    (key) => {
+      const failure = failureOf(() => read(FILE, [fromFile('X', key)]));
+      expect([failure.kind, failure.message]).toEqual([
+        'NotFound',
+        `environment variable key "${key}" not found in file "/v/conf/a.env"`,
+      ]);
+      expect(read(FILE, [fromFile('X', key, { optional: true })])).toEqual([]);
+    },
+  );
+
+  test('of a file in another format is an error that names file and line, optional or not', () => {
+    const files = { 'conf/a.env': { path: '/v/conf/a.env', text: 'K=secret' } };
+    const failure = failureOf(() => read(files, [fromFile('X', 'K', { optional: true })]));
+    expect([failure.kind, failure.message]).toEqual([
+      'InvalidArgument',
+      "couldn't parse env file: a.env of volume conf: line 1 has a value that is not in single quotes",
+    ]);
+  });
+
+  test('of a file that cannot be read is an error when its turn comes', () => {
+    const files = { 'conf/a.env': { problem: unreadableEnvFile('a.env is gone') } };
+    expect(failureOf(() => read(files, [fromFile('X', 'K')])).message).toBe(
+      "couldn't parse env file: a.env is gone",
+    );
+    const wrong = { name: 'B', valueFrom: { fieldRef: { fieldPath: 'nonsense' } } };
+    expect(failureOf(() => read(files, [wrong, fromFile('X', 'K')])).message).toContain('nonsense');
+  });
+
+  test('names each file once', () => {
+    const [, app] = podWith({ env: [fromFile('X', 'K'), fromFile('Y', 'L'), { name: 'Z', value: '1' }] });
+    expect(envFileRefs(app)).toHaveLength(1);
+  });
+
+  test('is refused by a runtime that has no volumes', () => {
+    expect(failureOf(() => envOf([fromFile('X', 'K')])).kind).toBe('Unimplemented');
+  });
+});
+
+test('resolveCommand fills in command and arguments from the environment', () => {
+  const [pod, app] = podWith({
+    command: ['/bin/$(TOOL)', '$$(TOOL)'],
+    args: ['--name=$(NAME)', '$(HOME)'],
+    env: [{ name: 'TOOL', value: 'sh' }, field('NAME', 'metadata.name')],
+  });
+  expect(resolveCommand(pod, app, FACTS)).toEqual({
+    command: ['/bin/sh', '$(TOOL)'],
+    args: ['--name=web', '$(HOME)'],
+    envs: [
+      { key: 'TOOL', value: 'sh' },
+      { key: 'NAME', value: 'web' },
+    ],
+  });
+});

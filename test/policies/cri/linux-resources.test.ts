@@ -1,0 +1,131 @@
+import { describe, expect, test } from '@jest/globals';
+import { hugePageSizeName } from '../../../src/policies/pod/huge-pages.ts';
+import {
+  type ContainerResourceFacts,
+  containerResources,
+} from '../../../src/policies/cri/linux-resources.ts';
+import type { Container, Pod } from '../../../src/types/kubernetes.ts';
+import { testPod } from '../../support/pods.ts';
+
+const FACTS: ContainerResourceFacts = {
+  cpuCFSQuota: true,
+  cpuCFSQuotaPeriodUs: 100_000,
+  cgroupVersion: 1,
+  memoryCapacityBytes: 8 * 2 ** 30,
+  hugePageSizes: ['1GB', '2MB'],
+  swapController: false,
+};
+
+type Resources = NonNullable<Container['resources']>;
+
+function resourcesOf(resources: Resources, facts: Partial<ContainerResourceFacts> = {}, ofPod?: Resources) {
+  const container: Container = { name: 'main', resources };
+  const base = testPod();
+  const spec: Pod['spec'] = { ...base.spec, containers: [container], ...(ofPod && { resources: ofPod }) };
+  return containerResources({ ...base, spec }, container, { ...FACTS, ...facts });
+}
+
+describe('CPU shares', () => {
+  test.each<[Resources, number]>([
+    [{}, 2],
+    [{ requests: { cpu: '0' } }, 2],
+    [{ requests: { cpu: '1m' } }, 2],
+    [{ requests: { cpu: '100m' } }, 102],
+    [{ requests: { cpu: '1' } }, 1024],
+    [{ requests: { cpu: '1500m' }, limits: { cpu: '3' } }, 1536],
+    [{ requests: { cpu: '1000' } }, 262_144],
+    [{ limits: { cpu: '250m' } }, 256],
+    [{ requests: { cpu: '0' }, limits: { cpu: '250m' } }, 2],
+  ])('%j: %d', (resources, shares) => {
+    expect(resourcesOf(resources).cpuShares).toBe(shares);
+  });
+});
+
+describe('CPU quota', () => {
+  test.each<[Resources, number]>([
+    [{ requests: { cpu: '1' } }, 0],
+    [{ limits: { cpu: '1m' } }, 1000],
+    [{ limits: { cpu: '15m' } }, 1500],
+    [{ limits: { cpu: '2500m' } }, 250_000],
+  ])('%j: %d us of each 100 ms', (resources, cpuQuota) => {
+    expect(resourcesOf(resources)).toMatchObject({ cpuQuota, cpuPeriod: 100_000 });
+  });
+
+  test('follows the period', () => {
+    const found = resourcesOf({ limits: { cpu: '1500m' } }, { cpuCFSQuotaPeriodUs: 5000 });
+    expect(found).toMatchObject({ cpuQuota: 7500, cpuPeriod: 5000 });
+  });
+
+  test('is left out where limits are not enforced', () => {
+    const found = resourcesOf({ limits: { cpu: '1' } }, { cpuCFSQuota: false });
+    expect(found).toMatchObject({ cpuQuota: 0, cpuPeriod: 0, cpuShares: 1024 });
+  });
+});
+
+describe('limits of the pod as a whole', () => {
+  const ofPod = { limits: { cpu: '2', memory: '1Gi' } };
+
+  test('stand in for those that a container does not have', () => {
+    expect(resourcesOf({ requests: { cpu: '100m' } }, {}, ofPod)).toMatchObject({
+      cpuShares: 102,
+      cpuQuota: 200_000,
+      memoryLimitInBytes: 2 ** 30,
+    });
+    expect(resourcesOf({}, {}, ofPod).cpuShares).toBe(2048);
+  });
+
+  test('do not replace those that it has', () => {
+    const found = resourcesOf({ limits: { cpu: '1', memory: '64Mi' } }, {}, ofPod);
+    expect(found).toMatchObject({ cpuQuota: 100_000, memoryLimitInBytes: 64 * 2 ** 20 });
+  });
+});
+
+describe('memory and huge pages', () => {
+  test('without a limit of memory there is none', () => {
+    expect(resourcesOf({ requests: { memory: '1Gi' } }).memoryLimitInBytes).toBe(0);
+  });
+
+  test('of each size that the machine has, a container gets what it asks for, else nothing', () => {
+    expect(
+      resourcesOf({ limits: { 'hugepages-2Mi': '6Mi', 'hugepages-32Mi': '64Mi' } }).hugepageLimits,
+    ).toEqual([
+      { pageSize: '1GB', limit: 0 },
+      { pageSize: '2MB', limit: 6 * 2 ** 20 },
+    ]);
+  });
+
+  test.each([
+    [64 * 1024, '64KB'],
+    [2 * 2 ** 20, '2MB'],
+    [512 * 2 ** 20, '512MB'],
+    [2 ** 30, '1GB'],
+  ])('pages of %d bytes are called %s', (bytes, name) => {
+    expect(hugePageSizeName(bytes)).toBe(name);
+  });
+});
+
+describe('cgroup v2', () => {
+  test('a container that is out of memory is killed as a whole, and is not swapped out', () => {
+    expect(resourcesOf({}, { cgroupVersion: 2, swapController: true }).unified).toEqual({
+      'memory.oom.group': '1',
+      'memory.swap.max': '0',
+    });
+  });
+
+  test('unless the node says otherwise, or cannot limit swap', () => {
+    expect(resourcesOf({}, { cgroupVersion: 2, singleProcessOOMKill: true }).unified).toBeUndefined();
+    expect(resourcesOf({}, { cgroupVersion: 2 }).unified).toEqual({ 'memory.oom.group': '1' });
+  });
+
+  test('with v1 memory and swap together may be what memory alone may be', () => {
+    const limits = { memory: '64Mi' };
+    const limitOf = (swapController: boolean) =>
+      resourcesOf({ limits }, { swapController }).memorySwapLimitInBytes;
+    expect(limitOf(true)).toBe(64 * 2 ** 20);
+    expect(limitOf(false)).toBeUndefined();
+  });
+
+  test('v1 knows none of its keys', () => {
+    expect(resourcesOf({}, { swapController: true }).unified).toBeUndefined();
+  });
+});

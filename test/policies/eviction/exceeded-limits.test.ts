@@ -1,0 +1,99 @@
+import { describe, expect, test } from '@jest/globals';
+import { exceededStorageLimit } from '../../../src/policies/eviction/exceeded-limits.ts';
+import type { PodStats } from '../../../src/types/stats.ts';
+import { requestingPod, type RequestingPod } from '../../support/admission.ts';
+import { statsOf } from '../../support/eviction.ts';
+
+const SHARED = { dedicatedImageFs: false };
+
+function exceeded(pod: RequestingPod, stats: Omit<PodStats, 'podRef'>, layout = SHARED) {
+  return exceededStorageLimit(requestingPod('a', pod), statsOf('a', stats), layout);
+}
+
+const limited = (limit: string) => ({ limits: { 'ephemeral-storage': limit } });
+const scratch = (sizeLimit?: string, medium?: string) => ({
+  volumes: [{ name: 'scratch', emptyDir: { ...(sizeLimit && { sizeLimit }), ...(medium && { medium }) } }],
+});
+const volume = (usedBytes: number) => ({ volume: [{ name: 'scratch', usedBytes }] });
+
+describe('an emptyDir', () => {
+  test('may hold as much as its limit, and no more', () => {
+    expect(exceeded(scratch('1Ki'), volume(1024))).toBeUndefined();
+    expect(exceeded(scratch('1Ki'), volume(1025))).toEqual({
+      signal: 'emptydirfs.limit',
+      message: 'Usage of EmptyDir volume "scratch" exceeds the limit "1Ki". ',
+      used: '1025',
+      limit: '1Ki',
+    });
+  });
+
+  test('is held to it in memory too', () => {
+    expect(exceeded(scratch('1Ki', 'Memory'), volume(2048))?.signal).toBe('emptydirfs.limit');
+  });
+
+  test.each([
+    ['no limit', scratch(), volume(2048)],
+    ['a limit of zero', scratch('0'), volume(2048)],
+    ['no measure', scratch('1Ki'), { volume: [{ name: 'scratch' }] }],
+  ])('with %s never exceeds', (_, pod, stats) => {
+    expect(exceeded(pod, stats)).toBeUndefined();
+  });
+});
+
+describe('a pod', () => {
+  test('may use as much as its containers together, and no more', () => {
+    expect(exceeded(limited('1k'), { 'ephemeral-storage': { usedBytes: 1000 } })).toBeUndefined();
+    expect(exceeded(limited('1k'), { 'ephemeral-storage': { usedBytes: 1001 } })).toMatchObject({
+      signal: 'ephemeralpodfs.limit',
+      message: 'Pod ephemeral local storage usage exceeds the total limit of containers 1k. ',
+    });
+  });
+
+  test('without such a limit may use anything', () => {
+    expect(exceeded({}, { 'ephemeral-storage': { usedBytes: 1e15 } })).toBeUndefined();
+  });
+
+  test('is held to a limit of zero', () => {
+    expect(exceeded(limited('0'), { 'ephemeral-storage': { usedBytes: 1 } })?.limit).toBe('0');
+  });
+});
+
+describe('a container', () => {
+  const main = (rootfs: number, logs: number) => ({
+    containers: [{ name: 'main', rootfs: { usedBytes: rootfs }, logs: { usedBytes: logs } }],
+  });
+
+  test('may have logs and layer up to its limit', () => {
+    expect(exceeded(limited('1k'), main(500, 500))).toBeUndefined();
+    expect(exceeded(limited('1k'), main(501, 500))).toMatchObject({
+      signal: 'ephemeralcontainerfs.limit',
+      message: 'Container main exceeded its local ephemeral storage limit "1k". ',
+      used: '1001',
+    });
+  });
+
+  test('has only its logs counted where layers lie with the images', () => {
+    const layout = { dedicatedImageFs: true };
+    expect(exceeded(limited('1k'), main(5000, 1000), layout)).toBeUndefined();
+    expect(exceeded(limited('1k'), main(0, 1001), layout)?.used).toBe('1001');
+  });
+
+  test('that is not known, or has a limit of zero, never exceeds', () => {
+    expect(
+      exceeded(limited('1k'), { containers: [{ name: 'x', logs: { usedBytes: 5000 } }] }),
+    ).toBeUndefined();
+    expect(exceeded(limited('0'), main(0, 10))).toBeUndefined();
+  });
+});
+
+test('the first limit that is exceeded counts: emptyDir, pod, container', () => {
+  const stats = {
+    ...volume(2048),
+    'ephemeral-storage': { usedBytes: 5000 },
+    containers: [{ name: 'main', logs: { usedBytes: 5000 } }],
+  };
+  const signals = [{ ...scratch('1Ki'), ...limited('1k') }, limited('1k')].map(
+    (pod) => exceeded(pod, stats)?.signal,
+  );
+  expect(signals).toEqual(['emptydirfs.limit', 'ephemeralpodfs.limit']);
+});

@@ -1,0 +1,59 @@
+import { describe, expect, test } from '@jest/globals';
+import { memoryWatchPeriodMs } from '../../../src/policies/eviction/memory-watch-period.ts';
+
+const MIB = 2 ** 20;
+const GIB = 2 ** 30;
+const CPUS = 4;
+
+const above = (distanceBytes: number, fallBytesPerMs = 0) => ({
+  availableBytes: 100 * MIB + distanceBytes,
+  thresholdBytes: 100 * MIB,
+  fallBytesPerMs,
+});
+const period = (...thresholds: ReturnType<typeof above>[]) => memoryWatchPeriodMs(thresholds, CPUS);
+
+describe('when memory is looked at again', () => {
+  test('without a threshold that can be seen: every second, as one may come to be', () => {
+    expect(period()).toBe(1000);
+  });
+
+  test('far from a threshold: no later than it can be reached, and every second at least', () => {
+    expect(period(above(16 * GIB))).toBe(500);
+    expect(period(above(200 * GIB))).toBe(1000);
+  });
+
+  test('more CPUs reach it sooner, up to what memory takes', () => {
+    const at = (cpus: number) => memoryWatchPeriodMs([above(64 * GIB)], cpus);
+    expect([at(8), at(16), at(32), at(128)]).toEqual([1000, 500, 250, 250]);
+  });
+
+  test('near a threshold: eight times a second, whatever little is left above it', () => {
+    expect([GIB, MIB, 0].map((distance) => period(above(distance)))).toEqual([125, 125, 125]);
+  });
+
+  test('while memory is going: at half of the way to the threshold', () => {
+    expect(period(above(200 * MIB, MIB))).toBe(100);
+    expect(period(above(100 * MIB, MIB))).toBe(50);
+    expect(period(above(10 * MIB, MIB))).toBe(25);
+  });
+
+  test('memory that goes slowly, or comes back, changes nothing', () => {
+    expect(period(above(GIB, MIB / 1000))).toBe(125);
+    expect(period(above(10 * MIB, -MIB))).toBe(125);
+  });
+
+  test('below a threshold: often enough to see when that is over', () => {
+    expect(period(above(-50 * MIB, 5 * MIB))).toBe(125);
+  });
+
+  test('of several thresholds the nearest decides', () => {
+    expect(period(above(16 * GIB), above(8 * GIB), above(200 * GIB))).toBe(250);
+  });
+
+  test('a crossing is seen within 250 ms, however fast memory went', () => {
+    for (let distance = 0; distance < 40 * GIB; distance += 97 * MIB) {
+      const fastestMs = distance / ((CPUS * 8 * GIB) / 1000);
+      expect(period(above(distance)) - fastestMs).toBeLessThan(250);
+    }
+  });
+});

@@ -1,0 +1,56 @@
+import { expect, test } from '@jest/globals';
+import {
+  conditionsLastObserved,
+  conditionsObservedSince,
+  nodeConditions,
+} from '../../../src/policies/eviction/pressure-conditions.ts';
+import {
+  nodePressure,
+  nodePressureEventReason,
+  nodePressureTaint,
+} from '../../../src/policies/eviction/node-pressure.ts';
+import { thresholds } from '../../support/eviction.ts';
+
+test('each condition is told once, however many thresholds bring it about', () => {
+  const met = thresholds({
+    evictionHard: { 'nodefs.available': '1%', 'pid.available': '1%', 'imagefs.inodesFree': '1%' },
+  });
+  expect(nodeConditions(met)).toEqual(['DiskPressure', 'PIDPressure']);
+});
+
+test('a condition outlasts its pressure by the transition period, and begins anew with each new pressure', () => {
+  let times = conditionsLastObserved(['MemoryPressure'], new Map(), 0);
+  const holds = (nowMs: number) => conditionsObservedSince(times, 300_000, nowMs);
+  expect([holds(0), holds(299_999), holds(300_000)]).toEqual([['MemoryPressure'], ['MemoryPressure'], []]);
+  times = conditionsLastObserved(['MemoryPressure'], times, 200_000);
+  expect([holds(499_999), holds(500_000)]).toEqual([['MemoryPressure'], []]);
+});
+
+test('each has its own transition period', () => {
+  const times = new Map([
+    ['PIDPressure' as const, 100_000],
+    ['MemoryPressure' as const, 0],
+  ]);
+  expect(conditionsObservedSince(times, 300_000, 100_000)).toEqual(['MemoryPressure', 'PIDPressure']);
+  expect(conditionsObservedSince(times, 300_000, 350_000)).toEqual(['PIDPressure']);
+});
+
+test("a node tells of its pressure in the kubelet's words", () => {
+  expect(nodePressure('MemoryPressure', true)).toEqual({
+    type: 'MemoryPressure',
+    status: 'True',
+    reason: 'KubeletHasInsufficientMemory',
+    message: 'kubelet has insufficient memory available',
+  });
+  expect(nodePressure('DiskPressure', false)).toEqual({
+    type: 'DiskPressure',
+    status: 'False',
+    reason: 'KubeletHasNoDiskPressure',
+    message: 'kubelet has no disk pressure',
+  });
+  expect(nodePressureEventReason('PIDPressure', false)).toBe('NodeHasSufficientPID');
+  expect(nodePressureTaint('PIDPressure')).toEqual({
+    key: 'node.kubernetes.io/pid-pressure',
+    effect: 'NoSchedule',
+  });
+});

@@ -1,0 +1,42 @@
+import { expect, test } from '@jest/globals';
+import { rfc3339, unixMs } from '../../../src/policies/formats/time.ts';
+
+test.each([
+  0, 999, 1000, 951_782_399_000, 951_782_400_000, 1_709_164_800_000, 1_893_456_000_000, 4_107_542_400_000,
+  -1000,
+])('%d ms is written as Date writes it, without the fraction', (ms) => {
+  expect(rfc3339(ms)).toBe(new Date(ms).toISOString().replace(/\.\d+Z$/, 'Z'));
+});
+
+test('every day of 400 years, which is how long the calendar takes to repeat', () => {
+  const dayMs = 86_400_000;
+  const wrong = Array.from({ length: 146_097 }, (_, day) => day * dayMs + (day % 1440) * 61_000).filter(
+    (ms) => rfc3339(ms) !== new Date(ms).toISOString().replace('.000Z', 'Z'),
+  );
+  expect(wrong).toEqual([]);
+});
+
+test('every day of 400 years is read back as Date reads it', () => {
+  const dayMs = 86_400_000;
+  const wrong = Array.from({ length: 146_097 }, (_, day) => day * dayMs + (day % 1440) * 61_000).filter(
+    (ms) => unixMs(new Date(ms).toISOString()) !== ms,
+  );
+  expect(wrong).toEqual([]);
+});
+
+test.each([
+  '1969-12-31T23:59:59Z',
+  '2026-02-28T23:59:59.125Z',
+  '2026-03-01t01:30:00+02:00',
+  '2025-12-31T22:00:00-05:30',
+  '2024-02-29T00:00:00.5+00:00',
+])('%s is read as Date reads it', (time) => {
+  expect(unixMs(time)).toBe(Date.parse(time));
+});
+
+test.each(['', 'yesterday', '2026-01-02', '2026-01-02T03:04:05', '2026-01-02 03:04:05Z'])(
+  '"%s" is no time',
+  (time) => {
+    expect(unixMs(time)).toBeNaN();
+  },
+);

@@ -1,0 +1,136 @@
+import { describe, expect, test } from '@jest/globals';
+import {
+  type DockerConfigFormat,
+  matchingCredentials,
+  readDockerConfig,
+} from '../../../src/policies/images/image-credentials.ts';
+import { parseImageReference } from '../../../src/policies/images/image-reference.ts';
+
+const base64 = (text: string) => Buffer.from(text).toString('base64');
+
+/** Whose credentials are tried for the image, in order, when each place of the file has a user of its own name. */
+function usersFor(image: string, ...places: string[]): readonly (string | undefined)[] {
+  const auths = Object.fromEntries(places.map((place) => [place, { username: place, password: 'p' }]));
+  const { credentials } = readDockerConfig({ auths }, 'config.json')!;
+  return matchingCredentials(credentials, parseImageReference(image)).map(({ username }) => username);
+}
+
+describe('which credentials open a registry', () => {
+  test.each([
+    ['the host', 'quay.io/a/b', 'quay.io'],
+    ['the host with a scheme', 'quay.io/a/b', 'https://quay.io'],
+    ['the host with an API version', 'quay.io/a/b', 'https://quay.io/v2/'],
+    ['host and port', 'quay.io:5000/a', 'http://quay.io:5000'],
+    ['a beginning of the path', 'quay.io/a/b', 'quay.io/a'],
+    ['the whole path', 'quay.io/a/b', 'https://quay.io/v1/a/b'],
+    ['Docker Hub by its index', 'busybox', 'https://index.docker.io/v1/'],
+    ['Docker Hub by its name', 'docker.io/team/app', 'docker.io'],
+    ['a path of Docker Hub', 'busybox', 'docker.io/library'],
+    ['any text in one label', 'a.quay.io/b', '*.quay.io'],
+    ['one character', 'r1.quay.io/b', 'r?.quay.io'],
+    ['one of a range', 'r1.quay.io/b', 'r[0-4].quay.io'],
+    ['none of a range', 'r1.quay.io/b', 'r[^2-4].quay.io'],
+  ])('by %s', (_by, image, place) => {
+    expect(usersFor(image, place)).toEqual([place]);
+  });
+
+  test.each([
+    ['another host', 'quay.io/a', 'gcr.io'],
+    ['a longer name of the host', 'quay.io.example.com/a', 'quay.io'],
+    ['another port', 'quay.io:5000/a', 'quay.io:5001'],
+    ['a port where the image has none', 'quay.io/a', 'quay.io:443'],
+    ['no port where the image has one', 'quay.io:5000/a', 'quay.io'],
+    ['another path', 'quay.io/a/b', 'quay.io/b'],
+    ['wildcards across labels', 'a.b.quay.io/c', '*.quay.io'],
+    ['dots that stand for themselves', 'quayxio/a', 'qu[a]y.io'],
+    ['a range that is none', 'r1.quay.io/b', 'r[4-0].quay.io'],
+    ['Docker Hub for others', 'quay.io/a', 'https://index.docker.io/v1/'],
+  ])('not by %s', (_by, image, place) => {
+    expect(usersFor(image, place)).toEqual([]);
+  });
+
+  test('the most specific first: names before wildcards, longer paths before shorter', () => {
+    const places = ['*.quay.io', 'a.quay.io', 'a.quay.io/team', '*.quay.io/team/app', 'a.quay.io/other'];
+    expect(usersFor('a.quay.io/team/app:1', ...places)).toEqual([
+      'a.quay.io/team',
+      'a.quay.io',
+      '*.quay.io/team/app',
+      '*.quay.io',
+    ]);
+  });
+});
+
+describe('what an entry holds', () => {
+  const only = (entry: unknown, format: DockerConfigFormat = 'config.json') => {
+    const entries = { 'quay.io': entry };
+    const config = readDockerConfig(format === 'config.json' ? { auths: entries } : entries, format);
+    return { auth: config?.credentials[0]?.auth, problems: config?.problems };
+  };
+
+  test.each([
+    ['auth', { auth: base64('me:pass:word') }, { username: 'me', password: 'pass:word' }],
+    ['auth that is not ASCII', { auth: base64('me:pässwörd') }, { username: 'me', password: 'pässwörd' }],
+    ['auth that is padded with zeros', { auth: base64('me:pw\0\0') }, { username: 'me', password: 'pw' }],
+    [
+      'auth beside a username',
+      { auth: base64('me:pw'), username: 'you' },
+      { username: 'me', password: 'pw' },
+    ],
+    ['username and password', { username: 'me', password: 'pw' }, { username: 'me', password: 'pw' }],
+    ['a username alone', { username: 'me' }, { username: 'me', password: '' }],
+    ['an identity token', { auth: base64('me:'), identitytoken: 'token' }, { identityToken: 'token' }],
+    ['a registry token', { registrytoken: 'token' }, { registryToken: 'token' }],
+  ])('%s', (_what, entry, auth) => {
+    expect(only(entry)).toEqual({ auth, problems: [] });
+    expect(only(entry, '.dockercfg')).toEqual({ auth, problems: [] });
+  });
+
+  test('nothing at all is no credentials, and no problem', () => {
+    expect(only({})).toEqual({ auth: undefined, problems: [] });
+  });
+
+  test.each([
+    [
+      'auth that is not base64',
+      { auth: 'secret!' },
+      'auths["quay.io"].auth: must be base64 of USER:PASSWORD',
+    ],
+    [
+      'auth without a password',
+      { auth: base64('secret') },
+      'auths["quay.io"].auth: must be base64 of USER:PASSWORD',
+    ],
+    ['no object', 'secret', 'auths["quay.io"]: must be an object'],
+  ])('%s is a problem that says where, and nothing secret', (_what, entry, problem) => {
+    expect(only(entry)).toEqual({ auth: undefined, problems: [problem] });
+  });
+});
+
+describe('a file', () => {
+  test('that asks for credential helpers: that is a problem, what else it holds is used', () => {
+    const config = readDockerConfig(
+      { auths: { 'quay.io': { username: 'me' } }, credsStore: 'pass', credHelpers: { 'gcr.io': 'gcloud' } },
+      'config.json',
+    );
+    expect(config?.credentials.map(({ hostPattern }) => hostPattern)).toEqual(['quay.io']);
+    expect(config?.problems).toEqual([
+      'credsStore: credential helpers are not run; put the credentials into auths',
+      'credHelpers: credential helpers are not run; put the credentials into auths',
+    ]);
+  });
+
+  test.each([[{}], [{ port: 80 }], [[]], [null], ['text']])('%j has no place for credentials', (content) => {
+    expect(readDockerConfig(content, 'config.json')).toBeUndefined();
+  });
+
+  test('whose place for credentials is no place says so', () => {
+    expect(readDockerConfig({ auths: 'secret' }, 'config.json')).toEqual({
+      credentials: [],
+      problems: ['auths: must be an object'],
+    });
+  });
+
+  test('with an empty place for credentials has one', () => {
+    expect(readDockerConfig({ auths: {} }, 'config.json')).toEqual({ credentials: [], problems: [] });
+  });
+});

@@ -1,0 +1,122 @@
+import { describe, expect, test } from '@jest/globals';
+import {
+  enforcedAllocatable,
+  nodeAllocatable,
+  reservationProblem,
+  reservesPIDs,
+} from '../../../src/policies/node/node-allocatable.ts';
+
+const CAPACITY = { cpu: '4', memory: '16Gi', 'ephemeral-storage': '100Gi', pods: '110' };
+const NOTHING = { systemReserved: {}, kubeReserved: {}, evictionHard: {} };
+type Fields = Partial<typeof NOTHING>;
+
+const allocatable = (fields: Fields, capacity: Readonly<Record<string, string>> = CAPACITY) =>
+  nodeAllocatable(capacity, { ...NOTHING, ...fields });
+
+describe('allocatable is capacity', () => {
+  test('where nothing is taken off, as it is written', () => {
+    expect(allocatable({}, { ...CAPACITY, cpu: '+4' })).toEqual({ ...CAPACITY, cpu: '+4' });
+  });
+
+  test('less what is reserved for the system and for the agent', () => {
+    const systemReserved = { cpu: '200m', memory: '500Mi' };
+    const kubeReserved = { cpu: '1', memory: '1Gi', 'ephemeral-storage': '10Gi', pid: '1000' };
+    expect(allocatable({ systemReserved, kubeReserved })).toEqual({
+      ...{ cpu: '2800m', memory: '14860Mi', 'ephemeral-storage': '90Gi', pods: '110' },
+    });
+  });
+
+  test('less what hard thresholds keep free of memory and of the file system, and of nothing else', () => {
+    const evictionHard = {
+      'memory.available': '100Mi',
+      'nodefs.available': '25%',
+      'imagefs.available': '15%',
+    };
+    expect(allocatable({ evictionHard })).toEqual({
+      ...CAPACITY,
+      memory: '16284Mi',
+      'ephemeral-storage': '75Gi',
+    });
+  });
+
+  test('in bytes where a share leaves no whole kibibytes', () => {
+    const evictionHard = { 'nodefs.available': '10%' };
+    const kubeReserved = { 'ephemeral-storage': '1Gi' };
+    const capacity = { 'ephemeral-storage': '20959212Ki' };
+    expect(allocatable({ kubeReserved, evictionHard }, capacity)).toEqual({
+      'ephemeral-storage': '18242267924',
+    });
+  });
+
+  test('of memory, less what huge pages take, and never below zero', () => {
+    const hugePages = { 'hugepages-2Mi': '512Mi', 'hugepages-1Gi': '2Gi' };
+    expect(allocatable({}, { ...CAPACITY, ...hugePages })).toEqual({
+      ...CAPACITY,
+      ...hugePages,
+      memory: '13824Mi',
+    });
+    const all = { memory: '1Gi', 'hugepages-1Gi': '1Gi' };
+    expect(allocatable({ kubeReserved: { memory: '1Mi' } }, all)).toEqual({ ...all, memory: '0' });
+  });
+
+  test('down to nothing', () => {
+    expect(allocatable({ kubeReserved: { cpu: '4' } })).toMatchObject({ cpu: '0' });
+  });
+
+  test('of resources called like members of objects too', () => {
+    const capacity = { ...CAPACITY, 'example.com/constructor': '2' };
+    expect(allocatable({ kubeReserved: { cpu: '1' } }, capacity)).toMatchObject({
+      'example.com/constructor': '2',
+    });
+  });
+});
+
+test('more reserved than there is: an error that has every such resource', () => {
+  const fields = {
+    systemReserved: { cpu: '3', memory: '16Gi' },
+    kubeReserved: { cpu: '1500m' },
+    evictionHard: { 'memory.available': '100Mi' },
+  };
+  expect(() => allocatable(fields)).toThrow(
+    expect.objectContaining({
+      kind: 'InvalidArgument',
+      message: expect.stringMatching(
+        /^invalid Node Allocatable configuration\. Resource "cpu" has a reservation of 4500m but capacity of 4\. Expected capacity >= reservation\. Resource "memory" has a reservation of 16484Mi but capacity of 16Gi\. Expected capacity >= reservation\. .*--system-reserved.*--kube-reserved.*--eviction-hard/,
+      ),
+    }),
+  );
+});
+
+describe('what all pods together are held to', () => {
+  const evictionHard = { 'memory.available': '100Mi' };
+  const reservations = { systemReserved: {}, kubeReserved: { memory: '1Gi', pid: '1k' }, evictionHard };
+
+  test('has what eviction keeps free, and has not what is reserved', () => {
+    expect(enforcedAllocatable({ ...CAPACITY, pid: '32768' }, reservations)).toEqual({
+      ...CAPACITY,
+      memory: '15Gi',
+      pid: '31768',
+    });
+  });
+
+  test('cannot be fewer processes than none', () => {
+    expect(() => enforcedAllocatable({ pid: '999' }, reservations)).toThrow('Resource "pid"');
+  });
+
+  test('are processes only where some are reserved', () => {
+    expect(reservesPIDs(reservations)).toBe(true);
+    expect(reservesPIDs({ systemReserved: { pid: '0' }, kubeReserved: { cpu: '1' } })).toBe(false);
+  });
+});
+
+test.each([
+  [{ cpu: '200m', memory: '500Mi', 'ephemeral-storage': '1Gi', pid: '1000' }, undefined],
+  [{}, undefined],
+  [{ 'example.com/gpu': '1' }, 'cannot reserve "example.com/gpu" resource'],
+  [{ 'hugepages-2Mi': '2Mi' }, 'cannot reserve "hugepages-2Mi" resource'],
+  [{ cpu: 'many' }, 'failed to parse quantity "many" for "cpu" resource'],
+  [{ memory: '' }, 'failed to parse quantity "" for "memory" resource'],
+  [{ memory: '-1Gi' }, 'resource quantity for "memory" cannot be negative: -1Gi'],
+])('to reserve %j: %s', (reserved: Readonly<Record<string, string>>, problem) => {
+  expect(reservationProblem(reserved)).toBe(problem);
+});

@@ -1,0 +1,230 @@
+import { describe, expect, test } from '@jest/globals';
+import { admitPod } from '../../../src/policies/admission/admit-pod.ts';
+import { heldBy } from '../../../src/policies/admission/held-resources.ts';
+import { planPreemption, type PreemptionPlanFacts } from '../../../src/policies/preemption/victim-plan.ts';
+import { admitPodBeside, type ComingRoom } from '../../../src/policies/preemption/promised-room.ts';
+import { seededRandom } from '../../../src/simulation/plan/seeded-random.ts';
+import type { Pod } from '../../../src/types/kubernetes.ts';
+import { requestingPod, testNode } from '../../support/admission.ts';
+
+const NODE = testNode();
+const QUIET: ComingRoom = { ending: new Set(), promisedTo: [] };
+
+const pod = (name: string, cpu: string, critical = false) =>
+  requestingPod(name, { critical, requests: { cpu } });
+const room = (ending: readonly string[], ...promisedTo: Pod[]): ComingRoom => ({
+  ending: new Set(ending),
+  promisedTo,
+});
+
+function plan(preemptor: Pod, holders: readonly Pod[], facts: Partial<PreemptionPlanFacts> = {}) {
+  const given = { node: NODE, preemptor, holders, room: QUIET, unendable: new Set<string>() };
+  const made = planPreemption({ ...given, lowerPriorityFirst: true, ...facts });
+  const victims = made.decision?.victims.map(({ candidate }) => candidate.uid) ?? [];
+  return made.kind === 'evict' ? { victims, awaited: made.awaited } : { victims, ...made.rejection };
+}
+
+describe('alone', () => {
+  test('the victims are those that are waited for', () => {
+    expect(plan(pod('new', '1', true), [pod('a', '1'), pod('b', '3')])).toEqual({
+      victims: ['a'],
+      awaited: ['a'],
+    });
+  });
+
+  test('nobody has to go where there is room by now', () => {
+    expect(plan(pod('new', '1', true), [pod('b', '3')])).toEqual({ victims: [], awaited: [] });
+  });
+
+  test('a pod for which no room can be made is rejected, with the decision', () => {
+    const made = plan(pod('new', '2', true), [pod('a', '1'), pod('b', '3', true)]);
+    expect(made).toMatchObject({ reason: 'UnexpectedAdmissionError', victims: [] });
+  });
+
+  test('a pod against which something else stands by now is rejected for that', () => {
+    const node = testNode({ taints: [{ key: 'maint', effect: 'NoExecute' }] });
+    expect(plan(pod('new', '2', true), [pod('a', '4')], { node })).toMatchObject({
+      reason: 'TaintToleration',
+      victims: [],
+    });
+  });
+
+  test('one that could not be ended is not chosen again, and keeps what it holds', () => {
+    const holders = [pod('a', '1'), pod('b', '3')];
+    expect(plan(pod('new', '1', true), holders, { unendable: new Set(['a']) })).toEqual({
+      victims: ['b'],
+      awaited: ['b'],
+    });
+  });
+});
+
+describe('while room is made for another', () => {
+  const first = pod('first', '1', true);
+  const second = pod('second', '1', true);
+  const holders = [pod('a', '1'), pod('b', '1'), pod('c', '2')];
+
+  test('the second does not choose the same room', () => {
+    expect(plan(first, holders)).toEqual({ victims: ['b'], awaited: ['b'] });
+    expect(plan(second, holders, { room: room(['b'], first) })).toEqual({ victims: ['a'], awaited: ['a'] });
+  });
+
+  test('room that is free already, and that the other counts on, is not chosen either', () => {
+    const large = pod('large', '2', true);
+    const free = [pod('a', '1'), pod('c', '2')];
+    expect(plan(large, free)).toEqual({ victims: ['a'], awaited: ['a'] });
+    expect(plan(second, free, { room: room(['a'], large) })).toMatchObject({ victims: ['c'] });
+  });
+
+  test('what the other leaves over is used: nobody else goes, but the end is waited for', () => {
+    const roomy = [pod('b', '2'), pod('c', '2')];
+    expect(plan(first, roomy)).toEqual({ victims: ['c'], awaited: ['c'] });
+    expect(plan(second, roomy, { room: room(['c'], first) })).toEqual({ victims: [], awaited: ['c'] });
+  });
+
+  test('what is ending for the other is not waited for where it is not needed', () => {
+    const half = [pod('a', '1'), pod('c', '2', true)];
+    expect(plan(second, half, { room: room(['a']) })).toEqual({ victims: [], awaited: [] });
+  });
+
+  test('what should have been ending and could not be ended is no room', () => {
+    const roomy = [pod('b', '2'), pod('c', '2')];
+    const facts = { room: room(['c'], first), unendable: new Set(['c']) };
+    expect(plan(second, roomy, facts)).toEqual({ victims: ['b'], awaited: ['b'] });
+  });
+
+  test('a pod is not in its own way: what it was promised before is its own', () => {
+    expect(plan(first, [pod('a', '3')], { room: room([], first) })).toEqual({ victims: [], awaited: [] });
+  });
+
+  describe('a pod of higher priority', () => {
+    const higher = (cpu: string) => requestingPod('higher', { priority: 2_000_000_001, requests: { cpu } });
+    const waiting = room(['a'], first);
+
+    test('leaves it to the other where somebody else can go', () => {
+      const full = [pod('a', '1'), pod('b', '3')];
+      expect(plan(higher('1'), full, { room: waiting })).toEqual({ victims: ['b'], awaited: ['b'] });
+    });
+
+    test('takes it where nobody else can', () => {
+      expect(plan(higher('4'), [pod('a', '4')], { room: waiting })).toEqual({ victims: [], awaited: ['a'] });
+      expect(admitPodBeside(NODE, higher('4'), [], waiting).kind).toBe('admitted');
+    });
+
+    test('does not take it from a pod that matters as much', () => {
+      const equal = room(['a'], requestingPod('equal', { priority: 2_000_000_001, requests: { cpu: '1' } }));
+      expect(plan(higher('4'), [pod('a', '4')], { room: equal })).toMatchObject({
+        reason: 'UnexpectedAdmissionError',
+      });
+    });
+  });
+});
+
+describe('others that come meanwhile', () => {
+  const critical = pod('critical', '2', true);
+  const holders = [pod('a', '2'), pod('b', '1')];
+  const waiting = room(['a'], critical);
+  const admit = (newcomer: Pod, others = holders, coming = waiting) =>
+    admitPodBeside(NODE, newcomer, others, coming);
+
+  test('take room that nobody was promised', () => {
+    expect(admit(pod('new', '1')).kind).toBe('admitted');
+  });
+
+  test('take none that was promised, though it is free now', () => {
+    const free = [pod('b', '1')];
+    expect(admit(pod('new', '2'), free).kind).toBe('rejected');
+    expect(admit(pod('new', '2', true), free).kind).toBe('short');
+    expect(admit(pod('new', '2'), free, QUIET).kind).toBe('admitted');
+  });
+
+  test('take none that is not free yet', () => {
+    expect(admit(pod('new', '2'), holders, room(['a'])).kind).toBe('rejected');
+  });
+
+  test('the one that it was promised to takes it', () => {
+    expect(admit(critical, [pod('b', '1')]).kind).toBe('admitted');
+    expect(admit(critical).kind).toBe('short');
+  });
+});
+
+/** A node on which critical pods come while victims of others are ending; what happens when is drawn. */
+class Story {
+  readonly #random;
+  #holders: readonly Pod[] = [];
+  readonly #ending = new Set<string>();
+  /** Who waits for room, and for whose end. */
+  readonly #waiting = new Map<Pod, readonly string[]>();
+  rejected = 0;
+  victims = 0;
+
+  constructor(seed: number) {
+    this.#random = seededRandom(seed);
+    for (let index = 0; index < 9; index += 1) {
+      const pod = this.#draw(`pod-${index}`, false);
+      if (admitPod(NODE, pod, heldBy(this.#holders)).kind === 'admitted')
+        this.#holders = [...this.#holders, pod];
+    }
+  }
+
+  /** Until nobody waits any more. */
+  run(): this {
+    for (let index = 0; index < 12; index += 1) {
+      const newcomer = this.#draw(`critical-${index}`, true);
+      if (!this.#admits(newcomer)) this.#plan(newcomer);
+      if (this.#waiting.size > 0 && this.#random.next() < 0.5) this.#proceed();
+    }
+    for (let step = 0; this.#waiting.size > 0; step += 1) {
+      if (step > 50) throw new Error('somebody waits for ever');
+      this.#proceed();
+    }
+    return this;
+  }
+
+  #draw(name: string, critical: boolean): Pod {
+    const amount = () => 50 * this.#random.integer(1, 12);
+    return requestingPod(name, { critical, requests: { cpu: `${amount()}m`, memory: `${amount()}Mi` } });
+  }
+
+  #coming(): ComingRoom {
+    return room([...this.#ending], ...this.#waiting.keys());
+  }
+
+  #admits(pod: Pod): boolean {
+    if (admitPodBeside(NODE, pod, this.#holders, this.#coming()).kind !== 'admitted') return false;
+    this.#waiting.delete(pod);
+    this.#holders = [...this.#holders, pod];
+    return true;
+  }
+
+  #plan(preemptor: Pod): void {
+    const made = plan(preemptor, this.#holders, { room: this.#coming() });
+    if ('reason' in made) {
+      expect(this.#waiting.has(preemptor)).toBe(false);
+      this.rejected += 1;
+      return;
+    }
+    expect(made.victims.filter((uid) => this.#ending.has(uid))).toEqual([]);
+    for (const uid of made.victims) this.#ending.add(uid);
+    this.victims += made.victims.length;
+    this.#waiting.set(preemptor, made.awaited);
+  }
+
+  /** Whom one of those that wait has waited for is gone now. Others may still be ending whose room it needs after all. */
+  #proceed(): void {
+    const preemptor = this.#random.pick([...this.#waiting.keys()]);
+    const awaited = this.#waiting.get(preemptor) ?? [];
+    for (const uid of awaited) this.#ending.delete(uid);
+    this.#holders = this.#holders.filter(({ metadata }) => !awaited.includes(metadata.uid));
+    if (this.#admits(preemptor)) return;
+    const before = this.victims;
+    this.#plan(preemptor);
+    expect(this.victims).toBe(before);
+    expect(this.#waiting.get(preemptor)).not.toEqual([]);
+  }
+}
+
+test('whoever was promised room gets it, whatever comes and in whatever order, and no room is chosen twice', () => {
+  const stories = Array.from({ length: 200 }, (_, index) => new Story(index + 1).run());
+  expect(stories.filter(({ victims }) => victims > 2).length).toBeGreaterThan(100);
+  expect(stories.filter(({ rejected }) => rejected > 0).length).toBeGreaterThan(10);
+});

@@ -1,0 +1,187 @@
+import { describe, expect, test } from '@jest/globals';
+import type { MissingResource } from '../../../src/policies/admission/rejection.ts';
+import { selectVictims } from '../../../src/policies/preemption/victims.ts';
+import { seededRandom, type SeededRandom } from '../../../src/simulation/plan/seeded-random.ts';
+import type { Pod } from '../../../src/types/kubernetes.ts';
+import { type Amounts, requestingPod } from '../../support/admission.ts';
+import { plainVictims } from '../../support/preemption-reference.ts';
+
+const MIB = 2 ** 20;
+const CRITICAL = requestingPod('critical', { critical: true });
+
+const burstable = (name: string, requests: Amounts, priority?: number) =>
+  requestingPod(name, { requests, ...(priority !== undefined && { priority }) });
+const guaranteed = (name: string, amounts: Amounts) =>
+  requestingPod(name, { requests: amounts, limits: amounts });
+const memory = (mebibytes: number): MissingResource => ({ resource: 'memory', amount: mebibytes * MIB });
+const cpu = (amount: number): MissingResource => ({ resource: 'cpu', amount });
+
+const decide = (pods: readonly Pod[], missing: readonly MissingResource[], lowerPriorityFirst = false) =>
+  selectVictims({ preemptor: CRITICAL, pods, missing, lowerPriorityFirst });
+const victims = (...args: Parameters<typeof decide>) =>
+  decide(...args).victims.map(({ candidate }) => candidate.name);
+
+describe('who goes', () => {
+  const small = burstable('small', { memory: '100Mi' });
+  const large = burstable('large', { memory: '900Mi' });
+  const insured = guaranteed('insured', { memory: '500Mi', cpu: '1' });
+
+  test('nobody, when nothing is missing', () => {
+    expect(victims([small, large], [])).toEqual([]);
+  });
+
+  test('one that frees enough rather than several', () => {
+    expect(victims([small, small, large], [memory(200)])).toEqual(['large']);
+  });
+
+  test('of those that free enough, the smallest', () => {
+    expect(victims([large, small, insured], [memory(50)])).toEqual(['small']);
+  });
+
+  test('first the nearest, then the nearest to what it leaves missing', () => {
+    const middle = burstable('middle', { memory: '300Mi' });
+    expect(victims([small, middle, large], [memory(1000)])).toEqual(['large', 'small']);
+  });
+
+  test('a Guaranteed pod only for what the others cannot free, even if it were the nearest', () => {
+    expect(victims([insured, small, large], [memory(500)])).toEqual(['large']);
+    expect(victims([insured, small, large], [memory(1001)])).toEqual(['large', 'insured']);
+  });
+
+  test('a BestEffort pod, when only a place is missing', () => {
+    const bestEffort = requestingPod('besteffort');
+    expect(victims([small, bestEffort, insured], [{ resource: 'pods', amount: 1 }])).toEqual(['besteffort']);
+  });
+
+  test('in the order BestEffort, Burstable, Guaranteed', () => {
+    const pods = [insured, large, requestingPod('besteffort')];
+    expect(victims(pods, [{ resource: 'pods', amount: 3 }])).toEqual(['besteffort', 'large', 'insured']);
+  });
+
+  test('every missing resource weighs the same, however large its amounts', () => {
+    const nearestOf = (mebibytes: number, milliCPU: number) => {
+      const pods = [
+        burstable('memory', { memory: `${mebibytes}Mi` }),
+        burstable('cpu', { cpu: `${milliCPU}m` }),
+        burstable('both', { memory: '290Mi', cpu: '290m' }),
+      ];
+      const { candidates } = decide(pods, [memory(1000), cpu(1000)]);
+      return candidates.toSorted((a, b) => a.distance - b.distance)[0]!.name;
+    };
+    expect(nearestOf(700, 600)).toBe('both');
+    expect(nearestOf(990, 980)).toBe('memory');
+    expect(nearestOf(980, 990)).toBe('cpu');
+  });
+
+  test('never one that the preemptor may not push out', () => {
+    const alsoCritical = requestingPod('also', { critical: true, requests: { memory: '1Gi' } });
+    expect(victims([alsoCritical, large], [memory(1)])).toEqual(['large']);
+    expect(decide([alsoCritical], [memory(1)]).candidates).toEqual([]);
+  });
+});
+
+describe('among equals', () => {
+  const twins = ['a', 'b', 'c', 'd'].map((name, index) => burstable(name, { memory: '100Mi' }, index % 2));
+
+  test('less memory goes, then less CPU', () => {
+    const pods = [
+      burstable('more', { 'ephemeral-storage': '1Gi', memory: '2Mi', cpu: '1m' }),
+      burstable('less', { 'ephemeral-storage': '1Gi', memory: '1Mi', cpu: '2m' }),
+      burstable('most', { 'ephemeral-storage': '1Gi', memory: '2Mi', cpu: '2m' }),
+    ];
+    const missing = [{ resource: 'ephemeral-storage', amount: 3 * 1024 * MIB }];
+    expect(victims(pods, missing)).toEqual(['less', 'more', 'most']);
+  });
+
+  test('as the kubelet has it, the last one goes, and the last one left takes its place', () => {
+    expect(victims(twins, [memory(400)])).toEqual(['d', 'c', 'b', 'a']);
+    const unlike = [burstable('z', { memory: '300Mi' }), ...twins];
+    expect(victims([...unlike.slice(1), unlike[0]!], [memory(500)])).toEqual(['z', 'd', 'c']);
+    expect(victims(unlike, [memory(500)])).toEqual(['z', 'c', 'b']);
+  });
+
+  test('where it is asked for, lower priority goes first', () => {
+    expect(victims(twins, [memory(300)], true)).toEqual(['c', 'a', 'b']);
+  });
+
+  test('a pod without priority has priority 0', () => {
+    const pods = [burstable('none', { memory: '1Mi' }), burstable('below', { memory: '1Mi' }, -1)];
+    expect(victims(pods, [memory(1)], true)).toEqual(['below']);
+    expect(victims([...pods, burstable('one', { memory: '1Mi' }, 1)], [memory(2)], true)).toEqual([
+      'below',
+      'none',
+    ]);
+  });
+
+  test('priority does not make up for a larger request', () => {
+    const pods = [burstable('low', { memory: '101Mi' }, 0), burstable('high', { memory: '100Mi' }, 9)];
+    expect(victims(pods, [memory(100)], true)).toEqual(['high']);
+  });
+});
+
+describe('the decision', () => {
+  test('has every candidate with its distance, and every victim with what was missing when it was chosen', () => {
+    const pods = [
+      burstable('half', { memory: '50Mi' }, 3),
+      burstable('nine tenths', { memory: '90Mi', cpu: '100m' }),
+    ];
+    const { candidates, victims: chosen, missing, unmet } = decide(pods, [memory(100), cpu(50)]);
+    expect(missing).toEqual([memory(100), cpu(50)]);
+    expect(candidates[0]).toEqual({
+      ...{ name: 'half', namespace: 'default', uid: 'half', qosClass: 'Burstable', priority: 3 },
+      ...{ frees: [50 * MIB, 0], memoryBytes: 50 * MIB, milliCPU: 0, distance: 1.25 },
+    });
+    expect(candidates[1]!.distance).toBeCloseTo(0.01);
+    expect(chosen.map(({ candidate, ...rest }) => ({ name: candidate.name, ...rest }))).toEqual([
+      { name: 'nine tenths', missing: [memory(100), cpu(50)], distance: candidates[1]!.distance },
+      { name: 'half', missing: [memory(10)], distance: 0 },
+    ]);
+    expect(unmet).toEqual([]);
+  });
+
+  test('nobody goes where all together would not be enough; it says what would still be missing', () => {
+    const pods = [burstable('a', { memory: '50Mi', cpu: '1' }), burstable('b', { memory: '50Mi' })];
+    const decision = decide(pods, [memory(101), cpu(1000)]);
+    expect([decision.victims, decision.unmet]).toEqual([[], [memory(1)]]);
+    expect(decision.candidates).toHaveLength(2);
+  });
+});
+
+test('leaves what it is given as it was', () => {
+  const pods = Object.freeze(['a', 'b', 'c'].map((name) => burstable(name, { memory: '1Mi' })));
+  expect(victims(pods, Object.freeze([memory(2)]))).toEqual(['c', 'b']);
+});
+
+function randomPods(random: SeededRandom): Pod[] {
+  const some = (amounts: readonly string[]) => random.pick([...amounts, undefined]);
+  return Array.from({ length: random.integer(0, 60) }, (_, index) => {
+    const [memory, cpu] = [some(['0', '100Mi', '200Mi', '300Mi']), some(['0', '100m', '200m', '300m'])];
+    const storage = some(['0', '1Gi', '2Gi']);
+    const requests = {
+      ...(memory && { memory }),
+      ...(cpu && { cpu }),
+      ...(storage && { 'ephemeral-storage': storage }),
+    };
+    const limits = { memory: '400Mi', cpu: '400m' };
+    const insured = random.next() < 0.25 && { requests: { ...requests, ...limits }, limits };
+    return requestingPod(`pod-${index}`, { requests, ...insured, priority: random.integer(0, 2) });
+  });
+}
+
+test('is the plainest choice there is, on nodes of every kind', () => {
+  let found = 0;
+  for (let seed = 1; seed <= 200; seed += 1) {
+    const random = seededRandom(seed);
+    const pods = randomPods(random);
+    const missing = [
+      memory(random.integer(1, 3000)),
+      cpu(random.integer(1, 3000)),
+      { resource: 'pods', amount: random.integer(1, 9) },
+    ];
+    const plain = plainVictims(CRITICAL, pods, missing)?.map(({ metadata }) => metadata.name);
+    expect({ seed, victims: victims(pods, missing) }).toEqual({ seed, victims: plain ?? [] });
+    expect(decide(pods, missing).unmet.length > 0).toBe(plain === undefined);
+    if (plain !== undefined) found += 1;
+  }
+  expect(found).toBeGreaterThan(50);
+});

@@ -1,0 +1,119 @@
+import { describe, expect, test } from '@jest/globals';
+import {
+  execCommand,
+  httpRequest,
+  requestURL,
+  socketAddress,
+  timeoutSeconds,
+} from '../../../src/policies/probes/probe-request.ts';
+import type { HTTPGetAction } from '../../../src/policies/probes/probe-request.ts';
+import type { Container } from '../../../src/types/kubernetes.ts';
+
+const CONTAINER: Container = {
+  name: 'main',
+  ports: [{ containerPort: 9999 }, { name: 'web', containerPort: 8080, hostPort: 80 }],
+  env: [
+    { name: 'WHO', value: 'me' },
+    { name: 'REF', valueFrom: { fieldRef: { fieldPath: 'metadata.name' } } },
+  ],
+};
+const get = (action: Partial<HTTPGetAction>, what: 'probe' | 'lifecycle' = 'probe') =>
+  httpRequest({ port: 8080, ...action }, CONTAINER, '10.0.0.7', what);
+const url = (action: Partial<HTTPGetAction>) => requestURL(get(action));
+const header = (action: Partial<HTTPGetAction>, name: string) =>
+  get(action).headers.filter((one) => one.name.toLowerCase() === name);
+
+describe('address', () => {
+  test('the host is the pod unless the handler names one', () => {
+    expect(socketAddress({ port: 1 }, CONTAINER, '10.0.0.7')).toEqual({ host: '10.0.0.7', port: 1 });
+    expect(socketAddress({ port: 1, host: '' }, CONTAINER, '10.0.0.7').host).toBe('10.0.0.7');
+    expect(socketAddress({ port: 1, host: 'db' }, CONTAINER, undefined).host).toBe('db');
+  });
+
+  test('a pod without an address is no host', () => {
+    expect(() => socketAddress({ port: 1 }, CONTAINER, undefined)).toThrow('no address yet');
+  });
+
+  test("a port goes by number, by the name of the container's own, or by a number in quotes", () => {
+    const ports = [81, 'web', '82'].map((port) => socketAddress({ port }, CONTAINER, 'h').port);
+    expect(ports).toEqual([81, 8080, 82]);
+  });
+
+  test('a name that the container does not have is told', () => {
+    expect(() => socketAddress({ port: 'admin' }, CONTAINER, 'h')).toThrow(
+      'container main has no port of the name "admin"',
+    );
+  });
+
+  test.each([0, 65_536, '70000', 1.5])('%s is no port', (port) => {
+    expect(() => socketAddress({ port }, CONTAINER, 'h')).toThrow('invalid port number');
+  });
+});
+
+describe('httpGet', () => {
+  test('URL: scheme, host, port, path and query', () => {
+    expect(url({ path: '/healthz?full=1' })).toBe('http://10.0.0.7:8080/healthz?full=1');
+    expect(url({ scheme: 'HTTPS', path: '/x' })).toBe('https://10.0.0.7:8080/x');
+    expect(url({ host: 'fd00::1' })).toBe('http://[fd00::1]:8080/');
+  });
+
+  test.each([
+    ['healthz', '/healthz'],
+    ['', '/'],
+    ['/a b', '/a%20b'],
+    ['http://elsewhere/x?y', '/x?y'],
+    ['//elsewhere/x', '/x'],
+    ['http://[bad', '/http://[bad'],
+  ])('of "%s" only path and query count: %s', (path, wanted) => {
+    expect(decodeURI(get({ path }).path)).toBe(decodeURI(wanted));
+    expect(get({ path }).host).toBe('10.0.0.7');
+  });
+
+  test('headers that are not given are filled in', () => {
+    expect(get({})).toMatchObject({
+      hostHeader: '10.0.0.7:8080',
+      headers: [
+        { name: 'User-Agent', value: 'kube-probe/1.36' },
+        { name: 'Accept', value: '*/*' },
+      ],
+    });
+    expect(get({}, 'lifecycle').headers[0]?.value).toBe('kube-lifecycle/1.36');
+  });
+
+  test('headers that are given go before, and may come more than once', () => {
+    const httpHeaders = [
+      { name: 'user-agent', value: 'me' },
+      { name: 'X-A', value: '1' },
+      { name: 'x-a', value: '2' },
+    ];
+    expect(header({ httpHeaders }, 'user-agent')).toEqual([{ name: 'user-agent', value: 'me' }]);
+    expect(header({ httpHeaders }, 'x-a').map(({ value }) => value)).toEqual(['1', '2']);
+  });
+
+  test('an empty Accept keeps that header away', () => {
+    expect(header({ httpHeaders: [{ name: 'Accept', value: '' }] }, 'accept')).toEqual([]);
+  });
+
+  test('Host is what the server is told, not where it is looked for', () => {
+    const request = get({ httpHeaders: [{ name: 'host', value: 'example.org' }] });
+    expect(request).toMatchObject({ host: '10.0.0.7', hostHeader: 'example.org' });
+    expect(request.headers.some(({ name }) => name.toLowerCase() === 'host')).toBe(false);
+  });
+});
+
+test('an exec command knows the literal values of the environment, and nothing else', () => {
+  expect(execCommand(['$(WHO)', '$$(WHO)', '$(REF)', '$(NONE)'], CONTAINER)).toEqual([
+    'me',
+    '$(WHO)',
+    '',
+    '$(NONE)',
+  ]);
+});
+
+test('a time limit that is not given is 1 s', () => {
+  expect([
+    timeoutSeconds({}),
+    timeoutSeconds({ timeoutSeconds: 0 }),
+    timeoutSeconds({ timeoutSeconds: 5 }),
+  ]).toEqual([1, 1, 5]);
+});

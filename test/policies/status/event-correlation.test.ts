@@ -1,0 +1,77 @@
+/** The vectors show the whole; here are the moments at which it turns. */
+import { expect, test } from '@jest/globals';
+import {
+  counted,
+  eventKey,
+  type EventFacts,
+  eventName,
+  similarKey,
+  spamKey,
+  spent,
+  withSimilar,
+} from '../../../src/policies/status/event-correlation.ts';
+
+const EVENT: EventFacts = {
+  source: { component: 'kubelet', host: 'node-1' },
+  object: { kind: 'Pod', namespace: 'default', name: 'web', uid: 'u-1' },
+  type: 'Warning',
+  reason: 'BackOff',
+  message: 'Back-off',
+};
+const inContainer = { ...EVENT, object: { ...EVENT.object, fieldPath: 'spec.containers{main}' } };
+
+test('equal are events of one message and container, similar those of one reason, spam is counted by object and type', () => {
+  const keysOf = (event: EventFacts) => [eventKey(event), similarKey(event), spamKey(event)];
+  const same = (event: EventFacts) => keysOf(event).map((key, i) => key === keysOf(EVENT)[i]);
+  expect(same({ ...EVENT })).toEqual([true, true, true]);
+  expect(same(inContainer)).toEqual([false, true, true]);
+  expect(same({ ...EVENT, message: 'other' })).toEqual([false, true, true]);
+  expect(same({ ...EVENT, reason: 'Failed' })).toEqual([false, false, true]);
+  expect(same({ ...EVENT, type: 'Normal' })).toEqual([false, false, false]);
+  expect(same({ ...EVENT, object: { ...EVENT.object, uid: 'u-2' } })).toEqual([false, false, false]);
+});
+
+test('the tenth message within ten minutes of the one before is combined, and so is every one after it', () => {
+  const tell = (everyMs: number, count: number) => {
+    let similar: Parameters<typeof withSimilar>[0];
+    return Array.from({ length: count }, (_, i) => {
+      const next = withSimilar(similar, `message ${i}`, i * everyMs);
+      ({ similar } = next);
+      return next.combined;
+    });
+  };
+  expect(tell(600_000, 12)).toEqual([...Array<boolean>(9).fill(false), true, true, true]);
+  expect(tell(600_001, 12)).not.toContain(true);
+});
+
+test('what is remembered of similar events stays below ten messages', () => {
+  const messages = Array.from({ length: 9 }, (_, i) => `message ${i}`);
+  const { similar } = withSimilar({ messages, lastAt: 0 }, 'another', 1);
+  expect(similar).toEqual({ messages: [...messages.slice(1), 'another'], lastAt: 1 });
+  expect(withSimilar({ messages, lastAt: 0 }, 'message 3', 1)).toMatchObject({ combined: false });
+});
+
+test('equal events are counted under the name of the first', () => {
+  const first = counted(undefined, 'web.1', 1);
+  expect(counted(first, 'web.2', 2)).toEqual({ count: 2, firstAt: 1, name: 'web.1' });
+});
+
+test('25 at once, then one in five minutes; what was refused costs nothing', () => {
+  let budget = spent(undefined, 0);
+  for (let i = 1; i < 25; i += 1) budget = spent(budget, 0);
+  expect(spent(budget, 0)).toBeUndefined();
+  expect(spent(budget, 299_000)).toBeUndefined();
+  const next = spent(budget, 300_000);
+  expect(next).toBeDefined();
+  expect(spent(next, 300_000)).toBeUndefined();
+  // Nothing is saved beyond the 25.
+  expect(spent(budget, 1e12)?.tokens).toBe(24);
+});
+
+test('a clock that was set back gives nothing and takes nothing', () => {
+  expect(spent({ tokens: 1, at: 1_000 }, 0)).toEqual({ tokens: 0, at: 0 });
+});
+
+test('an event is named after its object and the nanosecond', () => {
+  expect(eventName('my-pod', 1_893_456_000_000)).toBe('my-pod.1a46e83335d50000');
+});

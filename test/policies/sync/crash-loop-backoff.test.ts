@@ -1,0 +1,129 @@
+import { describe, expect, test } from '@jest/globals';
+import {
+  backOffKey,
+  crashLoopBackOffMessage,
+  decideBackOff,
+  keepBackOffEntry,
+  nextBackOffEntry,
+} from '../../../src/policies/sync/crash-loop-backoff.ts';
+import type { BackOffEntry } from '../../../src/policies/sync/crash-loop-backoff.ts';
+import type { Pod } from '../../../src/types/kubernetes.ts';
+
+const POD: Pod = {
+  metadata: { name: 'pod', namespace: 'ns', uid: 'uid' },
+  spec: { containers: [{ name: 'web', image: 'img' }] },
+};
+
+describe('decideBackOff', () => {
+  test('the first start does not wait and leaves no entry', () => {
+    const decision = decideBackOff(undefined, { now: 1000, finishedAt: undefined });
+    expect(decision).toEqual({ inBackOff: false, entry: undefined });
+  });
+
+  test('the first restart does not wait, and the next one has to wait 10 s from its end', () => {
+    const first = decideBackOff(undefined, { now: 1000, finishedAt: 900 });
+    expect(first).toEqual({ inBackOff: false, entry: { backOffMs: 10_000, lastUpdate: 1000 } });
+
+    const second = decideBackOff(first.entry, { now: 2500, finishedAt: 2000 });
+    expect(second).toEqual({ inBackOff: true, entry: first.entry, nextRestartAt: 12_000 });
+  });
+
+  test('waiting ends exactly when the back-off has run out, counted from the end of the container', () => {
+    const entry = { backOffMs: 10_000, lastUpdate: 0 };
+    expect(decideBackOff(entry, { now: 14_999, finishedAt: 5000 }).inBackOff).toBe(true);
+    expect(decideBackOff(entry, { now: 15_000, finishedAt: 5000 }).inBackOff).toBe(false);
+  });
+
+  test('a container that fails at once waits 10, 20, 40, 80, 160, 300 and 300 s', () => {
+    let entry = decideBackOff(undefined, { now: 0, finishedAt: 0 }).entry;
+    let finishedAt = 0;
+    const waits: number[] = [];
+    for (let restart = 0; restart < 7; restart++) {
+      const waiting = decideBackOff(entry, { now: finishedAt, finishedAt });
+      if (!waiting.inBackOff) throw new Error('no back-off');
+      waits.push((waiting.nextRestartAt - finishedAt) / 1000);
+      entry = decideBackOff(entry, { now: waiting.nextRestartAt, finishedAt }).entry;
+      finishedAt = waiting.nextRestartAt;
+    }
+    expect(waits).toEqual([10, 20, 40, 80, 160, 300, 300]);
+  });
+
+  test('after more than 10 min since the last restart the count starts over', () => {
+    const entry: BackOffEntry = { backOffMs: 300_000, lastUpdate: 1000 };
+    const finishedAt = 601_001;
+    const decision = decideBackOff(entry, { now: finishedAt, finishedAt });
+    expect(decision).toEqual({ inBackOff: false, entry: { backOffMs: 10_000, lastUpdate: finishedAt } });
+    expect(decideBackOff(entry, { now: 601_000, finishedAt: 601_000 }).inBackOff).toBe(true);
+  });
+
+  test('all three durations are the options of the caller', () => {
+    const options = { initialMs: 100, maxMs: 150, expiryMs: 1000 };
+    const first = decideBackOff(undefined, { now: 0, finishedAt: 0 }, options).entry;
+    expect(first?.backOffMs).toBe(100);
+    expect(decideBackOff(first, { now: 100, finishedAt: 0 }, options).entry?.backOffMs).toBe(150);
+    expect(decideBackOff(first, { now: 1001, finishedAt: 1001 }, options).inBackOff).toBe(false);
+  });
+});
+
+describe('nextBackOffEntry', () => {
+  const OPTIONS = { initialMs: 10, maxMs: 35, expiryMs: 100 };
+  const after = (entry: BackOffEntry | undefined, now: number) =>
+    nextBackOffEntry(entry, { now, finishedAt: now }, OPTIONS);
+
+  test('each failure doubles the wait, up to the maximum', () => {
+    let entry = after(undefined, 0);
+    const waits = [entry.backOffMs];
+    for (let now = 40; waits.length < 4; now += 40) waits.push((entry = after(entry, now)).backOffMs);
+    expect(waits).toEqual([10, 20, 35, 35]);
+    expect(entry.lastUpdate).toBe(120);
+  });
+
+  test('one that comes after the expiry begins anew', () => {
+    const entry = { backOffMs: 35, lastUpdate: 0 };
+    expect([after(entry, 100).backOffMs, after(entry, 101).backOffMs]).toEqual([35, 10]);
+  });
+});
+
+describe('keepBackOffEntry', () => {
+  test('drops an entry that nothing has touched for more than 10 min', () => {
+    const entry = { backOffMs: 20_000, lastUpdate: 1000 };
+    expect(keepBackOffEntry(entry, 601_000)).toBe(entry);
+    expect(keepBackOffEntry(entry, 601_001)).toBeUndefined();
+    expect(keepBackOffEntry(undefined, 601_001)).toBeUndefined();
+  });
+});
+
+describe('backOffKey', () => {
+  const web = { name: 'web', image: 'img' };
+
+  test('another pod UID, container, image or resources make another key', () => {
+    const otherPod = { ...POD, metadata: { ...POD.metadata, uid: 'other' } };
+    const keys = [
+      backOffKey(POD, web),
+      backOffKey(otherPod, web),
+      backOffKey(POD, { ...web, name: 'db' }),
+      backOffKey(POD, { ...web, image: 'img:2' }),
+      backOffKey(POD, { ...web, resources: { limits: { cpu: '1' } } }),
+    ];
+    expect(new Set(keys).size).toBe(keys.length);
+  });
+
+  test('other fields, and the order in which a manifest gives them, do not matter', () => {
+    const one = { ...web, resources: { limits: { cpu: '1', memory: '1Gi' } } };
+    const same = { ...web, resources: { limits: { memory: '1Gi', cpu: '1' } }, env: [{ name: 'A' }] };
+    expect(backOffKey(POD, same)).toBe(backOffKey(POD, one));
+  });
+});
+
+test.each([
+  [10_000, '10s'],
+  [80_000, '1m20s'],
+  [300_000, '5m0s'],
+  [3_600_000, '1h0m0s'],
+  [1500, '1.5s'],
+  [250, '250ms'],
+])("the kubelet's message for %i ms says %s", (backOffMs, text) => {
+  expect(crashLoopBackOffMessage(POD, 'web', backOffMs)).toBe(
+    `back-off ${text} restarting failed container=web pod=pod_ns(uid)`,
+  );
+});

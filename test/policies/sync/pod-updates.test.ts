@@ -1,0 +1,125 @@
+import { describe, expect, test } from '@jest/globals';
+import { podUpdates, type PodSource } from '../../../src/policies/sync/pod-updates.ts';
+import type { Pod } from '../../../src/types/kubernetes.ts';
+
+const SEEN = 'kubernetes.io/config.seen';
+
+function pod(uid: string, { metadata = {}, spec = {}, status = {} } = {}): Pod {
+  return {
+    apiVersion: 'v1',
+    kind: 'Pod',
+    metadata: { name: uid, namespace: 'default', uid, ...metadata },
+    spec: { containers: [], ...spec },
+    status,
+  };
+}
+
+/** Applies the lists one after another; what the last one brings, as `OP uid`. */
+function after(lists: readonly (readonly Pod[])[], source: PodSource = 'api') {
+  let result = podUpdates(new Map(), source, [], 'never');
+  lists.forEach((pods, index) => (result = podUpdates(result.known, source, pods, `time ${index}`)));
+  const texts = result.updates.map(
+    ({ op, pods }) => `${op} ${pods.map(({ metadata }) => metadata.uid).join(' ')}`,
+  );
+  return { ...result, texts };
+}
+
+describe('podUpdates', () => {
+  test('new pods are added, in the order of the list, and stamped with source and time', () => {
+    const { updates, texts } = after(
+      [[pod('b'), pod('a', { metadata: { annotations: { mine: 'x' } } })]],
+      'file',
+    );
+    expect(texts).toEqual(['ADD b a']);
+    expect(updates[0]?.source).toBe('file');
+    expect(updates[0]?.pods[1]?.metadata.annotations).toEqual({
+      mine: 'x',
+      'kubernetes.io/config.source': 'file',
+      [SEEN]: 'time 0',
+    });
+  });
+
+  test('a pod cannot say itself that it is a static one', () => {
+    const liar = pod('a', { metadata: { annotations: { 'kubernetes.io/config.source': 'file' } } });
+    expect(after([[liar]]).updates[0]?.pods[0]?.metadata.annotations).toMatchObject({
+      'kubernetes.io/config.source': 'api',
+    });
+  });
+
+  test('what has gone from the list is removed, as it was last known', () => {
+    const { updates, known } = after([[pod('a'), pod('b')], [pod('b')]]);
+    expect(updates).toMatchObject([{ op: 'REMOVE', pods: [{ metadata: { uid: 'a' } }] }]);
+    expect([...known.keys()]).toEqual(['b']);
+  });
+
+  test('the order is REMOVE, ADD, UPDATE, DELETE, RECONCILE', () => {
+    const before = ['gone', 'updated', 'deleted', 'reconciled'].map((uid) => pod(uid));
+    const now = [
+      pod('reconciled', { status: { phase: 'Failed' } }),
+      pod('deleted', { metadata: { deletionTimestamp: '2026-01-31T08:00:00Z' } }),
+      pod('updated', { spec: { activeDeadlineSeconds: 5 } }),
+      pod('new'),
+    ];
+    expect(after([before, now]).texts).toEqual([
+      'REMOVE gone',
+      'ADD new',
+      'UPDATE updated',
+      'DELETE deleted',
+      'RECONCILE reconciled',
+    ]);
+  });
+
+  test.each([
+    ['spec', { spec: { activeDeadlineSeconds: 5 } }, 'UPDATE'],
+    ['labels', { metadata: { labels: { a: 'b' } } }, 'UPDATE'],
+    ['annotations', { metadata: { annotations: { a: 'b' } } }, 'UPDATE'],
+    ['deletionTimestamp', { metadata: { deletionTimestamp: 'now' } }, 'DELETE'],
+    ['the time first seen', { metadata: { annotations: { [SEEN]: 'some other time' } } }, undefined],
+    ['resourceVersion', { metadata: { resourceVersion: '7' } }, undefined],
+    ['empty labels', { metadata: { labels: {}, annotations: {} } }, undefined],
+    ['status', { status: { phase: 'Running' } }, 'RECONCILE'],
+  ])('a change of %s', (_what, change, op) => {
+    expect(after([[pod('a')], [pod('a', change)]]).texts).toEqual(op === undefined ? [] : [`${op} a`]);
+  });
+
+  test('of a pod that is being deleted, a shorter grace period is another DELETE', () => {
+    const deleted = (deletionGracePeriodSeconds: number) =>
+      pod('a', { metadata: { deletionTimestamp: 'now', deletionGracePeriodSeconds } });
+    expect(after([[pod('a')], [deleted(30)], [deleted(1)]]).texts).toEqual(['DELETE a']);
+    expect(after([[pod('a')], [deleted(30)], [deleted(30)]]).texts).toEqual([]);
+  });
+
+  test('the same list again changes nothing, and a pod keeps its first-seen time', () => {
+    const { known, texts } = after([
+      [pod('a')],
+      [pod('a')],
+      [pod('a', { metadata: { labels: { a: 'b' } } })],
+      [pod('a', { metadata: { labels: { a: 'b' } } })],
+    ]);
+    expect(texts).toEqual([]);
+    expect(known.get('a')?.pod.metadata.annotations?.[SEEN]).toBe('time 0');
+  });
+
+  test('a changed status takes nothing else along', () => {
+    const { updates } = after([
+      [pod('a')],
+      [pod('a', { metadata: { resourceVersion: '7' }, status: { phase: 'Failed' } })],
+    ]);
+    expect(updates[0]?.pods[0]).toMatchObject({ status: { phase: 'Failed' }, metadata: { uid: 'a' } });
+    expect(updates[0]?.pods[0]?.metadata.resourceVersion).toBeUndefined();
+  });
+
+  test('lifecycle 10: a static pod changed in place is an end of the old UID and then a start of the new one', () => {
+    const named = (uid: string) => pod(uid, { metadata: { name: 'web' } });
+    expect(after([[named('old')], [named('new')]], 'file').texts).toEqual(['REMOVE old', 'ADD new']);
+  });
+
+  test('of two pods with one full name or one UID the first in the list stays', () => {
+    const twin = pod('b', { metadata: { name: 'a' } });
+    const double = pod('a', { metadata: { name: 'c' } });
+    const elsewhere = pod('d', { metadata: { name: 'a', namespace: 'other' } });
+    const { texts, duplicates } = after([[pod('a'), twin, double, elsewhere]]);
+    expect(texts).toEqual(['ADD a d']);
+    expect(duplicates).toEqual([twin, double]);
+  });
+});

@@ -1,0 +1,38 @@
+import { describe, expect, test } from '@jest/globals';
+import { resyncDelayMs } from '../../../src/policies/sync/resync.ts';
+
+const NOW = 1_900_000_000_000;
+const moment = (random: number) => ({ syncFrequencyMs: 60_000, now: NOW, random });
+
+describe('Timing', () => {
+  test('after a good sync: the sync frequency', () => {
+    expect(resyncDelayMs({ kind: 'synced' }, moment(0))).toBe(60_000);
+  });
+
+  test('after a good sync: jittered up to half', () => {
+    expect(resyncDelayMs({ kind: 'synced' }, moment(0.5))).toBe(75_000);
+    expect(resyncDelayMs({ kind: 'synced' }, moment(0.999))).toBeCloseTo(89_970);
+  });
+
+  test('after a failed sync: 10 s, whatever the sync frequency', () => {
+    const seldom = { ...moment(0), syncFrequencyMs: 3_600_000 };
+    expect(resyncDelayMs({ kind: 'failed' }, seldom)).toBe(10_000);
+  });
+
+  test('after a failed sync: jittered up to half', () => {
+    expect(resyncDelayMs({ kind: 'failed' }, moment(0.5))).toBe(12_500);
+    expect(resyncDelayMs({ kind: 'failed' }, moment(0.999))).toBeCloseTo(14_995);
+  });
+
+  test('network not ready: 1 s, without jitter', () => {
+    expect(resyncDelayMs({ kind: 'networkNotReady' }, moment(0.9))).toBe(1_000);
+  });
+
+  test('restart back-off: when it expires, without jitter', () => {
+    expect(resyncDelayMs({ kind: 'backOff', retryAt: NOW + 17_000 }, moment(0.9))).toBe(17_000);
+  });
+
+  test('restart back-off that has expired meanwhile: at once', () => {
+    expect(resyncDelayMs({ kind: 'backOff', retryAt: NOW - 5 }, moment(0.9))).toBe(0);
+  });
+});

@@ -1,0 +1,103 @@
+import { describe, expect, test } from '@jest/globals';
+import { emptyDirFilesystem, volumeSizeLimits } from '../../../src/policies/volumes/empty-dir.ts';
+import type { Container, Pod, PodSpec } from '../../../src/types/kubernetes.ts';
+
+type EmptyDir = NonNullable<NonNullable<PodSpec['volumes']>[number]['emptyDir']>;
+
+function pod(containers: readonly Partial<Container>[], spec: Partial<PodSpec> = {}): Pod {
+  return {
+    metadata: { name: 'web', namespace: 'default', uid: 'u' },
+    spec: { ...spec, containers: containers.map((container, i) => ({ name: `c${i}`, ...container })) },
+  };
+}
+
+const limited = (memory: string): Partial<Container> => ({ resources: { limits: { memory } } });
+const NODE = { memory: '4Gi' };
+
+function optionsOf(subject: Pod, emptyDir: EmptyDir): readonly string[] | undefined {
+  return emptyDirFilesystem(subject, { name: 'data', emptyDir }, NODE)?.options;
+}
+
+test('without a medium it is a folder', () => {
+  expect(emptyDirFilesystem(pod([{}]), { name: 'data', emptyDir: {} }, NODE)).toBeUndefined();
+});
+
+describe('in memory it is as large as the least of', () => {
+  const GI = 2 ** 30;
+  test.each<[string, Pod, EmptyDir, number]>([
+    ['what the node has', pod([{}]), {}, 4 * GI],
+    ['its limit', pod([{}]), { sizeLimit: '1Gi' }, GI],
+    ['the limits of all containers', pod([limited('1Gi'), limited('2Gi')]), {}, 3 * GI],
+    [
+      'the limits of all containers, where its own is larger',
+      pod([limited('1Gi')]),
+      { sizeLimit: '2Gi' },
+      GI,
+    ],
+    ['the node, where a container has no limit', pod([limited('1Gi'), {}]), {}, 4 * GI],
+    ['the limit of the pod', pod([{}], { resources: { limits: { memory: '2Gi' } } }), {}, 2 * GI],
+    ['the node, where the limit is larger', pod([limited('8Gi')]), { sizeLimit: '9Gi' }, 4 * GI],
+    ['the node, where the limit is zero', pod([{}]), { sizeLimit: '0' }, 4 * GI],
+  ])('%s', (_, subject, emptyDir, sizeBytes) => {
+    expect(optionsOf(subject, { medium: 'Memory', ...emptyDir })).toEqual([`size=${sizeBytes}`, 'mode=1777']);
+  });
+});
+
+test('an init container without a limit leaves the pod without one', () => {
+  const subject = pod([limited('1Gi')], { initContainers: [{ name: 'init' }] });
+  expect(optionsOf(subject, { medium: 'Memory' })).toContain(`size=${4 * 2 ** 30}`);
+});
+
+test('a fsGroup gets the filesystem at once with the mount', () => {
+  const subject = pod([{}], { securityContext: { fsGroup: 2000 } });
+  expect(optionsOf(subject, { medium: 'Memory' })?.slice(1)).toEqual(['mode=3777', 'gid=2000']);
+});
+
+describe('in huge pages', () => {
+  const requesting = (...sizes: string[]): Partial<Container> => ({
+    resources: { requests: Object.fromEntries(sizes.map((size) => [`hugepages-${size}`, '1Gi'])) },
+  });
+
+  test('the page size is the only one that the pod requests', () => {
+    expect(emptyDirFilesystem(pod([requesting('2Mi')]), volume('HugePages'), NODE)).toEqual({
+      type: 'hugetlbfs',
+      options: [`pagesize=${2 * 2 ** 20}`, 'mode=777'],
+    });
+  });
+
+  test('the medium may name one of several, however it is spelt', () => {
+    const subject = pod([requesting('2Mi', '1Gi')]);
+    expect(emptyDirFilesystem(subject, volume('HugePages-1024Mi'), NODE)?.options[0]).toBe(
+      `pagesize=${2 ** 30}`,
+    );
+  });
+
+  test.each([
+    ['HugePages', pod([{}]), 'no container requests hugepages-SIZE'],
+    ['HugePages-1Gi', pod([requesting('2Mi')]), 'no container requests hugepages-1Gi'],
+    ['HugePages', pod([requesting('2Mi', '1Gi')]), 'several page sizes (2Mi, 1Gi)'],
+  ])('%s does not fit every pod', (medium, subject, message) => {
+    expect(() => emptyDirFilesystem(subject, volume(medium), NODE)).toThrow(message);
+  });
+
+  function volume(medium: string) {
+    return { name: 'data', emptyDir: { medium } };
+  }
+});
+
+test('another medium is refused by name', () => {
+  expect(() => optionsOf(pod([{}]), { medium: 'Tape' })).toThrow('unknown storage medium "Tape"');
+});
+
+test('the limits of volumes are told to whoever evicts', () => {
+  const volumes = [
+    { name: 'none', emptyDir: {} },
+    { name: 'disk', emptyDir: { sizeLimit: '1Ki' } },
+    { name: 'memory', emptyDir: { medium: 'Memory', sizeLimit: '2k' } },
+    { name: 'host', hostPath: { path: '/' } },
+  ];
+  expect(volumeSizeLimits(pod([{}], { volumes }))).toEqual([
+    { volume: 'disk', limitBytes: 1024n, inMemory: false },
+    { volume: 'memory', limitBytes: 2000n, inMemory: true },
+  ]);
+});

@@ -1,0 +1,101 @@
+import grpc from '@grpc/grpc-js';
+import { afterEach, beforeEach, expect, test } from '@jest/globals';
+import { Channel } from '../../../../src/runtime/cri/calls/channel.ts';
+import { feedEvents } from '../../../../src/runtime/cri/events/event-feed.ts';
+import * as methods from '../../../../src/runtime/cri/messages/methods.ts';
+import { VirtualClock } from '../../../../src/simulation/node/virtual-clock.ts';
+import { waitFor } from '../../../support/wait-for.ts';
+import { answerStream, failure, FakeRuntime } from '../fake-runtime.ts';
+
+type Stream = Parameters<Parameters<typeof answerStream>[1]>[0];
+
+const EVENT = {
+  containerId: 'c',
+  containerEventType: 'CONTAINER_STARTED_EVENT',
+  createdAt: 7000,
+  podSandboxStatus: undefined,
+};
+/** As of a proxy whose runtime is down. */
+const DOWN = failure(grpc.status.UNAVAILABLE, 'down');
+
+let fake: FakeRuntime;
+let channel: Channel;
+let clock: VirtualClock;
+let stop: AbortController;
+let meet: (stream: Stream) => void;
+let attempts: number;
+let lists: number;
+let told: number;
+let feeding: Promise<void>;
+
+beforeEach(async () => {
+  fake = new FakeRuntime();
+  clock = new VirtualClock();
+  stop = new AbortController();
+  [attempts, lists, told] = [0, 0, 0];
+  meet = (stream) => stream.emit('error', DOWN);
+  await fake.serve(
+    answerStream(methods.GET_CONTAINER_EVENTS, (stream) => {
+      attempts += 1;
+      meet(stream);
+    }),
+  );
+  channel = new Channel(fake.endpoint);
+  const repeatStates = () => {
+    lists += 1;
+    // Not answered: so whatever waits is the feed.
+    return new Promise<void>(() => undefined);
+  };
+  const tell = () => void (told += 1);
+  feeding = feedEvents({ channel, clock, tell, repeatStates, warn: () => undefined }, stop.signal);
+});
+afterEach(async () => {
+  stop.abort();
+  await feeding;
+  channel.close();
+  await fake.cleanup();
+});
+
+/** Until it waits for its next attempt, of which it has made that many: how long it will wait. */
+async function waitsAfter(count: number): Promise<number | undefined> {
+  await waitFor(() => attempts === count && clock.armed === 1, { what: `the end of attempt ${count}` });
+  return clock.nextInMs;
+}
+
+async function delays(count: number): Promise<(number | undefined)[]> {
+  const found: (number | undefined)[] = [];
+  for (let index = 1; index <= count; index++) {
+    found.push(await waitsAfter(index));
+    await clock.advance(found.at(-1) ?? 0);
+  }
+  return found;
+}
+
+test('a runtime that is down is asked for events after 100 ms, doubling to 5 s, and for its states as often', async () => {
+  expect(await delays(8)).toEqual([100, 200, 400, 800, 1_600, 3_200, 5_000, 5_000]);
+  await waitsAfter(9);
+  expect(lists).toBe(8);
+});
+
+test('it is asked soon again once it has told something', async () => {
+  await delays(3);
+  await waitsAfter(4);
+  meet = (stream) => {
+    stream.write(EVENT, () => stream.emit('error', DOWN));
+  };
+  await clock.advance(800);
+  expect(await waitsAfter(5)).toBe(100);
+  expect(told).toBe(1);
+});
+
+test('it is asked soon again once it was there for some time, though it had nothing to tell', async () => {
+  await delays(3);
+  await waitsAfter(4);
+  const open = Promise.withResolvers<Stream>();
+  meet = open.resolve;
+  await clock.advance(800);
+  const stream = await open.promise;
+  await clock.advance(5_000);
+  stream.emit('error', DOWN);
+  expect(await waitsAfter(5)).toBe(100);
+});

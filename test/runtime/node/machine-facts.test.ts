@@ -1,0 +1,91 @@
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir, totalmem } from 'node:os';
+import { dirname, join } from 'node:path';
+import { afterEach, beforeEach, expect, test } from '@jest/globals';
+import { readHugePages, readMachineFacts, readMaxPIDs } from '../../../src/runtime/node/machine-facts.ts';
+
+let root: string;
+
+beforeEach(() => {
+  root = mkdtempSync(join(tmpdir(), 'machine-'));
+});
+afterEach(() => rmSync(root, { recursive: true, force: true }));
+
+function file(path: string, text = ''): void {
+  mkdirSync(dirname(join(root, path)), { recursive: true });
+  writeFileSync(join(root, path), text);
+}
+
+test('a machine that has nothing of it', async () => {
+  expect(await readMachineFacts(2, root)).toEqual({
+    memoryCapacityBytes: totalmem(),
+    hugePageSizes: [],
+    swapController: false,
+    maskedPaths: [],
+    appArmor: false,
+    selinux: false,
+  });
+});
+
+test('huge pages, by the names that cgroups give their sizes', async () => {
+  file('sys/kernel/mm/hugepages/hugepages-2048kB/free_hugepages');
+  file('sys/kernel/mm/hugepages/hugepages-1048576kB/free_hugepages');
+  expect((await readMachineFacts(1, root)).hugePageSizes.toSorted()).toEqual(['1GB', '2MB']);
+});
+
+test('how many huge pages there are, by the bytes of one, smaller ones first', async () => {
+  file('sys/kernel/mm/hugepages/hugepages-1048576kB/nr_hugepages', '0\n');
+  file('sys/kernel/mm/hugepages/hugepages-2048kB/nr_hugepages', '16\n');
+  expect([...(await readHugePages(root))]).toEqual([
+    [2 ** 21, 16],
+    [2 ** 30, 0],
+  ]);
+  expect(await readHugePages(join(root, 'none'))).toEqual(new Map());
+});
+
+test('as many processes as both bounds of the kernel allow', async () => {
+  file('proc/sys/kernel/pid_max', '4194304\n');
+  file('proc/sys/kernel/threads-max', '63000\n');
+  expect(await readMaxPIDs(root)).toBe(63_000);
+});
+
+test('the swap controller of cgroup v1', async () => {
+  file('sys/fs/cgroup/memory/memory.memsw.limit_in_bytes');
+  expect((await readMachineFacts(1, root)).swapController).toBe(true);
+  expect((await readMachineFacts(2, root)).swapController).toBe(false);
+});
+
+test('the swap controller of cgroup v2, in the cgroup that we are in', async () => {
+  file('proc/self/cgroup', '0::/system.slice/agent\n');
+  file('sys/fs/cgroup/system.slice/agent/memory.swap.max', 'max\n');
+  expect((await readMachineFacts(2, root)).swapController).toBe(true);
+  file('proc/self/cgroup', '0::/\n');
+  expect((await readMachineFacts(2, root)).swapController).toBe(false);
+});
+
+test('what tells how hot the CPUs are is to be masked', async () => {
+  file('sys/devices/system/cpu/cpu0/thermal_throttle/core_throttle_count');
+  file('sys/devices/system/cpu/cpu1/online');
+  file('sys/devices/system/cpu/cpufreq/thermal_throttle/count');
+  expect((await readMachineFacts(2, root)).maskedPaths).toEqual([
+    '/sys/devices/system/cpu/cpu0/thermal_throttle',
+  ]);
+});
+
+test.each([
+  ['Y\n', true],
+  ['N\n', false],
+])('AppArmor says %j', async (text, wanted) => {
+  file('sys/module/apparmor/parameters/enabled', text);
+  expect((await readMachineFacts(2, root)).appArmor).toBe(wanted);
+});
+
+test.each([
+  ['system_u:system_r:container_runtime_t:s0\0', true],
+  ['kernel\0', false],
+])('SELinux with the label %j', async (label, wanted) => {
+  file('proc/self/attr/current', label);
+  expect((await readMachineFacts(2, root)).selinux).toBe(false);
+  file('sys/fs/selinux/enforce', '0');
+  expect((await readMachineFacts(2, root)).selinux).toBe(wanted);
+});

@@ -1,0 +1,127 @@
+/** A generator of pod lifecycle events on a real runtime, with its clock, its reads and its hints in a test's hand. */
+import { NEVER } from 'rxjs';
+import { Pleg, type PodChange } from '../../../src/runtime/pleg/pleg.ts';
+import type { RuntimeService } from '../../../src/runtime/service/runtime-service.ts';
+import type { ContainerEvent } from '../../../src/types/cri.ts';
+import { StateletError } from '../../../src/types/errors.ts';
+import type { Pod } from '../../../src/types/kubernetes.ts';
+import { VirtualClock } from '../../../src/simulation/node/virtual-clock.ts';
+import { waitFor } from '../../support/wait-for.ts';
+import { podBed, podOf, shell } from '../pods/pod-bed.ts';
+
+export const RELIST_PERIOD_MS = 10_000;
+
+/** A runtime that tells of nothing. */
+export const DEAF: Partial<RuntimeService> = { containerEvents: () => NEVER };
+
+export class PlegBed {
+  readonly #bed = podBed();
+  readonly #plegs: Pleg[] = [];
+  readonly runtime = this.#bed.runtime;
+  /** For what else uses the runtime: its calls are not the generator's. */
+  readonly other = this.#bed.connect();
+  /** It stands still: what the runtime tells of is never older than what was read. */
+  clock = new VirtualClock(Date.now());
+  changes: PodChange[] = [];
+  /** Periodic ones that have ended. */
+  relists = 0;
+
+  readonly run = this.#bed.run;
+
+  create(more: Partial<RuntimeService> = {}): Pleg {
+    const pleg = new Pleg({
+      runtime: { ...this.runtime, ...more },
+      clock: this.clock,
+      relistPeriodMs: RELIST_PERIOD_MS,
+      onRelist: (relist) => {
+        const count = () => void (this.relists += 1);
+        relist.then(count, count);
+      },
+    });
+    this.#plegs.push(pleg);
+    pleg.changes.subscribe((change) => this.changes.push(change));
+    return pleg;
+  }
+
+  /** Started, and knowing what there is. No relist comes unless a test lets time pass. */
+  async started(more: Partial<RuntimeService> = {}): Promise<Pleg> {
+    const pleg = this.create(more);
+    await pleg.relist();
+    pleg.start();
+    this.changes.length = 0;
+    return pleg;
+  }
+
+  async runPod(): Promise<{ pod: Pod; uid: string; id: string; sandboxId: string }> {
+    const pod = podOf({ containers: [shell('main', 'sleep 1000')] });
+    const { sandboxes, containers } = await this.run(pod);
+    return { pod, uid: pod.metadata.uid, id: containers[0]!.id, sandboxId: sandboxes[0]!.id };
+  }
+
+  /** Events of the pod as `type id`, in the order in which they were told. */
+  toldOf(uid: string): string[] {
+    return this.changes
+      .filter((change) => change.uid === uid)
+      .flatMap(({ events }) => events.map(({ type, id }) => `${type} ${id}`));
+  }
+
+  untilTold(uid: string, event: string): Promise<boolean> {
+    return waitFor(() => this.toldOf(uid).includes(event), { what: event });
+  }
+
+  /** Stops the container; resolves when the generator has heard of its end. */
+  async stopHeard(id: string): Promise<void> {
+    const { promise, resolve } = Promise.withResolvers<undefined>();
+    const subscription = this.runtime.containerEvents().subscribe((event) => {
+      if (event.containerId === id && event.containerEventType === 'CONTAINER_STOPPED_EVENT')
+        resolve(undefined);
+    });
+    await this.other.stopContainer(id, 1);
+    await promise;
+    subscription.unsubscribe();
+  }
+
+  /** What a runtime would tell of, `laterMs` after the clock's now. */
+  hint({ metadata }: Pod, containerId: string, laterMs = 1): ContainerEvent {
+    return {
+      containerId,
+      containerEventType: 'CONTAINER_STOPPED_EVENT',
+      createdAt: (this.clock.now() + laterMs) * 1e6,
+      podSandboxMetadata: { ...metadata, attempt: 0 },
+    };
+  }
+
+  /** The real reads, counted, and failing or waiting as a test has it. */
+  reads() {
+    const it = {
+      count: 0,
+      failing: 0,
+      gate: Promise.resolve(),
+      runtime: {
+        podSandboxStatus: async (...args: Parameters<RuntimeService['podSandboxStatus']>) => {
+          it.count += 1;
+          await it.gate;
+          if (it.failing > 0) {
+            it.failing -= 1;
+            throw new StateletError('Unavailable', 'the read failed');
+          }
+          return this.runtime.podSandboxStatus(...args);
+        },
+      } satisfies Partial<RuntimeService>,
+    };
+    return it;
+  }
+
+  /** Between two tests. */
+  async reset(): Promise<void> {
+    for (const pleg of this.#plegs.splice(0)) pleg.stop();
+    for (const { id } of await this.other.listPodSandbox()) await this.other.removePodSandbox(id);
+    this.clock = new VirtualClock(Date.now());
+    this.changes = [];
+    this.relists = 0;
+  }
+
+  async cleanup(): Promise<void> {
+    await this.#bed.cleanup();
+  }
+}

@@ -1,0 +1,239 @@
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
+import { runPostStartHook, runPreStopHook } from '../../../src/runtime/pods/lifecycle-hooks.ts';
+import type { Container } from '../../../src/types/kubernetes.ts';
+import { isRunning } from '../../support/process-runtime.ts';
+import { settled, VirtualClock } from '../../../src/simulation/node/virtual-clock.ts';
+import { waitFor } from '../../support/wait-for.ts';
+import { podBed, type PodBed, podOf, shell } from './pod-bed.ts';
+import { closedPort, closeServers, httpServer, httpsServer, tcpServer } from '../probes/servers.ts';
+
+type Lifecycle = NonNullable<Container['lifecycle']>;
+
+let bed: PodBed;
+let containerId: string;
+let clock: VirtualClock;
+let abort: AbortController;
+
+beforeAll(async () => {
+  bed = podBed();
+  const { containers } = await bed.run(podOf({ containers: [shell('main', 'sleep 1000')] }));
+  containerId = containers[0]!.id;
+});
+afterAll(async () => {
+  await closeServers();
+  await bed.cleanup();
+});
+beforeEach(() => {
+  clock = new VirtualClock();
+  abort = new AbortController();
+  bed.events.length = 0;
+  bed.debugged.length = 0;
+});
+
+function target(lifecycle: Lifecycle, podIP = '127.0.0.1') {
+  const container = shell('main', 'sleep 1000', { lifecycle });
+  const { runtime, recorder, logger } = bed;
+  const pod = podOf({ containers: [container] });
+  return { runtime, recorder, logger, clock, pod, container, containerId, podIP: () => podIP };
+}
+const exec = (script: string) => ({ exec: { command: ['sh', '-c', script] } });
+const postStart = (hook: Lifecycle['postStart']) =>
+  runPostStartHook(target({ ...(hook && { postStart: hook }) }), abort.signal);
+const preStop = (hook: Lifecycle['preStop'], graceSeconds = 30) =>
+  runPreStopHook(target({ ...(hook && { preStop: hook }) }), graceSeconds, abort.signal);
+
+/** Whether the promise has settled without being waited for. */
+async function isDone(promise: Promise<unknown>): Promise<boolean> {
+  let done = false;
+  void promise.finally(() => (done = true)).catch(() => undefined);
+  await settled();
+  return done;
+}
+
+describe('postStart', () => {
+  test('a container without one: nothing', async () => {
+    await postStart(undefined);
+  });
+
+  test('exec runs in the container and resolves when the command was good', async () => {
+    await postStart(exec(bed.say('post-started')));
+    expect(bed.lines()).toContain('post-started');
+  });
+
+  test('exec that fails rejects with exit code and what was said; the event keeps that to itself, the log has it', async () => {
+    const message = 'command exited with 3: not today';
+    await expect(postStart(exec('echo not today >&2; exit 3'))).rejects.toThrow(message);
+    expect(bed.events).toEqual(['Warning FailedPostStartHook: PostStartHook failed']);
+    expect(bed.debugged).toEqual([`PostStartHook failed: ${message}`]);
+  });
+
+  test('a sleep takes as long as it says: there is no time limit', async () => {
+    const hook = postStart({ sleep: { seconds: 100_000 } });
+    await clock.advance(99_999_000);
+    expect(await isDone(hook)).toBe(false);
+    await clock.advance(1_000);
+    await hook;
+  });
+
+  test('one without a handler is refused, not ignored', async () => {
+    await expect(postStart({})).rejects.toMatchObject({ kind: 'InvalidArgument' });
+  });
+});
+
+describe('preStop', () => {
+  test('a container without one: nothing', async () => {
+    await preStop(undefined);
+  });
+
+  test('one that fails is told and does not hold up the stop', async () => {
+    await preStop(exec('echo secret >&2; exit 4'));
+    expect(bed.events).toEqual(['Warning FailedPreStopHook: PreStopHook failed']);
+    expect(bed.debugged).toEqual(['PreStopHook failed: command exited with 4: secret']);
+  });
+
+  test('exec gets the grace period and no more; that it took too long is told', async () => {
+    await preStop(exec('sleep 1000'), 1);
+    expect(bed.events).toEqual(['Warning FailedPreStopHook: PreStopHook failed']);
+    expect(bed.debugged[0]).toContain('did not end within 1 s');
+  });
+
+  test('a sleep gets the grace period and no more', async () => {
+    const hook = preStop({ sleep: { seconds: 1000 } }, 5);
+    await clock.advance(4_999);
+    expect(await isDone(hook)).toBe(false);
+    await clock.advance(1);
+    await hook;
+    expect(bed.events).toEqual([]);
+  });
+
+  test('a shorter sleep ends when it is over', async () => {
+    const hook = preStop({ sleep: { seconds: 2 } }, 5);
+    await clock.advance(2_000);
+    await hook;
+    expect(clock.armed).toBe(0);
+  });
+});
+
+describe('httpGet', () => {
+  test('any answer is good, and the server sees who asks', async () => {
+    let agent: string | undefined = '';
+    const port = await httpServer((incoming, response) => {
+      agent = incoming.headers['user-agent'];
+      response.writeHead(500).end();
+    });
+    await postStart({ httpGet: { port, path: '/started' } });
+    expect(agent).toBe('kube-lifecycle/1.36');
+    expect(bed.events).toEqual([]);
+  });
+
+  test('no answer fails the hook', async () => {
+    const port = await closedPort();
+    await expect(postStart({ httpGet: { port } })).rejects.toThrow('connection refused');
+    await preStop({ httpGet: { port } });
+    const address = `127.0.0.1:${String(port)}`;
+    expect(bed.debugged.at(-1)).toBe(
+      `PreStopHook failed: Get "http://${address}/": dial tcp ${address}: connect: connection refused`,
+    );
+  });
+
+  test('a host of its own needs no address of the pod; without one there must be an address', async () => {
+    const port = await httpServer((_, response) => response.end());
+    const run = (host: string) => {
+      const hook = { postStart: { httpGet: { port, host } } };
+      return runPostStartHook(target(hook, ''), abort.signal);
+    };
+    await run('127.0.0.1');
+    await expect(run('')).rejects.toThrow('the pod has no address yet');
+  });
+
+  test('over HTTPS', async () => {
+    const port = await httpsServer((_, response) => response.end());
+    await postStart({ httpGet: { port, scheme: 'HTTPS' } });
+    expect(bed.events).toEqual([]);
+  });
+
+  test('a server that speaks HTTP only is asked again by HTTP, without what must not be sent in the clear', async () => {
+    let headers: unknown;
+    const port = await httpServer((incoming, response) => {
+      headers = incoming.headers;
+      response.end();
+    });
+    const httpHeaders = [
+      { name: 'authorization', value: 'Bearer x' },
+      { name: 'X-A', value: '1' },
+    ];
+    await postStart({ httpGet: { port, scheme: 'HTTPS', httpHeaders } });
+    expect(headers).toMatchObject({ 'x-a': '1' });
+    expect(headers).not.toHaveProperty('authorization');
+    expect(bed.events).toEqual([
+      expect.stringMatching(/^Warning LifecycleHTTPFallback: .*got an HTTP response/u),
+    ]);
+  });
+
+  test('before the stop it gets the grace period and no more', async () => {
+    const port = await httpServer(() => void clock.advance(5_000));
+    await preStop({ httpGet: { port } }, 5);
+    expect(bed.debugged).toEqual([expect.stringContaining('context deadline exceeded')]);
+    expect(clock.armed).toBe(0);
+  });
+
+  test('after the start it has no limit', async () => {
+    const port = await httpServer((_, response) => {
+      expect(clock.armed).toBe(0);
+      response.end();
+    });
+    await postStart({ httpGet: { port } });
+  });
+});
+
+describe('tcpSocket', () => {
+  test('a connection is enough', async () => {
+    await postStart({ tcpSocket: { port: await tcpServer() } });
+  });
+
+  test('none fails the hook', async () => {
+    const port = await closedPort();
+    await expect(postStart({ tcpSocket: { port } })).rejects.toThrow('connect: connection refused');
+  });
+});
+
+describe('aborted', () => {
+  test('a sleep ends at once and leaves no timer', async () => {
+    const hook = postStart({ sleep: { seconds: 1000 } });
+    await settled();
+    abort.abort();
+    await expect(hook).rejects.toMatchObject({ kind: 'Canceled' });
+    expect(clock.armed).toBe(0);
+  });
+
+  test('httpGet ends at once', async () => {
+    const port = await httpServer(() => abort.abort());
+    await expect(preStop({ httpGet: { port } })).rejects.toMatchObject({ name: 'AbortError' });
+    expect(clock.armed).toBe(0);
+    expect(bed.events).toEqual([]);
+  });
+
+  test.each([
+    ['sleep', { sleep: { seconds: 1000 } }] as const,
+    ['exec', exec('sleep 1000')] as const,
+    ['httpGet', { httpGet: { port: 1 } }] as const,
+    ['tcpSocket', { tcpSocket: { port: 1 } }] as const,
+  ])('before it began: %s does not begin', async (_name, handler) => {
+    abort.abort();
+    await expect(postStart(handler)).rejects.toThrow();
+    await expect(preStop(handler)).rejects.toThrow();
+    expect(clock.armed).toBe(0);
+  });
+
+  test('exec ends at once, and so does its command', async () => {
+    const hook = preStop(exec(`${bed.say('$$')}; sleep 1000`));
+    const pid = await waitFor(() => Number(bed.lines().find((line) => /^\d+$/.test(line))) || undefined, {
+      what: 'the hook to run',
+    });
+    expect(isRunning(pid)).toBe(true);
+    abort.abort();
+    await expect(hook).rejects.toMatchObject({ name: 'AbortError' });
+    await waitFor(() => !isRunning(pid), { what: 'the end of the hook' });
+    expect(bed.events).toEqual([]);
+  });
+});

@@ -1,0 +1,183 @@
+import { describe, expect, test } from '@jest/globals';
+import { CONTAINERD_LATENCIES } from '../../../src/runtime/simulated/latencies.ts';
+import { keyedRandom } from '../../../src/simulation/plan/seeded-random.ts';
+import { createPod, outcomeOf, sandboxConfig, simulatedBed, startPod } from './simulated-bed.ts';
+
+const rejection = (kind: string) => ({ kind });
+
+describe('a call that fails', () => {
+  test('has done nothing, and says that it was Unavailable or something Unknown', async () => {
+    const { runtime, simulated } = simulatedBed({ faults: { anyCall: { fail: 1 } } });
+    const outcomes = Array.from({ length: 50 }, (_, pod) =>
+      outcomeOf(runtime.runPodSandbox(sandboxConfig(`pod-${pod}`))),
+    );
+    await Promise.resolve();
+    expect(new Set(outcomes.map(({ told }) => told))).toEqual(new Set(['Unavailable', 'Unknown']));
+    expect(simulated.uids()).toEqual([]);
+  });
+
+  test('happens as often as was asked for, and only to the calls that were named', async () => {
+    const { runtime } = simulatedBed({
+      faults: { anyCall: { fail: 0.25 }, calls: { ListContainers: {} } },
+    });
+    const lists = Array.from({ length: 200 }, () => outcomeOf(runtime.listContainers()));
+    const others = Array.from({ length: 200 }, () => outcomeOf(runtime.listPodSandbox()));
+    await Promise.resolve();
+    expect(lists.filter(({ told }) => told === 'done')).toHaveLength(200);
+    const failed = others.filter(({ told }) => told !== 'done').length;
+    expect(failed).toBeGreaterThan(20);
+    expect(failed).toBeLessThan(80);
+  });
+});
+
+test('an answer that is lost is Unavailable, and what was asked for is done', async () => {
+  const { runtime, simulated } = simulatedBed({ faults: { calls: { RunPodSandbox: { lostAnswer: 1 } } } });
+  await expect(runtime.runPodSandbox(sandboxConfig('pod'))).rejects.toMatchObject(rejection('Unavailable'));
+  expect(simulated.isRunning('pod')).toBe(true);
+});
+
+test('a sandbox that is said to be stopped, and is not, still runs with all its containers', async () => {
+  const { runtime, simulated } = simulatedBed({ faults: { anyCall: { untrue: 1 } } });
+  const { id, sandboxId } = await startPod({ runtime }, 'pod');
+  await runtime.stopPodSandbox(sandboxId);
+  expect(simulated.isRunning('pod')).toBe(true);
+  await runtime.stopContainer(id, 1);
+  expect((await runtime.containerStatus(id)).state).toBe('CONTAINER_EXITED');
+});
+
+test('a slow call takes a hundred times as long', async () => {
+  const { runtime, clock } = simulatedBed({
+    ...{ latencies: { StopPodSandbox: [20, 20] }, faults: { calls: { StopPodSandbox: { slow: 1 } } } },
+  });
+  const outcome = outcomeOf(runtime.stopPodSandbox('unknown'));
+  await clock.advance(1999);
+  expect(outcome.told).toBeUndefined();
+  await clock.advance(1);
+  expect(outcome.told).toBe('done');
+});
+
+test('a call that is too slow for its client exceeds the deadline', async () => {
+  const { runtime, clock } = simulatedBed({ latencies: { StopPodSandbox: [3_600_000, 3_600_000] } });
+  const outcome = outcomeOf(runtime.stopPodSandbox('unknown'));
+  await clock.advance(120_000);
+  expect(outcome.told).toBe('DeadlineExceeded');
+});
+
+test('what disappears is listed, and has no status', async () => {
+  const { runtime } = simulatedBed({ faults: { anyCall: { disappear: 1 } } });
+  const { id, sandboxId } = await startPod({ runtime }, 'pod');
+  expect(await runtime.listContainers({ id })).toHaveLength(1);
+  await expect(runtime.containerStatus(id)).rejects.toMatchObject(rejection('NotFound'));
+  await expect(runtime.podSandboxStatus(sandboxId)).rejects.toMatchObject(rejection('NotFound'));
+  expect((await runtime.status()).conditions).toHaveLength(2);
+});
+
+describe('a sandbox that dies by itself', () => {
+  const lives = async (sandboxDeath: number) => {
+    const bed = simulatedBed({ faults: { sandboxDeath } });
+    const uids = Array.from({ length: 20 }, (_, pod) => `pod-${pod}`);
+    for (const uid of uids) await startPod(bed, uid);
+    return { ...bed, uids };
+  };
+
+  test('does so within ten minutes, with its containers or without', async () => {
+    const { clock, simulated, uids } = await lives(1);
+    await clock.advance(600_000);
+    const sandboxes = uids.flatMap((uid) => simulated.sandboxesOf(uid));
+    expect(sandboxes.filter(({ ready }) => ready)).toEqual([]);
+    const states = sandboxes.flatMap(({ containers }) => containers.map(({ state }) => state));
+    expect(new Set(states)).toEqual(new Set(['CONTAINER_RUNNING', 'CONTAINER_EXITED']));
+  });
+
+  test('does not once faults are switched off', async () => {
+    const { clock, simulated, uids } = await lives(1);
+    simulated.faults = {};
+    await clock.advance(600_000);
+    expect(uids.filter((uid) => simulated.sandboxesOf(uid)[0]?.ready)).toEqual(uids);
+  });
+});
+
+describe('faults', () => {
+  test('can be switched off', async () => {
+    const { runtime, simulated } = simulatedBed({ faults: { anyCall: { fail: 1 } } });
+    await expect(runtime.status()).rejects.toThrow();
+    simulated.faults = {};
+    expect((await runtime.status()).conditions).toHaveLength(2);
+  });
+
+  test('may be those of one pod alone', async () => {
+    const bed = simulatedBed();
+    bed.simulated.podFaults.set('bad', { calls: { StopContainer: { hang: 1 } } });
+    const ids = [await startPod(bed, 'bad'), await startPod(bed, 'good')].map(({ id }) => id);
+    const stops = ids.map((id) => outcomeOf(bed.runtime.stopContainer(id, 30)));
+    await bed.clock.advance(1000);
+    expect(stops.map(({ told }) => told)).toEqual([undefined, 'done']);
+  });
+});
+
+describe('what is left to chance', () => {
+  const faults = {
+    anyCall: { fail: 0.1, lostAnswer: 0.1, hang: 0.1, slow: 0.1, disappear: 0.1 },
+    events: { lost: 0.1, late: 0.1, doubled: 0.1, reordered: 0.1 },
+    sandboxDeath: 0.3,
+  };
+
+  /** Tries every step of a life until it succeeds. */
+  async function live(bed: ReturnType<typeof simulatedBed>, uid: string): Promise<void> {
+    const { runtime } = bed;
+    const steps = [
+      () => runtime.runPodSandbox(sandboxConfig(uid)),
+      () => runtime.listPodSandbox({ labelSelector: { 'io.kubernetes.pod.uid': uid } }),
+      () => createPod(bed, uid, ['run', 'exit-after=3s']),
+      () => runtime.startContainer(`${uid}.c1`),
+      () => runtime.containerStatus(`${uid}.c1`),
+      () => runtime.stopContainer(`${uid}.c1`, 2),
+      () => runtime.removePodSandbox(`${uid}.s1`),
+    ];
+    for (const step of steps) {
+      for (let tries = 0; tries < 3; tries += 1) {
+        try {
+          await step();
+          break;
+        } catch {
+          // The next try.
+        }
+      }
+    }
+  }
+
+  async function historyOf(seed: number, uids: readonly string[]): Promise<readonly string[]> {
+    const bed = simulatedBed({ faults, latencies: CONTAINERD_LATENCIES, random: keyedRandom(seed) });
+    const begun = bed.clock.now();
+    bed.runtime.containerEvents().subscribe(({ containerId, containerEventType }) => {
+      bed.history.push(`${bed.clock.now() - begun} heard ${containerEventType} of ${containerId}`);
+    });
+    const lives = uids.map((uid) => live(bed, uid));
+    await bed.clock.advance(3 * 3_600_000);
+    await Promise.all(lives);
+    return bed.history;
+  }
+
+  test('happens again in the same way with the same seed', async () => {
+    const uids = ['a', 'b', 'c'];
+    const history = await historyOf(1, uids);
+    expect(await historyOf(1, uids)).toEqual(history);
+    expect(await historyOf(2, uids)).not.toEqual(history);
+  });
+
+  test('happens to a pod in the same way whatever other pods there are', async () => {
+    const among = await historyOf(3, ['a', 'b', 'c', 'd']);
+    const alone = await historyOf(3, ['c']);
+    expect(alone.length).toBeGreaterThan(20);
+    expect(among.filter((line) => / c\b/.test(line))).toEqual(alone);
+  });
+
+  test('leaves nothing behind once every call is over', async () => {
+    const bed = simulatedBed({ faults, latencies: CONTAINERD_LATENCIES });
+    const uids = Array.from({ length: 30 }, (_, pod) => `pod-${pod}`);
+    const lives = uids.map((uid) => live(bed, uid));
+    await bed.clock.advance(3 * 3_600_000);
+    await Promise.all(lives);
+    expect(uids.flatMap((uid) => bed.simulated.inFlight(uid))).toEqual([]);
+  });
+});

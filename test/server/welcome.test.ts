@@ -1,0 +1,32 @@
+import { expect, test } from '@jest/globals';
+import { welcome, type WelcomeFacts } from '../../src/server/welcome.ts';
+
+const FACTS: WelcomeFacts = {
+  ...{ sources: ['/home/me/statelet/examples/pods'], exitWithPods: true },
+  ...{ rootDir: '/home/me/statelet/.statelet', podLogsDir: '/home/me/statelet/.statelet/pods' },
+};
+const SHELL = { cwd: '/home/me/statelet', isNpm: true };
+
+test('says what runs, how to see it, where its logs are and how to end it, with paths as they are typed', () => {
+  expect(welcome(FACTS, SHELL)).toBe(`Statelet runs each pod of examples/pods as a statechart
+see them:   npx statelet pods --root-dir .statelet   (in another terminal)
+their logs: .statelet/pods
+to stop:    Ctrl-C, which ends the pods first`);
+});
+
+test('paths elsewhere and URLs stay whole; pods that outlive the daemon are said to', () => {
+  const sources = ['/etc/manifests', 'https://example.com/pods.yaml'];
+  const facts = {
+    ...{ sources, exitWithPods: false },
+    ...{ rootDir: '/var/lib/statelet', podLogsDir: '/var/log/pods' },
+  };
+  expect(welcome(facts, { cwd: '/etc', isNpm: false }))
+    .toBe(`Statelet runs each pod of manifests and https://example.com/pods.yaml as a statechart
+see them:   statelet pods --root-dir /var/lib/statelet   (in another terminal)
+their logs: /var/log/pods
+to stop:    Ctrl-C; the pods keep running`);
+});
+
+test('the folder that the daemon was started in is told as a whole', () => {
+  expect(welcome({ ...FACTS, rootDir: SHELL.cwd }, SHELL)).toContain(`--root-dir ${SHELL.cwd} `);
+});

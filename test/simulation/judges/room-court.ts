@@ -1,0 +1,93 @@
+import type { PreemptionEvent } from '../../../src/machines/preemption-machine.ts';
+import { PREEMPTION_KILL } from '../../../src/policies/preemption/preemption-message.ts';
+import type { EvictionTruth } from '../../../src/simulation/judges/eviction-judge.ts';
+import type { Violation } from '../../../src/simulation/judges/judge.ts';
+import { simulatedNodeFacts } from '../../../src/simulation/node/simulated-node-facts.ts';
+import { RoomJudge } from '../../../src/simulation/judges/room-judge.ts';
+import type { Pod } from '../../../src/types/kubernetes.ts';
+import { requestingPod, type RequestingPod } from '../../support/admission.ts';
+import { JudgedPod } from './court.ts';
+
+export const CRITICAL = 2_000_000_000;
+
+/** A pod that requests so much CPU. Its UID is its name. */
+export const pod = (name: string, cpu = '1', more: RequestingPod = {}): Pod =>
+  requestingPod(name, { requests: { cpu }, ...more });
+
+export const critical = (name: string, cpu = '1', priority = CRITICAL): Pod => pod(name, cpu, { priority });
+
+export const withPort = (hostPort: number, { metadata, spec }: Pod): Pod => ({
+  metadata,
+  spec: {
+    ...spec,
+    containers: [{ name: 'main', ...spec.containers[0], ports: [{ containerPort: 80, hostPort }] }],
+  },
+});
+
+/** A node of four cores, the judge of its room, and pods and actors that the test leads by hand. */
+export class RoomCourt {
+  nodeFacts = simulatedNodeFacts({ cpu: '4', memory: '4Gi', pods: '10' });
+  /** Since the beginning. */
+  nowMs = 0;
+  readonly #violations: Violation[] = [];
+  readonly running = new Set<string>();
+  readonly judge: RoomJudge;
+
+  /** `found`: UIDs of what runs as the agent comes. `eviction`: of a node that evicts. */
+  constructor(found: readonly string[] = [], eviction?: EvictionTruth) {
+    for (const uid of found) this.running.add(uid);
+    this.judge = new RoomJudge({
+      ...{ node: 3, found },
+      now: () => this.nowMs,
+      nodeFacts: () => this.nodeFacts,
+      isRunning: (uid) => this.running.has(uid),
+      eviction,
+      onViolation: (violation) => this.#violations.push(violation),
+    });
+  }
+
+  /** One that waits for leave to start. */
+  waiting(pod: Pod): JudgedPod {
+    const sees = (...shown: Parameters<RoomJudge['sees']>) => {
+      this.judge.sees(...shown);
+      return false;
+    };
+    const judged = new JudgedPod({ sees, effectBegins: () => () => undefined }, pod);
+    return judged.send({ type: 'SyncPodCreate', pod });
+  }
+
+  admitted(pod: Pod): JudgedPod {
+    return this.waiting(pod).send({ type: 'START_GRANTED' });
+  }
+
+  /** The actor that makes room for the pod hears this. */
+  hears(uid: string, ...events: PreemptionEvent[]): void {
+    for (const event of events) this.judge.hears(uid, event);
+  }
+
+  /** These are chosen to go for the pod, and told so; they are waited for, and so are the others. */
+  makesRoom(preemptor: string, victims: readonly JudgedPod[], others: readonly string[] = []): void {
+    const uids = victims.map(({ snapshot }) => snapshot.context.uid);
+    this.hears(preemptor, { type: 'PREEMPT' }, selected(uids, others));
+    for (const victim of victims) victim.send({ type: 'SyncPodKill', options: PREEMPTION_KILL });
+  }
+
+  /** `admission a: what`, once everybody has shown where it has come. */
+  async reported(): Promise<readonly string[]> {
+    await Promise.resolve();
+    return this.#violations.map(({ invariant, uid = '', what }) => `${invariant} ${uid}: ${what}`);
+  }
+}
+
+/** The choice of these victims. */
+export function selected(uids: readonly string[], others: readonly string[] = []): PreemptionEvent {
+  const victims = uids.map((uid) => ({
+    candidate: {
+      ...{ uid, name: uid, namespace: 'default', qosClass: 'Burstable', priority: 0 },
+      ...{ frees: [], memoryBytes: 0, milliCPU: 0, distance: 0 },
+    },
+    ...{ missing: [], distance: 0 },
+  }));
+  const decision = { missing: [], candidates: [], victims, unmet: [] };
+  return { type: 'VICTIMS_SELECTED', decision, awaited: [...uids, ...others] };
+}

@@ -1,0 +1,65 @@
+/** What is removed of a simulated node when its disk is short. */
+import { expect, test } from '@jest/globals';
+import { SimulatedReclaimer } from '../../../src/simulation/node/simulated-reclaimer.ts';
+import { sandboxConfig, simulatedBed } from '../../runtime/simulated/simulated-bed.ts';
+import { containerConfig } from '../../support/runtime-configs.ts';
+
+/** A pod that goes on, and one that has ended: of each two dead instances of a container. */
+async function bed() {
+  const { clock, simulated, runtime } = simulatedBed({ images: ['old', 'used'] });
+  for (const uid of ['living', 'ended']) {
+    const config = sandboxConfig(uid);
+    const sandboxId = await runtime.runPodSandbox(config);
+    for (const attempt of [0, 1]) {
+      const more = { metadata: { name: 'main', attempt }, image: { image: 'used' }, labels: config.labels };
+      const id = await runtime.createContainer(sandboxId, containerConfig(['succeed'], more), config);
+      await runtime.startContainer(id);
+      await clock.advance(1_000);
+    }
+    if (uid === 'ended') await runtime.stopPodSandbox(sandboxId);
+  }
+  const told: string[] = [];
+  const nothing = () => undefined;
+  const reclaimer = new SimulatedReclaimer({
+    ...{ runtime: simulated.connect(), clock, logger: { debug: nothing, info: nothing, warn: nothing } },
+    onReclaim: (what) => {
+      told.push(what);
+      return () => told.push(`no more ${what}`);
+    },
+  });
+  const isPodTerminated = (uid: string) => uid === 'ended';
+  reclaimer.start({ pods: () => [], isPodRemovable: () => false, isPodTerminated });
+  await clock.advance(120_000);
+  const left = () => ({
+    containers: simulated
+      .uids()
+      .flatMap((uid) => simulated.sandboxesOf(uid))
+      .flatMap(({ containers }) => containers.map(({ id }) => id)),
+    images: simulated.images().map(({ id }) => id),
+  });
+  return { simulated, reclaimer, told, left };
+}
+
+test('dead containers go, save those of pods that go on: of these the newest of each stays', async () => {
+  const { reclaimer, told, left } = await bed();
+  await reclaimer.deleteDeadContainers();
+  expect(left()).toEqual({ containers: ['living.c2'], images: ['old', 'used'] });
+  expect(told).toEqual(['containers', 'no more containers']);
+});
+
+test('images go that no container has', async () => {
+  const { reclaimer, told, left } = await bed();
+  await reclaimer.deleteUnusedImages();
+  expect(left().images).toEqual(['used']);
+  expect(told).toEqual(['images', 'no more images']);
+});
+
+test('where the runtime does not do it, all stays, and that is told', async () => {
+  const { simulated, reclaimer, told, left } = await bed();
+  simulated.goDown();
+  await expect(reclaimer.deleteUnusedImages()).rejects.toMatchObject({ kind: 'Unavailable' });
+  await expect(reclaimer.deleteDeadContainers()).rejects.toMatchObject({ kind: 'Unavailable' });
+  expect(left().images).toEqual(['old', 'used']);
+  expect(left().containers).toHaveLength(4);
+  expect(told).toEqual(['images', 'no more images', 'containers', 'no more containers']);
+});

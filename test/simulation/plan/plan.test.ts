@@ -1,0 +1,103 @@
+import { describe, expect, test } from '@jest/globals';
+import { ALL_FAULTS } from '../../../src/simulation/plan/fault-kinds.ts';
+import {
+  countOperations,
+  type Operation,
+  plan as lazyPlan,
+  type PlanOptions,
+} from '../../../src/simulation/plan/plan.ts';
+import { simulate, type SimulationOptions } from '../../../src/simulation/simulation.ts';
+
+const OPTIONS: PlanOptions = { seed: 7, nodes: 3, pods: 5, hours: 24 };
+const plan = (options: PlanOptions): readonly Operation[] => [...lazyPlan(options)];
+const HOUR_MS = 3_600_000;
+
+test('the plan follows from the seed: the same for the same, another for another', () => {
+  expect(plan(OPTIONS)).toEqual(plan(OPTIONS));
+  expect(plan({ ...OPTIONS, seed: 8 })).not.toEqual(plan(OPTIONS));
+});
+
+test('operations are sorted by time, and numbered in that order from 1 on', () => {
+  const operations = plan(OPTIONS);
+  expect(operations.map(({ number }) => number)).toEqual(operations.map((_, index) => index + 1));
+  expect(operations).toEqual(operations.toSorted((a, b) => a.atMs - b.atMs));
+});
+
+test('its operations are counted without keeping them', () => {
+  expect(countOperations(OPTIONS)).toBe(plan(OPTIONS).length);
+});
+
+test('all of it lies within the time that is asked for, on the nodes and names that there are', () => {
+  const operations = plan({ ...OPTIONS, hours: 2 });
+  const distinct = (what: (operation: Operation) => unknown) => new Set(operations.map(what));
+  expect(operations.filter(({ atMs }) => atMs < 0 || atMs >= 2 * HOUR_MS)).toEqual([]);
+  expect(distinct(({ node }) => node)).toEqual(new Set([1, 2, 3]));
+  expect(distinct(({ name }) => name)).toEqual(new Set(['pod-1', 'pod-2', 'pod-3', 'pod-4', 'pod-5']));
+});
+
+test('each name has some twelve operations an hour, and the first within a minute', () => {
+  const operations = plan(OPTIONS);
+  const perHour = operations.length / (OPTIONS.nodes * OPTIONS.pods * OPTIONS.hours);
+  expect([perHour > 8, perHour < 16]).toEqual([true, true]);
+  const first = new Map<string, number>();
+  for (const { node, name, atMs } of operations) {
+    const slot = `${node}/${name}`;
+    first.set(slot, Math.min(atMs, first.get(slot) ?? Infinity));
+  }
+  expect(first.size).toBe(OPTIONS.nodes * OPTIONS.pods);
+  expect(Math.max(...first.values())).toBeLessThanOrEqual(60_000);
+});
+
+test('every kind of change comes up', () => {
+  const kinds = new Set(plan(OPTIONS).map(({ change }) => change.kind));
+  expect([...kinds].sort()).toEqual([
+    'ambush',
+    'change image',
+    'crash agent',
+    'create',
+    'create again',
+    'delete',
+    'end container',
+    'end sandbox',
+    'flap',
+    'kill',
+    'relabel',
+    'remove',
+    'restart agent',
+    'stop runtime',
+  ]);
+});
+
+describe('carried out', () => {
+  const options: SimulationOptions = { seed: 7, nodes: 1, pods: 3, hours: 0.3, faults: ALL_FAULTS };
+
+  /** As the history tells of them: `pod-1 #3 {…}`. */
+  async function told(more: Partial<SimulationOptions>) {
+    const lines: string[] = [];
+    const result = await simulate({ ...options, ...more, onLine: (line) => lines.push(line) });
+    return {
+      ...result,
+      told: lines.flatMap((line) => /(\S+): (#\d+ \{.*)/.exec(line)?.slice(1).join(' ') ?? []),
+    };
+  }
+
+  const asTold = ({ number, name, change }: Operation) => `${name} #${number} ${JSON.stringify(change)}`;
+
+  test('it does not depend on which faults are switched on: what takes a fault that is not is passed over', async () => {
+    const planned = plan(options).map(asTold);
+    const [all, none] = [await told({}), await told({ faults: [] })];
+    expect(all.told).toEqual(planned);
+    expect(all.operations).toEqual(none.operations);
+    const isFault = (line: string) =>
+      / \{"kind":"(?:end container|end sandbox|crash agent|restart agent|stop runtime)"/.test(line);
+    expect(planned.some(isFault)).toBe(true);
+    expect(none.told).toEqual(planned.filter((line) => !isFault(line)));
+  });
+
+  test('an operation that is kept alone keeps its number and what it does', async () => {
+    const last = plan(options).at(-1)!;
+    const alone = await told({ only: [last.number] });
+    expect(alone.operations).toEqual([last.number]);
+    expect(alone.told).toEqual([asTold(last)]);
+  });
+});

@@ -1,0 +1,134 @@
+import { chmod, mkdir, readFile, rename, rm, stat, symlink, utimes, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
+import { LastGoodManifests } from '../../../src/sources/manifests/last-good-manifests.ts';
+import {
+  NOTHING_READ,
+  readManifests,
+  type Reading,
+  type ReadingOptions,
+} from '../../../src/sources/manifests/manifest-files.ts';
+import { manifest, put, temporaryFolder } from '../support.ts';
+
+/** Longer than a file is taken for one that may just be written to. */
+const LATER_MS = 60_000;
+
+let folder: string;
+let remove: () => Promise<void>;
+let contentsRead: string[];
+
+beforeEach(async () => {
+  ({ path: folder, remove } = await temporaryFolder());
+  contentsRead = [];
+});
+afterEach(() => remove());
+
+const at = (...names: string[]) => join(folder, ...names);
+const names = ({ files }: Reading) =>
+  [...files.values()].flatMap(({ pods }) => pods.map(({ metadata }) => metadata.name));
+/** Reads the folder as somebody who comes later; what was read is in `contentsRead`, without the folder. */
+function read(before: Reading, options: Partial<ReadingOptions> = {}): Promise<Reading> {
+  contentsRead = [];
+  const readContent = (file: string) => {
+    contentsRead.push(file.slice(folder.length + 1));
+    return readFile(file);
+  };
+  return readManifests(folder, before, {
+    nodeName: 'node',
+    now: () => Date.now() + LATER_MS,
+    readContent,
+    ...options,
+  });
+}
+
+describe('a folder that is read again', () => {
+  test('has no manifest read that is as it was', async () => {
+    for (const name of ['a', 'b', 'c']) await put(at(`${name}.yaml`), manifest(name));
+    await put(at('broken.yaml'), 'kind: Pod');
+    const first = await read(NOTHING_READ);
+    expect(contentsRead).toHaveLength(4);
+    const second = await read(first);
+    expect(contentsRead).toEqual([]);
+    expect(second.files).toEqual(first.files);
+    expect(second.files.get(at('broken.yaml'))?.problems).not.toEqual([]);
+  });
+
+  test('has those read that were written, in place or by another file, and no others', async () => {
+    for (const name of ['a', 'b', 'c']) await put(at(`${name}.yaml`), manifest(name));
+    const first = await read(NOTHING_READ);
+    await writeFile(at('b.yaml'), manifest('x'));
+    await put(at('c.yaml'), manifest('z'));
+    expect(names(await read(first))).toEqual(['a-node', 'x-node', 'z-node']);
+    expect(contentsRead).toEqual(['b.yaml', 'c.yaml']);
+  });
+
+  test('has a manifest read that says the same length and time of itself as before', async () => {
+    await put(at('a.yaml'), manifest('a'));
+    const { atime, mtime } = await stat(at('a.yaml'));
+    const first = await read(NOTHING_READ);
+    await writeFile(at('a.yaml'), manifest('b'));
+    await utimes(at('a.yaml'), atime, mtime);
+    expect(names(await read(first))).toEqual(['b-node']);
+  });
+
+  test('has a manifest read whose file was replaced by an older one', async () => {
+    await put(at('.older'), manifest('b'));
+    await put(at('a.yaml'), manifest('a'));
+    const first = await read(NOTHING_READ);
+    await rename(at('.older'), at('a.yaml'));
+    expect(names(await read(first))).toEqual(['b-node']);
+  });
+
+  test('has manifests read behind a link that was turned', async () => {
+    for (const name of ['one', 'two']) {
+      await mkdir(at(`..${name}`));
+      await writeFile(at(`..${name}`, 'a.yaml'), manifest(name));
+    }
+    await symlink('..one', at('..data'));
+    await symlink('..data/a.yaml', at('a.yaml'));
+    const first = await read(NOTHING_READ);
+    await symlink('..two', at('..new'));
+    await rename(at('..new'), at('..data'));
+    const second = await read(first);
+    expect(names(second)).toEqual(['two-node']);
+    await read(second);
+    expect(contentsRead).toEqual([]);
+  });
+
+  test('has a manifest read that had just been written when it was last read', async () => {
+    await put(at('a.yaml'), manifest('a'));
+    const { ctimeMs } = await stat(at('a.yaml'));
+    for (const now of [ctimeMs - LATER_MS, ctimeMs, ctimeMs + 2_000]) {
+      const first = await read(NOTHING_READ, { now: () => now });
+      await read(first);
+      expect(contentsRead).toEqual(['a.yaml']);
+    }
+  });
+
+  test('has a manifest read that could not be read', async () => {
+    await put(at('a.yaml'), manifest('a'));
+    const good = await read(NOTHING_READ);
+    await chmod(at('a.yaml'), 0o600);
+    const refused = () => Promise.reject(new Error('refused'));
+    const unreadable = await read(good, { readContent: refused });
+    expect(unreadable.files.get(at('a.yaml'))?.problems).toEqual([{ message: 'cannot be read: refused' }]);
+    const mended = await read(unreadable);
+    expect(contentsRead).toEqual(['a.yaml']);
+    expect(mended.files.get(at('a.yaml'))).toMatchObject({ pods: [{}], problems: [] });
+  });
+
+  test('has a manifest read that could not be kept for the next start', async () => {
+    await put(at('a.yaml'), manifest('a'));
+    await writeFile(at('.kept'), 'a file where the folder would be');
+    const lastGood = new LastGoodManifests(at('.kept'));
+    const first = await read(NOTHING_READ, { lastGood });
+    await lastGood.settled();
+    expect(lastGood.failure).toBeDefined();
+    await rm(at('.kept'));
+    const second = await read(first, { lastGood });
+    await lastGood.settled();
+    expect(lastGood.failure).toBeUndefined();
+    await read(second, { lastGood });
+    expect(contentsRead).toEqual([]);
+  });
+});

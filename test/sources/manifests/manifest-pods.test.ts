@@ -1,0 +1,78 @@
+import { describe, expect, test } from '@jest/globals';
+import {
+  INLINE_BYTES_MAX,
+  readStaticPods,
+  type StaticPods,
+} from '../../../src/sources/manifests/manifest-pods.ts';
+import { problemText } from '../../../src/sources/source.ts';
+import { manifest } from '../support.ts';
+
+const origin = { source: 'file', location: '/etc/pods/a.yaml', nodeName: 'node' } as const;
+const read = (text: string, signal?: AbortSignal) => readStaticPods(Buffer.from(text), origin, signal);
+const names = ({ pods }: StaticPods) => pods.map(({ metadata }) => metadata.name);
+const texts = ({ problems }: StaticPods) => problems.map(problemText);
+const large = (text: string) => `${text}#${' '.repeat(INLINE_BYTES_MAX)}\n`;
+
+/** The result, and how many turns the event loop took before it was there. */
+async function counted(reading: Promise<StaticPods>): Promise<{ result: StaticPods; turns: number }> {
+  let turns = 0;
+  let isOver = false;
+  const turn = () => {
+    turns += 1;
+    if (!isOver) setImmediate(turn);
+  };
+  setImmediate(turn);
+  const result = await reading;
+  isOver = true;
+  return { result, turns };
+}
+
+describe('a manifest', () => {
+  test('that is small is read at once, without a turn of the event loop', async () => {
+    const { result, turns } = await counted(read(manifest('a')));
+    expect(names(result)).toEqual(['a-node']);
+    expect(turns).toBe(0);
+  });
+
+  test('that is large is read by a thread while the event loop goes on; its pods are the same, and as frozen', async () => {
+    const { result, turns } = await counted(read(large(manifest('a'))));
+    expect(result).toEqual(await read(manifest('a')));
+    expect(turns).toBeGreaterThan(1);
+    expect(Object.isFrozen(result.pods[0]?.spec.containers)).toBe(true);
+  });
+
+  test('of many pods takes a turn of the event loop for each', async () => {
+    const many = Array.from({ length: 300 }, (_, index) => manifest(`pod-${index}`)).join('---\n');
+    const { result, turns } = await counted(read(many));
+    expect(names(result)).toEqual(Array.from({ length: 300 }, (_, index) => `pod-${index}-node`));
+    expect(turns).toBeGreaterThanOrEqual(300);
+  });
+
+  test('that is large and broken has the same problems as a small one', async () => {
+    for (const broken of [`${manifest('a')}  foo: 1\n`, `${manifest('a')}kind: Pod\n`, 'a: [}\n'])
+      expect(await read(large(broken))).toEqual(await read(broken));
+    const json = JSON.stringify({ apiVersion: 'v1', kind: 'Pod', metadata: { name: 'a' }, spec: { foo: 1 } });
+    expect(await read(json + ' '.repeat(INLINE_BYTES_MAX))).toEqual(await read(json));
+  });
+
+  test('of one map with many keys is read, however many there are', async () => {
+    const keys = Array.from({ length: 40_000 }, (_, index) => `    key-${index}: "${index}"`).join('\n');
+    const text = `apiVersion: v1\nkind: Pod\nmetadata:\n  name: a\n  annotations:\n${keys}\n`;
+    expect(texts(await read(text))).toEqual(['has more than 20000 values, too many for one pod']);
+    expect(texts(await read(`${text}    key-39999: again\n`))).toEqual([
+      'is not valid YAML: Map keys must be unique at line 40006, column 5',
+    ]);
+  });
+
+  test('of many megabytes is refused as soon as a limit is met', async () => {
+    const text = `${'---\n'.repeat(2000)}${' '.repeat(9 * 1024 * 1024)}`;
+    expect(texts(await read(text))).toEqual(['has more than 1000 documents: split it into several files']);
+  });
+
+  test('is given up when nobody waits for it any more', async () => {
+    const stop = new AbortController();
+    const reading = read(large(manifest('a')), stop.signal);
+    stop.abort();
+    await expect(reading).rejects.toThrow('aborted');
+  });
+});

@@ -1,0 +1,34 @@
+import {
+  ignoredContainerFs,
+  withContainerFsThresholds,
+} from '../../src/policies/eviction/container-fs-thresholds.ts';
+import { type ThresholdJson, thresholdAsJson, thresholdFrom } from '../support/eviction-json.ts';
+import { firstDifference, type VectorAdapter } from '../support/vectors.ts';
+
+interface Input {
+  readonly thresholds: readonly ThresholdJson[];
+  readonly imageFs: boolean;
+  readonly split: boolean;
+}
+
+interface Want {
+  readonly thresholds: readonly ThresholdJson[];
+  readonly error: string | null;
+}
+
+export const adapter: VectorAdapter = {
+  adapt({ thresholds, imageFs, split }: Input) {
+    const layout = { dedicatedImageFs: imageFs, splitContainerFs: split };
+    const result = withContainerFsThresholds(thresholds.map(thresholdFrom), layout);
+    const last = result.ignored.at(-1);
+    return {
+      thresholds: result.thresholds.map(thresholdAsJson),
+      error: last ? ignoredContainerFs(last) : null,
+    };
+  },
+  /** Where there is nothing to derive one from, the kubelet puts a threshold that is never met; we put none. */
+  matches(got: Want, { thresholds, error }: Want) {
+    const meetable = thresholds.filter(({ operator }) => operator !== '');
+    return firstDifference(got, { thresholds: meetable, error }) === undefined;
+  },
+};

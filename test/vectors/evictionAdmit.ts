@@ -1,0 +1,15 @@
+import { pressureRejection } from '../../src/policies/admission/admission-under-pressure.ts';
+import type { Pod } from '../../src/types/kubernetes.ts';
+import type { VectorAdapter } from '../support/vectors.ts';
+
+interface Input {
+  readonly nodeConditions: readonly string[];
+  readonly pod: Pod;
+}
+
+export const adapter: VectorAdapter = {
+  adapt({ nodeConditions, pod }: Input) {
+    const rejection = pressureRejection(nodeConditions, pod);
+    return { admit: rejection === undefined, reason: '', message: '', ...rejection };
+  },
+};

@@ -1,0 +1,46 @@
+import { computePodActions } from '../../src/policies/sync/pod-actions.ts';
+import type { PodActions } from '../../src/policies/sync/pod-actions.ts';
+import type { ProbeResult } from '../../src/policies/sync/pod-facts.ts';
+import type { Pod } from '../../src/types/kubernetes.ts';
+import { runtimePodStatus } from '../support/runtime-pod-status.ts';
+import type { PartialContainer, PartialSandbox } from '../support/runtime-pod-status.ts';
+import type { VectorAdapter } from '../support/vectors.ts';
+
+type Results = Readonly<Record<string, ProbeResult>>;
+
+interface PodActionsInput {
+  readonly pod: Pod;
+  readonly podStatus: {
+    readonly sandboxes: readonly PartialSandbox[];
+    readonly containers: readonly (PartialContainer & { readonly specChanged: boolean })[];
+  };
+  readonly liveness: Results;
+  readonly startup: Results;
+  readonly restartAllContainers: boolean;
+}
+
+export const adapter: VectorAdapter = {
+  adapt({ pod, podStatus, liveness, startup, restartAllContainers }: PodActionsInput) {
+    const changed = new Set(podStatus.containers.filter((one) => one.specChanged).map(({ id }) => id));
+    const actions = computePodActions({
+      pod,
+      podStatus: runtimePodStatus(podStatus),
+      liveness: new Map(Object.entries(liveness)),
+      startup: new Map(Object.entries(startup)),
+      restartAllContainers,
+      specChanged: (_container, { id }) => changed.has(id),
+    });
+    return inVectorForm(actions);
+  },
+};
+
+function inVectorForm({ sandboxId, containersToKill, containersToReset, ...same }: PodActions): unknown {
+  return {
+    ...same,
+    sandboxID: sandboxId,
+    containersToKill: containersToKill
+      .map(({ id, name, reason, message }) => ({ id, name, reason, message }))
+      .toSorted((one, other) => (one.id < other.id ? -1 : 1)),
+    containersToReset: containersToReset.map(({ id, name, kill }) => ({ id, name, kill })),
+  };
+}

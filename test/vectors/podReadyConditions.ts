@@ -1,0 +1,30 @@
+import {
+  containersReadyCondition,
+  podInitializedCondition,
+  podReadyCondition,
+} from '../../src/policies/status/readiness-conditions.ts';
+import type { ContainerStatus, Pod, PodCondition } from '../../src/types/kubernetes.ts';
+import type { VectorAdapter } from '../support/vectors.ts';
+
+interface Input {
+  readonly pod: Pod;
+  readonly conditions?: readonly PodCondition[];
+  readonly containerStatuses: readonly ContainerStatus[] | null;
+  readonly phase: string;
+}
+
+export const adapter: VectorAdapter = {
+  adapt({ pod, conditions = [], containerStatuses, phase }: Input) {
+    const statuses = containerStatuses ?? undefined;
+    return {
+      containersReady: filled(containersReadyCondition(pod, statuses, phase)),
+      ready: filled(podReadyCondition(pod, conditions, statuses, phase)),
+      initialized: filled(podInitializedCondition(pod, conditions, statuses, phase)),
+    };
+  },
+};
+
+/** The vectors spell out empty reasons and messages. */
+function filled(condition: PodCondition): PodCondition {
+  return { reason: '', message: '', ...condition };
+}
