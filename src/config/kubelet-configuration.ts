@@ -3,7 +3,7 @@
  * a spelling mistake is told from a setting that Statelet does not support yet.
  */
 import { isIP } from 'node:net';
-import { MAX_TIMER_MS, parseDuration } from '../policies/formats/duration.ts';
+import { MAX_DURATION_MS, parseDuration } from '../policies/formats/duration.ts';
 import { ADMISSION_FIELDS } from './load-admission-settings.ts';
 import { EVICTION_FIELDS } from './load-eviction-settings.ts';
 import { NODE_FIELDS } from './load-node-settings.ts';
@@ -68,7 +68,7 @@ export interface Schema {
 /** Checks of text beyond JSON Schema's own. 0 asks for the default, as with the kubelet. */
 export const FORMATS = {
   duration: (text: string) => parseDuration(text) !== undefined,
-  frequency: (text: string) => isBetween(text, 1, MAX_TIMER_MS) || parseDuration(text) === 0,
+  frequency: (text: string) => isBetween(text, 1, MAX_DURATION_MS) || parseDuration(text) === 0,
   restartPeriod: (text: string) => isBetween(text, 1000, 300_000),
   httpURL: (text: string) => text === '' || isHttpURL(text),
   ip: (text: string) => text === '' || isIP(text) !== 0,

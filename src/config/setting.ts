@@ -4,7 +4,7 @@
  */
 import { StateletError } from '../types/errors.ts';
 import { parseQuantity, quantityValue } from '../policies/formats/quantity.ts';
-import { formatDuration, MAX_TIMER_MS, parseDuration } from '../policies/formats/duration.ts';
+import { formatDuration, MAX_DURATION_MS, parseDuration } from '../policies/formats/duration.ts';
 
 export interface Setting<T = unknown> {
   /** As commander spells it; undefined where the kubelet has none. */
@@ -106,9 +106,9 @@ export const between = (least: number, most: number) => (value: number) =>
 export const atLeast = (least: number) => (value: number) =>
   value >= least ? undefined : `${least} or more`;
 export const timer = (least: number) => (value: number) =>
-  value >= least && value <= MAX_TIMER_MS
+  value >= least && value <= MAX_DURATION_MS
     ? undefined
-    : `from ${formatDuration(least)} to ${formatDuration(MAX_TIMER_MS)}`;
+    : `from ${formatDuration(least)} to ${formatDuration(MAX_DURATION_MS)}`;
 /** The name by which commander hands a flag's value over: `--node-ip <IP>` is `nodeIp`. */
 export function flagKey(flag: string): string {
   const name = flag.slice(2).split(' ')[0] ?? '';

@@ -1,6 +1,5 @@
 import type { AnyActorRef } from 'xstate';
-import { MAX_TIMER_MS } from '../policies/formats/duration.ts';
-import type { Clock } from '../types/clock.ts';
+import { type Clock, MAX_TIMER_MS } from '../types/clock.ts';
 
 export interface NewsOptions {
   readonly clock: Clock;

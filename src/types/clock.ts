@@ -7,3 +7,6 @@ export interface Clock {
 }
 
 export type TimerHandle = NodeJS.Timeout | number;
+
+/** The longest delay that a timer of Node takes: it fires at once for a longer one. */
+export const MAX_TIMER_MS = 2 ** 31 - 1;

@@ -1,13 +1,10 @@
 import TinyQueue from 'tinyqueue';
-import type { Clock, TimerHandle } from '../../types/clock.ts';
+import { type Clock, MAX_TIMER_MS, type TimerHandle } from '../../types/clock.ts';
 
 interface Due {
   readonly uid: string;
   readonly at: number;
 }
-
-/** What a timer of Node can hold; beyond it, it fires at once. */
-const MAX_TIMER_MS = 2 ** 31 - 1;
 
 /**
  * When which pod is to be synced again. One timer, armed for the earliest: nothing runs while nothing is due. An entry

@@ -8,7 +8,7 @@ import { probeOf, startedBefore } from '../../policies/probes/probe.ts';
 import { beatFrom } from '../../policies/probes/probe-schedule.ts';
 import { fullName } from '../../policies/pod/pod-kinds.ts';
 import { type ProberDeps, probeContainer } from '../../runtime/probes/prober.ts';
-import type { TimerHandle } from '../../types/clock.ts';
+import { MAX_TIMER_MS, type TimerHandle } from '../../types/clock.ts';
 import { errorMessage } from '../../types/errors.ts';
 import type { Pod, PodStatus } from '../../types/kubernetes.ts';
 import { podFields } from '../../types/logger.ts';
@@ -27,9 +27,6 @@ export interface ProbeWorkerDeps extends ProberDeps {
 }
 
 type ProbeActor = ActorRefFrom<typeof probeMachine>;
-
-/** What a timer of Node can hold; beyond it, it fires at once. */
-const MAX_TIMER_MS = 2 ** 31 - 1;
 
 /** One probe of one container: at most one run in flight, and a timer only while the next one is waited for. */
 export class ProbeWorker {

@@ -1,4 +1,5 @@
 /** Durations as Go writes them and the kubelet's settings hold them: `300ms`, `1m30s`, `1.5h`. */
+import { MAX_TIMER_MS } from '../../types/clock.ts';
 
 const UNIT_MS: Readonly<Record<string, number>> = {
   ns: 1e-6,
@@ -12,8 +13,8 @@ const UNIT_MS: Readonly<Record<string, number>> = {
 };
 const PART = /(\d+\.?\d*|\.\d+)(ns|us|µs|μs|ms|s|m|h)/gu;
 
-/** Longest delay that a timer of Node takes (2^31 - 1 ms), in whole hours. */
-export const MAX_TIMER_MS = 596 * 3_600_000;
+/** The longest duration of a setting: what a timer can wait, in whole hours. */
+export const MAX_DURATION_MS = Math.floor(MAX_TIMER_MS / 3_600_000) * 3_600_000;
 
 /** Milliseconds, or undefined when the text is no duration. Only `0` may go without a unit. */
 export function parseDuration(text: string): number | undefined {

@@ -1,8 +1,5 @@
-import type { Clock } from '../../types/clock.ts';
+import { type Clock, MAX_TIMER_MS } from '../../types/clock.ts';
 import { StateletError } from '../../types/errors.ts';
-
-/** What a timer of Node can hold; beyond it, it fires at once. */
-const MAX_TIMER_MS = 2 ** 31 - 1;
 
 /**
  * Gives `work` a signal that aborts with `signal`, or after `limitMs` (0: never) with a DeadlineExceeded as its reason.

@@ -1,8 +1,8 @@
+import { MAX_TIMER_MS } from '../../types/clock.ts';
 import type { ErrorKind } from '../../types/errors.ts';
 import { answerTo, type Question, within } from './chance.ts';
 import type { CallFaults } from './call-faults.ts';
 import type { CallName, Range } from './latencies.ts';
-import { MAX_DELAY_MS } from './timers.ts';
 
 /** What becomes of a call whose caller waits for it to the end. */
 export interface CallPlan {
@@ -52,7 +52,7 @@ export function planCall(
   }
   if (happens('untrue') && CAN_BE_UNTRUE.has(name)) return { fate: 'untrue', landsAfterMs, tailMs };
   if (happens('hang')) {
-    const longestMs = Math.min(LANDS_LATE * timeoutMs, MAX_DELAY_MS / 2);
+    const longestMs = Math.min(LANDS_LATE * timeoutMs, MAX_TIMER_MS / 2);
     const lateMs = Math.floor(longestMs * answerTo('landsLate', value));
     return { fate: 'hung', landsAfterMs: landsUnawaited(value) ? landsAfterMs + lateMs : Infinity, tailMs };
   }

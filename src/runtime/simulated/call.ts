@@ -1,11 +1,10 @@
-import type { Clock, TimerHandle } from '../../types/clock.ts';
+import { type Clock, MAX_TIMER_MS, type TimerHandle } from '../../types/clock.ts';
 import { type ErrorKind, errorKind, StateletError } from '../../types/errors.ts';
 import { AT_ONCE, type CallPlan, landsUnawaited, planCall } from './call-plan.ts';
 import type { Random } from './chance.ts';
 import type { RuntimeFaults } from './call-faults.ts';
 import type { CallName, Latencies } from './latencies.ts';
 import type { OpenCall, SimulatedPod } from './simulated-pod.ts';
-import { MAX_DELAY_MS } from './timers.ts';
 import type { RuntimeWitness } from './witness.ts';
 
 /** What a call's work returns when its answer comes later, by `complete` or `fail`. */
@@ -232,7 +231,7 @@ export class Call<T> implements OpenCall {
 
   #armDeadline(): void {
     const { timeoutMs } = this.#request;
-    if (timeoutMs > MAX_DELAY_MS) return;
+    if (timeoutMs > MAX_TIMER_MS) return;
     const error = errorOf('DeadlineExceeded', this.name, `no answer within ${timeoutMs / 1000} s`);
     this.#deadline = this.#host.clock.setTimeout(() => this.#abandon(error), timeoutMs);
   }

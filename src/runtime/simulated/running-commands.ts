@@ -1,11 +1,10 @@
 /** Calls that take as long as what they wait for. */
-import type { Clock } from '../../types/clock.ts';
+import { type Clock, MAX_TIMER_MS } from '../../types/clock.ts';
 import type { ContainerStats, ExecSyncResponse } from '../../types/cri.ts';
 import { StateletError } from '../../types/errors.ts';
 import { type Call, LATER } from './call.ts';
 import type { Program } from './simulated-program.ts';
 import type { SimulatedContainer } from './simulated-container.ts';
-import { MAX_DELAY_MS } from './timers.ts';
 
 const SIGKILL_EXIT_CODE = 137;
 const NS_PER_MS = 1e6;
@@ -21,7 +20,7 @@ export function stopContainer(
   if (timeoutSeconds > 0) container.terminate(call.connection);
   else container.kill(call.connection);
   if (!container.isRunning()) return undefined;
-  const timeoutMs = Math.min(timeoutSeconds * 1000, MAX_DELAY_MS);
+  const timeoutMs = Math.min(timeoutSeconds * 1000, MAX_TIMER_MS);
   const timer = clock.setTimeout(() => container.kill(call.connection), timeoutMs);
   const forget = container.whenEnded(() => {
     clock.clearTimeout(timer);
@@ -58,7 +57,7 @@ export function execSync(
     else
       call.fail(new StateletError('DeadlineExceeded', `the command did not end within ${timeoutSeconds} s`));
   };
-  const timer = endsAfterMs <= MAX_DELAY_MS ? clock.setTimeout(end, endsAfterMs) : undefined;
+  const timer = endsAfterMs <= MAX_TIMER_MS ? clock.setTimeout(end, endsAfterMs) : undefined;
   const disarm = () => timer !== undefined && clock.clearTimeout(timer);
   const forget = container.whenEnded(() => {
     disarm();

@@ -1,9 +1,8 @@
-import type { Clock, TimerHandle } from '../../types/clock.ts';
+import { type Clock, MAX_TIMER_MS, type TimerHandle } from '../../types/clock.ts';
 import type { Container, ContainerConfig, ContainerStatus, ContainerStateName } from '../../types/cri.ts';
 import { StateletError } from '../../types/errors.ts';
 import type { Program } from './simulated-program.ts';
 import type { SimulatedSandbox } from './simulated-sandbox.ts';
-import { MAX_DELAY_MS } from './timers.ts';
 import type { ContainerTruth } from './witness.ts';
 
 const NS_PER_MS = 1e6;
@@ -152,7 +151,7 @@ export class SimulatedContainer implements ContainerTruth {
     if (this.#ending !== undefined) clock.clearTimeout(this.#ending.timer);
     this.#ending = undefined;
     if (delayMs <= 0) this.end(exitCode, this.#termedBy);
-    else if (delayMs <= MAX_DELAY_MS) {
+    else if (delayMs <= MAX_TIMER_MS) {
       const timer = clock.setTimeout(() => this.end(exitCode, this.#termedBy), delayMs);
       this.#ending = { at, timer };
     }

@@ -1,8 +1,6 @@
 import TinyQueue from 'tinyqueue';
-import type { Clock, TimerHandle } from '../../types/clock.ts';
+import { type Clock, MAX_TIMER_MS, type TimerHandle } from '../../types/clock.ts';
 
-/** What a timer of Node can hold; beyond it, it fires at once. */
-const MAX_DELAY_MS = 2 ** 31 - 1;
 /** Below this many, timers that were cleared are not worth sweeping away. */
 const MIN_SWEEP = 1_000;
 
@@ -32,7 +30,7 @@ export class VirtualClock implements Clock {
 
   /** As with Node, time goes by in whole milliseconds. */
   setTimeout(callback: () => void, delayMs: number): number {
-    if (!(delayMs <= MAX_DELAY_MS)) throw new RangeError(`a timer cannot wait ${delayMs} ms`);
+    if (!(delayMs <= MAX_TIMER_MS)) throw new RangeError(`a timer cannot wait ${delayMs} ms`);
     const handle = ++this.#lastHandle;
     this.#arm({ handle, at: this.#now + Math.ceil(Math.max(0, delayMs)), callback });
     return handle;

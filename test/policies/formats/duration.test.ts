@@ -1,5 +1,5 @@
 import { describe, expect, test } from '@jest/globals';
-import { formatDuration, MAX_TIMER_MS, parseDuration } from '../../../src/policies/formats/duration.ts';
+import { formatDuration, MAX_DURATION_MS, parseDuration } from '../../../src/policies/formats/duration.ts';
 
 describe('Go durations', () => {
   test.each([
@@ -27,7 +27,7 @@ describe('Go durations', () => {
     },
   );
 
-  test.each([0, 1, 250, 20_000, 60_000, 90_000, 3_600_000, 5_400_001, MAX_TIMER_MS])(
+  test.each([0, 1, 250, 20_000, 60_000, 90_000, 3_600_000, 5_400_001, MAX_DURATION_MS])(
     '%d ms is read back from its spelling',
     (ms) => {
       expect(parseDuration(formatDuration(ms))).toBe(ms);
@@ -40,5 +40,5 @@ describe('Go durations', () => {
 });
 
 test('the longest timer is one that Node accepts', () => {
-  expect(MAX_TIMER_MS).toBeLessThan(2 ** 31);
+  expect(MAX_DURATION_MS).toBeLessThan(2 ** 31);
 });

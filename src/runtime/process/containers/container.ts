@@ -1,3 +1,4 @@
+import { MAX_TIMER_MS } from '../../../types/clock.ts';
 import { errorMessage, StateletError } from '../../../types/errors.ts';
 import type { ContainerEventType } from '../../../types/cri.ts';
 import { terminationMessage } from '../../pods/termination-message.ts';
@@ -26,8 +27,6 @@ const UNKNOWN_EXIT = {
   message: 'the exit code is not known: the monitor that had started this container died before it did',
 };
 const SIGKILL_EXIT_CODE = 137;
-/** What a timer can hold. */
-const MAX_TIMEOUT_MS = 2 ** 31 - 1;
 
 /** What all containers of a monitor share. */
 export interface ContainerHost {
@@ -221,7 +220,7 @@ export class Container {
       this.#send('SIGKILL', (main) => main.killGroup());
     };
     if (timeoutMs <= 0) kill();
-    else this.#killTimer = setTimeout(kill, Math.min(timeoutMs, MAX_TIMEOUT_MS));
+    else this.#killTimer = setTimeout(kill, Math.min(timeoutMs, MAX_TIMER_MS));
   }
 
   #send(signal: string, send: (main: MainProcess) => void): void {

@@ -1,5 +1,6 @@
 import type { ChildProcess } from 'node:child_process';
 import type { Readable } from 'node:stream';
+import { MAX_TIMER_MS } from '../../../types/clock.ts';
 import { StateletError } from '../../../types/errors.ts';
 import { BoundedOutput } from '../../../system/bounded-output.ts';
 import { exitCodeOf, launch } from './launch.ts';
@@ -28,7 +29,7 @@ export async function execCommand(
   const child = await launch(spec, ['ignore', 'pipe', 'pipe']);
   const output = [new Output(child.stdout), new Output(child.stderr)] as const;
   const timeout =
-    timeoutSeconds > 0 ? AbortSignal.timeout(Math.min(timeoutSeconds * 1000, 2 ** 31 - 1)) : signal;
+    timeoutSeconds > 0 ? AbortSignal.timeout(Math.min(timeoutSeconds * 1000, MAX_TIMER_MS)) : signal;
   const giveUp = AbortSignal.any([signal, timeout]);
   const exitCode = await exitOf(child, giveUp);
   if (exitCode !== undefined) {

@@ -1,0 +1,47 @@
+import { expect, test } from '@jest/globals';
+import { structureProblems } from '../../scripts/check-structure.ts';
+
+function problems(imports: Record<string, string[]>) {
+  return structureProblems(new Map(Object.entries(imports)));
+}
+
+test('finds nothing in a folder of three files that import one another one way', () => {
+  expect(
+    problems({ 'src/a/one.ts': ['src/a/two.ts'], 'src/a/two.ts': ['src/a/three.ts'], 'src/a/three.ts': [] }),
+  ).toEqual([]);
+});
+
+test('names a circle of two files, and one of three', () => {
+  expect(
+    problems({
+      'src/a/one.ts': ['src/a/two.ts'],
+      'src/a/two.ts': ['src/a/one.ts', 'src/a/three.ts'],
+      'src/a/three.ts': ['src/a/four.ts'],
+      'src/a/four.ts': ['src/a/two.ts'],
+    }),
+  ).toEqual([
+    'import each other in a circle: src/a/one.ts → src/a/two.ts → src/a/one.ts',
+    'import each other in a circle: src/a/two.ts → src/a/three.ts → src/a/four.ts → src/a/two.ts',
+  ]);
+});
+
+test('names a file name that stands twice', () => {
+  expect(
+    problems({
+      'src/a/one.ts': [],
+      'src/a/two.ts': [],
+      'src/a/three.ts': [],
+      'src/a/b/one.ts': [],
+      'src/a/b/x.ts': [],
+      'src/a/b/y.ts': [],
+    }),
+  ).toEqual(['one.ts stands for several files: src/a/one.ts, src/a/b/one.ts']);
+});
+
+test('names folders that are too small or too large', () => {
+  const many = Object.fromEntries(Array.from({ length: 21 }, (_, index) => [`src/many/${index}.ts`, []]));
+  expect(problems({ ...many, 'src/few/a.ts': [] })).toEqual([
+    'src/many has 21 files: at most 20',
+    'src/few has 1 files: at least 3, or none',
+  ]);
+});
