@@ -1,13 +1,6 @@
-import type { Pod, PodStatus } from '../../types/kubernetes.ts';
+import type { ServedPod } from '../../types/served-pod.ts';
 import type { PodRegistry } from './pod-registry.ts';
 import type { StatusManager } from './status-manager.ts';
-
-export interface ServedPod {
-  readonly pod: Pod;
-  readonly status?: PodStatus;
-  /** The state of the pod's chart: `Syncing.Settled`. */
-  readonly state: string;
-}
 
 /** Every pod that is known by its object, as `/pods` serves it. */
 export function* servedPods(registry: PodRegistry, statusManager: StatusManager): Generator<ServedPod> {
