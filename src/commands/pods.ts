@@ -1,5 +1,5 @@
 /** `statelet pods`: the pods of a running daemon, as kubectl shows pods. */
-import { STATE_ANNOTATION } from '../server/http-server.ts';
+import { STATE_ANNOTATION, WAITS_FOR_ANNOTATION } from '../server/http-server.ts';
 import { CONFIG_SEEN_ANNOTATION } from '../policies/pod/pod-kinds.ts';
 import { humanDuration, podSummary } from '../policies/status/pod-table.ts';
 import type { Pod } from '../types/kubernetes.ts';
@@ -46,6 +46,7 @@ function table(items: readonly Pod[], wide: boolean, nowMs: number): string {
 function row(pod: Pod, wide: boolean, nowMs: number): string[] {
   const { metadata, spec, status } = pod;
   const state = metadata.annotations?.[STATE_ANNOTATION];
+  const waitsFor = metadata.annotations?.[WAITS_FOR_ANNOTATION];
   const { ready, total, status: shown, restarts, lastRestart } = podSummary(pod, isEnding(state));
   const ago = lastRestart === undefined ? '' : ` (${age(lastRestart, nowMs)} ago)`;
   return [
@@ -55,7 +56,7 @@ function row(pod: Pod, wide: boolean, nowMs: number): string[] {
     shown,
     `${restarts}${ago}`,
     age(since(pod), nowMs),
-    state ?? '<none>',
+    waitsFor === undefined ? (state ?? '<none>') : `${state ?? ''} (${waitsFor})`,
     ...(wide ? [status?.podIP ?? '<none>', spec.nodeName ?? '<none>', metadata.uid] : []),
   ];
 }

@@ -107,8 +107,7 @@ class PodFollower {
     const { agent, lastWarning } = this.#options;
     const problem = agent.supervisor.runtimeProblem;
     if (problem !== undefined) return `container runtime is not ready: ${problem}`;
-    const mayNotStart = this.#actor?.getSnapshot().matches({ Syncing: 'AwaitingStart' });
-    return mayNotStart ? 'another pod of its name has not ended' : lastWarning(this.#uid);
+    return this.#actor?.getSnapshot().context.delay?.message ?? lastWarning(this.#uid);
   }
 
   get #uid(): string {

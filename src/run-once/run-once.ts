@@ -8,7 +8,6 @@ import { type AgentParts, nodeAgentOptions, openNode, stopAgent, withinRestTime 
 import { podSources } from '../pod-sources.ts';
 import type { Rejection } from '../policies/admission/rejection.ts';
 import { CONFIG_SOURCE_ANNOTATION, fullName, podFullName } from '../policies/pod/pod-kinds.ts';
-import { RUNTIME_ONLY_GRACE_PERIOD_SECONDS } from '../policies/sync/pod-termination.ts';
 import { rfc3339 } from '../policies/formats/time.ts';
 import { lockRootDir } from '../runtime/node/root-lock.ts';
 import { systemClock } from '../system/system-clock.ts';
@@ -159,10 +158,5 @@ function addition(pod: Pod): SupervisorEvent {
 function endOlderVersions({ pleg, supervisor }: NodeAgent, pods: readonly Pod[]): void {
   const wanted = new Map(pods.map((pod) => [podFullName(pod), pod.metadata.uid]));
   const older = pleg.pods().filter((pod) => (wanted.get(fullName(pod)) ?? pod.uid) !== pod.uid);
-  for (const { uid, name, namespace } of older) {
-    supervisor.registry.spawn({ uid, name, namespace }, pleg.runtimeHolds(uid));
-    void supervisor.killPod(uid, {
-      podTerminationGracePeriodSecondsOverride: RUNTIME_ONLY_GRACE_PERIOD_SECONDS,
-    });
-  }
+  for (const pod of older) supervisor.killRuntimePod(pod);
 }

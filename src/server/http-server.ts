@@ -12,6 +12,8 @@ import { redact } from './redact.ts';
 
 /** The state of the pod's chart, such as `Syncing.Settled`. Only `/pods` sets this annotation. */
 export const STATE_ANNOTATION = 'statelet.dev/state';
+/** On pods of `/pods` that have not been started, and nowhere else: why, in words for people. */
+export const WAITS_FOR_ANNOTATION = 'statelet.dev/waits-for';
 
 export interface ApiSources {
   /** Why the daemon is not healthy; undefined when it is. */
@@ -132,10 +134,14 @@ const PODS_A_TURN = 25;
 async function podList(served: Iterable<ServedPod>, view: View): Promise<Answer> {
   const pods = [...served];
   const items: string[] = [];
-  for (const { pod, status, state } of pods) {
+  for (const { pod, status, state, waitsFor } of pods) {
     if (items.length > 0 && items.length % PODS_A_TURN === 0) await nextTurn();
     const { metadata, spec } = pod;
-    const annotations = { ...metadata.annotations, [STATE_ANNOTATION]: state };
+    const annotations = {
+      ...metadata.annotations,
+      [STATE_ANNOTATION]: state,
+      ...(waitsFor !== undefined && { [WAITS_FOR_ANNOTATION]: waitsFor }),
+    };
     const item = { metadata: { ...metadata, annotations }, spec, status: status ?? pod.status ?? {} };
     items.push(JSON.stringify(view(item)));
   }

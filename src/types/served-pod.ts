@@ -7,4 +7,6 @@ export interface ServedPod {
   readonly status?: PodStatus;
   /** The state of the pod's chart: `Syncing.Settled`. */
   readonly state: string;
+  /** Why the pod has not been started, in words for people: `waits for default/old (UID …) to end: …`. */
+  readonly waitsFor?: string;
 }

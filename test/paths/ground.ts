@@ -116,7 +116,7 @@ export function agentOn({ clock }: Ground, parts: NodeParts, more: AgentExtras =
 type AgentExtras = Partial<
   Pick<
     NodeAgentOptions,
-    'sources' | 'inspect' | 'wrapEffects' | 'nodeFacts' | 'recorder' | 'logger' | 'eviction'
+    'sources' | 'inspect' | 'wrapEffects' | 'wrapGates' | 'nodeFacts' | 'recorder' | 'logger' | 'eviction'
   >
 >;
 

@@ -111,7 +111,7 @@ describe('a pod that cannot be started', () => {
       {
         maxRetries: 1,
         prepare: (agent) =>
-          agent.atNext(/START_GRANTED/, () => agent.apply('', { kind: 'stop runtime', downMs: 600_000 })),
+          agent.atNext(/ADMITTED/, () => agent.apply('', { kind: 'stop runtime', downMs: 600_000 })),
       },
     );
     expect(outcome).toMatchObject({ result: 'Failed', reason: 'Timeout' });

@@ -96,7 +96,7 @@ describe('/pods', () => {
     const { get } = await start({
       pods: () => [
         { pod, status: { phase: 'Running' }, state: 'Syncing.Settled' },
-        { pod: { ...pod, metadata: { ...pod.metadata, annotations: {} } }, state: 'Syncing.AwaitingStart' },
+        { pod: { ...pod, metadata: { ...pod.metadata, annotations: {} } }, state: 'Syncing.AwaitingName' },
       ],
     });
     const response = await get('/pods');
@@ -114,7 +114,7 @@ describe('/pods', () => {
         },
         {
           ...item,
-          metadata: { ...pod.metadata, annotations: { [STATE_ANNOTATION]: 'Syncing.AwaitingStart' } },
+          metadata: { ...pod.metadata, annotations: { [STATE_ANNOTATION]: 'Syncing.AwaitingName' } },
           status: { phase: 'Pending' },
         },
       ],

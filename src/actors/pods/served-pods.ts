@@ -6,8 +6,15 @@ import type { StatusManager } from './status-manager.ts';
 export function* servedPods(registry: PodRegistry, statusManager: StatusManager): Generator<ServedPod> {
   for (const { pod: reference, actor } of registry.entries()) {
     const { context, value } = actor.getSnapshot();
+    const { pod, delay } = context;
+    if (pod === undefined) continue;
     const status = statusManager.get(reference.uid);
-    if (context.pod) yield { pod: context.pod, ...(status && { status }), state: stateName(value) };
+    yield {
+      pod,
+      ...(status && { status }),
+      state: stateName(value),
+      ...(delay && { waitsFor: delay.message }),
+    };
   }
 }
 

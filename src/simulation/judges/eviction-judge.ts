@@ -14,7 +14,7 @@ import type { Pod } from '../../types/kubernetes.ts';
 import { goesBefore } from './eviction-order.ts';
 import { EvictionVictims, type KillEvent } from './eviction-victims.ts';
 import { isEndingOrEnded, isNeverEvicted, type PodRecord, type PodRecords } from './pod-records.ts';
-import { AWAITING_START, isTerminated } from './pod-states.ts';
+import { isBeforeStart, isTerminated } from './pod-states.ts';
 import { ReclaimJudge } from './reclaim-judge.ts';
 import { type EvictionRules, isHard } from '../resources/eviction-rules.ts';
 import type { NodeUse, StorageUse } from '../resources/node-use.ts';
@@ -361,7 +361,7 @@ export class EvictionJudge {
       !isNeverEvicted(tenant) &&
       !isEndingOrEnded(tenant) &&
       !this.#victims.isGivenUp(uid) &&
-      state !== AWAITING_START
+      !isBeforeStart(state)
     );
   }
 

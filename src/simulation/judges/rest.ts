@@ -2,7 +2,7 @@
 import { isEnding } from '../../policies/sync/pod-termination.ts';
 import type { Pod } from '../../types/kubernetes.ts';
 import type { Host } from '../node/host.ts';
-import { AWAITING_START, stateName } from './pod-states.ts';
+import { isBeforeStart, stateName } from './pod-states.ts';
 import { endsForGood, goesOnForever } from '../plan/pod-specs.ts';
 import type { Life } from '../node/life.ts';
 
@@ -60,7 +60,7 @@ function unrestOf(host: Host, life: Life, pod: Pod): string | undefined {
     return mayBeFinished(life, pod) ? undefined : 'finished, though nobody asked for its end';
   }
   if (isEnding(pod)) return `is to end, and is in ${state}`;
-  if (state === AWAITING_START) return unrestOfWaiting(life, uid);
+  if (isBeforeStart(state)) return unrestOfWaiting(life, uid);
   if (endsForGood(pod) && !isStranded(host, uid)) return `is to run to its end, and is in ${state}`;
   if (!goesOnForever(pod)) return state.startsWith('Syncing') ? undefined : `in ${state}, and stays there`;
   if (state !== 'Syncing.Settled') return `in ${state}, and does not settle`;

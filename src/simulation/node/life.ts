@@ -6,7 +6,7 @@ import { NodeAgent } from '../../actors/node-agent.ts';
 import type { PodEffects } from '../../actors/pods/pod-actor.ts';
 import type { PodSnapshot } from '../../actors/pods/pod-registry.ts';
 import type { EvictionEvent, evictionMachine } from '../../machines/eviction-machine.ts';
-import type { PodContext, PodEvent } from '../../machines/pod-machine.ts';
+import type { PodContext, PodEvent } from '../../machines/pod-context.ts';
 import type { PreemptionContext, PreemptionEvent } from '../../machines/preemption-machine.ts';
 import type { SupervisorEvent } from '../../machines/supervisor-machine.ts';
 import type { Eviction } from '../../policies/eviction/pass.ts';

@@ -336,7 +336,8 @@ class EvictionReplay {
   }
 
   #isFinished(uid: string): boolean {
-    return this.#agent.supervisor.registry.shouldPodBeFinished(uid);
+    const { registry } = this.#agent.supervisor;
+    return registry.get(uid)?.actor.getSnapshot().hasTag('finished') ?? true;
   }
 
   #ending(): readonly string[] {
