@@ -79,13 +79,20 @@ if (!attempt(hasKubelet)) fail(NO_KUBELET);
 const bed = await startContainerd();
 try {
   const kubelet = findKubelet(bed.dir) ?? '';
-  const report = await compareAgents({
-    ...{ bed, kubelet, manifests, meant, idleSeconds, settleMs },
+  const found = await compareAgents({
+    bed,
+    kubelet,
+    manifests,
+    meant,
+    idleSeconds,
+    settleMs,
     progress: (text) => process.stderr.write(`${text}\n`),
     keepLog: (agent, log) => {
       if (values.logs !== undefined) writeFileSync(join(values.logs, `${agent}.log`), log);
     },
   });
+  // Some of the manifests do not show whether an entry of the list has become useless.
+  const report = values.only === '' ? found : { ...found, idle: [] };
   console.log(values.output === 'json' ? JSON.stringify(report, null, 2) : textReport(report));
   process.exitCode = report.unexpected.length > 0 ? 1 : 0;
 } finally {

@@ -46,6 +46,7 @@ export function normalise(value: unknown, names: Names): unknown {
     if (TIMES.has(key)) return [[key, '<time>']];
     if (key === 'restartCount' && typeof item === 'number') return [[key, Math.min(item, ATTEMPTS - 1)]];
     if (key === 'dns_config') return [[key, withSortedOptions(normalise(item, names))]];
+    if (key === 'envs') return [[key, sortedVariables(normalise(item, names))]];
     return [[normaliseText(key, names), normalise(item, names)]];
   });
   return Object.fromEntries(entries);
@@ -77,6 +78,12 @@ function withSortedOptions(config: unknown): unknown {
   if (typeof config !== 'object' || config === null) return config;
   const { options, ...rest } = config as { readonly options?: readonly string[] };
   return options === undefined ? rest : { ...rest, options: options.toSorted() };
+}
+
+/** The kubelet goes over a map of variables, too. */
+function sortedVariables(variables: unknown): unknown {
+  if (!Array.isArray(variables)) return variables;
+  return (variables as { readonly key: string }[]).toSorted((a, b) => (a.key < b.key ? -1 : 1));
 }
 
 /** JSON in a string, as annotations have it, is taken for what it says. */

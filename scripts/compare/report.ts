@@ -91,11 +91,13 @@ function unsettledLines({ unsettled }: ComparisonReport): readonly string[] {
 }
 
 function callLines({ idleCalls }: ComparisonReport): readonly string[] {
-  return (['kubelet', 'statelet'] as const).map((agent) => {
+  return (['kubelet', 'statelet'] as const).flatMap((agent) => {
     const { seconds, counts } = idleCalls[agent];
+    if (seconds === 0) return [];
     const perMinute = (count: number) => Math.round((count / seconds) * 60);
     const all = perMinute(Object.values(counts).reduce((sum, count) => sum + count, 0));
     const most = Object.entries(counts).map(([method, count]) => `${method} ${perMinute(count)}`);
-    return `calls a minute while pods were at rest (${agent}): ${all}${most.length > 0 ? ` (${most.join(', ')})` : ''}`;
+    const details = most.length > 0 ? ` (${most.join(', ')})` : '';
+    return [`calls a minute while pods were at rest (${agent}): ${all}${details}`];
   });
 }

@@ -90,7 +90,8 @@ function hasEndedToRestart(pod: Pod): boolean {
   return statusesOf(pod).some(({ name, state }) => {
     const container = [...initContainers, ...containers].find((candidate) => candidate.name === name);
     const exitCode = state?.terminated?.exitCode;
-    if (container === undefined || exitCode === undefined || (exitCode === 0 && completes(name))) return false;
+    if (container === undefined || exitCode === undefined || (exitCode === 0 && completes(name)))
+      return false;
     return containerShouldRestart(pod, container, exitCode);
   });
 }

@@ -86,7 +86,10 @@ describe('a pod has come to rest', () => {
     const rule = { action: 'Restart', exitCodes: { operator: 'In', values: [42] } } as const;
     const rules = { name: 'main', image: 'i', restartPolicy: 'Never' as const, restartPolicyRules: [rule] };
     const endedWith = (exitCode: number) =>
-      pod(withState({ terminated: { exitCode } }).status ?? {}, { restartPolicy: 'Never', containers: [rules] });
+      pod(withState({ terminated: { exitCode } }).status ?? {}, {
+        restartPolicy: 'Never',
+        containers: [rules],
+      });
     const [listed, other] = [new Settling(), new Settling()];
     listed.see([endedWith(42)], 0);
     other.see([endedWith(1)], 0);
