@@ -3,7 +3,6 @@
  * are hints that lead to a read of that one pod; a relist finds what no hint told of.
  */
 import { type Observable, Subject, type Subscription } from 'rxjs';
-import { podLifecycleEvents, type PodLifecycleEvent } from '../../policies/sync/pod-lifecycle-events.ts';
 import { emptyRuntimePodStatus, isEmpty, isRunning } from '../../policies/status/runtime-pod-status.ts';
 import type { Clock, TimerHandle } from '../../types/clock.ts';
 import type { ContainerEvent } from '../../types/cri.ts';
@@ -26,11 +25,6 @@ export interface PlegOptions {
   readonly onRelist: (relist: Promise<void>) => void;
 }
 
-export interface PodChange {
-  readonly uid: string;
-  readonly events: readonly PodLifecycleEvent[];
-}
-
 interface PodRecord {
   status: RuntimePodStatus;
   /** Effects at work on this pod; they read for themselves, and hints only count. */
@@ -44,7 +38,7 @@ interface PodRecord {
 export class Pleg {
   readonly #options: PlegOptions;
   readonly #records = new Map<string, PodRecord>();
-  readonly #changes = new Subject<PodChange>();
+  readonly #changes = new Subject<string>();
   #relisting: Promise<void> | undefined;
   #timer: TimerHandle | undefined;
   #hints: Subscription | undefined;
@@ -57,8 +51,8 @@ export class Pleg {
     this.#relistPeriodMs = options.relistPeriodMs;
   }
 
-  /** What has changed, pod by pod. What an effect read for itself is not told again. */
-  get changes(): Observable<PodChange> {
+  /** The UID of each pod that has changed. What an effect has read itself is not told again. */
+  get changes(): Observable<string> {
     return this.#changes;
   }
 
@@ -226,9 +220,9 @@ export class Pleg {
   }
 
   #observe(record: PodRecord, after: RuntimePodStatus): void {
-    const events = podLifecycleEvents(record.status, after);
+    const hasChanged = statesOf(record.status) !== statesOf(after);
     record.status = after;
-    if (events.length > 0) this.#changes.next({ uid: after.uid, events });
+    if (hasChanged) this.#changes.next(after.uid);
   }
 
   /** Not before its end has been told: whoever hears of it may ask what it was. */

@@ -7,6 +7,7 @@ import {
   keepBackOffEntry,
 } from '../../policies/sync/crash-loop-backoff.ts';
 import { containerHash } from '../../policies/sync/container-hash.ts';
+import type { StartFailure } from '../../policies/status/container-facts.ts';
 import { podText } from '../../policies/pod/pod-text.ts';
 import { containerStatusByName } from '../../policies/sync/restart.ts';
 import type { Clock } from '../../types/clock.ts';
@@ -36,10 +37,8 @@ export interface ContainerStarterOptions {
   readonly killer: Pick<PodKiller, 'killStarted'>;
 }
 
-/** What the container's waiting state says, and from when on trying again is worth it (Unix ms). */
-export interface StartFailure {
-  readonly reason: string;
-  readonly message: string;
+/** Why a container was not started, and from when on trying again is worth it (Unix ms), if that is known. */
+interface FailedStart extends StartFailure {
   readonly retryAt?: number;
 }
 
@@ -55,14 +54,14 @@ interface StartRequest {
 export class ContainerStarter {
   readonly #options: ContainerStarterOptions;
   readonly #backOffs = new Map<string, { uid: string; entry: BackOffEntry }>();
-  readonly #failures = new Map<string, Map<string, StartFailure>>();
+  readonly #failures = new Map<string, Map<string, FailedStart>>();
 
   constructor(options: ContainerStarterOptions) {
     this.#options = options;
   }
 
   failures(uid: string): ReadonlyMap<string, StartFailure> {
-    return this.#failures.get(uid) ?? new Map<string, StartFailure>();
+    return this.#failures.get(uid) ?? new Map<string, FailedStart>();
   }
 
   forget(uid: string): void {
@@ -78,13 +77,13 @@ export class ContainerStarter {
   }
 
   /** undefined when the container runs. */
-  async start(request: StartRequest, signal: AbortSignal): Promise<StartFailure | undefined> {
+  async start(request: StartRequest, signal: AbortSignal): Promise<FailedStart | undefined> {
     const failure = this.#inBackOff(request) ?? (await this.#tryToStart(request, signal));
     this.#remember(request, failure);
     return failure;
   }
 
-  #inBackOff({ pod, container, podStatus }: StartRequest): StartFailure | undefined {
+  #inBackOff({ pod, container, podStatus }: StartRequest): FailedStart | undefined {
     const { clock, backOff, recorder } = this.#options;
     const key = backOffKey(pod, container);
     const last = podStatus.containers.find(
@@ -100,7 +99,7 @@ export class ContainerStarter {
     return { reason: 'CrashLoopBackOff', message, retryAt: decision.nextRestartAt };
   }
 
-  async #tryToStart(request: StartRequest, signal: AbortSignal): Promise<StartFailure | undefined> {
+  async #tryToStart(request: StartRequest, signal: AbortSignal): Promise<FailedStart | undefined> {
     const { pod, container } = request;
     try {
       await this.#run(request, signal);
@@ -278,9 +277,9 @@ export class ContainerStarter {
     }
   }
 
-  #remember({ pod, container }: StartRequest, failure: StartFailure | undefined): void {
+  #remember({ pod, container }: StartRequest, failure: FailedStart | undefined): void {
     const { uid } = pod.metadata;
-    const failures = this.#failures.get(uid) ?? new Map<string, StartFailure>();
+    const failures = this.#failures.get(uid) ?? new Map<string, FailedStart>();
     if (failure) failures.set(container.name, failure);
     else failures.delete(container.name);
     if (failures.size > 0) this.#failures.set(uid, failures);

@@ -6,7 +6,8 @@ import type { Container, EphemeralContainer, Pod } from '../../types/kubernetes.
 import type { PodSandboxConfig } from '../../types/cri.ts';
 import type { RuntimeContainerStatus, RuntimePodStatus } from '../../types/runtime-pod.ts';
 import { allOrFirstFailure } from '../../system/all-or-first-failure.ts';
-import { ContainerStarter, type ContainerStarterOptions, type StartFailure } from './container-starter.ts';
+import type { StartFailure } from '../../policies/status/container-facts.ts';
+import { ContainerStarter, type ContainerStarterOptions } from './container-starter.ts';
 import { runtimeMessage } from '../service/runtime-message.ts';
 import { RANK } from './start-gate.ts';
 import { PodKiller, type PodKillerOptions } from './pod-killer.ts';

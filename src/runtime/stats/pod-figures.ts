@@ -6,12 +6,17 @@ import type {
   CPUStats,
   IOStats,
   MemoryStats,
+  NetworkStats,
   PodStats,
   SwapStats,
 } from '../../types/stats.ts';
 import type { CgroupStats } from './cgroup-stats.ts';
 import type { CpuRates } from './cpu-rates.ts';
-import type { PodNetworks } from './pod-network.ts';
+
+/** Gives the figures of a pod's own network; `group` is the pod's group. */
+export interface NetworkSource {
+  of(pod: RuntimePodStatus, group: string, time: string): NetworkStats | undefined;
+}
 
 export interface PodSources {
   readonly nowMs: number;
@@ -26,8 +31,8 @@ export interface PodSources {
   readonly runtimeStats: ReadonlyMap<string, RuntimeStats>;
   /** Bytes a second, by UID: none, unless they were asked for. */
   readonly ioRates: ReadonlyMap<string, number>;
-  /** Undefined: nobody asked for them. */
-  readonly networks: Pick<PodNetworks, 'of'> | undefined;
+  /** Undefined if network figures were not asked for. */
+  readonly networks: NetworkSource | undefined;
 }
 
 /** The figures of a pod of which nothing runs would be of the past. */

@@ -17,7 +17,18 @@ import type {
 } from '../../../types/cri.ts';
 import { OUTPUT_BYTES_MAX } from '../../../system/bounded-output.ts';
 import { filesystemUsage, imageSpec } from './image-messages.ts';
-import { bool, bytesUpTo, enumeration, field, int, list, map, message, string, wrapped } from './protobuf.ts';
+import {
+  bool,
+  bytesUpTo,
+  enumeration,
+  field,
+  int,
+  list,
+  map,
+  message,
+  string,
+  wrapped,
+} from '../../service/protobuf.ts';
 import {
   idMapping,
   linuxContainerResources,

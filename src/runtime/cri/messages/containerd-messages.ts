@@ -1,6 +1,6 @@
 /** Messages of containerd's own event service: field numbers as in the definitions of containerd's API. */
 import type { Method } from './methods.ts';
-import { field, int, list, message, string } from './protobuf.ts';
+import { field, int, list, message, string } from '../../service/protobuf.ts';
 
 /** All events of containers and tasks say in field 1 whose they are. */
 interface Subject {

@@ -10,7 +10,17 @@ import type {
   RuntimeHandlerFeatures,
   VersionResponse,
 } from '../../../types/cri.ts';
-import { bool, enumeration, field, int, list, map, message, string, wrapped } from './protobuf.ts';
+import {
+  bool,
+  enumeration,
+  field,
+  int,
+  list,
+  map,
+  message,
+  string,
+  wrapped,
+} from '../../service/protobuf.ts';
 import { podSandboxConfig } from './sandbox-messages.ts';
 
 /** What has no fields, or none that matter here. */

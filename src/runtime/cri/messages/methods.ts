@@ -24,7 +24,7 @@ import {
   statusResponse,
   versionResponse,
 } from './image-messages.ts';
-import type { MessageType } from './protobuf.ts';
+import type { MessageType } from '../../service/protobuf.ts';
 import {
   listPodSandboxRequest,
   listPodSandboxResponse,
