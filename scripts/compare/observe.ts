@@ -173,7 +173,8 @@ class Observer {
         const { namespace, name, uid } = metadata;
         const names = this.#namesOf(status?.podIP);
         const cgroup = podCgroup(cgroupRoot, uid);
-        const logs = logsBelow(join(podLogsDir, `${namespace}_${name}_${uid}`), names);
+        const logFolder = join(podLogsDir, `${namespace}_${name}_${uid}`);
+        const logs = logsBelow(logFolder, names, restartingContainers(status));
         const files = filesBelow(join(rootDir, 'pods', uid), names);
         const cgroups = cgroup && {
           path: this.#normalise(`/${cgroup}`.replace(uid, '<uid>')),
@@ -240,6 +241,13 @@ function whatItDid(calls: readonly PodCall[], endsFromMs: number, names: Names):
     ...{ calls: sequence(starts), ends: sequence(ends) },
   };
   return normalise(said, names) as Observed;
+}
+
+/** The names of the containers that wait for their next restart. */
+function restartingContainers(status: Pod['status']): ReadonlySet<string> {
+  const statuses = [...(status?.initContainerStatuses ?? []), ...(status?.containerStatuses ?? [])];
+  const waiting = statuses.filter(({ state }) => state?.waiting?.reason === 'CrashLoopBackOff');
+  return new Set(waiting.map(({ name }) => name));
 }
 
 const statusOf = ({ status }: Pod): object => {

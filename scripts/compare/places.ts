@@ -45,18 +45,33 @@ export function filesBelow(folder: string, names: Names): Readonly<Record<string
   return found;
 }
 
-/** The lines of the first logs of each container, by container and number. */
-export function logsBelow(folder: string, names: Names): Readonly<Record<string, readonly string[]>> {
-  const found = entriesOf(folder).flatMap((container) =>
-    Array.from({ length: ATTEMPTS }, (_, attempt): [string, readonly string[]][] => {
-      const text = readIfThere(join(folder, container.name, `${attempt}.log`));
-      if (text === undefined) return [];
-      const lines = text.split('\n').filter(Boolean);
-      return [[`${container.name}/${attempt}`, lines.map((line) => normaliseLogLine(line, names))]];
-    }).flat(),
-  );
+/**
+ * The lines of the first logs of each container, by container and number. Of a container that is started again and again,
+ * agents remove the oldest logs: its oldest log that is left is compared, which belongs to an instance that has ended.
+ */
+export function logsBelow(
+  folder: string,
+  names: Names,
+  restarting: ReadonlySet<string>,
+): Readonly<Record<string, readonly string[]>> {
+  const found = entriesOf(folder).flatMap(({ name }) => {
+    const numbers = logNumbers(join(folder, name));
+    const compared = restarting.has(name)
+      ? numbers.slice(0, 1).map((number) => ({ number, key: `${name}/ended` }))
+      : numbers.filter((number) => number < ATTEMPTS).map((number) => ({ number, key: `${name}/${number}` }));
+    return compared.map(({ number, key }): [string, readonly string[]] => {
+      const lines = (readIfThere(join(folder, name, `${number}.log`)) ?? '').split('\n').filter(Boolean);
+      return [key, lines.map((line) => normaliseLogLine(line, names))];
+    });
+  });
   return Object.fromEntries(found);
 }
+
+const logNumbers = (folder: string): readonly number[] =>
+  entriesOf(folder)
+    .flatMap(({ name }) => /^(\d+)\.log$/.exec(name)?.[1] ?? [])
+    .map(Number)
+    .toSorted((a, b) => a - b);
 
 function describe(path: string, mount: string | undefined, names: Names): string | undefined {
   const stats = lstatSync(path, { throwIfNoEntry: false });
