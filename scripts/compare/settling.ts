@@ -8,6 +8,9 @@ const QUIET_MS = 8_000;
 /** Any other status counts as the last one when it has not changed for so long. */
 const STUCK_MS = 20_000;
 
+/** A pod with a deadline of at most so many seconds comes to rest when the deadline has ended it. */
+const DEADLINE_SECONDS_MAX = 60;
+
 interface Seen {
   readonly pod: Pod;
   readonly text: string;
@@ -42,7 +45,7 @@ export class Settling {
     return [...this.#latest].flatMap(([name, seen]) => {
       const rested = this.#rested.get(name);
       if (rested !== undefined) return nowMs - rested.sinceMs >= QUIET_MS ? [] : [name];
-      const isStuck = nowMs - seen.sinceMs >= STUCK_MS && !hasEndedToRestart(seen.pod);
+      const isStuck = nowMs - seen.sinceMs >= STUCK_MS && !willChange(seen.pod);
       return isStuck ? [] : [name];
     });
   }
@@ -77,13 +80,17 @@ function isAtRest(pod: Pod): boolean {
   return (
     pod.status?.containerStatuses?.length === pod.spec.containers.length &&
     statusesOf(pod).every(({ state }) => state?.waiting === undefined) &&
-    !hasEndedToRestart(pod)
+    !willChange(pod)
   );
 }
 
-/** Whether a container has ended and will be started again. */
-function hasEndedToRestart(pod: Pod): boolean {
+/** Whether the pod is about to change by itself: its deadline ends it, or a container that has ended is started again. */
+function willChange(pod: Pod): boolean {
   if (hasEnded(pod)) return false;
+  return (pod.spec.activeDeadlineSeconds ?? Infinity) <= DEADLINE_SECONDS_MAX || hasContainerToRestart(pod);
+}
+
+function hasContainerToRestart(pod: Pod): boolean {
   const { containers, initContainers = [] } = pod.spec;
   const completes = (name: string) =>
     initContainers.some((container) => container.name === name && !isRestartableInitContainer(container));

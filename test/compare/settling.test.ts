@@ -111,6 +111,12 @@ describe('a pod has come to rest', () => {
     expect(settling.unsettled(STUCK_MS)).toEqual(unsettled);
   });
 
+  test('not while it runs and has a deadline, which will end it', () => {
+    const settling = new Settling();
+    settling.see([pod(running.status ?? {}, { activeDeadlineSeconds: 15 })], 0);
+    expect(settling.unsettled(STUCK_MS)).toEqual(['default/a']);
+  });
+
   test('is given as it is where it never came to rest', () => {
     const settling = new Settling();
     settling.see([creating], 0);
