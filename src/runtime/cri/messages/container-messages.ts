@@ -84,7 +84,7 @@ const linuxContainerSecurityContext = message<LinuxContainerSecurityContext>({
   apparmorProfile: field(9, string),
 });
 
-/** The stop signal is left to the image. */
+/** Without the stop signal: the image's counts. */
 const containerConfig = message<Omit<ContainerConfig, 'stopSignal'>>({
   metadata: field(1, containerMetadata),
   image: field(2, imageSpec),
@@ -176,7 +176,7 @@ const linuxContainerUser = message<LinuxContainerUser>({
   supplementalGroups: list(3, int),
 });
 
-/** CRI does not say here which sandbox the container is in. */
+/** A status in CRI does not name the container's sandbox. */
 export type WireContainerStatus = Omit<ContainerStatus, 'podSandboxId'>;
 
 export const containerStatusResponse = message<{ status?: WireContainerStatus }>({
