@@ -4,14 +4,14 @@ import { join } from 'node:path';
 import { ATTEMPTS, type Names, normaliseLogLine, normaliseText } from './normalise.ts';
 
 const CGROUPS = '/sys/fs/cgroup';
-/** Those that an agent sets, of version 1 and 2. */
+/** The files that agents set, of cgroup v1 and v2. */
 const CGROUP_FILES = [
   ...['cpu.shares', 'cpu.cfs_quota_us', 'cpu.cfs_period_us', 'memory.limit_in_bytes', 'pids.max'],
   ...['cpu.weight', 'cpu.max', 'cpu.idle', 'memory.max', 'memory.min', 'memory.low', 'memory.high'],
 ];
 const CONTENT_SHOWN_BYTES = 4096;
 
-/** What is set of a cgroup, by file; undefined where there is no such cgroup. */
+/** The settings of a cgroup, by file; undefined if there is no such cgroup. */
 export function cgroupSettings(path: string): Readonly<Record<string, string>> | undefined {
   const hierarchies = [CGROUPS, ...readdirSync(CGROUPS).map((name) => join(CGROUPS, name))];
   const found = hierarchies.flatMap((hierarchy) =>
@@ -31,7 +31,7 @@ export function podCgroup(cgroupRoot: string, uid: string): string | undefined {
     .find((path) => cgroupSettings(path) !== undefined);
 }
 
-/** Kind, mode, owner and content of everything below a folder, by path; what is mounted is told by its type. */
+/** Kind, mode, owner, content and mounted file system of everything below a folder, by path. */
 export function filesBelow(folder: string, names: Names): Readonly<Record<string, string>> {
   const mounts = mountTypes();
   const found: Record<string, string> = {};
@@ -85,7 +85,7 @@ function describe(path: string, mount: string | undefined, names: Names): string
   return normaliseText(['file', ...facts, JSON.stringify(content)].join(' '), names);
 }
 
-/** By mount point. */
+/** The types of mounted file systems, by mount point. */
 function mountTypes(): ReadonlyMap<string, string> {
   const lines = readFileSync('/proc/self/mountinfo', 'utf8').split('\n');
   return new Map(
@@ -101,7 +101,7 @@ function entriesOf(folder: string): readonly Dirent[] {
   try {
     return readdirSync(folder, { withFileTypes: true });
   } catch {
-    // Not a folder, or gone.
+    // It is no folder, or is gone.
     return [];
   }
 }
