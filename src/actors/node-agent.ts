@@ -251,7 +251,7 @@ export class NodeAgent {
       isPodRemovable: (uid) => this.supervisor.registry.shouldPodContentBeRemoved(uid),
       isPodTerminated: (uid) => this.supervisor.registry.shouldPodRuntimeBeRemoved(uid),
     });
-    this.#route(this.pleg.changes, (change) => this.supervisor.send({ type: 'PLEG', ...change }));
+    this.#route(this.pleg.changes, (uid) => this.supervisor.send({ type: 'PLEG', uid }));
     this.#armHousekeeping();
     this.#eviction?.start();
     this.#route(configuration, (event) => this.supervisor.send(event));

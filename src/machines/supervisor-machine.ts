@@ -3,7 +3,6 @@
  * about a pod's life. Names of streams and of their handlers are those of the kubelet's sync loop.
  */
 import { type AnyActorRef, assign, type ErrorActorEvent, setup, stateIn, stopChild } from 'xstate';
-import type { PodLifecycleEvent } from '../policies/sync/pod-lifecycle-events.ts';
 import type { Pod } from '../types/kubernetes.ts';
 import { asksOf } from './ask.ts';
 
@@ -30,7 +29,7 @@ export type SupervisorEvent =
   | ({ readonly type: 'CONFIG.REMOVE' } & PodsOfSource)
   | ({ readonly type: 'CONFIG.RECONCILE' } & PodsOfSource)
   | { readonly type: 'SOURCE_SEEN'; readonly source: string }
-  | { readonly type: 'PLEG'; readonly uid: string; readonly events: readonly PodLifecycleEvent[] }
+  | { readonly type: 'PLEG'; readonly uid: string }
   | { readonly type: 'SYNC'; readonly uids: readonly string[] }
   | {
       readonly type: 'PROBE';

@@ -15,7 +15,7 @@ const probe = (kind: 'liveness' | 'readiness' | 'startup', result: 'Success' | '
 const shutdown = (exitWithPods: boolean): SupervisorEvent => ({ type: 'SHUTDOWN', exitWithPods });
 const READY: SupervisorEvent = { type: 'RUNTIME_READY' };
 const NOT_READY: SupervisorEvent = { type: 'RUNTIME_NOT_READY', problem: 'it is down' };
-const PLEG: SupervisorEvent = { type: 'PLEG', uid: 'u', events: [{ type: 'ContainerDied', id: 'c' }] };
+const PLEG: SupervisorEvent = { type: 'PLEG', uid: 'u' };
 const SYNC: SupervisorEvent = { type: 'SYNC', uids: ['u'] };
 const HOUSEKEEPING: SupervisorEvent = { type: 'HOUSEKEEPING' };
 const AWAITED: SupervisorEvent = { type: 'RUNTIME_AWAITED', uid: 'u' };

@@ -42,7 +42,7 @@ const SENT = {
   delete: config('DELETE', changed({ deletionTimestamp: '2030-01-01T00:00:00Z' })),
   remove: config('REMOVE', wanted),
   reconcile: config('RECONCILE', wanted),
-  pleg: { type: 'PLEG', uid, events: [{ type: 'ContainerDied', id: 'c' }] },
+  pleg: { type: 'PLEG', uid },
   sync: { type: 'SYNC', uids: [uid] },
   probe: { type: 'PROBE', uid, probe: 'readiness', result: 'Failure' },
   /** Which changes nothing. */

@@ -1,9 +1,9 @@
-/** Messages of protocol buffers (proto3) as descriptions of plain objects; a field that is not described is skipped. */
+/** A codec of protocol buffers (proto3): a message is described by its fields. Fields without a description are skipped. */
 import { BinaryReader, BinaryWriter, WireType } from '@bufbuild/protobuf/wire';
 
 export interface ValueType<T> {
   readonly wireType: WireType;
-  /** What an absent field is read as, and what is not worth writing. */
+  /** The value of an absent field. It is not written. */
   readonly zero: T | undefined;
   read(reader: BinaryReader): T;
   write(writer: BinaryWriter, value: T): void;
@@ -19,11 +19,11 @@ export interface Field<T> {
   readonly number: number;
   readonly wireType: WireType;
   readonly absent: T | undefined;
-  /** `before`: what the message has given for the field so far. */
+  /** `before`: the field's value so far; a field may come several times. */
   read(reader: BinaryReader, before: T): T;
-  /** Of a list of numbers: reads several values in a row, which is how most writers send them. */
+  /** Reads a packed list of numbers, the form in which most writers send them. */
   readPacked?(reader: BinaryReader, before: T): T;
-  /** With its tag; nothing where the value need not be written. */
+  /** Writes the tag and the value, or nothing if the value is the one of an absent field. */
   write(writer: BinaryWriter, value: T): void;
 }
 
@@ -43,12 +43,12 @@ export const bytes: ValueType<Buffer> = {
   write: (writer, value) => void writer.bytes(value),
 };
 
-/** Of what is read the first `limit`, as a copy: a view would keep all of the message alive. */
+/** Reads the first `limit` bytes, as a copy: a view would keep the whole message alive. */
 export function bytesUpTo(limit: number): ValueType<Buffer> {
   return { ...bytes, read: (reader) => Buffer.copyBytesFrom(reader.bytes(), 0, limit) };
 }
 
-/** Every type of integer that is written as a varint without zigzag. */
+/** All integer types that are varints without zigzag. */
 export const int: ValueType<number> = {
   wireType: WireType.Varint,
   zero: 0,
@@ -63,7 +63,7 @@ export const bool: ValueType<boolean> = {
   write: (writer, value) => void writer.bool(value),
 };
 
-/** The names by number; a number that has none is read as the last. */
+/** The names by number. A number without a name is read as the last name. */
 export function enumeration<const N extends string>(names: readonly [N, ...N[]]): ValueType<N> {
   const last = names.at(-1) ?? names[0];
   return {
@@ -75,8 +75,8 @@ export function enumeration<const N extends string>(names: readonly [N, ...N[]])
 }
 
 /**
- * A message of which field 1 is all that matters, as the value of that field: Int64Value as a number, ImageSpec as a
- * name. `absent` is what it is read as where there is no such message.
+ * A message of which only field 1 matters, as the value of that field: Int64Value as a number, ImageSpec as a name.
+ * `absent`: the value if there is no such message.
  */
 export function wrapped<T>(inner: ValueType<T>, absent?: T): ValueType<T> {
   const type = message<{ value: T | undefined }>({ value: field(1, inner) as Field<never> });
@@ -101,7 +101,7 @@ export function field<T>(number: number, type: ValueType<T>): Field<T> {
   };
 }
 
-/** Numbers are written one by one, which every reader takes. */
+/** Numbers are written one by one, not packed: every reader accepts that. */
 export function list<T>(number: number, type: ValueType<T>): Field<readonly T[]> {
   const absent: readonly T[] = Object.freeze([]);
   const read = (reader: BinaryReader, before: readonly T[]): readonly T[] => {
@@ -205,7 +205,7 @@ function writeTagged<T>(writer: BinaryWriter, number: number, type: ValueType<T>
   type.write(writer, value);
 }
 
-/** The same bytes. */
+/** A view of the same bytes. */
 function asBuffer({ buffer, byteOffset, byteLength }: Uint8Array): Buffer {
   return Buffer.from(buffer, byteOffset, byteLength);
 }
