@@ -51,7 +51,10 @@ const READS: ReadonlySet<CallName> = new Set([
   'ImageFsInfo',
 ] as const);
 
-/** One call of one client. It begins, lands (is carried out) and is answered; the last two take time, and may never come. */
+/**
+ * One call of one client. It begins, lands (is carried out) and is answered; the last two take time, and may never
+ * come.
+ */
 export class Call<T> implements OpenCall {
   readonly name: CallName;
   readonly ordinal: number;
@@ -145,7 +148,10 @@ export class Call<T> implements OpenCall {
     this.#abandon(closed(this.name));
   }
 
-  /** The runtime goes down: the call lands now or never, and work that is under way stops, such as the wait before a SIGKILL. */
+  /**
+   * The runtime goes down: the call lands now or never, and work that is under way stops, such as the wait before a
+   * SIGKILL.
+   */
   breakOff(): void {
     if (!this.landed && this.#mayLand()) {
       this.#timer.disarm();

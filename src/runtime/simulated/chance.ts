@@ -2,8 +2,8 @@
 export type Random = (key: string) => number;
 
 /**
- * The questions that chance decides about one call, event or sandbox. Each has an answer of its own: to switch one fault off does not
- * change the others.
+ * The questions that chance decides about one call, event or sandbox. Each has an answer of its own: to switch one
+ * fault off does not change the others.
  */
 const QUESTIONS = {
   latency: 1,

@@ -113,7 +113,10 @@ export class EventStreams {
     for (const stream of this.#streams) stream.missed ??= [];
   }
 
-  /** The runtime is back: clients reconnect, and get an event for each present state in place of the events they have missed. */
+  /**
+   * The runtime is back: clients reconnect, and get an event for each present state in place of the events they have
+   * missed.
+   */
   mendAll(): void {
     const { random, latencies } = this.#options;
     const { Reconnect } = latencies;

@@ -65,8 +65,8 @@ export class SimulatedConnection implements RuntimeService {
   }
 
   /**
-   * The agent was killed. Its calls are not answered any more, and no new one begins. Some of the calls that are under way are still
-   * carried out.
+   * The agent was killed. Its calls are not answered any more, and no new one begins. Some of the calls that are
+   * under way are still carried out.
    */
   cut(): void {
     this.#isCut = true;

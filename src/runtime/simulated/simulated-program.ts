@@ -52,11 +52,11 @@ const OPTIONS: ReadonlyMap<string, Option> = new Map<string, Option>([
 /**
  * A verb, and options in any order:
  *
- * - `run` runs until it is stopped, `succeed` and `fail` end at once with 0 and 1, `crash-at-start` cannot be started.
- *   No words at all: `run`.
+ * - `run` runs until it is stopped, `succeed` and `fail` end at once with 0 and 1, `crash-at-start` cannot be
+ *   started. No words at all: `run`.
  * - `exit-after=5s` (or `takes=5s`): ends by itself after this time; `code=3`: with this exit code.
- * - `term-takes=2s`: takes this time to end on SIGTERM; `term-code=0`: ends with this code then, not with 143; `ignore-term`: ignores
- *   SIGTERM.
+ * - `term-takes=2s`: takes this time to end on SIGTERM; `term-code=0`: ends with this code then, not with 143;
+ *   `ignore-term`: ignores SIGTERM.
  * - `until=30s`, of a command: until its container has run for this long, it ends the other way.
  * - `stdout=text`, `stderr=text`: what a command writes.
  *

@@ -31,8 +31,8 @@ export interface SimulatedRuntimeOptions {
 }
 
 /**
- * A container runtime without real processes: a container does what its command says (`parseProgram`). It belongs to one node, and
- * outlives the agents that connect to it. Its owner can read the true state at any time.
+ * A container runtime without real processes: a container does what its command says (`parseProgram`). It belongs to
+ * one node, and outlives the agents that connect to it. Its owner can read the true state at any time.
  */
 export class SimulatedRuntime {
   /** The faults from now on. */

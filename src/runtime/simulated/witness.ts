@@ -47,8 +47,8 @@ export interface ContainerTruth {
 }
 
 /**
- * Is called at the moment of each event. It may read the runtime, and must not change it. `connection` is undefined if no call
- * caused the event.
+ * Is called at the moment of each event. It may read the runtime, and must not change it. `connection` is undefined
+ * if no call caused the event.
  */
 export interface RuntimeWitness {
   callBegan?(call: CallUnderWay): void;

@@ -27,8 +27,9 @@ export interface WorldOptions {
 }
 
 /**
- * The pods, sandboxes and containers of a simulated node, and what calls change in them, with CRI's semantics. Every change takes
- * place at once. Ids begin with the pod's UID and are counted per pod, so that they do not depend on other pods.
+ * The pods, sandboxes and containers of a simulated node, and what calls change in them, with CRI's semantics. Every
+ * change takes place at once. Ids begin with the pod's UID and are counted per pod, so that they do not depend on
+ * other pods.
  */
 export class World {
   readonly #options: WorldOptions;
@@ -75,7 +76,10 @@ export class World {
     return [...this.#pods.values()].flatMap(({ calls }) => [...calls]);
   }
 
-  /** The pod of a sandbox or a container, even if that has been removed; for an unknown id, the entry that stands for the node. */
+  /**
+   * The pod of a sandbox or a container, even if that has been removed; for an unknown id, the entry that stands for
+   * the node.
+   */
   podOf(id: string): SimulatedPod {
     return this.pod(id.slice(0, Math.max(0, id.lastIndexOf('.'))));
   }
