@@ -1,14 +1,13 @@
 /** A whole simulation: nodes under one virtual clock, what befalls them, and what is asked of them at the end. */
-import { History } from './judges/history.ts';
+import { History, type Violation } from './history.ts';
 import { Host } from './node/host.ts';
 import type { Fault } from './plan/fault-kinds.ts';
-import type { Violation } from './judges/judge.ts';
 import { drawnNodeFacts } from './node/simulated-node-facts.ts';
 import { drawnNodeResources } from './resources/node-resources.ts';
 import { type Operation, plan, type PlanOptions } from './plan/plan.ts';
 import { type Complaint, unrest, leftovers } from './judges/rest.ts';
 import { keyedRandom } from './plan/seeded-random.ts';
-import { newTally, type Tally } from './judges/tally.ts';
+import { newTally, type Tally } from './tally.ts';
 import { VirtualClock } from './node/virtual-clock.ts';
 
 export interface SimulationOptions extends PlanOptions {

@@ -7,7 +7,7 @@ import { simulate, type SimulateFlags } from '../../src/commands/simulate.ts';
 import { Progress } from '../../src/commands/progress.ts';
 import { ALL_FAULTS } from '../../src/simulation/plan/fault-kinds.ts';
 import type { SimulationOptions, SimulationResult } from '../../src/simulation/simulation.ts';
-import { newTally } from '../../src/simulation/judges/tally.ts';
+import { newTally } from '../../src/simulation/tally.ts';
 import { cli } from '../support/cli.ts';
 
 /** What comes of a simulation in which nothing happened. */

@@ -1,9 +1,8 @@
 import type { KillPodOptions } from '../../src/policies/sync/pod-termination.ts';
 import type { CallName } from '../../src/runtime/simulated/latencies.ts';
 import type { Fault } from '../../src/simulation/plan/fault-kinds.ts';
-import { History } from '../../src/simulation/judges/history.ts';
+import { History, type Violation } from '../../src/simulation/history.ts';
 import { Host } from '../../src/simulation/node/host.ts';
-import type { Violation } from '../../src/simulation/judges/judge.ts';
 import type { Life } from '../../src/simulation/node/life.ts';
 import type { Change } from '../../src/simulation/plan/plan.ts';
 import { stateName } from '../../src/simulation/judges/pod-states.ts';
@@ -11,7 +10,7 @@ import { type Complaint, leftovers, unrest } from '../../src/simulation/judges/r
 import { ROOMY_NODE } from '../../src/simulation/node/simulated-node-facts.ts';
 import { keyedRandom } from '../../src/simulation/plan/seeded-random.ts';
 import type { SourceName } from '../../src/simulation/node/simulated-sources.ts';
-import { newTally } from '../../src/simulation/judges/tally.ts';
+import { newTally } from '../../src/simulation/tally.ts';
 import { VirtualClock } from '../../src/simulation/node/virtual-clock.ts';
 import type { Container as RuntimeContainer } from '../../src/types/cri.ts';
 import type { Container, PodSpec, PodStatus } from '../../src/types/kubernetes.ts';

@@ -1,4 +1,4 @@
-/** The states of the pod's chart, as the judges and the history speak of them. */
+/** The states of the pod's chart, as the judges and the history name them. */
 import type { PodSnapshot } from '../../actors/pods/pod-registry.ts';
 
 export const AWAITING_START = 'Syncing.AwaitingStart';
@@ -11,7 +11,16 @@ export function stateName({ value }: PodSnapshot): string {
     .join(' ');
 }
 
-/** Of a pod that has been asked to end, and has not ended. */
+/** The pod has been told to end, and has not ended yet. */
 export function isEndingState(state: string): boolean {
   return state === DRAINING || state.startsWith('Terminating');
+}
+
+export function isTerminated(state: string): boolean {
+  return state.startsWith('Terminated');
+}
+
+/** The pod has been told to end, or has ended already. */
+export function isPastSyncing(state: string): boolean {
+  return isEndingState(state) || isTerminated(state);
 }

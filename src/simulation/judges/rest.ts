@@ -17,9 +17,9 @@ export function unrest(host: Host): Complaint | undefined {
   const { life } = host;
   if (life === undefined) return { what: 'there is no agent' };
   if (life.unanswered > 0) return { what: `${String(life.unanswered)} kills have not been answered` };
-  const { unsettled } = life.room;
+  const unsettled = life.admission.unfinishedPreemption;
   if (unsettled !== undefined) return { name: unsettled, what: 'room is still being made for it' };
-  const evicting = life.room.evictions?.unrest;
+  const evicting = life.admission.evictions?.unrest;
   if (evicting !== undefined) return { what: evicting };
   for (const pod of host.sources.pods) {
     const what = unrestOf(host, life, pod);
@@ -69,15 +69,15 @@ function unrestOf(host: Host, life: Life, pod: Pod): string | undefined {
 }
 
 /** A static pod that does not fit waits, and its status says for what. */
-function unrestOfWaiting({ room, agent }: Life, uid: string): string | undefined {
+function unrestOfWaiting({ admission, agent }: Life, uid: string): string | undefined {
   const { phase, reason } = agent.statusManager.get(uid) ?? {};
   if (phase !== 'Pending' || reason === undefined) return 'waits for its start, and does not say for what';
-  return room.idleness(uid);
+  return admission.needlessWait(uid);
 }
 
-function mayBeFinished({ killed, room }: Life, pod: Pod): boolean {
+function mayBeFinished({ killed, admission }: Life, pod: Pod): boolean {
   const { uid } = pod.metadata;
-  return killed.has(uid) || room.hasReasonToEnd(uid) || isEnding(pod) || !goesOnForever(pod);
+  return killed.has(uid) || admission.hasReasonToEnd(uid) || isEnding(pod) || !goesOnForever(pod);
 }
 
 /** Its sandbox has died with its first containers made: where nothing may run again, it stays as it is, like with the kubelet. */

@@ -7,14 +7,14 @@ import type { Clock } from '../../types/clock.ts';
 import type { Pod, PodSpec } from '../../types/kubernetes.ts';
 import type { NodeFacts } from '../../types/node-facts.ts';
 import { type Fault, nodeFaults, runtimeFaults, statsFaults } from '../plan/fault-kinds.ts';
-import type { History } from '../judges/history.ts';
-import { isRead, secondInstance, type Violation } from '../judges/judge.ts';
+import type { History, Violation } from '../history.ts';
+import { isRead, secondInstance } from '../judges/runtime-truth.ts';
 import { Life } from './life.ts';
 import type { Change, Operation } from '../plan/plan.ts';
 import type { NodeResources } from '../resources/node-resources.ts';
 import { SimulatedResources } from '../resources/simulated-resources.ts';
 import { SimulatedSources } from './simulated-sources.ts';
-import { countEviction, type Tally } from '../judges/tally.ts';
+import { countEviction, type Tally } from '../tally.ts';
 
 /** How long the API server takes to hear of a pod's end. */
 const API_SERVER_MS = 50;
@@ -267,7 +267,7 @@ export class Host {
   #onFinished(uid: string): void {
     const { tally } = this.#options;
     const life = this.#life;
-    const { isPreempted = false, evictedFor, rejection } = life?.room.tenant(uid) ?? {};
+    const { isPreempted = false, evictedFor, rejection } = life?.admission.record(uid) ?? {};
     tally.lives += 1;
     if (isPreempted) tally.preempted += 1;
     if (evictedFor !== undefined) countEviction(tally, evictedFor);
@@ -296,7 +296,7 @@ export class Host {
         const outcome = told === 'done' && !landed ? 'not done, though the runtime says so' : told;
         if (outcome !== 'done') {
           tally.failures += 1;
-          this.#life?.judge.disturbed(uid);
+          this.#life?.lifecycle.disturbed(uid);
         }
         if (uid === '') return;
         const isMinor = outcome === 'done' && isRead(name);
@@ -338,7 +338,7 @@ export class Host {
     if (life === undefined || name === undefined || !this.#statics.has(uid)) return;
     for (const other of this.runtime.uids()) {
       if (other === uid || this.nameOf(other) !== name || !this.#statics.has(other)) continue;
-      if (!this.#runsSince(other, life.beganAt) || life.judge.hasEnded(other)) continue;
+      if (!this.#runsSince(other, life.beganAt) || life.lifecycle.hasEnded(other)) continue;
       const what = `starts while ${other} of the same name runs`;
       this.#violated({ invariant: 'I6', node: this.#options.node, uid, what });
     }

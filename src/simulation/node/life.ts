@@ -23,14 +23,16 @@ import type { PodStatus } from '../../types/kubernetes.ts';
 import type { Logger } from '../../types/logger.ts';
 import type { NodeFacts } from '../../types/node-facts.ts';
 import type { EvictionTruth, EvictionView } from '../judges/eviction-judge.ts';
-import { type EffectName, LifeJudge, type Violation } from '../judges/judge.ts';
+import type { Violation } from '../history.ts';
+import { AdmissionJudge } from '../judges/admission-judge.ts';
+import type { EffectName } from '../judges/effect-judge.ts';
+import { LifecycleJudge } from '../judges/lifecycle-judge.ts';
 import type { Kill } from '../plan/plan.ts';
 import { goesOnForever } from '../plan/pod-specs.ts';
 import { isEndingState, stateName } from '../judges/pod-states.ts';
 import { evictionConfiguration, type EvictionRules } from '../resources/eviction-rules.ts';
 import type { SimulatedResources } from '../resources/simulated-resources.ts';
 import { SimulatedStats, type StatsFaults } from '../resources/simulated-stats.ts';
-import { RoomJudge } from '../judges/room-judge.ts';
 import { seededRandom } from '../plan/seeded-random.ts';
 import { SimulatedReclaimer } from './simulated-reclaimer.ts';
 import type { SimulatedSources } from './simulated-sources.ts';
@@ -64,8 +66,8 @@ export interface LifeOptions {
 
 export class Life {
   readonly agent: NodeAgent;
-  readonly judge: LifeJudge;
-  readonly room: RoomJudge;
+  readonly lifecycle: LifecycleJudge;
+  readonly admission: AdmissionJudge;
   readonly connection: SimulatedConnection;
   /** Unix ms. */
   readonly beganAt: number;
@@ -87,8 +89,8 @@ export class Life {
     this.beganAt = clock.now();
     this.connection = runtime.connect();
     const { onViolation } = options;
-    this.judge = new LifeJudge({ node, truth: runtime, onViolation }, this.connection.id);
-    this.room = new RoomJudge({
+    this.lifecycle = new LifecycleJudge({ node, truth: runtime, onViolation }, this.connection.id);
+    this.admission = new AdmissionJudge({
       ...{ node, nodeFacts, onViolation, now: () => clock.now() },
       isRunning: (uid) => runtime.isRunning(uid),
       found: runtime.uids().filter((uid) => runtime.isRunning(uid)),
@@ -171,7 +173,7 @@ export class Life {
     const reclaimer = this.#reclaimer;
     const node = new SimulatedNode({
       ...{ runtime, disk, random, faults, now: () => clock.now() },
-      onRelease: (uid) => this.#alive && this.judge.released(uid),
+      onRelease: (uid) => this.#alive && this.lifecycle.volumesReleased(uid),
       isAlive: () => this.#alive,
     });
     return {
@@ -194,7 +196,7 @@ export class Life {
     return new SimulatedStats({
       ...{ resources: eviction.resources, clock: this.#clock, faults, nameOf },
       random: (key) => random(`life/${String(ordinal)}/${key}`),
-      onMeasure: () => this.room.evictions?.measures() ?? (() => undefined),
+      onMeasure: () => this.admission.evictions?.measures() ?? (() => undefined),
     });
   }
 
@@ -211,14 +213,14 @@ export class Life {
     if (eviction?.resources.storage === undefined) return undefined;
     return new SimulatedReclaimer({
       ...{ runtime: runtime.connect(), clock: this.#clock, logger: this.#logger() },
-      onReclaim: (what) => this.room.evictions?.reclaims(what) ?? (() => undefined),
+      onReclaim: (what) => this.admission.evictions?.reclaims(what) ?? (() => undefined),
     });
   }
 
   /** A call to the runtime has begun. */
   callBegan(call: CallUnderWay): void {
-    this.judge.callBegan(call);
-    if (call.connection === this.#reclaimer?.connection.id) this.room.evictions?.removes(call);
+    this.lifecycle.callBegan(call);
+    if (call.connection === this.#reclaimer?.connection.id) this.admission.evictions?.removes(call);
   }
 
   #configuration(): Observable<SupervisorEvent> {
@@ -244,8 +246,8 @@ export class Life {
 
   /** Something of the pod has been started, or ended, by a call that nobody waits for any more. */
   landedLate(uid: string): void {
-    this.judge.landedLate(uid);
-    this.room.landedLate(uid);
+    this.lifecycle.landedLate(uid);
+    this.admission.landedLate(uid);
   }
 
   #inspect(event: InspectionEvent): void {
@@ -257,7 +259,7 @@ export class Life {
     if (event.type !== '@xstate.snapshot') return;
     if (isEviction(event)) {
       const view = viewOf(event.snapshot as EvictionSnapshot);
-      this.room.evictions?.shows(event.event as EvictionEvent, view);
+      this.admission.evictions?.shows(event.event as EvictionEvent, view);
     }
     const snapshot = event.snapshot as unknown as PodSnapshot;
     if (!isPod(snapshot)) return;
@@ -265,8 +267,8 @@ export class Life {
     const state = stateName(snapshot);
     const [name = ''] = fullName.split('_');
     this.#tell(uid, name, `${event.event.type} -> ${state}`);
-    this.room.sees(event.actorRef, snapshot, event.event as PodEvent);
-    const isNew = this.judge.sees(event.actorRef, snapshot, event.event as PodEvent);
+    this.admission.onSnapshot(event.actorRef, snapshot, event.event as PodEvent);
+    const isNew = this.lifecycle.onSnapshot(event.actorRef, snapshot, event.event as PodEvent);
     if (isNew && isEndingState(state)) this.#checkGivenUp(uid, name);
     if (isNew && state === 'Terminated.Finished') this.#finished(uid, event.event as PodEvent);
   }
@@ -276,7 +278,7 @@ export class Life {
     if (context?.preemptor === undefined || event.type.startsWith('xstate.')) return;
     const { uid, name } = context.preemptor;
     this.#tell(uid, name, `preemption: ${toldOf(event as PreemptionEvent)}`);
-    this.room.hears(uid, event as PreemptionEvent);
+    this.admission.onPreemptionEvent(uid, event as PreemptionEvent);
   }
 
   #inspectEviction(inspected: InspectedEventEvent): void {
@@ -284,12 +286,12 @@ export class Life {
     const event = inspected.event as EvictionEvent;
     for (const { pod, signal } of chosenBy(event))
       this.#tell(pod.uid, pod.name, `eviction: is chosen to go for ${signal}`);
-    this.room.evictions?.hears(event, viewOf(inspected.actorRef.getSnapshot() as EvictionSnapshot));
+    this.admission.evictions?.hears(event, viewOf(inspected.actorRef.getSnapshot() as EvictionSnapshot));
   }
 
   #watched(effects: PodEffects): PodEffects {
     const watched = (name: EffectName) => async (context: PodContext, signal: AbortSignal) => {
-      const ended = this.#alive ? this.judge.effectBegins(name, context, signal) : undefined;
+      const ended = this.#alive ? this.lifecycle.effectBegins(name, context, signal) : undefined;
       try {
         return await effects[name](context, signal);
       } finally {
@@ -309,7 +311,7 @@ export class Life {
     const { sources } = this.#options;
     const pod = sources.get(name);
     if (pod?.metadata.uid !== uid || this.killed.has(uid) || sources.wasGivenUp(uid)) return;
-    if (this.room.hasReasonToEnd(uid)) return;
+    if (this.admission.hasReasonToEnd(uid)) return;
     if (isEnding(pod) || !goesOnForever(pod)) return;
     this.#violated('rule 3', uid, 'is ended, though nobody has asked for that');
   }
@@ -321,7 +323,7 @@ export class Life {
     if (disk.get(uid)?.mounted === true && !type.startsWith('SyncPod'))
       this.#violated('rule 8', uid, 'is finished, and its volumes are mounted');
     const status = this.agent.statusManager.get(uid);
-    const wanted = this.judge.ordersOf(uid)?.status;
+    const wanted = this.lifecycle.ordersOf(uid)?.status;
     if (status !== undefined && status.phase === wanted?.phase && status.reason !== wanted?.reason)
       this.#violated('rule 5', uid, `ends as ${String(status.reason)}, not as ${String(wanted?.reason)}`);
     this.#checkRejected(uid, status);
@@ -329,7 +331,7 @@ export class Life {
   }
 
   #checkRejected(uid: string, { phase, reason }: PodStatus = {}): void {
-    const { rejection } = this.room.tenant(uid) ?? {};
+    const { rejection } = this.admission.record(uid) ?? {};
     if (rejection === undefined || (phase === 'Failed' && reason === rejection)) return;
     this.#violated('admission', uid, `ends as ${String(phase)} ${String(reason)}, not as ${rejection}`);
   }

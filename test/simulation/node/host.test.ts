@@ -1,9 +1,8 @@
 import { describe, expect, test } from '@jest/globals';
-import { History } from '../../../src/simulation/judges/history.ts';
+import { History, type Violation } from '../../../src/simulation/history.ts';
 import { Host } from '../../../src/simulation/node/host.ts';
-import type { Violation } from '../../../src/simulation/judges/judge.ts';
 import type { Change } from '../../../src/simulation/plan/plan.ts';
-import { newTally } from '../../../src/simulation/judges/tally.ts';
+import { newTally } from '../../../src/simulation/tally.ts';
 import { ROOMY_NODE } from '../../../src/simulation/node/simulated-node-facts.ts';
 import { VirtualClock } from '../../../src/simulation/node/virtual-clock.ts';
 import type { PodSpec } from '../../../src/types/kubernetes.ts';

@@ -1,7 +1,7 @@
 import { expect, test } from '@jest/globals';
 import { shrink } from '../../../src/simulation/plan/shrink.ts';
 import type { simulate, SimulationOptions, SimulationResult } from '../../../src/simulation/simulation.ts';
-import { newTally } from '../../../src/simulation/judges/tally.ts';
+import { newTally } from '../../../src/simulation/tally.ts';
 
 const ALL = Array.from({ length: 40 }, (_, index) => index + 1);
 const OPTIONS: SimulationOptions = {

@@ -9,7 +9,7 @@ import type { SimulatedDisk } from '../../../src/simulation/node/simulated-node.
 import { MortalClock, VirtualClock } from '../../../src/simulation/node/virtual-clock.ts';
 import type { PodSpec } from '../../../src/types/kubernetes.ts';
 import type { Summary } from '../../../src/types/stats.ts';
-import { container, sandbox } from '../judges/court.ts';
+import { container, sandbox } from '../judges/lifecycle-judge-bed.ts';
 
 const MI = 2 ** 20;
 const UID = 'uid-of-web';

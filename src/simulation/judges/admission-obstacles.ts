@@ -1,4 +1,4 @@
-/** What pods take of a node, reckoned from their specs alone: the agent's own books are what this is held against. */
+/** What keeps a pod from being admitted, by the specs of all pods alone. The judges hold the agent's ledger against this. */
 import { countedAmount } from '../../policies/admission/held-resources.ts';
 import { hostPorts } from '../../policies/network/port-mappings.ts';
 import { parseQuantity } from '../../policies/formats/quantity.ts';
@@ -8,11 +8,11 @@ import type { NodeFacts } from '../../types/node-facts.ts';
 
 type Allocatable = NodeFacts['allocatable'];
 
-/** What simulated pods request. */
+/** The resources that simulated pods request. */
 const RESOURCES = ['pods', 'cpu', 'memory'];
 
-/** The resources of which there is not enough for the pod beside the others. */
-export function shortResources(pod: Pod, others: readonly Pod[], allocatable: Allocatable): string[] {
+/** The resources of which the node has not enough left for the pod beside the others. */
+export function insufficientResources(pod: Pod, others: readonly Pod[], allocatable: Allocatable): string[] {
   return RESOURCES.filter((resource) => {
     const wanted = amount(pod, resource);
     const used = others.reduce((sum, other) => sum + amount(other, resource), 0);
@@ -20,16 +20,16 @@ export function shortResources(pod: Pod, others: readonly Pod[], allocatable: Al
   });
 }
 
-/** The ports of the node that the pod wants and one of the others has. Simulated pods want them at every address. */
+/** The host ports of the pod that another pod has. Simulated pods take their host ports at every address. */
 export function takenPorts(pod: Pod, others: readonly Pod[]): number[] {
   const taken = new Set(others.flatMap(portsOf));
   return portsOf(pod).filter((port) => taken.has(port));
 }
 
-/** All that stands in the pod's way: `cpu`, `port 8080`. */
-export function shortages(pod: Pod, others: readonly Pod[], allocatable: Allocatable): string[] {
+/** Insufficient resources and taken ports: `cpu`, `port 8080`. */
+export function admissionObstacles(pod: Pod, others: readonly Pod[], allocatable: Allocatable): string[] {
   const ports = takenPorts(pod, others).map((port) => `port ${String(port)}`);
-  return [...shortResources(pod, others, allocatable), ...ports];
+  return [...insufficientResources(pod, others, allocatable), ...ports];
 }
 
 function amount(pod: Pod, resource: string): number {

@@ -9,11 +9,13 @@ import {
 import type { KillPodOptions } from '../../../src/policies/sync/pod-termination.ts';
 import type { CallName } from '../../../src/runtime/simulated/latencies.ts';
 import type { CallUnderWay, ContainerTruth, SandboxTruth } from '../../../src/runtime/simulated/witness.ts';
-import { type EffectName, LifeJudge, type Violation } from '../../../src/simulation/judges/judge.ts';
+import type { Violation } from '../../../src/simulation/history.ts';
+import type { EffectName } from '../../../src/simulation/judges/effect-judge.ts';
+import { LifecycleJudge } from '../../../src/simulation/judges/lifecycle-judge.ts';
 import type { Pod } from '../../../src/types/kubernetes.ts';
 import { testPod } from '../../support/pods.ts';
 
-/** Of the agent that is judged. */
+/** The connection of the judged agent to the runtime. */
 const CONNECTION = 2;
 
 export const SYNCED: PodEvent = { type: 'SYNC_DONE', terminal: false, again: false };
@@ -26,8 +28,8 @@ export function killed(graceSeconds?: number, options: KillPodOptions = {}): Pod
   return { type: 'SyncPodKill', options: { ...options, ...grace } };
 }
 
-/** A judge, what is true of the runtime, and pods that the test leads by hand. */
-export class Court {
+/** A lifecycle judge, a runtime that the test fills, and pods whose events the test sends. */
+export class LifecycleJudgeBed {
   readonly violations: Violation[] = [];
   readonly sandboxes: SandboxTruth[] = [];
   readonly calls: CallUnderWay[] = [];
@@ -41,12 +43,12 @@ export class Court {
           ({ ready, containers }) => ready || containers.some(({ state }) => state === 'CONTAINER_RUNNING'),
         ),
   };
-  readonly judge = new LifeJudge(
+  readonly judge = new LifecycleJudge(
     { node: 3, truth: this.truth, onViolation: (violation) => this.violations.push(violation) },
     CONNECTION,
   );
 
-  /** A pod that has just come into being, and was asked for. */
+  /** A pod that was asked for, and awaits its start. */
   pod(pod: Pod = testPod(), runtimeHolds?: RuntimeHolds): JudgedPod {
     return new JudgedPod(this.judge, pod, runtimeHolds).send({ type: 'SyncPodCreate', pod });
   }
@@ -67,14 +69,14 @@ interface Effect {
   readonly controller: AbortController;
 }
 
-/** What pods are shown to. */
-type Observer = Pick<LifeJudge, 'sees' | 'effectBegins'>;
+/** Watches the pods. */
+type Observer = Pick<LifecycleJudge, 'onSnapshot' | 'effectBegins'>;
 
-/** The production machine, whose effects do nothing but begin, be told to stop, and end with the events that say so. */
+/** A pod on the production chart. Its effects do nothing. They end with the events that the test sends. */
 export class JudgedPod {
   readonly #judge: Observer;
   readonly #actor: PodActor;
-  /** An actor begins an effect only once its snapshot shows that it is due. */
+  /** Begins after the judge has seen the snapshot that asks for it. */
   #due: Effect | undefined;
   #controller: AbortController | undefined;
   #ended: (() => void) | undefined;
@@ -103,12 +105,12 @@ export class JudgedPod {
     return this;
   }
 
-  /** Shows the judge this as the pod's next snapshot, whatever its chart says. */
+  /** Shows the judge this as the pod's next snapshot, which may differ from the chart's. */
   show(snapshot: PodSnapshot, event: PodEvent = { type: 'SyncPodSync' }): boolean {
-    return this.#judge.sees(this.#actor, snapshot, event);
+    return this.#judge.onSnapshot(this.#actor, snapshot, event);
   }
 
-  /** An effect begins of which the chart knows nothing. */
+  /** Begins an effect for which the chart did not ask. */
   begin(name: EffectName, more: Partial<PodContext> = {}): void {
     this.#judge.effectBegins(name, { ...this.snapshot.context, ...more }, new AbortController().signal);
   }
@@ -131,40 +133,56 @@ export class JudgedPod {
     const aborts = () => this.#controller?.abort();
     return podMachine.provide({
       actions: {
-        ...{ startSync: starts('syncPod'), startStop: starts('stopPod'), startCleanup: starts('cleanUpPod') },
-        ...{ abortSync: aborts, abortStop: aborts, requestStart: nothing },
-        ...{ armResync: nothing, disarmResync: nothing, answerWaiters: nothing, answerThisWaiter: nothing },
-        ...{ reportTerminated: nothing, reportFinished: nothing },
+        startSync: starts('syncPod'),
+        startStop: starts('stopPod'),
+        startCleanup: starts('cleanUpPod'),
+        abortSync: aborts,
+        abortStop: aborts,
+        requestStart: nothing,
+        armResync: nothing,
+        disarmResync: nothing,
+        answerWaiters: nothing,
+        answerThisWaiter: nothing,
+        reportTerminated: nothing,
+        reportFinished: nothing,
       },
     });
   }
 }
 
-/** Of the pod `web`, by the agent that is judged. */
+/** A call about the pod `web`, by the judged agent. */
 export function call(name: CallName, more: Partial<CallUnderWay> = {}): CallUnderWay {
   return {
-    ...{ name, uid: 'uid-of-web', ordinal: 1, target: '', connection: CONNECTION, beganAt: 0 },
-    ...{ abandoned: false, landed: false },
+    name,
+    uid: 'uid-of-web',
+    ordinal: 1,
+    target: '',
+    connection: CONNECTION,
+    beganAt: 0,
+    abandoned: false,
+    landed: false,
     ...more,
   };
 }
 
-/** One of `web` that runs. */
+/** A running container of `web`. */
 export function container(id: string, more: Partial<ContainerTruth> = {}): ContainerTruth {
   return {
-    ...{
-      id,
-      uid: 'uid-of-web',
-      metadata: { name: 'main', attempt: 0 },
-      image: 'app',
-      state: 'CONTAINER_RUNNING' as const,
-    },
-    ...{ createdAt: 0, startedAt: 0, finishedAt: 0, exitCode: 0, reason: '' },
+    id,
+    uid: 'uid-of-web',
+    metadata: { name: 'main', attempt: 0 },
+    image: 'app',
+    state: 'CONTAINER_RUNNING',
+    createdAt: 0,
+    startedAt: 0,
+    finishedAt: 0,
+    exitCode: 0,
+    reason: '',
     ...more,
   };
 }
 
-/** Of `web`. */
+/** A sandbox of `web`. */
 export function sandbox(ready: boolean, ...containers: ContainerTruth[]): SandboxTruth {
   const metadata = { name: 'web', uid: 'uid-of-web', namespace: 'default', attempt: 0 };
   return { id: 's1', uid: 'uid-of-web', metadata, createdAt: 0, ready, containers };

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import { describe, expect, test } from '@jest/globals';
-import { History, type Subject } from '../../../src/simulation/judges/history.ts';
+import { History, type Subject } from '../../src/simulation/history.ts';
 
 /** A history under a clock that the test moves. */
 function bed() {

@@ -1,11 +1,18 @@
 import { createHash } from 'node:crypto';
 
-/** Whom a line is about: the whole node where it names no pod. */
+/** What a line is about: a pod, or the whole node. */
 export interface Subject {
   readonly node: number;
   /** The pod's name. */
   readonly name?: string;
   readonly uid?: string;
+}
+
+/** What a judge reports. */
+export interface Violation extends Subject {
+  /** `I3`, `rule 7`, `admission`. */
+  readonly invariant: string;
+  readonly what: string;
 }
 
 interface Line {
@@ -14,10 +21,10 @@ interface Line {
   readonly text: string;
 }
 
-/** Of each pod's name, and of each node, so many of its latest lines are kept. */
+/** The latest lines of each pod name, and of each node, are kept: at least this many. */
 const KEPT_LINES = 300;
 
-/** Everything that happens in a simulation, line by line. The same seed gives the same lines to the byte. */
+/** Everything that happens in a simulation, line by line. One seed gives the same bytes in every run. */
 export class History {
   readonly #hash = createHash('sha256');
   readonly #kept = new Map<string, Line[]>();
@@ -25,7 +32,7 @@ export class History {
   readonly #write: ((line: string) => void) | undefined;
   #lines = 0;
 
-  /** `write` gets every line as it comes. */
+  /** `write` receives each line at once. */
   constructor(elapsedMs: () => number, write?: (line: string) => void) {
     this.#elapsedMs = elapsedMs;
     this.#write = write;
@@ -35,7 +42,7 @@ export class History {
     return this.#lines;
   }
 
-  /** `isMinor`: not worth a person's time. */
+  /** `isMinor`: the line is left out of the story that is shown with a violation. */
   add({ node, name, uid }: Subject, what: string, isMinor = false): void {
     const who = [`node-${String(node)}`, name, uid].filter((part) => part !== undefined && part !== '');
     const text = `${elapsed(this.#elapsedMs())} ${who.join(' ')}: ${what}`;
@@ -49,7 +56,7 @@ export class History {
     else if (kept.push(line) > 2 * KEPT_LINES) kept.splice(0, KEPT_LINES);
   }
 
-  /** What is kept of a pod, and of what befell its node meanwhile, in order: from what came just before it on. */
+  /** The kept lines of a pod, and of its node meanwhile, in order. They begin one line before the first line of that UID. */
   of({ node, name, uid }: Subject): readonly string[] {
     const ofNode = this.#kept.get(keyOf(node, undefined)) ?? [];
     const ofName = name === undefined ? [] : (this.#kept.get(keyOf(node, name)) ?? []);
