@@ -132,18 +132,19 @@ function summary(
   result: SimulationResult,
   seconds: string,
 ): string {
-  const { operations, lives, starts, kills, preempted, rejected, deaths, calls, failures } = result.tally;
+  const { operations, podsEnded, starts, kills, preempted, rejected, agentsKilled, calls, failures } =
+    result.tally;
   const verdict = result.violation === undefined ? 'I1-I10 hold' : `VIOLATED ${result.violation.invariant}`;
   const size = `${count(nodes, 'node')}, ${count(pods, 'pod name')} each, ${count(hours, 'hour')} in ${seconds} s`;
   const what = [
     count(operations, 'operation'),
     `${count(starts, 'container')} started`,
-    `${count(lives, 'pod')} ended`,
+    `${count(podsEnded, 'pod')} ended`,
     count(kills, 'kill'),
     `${String(preempted)} preempted`,
     evictions(result.tally),
     `${String(rejected)} rejected`,
-    `${count(deaths, 'agent')} killed`,
+    `${count(agentsKilled, 'agent')} killed`,
     `${String(failures)} of ${count(calls, 'call')} failed`,
   ].join(', ');
   return `seed ${String(seed)}: ${verdict}; ${size}\n  ${what}\n  history: ${count(result.lines, 'line')}, sha256 ${result.digest}\n`;
