@@ -2,7 +2,7 @@
 import { afterAll, expect, test } from '@jest/globals';
 import { podMachine } from '../../../src/machines/pod-machine.ts';
 import { Coverage } from '../coverage.ts';
-import { simulatedGround } from '../ground.ts';
+import { simulatedPathNode } from '../path-node.ts';
 import { shortestPaths } from '../paths.ts';
 import { podEnvironment } from './pod-environment.ts';
 import { replayPod } from './pod-replay.ts';
@@ -16,7 +16,7 @@ test.each(['nothing', 'ended', 'running'] as const)(
   async (holds) => {
     const paths = shortestPaths(podEnvironment(holds));
     expect(paths.length).toBeGreaterThan(500);
-    for (const path of paths) await replayPod(simulatedGround(), holds, path, coverage);
+    for (const path of paths) await replayPod(simulatedPathNode(), holds, path, coverage);
   },
   120_000,
 );
