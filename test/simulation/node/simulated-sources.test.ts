@@ -11,7 +11,7 @@ function sources(source: SourceName = 'api', uid = 'uid-1') {
 }
 
 const listed = (all: SimulatedSources, source: SourceName) =>
-  all.lists[source].value.pods.map(({ metadata }) => metadata.uid);
+  all.lists[source].value.pods?.map(({ metadata }) => metadata.uid);
 
 test('each source publishes its own pods', () => {
   const all = sources('file');
