@@ -1,32 +1,30 @@
-/** What has happened in a simulation, in numbers: one in which nothing happened proves nothing. */
+/** Counts what has happened in a simulation: a simulation in which nothing happened proves nothing. */
 export interface Tally {
   operations: number;
-  /** Pods that came to their end. */
-  lives: number;
+  podsEnded: number;
   /** Containers that were started. */
   starts: number;
   kills: number;
-  /** Pods that went for a critical one. */
+  /** Pods that were ended for a critical pod. */
   preempted: number;
-  /** Pods that went for the node's sake. */
   evicted: number;
-  /** Of these, those for which its disks, or its process IDs, were short, and those that exceeded limits of their storage. */
+  /** Of the evicted pods: because of short disks, of short process IDs, and of exceeded storage limits. */
   evictedForDisk: number;
   evictedForPIDs: number;
   evictedForLimits: number;
-  /** Pods that were not let in. */
+  /** Pods that were not admitted. */
   rejected: number;
-  /** Agents that were killed. */
-  deaths: number;
-  /** Calls to runtimes, and how many of them were not answered well. */
+  agentsKilled: number;
+  /** Calls to runtimes. */
   calls: number;
+  /** Calls that failed, or were not answered properly. */
   failures: number;
 }
 
 export function newTally(): Tally {
   return {
     operations: 0,
-    lives: 0,
+    podsEnded: 0,
     starts: 0,
     kills: 0,
     preempted: 0,
@@ -35,13 +33,13 @@ export function newTally(): Tally {
     evictedForPIDs: 0,
     evictedForLimits: 0,
     rejected: 0,
-    deaths: 0,
+    agentsKilled: 0,
     calls: 0,
     failures: 0,
   };
 }
 
-/** `signal`: that of what was short, or of the limit. */
+/** `signal`: of the resource that was short, or of the exceeded limit. */
 export function countEviction(tally: Tally, signal: string): void {
   tally.evicted += 1;
   if (signal.endsWith('.limit')) tally.evictedForLimits += 1;

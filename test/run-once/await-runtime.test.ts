@@ -7,7 +7,7 @@ const PATIENCE_MS = 10_000;
 /** Stops the runtime for `downMs`, waits for it, and tells how and when the wait ended. */
 async function wait(downMs: number, signal = new AbortController().signal) {
   const agent = new SimulatedAgent();
-  const { supervisor } = agent.life.agent;
+  const { supervisor } = agent.run.agent;
   await agent.until(() => supervisor.runtimeProblem === undefined, 'the runtime to be ready');
   agent.apply('', { kind: 'stop runtime', downMs });
   agent.create('web');
@@ -15,7 +15,7 @@ async function wait(downMs: number, signal = new AbortController().signal) {
   const began = agent.nowMs;
   const ends: { readonly error: unknown; readonly afterMs: number }[] = [];
   const end = (error?: unknown) => ends.push({ error, afterMs: agent.nowMs - began });
-  void awaitRuntime(agent.life.agent, agent.clock, signal, PATIENCE_MS).then(() => end(), end);
+  void awaitRuntime(agent.run.agent, agent.clock, signal, PATIENCE_MS).then(() => end(), end);
   await agent.until(() => ends.length > 0, 'the wait to end');
   return ends[0];
 }

@@ -33,7 +33,7 @@ async function follow(more: Partial<PodSpec>, { maxRetries = 10, prepare }: Mean
   expect(uid).toBe(UID);
   await agent.until(() => agent.state(uid) !== '', 'the pod to be known');
   const options = {
-    ...{ agent: agent.life.agent, clock: agent.clock, maxRetries, retryDelayMs: RETRY_DELAY_MS },
+    ...{ agent: agent.run.agent, clock: agent.clock, maxRetries, retryDelayMs: RETRY_DELAY_MS },
     ...{ signal: stop.signal, lastWarning: () => LAST_WARNING, rejectionOf: () => undefined },
   };
   const stories: Story[] = [];

@@ -7,7 +7,7 @@ import {
 } from '../../../src/policies/sync/pod-termination.ts';
 import type { Pod } from '../../../src/types/kubernetes.ts';
 import { staticPod } from '../../support/agent.ts';
-import { LASTING_COMMAND } from '../ground.ts';
+import { LASTING_COMMAND } from '../path-node.ts';
 import type { Environment } from '../paths.ts';
 
 export type PodState = SnapshotFrom<typeof podMachine>;

@@ -2,7 +2,7 @@
 import { afterAll, expect, test } from '@jest/globals';
 import { podMachine } from '../../../src/machines/pod-machine.ts';
 import { Coverage } from '../coverage.ts';
-import { simulatedGround } from '../ground.ts';
+import { simulatedPathNode } from '../path-node.ts';
 import { simplePaths } from '../paths.ts';
 import { podEnvironment, type PodEventName } from './pod-environment.ts';
 import { replayPod } from './pod-replay.ts';
@@ -39,7 +39,7 @@ test.each(Object.entries(LIVES))(
   async (_, events) => {
     const paths = simplePaths(podEnvironment('nothing'), [...ONWARDS, ...events]);
     expect(paths.length).toBeGreaterThan(100);
-    for (const path of paths) await replayPod(simulatedGround(), 'nothing', path, coverage);
+    for (const path of paths) await replayPod(simulatedPathNode(), 'nothing', path, coverage);
   },
   120_000,
 );

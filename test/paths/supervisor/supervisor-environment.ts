@@ -1,9 +1,9 @@
-/** What can come to the supervisor: from its streams, from its pods, from whoever ends the agent. */
+/** The events of the supervisor: from its streams, from its pods, and from the shutdown of the agent. */
 import type { SnapshotFrom } from 'xstate';
 import { supervisorMachine, type SupervisorEvent } from '../../../src/machines/supervisor-machine.ts';
 import type { Pod } from '../../../src/types/kubernetes.ts';
 import { staticPod } from '../../support/agent.ts';
-import { LASTING_COMMAND } from '../ground.ts';
+import { LASTING_COMMAND } from '../path-node.ts';
 import type { Environment } from '../paths.ts';
 
 export type SupervisorState = SnapshotFrom<typeof supervisorMachine>;
@@ -11,7 +11,7 @@ export type SupervisorState = SnapshotFrom<typeof supervisorMachine>;
 const lasting = (name: string, uid: string) =>
   staticPod(name, uid, { containers: [{ name: 'main', command: LASTING_COMMAND }] });
 
-/** What there is when a path begins, and what is added on the way. */
+/** The pods at the start of a path, and one that is added later. */
 export const PODS = {
   /** Runs, and no source wants it any more. */
   ending: lasting('web', 'uid-of-ending'),
@@ -31,7 +31,7 @@ const changed = (metadata: Partial<Pod['metadata']>): Pod => ({
   metadata: { ...wanted.metadata, ...metadata },
 });
 
-/** As the streams, and whoever ends the agent, send them. */
+/** Events of the streams and of the shutdown. */
 const SENT = {
   fileSeen: { type: 'SOURCE_SEEN', source: 'file' },
   httpSeen: { type: 'SOURCE_SEEN', source: 'http' },
@@ -45,14 +45,14 @@ const SENT = {
   pleg: { type: 'PLEG', uid },
   sync: { type: 'SYNC', uids: [uid] },
   probe: { type: 'PROBE', uid, probe: 'readiness', result: 'Failure' },
-  /** Which changes nothing. */
+  /** This result changes nothing. */
   livenessProbe: { type: 'PROBE', uid, probe: 'liveness', result: 'Success' },
   housekeeping: { type: 'HOUSEKEEPING' },
   leave: { type: 'SHUTDOWN', exitWithPods: false },
   leaveWithPods: { type: 'SHUTDOWN', exitWithPods: true },
 } as const satisfies Record<string, SupervisorEvent>;
 
-/** As they come from the pods. */
+/** Events of the pods. */
 const FROM_PODS = {
   runtimeAwaited: { type: 'RUNTIME_AWAITED', uid: waiting.metadata.uid },
   podTerminated: { type: 'POD_TERMINATED', uid: ending.metadata.uid },
@@ -80,7 +80,7 @@ export function supervisorEnvironment(sources: readonly string[]): Environment<t
   };
 }
 
-/** Pods that are being ended all together ask for nothing; that all of them have gone is told only then. */
+/** Pods do not request a start while the agent ends all of them, and only then ALL_PODS_GONE comes. */
 function isPossible(name: string, state: SupervisorState): boolean {
   const ends = state.matches({ Loop: 'EndingPods' });
   if (name === 'runtimeAwaited') return !ends;

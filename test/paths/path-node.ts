@@ -1,4 +1,4 @@
-/** Where paths are replayed: runtimes on which a test may do things behind the agent's back. */
+/** The nodes on which paths are replayed. A test can change what runs there without the agent. */
 import { constants, mkdir, mkdtemp, open as openFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -14,37 +14,35 @@ import { ROOMY_NODE } from '../support/admission.ts';
 import { waitFor } from '../support/wait-for.ts';
 import { settled, VirtualClock } from '../../src/simulation/node/virtual-clock.ts';
 
-export interface Ground {
+export interface PathNode {
   readonly clock: VirtualClock;
   readonly podLogsDir: string;
-  /** A node for one agent. */
+  /** What one agent needs of the node. */
   open(): NodeParts;
-  /** The runtime itself, for whoever wants to know the truth. */
+  /** The runtime itself, to check what really runs. */
   readonly runtime: RuntimeService;
-  /** A container ends by itself; resolves once the runtime says so. */
+  /** Makes a container end by itself. Resolves when the runtime reports that. */
   exit(containerId: string, exitCode: number): Promise<void>;
   /** Whether `HEALTH_COMMAND` succeeds. */
   setHealthy(isHealthy: boolean): Promise<void>;
-  /** Resolves once that is so; rejects when it does not come to be so. */
+  /** Resolves when the check holds. Rejects if it does not hold in time. */
   until(what: string, check: () => boolean): Promise<void>;
-  /** Removes everything of the pods. */
+  /** Removes all pods. */
   clear(): Promise<void>;
 }
 
-/** Where containers of real processes wait to be told to end by themselves, each at a pipe of its own. */
+/** The folder of named pipes: each container of real processes reads from its own pipe when and how to end. */
 export const PIPES = join(tmpdir(), `statelet-paths-${String(process.pid)}`);
 
-/** What containers run: they last until they are stopped, or told with which code to end. */
+/** The command of the containers: it runs until it is stopped, or until it reads an exit code. */
 export const LASTING_COMMAND = [
-  ...[
-    'sh',
-    '-c',
-    'mkfifo "$0/$STATELET_CONTAINER_ID" && read -r code < "$0/$STATELET_CONTAINER_ID"; exit "$code"',
-  ],
+  'sh',
+  '-c',
+  'mkfifo "$0/$STATELET_CONTAINER_ID" && read -r code < "$0/$STATELET_CONTAINER_ID"; exit "$code"',
   PIPES,
 ];
 
-/** What probes run. */
+/** The command of the probes. */
 export const HEALTH_COMMAND = ['test', '-e', join(PIPES, 'healthy')];
 
 const silent = () => undefined;
@@ -53,11 +51,11 @@ const HOST_IPS = ['127.0.0.1'];
 /** Simulated containers write no logs. */
 const NOWHERE = '/nonexistent/pods';
 const nothing = () => Promise.resolve();
-/** More than anything takes that needs no time. */
-const TURNS = 50;
+/** More turns of the event loop than anything takes that waits for no timer. */
+const TURNS_MAX = 50;
 
-/** A simulated runtime without latencies: its answers come in the next microtask, and every container just runs. */
-export function simulatedGround(): Ground {
+/** A node with a simulated runtime without latencies. It answers in the next microtask, and every container runs until it is stopped. */
+export function simulatedPathNode(): PathNode {
   const clock = new VirtualClock();
   let healthCode = 0;
   const programOf = ([word]: readonly string[]) =>
@@ -86,7 +84,7 @@ export function simulatedGround(): Ground {
     },
     until: async (what, check) => {
       for (let turn = 0; !check(); turn += 1) {
-        if (turn > TURNS) throw new Error(`waited in vain for ${what}`);
+        if (turn > TURNS_MAX) throw new Error(`waited in vain for ${what}`);
         await settled();
       }
     },
@@ -94,10 +92,13 @@ export function simulatedGround(): Ground {
   };
 }
 
-/** The agent as the daemon composes it, with no sources of its own. */
-export function agentOn({ clock }: Ground, parts: NodeParts, more: AgentExtras = {}): NodeAgent {
+/** The agent as the daemon composes it, without sources. */
+export function agentOn({ clock }: PathNode, parts: NodeParts, more: AgentExtras = {}): NodeAgent {
   return new NodeAgent({
-    ...{ parts, clock, hostIPs: HOST_IPS, logger: SILENT },
+    parts,
+    clock,
+    hostIPs: HOST_IPS,
+    logger: SILENT,
     recorder: { event: () => undefined, nodeEvent: () => undefined },
     sources: ['file'],
     configuration: NEVER,
@@ -105,7 +106,7 @@ export function agentOn({ clock }: Ground, parts: NodeParts, more: AgentExtras =
     syncFrequencyMs: 60_000,
     nodeFacts: () => ROOMY_NODE,
     preemptionLowerPriorityFirst: true,
-    // What has ended comes back at once.
+    // Containers that have ended are restarted at once.
     maxContainerRestartPeriodMs: 1,
     maximumDeadContainersPerContainer: 1,
     startsAtOnce: 16,
@@ -120,8 +121,8 @@ type AgentExtras = Partial<
   >
 >;
 
-/** Real processes, for one path after the other. */
-export async function embeddedGround(): Promise<Ground & { close(): Promise<void> }> {
+/** A node with real processes. Paths are replayed on it one after the other. */
+export async function embeddedPathNode(): Promise<PathNode & { close(): Promise<void> }> {
   const rootDir = await mkdtemp(join(tmpdir(), 'statelet-paths-'));
   await mkdir(PIPES);
   const podLogsDir = join(rootDir, 'pods');
@@ -136,7 +137,7 @@ export async function embeddedGround(): Promise<Ground & { close(): Promise<void
     open,
     runtime,
     exit: async (id, exitCode) => {
-      await sayToPipe(join(PIPES, id), `${exitCode}\n`);
+      await writeToPipe(join(PIPES, id), `${exitCode}\n`);
       const hasExited = async () => (await runtime.containerStatus(id)).state === 'CONTAINER_EXITED';
       await waitFor(hasExited, { what: `${id} to end` });
     },
@@ -155,9 +156,9 @@ export async function embeddedGround(): Promise<Ground & { close(): Promise<void
   };
 }
 
-/** To whoever reads there, once there is somebody. */
-async function sayToPipe(path: string, words: string): Promise<void> {
+/** Waits until a process reads the pipe, and writes to it. */
+async function writeToPipe(path: string, text: string): Promise<void> {
   const pipe = await waitFor(() => openFile(path, constants.O_WRONLY).catch(() => undefined), { what: path });
-  await pipe.write(words);
+  await pipe.write(text);
   await pipe.close();
 }

@@ -1,11 +1,11 @@
-/** Stands before a server on loopback, at an address of its own: the server can be away, or say nothing, and come back. */
+/** Forwards connections to a server on loopback. It can refuse connections, or stay silent, as if the server did. */
 import { once } from 'node:events';
 import { connect, createServer, type Server, type Socket } from 'node:net';
 
-export class Front {
-  /** `127.0.0.1:<port>`: the same all the time. */
+export class TcpProxy {
+  /** `127.0.0.1:<port>`. It stays the same after `close` and `open`. */
   host = '';
-  /** Every connection that was taken. */
+  /** The number of connections so far. */
   connections = 0;
   readonly #target: number;
   readonly #sockets = new Set<Socket>();
@@ -17,7 +17,7 @@ export class Front {
     this.#target = Number(target.split(':').at(-1));
   }
 
-  /** Listens, and passes everything on; with `silent` it takes connections and answers nothing. */
+  /** Listens, and forwards everything. With `silent` it accepts connections and never answers. */
   async open({ silent = false } = {}): Promise<this> {
     this.#silent = silent;
     if (this.#server !== undefined) return this;
@@ -29,7 +29,7 @@ export class Front {
     return this;
   }
 
-  /** Connections are refused, and those that stand are broken. */
+  /** Breaks all connections, and refuses new ones. */
   async close(): Promise<this> {
     const server = this.#server;
     this.#server = undefined;

@@ -1,4 +1,4 @@
-/** What is asked of an agent besides its pod actors: each violation is reported, and names the pod. */
+/** Violations that the judges see only in a whole agent are reported, and name the pod. */
 import { describe, expect, test } from '@jest/globals';
 import { planCall } from '../../../src/runtime/simulated/call-plan.ts';
 import { simulatedNodeFacts } from '../../../src/simulation/node/simulated-node-facts.ts';
@@ -17,7 +17,7 @@ async function settled(source: 'api' | 'file' = 'api') {
 
 const EVICTION = { graceSeconds: 1, reason: 'Evicted' } as const;
 
-/** Somebody else, on the same runtime, starts the container `main`. */
+/** Another client of the runtime starts the container `main`. */
 async function startMain(agent: SimulatedAgent, uid: string, sandboxId?: string): Promise<void> {
   const other = agent.runtime.connect();
   const config = sandboxConfig(uid, 7);
@@ -31,28 +31,28 @@ async function startMain(agent: SimulatedAgent, uid: string, sandboxId?: string)
 }
 
 describe('an agent violates', () => {
-  test('rule 3 where it ends a pod that nobody has asked to end', async () => {
+  test('rule 3 if it ends a pod whose end was not asked for', async () => {
     const { agent, uid } = await settled();
-    void agent.life.agent.supervisor.killPod(uid);
+    void agent.run.agent.supervisor.killPod(uid);
     expect(agent.violations).toMatchObject([
-      { invariant: 'rule 3', name: 'web', uid, what: 'is ended, though nobody has asked for that' },
+      { invariant: 'rule 3', name: 'web', uid, what: 'is ended, though its end was not asked for' },
     ]);
   });
 
-  test('rule 5 where a pod does not say why it has ended', async () => {
+  test('rule 5 if the final status has not the reason of the last kill', async () => {
     const { agent, uid } = await settled();
-    agent.life.agent.statusManager.get = () => ({ phase: 'Failed', reason: 'Preempting' });
-    agent.life.kill(uid, EVICTION);
+    agent.run.agent.statusManager.get = () => ({ phase: 'Failed', reason: 'Preempting' });
+    agent.run.kill(uid, EVICTION);
     await agent.untilState(uid, 'Terminated.Finished');
     expect(agent.violations).toMatchObject([
       { invariant: 'rule 5', name: 'web', uid, what: 'ends as Preempting, not as Evicted' },
     ]);
   });
 
-  test('what it says of a pod that it did not let in where that ends otherwise', async () => {
+  test('admission if a rejected pod ends with another reason', async () => {
     const agent = new SimulatedAgent();
     agent.nodeFacts = simulatedNodeFacts({ cpu: '1', memory: '1Gi', pods: '0' });
-    agent.life.agent.statusManager.get = () => ({ phase: 'Failed', reason: 'OutOfcpu' });
+    agent.run.agent.statusManager.get = () => ({ phase: 'Failed', reason: 'OutOfcpu' });
     const uid = agent.create('web');
     await agent.untilState(uid, 'Terminated.Finished');
     expect(agent.violations).toMatchObject([
@@ -60,27 +60,27 @@ describe('an agent violates', () => {
     ]);
   });
 
-  test('rule 8 where a pod is finished, and its volumes are mounted', async () => {
+  test('rule 8 if a pod is finished, and its volumes are mounted', async () => {
     const { agent, uid } = await settled();
     Object.defineProperty(agent.host.disk.get(uid), 'mounted', { get: () => true, set: () => undefined });
-    agent.life.kill(uid, EVICTION);
+    agent.run.kill(uid, EVICTION);
     await agent.untilState(uid, 'Terminated.Finished');
     expect(agent.violations).toMatchObject([
       { invariant: 'rule 8', name: 'web', uid, what: 'is finished, and its volumes are mounted' },
     ]);
   });
 
-  test('I7 where a kill is answered before the pod is Terminated', async () => {
+  test('I7 if a kill is answered before the pod is Terminated', async () => {
     const { agent, uid } = await settled();
-    agent.life.agent.supervisor.killPod = () => Promise.resolve();
-    agent.life.kill(uid, EVICTION);
+    agent.run.agent.supervisor.killPod = () => Promise.resolve();
+    agent.run.kill(uid, EVICTION);
     await agent.clock.advance(0);
     expect(agent.violations).toMatchObject([
       { invariant: 'I7', name: 'web', uid, what: 'a kill is answered in Syncing.Settled' },
     ]);
   });
 
-  test('I10 where a second instance of a container starts, whoever starts it', async () => {
+  test('I10 if a second instance of a container starts, no matter which client starts it', async () => {
     const { agent, uid } = await settled();
     await startMain(agent, uid, agent.runtime.sandboxesOf(uid)[0]!.id);
     expect(agent.violations).toMatchObject([
@@ -88,7 +88,7 @@ describe('an agent violates', () => {
     ]);
   });
 
-  test('I6 where a static pod starts while another one of its name runs, which was there before the agent', async () => {
+  test('I6 if a static pod starts while another one of its name runs that an earlier agent has left running', async () => {
     const { agent, uid } = await settled('file');
     agent.crash();
     await agent.untilState(uid, 'Syncing.Settled');
@@ -98,9 +98,9 @@ describe('an agent violates', () => {
     expect(agent.violations).toMatchObject([{ invariant: 'I6', name: 'web', uid: second }]);
   });
 
-  test('what its charts foresee where it writes an error into its log', async () => {
+  test('no invariant, but logs an error: that is reported as a defect', async () => {
     const { agent, uid } = await settled();
-    agent.life.agent.supervisor.registry.send(uid, { type: 'SyncPodUpdate', pod: {} as Pod });
+    agent.run.agent.supervisor.registry.send(uid, { type: 'SyncPodUpdate', pod: {} as Pod });
     await agent.clock.advance(0);
     expect(agent.violations).toMatchObject([
       {
@@ -113,20 +113,20 @@ describe('an agent violates', () => {
   });
 });
 
-test('a dead agent does nothing any more: it tells nothing, and its volumes stay as they are', async () => {
+test('a killed agent does nothing any more: it writes no line, and its volumes stay mounted', async () => {
   const { agent, uid } = await settled();
-  const { life } = agent;
+  const { run } = agent;
   agent.atNext(/STOP_DONE/, () => agent.crash(60_000));
   agent.delete('web');
-  await agent.until(() => agent.host.life === undefined, 'the agent to be dead');
+  await agent.until(() => agent.host.agentRun === undefined, 'the agent to be killed');
   const before = agent.history.length;
   await agent.clock.advance(30_000);
-  expect(life.alive).toBe(false);
+  expect(run.isAlive).toBe(false);
   expect(agent.told('web', /./, before)).toEqual([]);
   expect(agent.host.disk.get(uid)).toMatchObject({ mounted: true });
 });
 
-test('what a dead agent has asked for, and is carried out late, no other one answers for', async () => {
+test('an agent is not blamed for a call of its killed predecessor that is carried out late', async () => {
   const hang = { hang: 1, fail: 0, lostAnswer: 0, slow: 0, disappear: 0, untrue: 0 };
   const plan = (value: number) =>
     planCall('StartContainer', { faults: hang, latency: [0, 0], timeoutMs: 120_000 }, value);
