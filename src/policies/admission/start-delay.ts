@@ -1,4 +1,4 @@
-/** Why a pod that is wanted has not been started yet, in words for people. None of these lasts: what they name comes to its end. */
+/** Why a wanted pod has not been started yet, in words for people. Each of these delays comes to an end. */
 import type { PodReference } from '../../types/event-recorder.ts';
 import type { Rejection } from './rejection.ts';
 
