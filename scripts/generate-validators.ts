@@ -16,7 +16,13 @@ const GENERATED = new URL('../src/generated/', import.meta.url);
 
 export function generateStaleValidators(): void {
   const target = fileURLToPath(new URL('configuration-validator.js', GENERATED));
-  if (isStale(target, SOURCES.map(fileURLToPath))) generateValidators();
+  if (
+    isStale(
+      target,
+      SOURCES.map((source) => fileURLToPath(source)),
+    )
+  )
+    generateValidators();
 }
 
 /** Writes the validators and their declarations. */
