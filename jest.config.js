@@ -1,6 +1,7 @@
 export default {
   testEnvironment: 'node',
-  roots: ['<rootDir>/test'],
+  // With src and scripts, Jest can tell which tests a changed file concerns.
+  roots: ['<rootDir>/src', '<rootDir>/scripts', '<rootDir>/test'],
   testMatch: ['**/*.test.ts'],
   extensionsToTreatAsEsm: ['.ts'],
   moduleFileExtensions: ['ts', 'js', 'json', 'node'],

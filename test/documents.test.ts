@@ -45,6 +45,11 @@ describe.each(DOCUMENTS)('%s', (name) => {
     expect(broken).toEqual([]);
   });
 
+  test('names files of the repository that exist', () => {
+    const named = matches(text, /`((?:src|test|scripts|docs|examples|bench)\/[\w./-]+)`/gu);
+    expect(named.filter((path) => !existsSync(join(repository, path)))).toEqual([]);
+  });
+
   test('names npm scripts that exist', () => {
     const { scripts } = JSON.parse(read('package.json')) as { readonly scripts: object };
     const named = matches(text, /npm run ([\w:-]+)/gu).map((script) => script.replace(/:$/u, ''));
