@@ -193,7 +193,7 @@ Examples:
   statelet run-once --pod-manifest-path pods       start them, and leave them running
   statelet pods                                    show their states
   statelet charts pod --format mermaid             draw the chart of a pod
-  statelet simulate --seed 7 --hours 24            a day of a node, in seconds
+  statelet simulate --seed 7 --hours 24            a simulated day of a node
 
 Exit codes:
   0  done, or stopped in good order
