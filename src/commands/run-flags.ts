@@ -36,7 +36,7 @@ export function addRunOnceFlags(command: Command): Command {
   return addFlags(command, { ...podFlags(), Retries: retryFlags(), Logging: loggingFlags() });
 }
 
-/** By which figures out of files are judged. */
+/** The settings of eviction, for resource usage that is read from files. */
 export function addEvictionFlags(command: Command): Command {
   return addFlags(command, { 'Settings that the files are judged by': settingFlags(ALL_EVICTION_SETTINGS) });
 }
@@ -257,7 +257,7 @@ function endpoint(value: string): Endpoint {
   throw new InvalidArgumentError('It must be HOST:PORT, such as 127.0.0.1:10247.');
 }
 
-/** Unlike commander's own this does not repeat what was given, which may hold a password. */
+/** Unlike commander's errors this one does not repeat the value, which may contain a password. */
 function secretFlagError(name: string, rule: string): StateletError {
   return new StateletError('InvalidArgument', `${name} ${rule}`);
 }

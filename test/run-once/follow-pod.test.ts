@@ -33,8 +33,13 @@ async function follow(more: Partial<PodSpec>, { maxRetries = 10, prepare }: Mean
   expect(uid).toBe(UID);
   await agent.until(() => agent.state(uid) !== '', 'the pod to be known');
   const options = {
-    ...{ agent: agent.life.agent, clock: agent.clock, maxRetries, retryDelayMs: RETRY_DELAY_MS },
-    ...{ signal: stop.signal, lastWarning: () => LAST_WARNING, rejectionOf: () => undefined },
+    agent: agent.life.agent,
+    clock: agent.clock,
+    maxRetries,
+    retryDelayMs: RETRY_DELAY_MS,
+    signal: stop.signal,
+    lastWarning: () => LAST_WARNING,
+    rejectionOf: () => undefined,
   };
   const stories: Story[] = [];
   const pod = { metadata: { name: 'web', namespace: 'default', uid }, spec };
