@@ -14,9 +14,6 @@ import { errorMessage, StateletError } from '../types/errors.ts';
 
 const MAX_VERBOSITY = 10;
 
-/** The kubelet's, of the releases that had `--runonce`. */
-export const RUN_ONCE_DEFAULTS = { maxRetries: 10, retryDelayMs: 1_000 } as const;
-
 /** The default is part of the text: commander must not fill it in, or it could not be told from a flag that was given. */
 function flag(
   flags: string,
@@ -36,7 +33,7 @@ export function addRunOnceFlags(command: Command): Command {
   return addFlags(command, { ...podFlags(), Retries: retryFlags(), Logging: loggingFlags() });
 }
 
-/** The settings of eviction, for resource usage that is read from files. */
+/** By which figures out of files are judged. */
 export function addEvictionFlags(command: Command): Command {
   return addFlags(command, { 'Settings that the files are judged by': settingFlags(ALL_EVICTION_SETTINGS) });
 }
@@ -174,6 +171,9 @@ function loggingFlags(): readonly Option[] {
     ),
   ];
 }
+
+/** The kubelet's, of the releases that had `--runonce`. */
+export const RUN_ONCE_DEFAULTS = { maxRetries: 10, retryDelayMs: 1_000 } as const;
 
 function retryFlags(): readonly Option[] {
   const { maxRetries, retryDelayMs } = RUN_ONCE_DEFAULTS;

@@ -109,7 +109,7 @@ export const timer = (least: number) => (value: number) =>
   value >= least && value <= MAX_DURATION_MS
     ? undefined
     : `from ${formatDuration(least)} to ${formatDuration(MAX_DURATION_MS)}`;
-/** The key under which commander stores a flag's value: `nodeIp` for `--node-ip <IP>`. */
+/** The name by which commander hands a flag's value over: `--node-ip <IP>` is `nodeIp`. */
 export function flagKey(flag: string): string {
   const name = flag.slice(2).split(' ')[0] ?? '';
   return name.replaceAll(/-(\w)/gu, (_, letter: string) => letter.toUpperCase());

@@ -27,7 +27,7 @@ export type Json<T> = T extends Date
       ? { readonly [Key in keyof T]: Json<T[Key]> }
       : T;
 
-/** The same, but writable, for code that builds an object. */
+/** The same, but not read-only: for code that builds an object. */
 export type Draft<T> = T extends readonly (infer Item)[]
   ? Draft<Item>[]
   : T extends object

@@ -10,7 +10,8 @@ import {
 
 export type PodSource = 'file' | 'http' | 'api';
 
-export type PodOperation = 'ADD' | 'UPDATE' | 'REMOVE' | 'DELETE' | 'RECONCILE';
+/** RESTORE is ADD for pods that the source has not told of yet. */
+export type PodOperation = 'ADD' | 'RESTORE' | 'UPDATE' | 'REMOVE' | 'DELETE' | 'RECONCILE';
 
 export interface PodUpdate {
   readonly op: PodOperation;
