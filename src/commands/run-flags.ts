@@ -257,7 +257,7 @@ function endpoint(value: string): Endpoint {
   throw new InvalidArgumentError('It must be HOST:PORT, such as 127.0.0.1:10247.');
 }
 
-/** Unlike commander's errors this one does not repeat the value, which may contain a password. */
+/** Unlike commander's own error this does not repeat the value, which may hold a password. */
 function secretFlagError(name: string, rule: string): StateletError {
   return new StateletError('InvalidArgument', `${name} ${rule}`);
 }

@@ -10,8 +10,7 @@ import {
 
 export type PodSource = 'file' | 'http' | 'api';
 
-/** RESTORE is ADD for pods that the source has not told of yet. */
-export type PodOperation = 'ADD' | 'RESTORE' | 'UPDATE' | 'REMOVE' | 'DELETE' | 'RECONCILE';
+export type PodOperation = 'ADD' | 'UPDATE' | 'REMOVE' | 'DELETE' | 'RECONCILE';
 
 export interface PodUpdate {
   readonly op: PodOperation;
