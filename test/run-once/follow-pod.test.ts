@@ -8,7 +8,7 @@ import { container, podSpec, SimulatedAgent } from '../support/simulated-agent.t
 const RETRY_DELAY_MS = 1_000;
 const UID = 'uid-1';
 
-const IS_TOLD = 'FailedCreatePodSandBox: the test says so';
+const LAST_WARNING = 'FailedCreatePodSandBox: the test says so';
 
 interface Story {
   readonly agent: SimulatedAgent;
@@ -34,7 +34,7 @@ async function follow(more: Partial<PodSpec>, { maxRetries = 10, prepare }: Mean
   await agent.until(() => agent.state(uid) !== '', 'the pod to be known');
   const options = {
     ...{ agent: agent.life.agent, clock: agent.clock, maxRetries, retryDelayMs: RETRY_DELAY_MS },
-    ...{ signal: stop.signal, lastWarning: () => IS_TOLD, rejectionOf: () => undefined },
+    ...{ signal: stop.signal, lastWarning: () => LAST_WARNING, rejectionOf: () => undefined },
   };
   const stories: Story[] = [];
   const pod = { metadata: { name: 'web', namespace: 'default', uid }, spec };
@@ -86,7 +86,7 @@ describe('a pod that cannot be started', () => {
     expect(story.outcome).toEqual({
       result: 'Failed',
       reason: 'Timeout',
-      message: `containers not running after 3 retries: ${IS_TOLD}`,
+      message: `containers not running after 3 retries: ${LAST_WARNING}`,
       failedContainers: [],
     });
   });
