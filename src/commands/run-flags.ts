@@ -14,9 +14,6 @@ import { errorMessage, StateletError } from '../types/errors.ts';
 
 const MAX_VERBOSITY = 10;
 
-/** The kubelet's, of the releases that had `--runonce`. */
-export const RUN_ONCE_DEFAULTS = { maxRetries: 10, retryDelayMs: 1_000 } as const;
-
 /** The default is part of the text. Commander must not set it: a default could then not be told from a given flag. */
 function flag(
   flags: string,
@@ -176,6 +173,9 @@ function loggingFlags(): readonly Option[] {
     ),
   ];
 }
+
+/** The kubelet's, of the releases that had `--runonce`. */
+export const RUN_ONCE_DEFAULTS = { maxRetries: 10, retryDelayMs: 1_000 } as const;
 
 function retryFlags(): readonly Option[] {
   const { maxRetries, retryDelayMs } = RUN_ONCE_DEFAULTS;
