@@ -1,6 +1,6 @@
 /** What is said of pulling an image: reasons of the waiting state and texts of events, as the kubelet has them. */
 import type { Container, EphemeralContainer } from '../../types/kubernetes.ts';
-import { formatDuration } from '../sync/crash-loop-backoff.ts';
+import { goDuration } from '../formats/duration.ts';
 import { defaultImagePullPolicy, type ImagePullPolicy } from './image-reference.ts';
 
 /** Why a container waits for its image. */
@@ -56,7 +56,7 @@ export function pulledMessage(
   image: string,
   { pullMs, waitedMs, sizeBytes }: { pullMs: number; waitedMs: number; sizeBytes: number | undefined },
 ): string {
-  const took = `${formatDuration(pullMs)} (${formatDuration(waitedMs)} including waiting)`;
+  const took = `${goDuration(pullMs)} (${goDuration(waitedMs)} including waiting)`;
   const size = sizeBytes === undefined ? '' : ` Image size: ${sizeBytes} bytes.`;
   return `Successfully pulled image "${image}" in ${took}.${size}`;
 }

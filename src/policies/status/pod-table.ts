@@ -130,37 +130,3 @@ function latest(times: readonly (string | undefined)[]): string | undefined {
     undefined,
   );
 }
-
-const SECOND = 1000;
-const MINUTE = 60 * SECOND;
-const HOUR = 60 * MINUTE;
-const DAY = 24 * HOUR;
-const YEAR = 365 * DAY;
-
-/**
- * How long something took, as kubectl writes ages: two units while the second still matters. Each step: below which
- * age it holds, its unit, and the smaller unit that is added when it is not 0.
- */
-const AGE_STEPS: readonly (readonly [number, string, number, (readonly [string, number])?])[] = [
-  [2 * MINUTE, 's', SECOND],
-  [10 * MINUTE, 'm', MINUTE, ['s', SECOND]],
-  [3 * HOUR, 'm', MINUTE],
-  [8 * HOUR, 'h', HOUR, ['m', MINUTE]],
-  [2 * DAY, 'h', HOUR],
-  [8 * DAY, 'd', DAY, ['h', HOUR]],
-  [2 * YEAR, 'd', DAY],
-  [8 * YEAR, 'y', YEAR, ['d', DAY]],
-  [Infinity, 'y', YEAR],
-];
-
-/** `45s`, `3m20s`, `12h`, `5d3h`, … A clock that is a little ahead counts as 0; much ahead is not an age. */
-export function humanDuration(durationMs: number): string {
-  if (Number.isNaN(durationMs) || durationMs <= -2 * SECOND) return '<invalid>';
-  const ms = Math.max(0, durationMs);
-  const step = AGE_STEPS.find(([limitMs]) => ms < limitMs);
-  if (step === undefined) return '<invalid>';
-  const [, unit, unitMs, smaller] = step;
-  const rest = smaller === undefined ? 0 : Math.floor((ms % unitMs) / smaller[1]);
-  const tail = smaller === undefined || rest === 0 ? '' : `${rest}${smaller[0]}`;
-  return `${Math.floor(ms / unitMs)}${unit}${tail}`;
-}

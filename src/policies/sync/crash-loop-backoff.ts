@@ -4,6 +4,8 @@
  */
 import type { Container, Pod } from '../../types/kubernetes.ts';
 import { canonicalJson } from '../formats/canonical-json.ts';
+import { goDuration } from '../formats/duration.ts';
+import { podText } from '../pod/pod-kinds.ts';
 
 /** What is remembered between one try and the next. */
 export interface BackOffEntry {
@@ -90,17 +92,5 @@ export function backOffKey(pod: Pod, container: Container): string {
 
 /** What the kubelet writes into the waiting state (CrashLoopBackOff) and into the error of the sync. */
 export function crashLoopBackOffMessage(pod: Pod, containerName: string, backOffMs: number): string {
-  const { name, namespace, uid } = pod.metadata;
-  const backOff = formatDuration(backOffMs);
-  return `back-off ${backOff} restarting failed container=${containerName} pod=${name}_${namespace}(${uid})`;
-}
-
-/** A duration as Go prints it: `1m20s`, `10s`, `500ms`; the kubelet's messages have it so. */
-export function formatDuration(durationMs: number): string {
-  if (durationMs > 0 && durationMs < 1000) return `${durationMs}ms`;
-  const hours = Math.floor(durationMs / 3_600_000);
-  const minutes = Math.floor(durationMs / 60_000) % 60;
-  const seconds = `${(durationMs % 60_000) / 1000}s`;
-  if (hours > 0) return `${hours}h${minutes}m${seconds}`;
-  return minutes > 0 ? `${minutes}m${seconds}` : seconds;
+  return `back-off ${goDuration(backOffMs)} restarting failed container=${containerName} pod=${podText(pod)}`;
 }

@@ -1,5 +1,5 @@
 import { describe, expect, test } from '@jest/globals';
-import { humanDuration, podSummary } from '../../../src/policies/status/pod-table.ts';
+import { podSummary } from '../../../src/policies/status/pod-table.ts';
 import type { ContainerStatus, Pod, PodStatus } from '../../../src/types/kubernetes.ts';
 
 const END = '2030-01-01T00:00:00Z';
@@ -252,31 +252,4 @@ test('no restart, no time of the last one', () => {
   const once = { phase: 'Running', containerStatuses: [running('a', before)] };
   expect(podSummary(pod({ status: once }))).toMatchObject({ restarts: 0 });
   expect(podSummary(pod({ status: once })).lastRestart).toBeUndefined();
-});
-
-describe('ages', () => {
-  const minute = 60_000;
-  const hour = 60 * minute;
-  const day = 24 * hour;
-  const cases: [number, string][] = [
-    [-5000, '<invalid>'],
-    [Number.NaN, '<invalid>'],
-    [-900, '0s'],
-    [0, '0s'],
-    [119_999, '119s'],
-    [2 * minute, '2m'],
-    [3 * minute + 20_000, '3m20s'],
-    [10 * minute + 20_000, '10m'],
-    [179 * minute, '179m'],
-    [3 * hour, '3h'],
-    [5 * hour + 7 * minute, '5h7m'],
-    [9 * hour + 7 * minute, '9h'],
-    [2 * day + 3 * hour, '2d3h'],
-    [9 * day + 3 * hour, '9d'],
-    [2 * 365 * day + 4 * day, '2y4d'],
-    [9 * 365 * day + 4 * day, '9y'],
-  ];
-  test.each(cases)('%d ms reads %s', (ms, want) => {
-    expect(humanDuration(ms)).toBe(want);
-  });
 });
