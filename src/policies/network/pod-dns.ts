@@ -1,7 +1,7 @@
 /** What a pod's resolver is told: by its DNS policy, its own dnsConfig on top, within the limits of resolvers. */
 import type { DNSConfig } from '../../types/cri.ts';
 import type { Pod, PodSpec } from '../../types/kubernetes.ts';
-import { podText } from '../pod/pod-text.ts';
+import { podText } from '../pod/pod-kinds.ts';
 
 type PodDNSConfig = NonNullable<PodSpec['dnsConfig']>;
 

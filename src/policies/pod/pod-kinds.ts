@@ -1,4 +1,4 @@
-/** What kind of pod it is: its annotations tell where it comes from, its priority how much it matters. */
+/** How messages name a pod, and what kind of pod it is: its annotations tell its source, its priority how important it is. */
 import type { Pod } from '../../types/kubernetes.ts';
 
 /** The source that a pod came from: `file`, `http` or `api`. */
@@ -21,6 +21,11 @@ export function podFullName(pod: Pod): string {
 
 export function fullName({ name, namespace }: { readonly name: string; readonly namespace: string }): string {
   return `${name}_${namespace}`;
+}
+
+/** `name_namespace(uid)`: how the kubelet names a pod in messages. */
+export function podText({ metadata: { name, namespace, uid } }: Pod): string {
+  return `${name}_${namespace}(${uid})`;
 }
 
 /** Whether the pod came from a manifest rather than from the API server. A source that is present but odd counts. */

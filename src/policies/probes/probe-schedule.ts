@@ -3,10 +3,9 @@
  * it, so that a container that has only just been started gets some time before it can fail, as with the kubelet; a
  * readiness probe, which kills nobody, runs as soon as the container may be probed.
  */
-import type { Probe, ProbeKind, ProbeStep } from './probe.ts';
+import { periodMs, type Probe, type ProbeKind, type ProbeStep } from './probe.ts';
 
-const DEFAULT_PERIOD_SECONDS = 10;
-/** Over which an agent that has just started spreads what it must know soon. */
+/** The time over which an agent that has just started spreads the first probes of containers that ran before. */
 const CATCH_UP_MS = 1_000;
 
 /** All in Unix ms. */
@@ -16,10 +15,6 @@ export interface ProbeBeat {
   readonly anchorAt: number;
   /** From when on those are probed that ran before the agent did, and of which it does not know whether they are ready. */
   readonly catchUpAt: number;
-}
-
-export function periodMs({ periodSeconds = 0 }: Probe): number {
-  return (periodSeconds > 0 ? periodSeconds : DEFAULT_PERIOD_SECONDS) * 1000;
 }
 
 /** The beats of an agent that has just started are spread: it may find many containers at once. `random` is in [0, 1). */

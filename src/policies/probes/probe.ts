@@ -5,7 +5,6 @@
 import type { Container, Pod } from '../../types/kubernetes.ts';
 import type { ProbeResult } from '../sync/pod-facts.ts';
 import { isTerminalPhase } from '../sync/pod-termination.ts';
-import { periodMs } from './probe-schedule.ts';
 import { containerShouldRestart, isRestartableInitContainer } from '../sync/restart.ts';
 
 export type ProbeKind = 'liveness' | 'readiness' | 'startup';
@@ -78,6 +77,7 @@ const INITIAL_RESULT: Readonly<Record<ProbeKind, ProbeResult>> = {
   readiness: 'Failure',
   startup: 'UNKNOWN',
 };
+const DEFAULT_PERIOD_SECONDS = 10;
 /** What ran for longer than this when the agent started was looked after by one before: nothing is assumed about it. */
 const ADOPTED_AFTER_MS = 10_000;
 
@@ -97,6 +97,10 @@ export function probeTargets(pod: Pod): readonly ProbeTarget[] {
 /** The probe that the worker is there for. */
 export function probeOf({ container, kind }: ProbeTarget): Probe {
   return container[`${kind}Probe`] ?? {};
+}
+
+export function periodMs({ periodSeconds = 0 }: Probe): number {
+  return (periodSeconds > 0 ? periodSeconds : DEFAULT_PERIOD_SECONDS) * 1000;
 }
 
 /** What the worker makes of the pod's present status. `agentStartedAt`: Unix ms. */

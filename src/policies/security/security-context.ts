@@ -3,6 +3,7 @@ import type {
   LinuxContainerSecurityContext,
   LinuxSandboxSecurityContext,
   NamespaceOption,
+  SELinuxOption,
   SupplementalGroupsPolicy,
   UserNamespace,
 } from '../../types/cri.ts';
@@ -10,10 +11,10 @@ import { StateletError } from '../../types/errors.ts';
 import type { Container, EphemeralContainer, Pod, PodSpec } from '../../types/kubernetes.ts';
 import { appArmorProfile, deprecatedAppArmorProfile } from './apparmor.ts';
 import { podNamespaces } from '../cri/pod-namespaces.ts';
-import { podText } from '../pod/pod-text.ts';
+import { podText } from '../pod/pod-kinds.ts';
 import { RUNTIME_DEFAULT, type SeccompFacts, seccompProfile } from './seccomp.ts';
-import { selinuxOption } from './selinux.ts';
 
+type PodSecurityContext = NonNullable<PodSpec['securityContext']>;
 type Capabilities = NonNullable<NonNullable<Container['securityContext']>['capabilities']>;
 type AnyContainer = Container | EphemeralContainer;
 
@@ -175,6 +176,13 @@ export function sandboxSecurityContext(
 
 function allContainers({ containers, initContainers = [], ephemeralContainers = [] }: PodSpec) {
   return [...containers, ...initContainers, ...ephemeralContainers];
+}
+
+/** Fields that are not given are left empty: the runtime fills them in. */
+function selinuxOption(options: PodSecurityContext['seLinuxOptions']): SELinuxOption | undefined {
+  if (!options) return undefined;
+  const { user = '', role = '', type = '', level = '' } = options;
+  return { user, role, type, level };
 }
 
 function supplementalGroups({

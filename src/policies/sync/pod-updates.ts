@@ -1,6 +1,6 @@
 /** What the full list of a source's pods changes in what is known of that source: the operations of the CONFIG channel. */
 import type { Pod } from '../../types/kubernetes.ts';
-import { equalJson } from '../formats/equal-json.ts';
+import { equalJson } from '../formats/canonical-json.ts';
 import {
   CONFIG_MIRROR_ANNOTATION,
   CONFIG_SEEN_ANNOTATION,

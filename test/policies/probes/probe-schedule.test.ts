@@ -1,10 +1,5 @@
 import { describe, expect, test } from '@jest/globals';
-import {
-  beatFrom,
-  firstDelayMs,
-  nextDelayMs,
-  periodMs,
-} from '../../../src/policies/probes/probe-schedule.ts';
+import { beatFrom, firstDelayMs, nextDelayMs } from '../../../src/policies/probes/probe-schedule.ts';
 
 const PROBE = { periodSeconds: 10 };
 const step = (startedAt: number, delayMs = 0) =>
@@ -22,12 +17,6 @@ describe('the beat', () => {
   test('is spread over a period while the agent has not run for one yet', () => {
     expect(beatFrom(9_999, 0, PROBE, 0.5)).toMatchObject({ anchorAt: 14_999, catchUpAt: 10_499 });
     expect(beatFrom(10_000, 0, PROBE, 0.5).anchorAt).toBe(10_000);
-  });
-
-  test('a period that is not given is 10 s', () => {
-    expect([periodMs({}), periodMs({ periodSeconds: 0 }), periodMs({ periodSeconds: 3 })]).toEqual([
-      10_000, 10_000, 3_000,
-    ]);
   });
 });
 
