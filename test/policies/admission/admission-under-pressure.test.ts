@@ -1,6 +1,9 @@
 import { expect, test } from '@jest/globals';
 import { pressureRejection } from '../../../src/policies/admission/admission-under-pressure.ts';
 import { requestingPod } from '../../support/admission.ts';
+import { testVectors } from '../../support/test-vectors.ts';
+
+testVectors('evictionAdmit');
 
 const MEMORY = ['MemoryPressure'];
 const BEST_EFFORT = requestingPod('besteffort');

@@ -3,6 +3,9 @@ import { admissionFailures, admitPod } from '../../../src/policies/admission/adm
 import { heldBy } from '../../../src/policies/admission/held-resources.ts';
 import type { NodeFacts } from '../../../src/types/node-facts.ts';
 import { requestingPod, type RequestingPod, testNode } from '../../support/admission.ts';
+import { testVectors } from '../../support/test-vectors.ts';
+
+testVectors('admission');
 
 const STATIC = { 'kubernetes.io/config.source': 'file' };
 const FULL = [requestingPod('full', { requests: { cpu: '4', memory: '4Gi' } })];

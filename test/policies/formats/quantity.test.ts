@@ -15,6 +15,10 @@ import type { Quantity } from '../../../src/policies/formats/quantity.ts';
 import { errorKind } from '../../../src/types/errors.ts';
 import type { SeededRandom } from '../../../src/simulation/plan/seeded-random.ts';
 import { seededRandom } from '../../../src/simulation/plan/seeded-random.ts';
+import { testVectors } from '../../support/test-vectors.ts';
+
+testVectors('quantity');
+testVectors('quantityOps');
 
 const UNITS = ['', 'n', 'u', 'm', 'k', 'M', 'G', 'T', 'Ki', 'Mi', 'Gi', 'Ti', 'e3', 'E-2', 'e0'];
 

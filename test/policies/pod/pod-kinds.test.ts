@@ -13,6 +13,9 @@ import {
   podFullName,
 } from '../../../src/policies/pod/pod-kinds.ts';
 import type { Pod, PodSpec } from '../../../src/types/kubernetes.ts';
+import { testVectors } from '../../support/test-vectors.ts';
+
+testVectors('critical');
 
 const pod = (annotations?: Record<string, string>, spec: Partial<PodSpec> = {}): Pod => ({
   metadata: { name: 'web', namespace: 'shop', uid: 'u', ...(annotations && { annotations }) },

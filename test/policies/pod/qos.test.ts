@@ -1,6 +1,9 @@
 import { describe, expect, test } from '@jest/globals';
 import { computePodQOS, podQOS } from '../../../src/policies/pod/qos.ts';
 import type { Container, Pod, PodSpec } from '../../../src/types/kubernetes.ts';
+import { testVectors } from '../../support/test-vectors.ts';
+
+testVectors('qos');
 
 type Amounts = Record<string, string>;
 

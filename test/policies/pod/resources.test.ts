@@ -3,6 +3,9 @@ import { formatQuantity } from '../../../src/policies/formats/quantity.ts';
 import type { ResourceQuantities } from '../../../src/policies/pod/resources.ts';
 import { podLimits, podRequests, resourceRequest } from '../../../src/policies/pod/resources.ts';
 import type { Container, Pod, PodSpec } from '../../../src/types/kubernetes.ts';
+import { testVectors } from '../../support/test-vectors.ts';
+
+testVectors('podRequests');
 
 type Amounts = Record<string, string>;
 

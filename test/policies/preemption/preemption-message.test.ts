@@ -7,6 +7,9 @@ import {
 import { unexpectedAdmissionError } from '../../../src/policies/admission/rejection.ts';
 import { selectVictims } from '../../../src/policies/preemption/victims.ts';
 import { requestingPod } from '../../support/admission.ts';
+import { testVectors } from '../../support/test-vectors.ts';
+
+testVectors('preemptionHandle');
 
 const preemptor = requestingPod('critical', { critical: true });
 const pods = [

@@ -5,6 +5,9 @@ import { seededRandom, type SeededRandom } from '../../../src/simulation/plan/se
 import type { Pod } from '../../../src/types/kubernetes.ts';
 import { type Amounts, requestingPod } from '../../support/admission.ts';
 import { plainVictims } from '../../support/preemption-reference.ts';
+import { testVectors } from '../../support/test-vectors.ts';
+
+testVectors('preemption');
 
 const MIB = 2 ** 20;
 const CRITICAL = requestingPod('critical', { critical: true });

@@ -5,6 +5,9 @@ import type { ContainerFacts } from '../../../src/policies/status/container-fact
 import type { ContainerStatus, PodStatus } from '../../../src/types/kubernetes.ts';
 import { instance, podOf } from '../../support/pod-status-facts.ts';
 import { runtimePodStatus, type PartialContainer } from '../../support/runtime-pod-status.ts';
+import { testVectors } from '../../support/test-vectors.ts';
+
+testVectors('containerStatuses');
 
 const ENDED_BEFORE = {
   exitCode: 0,

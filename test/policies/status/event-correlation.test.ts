@@ -10,6 +10,9 @@ import {
   spent,
   withSimilar,
 } from '../../../src/policies/status/event-correlation.ts';
+import { testVectors } from '../../support/test-vectors.ts';
+
+testVectors('eventCorrelation');
 
 const EVENT: EventFacts = {
   source: { component: 'kubelet', host: 'node-1' },

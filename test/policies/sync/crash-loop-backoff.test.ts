@@ -8,6 +8,9 @@ import {
 } from '../../../src/policies/sync/crash-loop-backoff.ts';
 import type { BackOffEntry } from '../../../src/policies/sync/crash-loop-backoff.ts';
 import type { Pod } from '../../../src/types/kubernetes.ts';
+import { testVectors } from '../../support/test-vectors.ts';
+
+testVectors('crashLoopBackoff');
 
 const POD: Pod = {
   metadata: { name: 'pod', namespace: 'ns', uid: 'uid' },

@@ -6,6 +6,9 @@ import type { Container, PodSpec } from '../../../src/types/kubernetes.ts';
 import type { RuntimeContainerState } from '../../../src/types/runtime-pod.ts';
 import { runtimePodStatus } from '../../support/runtime-pod-status.ts';
 import type { PartialContainer, PartialPodStatus, PartialSandbox } from '../../support/runtime-pod-status.ts';
+import { testVectors } from '../../support/test-vectors.ts';
+
+testVectors('podActions');
 
 type Results = Record<string, ProbeResult>;
 

@@ -10,6 +10,9 @@ import {
 import type { Container, Pod } from '../../../src/types/kubernetes.ts';
 import type { RuntimeContainerState } from '../../../src/types/runtime-pod.ts';
 import { runtimePodStatus } from '../../support/runtime-pod-status.ts';
+import { testVectors } from '../../support/test-vectors.ts';
+
+testVectors('restart');
 
 const METADATA = { name: 'pod', namespace: 'ns', uid: 'uid' };
 const WEB: Container = { name: 'web' };

@@ -5,6 +5,9 @@ import {
   terminationPrerequisites,
 } from '../../../src/policies/sync/termination-grace.ts';
 import type { Container, Pod } from '../../../src/types/kubernetes.ts';
+import { testVectors } from '../../support/test-vectors.ts';
+
+testVectors('terminationGrace');
 
 const METADATA = { name: 'pod', namespace: 'ns', uid: 'uid' };
 const WEB: Container = {
