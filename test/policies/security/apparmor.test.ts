@@ -22,7 +22,7 @@ interface Profiles {
 
 function podWith({ ofPod, own, annotation }: Profiles): Pod {
   const app: Container = { name: 'app', ...(own && { securityContext: { appArmorProfile: own } }) };
-  const annotations = annotation === undefined ? {} : { [`${PREFIX}app`]: annotation };
+  const annotations = { ...(annotation !== undefined && { [`${PREFIX}app`]: annotation }) };
   const metadata = { name: 'web', namespace: 'shop', uid: 'u-1', annotations };
   return podOf(
     { containers: [app], ...(ofPod && { securityContext: { appArmorProfile: ofPod } }) },
