@@ -27,7 +27,7 @@ export type Json<T> = T extends Date
       ? { readonly [Key in keyof T]: Json<T[Key]> }
       : T;
 
-/** The same, open to the one who builds it. */
+/** The same, but not read-only: for code that builds an object. */
 export type Draft<T> = T extends readonly (infer Item)[]
   ? Draft<Item>[]
   : T extends object

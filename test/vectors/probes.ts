@@ -1,4 +1,4 @@
-import { judge, lookAt, NEW_PROBE_RECORD } from '../../src/policies/probes/probe.ts';
+import { judge, decideProbe, NEW_PROBE_RECORD } from '../../src/policies/probes/probe.ts';
 import type {
   ProbeKind,
   ProbeOutcome,
@@ -51,7 +51,7 @@ export const adapter: VectorAdapter = {
     const results: unknown[] = [];
     for (const { podStatus, outcome } of steps) {
       if (!keepGoing) break;
-      const look = lookAt(target, record, sighting(podStatus), NOW - kubeletUptimeSeconds * 1000);
+      const look = decideProbe(target, record, sighting(podStatus), NOW - kubeletUptimeSeconds * 1000);
       const probed = look.step.kind === 'probe' && look.step.notBefore <= NOW;
       keepGoing = look.step.kind !== 'over';
       record = probed ? judge(target, look.record, OUTCOMES[outcome]) : look.record;

@@ -28,13 +28,13 @@ export function podText({ metadata: { name, namespace, uid } }: Pod): string {
   return `${name}_${namespace}(${uid})`;
 }
 
-/** Whether the pod came from a manifest rather than from the API server. A source that is present but odd counts. */
+/** Whether the pod came from a manifest rather than from the API server. An unknown source counts as a manifest. */
 export function isStaticPod(pod: Pod): boolean {
   const source = pod.metadata.annotations?.[CONFIG_SOURCE_ANNOTATION];
   return source !== undefined && source !== 'api';
 }
 
-/** Whether the pod is the API server's reflection of a static pod. */
+/** Whether the pod is the API server's copy of a static pod. */
 export function isMirrorPod(pod: Pod): boolean {
   return pod.metadata.annotations?.[CONFIG_MIRROR_ANNOTATION] !== undefined;
 }
@@ -43,7 +43,7 @@ export function isCriticalPriority(priority: number): boolean {
   return priority >= SYSTEM_CRITICAL_PRIORITY;
 }
 
-/** Whether the node must not do without the pod: never evicted, admitted by preemption. */
+/** Whether the pod is critical: it is never evicted, and other pods are preempted for it. */
 export function isCriticalPod(pod: Pod): boolean {
   return isStaticPod(pod) || isMirrorPod(pod) || isCriticalPriority(pod.spec.priority ?? 0);
 }
@@ -53,8 +53,8 @@ export function isNodeCriticalPod(pod: Pod): boolean {
 }
 
 /**
- * Whether `preemptor` may push `preemptee` out. Between two critical pods, as between two others, a strictly higher
- * priority decides; a pod without any priority neither wins nor loses by it.
+ * Whether `preemptor` may preempt `preemptee`: it is critical and the other is not, or its priority is higher. A pod without
+ * a priority neither preempts nor is preempted by priority.
  */
 export function isPreemptable(preemptor: Pod, preemptee: Pod): boolean {
   if (isCriticalPod(preemptor) && !isCriticalPod(preemptee)) return true;

@@ -3,7 +3,7 @@ import type { RuntimePodStatus } from '../../types/runtime-pod.ts';
 export type PodLifecycleEventType =
   'ContainerStarted' | 'ContainerDied' | 'ContainerRemoved' | 'ContainerChanged' | 'PodSync';
 
-/** Something that happened to a container or sandbox; `id` is its id. The names are the kubelet's (PLEG). */
+/** A change of a container or sandbox, whose id is `id`. The names are those of the kubelet's PLEG. */
 export interface PodLifecycleEvent {
   readonly type: PodLifecycleEventType;
   readonly id: string;
@@ -11,7 +11,7 @@ export interface PodLifecycleEvent {
 
 type PlegState = 'running' | 'exited' | 'unknown' | 'nonExistent';
 
-/** What has happened between two observations of one pod. Without an old one, everything found is new. */
+/** What has happened between two observations of a pod. Without an earlier observation, all that is found is new. */
 export function podLifecycleEvents(
   before: RuntimePodStatus | undefined,
   after: RuntimePodStatus,
@@ -26,7 +26,7 @@ function states(status: RuntimePodStatus | undefined): ReadonlyMap<string, PlegS
   const result = new Map<string, PlegState>();
   for (const sandbox of status?.sandboxes ?? []) result.set(sandbox.id, sandbox.ready ? 'running' : 'exited');
   for (const container of status?.containers ?? []) {
-    // A container that is created and not yet started is to the kubelet's PLEG one whose state it does not know.
+    // As in the kubelet's PLEG, a container that is created and not yet started has an unknown state.
     result.set(container.id, container.state === 'created' ? 'unknown' : container.state);
   }
   return result;

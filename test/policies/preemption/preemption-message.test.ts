@@ -35,8 +35,8 @@ describe('the decision in one line', () => {
     );
   });
 
-  test('says that nobody has to go', () => {
-    expect(describePreemption(decide())).toBe('missing nothing; among 2 candidates: nobody has to go');
+  test('says that no pod has to end', () => {
+    expect(describePreemption(decide())).toBe('missing nothing; among 2 candidates: no pod has to end');
     const alone = selectVictims({ preemptor, pods: [pods[0]!], missing: [], lowerPriorityFirst: true });
     expect(describePreemption(alone)).toContain('among 1 candidate:');
   });

@@ -1,7 +1,7 @@
 import { describe, expect, test } from '@jest/globals';
 import {
   judge,
-  lookAt,
+  decideProbe,
   NEW_PROBE_RECORD,
   periodMs,
   type Probe,
@@ -38,7 +38,7 @@ const running = (started: boolean): SeenContainer & { readonly state: 'running' 
 
 /** What the worker of a new record makes of a pod that runs with this container. */
 const look = (of: ProbeTarget, container: SeenContainer | undefined, record = NEW_PROBE_RECORD) =>
-  lookAt(of, record, { phase: 'Running', container }, AGENT_STARTED_AT);
+  decideProbe(of, record, { phase: 'Running', container }, AGENT_STARTED_AT);
 
 const afterOutcomes = (of: ProbeTarget, ...outcomes: ProbeOutcome[]): ProbeRecord =>
   outcomes.reduce((record, outcome) => judge(of, record, outcome), NEW_PROBE_RECORD);
@@ -66,14 +66,14 @@ test('the period of a probe is 10 s where none is given', () => {
 
 describe('which container is probed', () => {
   test('none while the pod has no status, or no container of that name', () => {
-    expect(lookAt(target('liveness'), NEW_PROBE_RECORD, undefined, 0).step.kind).toBe('idle');
+    expect(decideProbe(target('liveness'), NEW_PROBE_RECORD, undefined, 0).step.kind).toBe('idle');
     expect(look(target('liveness'), undefined).step.kind).toBe('idle');
   });
 
   test.each(['Succeeded', 'Failed'])('none any more once the phase is %s', (phase) => {
-    expect(lookAt(target('liveness'), NEW_PROBE_RECORD, { phase, container: undefined }, 0).step.kind).toBe(
-      'over',
-    );
+    expect(
+      decideProbe(target('liveness'), NEW_PROBE_RECORD, { phase, container: undefined }, 0).step.kind,
+    ).toBe('over');
   });
 
   test('liveness and readiness: one that has started; startup: one that has not', () => {
