@@ -16,8 +16,20 @@ export interface CgroupMounts {
 
 /** All other options of a v1 mount are flags, or the name of a tree without controllers. */
 const V1_CONTROLLERS: ReadonlySet<string> = new Set([
-  ...['cpu', 'cpuacct', 'cpuset', 'memory', 'pids', 'hugetlb', 'devices', 'freezer', 'blkio'],
-  ...['net_cls', 'net_prio', 'perf_event', 'rdma', 'misc'],
+  'cpu',
+  'cpuacct',
+  'cpuset',
+  'memory',
+  'pids',
+  'hugetlb',
+  'devices',
+  'freezer',
+  'blkio',
+  'net_cls',
+  'net_prio',
+  'perf_event',
+  'rdma',
+  'misc',
 ]);
 
 /** v1 if any v1 tree has a controller, since a controller is in one tree only. */

@@ -39,7 +39,7 @@ describe('what pods hold of a node', () => {
     expect(ports.portsOf(8080)).toEqual([]);
   });
 
-  test('cannot be told where a request is no quantity', () => {
+  test('are an error if a request is no quantity', () => {
     expect(() => heldBy([requestingPod('e', { requests: { cpu: 'much' } })]).amount('cpu')).toThrow(
       'quantities',
     );

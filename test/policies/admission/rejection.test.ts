@@ -19,21 +19,21 @@ const PORTS: AdmissionFailure = {
   description: "node(s) didn't have free ports",
 };
 
-test("a lack of a resource is told with the kubelet's reason and figures", () => {
+test("a missing resource gives the kubelet's reason, with its figures", () => {
   expect(rejectionFor(CPU)).toEqual({
     reason: 'OutOfcpu',
     message: "Node didn't have enough resource: cpu, requested: 1500, used: 700, capacity: 2000",
   });
 });
 
-test('a failed predicate is told by its name', () => {
+test('a failed predicate gives its name as the reason', () => {
   expect(rejectionFor(PORTS)).toEqual({
     reason: 'NodePorts',
     message: "Predicate NodePorts failed: node(s) didn't have free ports",
   });
 });
 
-test('what has to be freed is what is requested beyond what is free; predicates need no resources', () => {
+test('the missing amount is the request less what is free; predicates lack no resources', () => {
   const memory: AdmissionFailure = {
     kind: 'resource',
     resource: 'memory',
@@ -47,7 +47,7 @@ test('what has to be freed is what is requested beyond what is free; predicates 
   ]);
 });
 
-test('an admission that fails with an error has a reason of its own', () => {
+test('an admission that fails with an error has its own reason', () => {
   expect(unexpectedAdmissionError('no pods')).toEqual({
     reason: 'UnexpectedAdmissionError',
     message: 'Unexpected error while attempting to recover from admission failure: no pods',

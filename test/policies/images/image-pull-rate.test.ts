@@ -30,7 +30,7 @@ describe('the rate of image pulls', () => {
     expect(pullsAt(3_600_000, empty)[0]).toBe(3);
   });
 
-  test('is not changed by a clock that goes back', () => {
+  test('does not change when the clock goes back', () => {
     expect(takePullToken({ tokens: 2, at: 1000 }, 500, RATE)).toEqual({ tokens: 1, at: 500 });
   });
 

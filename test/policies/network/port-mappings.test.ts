@@ -16,7 +16,7 @@ test('ports of the node are those of regular containers and sidecars that name o
   expect(hostPorts(SPEC).map(({ hostPort }) => hostPort)).toEqual([8080, 53, 2]);
 });
 
-test('the runtime is told every port of the regular containers, and no other', () => {
+test('the mappings for the runtime are all ports of the regular containers, and no others', () => {
   expect(portMappings(SPEC)).toEqual([
     { protocol: 'TCP', containerPort: 80, hostPort: 8080, hostIp: '' },
     { protocol: 'TCP', containerPort: 90, hostPort: 0, hostIp: '' },

@@ -37,7 +37,7 @@ describe('the nearest candidates', () => {
     ]);
   });
 
-  test('where none frees enough, the largest is chosen first', () => {
+  test('if none frees enough, the largest is chosen first', () => {
     expect(chosen([candidate('a', 10), candidate('b', 30), candidate('c', 20)], 45)).toEqual(['b', 'c']);
   });
 
@@ -49,7 +49,7 @@ describe('the nearest candidates', () => {
     expect(chosen([candidate('a', 10), candidate('b', 20)], 100)).toEqual(['b', 'a']);
   });
 
-  test('each choice tells what was missing before it, and how far from that it was', () => {
+  test('each choice has what was missing before it, and its distance from that', () => {
     const choices = chooseNearest([candidate('a', 50), candidate('b', 25)], [100], smallerRequest);
     expect(choices.map(({ missing, distance }) => [missing, distance])).toEqual([
       [[100], 0.25],
@@ -57,7 +57,7 @@ describe('the nearest candidates', () => {
     ]);
   });
 
-  test('of full equals the last is chosen; it leaves its place to the last of the remaining ones', () => {
+  test('of equal candidates the last is chosen, and the last of the others takes its place', () => {
     const pods = ['a', 'b', 'c'].map((name) => candidate(name, 10));
     expect(chosen(pods, 25)).toEqual(['c', 'b', 'a']);
     const withNearer = [candidate('near', 20), ...pods];

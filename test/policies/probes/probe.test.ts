@@ -37,7 +37,7 @@ const running = (started: boolean): SeenContainer & { readonly state: 'running' 
 });
 
 /** What the worker of a new record makes of a pod that runs with this container. */
-const look = (of: ProbeTarget, container: SeenContainer | undefined, record = NEW_PROBE_RECORD) =>
+const decide = (of: ProbeTarget, container: SeenContainer | undefined, record = NEW_PROBE_RECORD) =>
   decideProbe(of, record, { phase: 'Running', container }, AGENT_STARTED_AT);
 
 const afterOutcomes = (of: ProbeTarget, ...outcomes: ProbeOutcome[]): ProbeRecord =>
@@ -67,7 +67,7 @@ test('the period of a probe is 10 s where none is given', () => {
 describe('which container is probed', () => {
   test('none while the pod has no status, or no container of that name', () => {
     expect(decideProbe(target('liveness'), NEW_PROBE_RECORD, undefined, 0).step.kind).toBe('idle');
-    expect(look(target('liveness'), undefined).step.kind).toBe('idle');
+    expect(decide(target('liveness'), undefined).step.kind).toBe('idle');
   });
 
   test.each(['Succeeded', 'Failed'])('none any more once the phase is %s', (phase) => {
@@ -78,7 +78,7 @@ describe('which container is probed', () => {
 
   test('liveness and readiness: one that has started; startup: one that has not', () => {
     const steps = (['liveness', 'readiness', 'startup'] as const).map((kind) =>
-      [true, false].map((started) => look(target(kind), running(started)).step.kind),
+      [true, false].map((started) => decide(target(kind), running(started)).step.kind),
     );
     expect(steps).toEqual([
       ['probe', 'idle'],
@@ -89,7 +89,7 @@ describe('which container is probed', () => {
 
   test('not before initialDelaySeconds have passed since it was started', () => {
     const { startedAt } = running(true);
-    expect(look(target('liveness', { initialDelaySeconds: 5 }), running(true)).step).toEqual({
+    expect(decide(target('liveness', { initialDelaySeconds: 5 }), running(true)).step).toEqual({
       kind: 'probe',
       startedAt,
       notBefore: startedAt + 5000,
@@ -97,7 +97,7 @@ describe('which container is probed', () => {
   });
 
   test('one that waits is not ready, and may be probed later', () => {
-    const { record, step } = look(target('readiness'), { id: 'a1', started: false, state: 'waiting' });
+    const { record, step } = decide(target('readiness'), { id: 'a1', started: false, state: 'waiting' });
     expect([record.result, step.kind]).toEqual(['Failure', 'idle']);
   });
 
@@ -106,7 +106,7 @@ describe('which container is probed', () => {
     ['Never', 'over'],
   ])('one that has ended under restartPolicy %s: %s', (restartPolicy, kind) => {
     const ended = { id: 'a1', started: false, state: 'terminated', exitCode: 1 } as const;
-    const { record, step } = look(target('readiness', {}, { restartPolicy }), ended);
+    const { record, step } = decide(target('readiness', {}, { restartPolicy }), ended);
     expect([record.result, step.kind]).toEqual(['Failure', kind]);
   });
 });
@@ -117,24 +117,24 @@ describe('what holds before the first outcome', () => {
     ['readiness', 'Failure'],
     ['startup', 'UNKNOWN'],
   ] as const)('of a %s probe: %s', (kind, want) => {
-    expect(look(target(kind), running(true)).record.result).toBe(want);
+    expect(decide(target(kind), running(true)).record.result).toBe(want);
   });
 
   test('nothing, for a container that ran more than 10 s before the agent started', () => {
     const at = (startedAt: number) =>
-      look(target('readiness'), { ...running(true), startedAt }).record.result;
+      decide(target('readiness'), { ...running(true), startedAt }).record.result;
     expect(at(AGENT_STARTED_AT - 10_001)).toBeUndefined();
     expect(at(AGENT_STARTED_AT - 10_000)).toBe('Failure');
   });
 
   test('is assumed anew for another instance, which ends the hold', () => {
     const held = { ...NEW_PROBE_RECORD, containerId: 'a0', result: 'Failure', onHold: true } as const;
-    expect(look(target('liveness'), running(true), held).record).toMatchObject({
+    expect(decide(target('liveness'), running(true), held).record).toMatchObject({
       containerId: 'a1',
       result: 'Success',
       onHold: false,
     });
-    expect(look(target('liveness'), running(true), { ...held, containerId: 'a1' }).step.kind).toBe('idle');
+    expect(decide(target('liveness'), running(true), { ...held, containerId: 'a1' }).step.kind).toBe('idle');
   });
 });
 
@@ -143,9 +143,9 @@ describe('a pod that is being deleted', () => {
   const deleted = (kind: ProbeKind) => ({ ...target(kind), pod: podOf({}, { metadata }) });
 
   test('is probed for readiness alone', () => {
-    expect(look(deleted('readiness'), running(true)).step.kind).toBe('probe');
-    expect(look(deleted('liveness'), running(true)).step.kind).toBe('over');
-    expect(look(deleted('startup'), running(false)).step.kind).toBe('over');
+    expect(decide(deleted('readiness'), running(true)).step.kind).toBe('probe');
+    expect(decide(deleted('liveness'), running(true)).step.kind).toBe('over');
+    expect(decide(deleted('startup'), running(false)).step.kind).toBe('over');
   });
 
   test('has no failed liveness or startup probe', () => {

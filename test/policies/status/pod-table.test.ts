@@ -198,7 +198,7 @@ describe('READY and RESTARTS', () => {
     });
   });
 
-  test('nothing of the main containers is ready before the init containers are done', () => {
+  test('no regular container counts as ready before the init containers are done', () => {
     const status = {
       phase: 'Pending',
       initContainerStatuses: [running('i')],
@@ -207,7 +207,7 @@ describe('READY and RESTARTS', () => {
     expect(podSummary(pod({ init: ['i'], status }))).toMatchObject({ ready: 0, total: 1 });
   });
 
-  test('while initializing the restarts of init containers count, afterwards those of sidecars and containers', () => {
+  test('during initialization the restarts of init containers count, after it those of sidecars and regular containers', () => {
     const initContainerStatuses = [waiting('CrashLoopBackOff', 'i', { restartCount: 3 })];
     const before = { phase: 'Pending', initContainerStatuses, containerStatuses: [] };
     expect(podSummary(pod({ init: ['i'], sidecars: ['s'], status: before })).restarts).toBe(3);
@@ -222,7 +222,7 @@ describe('READY and RESTARTS', () => {
     expect(podSummary(pod({ init: ['i'], sidecars: ['s'], status: after })).restarts).toBe(7);
   });
 
-  test('the last restart is the latest end of an earlier instance', () => {
+  test('the last restart is at the latest end of an earlier instance', () => {
     const lastState = (finishedAt: string) => ({
       lastState: { terminated: { exitCode: 1, finishedAt } },
       restartCount: 1,
@@ -237,7 +237,7 @@ describe('READY and RESTARTS', () => {
   });
 });
 
-test('STATUS of a pod that is ending is Terminating, deleted or not, until its phase says how it has ended', () => {
+test('STATUS of a pod that is ending is Terminating until its phase is terminal, whether it is deleted or not', () => {
   const status = { phase: 'Running', containerStatuses: [running()] };
   expect(podSummary(pod({ status }), true).status).toBe('Terminating');
   expect(podSummary(pod({ status })).status).toBe('Running');
@@ -247,7 +247,7 @@ test('STATUS of a pod that is ending is Terminating, deleted or not, until its p
   expect(podSummary(pod({ status: lost }), true).status).toBe('Terminating');
 });
 
-test('no restart, no time of the last one', () => {
+test('without a restart there is no time of the last restart', () => {
   const before = { lastState: { terminated: { exitCode: 1, finishedAt: END } } };
   const once = { phase: 'Running', containerStatuses: [running('a', before)] };
   expect(podSummary(pod({ status: once }))).toMatchObject({ restarts: 0 });

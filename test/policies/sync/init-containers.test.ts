@@ -65,7 +65,7 @@ describe('init containers', () => {
     expect(actions({ initContainers: both, containers })).toEqual(INITIALIZED);
   });
 
-  test('that were forgotten had their turn when a later one has a status', () => {
+  test('that were forgotten count as done when a later one has a status', () => {
     expect(actions({ initContainers: both, containers: [instance('two', 'exited')] })).toEqual(INITIALIZED);
   });
 

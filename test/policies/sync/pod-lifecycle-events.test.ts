@@ -55,7 +55,7 @@ test.each<['ready' | 'notready' | 'gone', 'ready' | 'notready' | 'gone', string[
   );
 });
 
-test('without an observation before, everything found is new', () => {
+test('without an earlier observation, all that is found is new', () => {
   const found = runtimePodStatus({
     sandboxes: [{ id: 's' }],
     containers: [
@@ -70,7 +70,7 @@ test('without an observation before, everything found is new', () => {
   ]);
 });
 
-test('a restart between two observations is the end of one container and the start of another', () => {
+test('a restart between two observations is one container that died and another that started', () => {
   const before = runtimePodStatus({ containers: [{ id: 'a', name: 'main', state: 'running' }] });
   const after = runtimePodStatus({
     containers: [

@@ -64,7 +64,7 @@ describe('a regular container that runs', () => {
     ]);
   });
 
-  test('is killed for one reason: the changed spec before the liveness probe before the startup probe', () => {
+  test('is killed for the first of these: a changed spec, its liveness probe, its startup probe', () => {
     const failing = { containers: RUNNING, liveness: 'Failure', startup: 'Failure' } as const;
     expect(actions({ ...failing, specChanged: true }).kills[0]?.[1]).toBe('');
     expect(actions(failing).kills[0]?.[1]).toBe('LivenessProbe');

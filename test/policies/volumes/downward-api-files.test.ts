@@ -36,9 +36,16 @@ describe('a file of the downward API', () => {
   });
 });
 
+test('a file of one label or annotation holds its value; without the label it is empty', () => {
+  const pod = podOf({}, { metadata: { ...POD, labels: { app: 'web' } } });
+  expect(files(field("metadata.labels['app']"), pod)[0]?.content).toBe('web');
+  expect(files(field("metadata.annotations['absent']"), pod)[0]?.content).toBe('');
+});
+
 describe('a file of labels or annotations', () => {
   test('has a line for each, sorted by key, without a line feed at the end', () => {
     expect(contentOfLabels({ b: '2', a: '1', B: '3' })).toBe('B="3"\na="1"\nb="2"');
+    expect(contentOfLabels({ zone: 'b', constructor: 'x' })).toBe('constructor="x"\nzone="b"');
     expect(contentOfLabels({})).toBe('');
   });
 
@@ -48,6 +55,7 @@ describe('a file of labels or annotations', () => {
     ['\u0007\b\f\v', String.raw`a="\a\b\f\v"`],
     ['\u0000\u007f', String.raw`a="\x00\x7f"`],
     ['grün 日本 🚢', 'a="grün 日本 🚢"'],
+    ['a\u00ad', String.raw`a="a\u00ad"`],
     ['\u00a0\u2028', String.raw`a="\u00a0\u2028"`],
     ['\u{e0001}', String.raw`a="\U000e0001"`],
   ])('quotes %j as Go does', (value, want) => {
@@ -68,8 +76,11 @@ describe('the fields that a file may hold', () => {
     expect(files(field(fieldPath))).toHaveLength(1);
   });
 
-  test.each(['status.podIP', 'spec.nodeName', "metadata.labels['']", 'metadata'])('not %s', (fieldPath) => {
-    expect(isVolumeFieldPath(fieldPath)).toBe(false);
-    expect(() => files(field(fieldPath))).toThrow(`fieldPath ${fieldPath} is not supported in a volume`);
-  });
+  test.each(['status.podIP', 'spec.nodeName', "metadata.labels['']", 'metadata.labels[app]', 'metadata'])(
+    'not %s',
+    (fieldPath) => {
+      expect(isVolumeFieldPath(fieldPath)).toBe(false);
+      expect(() => files(field(fieldPath))).toThrow(`fieldPath ${fieldPath} is not supported in a volume`);
+    },
+  );
 });

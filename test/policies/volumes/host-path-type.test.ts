@@ -48,7 +48,7 @@ describe('the type of a hostPath volume', () => {
     expect(hostPathCheck(type)?.create).toEqual(want);
   });
 
-  test('a path of another kind is told of in the words of the kubelet', () => {
+  test('a path of another kind gives the message of the kubelet', () => {
     expect(hostPathCheck('Socket')?.problem('/run/x', 'file')).toBe(
       'hostPath type check failed: /run/x is not a socket file',
     );

@@ -27,7 +27,7 @@ describe('the kind of a volume', () => {
 
   test('of another source is an error that names those that there are', () => {
     expect(() => volumeKind({ name: 'v', nfs: { path: '/', server: 's' } })).toThrow(
-      'a volume of nfs is not supported; there are emptyDir, hostPath',
+      'a volume of nfs is not supported; there are emptyDir, hostPath, downwardAPI, projected, configMap, secret',
     );
   });
 });
@@ -82,6 +82,7 @@ describe('the sources of a volume of files', () => {
   test('are one for a volume of downwardAPI, configMap or secret', () => {
     const configMap = { name: 'c', items };
     expect(filesVolume({ name: 'v', configMap })).toEqual({ sources: [{ configMap }], defaultMode: 0o644 });
+    expect(filesVolume({ name: 'v', configMap: { defaultMode: 0o600 } }).defaultMode).toBe(0o600);
     expect(filesVolume({ name: 'v', downwardAPI: { defaultMode: 0o400 } })).toEqual({
       sources: [{ downwardAPI: { items: [] } }],
       defaultMode: 0o400,
