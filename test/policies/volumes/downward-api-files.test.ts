@@ -57,6 +57,7 @@ describe('a file of labels or annotations', () => {
     ['grün 日本 🚢', 'a="grün 日本 🚢"'],
     ['a\u00ad', String.raw`a="a\u00ad"`],
     ['\u00a0\u2028', String.raw`a="\u00a0\u2028"`],
+    ['\u0080\uffff', String.raw`a="\u0080\uffff"`],
     ['\u{e0001}', String.raw`a="\U000e0001"`],
   ])('quotes %j as Go does', (value, want) => {
     expect(contentOfLabels({ a: value })).toBe(want);
