@@ -1,6 +1,6 @@
 /**
- * `npm run mutants [-- NAME…]`: breaks the pod's life, one way after another, and sees whether the suites notice. Exit code 1:
- * one went unnoticed; 2: it could not be tried, or the tree as it is does not pass.
+ * `npm run mutants [-- NAME…]`: applies one defect after another to a copy of the tree, and checks that the suites notice. Exit
+ * code 1: a mutant was not caught. 2: a mutant could not be applied, or the unchanged tree does not pass.
  */
 import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
@@ -11,27 +11,27 @@ import { Workplace } from './mutants/workplace.ts';
 
 const USAGE = `Usage: npm run mutants [-- [--layer LAYER]… [NAME…]]
 
-Applies each mutant of scripts/mutants, or those that are named, to a copy of the tree, runs the suites there and prints a table.
+Applies each mutant of scripts/mutants, or the named ones, to a copy of the tree, runs the suites there and prints a table.
 Layers: ${LAYERS.join(', ')}. A mutant counts as caught when the simulation or the paths notice it; the unit suites do not
-count. The paths are about the charts: what is broken elsewhere they are asked about only where the simulation does not notice it,
-or where --layer names them.
+count. The paths test the charts: for mutants of other files they run only if the simulation does not notice the mutant, or if --layer
+names them.
 --list prints the names.`;
 
 const ROOT = fileURLToPath(new URL('..', import.meta.url));
-/** Two cores are what CI has. */
+/** CI has two cores. */
 const AT_ONCE = 2;
 const MIN_LIMIT_MS = 120_000;
 
 interface Options {
   readonly mutants: readonly Mutant[];
   readonly layers: readonly Layer[];
-  /** All layers are run on every mutant. */
+  /** Runs all layers on every mutant. */
   readonly thorough: boolean;
 }
 
 interface Report {
   readonly mutant: Mutant;
-  /** How it was caught, by the layers that were run. */
+  /** How each layer that was run caught it. */
   readonly catches: ReadonlyMap<Layer, Catch>;
 }
 
@@ -64,14 +64,14 @@ function optionsFromCommandLine(): Options {
   };
 }
 
-/** Runs the layers that there are on the tree as it is; returns how long each may take with a mutant. */
+/** Runs the layers on the unchanged tree. Returns how long each may take with a mutant. */
 async function baseline(workplace: Workplace, layers: readonly Layer[]): Promise<ReadonlyMap<Layer, number>> {
   const limits = new Map<Layer, number>();
   for (const layer of layers) {
     if (!(await hasLayer(layer, workplace.root))) continue;
     const began = Date.now();
     const how = await runLayer(layer, workplace.root, '', 10 * MIN_LIMIT_MS);
-    if (how !== undefined) fail(`the tree as it is does not pass (${layer}): ${how}`);
+    if (how !== undefined) fail(`the unchanged tree does not pass (${layer}): ${how}`);
     const tookMs = Date.now() - began;
     limits.set(layer, Math.max(MIN_LIMIT_MS, 5 * tookMs));
     console.log(`without a mutant, ${layer} passes in ${seconds(tookMs)}`);
@@ -88,7 +88,7 @@ class Trial {
     this.#thorough = thorough;
   }
 
-  /** The workplaces share the list: each takes the next mutant when it is done with one. */
+  /** Each workplace takes the next mutant of the list when it has finished one. */
   async all(workplaces: readonly Workplace[], mutants: readonly Mutant[]): Promise<readonly Report[]> {
     const reports: Report[] = [];
     const left = mutants.entries();
@@ -121,7 +121,7 @@ class Trial {
   }
 }
 
-/** Where only unit suites were asked for, these count. */
+/** The unit layer counts only if no other layer was run. */
 function isCaught({ catches }: Report): boolean {
   const judges = [...catches].filter(([layer]) => layer !== 'unit' || catches.size === 1);
   return judges.some(([, how]) => how !== undefined);

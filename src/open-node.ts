@@ -1,4 +1,4 @@
-/** The node and its agent as a configuration says: for everything that runs pods on this machine. */
+/** Opens the node and its agent from a configuration: shared by the daemon and by run-once. */
 import { setTimeout as delay } from 'node:timers/promises';
 import type { NodeAgent, NodeAgentOptions } from './actors/node-agent.ts';
 import { EMBEDDED, type StateletConfig } from './config/config.ts';
@@ -12,7 +12,7 @@ import type { EventRecorder, NodeEventRecorder } from './types/event-recorder.ts
 import type { Logger } from './types/logger.ts';
 import type { OwnNodeFacts } from './types/node-facts.ts';
 
-/** How long what is in flight gets to come to rest when an agent leaves its pods running. */
+/** How long calls to the runtime that are under way may take when the agent stops. */
 const REST_MS = 2_000;
 
 export interface Node {
@@ -20,7 +20,7 @@ export interface Node {
   readonly parts: NodeParts;
 }
 
-/** The root folder has to be there. Rejects where this machine cannot be such a node. */
+/** The root folder must exist. Rejects when this machine cannot be a node of that configuration. */
 export async function openNode(
   config: StateletConfig,
   recorder: EventRecorder,
@@ -33,28 +33,28 @@ export async function openNode(
   return { facts, parts: await openParts(config, facts, recorder, logger) };
 }
 
-/** Pods make it as well when they start: on a full disk the agent goes on, and removes what is not needed any more. */
+/** On a full disk the agent starts without the folder, so that it can remove images and pods; starting pods make the folder too. */
 async function makePodLogsDir({ podLogsDir }: StateletConfig, logger: Logger): Promise<void> {
   try {
     await makeFolder(podLogsDir);
   } catch (error) {
     const problem = `podLogsDir ${podLogsDir} cannot be made: ${errorMessage(error)}`;
     if (!isOutOfSpace(error)) {
-      const mend = 'name a folder in the --config file that this user may write';
-      throw new StateletError('InvalidArgument', `${problem}: ${mend}`, { cause: error });
+      const advice = 'name a folder in the --config file that this user may write';
+      throw new StateletError('InvalidArgument', `${problem}: ${advice}`, { cause: error });
     }
     logger.warn({}, problem);
   }
 }
 
-/** As flags are given it: `cpu=2,memory=4Gi`. */
+/** In the form of the flags: `cpu=2,memory=4Gi`. */
 function amountsText(amounts: Readonly<Record<string, string>>): string {
   return Object.entries(amounts)
     .map((pair) => pair.join('='))
     .join(',');
 }
 
-/** Only the runtime that is used is loaded. */
+/** Loads only the runtime that is used. */
 async function openParts(
   config: StateletConfig,
   facts: OwnNodeFacts,
@@ -66,32 +66,50 @@ async function openParts(
   if (endpoint === EMBEDDED) {
     const { openProcessNode } = await import('./runtime/process/process-node.ts');
     return openProcessNode({
-      ...{ rootDir, podLogsDir, hostIPs, allocatable: facts.allocatable, settings: node, logger },
+      rootDir,
+      podLogsDir,
+      hostIPs,
+      allocatable: facts.allocatable,
+      settings: node,
+      logger,
       requestTimeoutMs: node.runtimeRequestTimeoutMs,
     });
   }
   const { openCriNode } = await import('./runtime/node/open-cri-node.ts');
   return openCriNode({
-    ...{ endpoint, rootDir, podLogsDir, nodeName, hostIPs, facts, recorder, logger },
-    ...{ settings: node, reservations: config },
+    endpoint,
+    rootDir,
+    podLogsDir,
+    nodeName,
+    hostIPs,
+    facts,
+    recorder,
+    logger,
+    settings: node,
+    reservations: config,
   });
 }
 
-export interface AgentSurroundings extends Node {
+export interface AgentParts extends Node {
   readonly recorder: EventRecorder & NodeEventRecorder;
   readonly logger: Logger;
 }
 
-/** All that an agent needs but its pods. */
+/** All options of an agent but its sources of pods. */
 export function nodeAgentOptions(
   config: StateletConfig,
-  { parts, facts, recorder, logger }: AgentSurroundings,
+  { parts, facts, recorder, logger }: AgentParts,
 ): Omit<NodeAgentOptions, 'sources' | 'configuration'> {
   const { syncFrequencyMs, maxContainerRestartPeriodMs, preemptionLowerPriorityFirst, node } = config;
   const { maximumDeadContainersPerContainer, nodeIP } = node;
   return {
-    ...{ parts, recorder, logger, syncFrequencyMs, maxContainerRestartPeriodMs },
-    ...{ preemptionLowerPriorityFirst, maximumDeadContainersPerContainer },
+    parts,
+    recorder,
+    logger,
+    syncFrequencyMs,
+    maxContainerRestartPeriodMs,
+    preemptionLowerPriorityFirst,
+    maximumDeadContainersPerContainer,
     nodeFacts: () => facts,
     clock: systemClock,
     random: Math.random,
@@ -100,12 +118,12 @@ export function nodeAgentOptions(
   };
 }
 
-/** Pods keep running. Nothing is being started any more when this resolves, unless the runtime does not answer. */
-export async function letGo(agent: NodeAgent): Promise<void> {
-  await briefly(agent.stop());
+/** Pods keep running. When this resolves, no container is being started any more, unless the runtime does not answer. */
+export async function stopAgent(agent: NodeAgent): Promise<void> {
+  await withinRestTime(agent.stop());
 }
 
-/** Who leaves does not wait for a runtime that hangs. */
-export async function briefly(work: Promise<void>): Promise<void> {
+/** Stops waiting after `REST_MS`: a runtime that hangs must not keep the agent from exiting. */
+export async function withinRestTime(work: Promise<void>): Promise<void> {
   await Promise.race([work, delay(REST_MS, undefined, { ref: false })]);
 }

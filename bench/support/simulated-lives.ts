@@ -1,9 +1,10 @@
 /** Pods that live and end on simulated nodes, as fast as the agents take them: nothing waits, nothing fails. */
 import { testNode } from '../../test/support/admission.ts';
+import { LEAVE_TO_START, podChart } from '../../test/support/pod-chart.ts';
 import { Subject } from 'rxjs';
 import { createActor } from 'xstate';
 import { NodeAgent } from '../../src/actors/node-agent.ts';
-import { podMachine, type PodEvent } from '../../src/machines/pod-machine.ts';
+import type { PodEvent } from '../../src/machines/pod-machine.ts';
 import type { SupervisorEvent } from '../../src/machines/supervisor-machine.ts';
 import { NO_LATENCIES } from '../../src/runtime/simulated/latencies.ts';
 import { SimulatedRuntime } from '../../src/runtime/simulated/simulated-runtime.ts';
@@ -11,18 +12,7 @@ import { SimulatedNode } from '../../src/simulation/node/simulated-node.ts';
 import { VirtualClock } from '../../src/simulation/node/virtual-clock.ts';
 import type { Pod } from '../../src/types/kubernetes.ts';
 
-const nothing = (): void => undefined;
-const NO_ACTIONS = {
-  ...{
-    requestStart: nothing,
-    startSync: nothing,
-    abortSync: nothing,
-    startStop: nothing,
-    abortStop: nothing,
-  },
-  ...{ startCleanup: nothing, armResync: nothing, disarmResync: nothing, answerWaiters: nothing },
-  ...{ answerThisWaiter: nothing, reportTerminated: nothing, reportFinished: nothing },
-};
+const nothing = () => undefined;
 
 class BenchNode {
   readonly #pods: readonly Pod[];
@@ -167,15 +157,14 @@ async function until(clock: VirtualClock, isSo: () => boolean): Promise<void> {
 
 /** Milliseconds for so many charts alone: from SyncPodCreate to Terminated.Finished, with actions that do nothing. */
 function bareLives(count: number): number {
-  const machine = podMachine.provide({ actions: NO_ACTIONS });
   const began = performance.now();
   for (let index = 0; index < count; index++) {
     const pod = podOf(0, index);
     const { uid } = pod.metadata;
-    const actor = createActor(machine, { input: { uid, fullName: uid, runtimeHolds: 'nothing' } }).start();
+    const actor = createActor(podChart, { input: { uid, fullName: uid, runtimeHolds: 'nothing' } }).start();
     const events: PodEvent[] = [
       { type: 'SyncPodCreate', pod },
-      { type: 'START_GRANTED' },
+      ...LEAVE_TO_START,
       { type: 'SYNC_DONE', terminal: false, again: false },
       { type: 'SyncPodKill' },
       { type: 'STOP_DONE' },

@@ -1,4 +1,4 @@
-/** The actors and what they do in the world, broken. */
+/** Mutants of the actors, and of what they do on the node. */
 import type { Mutant } from './mutant.ts';
 
 const SLOTS = 'src/actors/pods/effect-slots.ts';
@@ -14,7 +14,7 @@ const KILLER = 'src/runtime/pods/pod-killer.ts';
 export const ACTOR_MUTANTS: readonly Mutant[] = [
   {
     name: 'abort-does-not-wait',
-    breaks: 'An aborted effect counts as at rest at once, with its call still in flight (I2, I5)',
+    breaks: 'An aborted effect counts as ended at once, with its call still in flight (I2, I5)',
     file: SLOTS,
     find: `    this.#slots.get(actor)?.controller.abort();`,
     replace: `    this.#slots.get(actor)?.controller.abort();
@@ -23,7 +23,7 @@ export const ACTOR_MUTANTS: readonly Mutant[] = [
   },
   {
     name: 'kill-not-awaited',
-    breaks: 'Who kills a pod is answered before it is Terminated (rule 6)',
+    breaks: 'A kill is answered before the pod is Terminated (rule 6)',
     file: SUPERVISOR,
     find: `    await answered;`,
     replace: `    void answered;`,
@@ -37,7 +37,7 @@ export const ACTOR_MUTANTS: readonly Mutant[] = [
   },
   {
     name: 'name-never-released',
-    breaks: 'Who waits for the name of a static pod that has ended never starts (rule 10)',
+    breaks: 'A static pod that waits for its name never starts (rule 10)',
     file: STARTS,
     find: `    this.#claims.release(fullName, uid);
 `,
@@ -45,7 +45,7 @@ export const ACTOR_MUTANTS: readonly Mutant[] = [
   },
   {
     name: 'adopted-name-is-free',
-    breaks: 'What runs when the agent starts does not hold its name (I6, I10)',
+    breaks: 'A pod that runs when the agent starts does not hold its name (I6, I10)',
     file: STARTS,
     find: `    this.#claims.request(fullName, uid);
     this.#adopted.set(fullName, (this.#adopted.get(fullName) ?? new Set()).add(uid));
@@ -54,28 +54,28 @@ export const ACTOR_MUTANTS: readonly Mutant[] = [
   },
   {
     name: 'start-during-removal',
-    breaks: 'A UID starts again while what is left of it is being removed (rule 9, I8)',
+    breaks: 'A UID starts again while its old containers are being removed (rule 9, I8)',
     file: STARTS,
     find: `    if (removal !== undefined) {`,
     replace: `    if (false) {`,
   },
   {
     name: 'forgotten-before-removed',
-    breaks: 'A UID starts again beside the remains of its former life (rule 9)',
+    breaks: 'A UID starts again before its old containers have been removed (rule 9)',
     file: SUPERVISOR,
     find: `    if (!(await this.#removeFromRuntime(pod))) {`,
     replace: `    if (!(void this.#removeFromRuntime(pod), true)) {`,
   },
   {
     name: 'orphans-not-killed',
-    breaks: 'What runs after a restart of the agent, and nobody wants, is left running (I10)',
+    breaks: 'Pods that run when the agent starts, and are not wanted, are left running (I10)',
     file: SUPERVISOR,
     find: `    for (const pod of plan.killRuntimePods) this.#killRuntimePod(pod);`,
     replace: ``,
   },
   {
     name: 'orphans-not-removed',
-    breaks: 'What has ended, and nobody wants, is left in the runtime (I10)',
+    breaks: 'Ended pods that are not wanted are left in the runtime (I10)',
     file: SUPERVISOR,
     find: `    for (const pod of plan.removeRuntimePods) void this.#removeFromRuntime(pod);`,
     replace: ``,
@@ -93,7 +93,7 @@ export const ACTOR_MUTANTS: readonly Mutant[] = [
   // Effects
   {
     name: 'stop-believed',
-    breaks: 'A stop that reported success is believed, whatever the runtime shows afterwards (rule 7, I3)',
+    breaks: 'A stop that reported success is trusted, even if something still runs (rule 7, I3)',
     file: EFFECTS,
     find: `  if (isRunning(after)) {`,
     replace: `  if (false) {`,
@@ -114,10 +114,10 @@ export const ACTOR_MUTANTS: readonly Mutant[] = [
     replace: `killPod(context.pod, before, undefined, signal)`,
   },
 
-  // What is known of the runtime
+  // The state of the runtime
   {
     name: 'stale-read-trusted',
-    breaks: 'An effect begins with what was read before the last hint (rule 7)',
+    breaks: 'An effect begins with a status that was read before the last event (rule 7)',
     file: PLEG,
     find: `    if (isStale(record)) return this.read(pod, options);
 `,
@@ -125,7 +125,7 @@ export const ACTOR_MUTANTS: readonly Mutant[] = [
   },
   {
     name: 'failed-read-trusted',
-    breaks: 'After a read that failed, what was known before counts as fresh (rule 7)',
+    breaks: 'After a failed read the old status counts as fresh (rule 7)',
     file: PLEG,
     find: `      record.hints += 1;
       throw error;`,
@@ -133,7 +133,7 @@ export const ACTOR_MUTANTS: readonly Mutant[] = [
   },
   {
     name: 'doubt-forgotten',
-    breaks: 'What an effect that was given up has done is not looked for before the next one begins (rule 7)',
+    breaks: 'The runtime is not read again after an aborted effect (rule 7)',
     file: EFFECTS,
     find: `    if (signal.aborted) pleg.doubt(context.uid);
 `,
@@ -141,7 +141,7 @@ export const ACTOR_MUTANTS: readonly Mutant[] = [
   },
   {
     name: 'relist-finds-nothing',
-    breaks: 'What no event told of is never found (Times, I7)',
+    breaks: 'A relist never finds what events have missed (Times, I7)',
     file: PLEG,
     find: `      (record) => record.holders === 0 && listed`,
     replace: `      (record) => record.holders < 0 && listed`,
@@ -150,7 +150,7 @@ export const ACTOR_MUTANTS: readonly Mutant[] = [
   // Calls to the runtime
   {
     name: 'unstarted-passed-over',
-    breaks: 'A container is made anew beside one whose start may still be on its way (I10)',
+    breaks: 'A second container is created while the start of the first may still succeed (I10)',
     file: STARTER,
     find: `    const made = await step('CreateContainerError', () => this.#settleUnstarted(request));
 `,
@@ -179,7 +179,7 @@ export const ACTOR_MUTANTS: readonly Mutant[] = [
   },
   {
     name: 'failed-kill-ignored',
-    breaks: 'A container is started anew although the old one could not be stopped (I10)',
+    breaks: 'A container is restarted although the old instance could not be stopped (I10)',
     file: RUNTIME,
     find: `    if (killFailures.length > 0) return killFailures;
 `,
@@ -187,7 +187,7 @@ export const ACTOR_MUTANTS: readonly Mutant[] = [
   },
   {
     name: 'sandbox-left-running',
-    breaks: 'A stop ends the containers and leaves the sandbox (rule 7, I7)',
+    breaks: 'A stop ends the containers, but not the sandbox (rule 7, I7)',
     file: KILLER,
     find: `      podStatus.sandboxes.map(({ id }) => this.#options.runtime.stopPodSandbox(id, { signal })),`,
     replace: `      [],`,

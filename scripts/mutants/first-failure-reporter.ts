@@ -1,4 +1,4 @@
-/** A reporter for Jest that says which test has failed first, and with `FAIL_FAST` ends there: Jest itself would end the file. */
+/** A Jest reporter that prints the first failed test. With `FAIL_FAST` the process exits then: Jest itself would finish the file. */
 interface CaseResult {
   readonly status: string;
   readonly fullName: string;
@@ -18,7 +18,7 @@ export default class FirstFailureReporter {
     if (process.env.FAIL_FAST !== undefined) process.exit(1);
   }
 
-  /** Where the file did not come to its first test. */
+  /** A file that fails before its first test has no test results. */
   onTestResult(_test: unknown, { testResults, failureMessage }: FileResult): void {
     if (testResults.length === 0 && failureMessage) this.#tell(failureMessage);
   }

@@ -1,4 +1,4 @@
-/** The suites that hold the pod's life: each says whether the tree that it is run in is as it should be. */
+/** The layers of tests. Each runs in a copy of the tree, and says whether it notices a defect there. */
 import { spawn } from 'node:child_process';
 import { readdir } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
@@ -7,12 +7,12 @@ import { stripVTControlCharacters } from 'node:util';
 export const LAYERS = ['simulation', 'paths', 'unit'] as const;
 export type Layer = (typeof LAYERS)[number];
 
-/** How a mutant was caught; undefined where it was not. */
+/** How a mutant was caught; undefined if it was not. */
 export type Catch = string | undefined;
 
 const SEEDS = 200;
 const NODE_FLAGS = ['--experimental-vm-modules', '--disable-warning=ExperimentalWarning'];
-/** Those on real processes would leave these behind when they are ended, and lead through the same charts. */
+/** The embedded suite is left out: it would leave its processes behind when it is killed, and tests the same charts. */
 const PATH_SUITES = ['test/paths/', '--testPathIgnorePatterns', 'embedded'];
 
 interface Outcome {
@@ -21,7 +21,7 @@ interface Outcome {
   readonly stderr: string;
 }
 
-/** `file` is the one that may be mutated: its own suites are run as well. */
+/** `file`: the mutated one. The unit layer runs its tests as well. */
 export async function runLayer(layer: Layer, root: string, file: string, limitMs: number): Promise<Catch> {
   switch (layer) {
     case 'simulation':
@@ -33,7 +33,7 @@ export async function runLayer(layer: Layer, root: string, file: string, limitMs
   }
 }
 
-/** Whether the tree has such suites. */
+/** Whether the tree has tests of that layer. */
 export async function hasLayer(layer: Layer, root: string): Promise<boolean> {
   return layer !== 'paths' || (await filesIn(join(root, 'test/paths'))).some(isSuite);
 }
@@ -57,7 +57,7 @@ async function jest(
   env: Readonly<Record<string, string>>,
 ): Promise<Catch> {
   const reporter = join(root, 'scripts/mutants/first-failure-reporter.ts');
-  // How long a test may take on a busy machine says nothing about the mutant.
+  // Only the limit of the whole layer counts: on a busy machine, a single test may be slow.
   const flags = [
     '--runInBand',
     '--bail',
@@ -73,7 +73,7 @@ async function jest(
   return failure.startsWith('“') ? failure : reasonOf(outcome);
 }
 
-/** The suites of all machines, and those that are named after the file. */
+/** The tests of all machines, and those with the name of the file. */
 async function unitSuites(root: string, file: string): Promise<string[]> {
   const folder = dirname(file).replace(/^src/, 'test');
   const name = basename(file, '.ts');
@@ -83,7 +83,7 @@ async function unitSuites(root: string, file: string): Promise<string[]> {
   return ['test/machines/', ...own.map((suite) => join(folder, suite))];
 }
 
-/** The files below the folder, by their paths from there; none where there is no such folder. */
+/** The paths of the files below the folder, relative to it; none if the folder does not exist. */
 async function filesIn(folder: string): Promise<string[]> {
   return readdir(folder, { recursive: true }).catch(() => []);
 }
@@ -91,14 +91,14 @@ async function filesIn(folder: string): Promise<string[]> {
 const isSuite = (name: string): boolean => name.endsWith('.test.ts');
 
 function reasonOf({ code, stdout, stderr }: Outcome): string {
-  if (code === null) return 'does not come to an end';
+  if (code === null) return 'does not end';
   const lines = stripVTControlCharacters(`${stdout}\n${stderr}`).split('\n');
   const error =
     lines.find((line) => /^\s*\w*Error\b.*: /.test(line)) ?? lines.find((line) => line.includes('Error'));
   return error?.trim() ?? `ends with code ${String(code)}`;
 }
 
-/** `code` is null where it took too long and was ended. */
+/** `code` is null if the process took too long and was killed. */
 function run(
   root: string,
   args: readonly string[],

@@ -1,4 +1,4 @@
-/** The charts and the rules that they ask, broken. */
+/** Mutants of the charts, and of the policies that their guards ask. */
 import type { Mutant } from './mutant.ts';
 
 const POD = 'src/machines/pod-machine.ts';
@@ -25,7 +25,7 @@ export const MACHINE_MUTANTS: readonly Mutant[] = [
   },
   {
     name: 'draining-left-by-second-kill',
-    breaks: 'A second kill ends Draining before the sync is at rest (I2)',
+    breaks: 'A second kill ends Draining before the sync has ended (I2)',
     file: POD,
     find: `            SyncPodKill: { actions: ['recordUpdate', 'recordTermination'] },
             SYNC_DONE`,
@@ -34,7 +34,7 @@ export const MACHINE_MUTANTS: readonly Mutant[] = [
   },
   {
     name: 'draining-does-not-abort',
-    breaks: 'The sync of a pod that is to end goes on and starts what it was about to (I2)',
+    breaks: 'The sync of a pod that was told to end is not aborted (I2)',
     file: POD,
     find: `          entry: ['abortSync'],`,
     replace: `          entry: [],`,
@@ -66,7 +66,7 @@ export const MACHINE_MUTANTS: readonly Mutant[] = [
   },
   {
     name: 'create-revives-terminating',
-    breaks: 'A pod that is asked for again while it is stopped goes back to Syncing (I1, rule 9)',
+    breaks: 'A pod that is created again while it is being stopped goes back to Syncing (I1, rule 9)',
     file: POD,
     find: `        SyncPodCreate: { actions: ['requestRestart'] },
         SyncPodUpdate: { actions: ['recordUpdate', 'recordTermination'] },`,
@@ -75,7 +75,8 @@ export const MACHINE_MUTANTS: readonly Mutant[] = [
   },
   {
     name: 'restart-forgotten',
-    breaks: 'restartRequested is not kept: a pod asked for again while ending does not start again (rule 9)',
+    breaks:
+      'restartRequested is not kept: a pod that is created again while it ends does not start again (rule 9)',
     file: POD,
     find: `requestRestart: assign({ restartRequested: true }),`,
     replace: `requestRestart: assign({}),`,
@@ -105,7 +106,7 @@ export const MACHINE_MUTANTS: readonly Mutant[] = [
   },
   {
     name: 'shorter-grace-unheard',
-    breaks: 'A shorter grace period does not make the stop in flight begin anew (rule 4)',
+    breaks: 'A shorter grace period does not restart the stop in flight (rule 4)',
     file: POD,
     find: STOPPING_KILL,
     replace: ``,
@@ -125,7 +126,7 @@ export const MACHINE_MUTANTS: readonly Mutant[] = [
     replace: STOPPING_KILL.replace(`target: 'Shortening'`, `target: 'Stopping', reenter: true`),
   },
 
-  // Who waits, and what a kill says
+  // Kills and their answers
   {
     name: 'kill-answered-twice',
     breaks: 'A kill of a Terminated pod is answered twice (I7)',
@@ -150,21 +151,21 @@ export const MACHINE_MUTANTS: readonly Mutant[] = [
   },
   {
     name: 'waiters-forgotten',
-    breaks: 'Of several who wait for a pod only the last is answered (rule 2, I7)',
+    breaks: 'Of several kills of a pod only the last is answered (rule 2, I7)',
     file: POD,
     find: `[...context.waiters, options.waiter]`,
     replace: `[options.waiter]`,
   },
   {
     name: 'first-status-wins',
-    breaks: 'The status that the first kill gave is the final one, not that of the last (rule 5)',
+    breaks: 'The final status is that of the first kill, not of the last (rule 5)',
     file: POD,
     find: `options?.podStatus ?? context.statusOverride`,
     replace: `context.statusOverride ?? options?.podStatus`,
   },
   {
     name: 'eviction-forgotten',
-    breaks: 'A later kill makes an evicted pod one that was not (rule 2)',
+    breaks: 'A later kill clears the evicted flag (rule 2)',
     file: POD,
     find: `context.evicted || options?.evict === true`,
     replace: `options?.evict === true`,
@@ -233,7 +234,7 @@ export const MACHINE_MUTANTS: readonly Mutant[] = [
   },
   {
     name: 'failed-stop-not-repeated',
-    breaks: 'No other try is armed after a failed stop (I7)',
+    breaks: 'A failed stop is not repeated (I7)',
     file: POD,
     find: `          description: 'The last stop failed, or left something running',
           entry: ['armResync'],`,
@@ -242,7 +243,7 @@ export const MACHINE_MUTANTS: readonly Mutant[] = [
   },
   {
     name: 'update-during-sync-lost',
-    breaks: 'An update that comes during a sync does not lead to another (rule 2)',
+    breaks: 'An update that comes during a sync does not lead to another sync (rule 2)',
     file: POD,
     find: `context.updatePending || ('again' in event && event.again)`,
     replace: `'again' in event && event.again`,
@@ -269,14 +270,14 @@ export const MACHINE_MUTANTS: readonly Mutant[] = [
   // The supervisor
   {
     name: 'held-start-forgotten',
-    breaks: 'A start that is asked for while the runtime is not ready never comes (I7)',
+    breaks: 'A start that is requested while the runtime is not ready never comes (I7)',
     file: SUPERVISOR,
     find: `START_REQUESTED: { actions: ['holdStart'] },`,
     replace: `START_REQUESTED: {},`,
   },
   {
     name: 'housekeeping-before-sources',
-    breaks: 'Pods of a source that has not been seen yet are taken for unwanted (rule 3, I10)',
+    breaks: 'Pods of a source that has not been seen yet count as unwanted (rule 3, I10)',
     file: SUPERVISOR,
     find: `HOUSEKEEPING: { guard: 'sourcesReady', actions: ['handlePodCleanups'] },`,
     replace: `HOUSEKEEPING: { actions: ['handlePodCleanups'] },`,

@@ -1,7 +1,7 @@
-/** The pod's life, broken in one way: a change of one file that the suites must notice. */
+/** A defect: a change of one file that the suites must notice. */
 export interface Mutant {
   readonly name: string;
-  /** What it breaks, with the rule or invariant of docs/lifecycle.md. */
+  /** What the defect breaks, with the rule or invariant of docs/lifecycle.md. */
   readonly breaks: string;
   readonly file: string;
   /** Occurs exactly once in the file. */
@@ -9,7 +9,7 @@ export interface Mutant {
   readonly replace: string;
 }
 
-/** The file's text with the change made. Throws where the text to be replaced is not there, or not there alone. */
+/** The changed text of the file. Throws if the text to be replaced does not occur exactly once. */
 export function mutated(text: string, { name, file, find, replace }: Mutant): string {
   const [before, after, ...more] = text.split(find);
   if (before === undefined || after === undefined || more.length > 0) {

@@ -1,4 +1,4 @@
-/** Admission and preemption, broken. */
+/** Mutants of admission and preemption. */
 import type { Mutant } from './mutant.ts';
 
 const CHART = 'src/machines/preemption-machine.ts';
@@ -14,17 +14,17 @@ const KINDS = 'src/policies/pod/pod-kinds.ts';
 const TEXTS = 'src/policies/preemption/preemption-message.ts';
 
 export const ROOM_MUTANTS: readonly Mutant[] = [
-  // Who holds what
+  // Held resources
   {
     name: 'admitted-without-looking',
-    breaks: 'Pods start whether there is room for them or not (admission)',
+    breaks: 'Pods are started without admission (admission)',
     file: STARTS,
     find: `    if (this.#options.admission.admits(request)) registry`,
     replace: `    if ((this.#options.admission.admits(request), true)) registry`,
   },
   {
     name: 'ending-pods-hold-nothing',
-    breaks: 'A pod that has been asked to end holds nothing any more, though it still runs (admission)',
+    breaks: 'A pod that was told to end holds no resources, though it still runs (admission)',
     file: ADMISSION,
     find: `    if (others.length === 0) return admitPod(node, pod, this.#ledger);
     return admitPodBeside(node, pod, this.#ledger.holders(), this.#room());`,
@@ -35,14 +35,14 @@ export const ROOM_MUTANTS: readonly Mutant[] = [
   },
   {
     name: 'room-never-given-back',
-    breaks: 'What a pod held is not free once it has ended (admission)',
+    breaks: 'The resources of a pod are not freed when it has ended (admission)',
     file: ADMISSION,
     find: `    const hasFreed = this.#ledger.remove(uid);`,
     replace: `    const hasFreed = this.#ledger.has(uid);`,
   },
   {
     name: 'ports-never-given-back',
-    breaks: 'The ports of a pod are not free once it has ended (admission)',
+    breaks: 'The host ports of a pod are not freed when it has ended (admission)',
     file: LEDGER,
     find: `    if (rest.length > 0) this.#ports.set(port.hostPort, rest);
     else this.#ports.delete(port.hostPort);`,
@@ -50,58 +50,58 @@ export const ROOM_MUTANTS: readonly Mutant[] = [
   },
   {
     name: 'running-pods-hold-nothing',
-    breaks: 'What runs when the agent starts must find room as if it came anew (admission, I10)',
+    breaks: 'Pods that run when the agent starts are admitted like new ones (admission, I10)',
     file: SUPERVISOR,
     find: `      if (this.#runs(uid)) this.#admission.adopt(pod);`,
     replace: ``,
   },
   {
     name: 'waiting-never-retried',
-    breaks: 'A static pod that waits for room does not get it when there is some (I7)',
+    breaks: 'A static pod that waits for room is not asked again when room is freed (I7)',
     file: ADMISSION,
     find: `    for (const other of waiting) this.#askAgain(other);`,
     replace: `    if (waiting.length < 0) this.#askAgain('');`,
   },
 
-  // Who goes for whom
+  // The choice of victims
   {
     name: 'equal-may-preempt',
-    breaks: 'A pod pushes out others that are as important (preemption)',
+    breaks: 'A pod preempts pods of the same priority (preemption)',
     file: KINDS,
     find: `ours > theirs;`,
     replace: `ours >= theirs;`,
   },
   {
     name: 'room-chosen-twice',
-    breaks: 'What is being freed already does not count: others go as well (preemption)',
+    breaks: 'Room that is being freed already does not count: further victims are chosen (preemption)',
     file: PLAN,
     find: `  const room = { ...facts.room, ending: without(facts.room.ending, unendable) };`,
     replace: `  const room = { ...facts.room, ending: new Set<string>() };`,
   },
   {
     name: 'unendable-chosen-again',
-    breaks: 'A pod that does not end is chosen again and again (preemption)',
+    breaks: 'A victim that does not end is chosen again and again (preemption)',
     file: CHART,
     find: `        event.type === 'VICTIM_FAILED' ? [...context.unendable, event.uid] : context.unendable,`,
     replace: `        event.type === 'VICTIM_FAILED' ? [] : context.unendable,`,
   },
   {
     name: 'unendable-are-candidates',
-    breaks: 'A pod that does not end is asked to end once more (preemption)',
+    breaks: 'A victim that does not end is a candidate again (preemption)',
     file: PLAN,
     find: `!room.ending.has(uid) && !unendable.has(uid));`,
     replace: `!room.ending.has(uid));`,
   },
   {
     name: 'victims-not-killed',
-    breaks: 'Those that are to go are told of, and not ended (I9)',
+    breaks: 'Victims are reported, but not killed (I9)',
     file: PREEMPTIONS,
     find: `      kill(candidate.uid, PREEMPTION_KILL);`,
     replace: ``,
   },
   {
     name: 'victims-without-reason',
-    breaks: 'Those that go do not say why (rule 5)',
+    breaks: 'The status of victims has the wrong reason (rule 5)',
     file: TEXTS,
     find: `    reason: PREEMPTING,
     message`,
@@ -109,55 +109,55 @@ export const ROOM_MUTANTS: readonly Mutant[] = [
     message`,
   },
 
-  // Waiting for them
+  // Waiting for victims
   {
     name: 'no-time-limit',
-    breaks: 'A pod that does not end is waited for without limit (preemption)',
+    breaks: 'The preemptor waits for a victim without limit (preemption)',
     file: END_LIMITS,
     find: `this.#clock.setTimeout(over, patienceMs)`,
     replace: `this.#clock.setTimeout(over, patienceMs * 100)`,
   },
   {
     name: 'first-end-is-enough',
-    breaks: 'When one of several has ended, the others are not waited for (preemption)',
+    breaks: 'The preemptor waits only for the first of several victims (preemption)',
     file: CHART,
     find: `context.awaited.every((uid) => uid === event.uid),`,
     replace: `context.awaited.some((uid) => uid === event.uid),`,
   },
   {
     name: 'ends-unheard',
-    breaks: 'Who makes room does not hear that a pod has ended (preemption)',
+    breaks: 'The preemption is not told that a victim has ended (preemption)',
     file: ADMISSION,
     find: `    this.#preemptions.ended(uid);`,
     replace: ``,
   },
   {
     name: 'preemptor-not-told-gone',
-    breaks: 'Room is kept for a pod that is gone (preemption)',
+    breaks: 'Room is kept for a preemptor that is gone (preemption)',
     file: PREEMPTIONS,
     find: `    this.#makings.get(uid)?.actor.send({ type: 'PREEMPTOR_GONE' });`,
     replace: ``,
   },
   {
     name: 'short-counts-as-admitted',
-    breaks: 'A pod for which there is not enough room yet is taken for admitted (preemption)',
+    breaks: 'A preemptor for which there is not enough room yet counts as admitted (preemption)',
     file: PREEMPTIONS,
     find: `  if (admission.kind === 'admitted') return { type: 'ADMITTED' };`,
     replace: `  if (admission.kind !== 'rejected') return { type: 'ADMITTED' };`,
   },
 
-  // Promises
+  // Promised room
   {
     name: 'promise-forgotten',
-    breaks: 'Room that is being made for one pod is given to others (preemption)',
+    breaks: 'Room that is being made for one pod is not promised to it (preemption)',
     file: CHART,
     find: `      tags: ['roomPromised'],
       entry: ['reportDecision', 'endVictims'],`,
     replace: `      entry: ['reportDecision', 'endVictims'],`,
   },
   {
-    name: 'promise-kept-from-nobody',
-    breaks: 'Who comes meanwhile takes what is free, be it promised or not (preemption)',
+    name: 'promise-ignored',
+    breaks: 'Promised room is given to other pods (preemption)',
     file: PROMISES,
     find: `  if (now.kind !== 'admitted' || room.promisedTo.length === 0) return now;
 `,

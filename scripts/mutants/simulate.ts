@@ -1,4 +1,4 @@
-/** `simulate.ts SEEDS`: whole nodes by seed 1, 2, …, until an invariant is violated: then a line of JSON, and exit code 1. */
+/** `simulate.ts SEEDS`: simulates seeds 1, 2, … If an invariant is violated, prints it as a line of JSON, with exit code 1. */
 import { ALL_FAULTS } from '../../src/simulation/plan/fault-kinds.ts';
 import { simulate } from '../../src/simulation/simulation.ts';
 

@@ -7,7 +7,7 @@ import { mutated, type Mutant } from './mutant.ts';
 /** What the suites need. */
 const COPIED = ['src', 'test', 'scripts', 'package.json', 'jest.config.js', 'tsconfig.json'];
 
-/** A copy of the tree, in which mutants live one after another. */
+/** A copy of the tree, to which mutants are applied one after another. */
 export class Workplace {
   readonly root: string;
   readonly #origin: string;
@@ -24,7 +24,7 @@ export class Workplace {
     return new Workplace(root, origin);
   }
 
-  /** Does the work on a tree that has the mutant. */
+  /** Applies the mutant, does the work, and undoes the mutant. */
   async with<T>(mutant: Mutant, work: () => Promise<T>): Promise<T> {
     const { file } = mutant;
     const text = await readFile(join(this.#origin, file), 'utf8');

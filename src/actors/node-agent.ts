@@ -9,7 +9,8 @@ import type { NodeParts } from '../runtime/node/pod-node.ts';
 import { PodRuntime } from '../runtime/pods/pod-runtime.ts';
 import { RuntimeState } from '../runtime/pleg/runtime-state.ts';
 import { StartGate } from '../runtime/pods/start-gate.ts';
-import type { Clock, TimerHandle } from '../types/clock.ts';
+import { Timer } from '../system/timer.ts';
+import type { Clock } from '../types/clock.ts';
 import type { EventRecorder, NodeEventRecorder } from '../types/event-recorder.ts';
 import type { Logger } from '../types/logger.ts';
 import type { NodeFacts, OwnNodeFacts } from '../types/node-facts.ts';
@@ -20,6 +21,7 @@ import type { PodEffects } from './pods/pod-actor.ts';
 import { podEffects } from './pods/pod-effects.ts';
 import { ProbeManager } from './probes/probe-manager.ts';
 import { StatusManager } from './pods/status-manager.ts';
+import type { StartGates } from './start/pod-starts.ts';
 import { Supervisor } from './supervisor.ts';
 
 const HOUSEKEEPING_PERIOD_MS = 2_000;
@@ -55,6 +57,8 @@ export interface NodeAgentOptions {
   readonly inspect?: ActorOptions<typeof supervisorMachine>['inspect'];
   /** Puts something between the pod actors and their effects: whoever watches an agent does. */
   readonly wrapEffects?: (effects: PodEffects) => PodEffects;
+  /** The same for what pods ask before they start. */
+  readonly wrapGates?: (gates: StartGates) => StartGates;
 }
 
 export class NodeAgent {
@@ -71,7 +75,7 @@ export class NodeAgent {
   #runtimeName = '';
   #looping = false;
   #lastLoopAt: number;
-  #housekeeping: TimerHandle | undefined;
+  readonly #housekeeping: Timer;
 
   constructor(options: NodeAgentOptions) {
     this.#options = options;
@@ -79,6 +83,7 @@ export class NodeAgent {
     this.#containerEnds = new ContainerEnds(options.logger);
     const { runtime } = parts;
     this.#lastLoopAt = clock.now();
+    this.#housekeeping = new Timer(clock);
     this.pleg = new Pleg({
       ...{ runtime, clock, relistPeriodMs: RELIST_PERIOD_MS },
       onRelist: (relist) => this.#checkWith(relist),
@@ -109,7 +114,7 @@ export class NodeAgent {
   /** Lets go of everything; resolves when the effects in flight are at rest. What runs keeps running. */
   async stop(): Promise<void> {
     this.#subscriptions.unsubscribe();
-    if (this.#housekeeping !== undefined) this.#options.clock.clearTimeout(this.#housekeeping);
+    this.#housekeeping.disarm();
     this.#runtimeState.stop();
     this.probes.stop();
     this.pleg.stop();
@@ -154,7 +159,8 @@ export class NodeAgent {
   }
 
   #buildSupervisor(): Supervisor {
-    const { parts, sources, clock, random, recorder, logger, inspect, wrapEffects } = this.#options;
+    const { parts, sources, clock, random, recorder, logger, inspect, wrapEffects, wrapGates } =
+      this.#options;
     const { hostIPs, syncFrequencyMs, preemptionLowerPriorityFirst } = this.#options;
     const { node } = parts;
     const { pleg, probes, statusManager } = this;
@@ -167,18 +173,30 @@ export class NodeAgent {
       networkProblem: () => this.#runtimeState.networkProblem(),
       onRuntimeDoubtful: () => void this.#runtimeState.check(),
     });
-    return new Supervisor({
-      ...{ node, pleg, probes, statusManager, podRuntime, clock, random, recorder, logger },
-      ...{ sources, syncFrequencyMs, preemptionLowerPriorityFirst },
+    const supervisor = new Supervisor({
+      node,
+      pleg,
+      probes,
+      statusManager,
+      podRuntime,
+      clock,
+      random,
+      recorder,
+      logger,
+      sources,
+      syncFrequencyMs,
+      preemptionLowerPriorityFirst,
       nodeFacts: () => this.nodeFacts(),
       effects: wrapEffects?.(effects) ?? effects,
+      ...(wrapGates && { wrapGates }),
       ...(inspect && { inspect }),
       onStopped: () => this.#stopped.resolve(undefined),
-      onPodEnd: (uid, how) => {
-        if (how === 'Forgotten') this.#containerEnds.forget(uid);
-        this.#eviction?.podEnded(uid, how);
-      },
     });
+    supervisor.ends.subscribe(({ uid }, end) => {
+      if (end === 'Forgotten') this.#containerEnds.forget(uid);
+      this.#eviction?.podEnded(uid, end);
+    });
+    return supervisor;
   }
 
   #buildEviction(): EvictionManager | undefined {
@@ -233,7 +251,7 @@ export class NodeAgent {
       isPodRemovable: (uid) => this.supervisor.registry.shouldPodContentBeRemoved(uid),
       isPodTerminated: (uid) => this.supervisor.registry.shouldPodRuntimeBeRemoved(uid),
     });
-    this.#route(this.pleg.changes, (change) => this.supervisor.send({ type: 'PLEG', ...change }));
+    this.#route(this.pleg.changes, (uid) => this.supervisor.send({ type: 'PLEG', uid }));
     this.#armHousekeeping();
     this.#eviction?.start();
     this.#route(configuration, (event) => this.supervisor.send(event));
@@ -245,10 +263,10 @@ export class NodeAgent {
 
   #armHousekeeping(): void {
     const { clock } = this.#options;
-    this.#housekeeping = clock.setTimeout(() => {
+    this.#housekeeping.arm(HOUSEKEEPING_PERIOD_MS, () => {
       this.#armHousekeeping();
       this.#lastLoopAt = clock.now();
       this.supervisor.send({ type: 'HOUSEKEEPING' });
-    }, HOUSEKEEPING_PERIOD_MS);
+    });
   }
 }

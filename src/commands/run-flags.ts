@@ -10,10 +10,12 @@ import { ALL_ADMISSION_SETTINGS } from '../config/load-admission-settings.ts';
 import { ALL_EVICTION_SETTINGS } from '../config/load-eviction-settings.ts';
 import { ALL_NODE_SETTINGS } from '../config/load-node-settings.ts';
 import { parseSetting, type Setting, shownDefault } from '../config/setting.ts';
-import { RUN_ONCE_DEFAULTS } from '../run-once/defaults.ts';
 import { errorMessage, StateletError } from '../types/errors.ts';
 
 const MAX_VERBOSITY = 10;
+
+/** The kubelet's, of the releases that had `--runonce`. */
+export const RUN_ONCE_DEFAULTS = { maxRetries: 10, retryDelayMs: 1_000 } as const;
 
 /** The default is part of the text: commander must not fill it in, or it could not be told from a flag that was given. */
 function flag(

@@ -2,12 +2,12 @@
 import { constants } from 'node:os';
 import { createLogger } from '../server/open-logger.ts';
 import type { RunFlags } from '../config/config.ts';
-import { RUN_ONCE_DEFAULTS } from '../run-once/defaults.ts';
 import { isGood } from '../run-once/pod-result.ts';
 import { runOnce as runPodsOnce, type RunOnceReport } from '../run-once/run-once.ts';
 import { StateletError } from '../types/errors.ts';
 import { adviceOnSources, configure } from './configure.ts';
 import { outliveOutput, reportDefects, stopRequest, tightenUmask } from './process-events.ts';
+import { RUN_ONCE_DEFAULTS } from './run-flags.ts';
 import { podText, resultJson, resultLine, resultTable } from './run-once-report.ts';
 
 export interface RunOnceFlags extends RunFlags {

@@ -1,4 +1,4 @@
-/** `statelet simulate`: whole nodes under a virtual clock, held against the invariants of docs/lifecycle.md. */
+/** `statelet simulate`: whole nodes under a virtual clock, checked against the invariants of docs/lifecycle.md. */
 import { closeSync, openSync, writeSync } from 'node:fs';
 import { setImmediate as turn } from 'node:timers/promises';
 import { parseDuration } from '../policies/formats/duration.ts';
@@ -33,11 +33,11 @@ type Print = (text: string) => void;
 const MAX_SEED = 2 ** 32 - 1;
 const HOUR_MS = 3_600_000;
 
-/** What a run is bounded by: each name of a pod takes memory, each hour of each takes time. */
+/** Limits of a run: each pod name takes memory, and each hour of a pod name takes time. */
 const MAX_POD_NAMES = 10_000;
 const MAX_POD_HOURS = 1_000_000;
 
-/** Rejects where an invariant was violated, once everything about it has been printed. */
+/** Rejects if an invariant is violated, after it has printed everything about the violation. */
 export async function simulate(
   flags: SimulateFlags,
   print: Print,
@@ -48,22 +48,25 @@ export async function simulate(
   const runs = wholeNumber('--runs', flags.runs, 1);
   const limitMs = flags.for === undefined ? undefined : duration('--for', flags.for);
   const began = Date.now();
-  const goesOn = (done: number) => (limitMs === undefined ? done < runs : Date.now() - began < limitMs);
-  for (let done = 0; done === 0 || goesOn(done); done++) {
+  const hasMore = (done: number) => (limitMs === undefined ? done < runs : Date.now() - began < limitMs);
+  for (let done = 0; done === 0 || hasMore(done); done++) {
     await runOne({ ...first, seed: (first.seed + done) % (MAX_SEED + 1) }, { flags, print, run, progress });
-    // Lets a Ctrl-C through.
+    // Lets the process handle Ctrl-C.
     await turn();
   }
 }
 
-interface Means {
+interface RunContext {
   readonly flags: SimulateFlags;
   readonly print: Print;
   readonly run: typeof runSimulation;
   readonly progress: Progress;
 }
 
-async function runOne(simulation: SimulationOptions, { flags, print, run, progress }: Means): Promise<void> {
+async function runOne(
+  simulation: SimulationOptions,
+  { flags, print, run, progress }: RunContext,
+): Promise<void> {
   const began = Date.now();
   const onProgress = (elapsedMs: number) => progress.tell(() => passed(simulation, elapsedMs));
   const result = await withHistory(flags.history, (onLine) =>
@@ -82,7 +85,7 @@ async function runOne(simulation: SimulationOptions, { flags, print, run, progre
     });
     progress.clear();
     print(
-      `After ${String(shrunk.runs)} more simulations this is left:\n${violation(shrunk.options, shrunk.result)}`,
+      `After ${String(shrunk.runs)} more simulations, this is left:\n${violation(shrunk.options, shrunk.result)}`,
     );
   }
   throw new StateletError('Internal', `seed ${String(simulation.seed)}: an invariant was violated`);
@@ -90,7 +93,7 @@ async function runOne(simulation: SimulationOptions, { flags, print, run, progre
 
 function passed({ seed, hours }: SimulationOptions, elapsedMs: number): string {
   const passedHours = elapsedMs / HOUR_MS;
-  if (passedHours >= hours) return `seed ${String(seed)}: waiting for the pods to come to rest`;
+  if (passedHours >= hours) return `seed ${String(seed)}: waiting for the pods to settle`;
   const percent = Math.floor((100 * passedHours) / hours);
   return `seed ${String(seed)}: ${passedHours.toFixed(1)} of ${count(hours, 'hour')} (${String(percent)}%)`;
 }
@@ -132,18 +135,19 @@ function summary(
   result: SimulationResult,
   seconds: string,
 ): string {
-  const { operations, lives, starts, kills, preempted, rejected, deaths, calls, failures } = result.tally;
+  const { operations, podsEnded, starts, kills, preempted, rejected, agentsKilled, calls, failures } =
+    result.tally;
   const verdict = result.violation === undefined ? 'I1-I10 hold' : `VIOLATED ${result.violation.invariant}`;
   const size = `${count(nodes, 'node')}, ${count(pods, 'pod name')} each, ${count(hours, 'hour')} in ${seconds} s`;
   const what = [
     count(operations, 'operation'),
     `${count(starts, 'container')} started`,
-    `${count(lives, 'pod')} ended`,
+    `${count(podsEnded, 'pod')} ended`,
     count(kills, 'kill'),
     `${String(preempted)} preempted`,
     evictions(result.tally),
     `${String(rejected)} rejected`,
-    `${count(deaths, 'agent')} killed`,
+    `${count(agentsKilled, 'agent')} killed`,
     `${String(failures)} of ${count(calls, 'call')} failed`,
   ].join(', ');
   return `seed ${String(seed)}: ${verdict}; ${size}\n  ${what}\n  history: ${count(result.lines, 'line')}, sha256 ${result.digest}\n`;
@@ -234,7 +238,7 @@ function hours(text: string): number {
 function duration(flag: string, text: string): number {
   const ms = parseDuration(text);
   if (ms !== undefined && ms > 0) return ms;
-  throw new StateletError('InvalidArgument', `${flag}: "${text}" is no duration such as 30s, 10m or 1h`);
+  throw new StateletError('InvalidArgument', `${flag}: "${text}" is not a duration such as 30s, 10m or 1h`);
 }
 
 function faults(text: string): readonly Fault[] {

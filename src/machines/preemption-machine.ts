@@ -11,6 +11,7 @@ import { assign, setup } from 'xstate';
 import type { Rejection } from '../policies/admission/rejection.ts';
 import type { PreemptionDecision } from '../policies/preemption/victims.ts';
 import type { PodReference } from '../types/event-recorder.ts';
+import { asksOf } from './ask.ts';
 
 export interface PreemptionInput {
   readonly preemptor: PodReference;
@@ -63,9 +64,7 @@ function initialContext({ input }: { input: PreemptionInput }): PreemptionContex
   };
 }
 
-const unreachable = (): void => {
-  throw new Error('the preemption machine was run without its effects: provide them');
-};
+const ask = asksOf('preemption', 'src/actors/start/preemptions.ts');
 
 export const preemptionMachine = setup({
   types: {
@@ -100,12 +99,12 @@ export const preemptionMachine = setup({
     }),
 
     // What the machine asks for; the actor provides it.
-    selectVictims: unreachable,
-    reportDecision: unreachable,
-    endVictims: unreachable,
-    reportFailedVictim: unreachable,
-    tryAdmission: unreachable,
-    rejectPreemptor: unreachable,
+    selectVictims: ask(),
+    reportDecision: ask(),
+    endVictims: ask(),
+    reportFailedVictim: ask(),
+    tryAdmission: ask(),
+    rejectPreemptor: ask(),
   },
 }).createMachine({
   id: 'preemption',

@@ -1,46 +1,45 @@
-/** A whole simulation: nodes under one virtual clock, what befalls them, and what is asked of them at the end. */
-import { History } from './judges/history.ts';
+/** A whole simulation: nodes under one virtual clock, the operations of a plan, and the final checks. */
+import { History, type Violation } from './history.ts';
 import { Host } from './node/host.ts';
 import type { Fault } from './plan/fault-kinds.ts';
-import type { Violation } from './judges/judge.ts';
 import { drawnNodeFacts } from './node/simulated-node-facts.ts';
 import { drawnNodeResources } from './resources/node-resources.ts';
 import { type Operation, plan, type PlanOptions } from './plan/plan.ts';
-import { type Complaint, unrest, leftovers } from './judges/rest.ts';
+import { findLeftover, findUnsettled, type Finding } from './judges/final-check.ts';
 import { keyedRandom } from './plan/seeded-random.ts';
-import { newTally, type Tally } from './judges/tally.ts';
+import { newTally, type Tally } from './tally.ts';
 import { VirtualClock } from './node/virtual-clock.ts';
 
 export interface SimulationOptions extends PlanOptions {
   readonly faults: readonly Fault[];
-  /** Numbers of the operations that are carried out; all where it is left out. */
+  /** Numbers of the operations to carry out. Default: all. */
   readonly only?: readonly number[];
-  /** Gets every line of the history as it comes. */
+  /** Receives each line of the history at once. */
   readonly onLine?: (line: string) => void;
-  /** Simulated time after which it ends, if operations go on until then. */
+  /** If operations go on until this simulated time, the simulation ends then, without the final checks. */
   readonly untilMs?: number;
-  /** Hears, every few simulated seconds, how much simulated time has passed. */
+  /** Called every few simulated seconds, with the simulated time that has passed. */
   readonly onProgress?: (elapsedMs: number) => void;
 }
 
 export interface SimulationResult {
-  /** The first violation of an invariant, if there was one: the simulation ends there. */
+  /** The first violation of an invariant, if any. It ends the simulation. */
   readonly violation?: Violation;
-  /** What is known of the pod of the violation, line by line. */
+  /** The lines of the history about the pod of the violation. */
   readonly story: readonly string[];
   readonly tally: Tally;
   /** SHA-256 of the history. */
   readonly digest: string;
   readonly lines: number;
-  /** How much simulated time has passed. */
+  /** Simulated time. */
   readonly elapsedMs: number;
   /** Numbers of the operations that were carried out before it ended. */
   readonly operations: readonly number[];
 }
 
 const STEP_MS = 5_000;
-/** Once nothing goes wrong any more, every pod comes to rest within this: longer than all back-offs and deadlines. */
-const PATIENCE_MS = 30 * 60_000;
+/** After the last fault, every pod settles within this time. It is longer than all back-offs and deadlines. */
+const SETTLING_LIMIT_MS = 30 * 60_000;
 
 export async function simulate(options: SimulationOptions): Promise<SimulationResult> {
   const simulation = new Simulation(options);
@@ -59,24 +58,25 @@ class Simulation {
   readonly #endMs: number;
   readonly #untilMs: number;
   readonly #onProgress: SimulationOptions['onProgress'];
-  /** Number of the operation that was carried out last. */
+  /** Number of the last operation that was carried out. */
   #done = 0;
   #violation: Violation | undefined;
 
-  constructor({ seed, faults, only, onLine, onProgress, untilMs, ...rest }: SimulationOptions) {
+  constructor(options: SimulationOptions) {
+    const { seed, nodes, pods, hours, faults, only, onLine, onProgress, untilMs } = options;
     this.#began = this.#clock.now();
     this.#history = new History(() => this.#elapsedMs, onLine);
     this.#onProgress = onProgress;
     this.#only = only && new Set(only);
-    this.#operations = plan({ seed, ...rest });
-    this.#endMs = Math.round(rest.hours * 3_600_000);
+    this.#operations = plan({ seed, nodes, pods, hours });
+    this.#endMs = Math.round(hours * 3_600_000);
     this.#untilMs = untilMs ?? Infinity;
     const random = keyedRandom(seed);
-    this.#hosts = Array.from({ length: rest.nodes }, (_, index) => {
+    this.#hosts = Array.from({ length: nodes }, (_, index) => {
       const ofNode = (key: string) => random(`${String(index + 1)}/${key}`);
       return new Host({
-        nodeFacts: (life) => drawnNodeFacts(rest.pods, ofNode, life),
-        resources: drawnNodeResources(rest.pods, ofNode),
+        nodeFacts: (ordinal) => drawnNodeFacts(pods, ofNode, ordinal),
+        resources: drawnNodeResources(pods, ofNode),
         node: index + 1,
         clock: this.#clock,
         random: ofNode,
@@ -92,8 +92,8 @@ class Simulation {
     this.#armNext();
     await this.#advance(Math.min(this.#endMs, this.#untilMs));
     if (this.#untilMs <= this.#endMs) return;
-    await this.#until(unrest, 'I7', (host) => host.calm());
-    await this.#until(leftovers, 'I10', (host) => host.sources.clear());
+    await this.#check(findUnsettled, 'I7', (host) => host.stopFaults());
+    await this.#check(findLeftover, 'I10', (host) => host.sources.clear());
   }
 
   result(): SimulationResult {
@@ -119,7 +119,7 @@ class Simulation {
     return [...only].filter((number) => number > 0 && number <= this.#done).sort((a, b) => a - b);
   }
 
-  /** One operation is armed at a time. */
+  /** Arms the next operation. Only one is armed at a time. */
   #armNext(): void {
     const operation = this.#nextOperation();
     if (operation === undefined) return;
@@ -142,7 +142,7 @@ class Simulation {
     this.#hosts[operation.node - 1]?.apply(operation);
   }
 
-  /** Ends early where something was violated. */
+  /** Ends early if an invariant is violated. */
   async #advance(delayMs: number): Promise<void> {
     for (let left = delayMs; left > 0 && this.#violation === undefined; left -= STEP_MS) {
       await this.#clock.advance(Math.min(left, STEP_MS));
@@ -150,18 +150,18 @@ class Simulation {
     }
   }
 
-  /** Waits, after a beginning, until nobody has anything to complain of. */
-  async #until(
-    complain: (host: Host) => Complaint | undefined,
+  /** Prepares each node, then waits until the check finds nothing on any of them. */
+  async #check(
+    find: (host: Host) => Finding | undefined,
     invariant: string,
-    begin: (host: Host) => void,
+    prepare: (host: Host) => void,
   ): Promise<void> {
-    if (this.#violation === undefined) this.#hosts.forEach(begin);
+    if (this.#violation === undefined) this.#hosts.forEach(prepare);
     for (let waitedMs = 0; this.#violation === undefined; waitedMs += STEP_MS) {
-      const complaints = this.#hosts.map((host) => ({ node: host.node, ...complain(host) }));
-      const [first] = complaints.filter(({ what }) => what !== undefined);
+      const findings = this.#hosts.map((host) => ({ node: host.node, ...find(host) }));
+      const [first] = findings.filter(({ what }) => what !== undefined);
       if (first === undefined) return;
-      if (waitedMs >= PATIENCE_MS) this.#violated({ invariant, what: '', ...first });
+      if (waitedMs >= SETTLING_LIMIT_MS) this.#violated({ invariant, what: '', ...first });
       await this.#advance(STEP_MS);
     }
   }

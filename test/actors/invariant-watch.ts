@@ -1,4 +1,4 @@
-/** Looks at a running agent from outside and writes down every invariant of the lifecycle that does not hold. */
+/** Watches a running agent from outside, and records each violated invariant of the lifecycle. */
 import type { Subscription } from 'xstate';
 import type { PodActor } from '../../src/actors/pods/pod-registry.ts';
 import type { TestAgent } from '../support/agent.ts';
@@ -15,7 +15,7 @@ export class InvariantWatch {
   readonly #uidOfContainer = new Map<string, string>();
   #kills = 0;
   #answers = 0;
-  /** How many containers were started, and incarnations seen: a watch that saw nothing proves nothing. */
+  /** How many containers were started, and how many incarnations there were: a watch that saw nothing proves nothing. */
   starts = 0;
   incarnations = 0;
 
@@ -25,7 +25,7 @@ export class InvariantWatch {
     this.#watchStarts();
   }
 
-  /** I7: whether it is answered is counted. */
+  /** Kills the pod. `unansweredKills` counts the answer (I7). */
   kill(uid: string, podTerminationGracePeriodSecondsOverride?: number): void {
     this.#kills += 1;
     const options = podTerminationGracePeriodSecondsOverride
@@ -38,8 +38,8 @@ export class InvariantWatch {
     return this.#kills - this.#answers;
   }
 
-  /** I6: of each full name at most one incarnation runs. I10: and of each of its containers at most one instance. */
-  async look(): Promise<void> {
+  /** I6: at most one incarnation of a full name runs. I10: at most one instance of a container runs. */
+  async check(): Promise<void> {
     const uids = new Map<string, Set<string>>();
     const instances = new Set<string>();
     const running = await this.#agent.runtime.listContainers({ state: 'CONTAINER_RUNNING' });
@@ -55,15 +55,15 @@ export class InvariantWatch {
     }
   }
 
-  /** From now on nothing is looked at: the agent leaves. */
+  /** Stops watching, before the agent leaves. */
   stop(): void {
     for (const subscription of this.#subscriptions) subscription.unsubscribe();
   }
 
-  /** Resolves to what was violated once everything that was to be checked has been. */
+  /** Resolves to all violations when all checks are done. */
   async settle(): Promise<readonly string[]> {
     await Promise.all(this.#checks);
-    // I5, and whatever else a pod's chart could not digest, ends its actor.
+    // A second effect (I5), or another event that the pod's chart did not foresee, makes its actor fail.
     for (const line of this.#agent.log) {
       if (line.includes("The pod's actor failed")) this.#violated('I5', 'an actor', line);
     }
@@ -77,8 +77,8 @@ export class InvariantWatch {
   #watchActors(): void {
     const { registry } = this.#agent.supervisor;
     const spawn = registry.spawn.bind(registry);
-    registry.spawn = (pod, runtimeHolds) => {
-      const entry = spawn(pod, runtimeHolds);
+    registry.spawn = (pod, runtimeHolds, machine) => {
+      const entry = spawn(pod, runtimeHolds, machine);
       this.incarnations += 1;
       this.#watchActor(pod.uid, entry.actor);
       return entry;
@@ -103,7 +103,7 @@ export class InvariantWatch {
     this.#subscriptions.push(actor.subscribe({ next, error: () => undefined }));
   }
 
-  /** I3: the runtime itself reports nothing that runs; unless the UID lives again by the time it answers. */
+  /** I3: the runtime itself reports nothing that runs, unless the UID has been started again by then. */
   async #checkTerminated(uid: string, actor: PodActor): Promise<void> {
     const { runtime, supervisor } = this.#agent;
     const labelSelector = { [UID_LABEL]: uid };
@@ -111,12 +111,12 @@ export class InvariantWatch {
       runtime.listPodSandbox({ state: 'SANDBOX_READY', labelSelector }),
       runtime.listContainers({ state: 'CONTAINER_RUNNING', labelSelector }),
     ]);
-    const lives = supervisor.registry.get(uid);
-    if (lives !== undefined && lives.actor !== actor) return;
+    const current = supervisor.registry.get(uid);
+    if (current !== undefined && current.actor !== actor) return;
     if (sandboxes.length + containers.length > 0) this.#violated('I3', uid, 'something runs in Terminated');
   }
 
-  /** I2: nothing that may start something is issued, or still in flight, once the pod is Terminating. */
+  /** I2: no call that may start something is issued, or still in flight, once the pod is Terminating. */
   #watchStarts(): void {
     const { runtime } = this.#agent;
     const real = { ...runtime };
@@ -142,7 +142,7 @@ export class InvariantWatch {
     };
     runtime.startContainer = async (id, options) => {
       this.starts += 1;
-      // One that a former agent has made tells itself whose it is.
+      // The labels of a container that an earlier agent created have the UID.
       const uid = this.#uidOfContainer.get(id) ?? (await real.containerStatus(id)).labels[UID_LABEL] ?? '';
       return guarded(uid, 'StartContainer', () => real.startContainer(id, options));
     };

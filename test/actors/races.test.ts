@@ -35,7 +35,7 @@ const SPECS: Partial<Pod['spec']>[] = [
 let agent: TestAgent | undefined;
 afterEach(async () => agent?.cleanUp());
 
-/** What a node's sources want, and what else may happen to it, by a seed. */
+/** Changes the wanted pods, and whatever else may change on the node, at random by a seed. */
 class Storm {
   readonly #random: SeededRandom;
   readonly #desired = new Map<string, Pod>();
@@ -55,11 +55,11 @@ class Storm {
 
   async step(): Promise<void> {
     for (let many = this.#random.integer(1, 4); many > 0; many--) await this.#happen();
-    await this.watch.look();
+    await this.watch.check();
   }
 
-  /** Takes everything away; resolves to what was violated once all of it is gone. */
-  async calm(): Promise<readonly string[]> {
+  /** Removes all pods. Resolves to all violations when the agent has forgotten every pod. */
+  async end(): Promise<readonly string[]> {
     for (const pod of this.desired) this.#remove(pod);
     const { supervisor } = this.agent;
     const isEmpty = () => {
@@ -70,7 +70,7 @@ class Storm {
     return this.watch.settle();
   }
 
-  /** Another agent takes over what runs; its sources tell it of everything anew. */
+  /** Another agent takes over the running pods. Its sources add all wanted pods again. */
   moveTo(other: TestAgent): void {
     this.agent = other;
     this.watch = new InvariantWatch(other);
@@ -99,7 +99,7 @@ class Storm {
       },
       () =>
         this.#update({ ...pod, metadata: { ...pod.metadata, labels: { version: String(++this.#lastUid) } } }),
-      // Several kills, of which a later one may grant more, or less.
+      // Several kills, with growing and shrinking grace periods.
       () => {
         for (let kill = 0; kill < 4; kill++) {
           this.watch.kill(pod.metadata.uid, this.#random.pick([undefined, 1, 2, 3]));
@@ -132,7 +132,7 @@ class Storm {
     this.agent.remove(pod);
   }
 
-  /** A container dies behind the agent's back. */
+  /** A container is stopped without the agent. */
   async #crash(): Promise<void> {
     const running = await this.agent.runtime.listContainers({ state: 'CONTAINER_RUNNING' });
     if (running.length > 0) await this.agent.runtime.stopContainer(this.#random.pick(running).id, 0);
@@ -149,7 +149,7 @@ async function expectNothingLeft(running: TestAgent): Promise<void> {
   expect(await running.runtime.listPodSandbox()).toEqual([]);
 }
 
-/** Others can be tried: `SEEDS=3,4,5`. */
+/** `SEEDS=3,4,5` tries other seeds. */
 const SEEDS = (process.env.SEEDS ?? '1').split(',').map(Number);
 
 test.each(SEEDS)('seed %d: 50 pods come, change and go; I1 to I7 hold, and nothing is left', async (seed) => {
@@ -157,19 +157,19 @@ test.each(SEEDS)('seed %d: 50 pods come, change and go; I1 to I7 hold, and nothi
   const storm = new Storm(seed, agent);
   agent.ready();
   for (let step = 0; step < STEPS; step++) await storm.step();
-  expect(await storm.calm()).toEqual([]);
+  expect(await storm.end()).toEqual([]);
   expect(storm.watch.unansweredKills).toBe(0);
   expect(storm.watch.starts).toBeGreaterThan(STEPS / 4);
   expect(storm.watch.incarnations).toBeGreaterThan(STEPS / 2);
   await expectNothingLeft(agent);
 });
 
-test.each(SEEDS)('seed %d, I10: the same with an agent that is replaced again and again', async (seed) => {
+test.each(SEEDS)('seed %d, I10: the same with an agent that is replaced several times', async (seed) => {
   agent = await startAgent();
   const storm = new Storm(seed, agent);
   agent.ready();
   const violations: string[] = [];
-  for (let life = 0; life < 4; life++) {
+  for (let run = 0; run < 4; run++) {
     for (let step = 0; step < STEPS / 5; step++) await storm.step();
     violations.push(...(await storm.watch.settle()));
     storm.watch.stop();
@@ -177,13 +177,13 @@ test.each(SEEDS)('seed %d, I10: the same with an agent that is replaced again an
     agent = await startAgent({ rootDir: agent.rootDir });
     storm.moveTo(agent);
   }
-  violations.push(...(await storm.calm()));
+  violations.push(...(await storm.end()));
   expect(violations).toEqual([]);
   expect(storm.watch.unansweredKills).toBe(0);
   await expectNothingLeft(agent);
 });
 
-test('I6: a pod that ended while it was held back does not keep its name from the next', async () => {
+test('I6: a pod that ended while it waited for the runtime does not block the next pod of its name', async () => {
   agent = await startAgent();
   const [first, second] = [staticPod('web', 'uid-1'), staticPod('web', 'uid-2')];
   agent.supervisor.send({ type: 'SOURCE_SEEN', source: 'file' });
@@ -205,7 +205,7 @@ test('I7: a kill that comes while a failed actor is being replaced is answered',
   expect(await agent.runtime.listContainers({ state: 'CONTAINER_RUNNING' })).toEqual([]);
 });
 
-test('a pod that comes back while its remains are being removed keeps the logs of its new life', async () => {
+test('a pod that comes back while its old containers are being removed keeps its new logs', async () => {
   const chatty = staticPod('web', 'uid-web', { containers: [shell('main', 'echo hello; sleep 1000')] });
   agent = await startAgent();
   agent.ready();
@@ -227,7 +227,7 @@ test('a pod that comes back while its remains are being removed keeps the logs o
   await waitFor(log, { what: `hello in ${logPath}` });
 });
 
-test('a rejected pod takes no place: the next one is told how many there really are', async () => {
+test('a rejected pod does not count as a pod of the node', async () => {
   agent = await startAgent({ nodeFacts: nodeOf({ pods: '1' }) });
   agent.ready();
   agent.add(...['uid-1', 'uid-2', 'uid-3'].map((uid) => apiPod(uid, uid)));
@@ -235,7 +235,7 @@ test('a rejected pod takes no place: the next one is told how many there really 
   expect(agent.statusManager.get('uid-3')?.message).toContain('requested: 1, used: 1, capacity: 1');
 });
 
-test('after stop no effect begins, also not after one that went on to its end', async () => {
+test('after stop no effect begins, not even after an effect that ignored its abort signal', async () => {
   const begun: string[] = [];
   const { promise: gate, resolve: open } = Promise.withResolvers<undefined>();
   agent = await startAgent({

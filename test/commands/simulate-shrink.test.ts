@@ -14,7 +14,7 @@ beforeAll(async () => {
 });
 afterAll(() => workplace.remove());
 
-/** `statelet …` of the tree that has the defect. */
+/** Runs `statelet` of the tree that has the defect. */
 function statelet(command: readonly string[]): Promise<Finished> {
   const { promise, resolve } = Promise.withResolvers<Finished>();
   const main = join(workplace.root, 'src/main.ts');
@@ -31,14 +31,14 @@ const violationsOf = (stdout: string) => stdout.match(/^I\d+ violated: .*$/gm)!;
 const operationsOf = (stdout: string) => Number(/^ {2}(\d+) operations?, /m.exec(stdout)![1]);
 
 test(
-  'an agent with a defect is caught; --shrink leaves what it takes, and what is printed replays it',
+  'a defect of the agent is found, --shrink reduces the run, and the printed commands replay it',
   async () => {
     const mutant = MUTANTS.find(({ name }) => name === 'skip-draining')!;
     await workplace.with(mutant, async () => {
       const found = await statelet(['simulate', '--runs', '50', '--pods', '6', '--hours', '0.5', '--shrink']);
       expect(found.code).toBe(1);
       expect(found.stderr).toContain('an invariant was violated');
-      expect(found.stdout).toMatch(/^After \d+ more simulations this is left:$/m);
+      expect(found.stdout).toMatch(/^After \d+ more simulations, this is left:$/m);
       const [whole, shrunk] = replaysOf(found.stdout);
       const violations = violationsOf(found.stdout);
       const [first, again] = [await statelet(whole!), await statelet(shrunk!)];

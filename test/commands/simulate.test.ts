@@ -7,13 +7,17 @@ import { simulate, type SimulateFlags } from '../../src/commands/simulate.ts';
 import { Progress } from '../../src/commands/progress.ts';
 import { ALL_FAULTS } from '../../src/simulation/plan/fault-kinds.ts';
 import type { SimulationOptions, SimulationResult } from '../../src/simulation/simulation.ts';
-import { newTally } from '../../src/simulation/judges/tally.ts';
+import { newTally } from '../../src/simulation/tally.ts';
 import { cli } from '../support/cli.ts';
 
-/** What comes of a simulation in which nothing happened. */
-const HELD = {
+/** The result of a simulation in which nothing happened. */
+const RESULT = {
   story: [],
-  ...{ operations: [], tally: newTally(), digest: 'abc', lines: 2, elapsedMs: 2_000 },
+  operations: [],
+  tally: newTally(),
+  digest: 'abc',
+  lines: 2,
+  elapsedMs: 2_000,
 };
 const SMALL = ['--pods', '3', '--hours', '0.2'];
 
@@ -22,7 +26,12 @@ beforeEach(async () => (folder = await mkdtemp(join(tmpdir(), 'statelet-simulate
 afterEach(() => rm(folder, { recursive: true }));
 
 const flags = (more: Partial<SimulateFlags> = {}): SimulateFlags => ({
-  ...{ seed: '7', nodes: '1', pods: '3', hours: '0.2', faults: 'all', runs: '1' },
+  seed: '7',
+  nodes: '1',
+  pods: '3',
+  hours: '0.2',
+  faults: 'all',
+  runs: '1',
   ...more,
 });
 
@@ -32,11 +41,11 @@ function printer() {
   return { print: (text: string) => void printed.push(text), text: () => printed.join('') };
 }
 
-/** Without the only thing that differs from run to run. */
+/** Without the real time, which differs from run to run. */
 const withoutSeconds = (text: string) => text.replaceAll(/ in \d+\.\d s$/gm, ' in … s');
 
-describe('what is printed', () => {
-  test('is the verdict, the size, what has happened, and the digest of the history', async () => {
+describe('the output', () => {
+  test('has the verdict, the size, the counts and the digest of the history', async () => {
     const { code, stdout, stderr } = await cli('simulate', '--seed', '7', ...SMALL);
     expect([code, stderr]).toEqual([0, '']);
     expect(withoutSeconds(stdout)).toMatch(
@@ -44,7 +53,7 @@ describe('what is printed', () => {
     );
   });
 
-  test('is the same for the same seed, and so is the history, to the byte; its digest is that of the file', async () => {
+  test('is the same for the same seed, the history as well, to the byte, and its digest is that of the file', async () => {
     const files = [join(folder, 'one'), join(folder, 'two')];
     const [one, two] = await Promise.all(
       files.map((file) => cli('simulate', '--seed', '7', ...SMALL, '--history', file)),
@@ -57,7 +66,7 @@ describe('what is printed', () => {
     expect(one!.stdout).toContain(`history: ${lines} lines, sha256 ${digest}`);
   });
 
-  test('with --runs is that of so many seeds, one after the other', async () => {
+  test('with --runs has that many seeds, one after the other', async () => {
     const { print, text } = printer();
     await simulate(flags({ runs: '3', hours: '0.05' }), print);
     expect(text().match(/^seed \d+: I1-I10 hold/gm)).toEqual(
@@ -65,20 +74,20 @@ describe('what is printed', () => {
     );
   });
 
-  test('with --for is that of one seed at least', async () => {
+  test('with --for has at least one seed', async () => {
     const { print, text } = printer();
     await simulate(flags({ for: '1ms', hours: '0.05' }), print);
     expect(text()).toMatch(/^seed 7: I1-I10 hold/);
   });
 
-  test('after the last seed that there is goes on with the first', async () => {
+  test('goes on with seed 0 after the largest seed', async () => {
     const { print, text } = printer();
     await simulate(flags({ seed: '4294967295', runs: '2', hours: '0.01' }), print);
     expect(text().match(/^seed \d+/gm)).toEqual(['seed 4294967295', 'seed 0']);
   });
 });
 
-test('--only carries out these operations, under their numbers, and no others', async () => {
+test('--only carries out only these operations, under their numbers', async () => {
   const file = join(folder, 'history');
   const { print, text } = printer();
   await simulate(flags({ only: '2,4', history: file }), print);
@@ -87,7 +96,7 @@ test('--only carries out these operations, under their numbers, and no others', 
   expect(history.match(/(?<=: )#\d+/g)).toEqual(['#2', '#4']);
 });
 
-test('--faults switches on what it names', async () => {
+test('--faults switches on the named faults', async () => {
   const { print, text } = printer();
   await simulate(flags({ faults: 'none' }), print);
   await simulate(flags({ faults: 'fail,hang' }), print);
@@ -111,7 +120,7 @@ test('--help and docs/simulation.md list the same flags and every fault', async 
 
 describe('wrong usage', () => {
   const cases: [string, Partial<SimulateFlags>, string | RegExp][] = [
-    ['a seed that is no number', { seed: 'x' }, '--seed: "x" is not a whole number from 0 to 4294967295'],
+    ['a seed that is not a number', { seed: 'x' }, '--seed: "x" is not a whole number from 0 to 4294967295'],
     [
       'a seed too large',
       { seed: '4294967296' },
@@ -126,7 +135,7 @@ describe('wrong usage', () => {
       `--faults: there is no "fire"; choose from all, none, ${ALL_FAULTS.join(', ')}`,
     ],
     ['minus one hour', { hours: '-1' }, '--hours: "-1" is not a number above 0, such as 0.5'],
-    ['hours without an end', { hours: '1e999' }, '--hours: "1e999" is not a number above 0, such as 0.5'],
+    ['infinite hours', { hours: '1e999' }, '--hours: "1e999" is not a number above 0, such as 0.5'],
     [
       'more hours than can be simulated',
       { pods: '20', hours: '50001' },
@@ -138,12 +147,12 @@ describe('wrong usage', () => {
       '--nodes, --pods: 1000 nodes with 20 pod names each are 20000 pod names; at most 10000',
     ],
     [
-      'an operation that is no number',
+      'an operation that is not a number',
       { only: '1,x' },
       '--only: "x" is not a whole number from 0 on, nor a range such as 4-17',
     ],
     [
-      'an operation that there is not',
+      'an operation that does not exist',
       { only: '1-9999' },
       /^--only: there is no operation 9999; the plan has \d+ operations$/,
     ],
@@ -153,9 +162,9 @@ describe('wrong usage', () => {
       "--history: ENOENT: no such file or directory, open '/nowhere/history'",
     ],
     ['no runs', { runs: '0' }, '--runs: "0" is not a whole number from 1 on'],
-    ['a duration without unit', { for: '5' }, '--for: "5" is no duration such as 30s, 10m or 1h'],
+    ['a duration without unit', { for: '5' }, '--for: "5" is not a duration such as 30s, 10m or 1h'],
   ];
-  test.each(cases)('%s is told by the name of the flag', async (_, more, message) => {
+  test.each(cases)('%s: the error names the flag', async (_, more, message) => {
     const { print, text } = printer();
     const simulated = simulate(flags(more), print);
     await expect(simulated).rejects.toMatchObject({ kind: 'InvalidArgument' });
@@ -163,7 +172,7 @@ describe('wrong usage', () => {
     expect(text()).toBe('');
   });
 
-  test('ends with 2', async () => {
+  test('exits with code 2', async () => {
     const [value, flag, both] = await Promise.all([
       cli('simulate', '--nodes', '0'),
       cli('simulate', '--node', '1'),
@@ -172,7 +181,8 @@ describe('wrong usage', () => {
     expect(both).toMatchObject({ code: 2, stdout: '' });
     expect(both.stderr).toMatch(/'--for <DURATION>' cannot be used with option '--runs <NUMBER>'/);
     expect(value).toEqual({
-      ...{ code: 2, stdout: '' },
+      code: 2,
+      stdout: '',
       stderr: 'statelet: --nodes: "0" is not a whole number from 1 on\n',
     });
     expect(flag).toMatchObject({ code: 2, stdout: '' });
@@ -182,7 +192,7 @@ describe('wrong usage', () => {
   });
 });
 
-test('how far a long run is goes to stderr, hours and percent, and is removed before anything is printed', async () => {
+test('the progress of a long run goes to stderr, and is removed before the result is printed', async () => {
   const written: string[] = [];
   const clock = { ms: 0 };
   const stream = { isTTY: true, write: (text: string) => written.push(text) };
@@ -191,19 +201,19 @@ test('how far a long run is goes to stderr, hours and percent, and is removed be
       clock.ms += 1_000;
       options.onProgress?.(hours * 3_600_000);
     }
-    return Promise.resolve(HELD);
+    return Promise.resolve(RESULT);
   };
   const print = (text: string) => written.push(text);
   await simulate(flags({ hours: '1000' }), print, run, new Progress(stream, () => clock.ms));
   expect(written.slice(0, 3)).toEqual([
     '\r\u001b[Kseed 7: 250.0 of 1000 hours (25%)',
-    '\r\u001b[Kseed 7: waiting for the pods to come to rest',
+    '\r\u001b[Kseed 7: waiting for the pods to settle',
     '\r\u001b[K',
   ]);
   expect(written[3]).toMatch(/^seed 7: I1-I10 hold/);
 });
 
-test('a history that cannot be written to its end ends with 1 and says so', async () => {
+test('if the history cannot be written, the exit code is 1, and the error says so', async () => {
   const { code, stderr } = await cli('simulate', ...SMALL, '--history', '/dev/full');
   expect([code, stderr]).toEqual([1, 'statelet: --history: ENOSPC: no space left on device, write\n']);
 });
@@ -218,23 +228,26 @@ describe('a violated invariant', () => {
       what: 'main runs as the pod becomes Terminated',
     },
     story: ['0:00:01.000 node-1 pod-2 uid-5: one thing', '0:00:02.000 node-1 pod-2 uid-5: another'],
-    ...{ tally: newTally(), digest: 'abc', lines: 2, elapsedMs: 2_000 },
+    tally: newTally(),
+    digest: 'abc',
+    lines: 2,
+    elapsedMs: 2_000,
   };
 
-  /** Simulations in which an invariant is violated in the seed `failing`, by operation 5 alone. */
+  /** Simulations of which the seed `failing` violates an invariant, because of operation 5. */
   function violating(failing = 7) {
     const asked: SimulationOptions[] = [];
     const run = (options: SimulationOptions): Promise<SimulationResult> => {
       asked.push(options);
       const only = options.only ?? [1, 2, 5];
       const fails = options.seed === failing && only.includes(5);
-      const { violation, ...rest } = VIOLATION;
-      return Promise.resolve({ ...rest, operations: only, ...(fails && { violation }) });
+      const { violation, ...others } = VIOLATION;
+      return Promise.resolve({ ...others, operations: only, ...(fails && { violation }) });
     };
     return { asked, run };
   }
 
-  test('is told with the history of the pod and how to replay it, and the command fails', async () => {
+  test('is printed with the history of the pod and the command that replays it, and the command fails', async () => {
     const { print, text } = printer();
     const simulated = simulate(flags({ faults: 'hang,agent' }), print, violating().run);
     await expect(simulated).rejects.toMatchObject({
@@ -253,7 +266,7 @@ Replay:
 `);
   });
 
-  test('is replayed by the command that is printed', async () => {
+  test('is replayed by the printed command', async () => {
     const { print, text } = printer();
     const { asked, run } = violating();
     await expect(simulate(flags({ faults: 'hang,agent' }), print, run)).rejects.toThrow();
@@ -272,11 +285,11 @@ Replay:
     expect(asked.map(({ seed }) => seed)).toEqual([7, 8, 9]);
   });
 
-  test('is reduced by --shrink to what it takes', async () => {
+  test('is reduced by --shrink to the operations and faults that are needed', async () => {
     const { print, text } = printer();
     const { run } = violating();
     await expect(simulate(flags({ shrink: true }), print, run)).rejects.toThrow();
-    expect(text()).toMatch(/^Shrinking …\nAfter \d+ more simulations this is left:\nI3 violated: /m);
+    expect(text()).toMatch(/^Shrinking …\nAfter \d+ more simulations, this is left:\nI3 violated: /m);
     expect(text().match(/(?<=--faults ).*$/gm)).toEqual(['all --only 1,2,5', 'none --only 5']);
   });
 });

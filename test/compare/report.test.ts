@@ -53,4 +53,10 @@ calls a minute while pods were at rest (kubelet): 108 (ListContainers 102, Versi
 calls a minute while pods were at rest (statelet): 0
 3 manifests: 1 equal, 2 differ in 2 values (1 kinds)`);
   });
+
+  test('has no line about calls when no time was given to count them', () => {
+    const uncounted = { seconds: 0, counts: {} };
+    const text = textReport({ ...report, idleCalls: { kubelet: uncounted, statelet: uncounted } });
+    expect(text).not.toContain('calls a minute');
+  });
 });

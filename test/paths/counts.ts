@@ -1,4 +1,4 @@
-/** How often something has happened, by what tells one from another. */
+/** Counts by key. */
 export class Counts {
   readonly #counts = new Map<string, number>();
 

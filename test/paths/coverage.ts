@@ -1,4 +1,4 @@
-/** What of a machine its actors have really gone through, as xstate's inspection tells it. */
+/** Which states, transitions and guards of a machine its actors have really gone through, according to xstate's inspection. */
 import type {
   AnyMachineSnapshot,
   AnyStateMachine,
@@ -37,12 +37,16 @@ export class Coverage {
     }
   }
 
-  /** To be given to the actors. Those of other machines are passed over. */
+  /** The `inspect` option for the actors. Actors of other machines do not count. */
   readonly inspect = ({ type, actorRef, ...step }: InspectionEvent): void => {
     if (type !== '@xstate.microstep' || !('_transitions' in step)) return;
     const snapshot = step.snapshot as AnyMachineSnapshot;
     if (snapshot.machine.id !== this.#machine.id) return;
     const before = this.#before.get(actorRef);
+    // An actor is in the initial states before it is told anything.
+    if (before === undefined)
+      for (const node of initialLeaves(this.#machine.root as AnyStateNode))
+        increase(this.#states.get(node.id));
     this.#before.set(actorRef, snapshot);
     const taken = new Set(step._transitions.map(keyOf));
     for (const key of taken) increase(this.#transitions.get(key));
@@ -58,7 +62,7 @@ export class Coverage {
     this.#steps += path.length;
   }
 
-  /** By name, whatever no actor has gone through. */
+  /** The names of the states and transitions that no actor has gone through, and of guards that always gave the same answer. */
   uncovered(): readonly string[] {
     const states = [...this.#states.values()];
     const transitions = [...this.#transitions.values()];
@@ -70,12 +74,12 @@ export class Coverage {
     ];
   }
 
-  /** By name, the states in which no actor has been. */
+  /** The names of the states in which no actor has been. */
   unvisited(): readonly string[] {
     return [...this.#states.values()].filter(({ count }) => count === 0).map(({ name }) => name);
   }
 
-  /** Where the report has been asked for. */
+  /** Prints the report if the environment variable PATHS_REPORT is set. */
   print(where: string): void {
     if (process.env.PATHS_REPORT !== undefined) process.stdout.write(this.#report(where));
   }
@@ -96,7 +100,7 @@ export class Coverage {
     ].join('\n');
   }
 
-  /** The guards that were asked before one held, from the inner states outwards. */
+  /** Counts the guards that did not hold, from the inner states outwards, until one held. */
   #countRefusals(
     active: readonly AnyStateNode[],
     taken: ReadonlySet<string>,
@@ -123,6 +127,12 @@ function nodesOf(node: AnyStateNode): readonly AnyStateNode[] {
   return [node, ...Object.values(node.states as Record<string, AnyStateNode>).flatMap(nodesOf)];
 }
 
+function initialLeaves(node: AnyStateNode): readonly AnyStateNode[] {
+  if (isLeaf(node)) return [node];
+  const entered = node.type === 'parallel' ? Object.values(node.states) : node.initial.target;
+  return entered.flatMap((inner) => initialLeaves(inner as AnyStateNode));
+}
+
 function isLeaf({ type }: AnyStateNode): boolean {
   return type !== 'compound' && type !== 'parallel';
 }
@@ -133,7 +143,7 @@ function candidates(node: AnyStateNode, eventType: string): readonly AnyTransiti
     .flatMap(([, transitions]) => transitions as AnyTransitionDefinition[]);
 }
 
-/** Machines with their actions provided have transitions of their own: what is the same is known by its description. */
+/** `provide()` makes new transition objects. Equal ones have equal descriptions. */
 const keyOf = describe;
 
 /** `Syncing.Working: SYNC_DONE [moreToDo] → Syncing.Working` */

@@ -8,7 +8,7 @@ import { supervisorMachine } from '../../src/machines/supervisor-machine.ts';
 import { Coverage } from './coverage.ts';
 import { plainEvictionEnvironment } from './eviction/eviction-environment.ts';
 import { replayEviction } from './eviction/eviction-replay.ts';
-import { embeddedGround } from './ground.ts';
+import { embeddedPathNode } from './path-node.ts';
 import { shortestPathsToStates } from './paths.ts';
 import { podEnvironment } from './pod/pod-environment.ts';
 import { replayPod } from './pod/pod-replay.ts';
@@ -21,7 +21,7 @@ import { replaySupervisor } from './supervisor/supervisor-replay.ts';
 
 const LONG_MS = 120_000;
 
-let ground: Awaited<ReturnType<typeof embeddedGround>>;
+let pathNode: Awaited<ReturnType<typeof embeddedPathNode>>;
 const eviction = new Coverage(evictionMachine);
 const pod = new Coverage(podMachine);
 const preemption = new Coverage(preemptionMachine);
@@ -29,10 +29,10 @@ const probe = new Coverage(probeMachine);
 const supervisor = new Coverage(supervisorMachine);
 
 beforeAll(async () => {
-  ground = await embeddedGround();
+  pathNode = await embeddedPathNode();
 });
 afterAll(async () => {
-  await ground.close();
+  await pathNode.close();
   for (const coverage of [eviction, pod, preemption, probe, supervisor]) coverage.print('on real processes');
 });
 
@@ -40,29 +40,29 @@ test.each(['nothing', 'ended', 'running'] as const)(
   'a pod, when the runtime holds %s',
   async (holds) => {
     for (const path of shortestPathsToStates(podEnvironment(holds)))
-      await replayPod(ground, holds, path, pod);
+      await replayPod(pathNode, holds, path, pod);
     expect(pod.unvisited()).toEqual([]);
   },
   LONG_MS,
 );
 
 test(
-  'making room',
+  'a preemption',
   async () => {
     const situation = { preemptor: 'static', second: 'ending' } as const;
     for (const path of shortestPathsToStates(plainPreemptionEnvironment(situation)))
-      await replayPreemption(ground, situation, path, preemption);
+      await replayPreemption(pathNode, situation, path, preemption);
     expect(preemption.unvisited()).toEqual([]);
   },
   LONG_MS,
 );
 
 test(
-  'evicting',
+  'eviction',
   async () => {
     for (const resource of ['memory', 'disk', 'pids'] as const)
       for (const path of shortestPathsToStates(plainEvictionEnvironment({ resource })))
-        await replayEviction(ground, { resource }, path, eviction);
+        await replayEviction(pathNode, { resource }, path, eviction);
     expect(eviction.unvisited()).toEqual([]);
   },
   LONG_MS,
@@ -72,7 +72,7 @@ test.each(['startup', 'liveness', 'readiness'] as const)(
   'a %s probe',
   async (kind) => {
     for (const path of shortestPathsToStates(probeEnvironment(kind)))
-      await replayProbe(ground, kind, path, probe);
+      await replayProbe(pathNode, kind, path, probe);
     expect(probe.unvisited()).toEqual([]);
   },
   LONG_MS,
@@ -83,7 +83,7 @@ test(
   async () => {
     const sources = ['file', 'http'];
     for (const path of shortestPathsToStates(supervisorEnvironment(sources)))
-      await replaySupervisor(ground, sources, path, supervisor);
+      await replaySupervisor(pathNode, sources, path, supervisor);
     expect(supervisor.unvisited()).toEqual([]);
   },
   LONG_MS,

@@ -1,6 +1,6 @@
 /**
- * Paths through a production machine, found by xstate/graph. What may come in a state is said by an environment: a path
- * holds nothing that could not happen to the actor.
+ * Paths through a production machine, found by xstate/graph. An environment says which events are possible in a state, so that
+ * a path contains only what can happen to the actor.
  */
 import {
   type AnyStateMachine,
@@ -15,14 +15,14 @@ import { createTestModel, type StatePath } from 'xstate/graph';
 /** Events by short names. */
 export type Events<Machine extends AnyStateMachine> = Readonly<Record<string, EventFromLogic<Machine>>>;
 
-/** What surrounds a machine: where it starts, what may come, and what of its state tells two states apart. */
+/** The world of a machine: its input, the possible events, and which of its states count as equal. */
 export interface Environment<Machine extends AnyStateMachine> {
   readonly machine: Machine;
   readonly input: InputFrom<Machine>;
   readonly events: Events<Machine>;
-  /** The names of the events that may come in that state. */
+  /** The names of the events that are possible in that state. */
   readonly possible: (state: SnapshotFrom<Machine>) => readonly string[];
-  /** Equal for states that are not to be told apart. */
+  /** Equal for states that count as equal. */
   readonly label: (state: SnapshotFrom<Machine>) => string;
 }
 
@@ -35,10 +35,10 @@ export interface Step<Machine extends AnyStateMachine> {
 
 export type Path<Machine extends AnyStateMachine> = readonly Step<Machine>[];
 
-/** In a search for simple paths: how many there are grows much faster than what they are looked for among. */
+/** A limit for the search for simple paths: their number grows much faster than the number of events. */
 const STEPS_MAX = 2_000_000;
 
-/** To every state. */
+/** A shortest path to every state. */
 export function shortestPathsToStates<Machine extends AnyStateMachine>(
   environment: Environment<Machine>,
 ): readonly Path<Machine>[] {
@@ -48,13 +48,13 @@ export function shortestPathsToStates<Machine extends AnyStateMachine>(
   );
 }
 
-/** To everything that can come in every state, also to what leads back to where it began. */
+/** A shortest path to every possible event in every state, also if the event leads back to the same state. */
 export function shortestPaths<Machine extends AnyStateMachine>(
   environment: Environment<Machine>,
 ): readonly Path<Machine>[] {
   const { label } = environment;
   const names = namesOf(environment.events);
-  // Of the beginning, xstate has neither an event nor a state before.
+  // xstate gives neither an event nor a previous state for the first step.
   const serializeState = (state: SnapshotFrom<Machine>, ...[event, before]: (object | undefined)[]) =>
     event && before
       ? [label(before as SnapshotFrom<Machine>), names.get(event), label(state)].join(' ')
@@ -62,7 +62,7 @@ export function shortestPaths<Machine extends AnyStateMachine>(
   return explore(environment, (model, options) => model.getShortestPaths({ ...options, serializeState }));
 }
 
-/** Every way, without going in circles, among the events named. */
+/** Every path without circles that has only these events. */
 export function simplePaths<Machine extends AnyStateMachine>(
   environment: Environment<Machine>,
   among: readonly string[],
@@ -75,7 +75,7 @@ export function simplePaths<Machine extends AnyStateMachine>(
   let steps = 0;
   const serializeState = (state: SnapshotFrom<Machine>) => {
     steps += 1;
-    if (steps > STEPS_MAX) throw new Error(`there are too many ways among ${among.join(', ')}`);
+    if (steps > STEPS_MAX) throw new Error(`there are too many paths among ${among.join(', ')}`);
     return label(state);
   };
   return explore(bounded, (model, options) => model.getSimplePaths({ ...options, serializeState }));
@@ -98,8 +98,8 @@ function explore<Machine extends AnyStateMachine>(
     serializeEvent,
     events: (state) => possible(state).map((name) => eventOf(events, name)),
   });
-  // The first step of xstate's paths is the beginning itself. Its states are those of some path with equal labels: here
-  // they are those of this one.
+  // The first step of xstate's paths is the start itself. The states in xstate's steps may be those of another path with equal
+  // labels, so this computes the states again.
   return paths.map(({ steps }) => {
     let [before] = initialTransition(machine, input);
     return steps.slice(1).map(({ event }) => {
@@ -124,7 +124,7 @@ function namesOf(events: Readonly<Record<string, object>>): ReadonlyMap<object, 
   return new Map(Object.entries(events).map(([name, event]) => [event, name]));
 }
 
-/** For people: the names of what happens, in order. */
+/** The names of the events, in order, for error messages. */
 export function story<Machine extends AnyStateMachine>(path: Path<Machine>): string {
   return path.map(({ name }) => name).join(' → ');
 }

@@ -8,26 +8,26 @@ import { Workplace } from '../../scripts/mutants/workplace.ts';
 
 const ROOT = new URL('../../', import.meta.url);
 
-describe('each mutant can still be made', () => {
+describe('each mutant can be applied', () => {
   test.each(MUTANTS.map((mutant) => [mutant.name, mutant] as const))('%s', (_, mutant) => {
     const text = readFileSync(new URL(mutant.file, ROOT), 'utf8');
     expect(mutated(text, mutant)).not.toBe(text);
   });
 });
 
-test('no two have one name', () => {
+test('no two mutants have the same name', () => {
   const names = MUTANTS.map(({ name }) => name);
   expect(new Set(names).size).toBe(names.length);
 });
 
-test('a change of what is not there, or is there twice, is refused with what to do', () => {
+test('a mutant whose text does not occur exactly once is refused, with an advice', () => {
   const mutant = { name: 'one', breaks: '', file: 'a.ts', find: 'x', replace: 'y' };
   expect(() => mutated('abc', mutant)).toThrow(/occurs 0 times in a\.ts, not once/);
   expect(() => mutated('xx', mutant)).toThrow(/occurs 2 times in a\.ts, not once/);
   expect(mutated('axb', mutant)).toBe('ayb');
 });
 
-describe('the simulation notices the plainest; `npm run mutants` tries all', () => {
+describe('the simulation catches some plain mutants; `npm run mutants` tries all', () => {
   const LIMIT_MS = 120_000;
   let workplace: Workplace;
 

@@ -1,15 +1,15 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { waitFor } from './wait-for.ts';
 
-/** Resolves when no thread of the process runs any more: the signal reaches one after the other. `SIGCONT` lets it go on. */
+/** Stops a process with SIGSTOP. Resolves when all of its threads have stopped. `SIGCONT` lets it go on. */
 export async function holdStill(pid: number): Promise<void> {
   process.kill(pid, 'SIGSTOP');
   await waitFor(() => threadsOf(pid).every((state) => state === 'T'), {
-    what: `all threads of ${pid} to stand still`,
+    what: `all threads of ${pid} to stop`,
   });
 }
 
-/** The state of each thread. One may end while this looks. */
+/** The state of each thread. A thread may end while this reads. */
 function threadsOf(pid: number): string[] {
   const folder = `/proc/${pid}/task`;
   return readdirSync(folder).flatMap((thread) => {

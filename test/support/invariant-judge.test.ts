@@ -2,7 +2,7 @@ import { beforeEach, describe, expect, test } from '@jest/globals';
 import type { InspectionEvent } from 'xstate';
 import type { PodEffects } from '../../src/actors/pods/pod-actor.ts';
 import type { PodContext } from '../../src/machines/pod-machine.ts';
-import { type Ground, LASTING_COMMAND, simulatedGround } from '../paths/ground.ts';
+import { type PathNode, LASTING_COMMAND, simulatedPathNode } from '../paths/path-node.ts';
 import { InvariantJudge, type JudgedAgent } from './invariant-judge.ts';
 
 import { containerConfig, startPod } from './runtime-configs.ts';
@@ -10,33 +10,35 @@ import type { Call, Method } from './steered-runtime.ts';
 
 const UID = 'uid-of-web';
 
-let ground: Ground;
+let pathNode: PathNode;
 let judge: InvariantJudge;
 
 beforeEach(() => {
-  ground = simulatedGround();
-  judge = new InvariantJudge(ground.runtime);
+  pathNode = simulatedPathNode();
+  judge = new InvariantJudge(pathNode.runtime);
 });
 
 const call = (method: Method, uid = UID, args: readonly unknown[] = []): Call => ({
-  ...{ method, uid, args },
+  method,
+  uid,
+  args,
   signal: undefined,
 });
 const actor = {};
-/** The pod's actor comes to be in a state. */
+/** The pod's actor shows this phase. */
 function isIn(phase: string, { uid = UID, gracePeriodSeconds = 30, status = 'active' } = {}): void {
   const context = { uid, runtimeHolds: 'nothing', gracePeriodSeconds };
   const snapshot = { value: { [phase]: 'Somewhere' }, context, status, error: new Error('poisoned') };
   judge.inspect({ type: '@xstate.microstep', actorRef: actor, snapshot } as unknown as InspectionEvent);
 }
-const found = async () => (await judge.look()).map((line) => line.split(' ', 1)[0]);
+const found = async () => (await judge.check()).map((line) => line.split(' ', 1)[0]);
 function agentWhere(killPod: () => Promise<void>): JudgedAgent {
   return { supervisor: { killPod }, statusManager: { get: () => undefined } } as unknown as JudgedAgent;
 }
 const never = () => new Promise<void>(() => undefined);
 
-describe('the judge finds', () => {
-  test('nothing in a life as it should be', async () => {
+describe('the judge reports', () => {
+  test('nothing for a pod that lives and ends in order', async () => {
     isIn('Syncing', { gracePeriodSeconds: Infinity });
     const start = call('startContainer');
     judge.begun(start);
@@ -68,7 +70,7 @@ describe('the judge finds', () => {
   });
 
   test('I3: something that runs in Terminated', async () => {
-    const { sandbox } = await startPod(ground.runtime, '/nowhere', containerConfig(LASTING_COMMAND));
+    const { sandbox } = await startPod(pathNode.runtime, '/nowhere', containerConfig(LASTING_COMMAND));
     isIn('Terminated', { uid: sandbox.metadata.uid });
     expect(await found()).toContain('I3');
   });
@@ -94,7 +96,7 @@ describe('the judge finds', () => {
     for (const uid of ['uid-1', 'uid-2']) {
       const metadata = { name: 'web', namespace: 'default', uid, attempt: 0 };
       const labels = { 'io.kubernetes.pod.uid': uid };
-      await startPod(ground.runtime, '/nowhere', containerConfig(LASTING_COMMAND), { metadata, labels });
+      await startPod(pathNode.runtime, '/nowhere', containerConfig(LASTING_COMMAND), { metadata, labels });
     }
     expect(await found()).toEqual(['I6']);
   });

@@ -1,6 +1,6 @@
 /**
- * Holds an agent against the invariants of docs/lifecycle.md: by what its actors go through, what its node is asked to do,
- * and what the runtime itself says. Of a pod's machine it knows the three phases and nothing else.
+ * Checks an agent against the invariants of docs/lifecycle.md: by the snapshots of its actors, the calls to its node, and what
+ * the runtime itself reports. Of a pod's machine it knows only the three phases.
  */
 import type { InspectionEvent } from 'xstate';
 import type { PodEffects } from '../../src/actors/pods/pod-actor.ts';
@@ -11,18 +11,18 @@ import type { PodContext } from '../../src/machines/pod-machine.ts';
 import { fullName } from '../../src/policies/pod/pod-kinds.ts';
 import type { KillPodOptions } from '../../src/policies/sync/pod-termination.ts';
 import type { RuntimeService } from '../../src/runtime/service/runtime-service.ts';
-import type { Call, CallWitness, Method } from './steered-runtime.ts';
+import type { Call, CallObserver, Method } from './steered-runtime.ts';
 
 const PHASES = ['Syncing', 'Terminating', 'Terminated'];
 
 const STARTS: ReadonlySet<Method> = new Set(['runPodSandbox', 'createContainer', 'startContainer']);
 const RELEASES: ReadonlySet<Method> = new Set(['release', 'remove']);
 
-/** Less than this is not asked of a runtime. */
+/** The shortest stop that a runtime is asked for. */
 const RUNTIME_MIN_SECONDS = 2;
 
-/** One incarnation of a pod, as far as it has come. */
-interface Life {
+/** How far one incarnation of a pod has come. */
+interface Incarnation {
   readonly uid: string;
   phase: string;
   graceSeconds: number;
@@ -30,7 +30,7 @@ interface Life {
 
 interface Kill {
   readonly uid: string;
-  /** How often a pod of that UID had come to be Terminated before. */
+  /** How often a pod of that UID had become Terminated before. */
   readonly endsBefore: number;
   readonly answeredAtOnce: boolean;
   answers: number;
@@ -41,13 +41,13 @@ export interface JudgedAgent {
   readonly statusManager: StatusManager;
 }
 
-export class InvariantJudge implements CallWitness {
-  /** Asked for the truth, past everything that stands between the agent and its runtime. */
+export class InvariantJudge implements CallObserver {
+  /** The runtime itself, not the one that the test steers. */
   readonly #runtime: RuntimeService;
   readonly #violations: string[] = [];
-  readonly #lives = new Map<PodActor, Life>();
-  /** The newest of each UID. */
-  readonly #current = new Map<string, Life>();
+  readonly #incarnations = new Map<PodActor, Incarnation>();
+  /** By UID, the newest incarnation. */
+  readonly #current = new Map<string, Incarnation>();
   readonly #ends = new Map<string, number>();
   readonly #effects = new Map<string, number>();
   readonly #inFlight = new Set<Call>();
@@ -60,16 +60,16 @@ export class InvariantJudge implements CallWitness {
     this.#runtime = runtime;
   }
 
-  /** To be given to the agent. */
+  /** The agent's option `inspect`. */
   readonly inspect = (event: InspectionEvent): void => {
     if (event.type !== '@xstate.microstep' && event.type !== '@xstate.snapshot') return;
     const snapshot = event.snapshot as PodSnapshot;
-    // Of a pod.
+    // Only pods have this.
     if (!('runtimeHolds' in snapshot.context)) return;
     this.#saw(event.actorRef as PodActor, snapshot);
   };
 
-  /** To be given to the agent. */
+  /** The agent's option `wrapEffects`. */
   readonly wrapEffects = (effects: PodEffects): PodEffects => ({
     ...effects,
     syncPod: (context, signal) => this.#effect(context, () => effects.syncPod(context, signal)),
@@ -93,7 +93,7 @@ export class InvariantJudge implements CallWitness {
     this.#inFlight.delete(call);
   }
 
-  /** Kills a pod as whoever evicts it does, and waits for the answer. */
+  /** Kills a pod as eviction does, and expects an answer. */
   kill(
     { supervisor, statusManager }: JudgedAgent,
     uid: string,
@@ -110,13 +110,13 @@ export class InvariantJudge implements CallWitness {
       this.#violated('I9', uid, 'the kill itself did something to the pod');
   }
 
-  /** The test makes the pod's actor fail, which none does by itself. */
+  /** The test makes the pod's actor fail: that is not a violation. */
   failureIsMeant(uid: string): void {
     this.#meantToFail.add(uid);
   }
 
-  /** Resolves to all that has been violated so far. To be asked while nothing is on its way from one actor to another. */
-  async look(): Promise<readonly string[]> {
+  /** Resolves to all violations so far. Must be called while no event is on its way between actors. */
+  async check(): Promise<readonly string[]> {
     this.#checkAnswers();
     const [sandboxes, containers] = await Promise.all([
       this.#runtime.listPodSandbox({ state: 'SANDBOX_READY' }),
@@ -146,16 +146,16 @@ export class InvariantJudge implements CallWitness {
     if (status === 'error' && !this.#meantToFail.has(uid))
       this.#violated('I5', uid, `its actor failed: ${String(error)}`);
     const [phase = ''] = Object.keys(value);
-    const life = this.#lives.get(actor) ?? { uid, phase: 'Syncing', graceSeconds: Infinity };
-    this.#lives.set(actor, life);
-    this.#current.set(uid, life);
-    if (PHASES.indexOf(phase) < PHASES.indexOf(life.phase))
-      this.#violated('I1', uid, `${life.phase}, then ${phase}`);
-    if (gracePeriodSeconds > life.graceSeconds)
-      this.#violated('I4', uid, `${life.graceSeconds} s, then ${gracePeriodSeconds} s`);
-    life.graceSeconds = gracePeriodSeconds;
-    if (phase === life.phase) return;
-    life.phase = phase;
+    const incarnation = this.#incarnations.get(actor) ?? { uid, phase: 'Syncing', graceSeconds: Infinity };
+    this.#incarnations.set(actor, incarnation);
+    this.#current.set(uid, incarnation);
+    if (PHASES.indexOf(phase) < PHASES.indexOf(incarnation.phase))
+      this.#violated('I1', uid, `${incarnation.phase}, then ${phase}`);
+    if (gracePeriodSeconds > incarnation.graceSeconds)
+      this.#violated('I4', uid, `${incarnation.graceSeconds} s, then ${gracePeriodSeconds} s`);
+    incarnation.graceSeconds = gracePeriodSeconds;
+    if (phase === incarnation.phase) return;
+    incarnation.phase = phase;
     if (phase === 'Terminated') this.#ends.set(uid, (this.#ends.get(uid) ?? 0) + 1);
     for (const { method } of this.#startsInFlight(uid))
       this.#violated('I2', uid, `${method} is in flight in ${phase}`);
@@ -165,7 +165,7 @@ export class InvariantJudge implements CallWitness {
     return [...this.#inFlight].filter((call) => call.uid === uid && STARTS.has(call.method));
   }
 
-  /** The runtime is granted no more than the pod has, and for one container never more than before. */
+  /** A container gets at most the grace period of its pod, and never a longer one than before. */
   #checkStopSeconds(uid: string, [id, timeoutSeconds]: readonly unknown[]): void {
     const seconds = Number(timeoutSeconds);
     const before = this.#stopSeconds.get(id) ?? Infinity;

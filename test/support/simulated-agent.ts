@@ -1,43 +1,43 @@
 import type { KillPodOptions } from '../../src/policies/sync/pod-termination.ts';
 import type { CallName } from '../../src/runtime/simulated/latencies.ts';
 import type { Fault } from '../../src/simulation/plan/fault-kinds.ts';
-import { History } from '../../src/simulation/judges/history.ts';
+import { History, type Violation } from '../../src/simulation/history.ts';
 import { Host } from '../../src/simulation/node/host.ts';
-import type { Violation } from '../../src/simulation/judges/judge.ts';
-import type { Life } from '../../src/simulation/node/life.ts';
+import type { AgentRun } from '../../src/simulation/node/agent-run.ts';
 import type { Change } from '../../src/simulation/plan/plan.ts';
 import { stateName } from '../../src/simulation/judges/pod-states.ts';
-import { type Complaint, leftovers, unrest } from '../../src/simulation/judges/rest.ts';
+import { findLeftover, findUnsettled, type Finding } from '../../src/simulation/judges/final-check.ts';
 import { ROOMY_NODE } from '../../src/simulation/node/simulated-node-facts.ts';
 import { keyedRandom } from '../../src/simulation/plan/seeded-random.ts';
 import type { SourceName } from '../../src/simulation/node/simulated-sources.ts';
-import { newTally } from '../../src/simulation/judges/tally.ts';
+import { newTally } from '../../src/simulation/tally.ts';
 import { VirtualClock } from '../../src/simulation/node/virtual-clock.ts';
 import type { Container as RuntimeContainer } from '../../src/types/cri.ts';
 import type { Container, PodSpec, PodStatus } from '../../src/types/kubernetes.ts';
 
-/** Of virtual time: longer than all back-offs and deadlines. */
+/** Virtual time. Longer than all back-offs and deadlines. */
 const PATIENCE_MS = 30 * 60_000;
 
-/** One thing that happened. */
+/** A line of the history. */
 export interface Happening {
-  /** Since the beginning. */
+  /** Since the start of the simulation. */
   readonly atMs: number;
   /** The node, the pod's name and its UID. */
   readonly who: string;
   readonly what: string;
 }
 
-/** What is to be said of an agent once everything has been taken from it. */
+/** The outcome of the final checks. */
 export interface Verdict {
   readonly violations: readonly Violation[];
-  /** Why it did not come to rest. */
-  readonly unrest: Complaint | undefined;
-  readonly left: Complaint | undefined;
+  /** Why the node has not settled, if so. */
+  readonly unsettled: Finding | undefined;
+  /** What was left after all pods had been removed, if anything. */
+  readonly leftover: Finding | undefined;
 }
 
-/** Nothing was violated, everybody came to rest, nothing is left. */
-export const ALL_WELL: Verdict = { violations: [], unrest: undefined, left: undefined };
+/** No invariant was violated, all pods settled, and nothing is left. */
+export const ALL_WELL: Verdict = { violations: [], unsettled: undefined, leftover: undefined };
 
 export interface Kill {
   /** Each with the state of the pod when it came. */
@@ -45,33 +45,35 @@ export interface Kill {
 }
 
 interface Watch {
-  readonly isMet: (happening: Happening) => boolean;
+  readonly matches: (happening: Happening) => boolean;
   readonly act: () => void;
 }
 
-/** What is left to chance, such as how long calls take. Others can be tried: `SEED=2`. */
+/** Draws how long calls take, and the like. `SEED=2` tries other draws. */
 export const CHANCE = keyedRandom(Number(process.env.SEED ?? 1));
 
-/** The production agent on a simulated node under a virtual clock, with the judge: the test says what happens, and when. */
+/** The production agent on a simulated node under a virtual clock, with the judges. The test says what happens, and when. */
 export class SimulatedAgent {
   readonly clock = new VirtualClock();
   readonly violations: Violation[] = [];
   readonly history: Happening[] = [];
   readonly host: Host;
-  /** What the node has room for: the test may change it. */
+  /** How much the node has for its pods. The test may change it. */
   nodeFacts = ROOMY_NODE;
   readonly #began = this.clock.now();
   readonly #watches = new Set<Watch>();
   #operations = 0;
 
-  /** `random`: in [0, 1), by the key. `faults`: what else goes wrong by chance. */
+  /** `random`: in [0, 1), by the key. `faults`: what goes wrong by chance. */
   constructor(random = CHANCE, faults: readonly Fault[] = []) {
     this.host = new Host({
       nodeFacts: () => this.nodeFacts,
-      ...{ node: 1, clock: this.clock, tally: newTally() },
-      // The API server is there when an agent starts.
+      node: 1,
+      clock: this.clock,
+      tally: newTally(),
+      // The API server is reachable when an agent starts.
       random: (key) => (/^life\/\d+\/api$/.test(key) ? 0 : random(key)),
-      // These happen only where they are asked for.
+      // The test alone makes these happen.
       faults: new Set<Fault>(['agent', 'exit', 'runtime', ...faults]),
       history: new History(
         () => this.nowMs,
@@ -81,7 +83,7 @@ export class SimulatedAgent {
     });
   }
 
-  /** Since the beginning. */
+  /** Since the start of the simulation. */
   get nowMs(): number {
     return this.clock.now() - this.#began;
   }
@@ -90,10 +92,11 @@ export class SimulatedAgent {
     return this.host.runtime;
   }
 
-  get life(): Life {
-    const { life } = this.host;
-    if (life === undefined) throw new Error('there is no agent');
-    return life;
+  /** The agent that runs now. */
+  get run(): AgentRun {
+    const { agentRun } = this.host;
+    if (agentRun === undefined) throw new Error('there is no agent');
+    return agentRun;
   }
 
   /** A new pod; returns its UID. */
@@ -111,30 +114,30 @@ export class SimulatedAgent {
     this.apply(name, { kind: 'delete', graceSeconds });
   }
 
-  /** Asks for the pod's end, as eviction and preemption do. */
+  /** Kills the pod, as eviction and preemption do. */
   kill(uid: string, options: Omit<KillPodOptions, 'waiter'> = {}): Kill {
     const kill: Kill = { answers: [] };
-    // This agent is not expected to run it any more.
-    this.life.killed.add(uid);
-    void this.life.agent.supervisor.killPod(uid, options).then(() => {
+    // The judges know that the end of this pod was asked for.
+    this.run.killed.add(uid);
+    void this.run.agent.supervisor.killPod(uid, options).then(() => {
       kill.answers.push({ atMs: this.nowMs, state: this.state(uid) });
     });
     return kill;
   }
 
-  /** As the agent would tell the API server. */
+  /** The status that the agent would send to the API server. */
   status(uid: string): PodStatus | undefined {
-    return this.life.agent.statusManager.get(uid);
+    return this.run.agent.statusManager.get(uid);
   }
 
-  /** The agent dies now, and another one comes. */
+  /** The agent is killed, and another one starts. */
   crash(downMs = 0): void {
     this.apply('', { kind: 'crash agent', downMs });
   }
 
-  /** `Syncing.Settled`; empty where there is no such pod. */
+  /** `Syncing.Settled`; empty if the agent has no such pod. */
   state(uid: string): string {
-    const entry = this.host.life?.agent.supervisor.registry.get(uid);
+    const entry = this.host.agentRun?.agent.supervisor.registry.get(uid);
     return entry === undefined ? '' : stateName(entry.actor.getSnapshot());
   }
 
@@ -148,7 +151,7 @@ export class SimulatedAgent {
     }
   }
 
-  /** '' means that the pod is not known any more. */
+  /** `wanted`: '' for a pod that the agent has forgotten. */
   async untilState(uid: string, wanted: string): Promise<void> {
     await this.until(() => this.state(uid) === wanted, `${uid} to be in "${wanted}"`);
   }
@@ -158,17 +161,17 @@ export class SimulatedAgent {
     await this.until(isInFlight, `${call} to be called for ${uid}`);
   }
 
-  /** Does something right after such a thing has next happened, in the midst of what the agent does about it. */
+  /** Acts right after the next line of the history that matches, while the agent still reacts to it. */
   atNext(pattern: RegExp, act: () => void): void {
-    this.#watches.add({ isMet: ({ who, what }) => pattern.test(`${who}: ${what}`), act });
+    this.#watches.add({ matches: ({ who, what }) => pattern.test(`${who}: ${what}`), act });
   }
 
-  /** As `atNext`, after so many things have happened. */
+  /** Acts right after the history has got that many lines. */
   atMoment(ordinal: number, act: () => void): void {
-    this.#watches.add({ isMet: () => this.history.length === ordinal, act });
+    this.#watches.add({ matches: () => this.history.length === ordinal, act });
   }
 
-  /** What was told of somebody, by one of the names in `who`, and matches, from so many happenings on. */
+  /** The lines that match, about the node, pod name or UID `who`, from index `from` on. */
   told(who: string, pattern: RegExp, from = 0): readonly Happening[] {
     return this.history
       .slice(from)
@@ -182,19 +185,19 @@ export class SimulatedAgent {
     return listed;
   }
 
-  /** Waits until all is at rest, then takes everything away and waits until it is gone. */
+  /** Waits until the node has settled, then removes all pods and waits until nothing is left. */
   async verdict(): Promise<Verdict> {
     this.runtime.podFaults.clear();
-    await this.#untilNobodyComplains(unrest);
-    const restless = unrest(this.host);
+    const unsettled = await this.#check(findUnsettled);
     this.host.sources.clear();
-    await this.#untilNobodyComplains(leftovers);
-    return { violations: this.violations, unrest: restless, left: leftovers(this.host) };
+    return { violations: this.violations, unsettled, leftover: await this.#check(findLeftover) };
   }
 
-  async #untilNobodyComplains(complain: (host: Host) => Complaint | undefined): Promise<void> {
+  /** Waits until the check finds nothing. */
+  async #check(find: (host: Host) => Finding | undefined): Promise<Finding | undefined> {
     const deadline = this.nowMs + PATIENCE_MS;
-    while (complain(this.host) !== undefined && this.nowMs < deadline) await this.clock.advance(1000);
+    while (find(this.host) !== undefined && this.nowMs < deadline) await this.clock.advance(1000);
+    return find(this.host);
   }
 
   #happens(line: string): void {
@@ -204,7 +207,7 @@ export class SimulatedAgent {
     const happening = { atMs, who, what };
     this.history.push(happening);
     for (const watch of this.#watches) {
-      if (watch.isMet(happening) && this.#watches.delete(watch)) queueMicrotask(watch.act);
+      if (watch.matches(happening) && this.#watches.delete(watch)) queueMicrotask(watch.act);
     }
   }
 }

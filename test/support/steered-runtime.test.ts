@@ -1,7 +1,7 @@
 import { beforeEach, describe, expect, test } from '@jest/globals';
 import { POD_UID_LABEL } from '../../src/policies/cri/cri-labels.ts';
 import type { RuntimeService } from '../../src/runtime/service/runtime-service.ts';
-import { simulatedGround } from '../paths/ground.ts';
+import { simulatedPathNode } from '../paths/path-node.ts';
 import { containerConfig, podConfig } from './runtime-configs.ts';
 import { type Call, SteeredNode } from './steered-runtime.ts';
 
@@ -12,25 +12,25 @@ let witnessed: string[];
 beforeEach(() => {
   witnessed = [];
   const note = (what: string) => (call: Call) => void witnessed.push(`${call.method} ${what}`);
-  node = new SteeredNode(simulatedGround().open(), { begun: note('begun'), ended: note('ended') });
+  node = new SteeredNode(simulatedPathNode().open(), { begun: note('begun'), ended: note('ended') });
   ({ runtime } = node.parts);
 });
 
 const isVersion = ({ method }: Call) => method === 'version';
 
 describe('a steered node', () => {
-  test('leads calls on, and tells of them', async () => {
+  test('passes calls on, and tells its observer of them', async () => {
     expect(await runtime.version()).toMatchObject({ runtimeName: 'simulated' });
     expect(witnessed).toEqual(['version begun', 'version ended']);
   });
 
-  test('holds the next such call until it is let go, and no other', async () => {
+  test('holds the next such call, and no other, until it may proceed', async () => {
     const held = node.hold(isVersion);
     const version = runtime.version();
     expect(held.hasArrived).toBe(true);
     await runtime.version();
     expect(witnessed).toEqual(['version begun', 'version begun', 'version ended']);
-    held.letGo();
+    held.proceed();
     expect(await version).toMatchObject({ runtimeName: 'simulated' });
   });
 
@@ -40,24 +40,24 @@ describe('a steered node', () => {
     await runtime.version();
   });
 
-  test('gives a call up whose signal has aborted while it was held', async () => {
+  test('rejects a held call whose signal is aborted', async () => {
     const controller = new AbortController();
     const held = node.hold(isVersion);
     const version = runtime.version({ signal: controller.signal });
     controller.abort();
-    held.letGo();
+    held.proceed();
     await expect(version).rejects.toThrow('aborted');
   });
 
-  test('answers a deaf call all the same', async () => {
+  test('answers a call that ignores its signal', async () => {
     node.deaf = isVersion;
     const held = node.hold(isVersion);
     const version = runtime.version({ signal: AbortSignal.abort() });
-    held.letGo();
+    held.proceed();
     expect(await version).toMatchObject({ runtimeName: 'simulated' });
   });
 
-  test('knows of which pod a call is', async () => {
+  test('knows which pod a call is about', async () => {
     const sandbox = podConfig('/nowhere');
     const { uid } = sandbox.metadata;
     const id = await runtime.runPodSandbox(sandbox);
@@ -69,7 +69,7 @@ describe('a steered node', () => {
     expect([node.hasSeen(uid), node.hasSeen('other')]).toEqual([true, false]);
   });
 
-  test('tells of nothing that happens', () => {
+  test('passes no events on', () => {
     const events: unknown[] = [];
     const subscription = runtime.containerEvents().subscribe((event) => events.push(event));
     expect([subscription.closed, events]).toEqual([false, []]);

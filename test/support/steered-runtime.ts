@@ -1,6 +1,6 @@
 /**
- * A node whose answers a test steers: it holds calls, lets them go, makes them fail, or makes them deaf to their abort
- * signal, as if the answer had been on its way already. All else reaches the node as it is; its hints are lost.
+ * A node whose calls a test steers: it can hold a call, let it proceed, make it fail, or make it ignore its abort signal, as if
+ * the answer had already been on its way. All other calls pass through. The runtime's events are lost.
  */
 import { NEVER } from 'rxjs';
 import { POD_UID_LABEL } from '../../src/policies/cri/cri-labels.ts';
@@ -8,10 +8,15 @@ import type { NodeParts, PodNode } from '../../src/runtime/node/pod-node.ts';
 import type { RuntimeService } from '../../src/runtime/service/runtime-service.ts';
 import { StateletError } from '../../src/types/errors.ts';
 
-/** Methods that ask nobody. */
-const AT_ONCE: ReadonlySet<string | symbol> = new Set([
-  ...['unsupportedFields', 'rejection', 'created', 'pastInstances'],
-  ...['forgetImage', 'podIP', 'collectGarbage'],
+/** Synchronous methods: they are not steered. */
+const SYNCHRONOUS: ReadonlySet<string | symbol> = new Set([
+  'unsupportedFields',
+  'rejection',
+  'created',
+  'pastInstances',
+  'forgetImage',
+  'podIP',
+  'collectGarbage',
 ]);
 
 type Asynchronous<Service> = {
@@ -22,7 +27,7 @@ export type Method = Asynchronous<RuntimeService> | Asynchronous<PodNode>;
 
 export interface Call {
   readonly method: Method;
-  /** Of the pod; empty where the call is about none. */
+  /** UID of the pod; empty for a call that is not about a pod. */
   readonly uid: string;
   readonly args: readonly unknown[];
   readonly signal: AbortSignal | undefined;
@@ -30,18 +35,18 @@ export interface Call {
 
 export type Which = (call: Call) => boolean;
 
-/** What is told of every call. */
-export interface CallWitness {
+/** Is told of every call. */
+export interface CallObserver {
   begun(call: Call): void;
-  /** With whatever outcome: nothing of it is in flight any more. */
+  /** The call is over, whether it succeeded or failed. */
   ended(call: Call): void;
 }
 
 type Decision = { readonly error?: Error };
 
-/** A call that waits for what the test makes of it. */
+/** A call that waits until the test lets it proceed or fail. */
 export class HeldCall {
-  /** The call, once there is one. */
+  /** Resolves to the call when it is made. */
   readonly arrived: Promise<Call>;
   readonly decided: Promise<Decision>;
   readonly #arrive: (call: Call) => void;
@@ -62,8 +67,8 @@ export class HeldCall {
     this.#arrive(call);
   }
 
-  /** On to the node; given up instead where its signal has aborted meanwhile, unless it is deaf. */
-  letGo(): void {
+  /** Passes the call on to the node. A call whose signal has been aborted meanwhile is rejected, unless it ignores its signal. */
+  proceed(): void {
     this.#decide({});
   }
 
@@ -79,17 +84,17 @@ interface Rule {
 
 export class SteeredNode {
   readonly parts: NodeParts;
-  /** All that have been made, in order. */
+  /** All calls, in order. */
   readonly calls: Call[] = [];
-  readonly #witness: CallWitness;
-  /** Calls that do not hear that they are to be given up. */
+  readonly #observer: CallObserver;
+  /** Which calls ignore their abort signal. */
   deaf: Which = () => false;
   #rules: Rule[] = [];
   readonly #held = new Set<HeldCall>();
   readonly #owners = new Map<string, string>();
 
-  constructor(parts: NodeParts, witness: CallWitness) {
-    this.#witness = witness;
+  constructor(parts: NodeParts, observer: CallObserver) {
+    this.#observer = observer;
     this.parts = {
       runtime: this.#steer(parts.runtime),
       node: this.#steer(parts.node),
@@ -116,21 +121,21 @@ export class SteeredNode {
     return [...this.#owners.values()].includes(uid);
   }
 
-  /** What is held goes to the node, and nothing is held any more. */
-  letAllGo(): void {
+  /** All held calls proceed, and no further call is held. */
+  proceedAll(): void {
     this.#rules = [];
     this.deaf = () => false;
-    for (const held of this.#held) held.letGo();
+    for (const held of this.#held) held.proceed();
     this.#held.clear();
   }
 
-  /** The service with each of its calls led past the rules. */
+  /** The service, with the rules applied to each of its calls. */
   #steer<Service extends RuntimeService | PodNode>(service: Service): Service {
     return new Proxy(service, {
       get: (_, name) => {
         if (name === 'containerEvents') return () => NEVER;
         const real = service[name as keyof Service] as (...args: unknown[]) => unknown;
-        if (typeof real !== 'function' || AT_ONCE.has(name)) return real;
+        if (typeof real !== 'function' || SYNCHRONOUS.has(name)) return real;
         return (...args: unknown[]) =>
           this.#pass(name as Method, args, (given) => real.apply(service, given) as Promise<unknown>);
       },
@@ -144,7 +149,7 @@ export class SteeredNode {
   ): Promise<unknown> {
     const call = { method, uid: this.#uidOf(method, args), args, signal: signalOf(args) };
     this.calls.push(call);
-    this.#witness.begun(call);
+    this.#observer.begun(call);
     const rule = this.#rules.find(({ which }) => which(call));
     try {
       if (rule) await this.#decided(rule, call);
@@ -152,7 +157,7 @@ export class SteeredNode {
       this.#learn(call, answer);
       return answer;
     } finally {
-      this.#witness.ended(call);
+      this.#observer.ended(call);
     }
   }
 
@@ -174,7 +179,7 @@ export class SteeredNode {
     }
   }
 
-  /** Of the pod that the call is about, as far as its arguments or an earlier answer tell. */
+  /** UID of the pod that the call is about, if its arguments or an earlier answer tell it. */
   #uidOf(method: Method, args: readonly unknown[]): string {
     const [first, , third] = args as [unknown, unknown, { metadata?: { uid?: string } } | undefined];
     if (typeof first === 'string') {
@@ -199,7 +204,7 @@ function signalOf(args: readonly unknown[]): AbortSignal | undefined {
   return undefined;
 }
 
-/** The call as it is made by someone who waits for its answer whatever happens. */
+/** The arguments with a signal that is never aborted. */
 function withoutSignal(args: readonly unknown[]): unknown[] {
   const never = new AbortController().signal;
   return args.map((arg) => {

@@ -8,16 +8,16 @@ import {
   transition,
 } from 'xstate';
 
-/** What a machine asks of the world: the names of its custom actions. xstate's own (assign, raise) are not asked of anyone. */
+/** The names of the machine's own actions. xstate's actions (assign, raise) are left out. */
 function asked(actions: readonly { readonly type: string }[]): string[] {
   return actions.map(({ type }) => type).filter((type) => !type.startsWith('xstate.'));
 }
 
-/** Steps a machine by pure transitions. Frozen context: a machine that writes into it fails. */
+/** Steps a machine by pure transitions. The context is frozen: a machine that writes into it fails. */
 export class Stepper<Machine extends AnyStateMachine> {
   readonly #machine: Machine;
   #snapshot: AnyMachineSnapshot;
-  /** What the last step asked for. */
+  /** The actions of the last step. */
   asked: string[] = [];
 
   constructor(machine: Machine, input: InputFrom<Machine>) {

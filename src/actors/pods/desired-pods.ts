@@ -37,10 +37,6 @@ export class DesiredPods {
     return this.#pods.keys();
   }
 
-  mirrorPodOf(pod: Pod): Pod | undefined {
-    return this.#mirrors.get(podFullName(pod));
-  }
-
   /** Of several pods of one name, the one that came last. */
   staticPodOf(mirrorPod: Pod): Pod | undefined {
     const name = podFullName(mirrorPod);

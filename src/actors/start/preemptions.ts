@@ -7,12 +7,14 @@ import {
 } from '../../machines/preemption-machine.ts';
 import type { Admission } from '../../policies/admission/admit-pod.ts';
 import { type Rejection, unexpectedAdmissionError } from '../../policies/admission/rejection.ts';
+import { preemptionDelay, type StartDelay } from '../../policies/admission/start-delay.ts';
 import {
   type PreemptionPlan,
   planPreemption,
   type PreemptionPlanFacts,
 } from '../../policies/preemption/victim-plan.ts';
 import {
+  describeMissing,
   describePreemption,
   PREEMPTING,
   PREEMPTING_MESSAGE,
@@ -41,13 +43,14 @@ export interface PreemptionsOptions {
   /** Tries again, and takes the room where there is enough. */
   readonly admit: (uid: string) => Admission;
   readonly reject: (uid: string, rejection: Rejection) => void;
+  /** These pods are ending to make room for the pod, and it waits for them. */
+  readonly preempting: (uid: string, delay: StartDelay) => void;
   /** Room was promised to this pod, and is no longer. */
   readonly onPromiseOver: (uid: string) => void;
   readonly clock: Clock;
   readonly recorder: EventRecorder;
   readonly logger: Logger;
-  /** Asked when the first one comes: the tree of actors may still be growing when this is put together. */
-  readonly parent: () => AnyActorRef;
+  readonly parent: AnyActorRef;
   readonly inspect?: ActorOptions<typeof preemptionMachine>['inspect'];
 }
 
@@ -94,7 +97,7 @@ export class Preemptions {
     const actor = createActor(this.#machine, {
       id: `preemption ${fullName({ name, namespace })} ${uid}`,
       input: { preemptor: { uid, name, namespace } },
-      parent: parent(),
+      parent,
       ...(inspect && { inspect }),
     });
     this.#makings.set(uid, { actor, limits: new EndLimits(this.#options.clock), hasPromised: false });
@@ -105,6 +108,12 @@ export class Preemptions {
     };
     actor.subscribe(forgetWhenIdle);
     forgetWhenIdle();
+  }
+
+  /** Says once more for whose end the pod waits. */
+  tellAgain(uid: string): void {
+    const context = this.#makings.get(uid)?.actor.getSnapshot().context;
+    if (context !== undefined) this.#tell(uid, context.decision, context.awaited);
   }
 
   /** The pod holds nothing any more: it may be a victim, it may be one that room was being made for. */
@@ -121,12 +130,18 @@ export class Preemptions {
     for (const { limits } of this.#makings.values()) limits.clear();
   }
 
+  #tell(uid: string, decision: PreemptionContext['decision'], awaited: readonly string[]): void {
+    const { podOf, preempting } = this.#options;
+    const ending = awaited.flatMap((other) => podOf(other)?.metadata ?? []);
+    if (ending.length > 0) preempting(uid, preemptionDelay(describeMissing(decision), ending));
+  }
+
   #forget(uid: string): void {
     const making = this.#makings.get(uid);
     if (making === undefined) return;
     this.#makings.delete(uid);
     making.limits.clear();
-    this.#options.parent().send({ type: 'ACTOR_FORGOTTEN', actor: making.actor });
+    this.#options.parent.send({ type: 'ACTOR_FORGOTTEN', actor: making.actor });
     if (making.hasPromised) this.#options.onPromiseOver(uid);
   }
 
@@ -182,6 +197,7 @@ export class Preemptions {
     const making = this.#makings.get(preemptor.uid);
     if (making === undefined) return;
     making.hasPromised = true;
+    this.#tell(preemptor.uid, decision, awaited);
     const { limits } = making;
     for (const uid of awaited) {
       const onOver = (problem: string) => actor.send({ type: 'VICTIM_FAILED', uid, problem });

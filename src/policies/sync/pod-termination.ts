@@ -8,13 +8,11 @@ export interface PodStatusOverride {
   readonly conditions?: readonly PodCondition[];
 }
 
-/** How a pod is to be ended. Options of several kills accumulate (lifecycle 2, 4, 5, 6). */
+/** How a pod is to be ended. Options of several kills accumulate (lifecycle 2, 4, 5). */
 export interface KillPodOptions {
   readonly podTerminationGracePeriodSecondsOverride?: number;
   readonly evict?: boolean;
   readonly podStatus?: PodStatusOverride;
-  /** The id of a caller that waits until the pod is terminated. */
-  readonly waiter?: string;
 }
 
 /** Grace period of a pod whose spec names none (the API server's default). */

@@ -10,8 +10,7 @@ import {
 
 export type PodSource = 'file' | 'http' | 'api';
 
-/** RESTORE is ADD for a pod that the source has not listed yet. */
-export type PodOperation = 'ADD' | 'RESTORE' | 'UPDATE' | 'REMOVE' | 'DELETE' | 'RECONCILE';
+export type PodOperation = 'ADD' | 'UPDATE' | 'REMOVE' | 'DELETE' | 'RECONCILE';
 
 export interface PodUpdate {
   readonly op: PodOperation;

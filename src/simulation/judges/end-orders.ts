@@ -1,17 +1,17 @@
 import type { PodEvent } from '../../machines/pod-machine.ts';
 import type { PodStatusOverride } from '../../policies/sync/pod-termination.ts';
 
-/** No stop is asked to be faster (lifecycle 4). */
+/** The shortest grace period (lifecycle 4). */
 const LEAST_GRACE_SECONDS = 1;
 
-/** What a pod's actor has been told about the pod's end, by the events alone: what its chart makes of it is held against this. */
+/** What a pod's actor has been told about the pod's end, by its events alone. The judge compares the chart's context with this. */
 export class EndOrders {
-  /** The shortest that anybody has asked for. */
+  /** The shortest grace period that was asked for. */
   graceSeconds = Infinity;
   evicted = false;
-  /** Of the last kill that gave one (lifecycle 5). */
+  /** The status of the last kill that gave one (lifecycle 5). */
   status: PodStatusOverride | undefined;
-  /** The pod was asked for again meanwhile. */
+  /** The pod was created again while it was ending. */
   again = false;
 
   take(event: PodEvent): void {

@@ -13,14 +13,14 @@ import type { CallUnderWay } from '../../runtime/simulated/witness.ts';
 import type { Pod } from '../../types/kubernetes.ts';
 import { goesBefore } from './eviction-order.ts';
 import { EvictionVictims, type KillEvent } from './eviction-victims.ts';
-import { AWAITING_START } from './pod-states.ts';
+import { isEndingOrEnded, isNeverEvicted, type PodRecord, type PodRecords } from './pod-records.ts';
+import { isBeforeStart, isTerminated } from './pod-states.ts';
 import { ReclaimJudge } from './reclaim-judge.ts';
 import { type EvictionRules, isHard } from '../resources/eviction-rules.ts';
 import type { NodeUse, StorageUse } from '../resources/node-use.ts';
 import type { RunningTruth } from '../resources/running-use.ts';
 import { isShort, Shortages } from './shortages.ts';
 import { exceededLimits } from './storage-limits.ts';
-import { isEnding, isTerminated, mustStay, type Tenant, type Tenants } from './tenants.ts';
 
 /** What is true of a node that evicts. */
 export interface EvictionTruth {
@@ -32,7 +32,7 @@ export interface EvictionTruth {
 
 export interface EvictionJudgeOptions {
   readonly now: () => number;
-  readonly tenants: Tenants;
+  readonly tenants: PodRecords;
   readonly truth: EvictionTruth;
   readonly violated: (
     invariant: string,
@@ -155,7 +155,7 @@ export class EvictionJudge {
   }
 
   /** I9: who is evicted was chosen for that, and is told by a kill. */
-  killed(tenant: Tenant, event: KillEvent): void {
+  killed(tenant: PodRecord, event: KillEvent): void {
     this.#victims.killed(tenant, event);
   }
 
@@ -293,29 +293,29 @@ export class EvictionJudge {
     this.#victims.chosen(victim, eviction);
   }
 
-  #known({ pod }: Eviction): Tenant | undefined {
+  #known({ pod }: Eviction): PodRecord | undefined {
     const tenant = this.#options.tenants.get(pod.uid);
     if (tenant === undefined) this.#violated('eviction', pod, 'is to go, and is not known');
     return tenant;
   }
 
   /** Why the pod cannot be asked to go, if so. */
-  #misplaced(victim: Tenant): string | undefined {
+  #misplaced(victim: PodRecord): string | undefined {
     if (this.#victims.isGivenUp(victim.uid)) return 'is to go once more, though it has been given up';
     // One that has been ending for too long may be told to hurry.
     const isLate = this.#options.tenants.isOverdue(victim) && !isTerminated(victim.state);
-    return isEnding(victim) && !isLate ? `is to go, and is in ${victim.state}` : undefined;
+    return isEndingOrEnded(victim) && !isLate ? `is to go, and is in ${victim.state}` : undefined;
   }
 
   /** One goes at a time, and nobody while another one is about to end. */
-  #beside(victim: Tenant): string | undefined {
+  #beside(victim: PodRecord): string | undefined {
     const { tenants } = this.#options;
     const other = tenants
       .known()
       .find(
         (tenant) =>
           tenant !== victim &&
-          isEnding(tenant) &&
+          isEndingOrEnded(tenant) &&
           !isTerminated(tenant.state) &&
           !tenants.isOverdue(tenant) &&
           tenant.graceSeconds <= NEAR_END_SECONDS &&
@@ -325,7 +325,11 @@ export class EvictionJudge {
   }
 
   /** Why the pod need not go, or not like that, if so. */
-  #unfit({ uid, pod }: Tenant, { signal, gracePeriodSeconds }: Eviction, use: NodeUse): string | undefined {
+  #unfit(
+    { uid, pod }: PodRecord,
+    { signal, gracePeriodSeconds }: Eviction,
+    use: NodeUse,
+  ): string | undefined {
     if (!use.pods.has(uid)) return 'is to go, and uses nothing';
     const rule = this.#shortages.ruleFor(signal as EvictionSignal);
     if (typeof rule === 'string') return rule;
@@ -339,7 +343,7 @@ export class EvictionJudge {
   }
 
   /** Who would have had to go before the pod, if somebody. */
-  #overtaken(victim: Tenant, signal: EvictionSignal, use: NodeUse): string | undefined {
+  #overtaken(victim: PodRecord, signal: EvictionSignal, use: NodeUse): string | undefined {
     const cause = { signal, layout: this.#options.truth.rules.layout };
     const other = this.#candidates().find(
       (tenant) => tenant !== victim && use.pods.has(tenant.uid) && goesBefore(tenant, victim, cause, use),
@@ -347,18 +351,21 @@ export class EvictionJudge {
     return other && `is to go before ${other.uid}`;
   }
 
-  #candidates(): readonly Tenant[] {
+  #candidates(): readonly PodRecord[] {
     return this.#options.tenants.known().filter((tenant) => this.#mayGo(tenant));
   }
 
-  #mayGo(tenant: Tenant): boolean {
+  #mayGo(tenant: PodRecord): boolean {
     const { uid, state } = tenant;
     return (
-      !mustStay(tenant) && !isEnding(tenant) && !this.#victims.isGivenUp(uid) && state !== AWAITING_START
+      !isNeverEvicted(tenant) &&
+      !isEndingOrEnded(tenant) &&
+      !this.#victims.isGivenUp(uid) &&
+      !isBeforeStart(state)
     );
   }
 
-  #exceeded({ pod }: Tenant, storage: StorageUse | undefined): boolean {
+  #exceeded({ pod }: PodRecord, storage: StorageUse | undefined): boolean {
     if (pod === undefined || storage === undefined) return false;
     return exceededLimits(pod, storage, this.#options.truth.rules.layout).length > 0;
   }

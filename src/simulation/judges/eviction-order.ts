@@ -5,7 +5,7 @@ import { countedAmount } from '../../policies/admission/held-resources.ts';
 import { podRequest } from '../../policies/pod/resources.ts';
 import type { Pod } from '../../types/kubernetes.ts';
 import { type DiskUse, type NodeUse, type StorageUse, sumOf } from '../resources/node-use.ts';
-import { priorityOf, type Tenant } from './tenants.ts';
+import { priorityOf, type PodRecord } from './pod-records.ts';
 
 /** For what somebody has to go. */
 export interface Cause {
@@ -14,7 +14,7 @@ export interface Cause {
 }
 
 /** Those that use more than they request first, then those of lower priority, then those that are furthest above it. */
-export function goesBefore(one: Tenant, other: Tenant, cause: Cause, use: NodeUse): boolean {
+export function goesBefore(one: PodRecord, other: PodRecord, cause: Cause, use: NodeUse): boolean {
   const [a, b] = [standingOf(one, cause, use), standingOf(other, cause, use)];
   if (a.isOver !== b.isOver) return a.isOver;
   const byPriority = priorityOf(one.pod) - priorityOf(other.pod);
@@ -26,7 +26,7 @@ interface Standing {
   readonly excess: number;
 }
 
-function standingOf({ uid, pod }: Tenant, cause: Cause, { pods }: NodeUse): Standing {
+function standingOf({ uid, pod }: PodRecord, cause: Cause, { pods }: NodeUse): Standing {
   const use = pods.get(uid);
   if (pod === undefined || use === undefined) return { isOver: false, excess: 0 };
   // Nobody requests processes: nobody is more in the wrong than another one.

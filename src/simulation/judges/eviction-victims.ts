@@ -2,18 +2,19 @@
 import type { Eviction } from '../../policies/eviction/pass.ts';
 import { EVICTED } from '../../policies/eviction/eviction-message.ts';
 import type { PodEvent } from '../../machines/pod-machine.ts';
-import { isTerminated, mustStay, patienceMs, type Tenant } from './tenants.ts';
+import { isNeverEvicted, patienceMs, type PodRecord } from './pod-records.ts';
+import { isTerminated } from './pod-states.ts';
 
 export type KillEvent = Extract<PodEvent, { readonly type: 'SyncPodKill' }>;
 
 export interface EvictionVictimsOptions {
   readonly now: () => number;
-  readonly violated: (invariant: string, subject: Tenant, what: string) => void;
+  readonly violated: (invariant: string, subject: PodRecord, what: string) => void;
 }
 
 /** A pod that was chosen to go. */
 interface Victim {
-  readonly tenant: Tenant;
+  readonly tenant: PodRecord;
   readonly eviction: Eviction;
   /** Until when it is waited for, Unix ms. */
   readonly deadline: number;
@@ -39,8 +40,8 @@ export class EvictionVictims {
     return this.#givenUp.has(uid);
   }
 
-  chosen(tenant: Tenant, eviction: Eviction): void {
-    if (mustStay(tenant)) this.#violated('eviction', tenant, 'is to go, and must never');
+  chosen(tenant: PodRecord, eviction: Eviction): void {
+    if (isNeverEvicted(tenant)) this.#violated('eviction', tenant, 'is to go, and must never');
     const deadline = this.#options.now() + patienceMs(eviction.gracePeriodSeconds);
     const victim: Victim = { tenant, eviction, deadline, isTold: false, endedAt: undefined };
     this.#victims.set(tenant.uid, victim);
@@ -51,7 +52,7 @@ export class EvictionVictims {
   }
 
   /** I9: who is evicted was chosen for that, and is told by a kill. */
-  killed(tenant: Tenant, { options }: KillEvent): void {
+  killed(tenant: PodRecord, { options }: KillEvent): void {
     const { podStatus, podTerminationGracePeriodSecondsOverride: graceSeconds } = options ?? {};
     // The other kills of a simulation do not say why.
     if (podStatus?.reason !== EVICTED || podStatus.message === undefined) return;

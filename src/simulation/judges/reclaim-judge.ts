@@ -3,12 +3,13 @@ import type { FileSystemLayout, NodeReclaim } from '../../policies/eviction/file
 import type { EvictionSignal } from '../../policies/eviction/signals.ts';
 import type { CallUnderWay, ContainerTruth, SandboxTruth } from '../../runtime/simulated/witness.ts';
 import type { RunningTruth } from '../resources/running-use.ts';
-import { isTerminated, type Tenants } from './tenants.ts';
+import type { PodRecords } from './pod-records.ts';
+import { isTerminated } from './pod-states.ts';
 
 export interface ReclaimJudgeOptions {
   readonly now: () => number;
   readonly truth: RunningTruth;
-  readonly tenants: Tenants;
+  readonly tenants: PodRecords;
   readonly violated: (subject: { readonly uid: string }, what: string) => void;
 }
 

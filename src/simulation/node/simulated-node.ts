@@ -14,19 +14,19 @@ import {
 } from '../../runtime/node/pod-node.ts';
 import type { RuntimeService } from '../../runtime/service/runtime-service.ts';
 
-/** What of a pod is on the disk of a simulated node: it is still there when another agent comes. */
+/** The folder of a pod on the disk of a simulated node. It outlives the agent. */
 interface PodFolder {
   startTime?: string;
   mounted: boolean;
   /** Unix ms. */
   mountedAt: number;
-  /** By container, how many instances its logs tell of. */
+  /** By container name: how many instances have logs. */
   readonly instances: Map<string, number>;
 }
 
 export type SimulatedDisk = Map<string, PodFolder>;
 
-/** What may go wrong around the runtime. Probabilities from 0 to 1. */
+/** Probabilities, from 0 to 1, that a step of the node itself fails. */
 export interface NodeFaults {
   readonly mount: number;
   readonly release: number;
@@ -40,13 +40,13 @@ export interface SimulatedNodeOptions {
   /** In [0, 1), by the key. */
   readonly random: (key: string) => number;
   readonly faults: () => NodeFaults;
-  /** The pod's volumes are being released, whatever comes of it. */
+  /** The release of the pod's volumes begins. It may fail. */
   readonly onRelease?: (uid: string) => void;
-  /** Of the agent: what it is about to do to the disk when it is killed does not happen any more. */
+  /** A killed agent does not change the disk any more. */
   readonly isAlive?: () => boolean;
 }
 
-/** What a simulated node puts around the containers of its pods: volumes that may fail, images that are pulled. */
+/** The PodNode of a simulated node: volumes and image pulls that may fail. */
 export class SimulatedNode implements PodNode {
   readonly #options: SimulatedNodeOptions;
   readonly #asked = new Map<string, number>();
@@ -122,7 +122,7 @@ export class SimulatedNode implements PodNode {
   }
 
   forgetImage(): void {
-    // Images are asked for each time.
+    // It asks the runtime for an image each time.
   }
 
   podIP({ spec }: Pod, { sandboxes: [sandbox] }: RuntimePodStatus): string | undefined {
@@ -148,10 +148,10 @@ export class SimulatedNode implements PodNode {
   }
 
   collectGarbage(): void {
-    // Nothing here grows.
+    // It keeps nothing that has to be collected.
   }
 
-  /** Never over for an agent that has been killed. */
+  /** Never resolves for a killed agent. */
   async #step(): Promise<void> {
     await Promise.resolve();
     if (this.#options.isAlive?.() === false) await new Promise(() => undefined);

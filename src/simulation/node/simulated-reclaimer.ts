@@ -1,4 +1,4 @@
-/** Makes room on the disks of a simulated node: the production collectors, on its runtime. */
+/** Removes dead containers and unused images of a simulated node, with the collectors of the daemon. */
 import type { NodeReclaim } from '../../policies/eviction/file-system-parts.ts';
 import { ContainerGC } from '../../runtime/garbage/container-gc.ts';
 import { ImageGC } from '../../runtime/garbage/image-gc.ts';
@@ -8,7 +8,7 @@ import type { Clock } from '../../types/clock.ts';
 import { StateletError } from '../../types/errors.ts';
 import type { Logger } from '../../types/logger.ts';
 
-/** As the kubelet has them unless it is told otherwise. */
+/** The kubelet's defaults. */
 const CONTAINER_POLICY = { minAgeMs: 0, maxPerPodContainer: 1, maxContainers: -1 };
 const IMAGE_POLICY = { highThresholdPercent: 85, lowThresholdPercent: 80, minAgeMs: 120_000, maxAgeMs: 0 };
 
@@ -16,7 +16,7 @@ export interface SimulatedReclaimerOptions {
   readonly runtime: SimulatedConnection;
   readonly clock: Clock;
   readonly logger: Pick<Logger, 'debug' | 'info' | 'warn'>;
-  /** That is to be removed; returns what is to be called when it has been, as far as it could be. */
+  /** A removal begins. Returns a function to call when it is over, whether or not it succeeded. */
   readonly onReclaim: (what: NodeReclaim) => () => void;
 }
 
@@ -33,12 +33,12 @@ export class SimulatedReclaimer implements NodeReclaimer {
     this.#images = new ImageGC({ ...IMAGE_POLICY, runtime, clock, logger, statfs: notAsked });
   }
 
-  /** As the daemon does: of a pod that goes on, what its dead containers tell is still needed. */
+  /** Like the daemon: dead containers of a pod that goes on are kept, because their exit codes are still needed. */
   start({ isPodTerminated }: NodeView): void {
     const { runtime, clock, logger } = this.#options;
     const policy = CONTAINER_POLICY;
     this.#containers = new ContainerGC({ runtime, clock, logger, policy, isPodRemovable: isPodTerminated });
-    // It is only looked which images there are: who cannot now looks when they are to go.
+    // This only records which images there are. If it fails now, the removal of images does it.
     this.#images.detect().catch(() => undefined);
   }
 

@@ -11,15 +11,16 @@ interface Wanted {
 
 const EMPTY: SourceUpdate = { pods: [], problems: [] };
 
-/** What is wanted on a simulated node: manifest files and an API server, which outlive every agent. One pod for each name. */
+/** The pods that are wanted on a simulated node, by manifest files and an API server. They outlive the agents. One pod per name. */
 export class SimulatedSources {
   readonly lists: Readonly<Record<SourceName, BehaviorSubject<SourceUpdate>>> = {
     file: new BehaviorSubject<SourceUpdate>(EMPTY),
     api: new BehaviorSubject<SourceUpdate>(EMPTY),
   };
   readonly #wanted = new Map<string, Wanted>();
-  readonly #givenUp = new Set<string>();
-  /** By name, the pod that was last of it, as long as nobody had deleted it. */
+  /** UIDs of the pods that were deleted or removed at any time. */
+  readonly #endAsked = new Set<string>();
+  /** By name, the last pod of that name, as it was before its deletion. */
   readonly #last = new Map<string, Wanted>();
 
   get(name: string): Pod | undefined {
@@ -30,18 +31,18 @@ export class SimulatedSources {
     return [...this.#wanted.values()].map(({ pod }) => pod);
   }
 
-  /** Whether the pod's end was asked for at any time, even if it is wanted again. */
-  wasGivenUp(uid: string): boolean {
-    return this.#givenUp.has(uid);
+  /** Whether the pod was deleted or removed at any time, even if it is wanted again. */
+  hasAskedForEnd(uid: string): boolean {
+    return this.#endAsked.has(uid);
   }
 
-  /** In place of the one that has the name: a manifest that was changed, or a pod deleted by force and made anew. */
+  /** Replaces the pod of that name, like a changed manifest, or a pod that was deleted by force and created again. */
   create(source: SourceName, pod: Pod): void {
     this.remove(pod.metadata.name);
     this.#set({ source, pod });
   }
 
-  /** The pod that the name had last, with its UID. */
+  /** Creates the last pod of that name again, with its UID. */
   createAgain(name: string): void {
     const last = this.#last.get(name);
     if (last !== undefined && !this.#wanted.has(name)) this.#set(last);
@@ -53,8 +54,7 @@ export class SimulatedSources {
   }
 
   /**
-   * At the API server a deletion that follows another may only shorten the grace period; a manifest is simply removed.
-   * `now` in RFC 3339.
+   * At the API server, a second deletion can only shorten the grace period. A manifest is removed at once. `now`: in RFC 3339.
    */
   delete(name: string, graceSeconds: number, now: string): void {
     if (this.#wanted.get(name)?.source !== 'api') {
@@ -62,14 +62,14 @@ export class SimulatedSources {
       return;
     }
     this.change(name, (pod) => {
-      this.#givenUp.add(pod.metadata.uid);
+      this.#endAsked.add(pod.metadata.uid);
       const before = pod.metadata.deletionGracePeriodSeconds ?? Infinity;
       const deletionGracePeriodSeconds = Math.min(before, graceSeconds);
       return { ...pod, metadata: { ...pod.metadata, deletionTimestamp: now, deletionGracePeriodSeconds } };
     });
   }
 
-  /** A pod has ended: the API server lets go of it where it was deleted, and else keeps its status. */
+  /** A pod has ended: the API server removes it if it was deleted, and else stores its status. */
   ended({ name, uid }: { readonly name: string; readonly uid: string }, status: PodStatus | undefined): void {
     const wanted = this.#wanted.get(name);
     if (wanted?.source !== 'api' || wanted.pod.metadata.uid !== uid) return;
@@ -81,12 +81,12 @@ export class SimulatedSources {
     const wanted = this.#wanted.get(name);
     if (wanted === undefined) return;
     this.#wanted.delete(name);
-    this.#givenUp.add(wanted.pod.metadata.uid);
+    this.#endAsked.add(wanted.pod.metadata.uid);
     this.#publish(wanted.source);
   }
 
   clear(): void {
-    for (const { metadata } of this.pods) this.#givenUp.add(metadata.uid);
+    for (const { metadata } of this.pods) this.#endAsked.add(metadata.uid);
     this.#wanted.clear();
     this.#publish('file');
     this.#publish('api');

@@ -1,23 +1,23 @@
 import TinyQueue from 'tinyqueue';
 import { type Clock, MAX_TIMER_MS, type TimerHandle } from '../../types/clock.ts';
 
-/** Below this many, timers that were cleared are not worth sweeping away. */
+/** At most about this many cleared timers stay in the queue. */
 const MIN_SWEEP = 1_000;
 
 interface Deadline {
-  /** Counts up: of equal times the one armed first comes first. Below 0 for what comes before every timer of its time. */
+  /** Counts up: of two deadlines at the same time, the one armed first comes first. Below 0: before all timers of that time. */
   readonly handle: number;
   readonly at: number;
   readonly callback: () => void;
 }
 
-/** A clock that stands still until it is told to go on. */
+/** A clock that stands still until a test or a simulation advances it. */
 export class VirtualClock implements Clock {
   #now: number;
   #lastHandle = 0;
   #lastEarlyHandle = Number.MIN_SAFE_INTEGER;
   readonly #armed = new Map<number, Deadline>();
-  /** A timer that was cleared stays here until it comes first, or there are too many of them. */
+  /** A cleared timer stays here until it would be due, or until there are too many of them. */
   #queue = new TinyQueue<Deadline>([], inOrder);
 
   constructor(now = Date.UTC(2030, 0, 1)) {
@@ -28,7 +28,7 @@ export class VirtualClock implements Clock {
     return this.#now;
   }
 
-  /** As with Node, time goes by in whole milliseconds. */
+  /** Like Node's timers, it counts in whole milliseconds. */
   setTimeout(callback: () => void, delayMs: number): number {
     if (!(delayMs <= MAX_TIMER_MS)) throw new RangeError(`a timer cannot wait ${delayMs} ms`);
     const handle = ++this.#lastHandle;
@@ -36,7 +36,7 @@ export class VirtualClock implements Clock {
     return handle;
   }
 
-  /** At that time, however far away it is, before every timer that is due then. */
+  /** Runs the callback at that time, before all timers that are due then. The time may be further away than a timer can be. */
   beforeTimersAt(at: number, callback: () => void): void {
     this.#arm({ handle: ++this.#lastEarlyHandle, at: Math.max(this.#now, at), callback });
   }
@@ -60,8 +60,8 @@ export class VirtualClock implements Clock {
   }
 
   /**
-   * Lets time pass, with a stop at each deadline, also those that come up on the way; the earliest first, and of equal
-   * ones the one armed first. Before the first and after each, what can go on by itself gets its turn.
+   * Lets time pass. Timers fire in the order of their deadlines, also timers that are armed on the way; of two timers with the
+   * same deadline, the one armed first fires first. Before the first timer and after each one, all pending promises go on.
    */
   async advance(delayMs: number): Promise<void> {
     const end = this.#now + delayMs;
@@ -71,7 +71,7 @@ export class VirtualClock implements Clock {
     this.#now = end;
   }
 
-  /** Lets time pass until the next deadline alone: others of the same moment are still to come. */
+  /** Lets time pass until the next timer has fired. Other timers of the same time do not fire yet. */
   async step(): Promise<void> {
     await settled();
     const next = this.#next();
@@ -101,43 +101,7 @@ export class VirtualClock implements Clock {
 
 const inOrder = (a: Deadline, b: Deadline): number => a.at - b.at || a.handle - b.handle;
 
-/** What one agent knows of a clock: nothing it has armed fires any more once it is dead. */
-export class MortalClock implements Clock {
-  readonly #clock: Clock;
-  readonly #armed = new Set<TimerHandle>();
-  #dead = false;
-
-  constructor(clock: Clock) {
-    this.#clock = clock;
-  }
-
-  now(): number {
-    return this.#clock.now();
-  }
-
-  setTimeout(callback: () => void, delayMs: number): TimerHandle {
-    if (this.#dead) return 0;
-    const handle = this.#clock.setTimeout(() => {
-      this.#armed.delete(handle);
-      callback();
-    }, delayMs);
-    this.#armed.add(handle);
-    return handle;
-  }
-
-  clearTimeout(handle: TimerHandle): void {
-    if (this.#armed.delete(handle)) this.#clock.clearTimeout(handle);
-  }
-
-  /** From now on nothing is armed, and nothing fires. */
-  die(): void {
-    this.#dead = true;
-    for (const handle of this.#armed) this.#clock.clearTimeout(handle);
-    this.#armed.clear();
-  }
-}
-
-/** Resolves once every promise that could go on by itself has done so. */
+/** Resolves when all promises that do not wait for a timer or for I/O have settled. */
 export function settled(): Promise<void> {
   return new Promise((resolve) => setImmediate(resolve));
 }

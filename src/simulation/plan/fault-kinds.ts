@@ -2,32 +2,35 @@ import type { RuntimeFaults } from '../../runtime/simulated/call-faults.ts';
 import type { NodeFaults } from '../node/simulated-node.ts';
 import type { StatsFaults } from '../resources/simulated-stats.ts';
 
-/** What can be made to go wrong, and how that is told to a person. */
+/** The faults that can be switched on, with their texts for the help. */
 export const FAULTS = {
-  fail: 'a call to the runtime fails, nothing has been done; the node cannot be measured',
-  'lost-answer': 'a call is carried out, and answered with an error',
-  hang: 'a call is not answered before its deadline; it may still be carried out, later',
-  slow: 'a call takes a hundred times as long; figures of the node come late',
-  disappear: 'what was listed a moment ago is said not to be there',
-  untrue: 'a sandbox is said to be stopped, and is not',
-  events: 'events of the runtime are lost, late, doubled, or come in another order',
+  fail: 'a call to the runtime fails and has no effect; the node cannot be measured',
+  'lost-answer': 'a call is carried out, but returns an error',
+  hang: 'a call gets no answer before its deadline; it may still be carried out later',
+  slow: 'a call takes a hundred times as long; measurements of the node come late',
+  disappear: 'the runtime says that something it has just listed does not exist',
+  untrue: 'the runtime says that a sandbox is stopped, and it is not',
+  events: 'events of the runtime are lost, late, doubled or in the wrong order',
   'sandbox-death': 'a sandbox dies',
-  exit: 'a container ends that was to go on',
-  volumes: 'volumes cannot be mounted, or released',
+  exit: 'a container ends unexpectedly',
+  volumes: 'volumes cannot be mounted or released',
   images: 'an image cannot be pulled',
-  agent: 'the agent is killed, or stopped, at any step, and starts again',
-  runtime: 'the runtime goes down and comes back; what runs keeps running',
+  agent: 'the agent is killed or stopped at any step, and starts again',
+  runtime: 'the runtime goes down and comes back; containers keep running',
 } as const;
 
 export type Fault = keyof typeof FAULTS;
 
 export const ALL_FAULTS = Object.keys(FAULTS) as readonly Fault[];
 
-/** How much of a fault there is, compared with others: nodes on which everything goes wrong alike are all the same. */
+/** How often a fault happens on a node, compared with other nodes. Nodes with equal shares would all behave alike. */
 const SHARES = [0, 1, 1, 3];
 
-/** Probabilities of what happens in the runtime by itself. `random` says how much of each fault there is on this node. */
-export function runtimeFaults(faults: ReadonlySet<Fault>, random: (key: string) => number): RuntimeFaults {
+/** Probabilities of faults in the runtime. `random` draws the node's share of each fault. */
+export function runtimeFaults(
+  faults: ReadonlySet<Fault>,
+  random: (key: string) => number,
+): Required<RuntimeFaults> {
   const share = (fault: Fault) => SHARES[Math.floor(random(`faults/${fault}`) * SHARES.length)] ?? 1;
   const chance = (fault: Fault, probability: number) =>
     faults.has(fault) ? Math.min(1, share(fault) * probability) : 0;
@@ -39,7 +42,7 @@ export function runtimeFaults(faults: ReadonlySet<Fault>, random: (key: string) 
     disappear: chance('disappear', 0.03),
     untrue: chance('untrue', 0.1),
   };
-  // What lands late of these is what most can go wrong with.
+  // Calls that start something cause the most trouble when they are carried out late.
   const creation = { ...anyCall, hang: chance('hang', 0.04) };
   return {
     anyCall,
@@ -54,13 +57,13 @@ export function runtimeFaults(faults: ReadonlySet<Fault>, random: (key: string) 
   };
 }
 
-/** Probabilities of what happens on the node around the runtime. */
+/** Probabilities of faults of the node itself. */
 export function nodeFaults(faults: ReadonlySet<Fault>): NodeFaults {
   const volumes = faults.has('volumes') ? 0.1 : 0;
   return { mount: volumes, release: volumes, pull: faults.has('images') ? 0.1 : 0 };
 }
 
-/** Probabilities of what happens as the node is measured. */
+/** Probabilities of faults when the node is measured. */
 export function statsFaults(faults: ReadonlySet<Fault>): StatsFaults {
   return { fail: faults.has('fail') ? 0.1 : 0, slow: faults.has('slow') ? 0.1 : 0 };
 }

@@ -1,4 +1,4 @@
-/** What befalls the nodes of a simulation: operations in their order, which follow from the seed alone. */
+/** The plan of a simulation: operations on its nodes, in their order, drawn from the seed alone. */
 import TinyQueue from 'tinyqueue';
 import type { CallName } from '../../runtime/simulated/latencies.ts';
 import type { PodSpec } from '../../types/kubernetes.ts';
@@ -8,23 +8,23 @@ import { seededRandom, type SeededRandom } from './seeded-random.ts';
 export interface PlanOptions {
   readonly seed: number;
   readonly nodes: number;
-  /** How many names of pods there are on a node: at most so many pods at a time. */
+  /** How many pod names there are on each node. Each name has at most one pod at a time. */
   readonly pods: number;
-  /** Of simulated time. */
+  /** Simulated time. */
   readonly hours: number;
 }
 
-/** What is done. On a name that holds no pod, or holds one already, each does what comes nearest. */
+/** What an operation does. A change that needs a pod does nothing if the name has none. */
 export type Change =
   | { readonly kind: 'create'; readonly source: 'file' | 'api'; readonly spec: PodSpec }
-  /** The pod that the name had last, with its UID. */
+  /** Creates the last pod of the name again, with its UID. */
   | { readonly kind: 'create again' }
   | { readonly kind: 'flap'; readonly times: number }
   | { readonly kind: 'relabel'; readonly times: number }
   | { readonly kind: 'change image' }
-  /** As the API server has it: a deletionTimestamp. A static pod is removed. */
+  /** The API server sets a deletionTimestamp. A static pod's manifest is removed. */
   | { readonly kind: 'delete'; readonly graceSeconds: number }
-  /** The source has it no more. */
+  /** The pod is removed from its source at once. */
   | { readonly kind: 'remove' }
   | { readonly kind: 'kill'; readonly kills: readonly Kill[]; readonly everyMs: number }
   | { readonly kind: 'end container'; readonly code: number }
@@ -32,19 +32,19 @@ export type Change =
   | { readonly kind: 'crash agent'; readonly downMs: number }
   | { readonly kind: 'restart agent'; readonly downMs: number }
   | { readonly kind: 'stop runtime'; readonly downMs: number }
-  /** The change comes as soon as such a call about the pod has begun. */
+  /** The inner change is made as soon as the next such call about the pod has begun. */
   | { readonly kind: 'ambush'; readonly call: CallName; readonly change: Change };
 
 export interface Kill {
   readonly graceSeconds: number;
-  /** What the pod's status is to say, if anything. */
+  /** The reason for the pod's final status, if any. */
   readonly reason: 'Preempting' | 'Evicted' | undefined;
 }
 
 export interface Operation {
-  /** By which it can be left out, or kept alone. */
+  /** `--only` names operations by this number. */
   readonly number: number;
-  /** Since the beginning. */
+  /** Since the start of the simulation. */
   readonly atMs: number;
   readonly node: number;
   /** The pod's name. */
@@ -53,15 +53,15 @@ export interface Operation {
 }
 
 const HOUR_MS = 3_600_000;
-/** On average, for each name. */
+/** The average for each pod name. */
 const OPERATIONS_PER_HOUR = 12;
-/** Operations come in volleys: what follows soon meets what is still under way. */
+/** Operations come in volleys, so that later ones meet effects of earlier ones that are still under way. */
 const MAX_VOLLEY = 4;
 const VOLLEY_GAP_MS = 3_000;
 
 /**
- * Sorted by time. The plan does not depend on which faults are switched on: those that are not are passed over. Operations are drawn
- * when they are asked for, so that a long plan takes no more memory than a short one.
+ * Sorted by time. The plan is the same for all choices of faults: operations of faults that are switched off are skipped later. It
+ * draws each operation when it is needed, so that a long plan takes no more memory than a short one.
  */
 export function* plan(options: PlanOptions): Generator<Operation, undefined> {
   const queue = new TinyQueue<Ahead>([], inOrder);
@@ -70,7 +70,7 @@ export function* plan(options: PlanOptions): Generator<Operation, undefined> {
     const ahead = queue.pop();
     if (ahead === undefined) return;
     yield { number, ...ahead.operation };
-    enqueue(queue, ahead.slot, ahead.rest);
+    enqueue(queue, ahead.slot, ahead.later);
   }
 }
 
@@ -82,24 +82,24 @@ export function countOperations(options: PlanOptions): number {
 type Unnumbered = Omit<Operation, 'number'>;
 type Operations = Generator<Unnumbered, undefined>;
 
-/** The next operation of a name, and those that follow it. */
+/** The next operation of a name, and the operations after it. */
 interface Ahead {
   readonly slot: number;
   readonly operation: Unnumbered;
-  readonly rest: Operations;
+  readonly later: Operations;
 }
 
-/** Of one moment, operations of the name that was drawn first come first. */
+/** Operations at the same time come in the order of their names. */
 const inOrder = (a: Ahead, b: Ahead): number => a.operation.atMs - b.operation.atMs || a.slot - b.slot;
 
-function enqueue(queue: TinyQueue<Ahead>, slot: number, rest: Operations): void {
-  const { value: operation } = rest.next();
-  if (operation !== undefined) queue.push({ slot, operation, rest });
+function enqueue(queue: TinyQueue<Ahead>, slot: number, later: Operations): void {
+  const { value: operation } = later.next();
+  if (operation !== undefined) queue.push({ slot, operation, later });
 }
 
 /**
- * The operations of each name on each node. All are drawn from one row of random numbers, one name after the other: each is drawn here
- * once, to find where the next one begins.
+ * The operations of each name on each node. All names draw from one sequence of random numbers, one name after the other. So all
+ * operations are drawn once here, to find where the numbers of the next name begin.
  */
 function slots({ seed, nodes, pods, hours }: PlanOptions): Operations[] {
   const random = seededRandom(seed);
@@ -129,7 +129,7 @@ function lengthOf(items: Iterable<unknown>): number {
   return length;
 }
 
-/** The first within a minute, so that a short simulation is not an empty one. */
+/** The first operation comes within a minute, so that a short simulation has operations, too. */
 function* times(random: SeededRandom, hours: number): Generator<number, undefined> {
   const endMs = Math.round(hours * HOUR_MS);
   let atMs = random.integer(0, Math.min(60_000, endMs));
@@ -146,7 +146,7 @@ function* times(random: SeededRandom, hours: number): Generator<number, undefine
 
 const GRACES = [0, 1, 2, 5, 10, 30, 60];
 
-/** With how often it is drawn, compared with the others. */
+/** An item with a weight is drawn in proportion to it. */
 type Weighted<T> = readonly [weight: number, make: (random: SeededRandom) => T];
 
 const create = (random: SeededRandom): Change => ({
@@ -184,12 +184,12 @@ const CHANGES: readonly Weighted<Change>[] = [
   [15, (random) => ({ kind: 'ambush', call: random.pick(AMBUSHED_CALLS), change: drawn(CHANGES, random) })],
 ];
 
-/** What comes together. */
+/** Changes that come at the same time. */
 const VOLLEYS: readonly Weighted<readonly Change[]>[] = [
   [96, (random) => [drawn(CHANGES, random)]],
-  // While there is no agent.
+  // A change while no agent runs.
   [3, (random) => [crash(random), drawn(CHANGES, random)]],
-  // Gone while there is no agent, and back as its remains are being removed.
+  // The pod is removed while no agent runs, and created again while its containers are being removed.
   [
     1,
     (random) => [
@@ -200,13 +200,20 @@ const VOLLEYS: readonly Weighted<readonly Change[]>[] = [
   ],
 ];
 
-/** At first there is nothing yet that anything but a creation could befall. */
+/** The first change creates a pod: there is nothing to change yet. */
 const changes = (index: number, random: SeededRandom): readonly Change[] =>
   index === 0 ? [create(random)] : drawn(VOLLEYS, random);
 
 const AMBUSHED_CALLS: readonly CallName[] = [
-  ...(['PullImage', 'RunPodSandbox', 'CreateContainer', 'StartContainer'] as const),
-  ...(['StopContainer', 'StopPodSandbox', 'RemoveContainer', 'RemovePodSandbox', 'ListContainers'] as const),
+  'PullImage',
+  'RunPodSandbox',
+  'CreateContainer',
+  'StartContainer',
+  'StopContainer',
+  'StopPodSandbox',
+  'RemoveContainer',
+  'RemovePodSandbox',
+  'ListContainers',
 ];
 
 function drawn<T>(weighted: readonly Weighted<T>[], random: SeededRandom): T {

@@ -1,8 +1,8 @@
-/** What the pods of a simulation want of their node: so much that they get into each other's way, and for some others go. */
+/** The requests, host ports and priorities of simulated pods: large enough that pods are rejected and preempted. */
 import type { Container, PodSpec } from '../../types/kubernetes.ts';
 import type { SeededRandom } from './seeded-random.ts';
 
-/** Few, so that they are wanted twice. */
+/** So few that two pods often want the same one. */
 const HOST_PORTS = [8080, 8081, 8082];
 const MAX_QUARTER_CORES = 8;
 const MAX_MEMORY_PARTS = 8;
@@ -11,8 +11,8 @@ const PRIORITIES = [0, 100, 100, 1_000];
 const CLUSTER_CRITICAL = { priority: 2_000_000_000, priorityClassName: 'system-cluster-critical' };
 const NODE_CRITICAL = { priority: 2_000_001_000, priorityClassName: 'system-node-critical' };
 
-/** The spec of a pod that also says what it needs, and how much it matters. */
-export function withRoom(spec: PodSpec, random: SeededRandom): PodSpec {
+/** The spec with requests, a host port and a priority added. */
+export function withRequests(spec: PodSpec, random: SeededRandom): PodSpec {
   const [first, ...others] = spec.containers;
   if (first === undefined) return spec;
   const needs = { ...resources(random), ...ports(random) };
@@ -20,12 +20,12 @@ export function withRoom(spec: PodSpec, random: SeededRandom): PodSpec {
     ...spec,
     ...importance(random),
     containers: [{ ...first, ...needs }, ...others],
-    // No simulated node is like that.
+    // No simulated node has this label.
     ...(random.next() < 0.02 && { nodeSelector: { disk: 'ssd' } }),
   };
 }
 
-/** One of three wants nothing, one of six has all that it wants guaranteed. */
+/** One pod in three requests nothing, and one in six is Guaranteed. */
 function resources(random: SeededRandom): Pick<Container, 'resources'> {
   const cpu = `${String(250 * random.integer(1, MAX_QUARTER_CORES))}m`;
   const memory = `${String(MEMORY_PART_MIB * random.integer(1, MAX_MEMORY_PARTS))}Mi`;

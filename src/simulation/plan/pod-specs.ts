@@ -1,6 +1,6 @@
-/** The pods of a simulation: each says by its containers' commands what they do (src/runtime/simulated/simulated-program.ts). */
+/** The pods of a simulation. A container's command says what it does (src/runtime/simulated/simulated-program.ts). */
 import type { Container, Pod, PodSpec } from '../../types/kubernetes.ts';
-import { withRoom } from './pod-requests.ts';
+import { withRequests } from './pod-requests.ts';
 import { withStorage } from './pod-storage.ts';
 import type { SeededRandom } from './seeded-random.ts';
 
@@ -21,7 +21,7 @@ const SPECS: readonly SpecMaker[] = [
   () => ({ containers: [RUN] }),
   () => ({ containers: [RUN, container('side', 'run')] }),
   () => ({ containers: [RUN], hostNetwork: true }),
-  // Ends in good order, in bad order, and again and again.
+  // Containers that end: with success, with failure, and again and again.
   (random) => ({
     containers: [container('main', `run exit-after=${seconds(random, 0, 120)}`)],
     restartPolicy: 'Never',
@@ -36,10 +36,10 @@ const SPECS: readonly SpecMaker[] = [
     restartPolicy: 'OnFailure',
   }),
   () => ({ containers: [container('main', 'fail'), container('side', 'succeed')], restartPolicy: 'Never' }),
-  // Cannot be started.
+  // Containers that cannot start.
   () => ({ containers: [container('main', 'crash-at-start')] }),
   () => ({ containers: [{ ...RUN, image: 'registry.example/missing:1' }] }),
-  // Slow to end, or not at all by itself.
+  // Containers that are slow to stop, or ignore SIGTERM.
   (random) => ({
     containers: [container('main', `run term-takes=${seconds(random, 1, 20)} term-code=0`)],
   }),
@@ -112,14 +112,14 @@ const SPECS: readonly SpecMaker[] = [
   (random) => ({ containers: [RUN], activeDeadlineSeconds: random.integer(5, 600) }),
 ];
 
-/** A pod's spec as the API server would complete it. */
+/** A pod spec, with the defaults that the API server sets. */
 export function podSpec(random: SeededRandom): PodSpec {
   const spec = random.pick(SPECS)(random);
   const completed = { restartPolicy: 'Always', terminationGracePeriodSeconds: 30, ...spec };
-  return withStorage(withRoom(completed, random), random);
+  return withStorage(withRequests(completed, random), random);
 }
 
-/** By its spec: whether all its containers run until they are stopped. */
+/** Whether, by its spec, all containers of the pod run until they are stopped. */
 export function goesOnForever({ spec }: Pod): boolean {
   if (spec.activeDeadlineSeconds !== undefined) return false;
   const inits = spec.initContainers ?? [];
@@ -142,7 +142,7 @@ function succeeds({ command = [] }: Container): boolean {
 
 const isSidecar = ({ restartPolicy }: Container): boolean => restartPolicy === 'Always';
 
-/** By its spec: whether it comes to its natural end, whatever happens. */
+/** Whether, by its spec, the pod always runs to its end. */
 export function endsForGood({ spec }: Pod): boolean {
   const { containers, initContainers = [], activeDeadlineSeconds, restartPolicy } = spec;
   if (activeDeadlineSeconds !== undefined) return true;

@@ -1,4 +1,4 @@
-/** What the pods of a simulation want of the disks of their node, and how much of them they may use. */
+/** The images, volumes, storage requests and storage limits of simulated pods. */
 import type { Container, PodSpec } from '../../types/kubernetes.ts';
 import type { SeededRandom } from './seeded-random.ts';
 
@@ -6,7 +6,7 @@ const IMAGES = 4;
 const MAX_PARTS = 4;
 const PART_MIB = 64;
 
-/** The spec of a pod that also says what it stores. */
+/** The spec with images, volumes, storage requests and limits added. */
 export function withStorage(spec: PodSpec, random: SeededRandom): PodSpec {
   const image = `registry.example/app:${String(random.integer(1, IMAGES))}`;
   const [first, ...others] = spec.containers.map((container) => withImage(container, image));
@@ -23,12 +23,12 @@ export function withStorage(spec: PodSpec, random: SeededRandom): PodSpec {
   };
 }
 
-/** Save one that cannot be pulled. */
+/** The image that cannot be pulled is kept. */
 function withImage(container: Container, image: string): Container {
   return container.image?.includes('missing') === true ? container : { ...container, image };
 }
 
-/** Every other pod has a volume, every other volume a limit. */
+/** Half of the pods have a volume, and half of the volumes have a limit. */
 function localVolumes(random: SeededRandom): NonNullable<PodSpec['volumes']> {
   const sizeLimit = amount(random);
   switch (random.integer(1, 4)) {
@@ -41,7 +41,7 @@ function localVolumes(random: SeededRandom): NonNullable<PodSpec['volumes']> {
   }
 }
 
-/** Every other one requests storage, one of six is held to twice that. */
+/** Half of the pods request storage, and one in six is limited to twice its request. */
 function resources({ resources: has }: Container, random: SeededRandom): Pick<Container, 'resources'> {
   const parts = random.integer(1, MAX_PARTS);
   const request = { 'ephemeral-storage': `${String(PART_MIB * parts)}Mi` };

@@ -1,15 +1,15 @@
-/** Random numbers that a seed repeats. */
+/** Random numbers. Equal seeds give equal numbers. */
 export interface SeededRandom {
-  /** From 0 up to, not including, 1. */
+  /** In [0, 1). */
   next(): number;
-  /** A whole number from `min` to `max`, both included. */
+  /** A whole number from `min` to `max`, inclusive. */
   integer(min: number, max: number): number;
   pick<Item>(items: readonly Item[]): Item;
-  /** Goes on from here by itself, with the same numbers. */
+  /** A copy that continues with the same numbers. */
   fork(): SeededRandom;
 }
 
-/** A counter whose every value is scrambled by multiplications and shifts: 2^32 numbers before it repeats. */
+/** A counter whose values are scrambled by multiplications and shifts. It repeats after 2^32 numbers. */
 export function seededRandom(seed: number): SeededRandom {
   let counter = seed >>> 0;
   const next = () => {
@@ -29,8 +29,8 @@ export function seededRandom(seed: number): SeededRandom {
 }
 
 /**
- * In [0, 1), by the seed and the key alone: what is drawn for one key does not depend on what else is drawn, so that a
- * run from which something is left out goes on as before for the rest.
+ * In [0, 1), by the seed and the key alone. A number does not depend on which other numbers are drawn, so a run with fewer
+ * operations draws the same numbers for the remaining ones.
  */
 export function keyedRandom(seed: number): (key: string) => number {
   const start = scrambled(seed >>> 0);

@@ -1,24 +1,24 @@
-/** Makes a failing simulation small: the fewest operations, and kinds of faults, with which the same invariant is violated. */
+/** Reduces a failing simulation to few operations and faults with which the same invariant is still violated. */
 import { simulate, type SimulationOptions, type SimulationResult } from '../simulation.ts';
 
 export interface Shrunk {
   readonly options: SimulationOptions;
   readonly result: SimulationResult;
-  /** How many simulations it took. */
+  /** How many simulations were run. */
   readonly runs: number;
 }
 
 const MAX_RUNS = 500;
-/** A smaller simulation may come to the same violation later, by so much. The rest of a long one is not worth its time. */
+/** A smaller simulation may reach the violation later by this much. It is not simulated any further. */
 const MAX_DELAY_MS = 600_000;
 
 export interface ShrinkMeans {
   readonly run?: typeof simulate;
-  /** A simulation has ended: how many there have been, and how many operations are left. */
+  /** Called after each simulation: how many were run, and how many operations are left. */
   readonly onRun?: (runs: number, operations: number) => void;
 }
 
-/** `result` is that of `options`, and has a violation. */
+/** `result`: of a simulation with these options. It has a violation. */
 export async function shrink(
   options: SimulationOptions,
   result: SimulationResult,
@@ -52,12 +52,12 @@ class Shrinking {
     return { options: { ...this.#options, only: this.#only }, result: this.#result, runs: this.#runs };
   }
 
-  /** What has been carried out before the violation: nothing else has had to do with it. */
+  /** The operations that were carried out before the violation. The others cannot have caused it. */
   get #only(): readonly number[] {
     return this.#result.operations;
   }
 
-  /** Leaves parts of the list out, halves first, then ever smaller ones (delta debugging). */
+  /** Leaves out parts of the list: halves first, then smaller and smaller parts (delta debugging). */
   async #withFewerOperations(): Promise<void> {
     for (let size = Math.ceil(this.#only.length / 2); size >= 1; size = smaller(size)) {
       let from = 0;
@@ -75,7 +75,7 @@ class Shrinking {
     }
   }
 
-  /** Keeps the smaller simulation when the same invariant is violated in it, be it by another pod. */
+  /** Keeps the smaller simulation if the same invariant is violated in it, even by another pod. */
   async #stillFails(less: Partial<SimulationOptions>): Promise<boolean> {
     this.#runs += 1;
     const options = { ...this.#options, only: this.#only, ...less };
@@ -90,5 +90,5 @@ class Shrinking {
   }
 }
 
-/** Halves, down to 1 and then to nothing. */
+/** Half the size, down to 1, and then 0. */
 const smaller = (size: number): number => (size === 1 ? 0 : Math.ceil(size / 2));

@@ -7,7 +7,7 @@ import { stateName } from '../../../src/simulation/judges/pod-states.ts';
 import type { Pod } from '../../../src/types/kubernetes.ts';
 import type { SummaryOptions } from '../../../src/runtime/stats/stats-provider.ts';
 import type { PodStats, Summary } from '../../../src/types/stats.ts';
-import { agentOn, type Ground, LASTING_COMMAND, simulatedGround } from '../../paths/ground.ts';
+import { agentOn, type PathNode, LASTING_COMMAND, simulatedPathNode } from '../../paths/path-node.ts';
 import { requestingPod, type RequestingPod } from '../../support/admission.ts';
 import { GI, type Left, nodeWith, settingsWith } from '../../support/eviction.ts';
 
@@ -85,7 +85,7 @@ class Figures implements EvictionStats {
 }
 
 export class EvictionBed {
-  readonly ground: Ground = simulatedGround();
+  readonly ground: PathNode = simulatedPathNode();
   readonly figures = new Figures(() => this.ground.clock.now());
   readonly events: string[] = [];
   readonly nodeEvents: string[] = [];

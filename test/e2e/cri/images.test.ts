@@ -7,7 +7,7 @@ import { type Registry, startRegistry } from '../../support/containerd/registry.
 import { describeWithContainerd, SET_UP_TIMEOUT_MS } from '../../support/containerd/suite.ts';
 import { CriDaemonBed } from '../../support/cri-daemon.ts';
 import { containerStatus, type Daemon } from '../../support/daemon.ts';
-import { Front } from '../../support/front.ts';
+import { TcpProxy } from '../../support/tcp-proxy.ts';
 import { waitFor } from '../../support/wait-for.ts';
 
 const AUTH = { username: 'puller', password: 'secret' };
@@ -17,16 +17,16 @@ describeWithContainerd('images', () => {
   let containerd: ContainerdBed;
   let registry: Registry;
   let locked: Registry;
-  let front: Front;
+  let proxy: TcpProxy;
   let bed: CriDaemonBed;
 
   beforeAll(async () => {
     containerd = await startContainerd();
     [registry, locked] = await Promise.all([startRegistry(), startRegistry({ auth: AUTH })]);
-    front = await new Front(registry.host).open();
+    proxy = await new TcpProxy(registry.host).open();
   }, SET_UP_TIMEOUT_MS);
   afterAll(async () => {
-    await front.close();
+    await proxy.close();
     await Promise.all([registry.stop(), locked.stop()]);
     await containerd.stop();
   }, SET_UP_TIMEOUT_MS);
@@ -56,9 +56,9 @@ describeWithContainerd('images', () => {
       const images = {
         always: await registry.push('always:1'),
         locked: await locked.push('locked:1'),
-        away: (await registry.push('away:1')).replace(registry.host, front.host),
+        away: (await registry.push('away:1')).replace(registry.host, proxy.host),
       };
-      await front.close();
+      await proxy.close();
       const daemon = await bed.start();
       credentials('wrong');
       const pod = (name: string, image: string, imagePullPolicy?: string) =>
@@ -102,7 +102,7 @@ describeWithContainerd('images', () => {
       expect(await daemon.inPhase('locked', 'Pending')).toBeDefined();
 
       credentials(AUTH.password);
-      await front.open();
+      await proxy.open();
       await registry.push('missing:1');
       // One that was wrong from the start is mended in place.
       pod('invalid', containerd.image);
@@ -128,12 +128,12 @@ describeWithContainerd('images', () => {
   test(
     'a registry that never answers holds up the pulls behind it, and no pod that needs none; its pod can be deleted',
     async () => {
-      await front.close();
-      await front.open({ silent: true });
-      const before = front.connections;
+      await proxy.close();
+      await proxy.open({ silent: true });
+      const before = proxy.connections;
       const daemon = await bed.start();
-      bed.apply('stuck', { containers: [bed.server({ image: `${front.host}/stuck:1` })] });
-      await waitFor(() => front.connections > before, { what: 'the pull to hang' });
+      bed.apply('stuck', { containers: [bed.server({ image: `${proxy.host}/stuck:1` })] });
+      await waitFor(() => proxy.connections > before, { what: 'the pull to hang' });
       const image = await registry.push('next:1');
       bed.apply('next', { containers: [bed.server({ image })] });
       bed.apply('other', { containers: [bed.server()] });
@@ -157,12 +157,12 @@ describeWithContainerd('images', () => {
       bed = new CriDaemonBed(containerd, {
         config: { serializeImagePulls: false, registryPullQPS: 1, registryBurst: 2 },
       });
-      await front.close();
-      await front.open({ silent: true });
-      const before = front.connections;
+      await proxy.close();
+      await proxy.open({ silent: true });
+      const before = proxy.connections;
       const daemon = await bed.start();
-      bed.apply('stuck', { containers: [bed.server({ image: `${front.host}/stuck:1` })] });
-      await waitFor(() => front.connections > before, { what: 'the pull to hang' });
+      bed.apply('stuck', { containers: [bed.server({ image: `${proxy.host}/stuck:1` })] });
+      await waitFor(() => proxy.connections > before, { what: 'the pull to hang' });
       bed.apply('next', { containers: [bed.server({ image: await registry.push('parallel:1') })] });
       await daemon.running('next');
 

@@ -23,7 +23,7 @@ import {
   summaryOf,
   thresholds,
 } from '../../support/eviction.ts';
-import { LASTING_COMMAND } from '../ground.ts';
+import { LASTING_COMMAND } from '../path-node.ts';
 import type { Environment, Step } from '../paths.ts';
 
 export type EvictionSnapshot = SnapshotFrom<typeof evictionMachine>;

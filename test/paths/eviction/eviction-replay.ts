@@ -33,7 +33,7 @@ import {
 import { facts, essence, isEqual, isSame } from './eviction-essence.ts';
 import { FIGURES, HeldFigures, type Measured, OVER_LIMIT, SAME_WITHOUT_FIGURES } from './eviction-figures.ts';
 import { EvictionRules } from './eviction-rules.ts';
-import { agentOn, type Ground } from '../ground.ts';
+import { agentOn, type PathNode } from '../path-node.ts';
 import { type Path, story } from '../paths.ts';
 
 type EvictionPath = Path<typeof evictionMachine>;
@@ -43,12 +43,12 @@ const PATIENCE_MS = 40_000;
 const MONITORING_PERIOD_MS = 10_000;
 
 export async function replayEviction(
-  ground: Ground,
+  pathNode: PathNode,
   situation: Situation,
   path: EvictionPath,
   coverage: Coverage,
 ): Promise<void> {
-  const replay = new EvictionReplay(ground, situation, path, coverage);
+  const replay = new EvictionReplay(pathNode, situation, path, coverage);
   try {
     await replay.prepare();
     for (const index of path.keys()) await replay.step(index);
@@ -59,7 +59,7 @@ export async function replayEviction(
     throw error;
   } finally {
     await replay.stop();
-    await ground.clear();
+    await pathNode.clear();
   }
 }
 
@@ -71,7 +71,7 @@ interface Taken {
 }
 
 class EvictionReplay {
-  readonly #ground: Ground;
+  readonly #pathNode: PathNode;
   readonly #situation: Situation;
   readonly #path: EvictionPath;
   readonly #judge: InvariantJudge;
@@ -87,20 +87,20 @@ class EvictionReplay {
   /** How many pods of a role have gone. */
   readonly #used = new Map<Role, number>();
 
-  constructor(ground: Ground, situation: Situation, path: EvictionPath, coverage: Coverage) {
-    this.#ground = ground;
+  constructor(pathNode: PathNode, situation: Situation, path: EvictionPath, coverage: Coverage) {
+    this.#pathNode = pathNode;
     this.#situation = situation;
     this.#path = path;
     this.#latest = path[0]?.before;
-    this.#figures = new HeldFigures(() => ground.clock.now());
-    this.#judge = new InvariantJudge(ground.runtime);
-    this.#node = new SteeredNode(ground.open(), this.#judge);
+    this.#figures = new HeldFigures(() => pathNode.clock.now());
+    this.#judge = new InvariantJudge(pathNode.runtime);
+    this.#node = new SteeredNode(pathNode.open(), this.#judge);
     const reclaimer = {
       deleteDeadContainers: () => Promise.reject(new Error('one of them stays')),
       deleteUnusedImages: () => Promise.resolve(),
     };
     this.#agent = agentOn(
-      ground,
+      pathNode,
       { ...this.#node.parts, reclaimer },
       {
         eviction: { configuration: settingsOf(situation), stats: () => Promise.resolve(this.#figures) },
@@ -122,12 +122,12 @@ class EvictionReplay {
   async prepare(): Promise<void> {
     const { supervisor } = this.#agent;
     this.#agent.start();
-    await this.#ground.until('the runtime to be ready', () => supervisor.runtimeProblem === undefined);
+    await this.#pathNode.until('the runtime to be ready', () => supervisor.runtimeProblem === undefined);
     supervisor.send({ type: 'SOURCE_SEEN', source: 'file' });
     const pods = this.#podsOfPath();
     supervisor.send({ type: 'CONFIG.ADD', source: 'api', pods });
     for (const { metadata } of pods)
-      await this.#ground.until(`${metadata.name} to run`, () => this.#runs(metadata.uid));
+      await this.#pathNode.until(`${metadata.name} to run`, () => this.#runs(metadata.uid));
     for (const { metadata } of pods) this.#holdEndOf(metadata.uid);
   }
 
@@ -136,7 +136,7 @@ class EvictionReplay {
     if (isSent(name)) await this.#bringAbout(name, index);
     else await this.#answer(name as Answer, index);
     const isMeant = (taken: Taken) => isSame(taken.event, event);
-    await this.#ground.until(`${event.type} to reach the actor`, () => this.#taken.some(isMeant));
+    await this.#pathNode.until(`${event.type} to reach the actor`, () => this.#taken.some(isMeant));
     const position = this.#taken.findIndex(isMeant);
     expect(this.#taken.slice(0, position).filter(({ hasEffect }) => hasEffect)).toEqual([]);
     expect(facts(this.#taken[position]!.state)).toEqual(facts(after));
@@ -146,23 +146,23 @@ class EvictionReplay {
 
   /** Where nothing is short any more everything comes to its end, and nobody else goes. */
   async finish(): Promise<void> {
-    const { clock } = this.#ground;
+    const { clock } = this.#pathNode;
     this.#figures.always(() => this.#measure('plenty'));
-    this.#node.letAllGo();
-    await this.#ground.until('what ends to end', () => this.#ending().length === 0);
+    this.#node.proceedAll();
+    await this.#pathNode.until('what ends to end', () => this.#ending().length === 0);
     const hasPressure = this.#agent.nodeFacts().conditions.length > 0;
     await clock.advance(2 * MONITORING_PERIOD_MS + (hasPressure ? TRANSITION_PERIOD_MS : 0));
     expect(this.#agent.nodeFacts().conditions).toEqual([]);
-    await this.#ground.until('the pass to be over', () => this.#latest?.value.Pass !== 'CleaningUp');
+    await this.#pathNode.until('the pass to be over', () => this.#latest?.value.Pass !== 'CleaningUp');
     expect(this.#latest?.value.Pass).toBe('Observing');
     for (const role of ['critical', 'static', 'modest', 'first', 'second'] as const)
       expect([role, this.#isEnded(role) || this.#runs(this.#current(role))]).toEqual([role, true]);
     expect(this.#rules.broken()).toEqual([]);
-    expect(await this.#judge.look()).toEqual([]);
+    expect(await this.#judge.check()).toEqual([]);
   }
 
   async stop(): Promise<void> {
-    this.#node.letAllGo();
+    this.#node.proceedAll();
     await this.#agent.stop();
     await this.#node.parts.stop();
   }
@@ -204,7 +204,7 @@ class EvictionReplay {
 
   /** Memory becomes short while it is measured what has come of removing. */
   async #interrupt(): Promise<void> {
-    await this.#ground.until('the node to be measured', () => this.#figures.isAsked);
+    await this.#pathNode.until('the node to be measured', () => this.#figures.isAsked);
     this.#figures.forget();
     this.#figures.cross();
   }
@@ -218,9 +218,9 @@ class EvictionReplay {
   }
 
   async #exit(uid: string): Promise<void> {
-    const running = await this.#ground.runtime.listContainers({ state: 'CONTAINER_RUNNING' });
+    const running = await this.#pathNode.runtime.listContainers({ state: 'CONTAINER_RUNNING' });
     const container = running.find(({ labels }) => labels[POD_UID_LABEL] === uid);
-    if (container !== undefined) await this.#ground.exit(container.id, 0);
+    if (container !== undefined) await this.#pathNode.exit(container.id, 0);
   }
 
   /** By turns as it is done, and as it has taken too long: the next look follows that at once. */
@@ -229,15 +229,15 @@ class EvictionReplay {
     if (index % 2 === 1 && next === 'observe') return this.#outlast(index);
     for (const uid of this.#latest!.context.ended) {
       expect(this.#taken.filter(({ hasEffect }) => hasEffect)).toEqual([]);
-      this.#cleanups.get(uid)?.letGo();
-      await this.#ground.until(`${uid} to be cleaned up after`, () => this.#isFinished(uid));
+      this.#cleanups.get(uid)?.proceed();
+      await this.#pathNode.until(`${uid} to be cleaned up after`, () => this.#isFinished(uid));
     }
   }
 
   /** Nobody wants the pod any more, and it ends at last. */
   #remove(role: Role): void {
     const uid = this.#current(role);
-    this.#cleanups.get(uid)?.letGo();
+    this.#cleanups.get(uid)?.proceed();
     const pods = [this.#podOf(uid)];
     this.#agent.supervisor.send({ type: 'CONFIG.REMOVE', source: 'api', pods });
     this.#letEnd(role);
@@ -245,7 +245,7 @@ class EvictionReplay {
 
   /** Time passes until what the path says has come. */
   async #outlast(index: number): Promise<void> {
-    const { clock } = this.#ground;
+    const { clock } = this.#pathNode;
     const { event } = this.#path[index]!;
     const deadline = clock.now() + PATIENCE_MS;
     while (!this.#taken.some((taken) => isSame(taken.event, event)) && clock.now() < deadline)
@@ -254,10 +254,10 @@ class EvictionReplay {
 
   async #answer(name: Answer, index: number): Promise<void> {
     const { event } = this.#path[index]!;
-    await this.#ground.until('somebody to ask for figures', () => this.#figures.isAsked);
+    await this.#pathNode.until('somebody to ask for figures', () => this.#figures.isAsked);
     const isOver = event.type === 'EVALUATED' && event.evaluation.conditions.length === 0;
     if (isOver && this.#agent.nodeFacts().conditions.length > 0)
-      await this.#ground.clock.advance(TRANSITION_PERIOD_MS);
+      await this.#pathNode.clock.advance(TRANSITION_PERIOD_MS);
     if (name === 'nobodyRanked') this.#delete('leaving');
     const figures = FIGURES[name];
     const hasFailed = figures === undefined || (index % 2 === 1 && SAME_WITHOUT_FIGURES.has(name));
@@ -316,7 +316,7 @@ class EvictionReplay {
   }
 
   #letEnd(role: Role): void {
-    this.#stops.get(this.#current(role))?.letGo();
+    this.#stops.get(this.#current(role))?.proceed();
     this.#used.set(role, (this.#used.get(role) ?? 0) + 1);
   }
 
@@ -336,7 +336,8 @@ class EvictionReplay {
   }
 
   #isFinished(uid: string): boolean {
-    return this.#agent.supervisor.registry.shouldPodBeFinished(uid);
+    const { registry } = this.#agent.supervisor;
+    return registry.get(uid)?.actor.getSnapshot().hasTag('finished') ?? true;
   }
 
   #ending(): readonly string[] {
@@ -358,7 +359,7 @@ class EvictionReplay {
     const conditions = PRESSURE_CONDITIONS.filter((condition) => after.hasTag(condition));
     expect(this.#agent.nodeFacts().conditions).toEqual(conditions);
     expect(this.#rules.broken()).toEqual([]);
-    expect(await this.#judge.look()).toEqual([]);
+    expect(await this.#judge.check()).toEqual([]);
   }
 
   #listen(event: InspectionEvent): void {

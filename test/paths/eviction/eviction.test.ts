@@ -4,7 +4,7 @@ import { evictionMachine } from '../../../src/machines/eviction-machine.ts';
 import { Coverage } from '../coverage.ts';
 import { evictionEnvironment, evictionWalk, type Situation } from './eviction-environment.ts';
 import { replayEviction } from './eviction-replay.ts';
-import { simulatedGround } from '../ground.ts';
+import { simulatedPathNode } from '../path-node.ts';
 import { shortestPaths } from '../paths.ts';
 
 const coverage = new Coverage(evictionMachine);
@@ -16,7 +16,7 @@ const SITUATIONS: readonly Situation[] = [{ resource: 'memory' }, { resource: 'd
 test.each(SITUATIONS)('whatever comes to a node that runs short of $resource', async (situation) => {
   const paths = shortestPaths(evictionEnvironment(situation));
   expect(paths.length).toBeGreaterThan(100);
-  for (const path of paths) await replayEviction(simulatedGround(), situation, path, coverage);
+  for (const path of paths) await replayEviction(simulatedPathNode(), situation, path, coverage);
 });
 
 const WALKS = 6;
@@ -25,7 +25,7 @@ const WALK_STEPS = 60;
 test.each(SITUATIONS)('pass after pass on a node that runs short of $resource', async (situation) => {
   for (let seed = 1; seed <= WALKS; seed += 1) {
     const path = evictionWalk(situation, seed, WALK_STEPS);
-    await replayEviction(simulatedGround(), situation, path, coverage);
+    await replayEviction(simulatedPathNode(), situation, path, coverage);
   }
 });
 

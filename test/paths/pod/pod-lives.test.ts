@@ -2,7 +2,7 @@
 import { afterAll, expect, test } from '@jest/globals';
 import { podMachine } from '../../../src/machines/pod-machine.ts';
 import { Coverage } from '../coverage.ts';
-import { simulatedGround } from '../ground.ts';
+import { simulatedPathNode } from '../path-node.ts';
 import { simplePaths } from '../paths.ts';
 import { podEnvironment, type PodEventName } from './pod-environment.ts';
 import { replayPod } from './pod-replay.ts';
@@ -11,12 +11,26 @@ const coverage = new Coverage(podMachine);
 
 afterAll(() => coverage.print('whole lives'));
 
-const ONWARDS: readonly PodEventName[] = ['create', 'granted', 'synced', 'stopped', 'cleanedUp'];
+const ONWARDS: readonly PodEventName[] = [
+  ...(['create', 'runtimeReady', 'removed', 'nameGranted', 'admitted'] as const),
+  ...(['synced', 'stopped', 'cleanedUp'] as const),
+];
 const LIVES: Readonly<Record<string, readonly PodEventName[]>> = {
   'failures all the way': ['syncFailed', 'sync', 'kill', 'atRest', 'stopFailed', 'cleanupFailed'],
   'kills with less and less grace': ['kill', 'killIn10', 'evictIn1', 'atRest'],
   'updates and deletions': ['sync', 'update', 'deleted', 'deletedSooner', 'atRest'],
   'a natural end, and kills that come too late': ['syncedToTheEnd', 'kill', 'killIn10', 'stopFailed', 'sync'],
+  'waits before the start': [
+    'nameTaken',
+    'short',
+    'noRoom',
+    'roomFreed',
+    'rejected',
+    'runtimeLost',
+    'deleted',
+    'kill',
+    'evictIn1',
+  ],
   'more to do': ['update', 'syncedMoreToDo', 'syncFailedMoreToDo', 'sync', 'kill'],
 };
 
@@ -25,7 +39,7 @@ test.each(Object.entries(LIVES))(
   async (_, events) => {
     const paths = simplePaths(podEnvironment('nothing'), [...ONWARDS, ...events]);
     expect(paths.length).toBeGreaterThan(100);
-    for (const path of paths) await replayPod(simulatedGround(), 'nothing', path, coverage);
+    for (const path of paths) await replayPod(simulatedPathNode(), 'nothing', path, coverage);
   },
   120_000,
 );

@@ -8,14 +8,15 @@ import type { InspectionEvent } from 'xstate';
 import type { NodeAgent } from '../../../src/actors/node-agent.ts';
 import type { PodEffects } from '../../../src/actors/pods/pod-actor.ts';
 import type { PodActor } from '../../../src/actors/pods/pod-registry.ts';
-import type { podMachine, PodEvent, RuntimeHolds } from '../../../src/machines/pod-machine.ts';
+import type { StartGates } from '../../../src/actors/start/pod-starts.ts';
+import type { PodContext, podMachine, PodEvent, RuntimeHolds } from '../../../src/machines/pod-machine.ts';
 import { settled } from '../../../src/simulation/node/virtual-clock.ts';
 import { InvariantJudge } from '../../support/invariant-judge.ts';
 import { SteeredNode } from '../../support/steered-runtime.ts';
 import type { Coverage } from '../coverage.ts';
-import { agentOn, type Ground } from '../ground.ts';
+import { agentOn, type PathNode } from '../path-node.ts';
 import { type Path, type Step, story } from '../paths.ts';
-import { isOutcome, type Outcome, POD, type PodState, stateName, UID } from './pod-environment.ts';
+import { isAnswer, isOutcome, type Outcome, POD, type PodState, stateName, UID } from './pod-environment.ts';
 import { PodRules } from './pod-rules.ts';
 import { type Fate, MOMENT_MS, PodSteering } from './pod-steering.ts';
 
@@ -26,13 +27,13 @@ type PodPath = Path<typeof podMachine>;
 const BACK_OFF_MS = 20_000;
 
 export async function replayPod(
-  ground: Ground,
+  pathNode: PathNode,
   holds: RuntimeHolds,
   path: PodPath,
   coverage: Coverage,
 ): Promise<void> {
-  if (holds !== 'nothing') await leaveBehind(ground, holds);
-  const replay = new PodReplay(ground, path, coverage);
+  if (holds !== 'nothing') await leaveBehind(pathNode, holds);
+  const replay = new PodReplay(pathNode, path, coverage);
   try {
     await replay.run();
     coverage.replayed(path);
@@ -41,29 +42,29 @@ export async function replayPod(
     throw error;
   } finally {
     await replay.stop();
-    await ground.clear();
+    await pathNode.clear();
   }
 }
 
 /** What an earlier agent has left: both containers, of which one or all have failed since. */
-async function leaveBehind(ground: Ground, holds: 'ended' | 'running'): Promise<void> {
-  const parts = ground.open();
-  const agent = agentOn(ground, parts);
+async function leaveBehind(pathNode: PathNode, holds: 'ended' | 'running'): Promise<void> {
+  const parts = pathNode.open();
+  const agent = agentOn(pathNode, parts);
   agent.start();
-  await ground.until('the runtime to be ready', () => agent.supervisor.runtimeProblem === undefined);
+  await pathNode.until('the runtime to be ready', () => agent.supervisor.runtimeProblem === undefined);
   agent.supervisor.send({ type: 'CONFIG.ADD', source: 'file', pods: [POD] });
-  await ground.until('the pod to run', () => agent.statusManager.get(UID)?.phase === 'Running');
+  await pathNode.until('the pod to run', () => agent.statusManager.get(UID)?.phase === 'Running');
   await agent.stop();
   await parts.stop();
-  const [main, second] = await ground.runtime.listContainers();
-  await ground.exit(second!.id, 1);
+  const [main, second] = await pathNode.runtime.listContainers();
+  await pathNode.exit(second!.id, 1);
   if (holds === 'running') return;
-  await ground.exit(main!.id, 1);
-  for (const { id } of await ground.runtime.listPodSandbox()) await ground.runtime.stopPodSandbox(id);
+  await pathNode.exit(main!.id, 1);
+  for (const { id } of await pathNode.runtime.listPodSandbox()) await pathNode.runtime.stopPodSandbox(id);
 }
 
 class PodReplay {
-  readonly #ground: Ground;
+  readonly #pathNode: PathNode;
   readonly #path: PodPath;
   readonly #judge: InvariantJudge;
   readonly #rules = new PodRules();
@@ -73,19 +74,22 @@ class PodReplay {
   /** What the actor has been told since the step began, by anybody. */
   #received: PodEvent[] = [];
   #actor: PodActor | undefined;
+  /** Of what the pod has asked last before its start. */
+  #answer: ((event: PodEvent) => void) | undefined;
 
-  constructor(ground: Ground, path: PodPath, coverage: Coverage) {
-    this.#ground = ground;
+  constructor(pathNode: PathNode, path: PodPath, coverage: Coverage) {
+    this.#pathNode = pathNode;
     this.#path = path;
-    this.#judge = new InvariantJudge(ground.runtime);
-    this.#node = new SteeredNode(ground.open(), this.#judge);
-    this.#steering = new PodSteering(ground, this.#node);
-    this.#agent = agentOn(ground, this.#node.parts, {
+    this.#judge = new InvariantJudge(pathNode.runtime);
+    this.#node = new SteeredNode(pathNode.open(), this.#judge);
+    this.#steering = new PodSteering(pathNode, this.#node);
+    this.#agent = agentOn(pathNode, this.#node.parts, {
       inspect: (event) => {
         this.#judge.inspect(event);
         coverage.inspect(event);
         this.#listen(event);
       },
+      wrapGates: () => this.#heldGates(),
       wrapEffects: (effects) => this.#ruled(this.#steering.steered(this.#judge.wrapEffects(effects))),
     });
   }
@@ -93,7 +97,7 @@ class PodReplay {
   async run(): Promise<void> {
     const { supervisor } = this.#agent;
     this.#agent.start();
-    await this.#ground.until('the runtime to be ready', () => supervisor.runtimeProblem === undefined);
+    await this.#pathNode.until('the runtime to be ready', () => supervisor.runtimeProblem === undefined);
     supervisor.send({ type: 'RUNTIME_NOT_READY', problem: 'the path has not come to the start' });
     // A finished pod that nobody wants would be forgotten.
     this.#node.hold(({ method }) => method === 'remove');
@@ -102,7 +106,7 @@ class PodReplay {
   }
 
   async stop(): Promise<void> {
-    this.#steering.letAllGo();
+    this.#steering.proceedAll();
     await this.#agent.stop();
     await this.#node.parts.stop();
   }
@@ -112,13 +116,11 @@ class PodReplay {
     this.#steering.fate = this.#fateAfter(index);
     this.#received = [];
     await this.#bringAbout(step);
-    // Once the runtime is ready every pod is told to sync, before those that wait are let go.
-    const expected: PodEvent[] = event.type === 'START_GRANTED' ? [{ type: 'SyncPodSync' }, event] : [event];
-    const hasCome = () => this.#received.length >= expected.length;
-    await this.#ground.until(`${event.type} to reach the actor`, hasCome);
-    await this.#ground.clock.advance(MOMENT_MS);
+    const hasCome = () => this.#received.length > 0;
+    await this.#pathNode.until(`${event.type} to reach the actor`, hasCome);
+    await this.#pathNode.clock.advance(MOMENT_MS);
     await this.#steering.untilHeld();
-    same(this.#received.map(essence), expected.map(essence));
+    same(this.#received.map(essence), [essence(event)]);
     same(facts(this.#state), facts(step.after));
     await this.#check();
   }
@@ -129,7 +131,7 @@ class PodReplay {
 
   async #check(): Promise<void> {
     same(this.#rules.broken(this.#state), []);
-    same(await this.#judge.look(), []);
+    same(await this.#judge.check(), []);
   }
 
   /** Of the effect that the step sets going, if it does. */
@@ -145,32 +147,33 @@ class PodReplay {
     const { supervisor } = this.#agent;
     if (isOutcome(name)) await this.#steering.end(name);
     else if (name === 'killOrphan') supervisor.send({ type: 'SOURCE_SEEN', source: 'file' });
-    else if (name === 'granted') supervisor.send({ type: 'RUNTIME_READY' });
+    else if (event.type === 'RUNTIME_READY' || event.type === 'RUNTIME_NOT_READY') supervisor.send(event);
+    else if (isAnswer(name)) this.#answer?.(event);
     else if (event.type === 'SyncPodCreate')
       supervisor.send({ type: 'CONFIG.ADD', source: 'file', pods: [event.pod] });
     else if (event.type === 'SyncPodUpdate')
       supervisor.send({ type: 'CONFIG.UPDATE', source: 'file', pods: [event.pod] });
-    else if (event.type === 'SyncPodKill' && event.options?.waiter !== undefined)
-      this.#judge.kill(this.#agent, UID, event.options);
+    else if (event.type === 'SyncPodKill' && !this.#state.hasTag('terminated'))
+      this.#judge.kill(this.#agent, UID, event.options ?? {});
     else supervisor.registry.send(UID, event);
   }
 
   /** I7: what was on its way to its end gets there once it is let; rule 9: what was asked for again comes again. */
   async #finish(): Promise<void> {
     const { supervisor } = this.#agent;
-    this.#steering.letAllGo();
+    this.#steering.proceedAll();
     if (!this.#state.hasTag('terminationRequested')) return;
     supervisor.send({ type: 'RUNTIME_READY' });
     const isFinished = () => this.#state.hasTag('finished');
     const waits = () => stateName(this.#state).endsWith('.BackingOff');
-    await this.#ground.until('the pod to end', () => isFinished() || waits());
-    if (waits()) await this.#ground.clock.advance(BACK_OFF_MS);
-    await this.#ground.until('the pod to end', isFinished);
+    await this.#pathNode.until('the pod to end', () => isFinished() || waits());
+    if (waits()) await this.#pathNode.clock.advance(BACK_OFF_MS);
+    await this.#pathNode.until('the pod to end', isFinished);
     const isWanted = this.#path.some(
       ({ event, before }) => event.type === 'SyncPodCreate' && before.hasTag('terminationRequested'),
     );
     const isBack = () => ![undefined, this.#actor].includes(supervisor.registry.get(UID)?.actor);
-    if (isWanted) await this.#ground.until('the next incarnation', isBack);
+    if (isWanted) await this.#pathNode.until('the next incarnation', isBack);
     await settled();
     // One that only the runtime knew may have come to be wanted since.
     if (this.#path[0]?.name !== 'killOrphan') expect(isBack()).toBe(isWanted);
@@ -186,6 +189,20 @@ class PodReplay {
     if (actor !== this.#actor || received.type.startsWith('xstate.')) return;
     this.#received.push(received);
     this.#rules.told(received, this.#state);
+  }
+
+  /** What the pod asks before it starts is answered when the path says so. */
+  #heldGates(): StartGates {
+    const hold = (_: PodContext, answer: (event: PodEvent) => void) => {
+      this.#answer = answer;
+    };
+    return {
+      awaitRuntime: () => undefined,
+      awaitRemoval: hold,
+      requestName: hold,
+      requestRoom: hold,
+      makeRoom: hold,
+    };
   }
 
   #ruled(effects: PodEffects): PodEffects {
@@ -217,8 +234,7 @@ function essence(event: PodEvent): object {
   return event.type.startsWith('SyncPod') ? { type: event.type } : event;
 }
 
-/** What the actor's state has in common with the path's: all but the names of those who wait. */
+/** What the actor's state has in common with the path's. */
 function facts(state: PodState): object {
-  const { waiters, ...context } = state.context;
-  return { state: stateName(state), ...context, waiters: waiters.length };
+  return { state: stateName(state), ...state.context };
 }

@@ -2,7 +2,7 @@
 import type { PodEffects } from '../../../src/actors/pods/pod-actor.ts';
 import type { PodEvent } from '../../../src/machines/pod-machine.ts';
 import type { HeldCall, Method, SteeredNode, Which } from '../../support/steered-runtime.ts';
-import type { Ground } from '../ground.ts';
+import type { PathNode } from '../path-node.ts';
 import { type Outcome, UID } from './pod-environment.ts';
 
 /** How an effect ends, as the rest of a path tells. */
@@ -31,14 +31,14 @@ export const MOMENT_MS = 10;
 export class PodSteering {
   /** Of the effect that begins next. */
   fate: Fate = { outcome: undefined, aborted: false };
-  readonly #ground: Ground;
+  readonly #pathNode: PathNode;
   readonly #node: SteeredNode;
   #held: HeldCall | undefined;
   #effects = 0;
   #isOver = false;
 
-  constructor(ground: Ground, node: SteeredNode) {
-    this.#ground = ground;
+  constructor(pathNode: PathNode, node: SteeredNode) {
+    this.#pathNode = pathNode;
     this.#node = node;
   }
 
@@ -54,7 +54,7 @@ export class PodSteering {
   /** Effects take their time on a real runtime: what comes next is to find the one in flight where it is held. */
   async untilHeld(): Promise<void> {
     const held = this.#held;
-    if (held) await this.#ground.until('the effect to get to where it is held', () => held.hasArrived);
+    if (held) await this.#pathNode.until('the effect to get to where it is held', () => held.hasArrived);
   }
 
   /** The effect in flight ends. */
@@ -63,15 +63,15 @@ export class PodSteering {
     const held = this.#held;
     if (outcome === 'syncedMoreToDo' || outcome === 'syncFailedMoreToDo') await this.#exitOne();
     if (outcome === 'syncedToTheEnd') await this.#exitAll();
-    await this.#ground.clock.advance(MOMENT_MS);
+    await this.#pathNode.clock.advance(MOMENT_MS);
     if (outcome === 'stopFailed' || outcome === 'cleanupFailed') held?.fail();
-    else held?.letGo();
+    else held?.proceed();
   }
 
   /** Everything takes its own course. */
-  letAllGo(): void {
+  proceedAll(): void {
     this.#isOver = true;
-    this.#node.letAllGo();
+    this.#node.proceedAll();
   }
 
   async #led(kind: EffectKind, effect: () => Promise<PodEvent>): Promise<PodEvent> {
@@ -121,15 +121,15 @@ export class PodSteering {
 
   async #exitOne(): Promise<void> {
     const id = (await this.#running()).at(-1);
-    if (id !== undefined) await this.#ground.exit(id, 1);
+    if (id !== undefined) await this.#pathNode.exit(id, 1);
   }
 
   async #exitAll(): Promise<void> {
-    for (const id of await this.#running()) await this.#ground.exit(id, 0);
+    for (const id of await this.#running()) await this.#pathNode.exit(id, 0);
   }
 
   async #running(): Promise<readonly string[]> {
-    const running = await this.#ground.runtime.listContainers({ state: 'CONTAINER_RUNNING' });
+    const running = await this.#pathNode.runtime.listContainers({ state: 'CONTAINER_RUNNING' });
     return running.map(({ id }) => id);
   }
 }

@@ -2,9 +2,9 @@
 import { afterAll, expect, test } from '@jest/globals';
 import { podMachine } from '../../../src/machines/pod-machine.ts';
 import { Coverage } from '../coverage.ts';
-import { simulatedGround } from '../ground.ts';
-import { shortestPaths } from '../paths.ts';
-import { podEnvironment } from './pod-environment.ts';
+import { simulatedPathNode } from '../path-node.ts';
+import { shortestPaths, shortestPathsToStates } from '../paths.ts';
+import { API_POD_EVENTS, podEnvironment } from './pod-environment.ts';
 import { replayPod } from './pod-replay.ts';
 
 const coverage = new Coverage(podMachine);
@@ -16,10 +16,15 @@ test.each(['nothing', 'ended', 'running'] as const)(
   async (holds) => {
     const paths = shortestPaths(podEnvironment(holds));
     expect(paths.length).toBeGreaterThan(500);
-    for (const path of paths) await replayPod(simulatedGround(), holds, path, coverage);
+    for (const path of paths) await replayPod(simulatedPathNode(), holds, path, coverage);
   },
   120_000,
 );
+
+test('a pod from the API server', async () => {
+  for (const path of shortestPathsToStates(podEnvironment('nothing', API_POD_EVENTS)))
+    await replayPod(simulatedPathNode(), 'nothing', path, coverage);
+});
 
 test('no transition, state or guard is left out', () => {
   expect(coverage.uncovered()).toEqual([]);

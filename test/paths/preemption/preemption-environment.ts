@@ -4,7 +4,7 @@ import { preemptionMachine, type PreemptionEvent } from '../../../src/machines/p
 import { type PreemptionDecision, selectVictims } from '../../../src/policies/preemption/victims.ts';
 import type { Pod, PodSpec } from '../../../src/types/kubernetes.ts';
 import { apiPod, staticPod } from '../../support/agent.ts';
-import { LASTING_COMMAND } from '../ground.ts';
+import { LASTING_COMMAND } from '../path-node.ts';
 import type { Environment } from '../paths.ts';
 
 export type PreemptionState = SnapshotFrom<typeof preemptionMachine>;

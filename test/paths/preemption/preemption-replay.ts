@@ -15,7 +15,7 @@ import type { Logger } from '../../../src/types/logger.ts';
 import { InvariantJudge } from '../../support/invariant-judge.ts';
 import { type HeldCall, SteeredNode } from '../../support/steered-runtime.ts';
 import type { Coverage } from '../coverage.ts';
-import { agentOn, type Ground } from '../ground.ts';
+import { agentOn, type PathNode } from '../path-node.ts';
 import { type Path, story } from '../paths.ts';
 import {
   CPUS,
@@ -41,13 +41,13 @@ const LONG_GRACE_SECONDS = 4 * GRACE_SECONDS;
 const PATIENCE_MS = 40_000;
 
 export async function replayPreemption(
-  ground: Ground,
+  pathNode: PathNode,
   situation: Situation,
   path: PreemptionPath,
   coverage: Coverage,
 ): Promise<void> {
-  if (path.some(({ name }) => name === 'stillShort')) await leaveBehind(ground);
-  const replay = new PreemptionReplay(ground, situation, path, coverage);
+  if (path.some(({ name }) => name === 'stillShort')) await leaveBehind(pathNode);
+  const replay = new PreemptionReplay(pathNode, situation, path, coverage);
   try {
     await replay.prepare();
     for (const index of path.keys()) await replay.step(index);
@@ -59,24 +59,24 @@ export async function replayPreemption(
     throw error;
   } finally {
     await replay.stop();
-    await ground.clear();
+    await pathNode.clear();
   }
 }
 
 /** What an earlier agent has left: a pod of which this one learns only when its source tells of it. */
-async function leaveBehind(ground: Ground): Promise<void> {
-  const parts = ground.open();
-  const agent = agentOn(ground, parts);
+async function leaveBehind(pathNode: PathNode): Promise<void> {
+  const parts = pathNode.open();
+  const agent = agentOn(pathNode, parts);
   agent.start();
-  await ground.until('the runtime to be ready', () => agent.supervisor.runtimeProblem === undefined);
+  await pathNode.until('the runtime to be ready', () => agent.supervisor.runtimeProblem === undefined);
   agent.supervisor.send({ type: 'CONFIG.ADD', source: 'file', pods: [PODS.late] });
-  await ground.until('the pod to run', () => agent.statusManager.get(uidOf('late'))?.phase === 'Running');
+  await pathNode.until('the pod to run', () => agent.statusManager.get(uidOf('late'))?.phase === 'Running');
   await agent.stop();
   await parts.stop();
 }
 
 class PreemptionReplay {
-  readonly #ground: Ground;
+  readonly #pathNode: PathNode;
   readonly #path: PreemptionPath;
   readonly #situation: Situation;
   readonly #preemptor: Pod;
@@ -95,14 +95,14 @@ class PreemptionReplay {
   /** They have been let end. */
   readonly #ended = new Set<string>();
 
-  constructor(ground: Ground, situation: Situation, path: PreemptionPath, coverage: Coverage) {
-    this.#ground = ground;
+  constructor(pathNode: PathNode, situation: Situation, path: PreemptionPath, coverage: Coverage) {
+    this.#pathNode = pathNode;
     this.#path = path;
     this.#situation = situation;
     this.#preemptor = preemptorIn(situation);
-    this.#judge = new InvariantJudge(ground.runtime);
-    this.#node = new SteeredNode(ground.open(), this.#judge);
-    this.#agent = agentOn(ground, this.#node.parts, {
+    this.#judge = new InvariantJudge(pathNode.runtime);
+    this.#node = new SteeredNode(pathNode.open(), this.#judge);
+    this.#agent = agentOn(pathNode, this.#node.parts, {
       nodeFacts: this.#facts.facts,
       recorder: {
         event: ({ uid }, _, reason) => this.#rules.recorded(uid, reason),
@@ -131,7 +131,7 @@ class PreemptionReplay {
   async prepare(): Promise<void> {
     const { supervisor } = this.#agent;
     this.#agent.start();
-    await this.#ground.until('the runtime to be ready', () => supervisor.runtimeProblem === undefined);
+    await this.#pathNode.until('the runtime to be ready', () => supervisor.runtimeProblem === undefined);
     for (const pod of [PODS.first, PODS.second, PODS.third]) {
       this.#add(pod);
       await this.#untilRuns(pod);
@@ -145,13 +145,13 @@ class PreemptionReplay {
       );
     }
     if (this.#situation.second === 'ending') this.#delete(PODS.second);
-    await this.#ground.clock.advance(1);
+    await this.#pathNode.clock.advance(1);
   }
 
   async step(index: number): Promise<void> {
     const { name, event, after } = this.#path[index]!;
     if (!isOutcome(name)) await this.#bringAbout(name as SentName, index);
-    await this.#ground.until(`${event.type} to reach the actor`, () => this.#taken.length > index);
+    await this.#pathNode.until(`${event.type} to reach the actor`, () => this.#taken.length > index);
     const taken = this.#taken[index]!;
     expect(essence(taken.event)).toEqual(essence(event));
     expect(facts(taken.state)).toEqual(facts(after));
@@ -165,28 +165,28 @@ class PreemptionReplay {
   async finish(): Promise<void> {
     const { registry } = this.#agent.supervisor;
     this.#facts.restore();
-    this.#node.letAllGo();
+    this.#node.proceedAll();
     const isEnding = ({ uid }: { readonly uid: string }) =>
       registry.isPodTerminationRequested(uid) && !registry.isPodKnownTerminated(uid);
-    await this.#ground.until(
+    await this.#pathNode.until(
       'what ends to end',
       () => ![...registry.entries()].some(({ pod }) => isEnding(pod)),
     );
-    await this.#ground.clock.advance(1);
+    await this.#pathNode.clock.advance(1);
     if (this.#isWanted()) {
       const preemptor = registry.get(uidOf('preemptor'))?.actor.getSnapshot();
-      if (preemptor?.matches({ Syncing: 'AwaitingStart' }) === true) await this.#freeSomething();
+      if (preemptor?.hasTag('starting') === true) await this.#freeSomething();
       await this.#untilRuns(this.#preemptor);
     }
     const steps = this.#taken.length;
-    await this.#ground.clock.advance(PATIENCE_MS);
+    await this.#pathNode.clock.advance(PATIENCE_MS);
     expect(this.#taken.length).toBe(steps);
     if (this.#actor) expect(this.#actor.getSnapshot()).toMatchObject({ status: 'stopped', value: 'Idle' });
     await this.#check();
   }
 
   async stop(): Promise<void> {
-    this.#node.letAllGo();
+    this.#node.proceedAll();
     await this.#agent.stop();
     await this.#node.parts.stop();
   }
@@ -238,18 +238,18 @@ class PreemptionReplay {
     this.#ended.add(uid);
     if (way === 1) await this.#exit(uid);
     if (way === 2) this.#delete(pod);
-    this.#stops.get(uid)?.letGo();
+    this.#stops.get(uid)?.proceed();
   }
 
   async #exit(uid: string): Promise<void> {
-    const running = await this.#ground.runtime.listContainers({ state: 'CONTAINER_RUNNING' });
+    const running = await this.#pathNode.runtime.listContainers({ state: 'CONTAINER_RUNNING' });
     const container = running.find(({ labels }) => labels[POD_UID_LABEL] === uid);
-    if (container !== undefined) await this.#ground.exit(container.id, 0);
+    if (container !== undefined) await this.#pathNode.exit(container.id, 0);
   }
 
   /** Time passes until the actor has given up on somebody. */
   async #outlast(index: number): Promise<void> {
-    const { clock } = this.#ground;
+    const { clock } = this.#pathNode;
     const deadline = clock.now() + PATIENCE_MS;
     while (this.#taken.length <= index && clock.now() < deadline) await clock.advance(1_000);
   }
@@ -262,7 +262,7 @@ class PreemptionReplay {
   }
 
   async #rest(): Promise<void> {
-    await this.#ground.clock.advance(1);
+    await this.#pathNode.clock.advance(1);
     if (this.#actor?.getSnapshot().matches('Evicting') === true) await this.#intrude();
     await this.#check();
   }
@@ -274,7 +274,7 @@ class PreemptionReplay {
     const { uid } = intruder.metadata;
     this.#add(intruder);
     const phase = () => statusManager.get(uid)?.phase ?? 'Pending';
-    await this.#ground.until('the intruder to be looked at', () => phase() !== 'Pending');
+    await this.#pathNode.until('the intruder to be looked at', () => phase() !== 'Pending');
     expect(statusManager.get(uid)).toMatchObject({ phase: 'Failed', reason: 'OutOfcpu' });
   }
 
@@ -287,11 +287,11 @@ class PreemptionReplay {
 
   async #check(): Promise<void> {
     const { registry } = this.#agent.supervisor;
-    const running = await this.#ground.runtime.listContainers({ state: 'CONTAINER_RUNNING' });
+    const running = await this.#pathNode.runtime.listContainers({ state: 'CONTAINER_RUNNING' });
     const uids = running.map(({ labels }) => labels[POD_UID_LABEL] ?? '');
     const known = uids.filter((uid) => registry.get(uid) !== undefined);
     expect(this.#rules.broken(known, this.#cpusWhenAdmitted)).toEqual([]);
-    expect(await this.#judge.look()).toEqual([]);
+    expect(await this.#judge.check()).toEqual([]);
   }
 
   /** Whether anybody would have the preemptor run. */
@@ -329,7 +329,7 @@ class PreemptionReplay {
 
   async #untilRuns({ metadata: { uid, name } }: Pod): Promise<void> {
     const runs = () => this.#agent.statusManager.get(uid)?.phase === 'Running';
-    await this.#ground.until(`${name} to run`, runs);
+    await this.#pathNode.until(`${name} to run`, runs);
   }
 
   #listen(event: InspectionEvent): void {
@@ -347,8 +347,7 @@ class PreemptionReplay {
     if ('runtimeHolds' in context) {
       const { uid } = context;
       const told = event.event as PodEvent;
-      if (uid === uidOf('preemptor') && told.type === 'START_GRANTED')
-        this.#cpusWhenAdmitted = this.#facts.cpus;
+      if (uid === uidOf('preemptor') && told.type === 'ADMITTED') this.#cpusWhenAdmitted = this.#facts.cpus;
       this.#rules.podTold(uid, told);
     }
   }

@@ -2,7 +2,7 @@
 import { afterAll, expect, test } from '@jest/globals';
 import { preemptionMachine } from '../../../src/machines/preemption-machine.ts';
 import { Coverage } from '../coverage.ts';
-import { simulatedGround } from '../ground.ts';
+import { simulatedPathNode } from '../path-node.ts';
 import { shortestPaths, simplePaths } from '../paths.ts';
 import { preemptionEnvironment, type PreemptionEventName, type Situation } from './preemption-environment.ts';
 import { replayPreemption } from './preemption-replay.ts';
@@ -23,7 +23,7 @@ test.each(SITUATIONS)(
   async (situation) => {
     const paths = shortestPaths(preemptionEnvironment(situation));
     expect(paths.length).toBeGreaterThan(40);
-    for (const path of paths) await replayPreemption(simulatedGround(), situation, path, coverage);
+    for (const path of paths) await replayPreemption(simulatedPathNode(), situation, path, coverage);
   },
 );
 
@@ -41,7 +41,7 @@ test.each(EXTREMES)(
   async (situation) => {
     const paths = simplePaths(preemptionEnvironment(situation), WAY);
     expect(paths.length).toBeGreaterThan(40);
-    for (const path of paths) await replayPreemption(simulatedGround(), situation, path, coverage);
+    for (const path of paths) await replayPreemption(simulatedPathNode(), situation, path, coverage);
   },
 );
 

@@ -1,19 +1,20 @@
-/** What can come to a probe: what the pod's status shows of its container, its timer, and the ends of its runs. */
+/** The events of a probe: from the status of the pod, from its timer, and from the ends of its runs. */
 import type { SnapshotFrom } from 'xstate';
 import { probeMachine, type ProbeEvent } from '../../../src/machines/probe-machine.ts';
 import type { ProbeKind, ProbeOutcome, ProbeRecord, Sighting } from '../../../src/policies/probes/probe.ts';
 import type { Pod } from '../../../src/types/kubernetes.ts';
-import { HEALTH_COMMAND, LASTING_COMMAND } from '../ground.ts';
+import { HEALTH_COMMAND, LASTING_COMMAND } from '../path-node.ts';
 import type { Environment } from '../paths.ts';
 
 export type ProbeState = SnapshotFrom<typeof probeMachine>;
 
 export const UID = 'uid-of-probed';
-/** Of outcomes in a row; how many more there have been makes no difference. */
+/** Of equal outcomes in a row. Further equal outcomes make no difference. */
 const THRESHOLD = 2;
 const AGENT_STARTED_AT = Date.UTC(2030, 0, 1);
-/** When the two instances of the container started, and when what comes to the probe does: all long after one another. */
+/** When the two instances of the container start: long after one another. */
 const STARTED_AT = { c1: AGENT_STARTED_AT + 60_000, c2: AGENT_STARTED_AT + 600_000 };
+/** Events come this long after the start of the instance. */
 const LATER_MS = 60_000;
 export const INITIAL_DELAY_MS = 3_000;
 
@@ -34,7 +35,7 @@ export function probedPod(kind: ProbeKind): Pod {
   };
 }
 
-/** Which instance of the container there is, and how it is; `over`: the pod has succeeded with it. */
+/** The newest instance of the container, and its state. `over`: the instance has ended, and the pod has succeeded. */
 export interface World {
   readonly id: 'c1' | 'c2';
   readonly state: 'running' | 'ended' | 'over';
@@ -42,7 +43,7 @@ export interface World {
 
 export type Happening =
   | { readonly type: 'STATUS'; readonly world?: World; readonly isUnknown?: boolean }
-  /** `world`: what has come to be without anybody's telling. */
+  /** The timer has run out. `world`: how it really is by now, which the pod's status may not have shown yet. */
   | { readonly type: 'DUE'; readonly world: World; readonly isYoung?: boolean }
   | { readonly type: 'AT_REST'; readonly world: World }
   | { readonly type: 'PROBED'; readonly outcome: ProbeOutcome }
@@ -100,7 +101,7 @@ function eventOf(happening: Happening, kind: ProbeKind): ProbeEvent {
   return { type, seen: sightingOf(seen, kind), now: now + (isYoung ? 1 : LATER_MS) };
 }
 
-/** As the status of the pod shows it. */
+/** What the status of the pod shows of it. */
 function sightingOf(seen: World | undefined, kind: ProbeKind): Sighting {
   if (seen === undefined) return { phase: 'Pending', container: undefined };
   const { id, state } = seen;
@@ -113,8 +114,8 @@ function sightingOf(seen: World | undefined, kind: ProbeKind): Sighting {
 }
 
 /**
- * What has ended does not run again, and after the second instance there is no third: so much of the world follows from
- * the machine's state. What would have to follow and does not is left out.
+ * An instance that has ended does not run again, and there is no third instance. The machine's state tells how far the
+ * container has come. Events that the state cannot rule out, and that are impossible all the same, are left out here.
  */
 function possible(kind: ProbeKind, { value, context: { record } }: ProbeState): readonly HappeningName[] {
   const { containerId } = record;
@@ -131,8 +132,13 @@ function ofFirst(kind: ProbeKind, value: ProbeState['value'], record: ProbeRecor
       return [record.onHold ? 'running1' : 'ended1', 'running2'];
     case 'Waiting':
       return [
-        ...(['running1', 'ended1', 'running2', 'due1', 'dueWhenEnded1'] as const),
-        ...(['dueWhenReplaced', 'dueWhenJustReplaced'] as const),
+        'running1',
+        'ended1',
+        'running2',
+        'due1',
+        'dueWhenEnded1',
+        'dueWhenReplaced',
+        'dueWhenJustReplaced',
         ...(kind === 'readiness' ? [] : (['over1'] as const)),
       ];
     case 'Probing':
@@ -168,7 +174,7 @@ function ofSecond(
   }
 }
 
-/** What has ended any other way has failed; of a readiness probe that cannot be told, and it sees no pod succeed. */
+/** The pod has succeeded with this instance. A readiness probe's result does not tell that, and it never sees a pod succeed. */
 function isOver(kind: ProbeKind, { onHold, result }: ProbeRecord): boolean {
   return kind !== 'readiness' && !onHold && result !== 'Failure';
 }

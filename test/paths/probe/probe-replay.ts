@@ -10,7 +10,7 @@ import type { ProbeKind, ProbeOutcome } from '../../../src/policies/probes/probe
 import type { Pod, PodStatus } from '../../../src/types/kubernetes.ts';
 import { type HeldCall, SteeredNode } from '../../support/steered-runtime.ts';
 import type { Coverage } from '../coverage.ts';
-import { type Ground, SILENT } from '../ground.ts';
+import { type PathNode, SILENT } from '../path-node.ts';
 import { type Path, type Step, story } from '../paths.ts';
 import {
   type Happening,
@@ -26,16 +26,16 @@ import { ProbedContainer } from './probed-container.ts';
 
 type ProbePath = Path<typeof probeMachine>;
 
-/** How often a command is tried that cannot be carried out. */
+/** How often a command that cannot be run is tried. */
 const TRIES = 3;
 
 export async function replayProbe(
-  ground: Ground,
+  pathNode: PathNode,
   kind: ProbeKind,
   path: ProbePath,
   coverage: Coverage,
 ): Promise<void> {
-  const replay = new ProbeReplay(ground, kind, coverage);
+  const replay = new ProbeReplay(pathNode, kind, coverage);
   try {
     await replay.prepare();
     for (const step of path) await replay.step(step);
@@ -45,31 +45,31 @@ export async function replayProbe(
     if (error instanceof Error) error.message = `${kind}: ${story(path)}: ${error.message}`;
     throw error;
   } finally {
-    await replay.letGo();
-    await ground.clear();
+    await replay.end();
+    await pathNode.clear();
   }
 }
 
 class ProbeReplay {
-  readonly #ground: Ground;
+  readonly #pathNode: PathNode;
   readonly #pod: Pod;
   readonly #container: ProbedContainer;
   readonly #rules: ProbeRules;
   readonly #node: SteeredNode;
   readonly #root: AnyActorRef;
   readonly #probes: ProbeManager;
-  /** As the worker finds it when it looks. */
+  /** The status that the probe worker reads. */
   #status: PodStatus | undefined;
   #held: HeldCall | undefined;
   #received: ProbeEvent[] = [];
   #actor: AnyActorRef | undefined;
 
-  constructor(ground: Ground, kind: ProbeKind, coverage: Coverage) {
-    this.#ground = ground;
+  constructor(pathNode: PathNode, kind: ProbeKind, coverage: Coverage) {
+    this.#pathNode = pathNode;
     this.#pod = probedPod(kind);
-    this.#container = new ProbedContainer(ground, this.#pod);
-    this.#rules = new ProbeRules(kind, ground.clock, this.#container);
-    this.#node = new SteeredNode(ground.open(), this.#rules);
+    this.#container = new ProbedContainer(pathNode, this.#pod);
+    this.#rules = new ProbeRules(kind, pathNode.clock, this.#container);
+    this.#node = new SteeredNode(pathNode.open(), this.#rules);
     this.#root = createActor(setup({}).createMachine({}), {
       inspect: (event) => {
         coverage.inspect(event);
@@ -78,7 +78,7 @@ class ProbeReplay {
     }).start();
     this.#probes = new ProbeManager({
       runtime: this.#node.parts.runtime,
-      clock: ground.clock,
+      clock: pathNode.clock,
       random: () => 0,
       recorder: { event: () => undefined },
       logger: SILENT,
@@ -99,8 +99,8 @@ class ProbeReplay {
     this.#received = [];
     this.#rules.stepBegins();
     await this.#bringAbout(HAPPENINGS[name as HappeningName]);
-    await this.#ground.until(`${event.type} to reach the probe`, () => this.#received.length > 0);
-    await this.#ground.clock.advance(0);
+    await this.#pathNode.until(`${event.type} to reach the probe`, () => this.#received.length > 0);
+    await this.#pathNode.clock.advance(0);
     expect(this.#received.map(essence)).toEqual([essence(event)]);
     const { value, context } = this.#state;
     const record = { ...context.record, containerId: this.#container.nameOf(context.record.containerId) };
@@ -108,17 +108,17 @@ class ProbeReplay {
     expect(this.#rules.broken(before, this.#state)).toEqual([]);
   }
 
-  /** Nothing is armed, and nothing runs. */
+  /** After the probes have stopped, no timer is armed and no command runs. */
   async stop(): Promise<void> {
     this.#probes.stop();
-    await this.letGo();
-    await this.#ground.until('the run in flight to end', () => !this.#rules.hasRun);
-    expect(this.#ground.clock.armed).toBe(0);
+    await this.end();
+    await this.#pathNode.until('the run in flight to end', () => !this.#rules.hasRun);
+    expect(this.#pathNode.clock.armed).toBe(0);
   }
 
-  async letGo(): Promise<void> {
+  async end(): Promise<void> {
     this.#probes.stop();
-    this.#node.letAllGo();
+    this.#node.proceedAll();
     await this.#node.parts.stop();
   }
 
@@ -136,11 +136,11 @@ class ProbeReplay {
         await this.#untilDue(happening);
         return;
       case 'PROBED':
-        await this.#end(happening.outcome);
+        await this.#endRun(happening.outcome);
         return;
       case 'AT_REST':
         await this.#show(happening.world);
-        this.#held?.letGo();
+        this.#held?.proceed();
         return;
       case 'STOP':
         this.#probes.removePod(UID);
@@ -153,23 +153,23 @@ class ProbeReplay {
     this.#status = await this.#container.status(this.#probes, this.#status);
   }
 
-  /** A container that is young when the timer runs out started just before, another one long before. */
+  /** Lets the probe's timer run out. A young container starts just before that, another one long before. */
   async #untilDue({ world, isYoung }: Happening & { type: 'DUE' }): Promise<void> {
-    const { clock } = this.#ground;
+    const { clock } = this.#pathNode;
     this.#held = this.#node.hold(({ method }) => method === 'execSync');
     if (isYoung) await clock.advance((clock.nextInMs ?? 0) - 1);
     await this.#show(world);
     await clock.advance(clock.nextInMs ?? 0);
   }
 
-  async #end(outcome: ProbeOutcome): Promise<void> {
+  async #endRun(outcome: ProbeOutcome): Promise<void> {
     const held = this.#held!;
-    await this.#ground.until('the command to be run', () => held.hasArrived);
-    await this.#ground.setHealthy(outcome === 'Success');
+    await this.#pathNode.until('the command to be run', () => held.hasArrived);
+    await this.#pathNode.setHealthy(outcome === 'Success');
     if (outcome === 'Error') {
       for (let tries = 1; tries < TRIES; tries += 1) this.#node.fail(({ method }) => method === 'execSync');
       held.fail();
-    } else held.letGo();
+    } else held.proceed();
   }
 
   #listen(event: InspectionEvent): void {
@@ -179,7 +179,7 @@ class ProbeReplay {
   }
 }
 
-/** Of a run, how it ended; of all else, that it came. */
+/** The parts of an event that are compared: its type, and the outcome of a run. */
 function essence(event: ProbeEvent): object {
   return event.type === 'PROBED' ? { type: event.type, outcome: event.outcome } : { type: event.type };
 }

@@ -1,20 +1,20 @@
-/** What a probe owes its container, whatever its machine says: by what it was shown, and by what it then does. */
+/** What a probe has to do, by what it was shown and not by its machine: the replay checks that it does it. */
 import type { ProbeKind } from '../../../src/policies/probes/probe.ts';
 import type { VirtualClock } from '../../../src/simulation/node/virtual-clock.ts';
-import type { Call, CallWitness } from '../../support/steered-runtime.ts';
+import type { Call, CallObserver } from '../../support/steered-runtime.ts';
 import { INITIAL_DELAY_MS, type ProbeState, type World } from './probe-environment.ts';
 import type { ProbedContainer } from './probed-container.ts';
 
-/** A pod's status tells whole seconds. */
+/** A pod's status has whole seconds. */
 const STATUS_RESOLUTION_MS = 999;
 
-export class ProbeRules implements CallWitness {
+export class ProbeRules implements CallObserver {
   readonly #kind: ProbeKind;
   readonly #clock: VirtualClock;
   readonly #container: ProbedContainer;
   readonly #runs = new Set<Call>();
   readonly #broken: string[] = [];
-  /** Instances of which nothing remains to be found out. */
+  /** Instances whose final result is known: they are not probed any more. */
   readonly #settled = new Set<string>();
   #shown: World | undefined;
   #told: string[] = [];
@@ -33,10 +33,10 @@ export class ProbeRules implements CallWitness {
   begun(call: Call): void {
     if (call.method !== 'execSync') return;
     const id = String(call.args[0]);
-    if (!this.#container.isRunning(id)) this.#broken.push('a command is run where nothing runs');
+    if (!this.#container.isRunning(id)) this.#broken.push('a command is run, and the container does not run');
     if (this.#container.ageMs(id) < INITIAL_DELAY_MS - STATUS_RESOLUTION_MS)
-      this.#broken.push('a command is run before its time');
-    if (this.#settled.has(id)) this.#broken.push('what is settled is asked again');
+      this.#broken.push('a command is run before the initial delay is over');
+    if (this.#settled.has(id)) this.#broken.push('a container is probed whose final result is known');
     this.#runs.add(call);
   }
 
@@ -48,21 +48,21 @@ export class ProbeRules implements CallWitness {
     this.#told.push(result);
   }
 
-  /** Before the probe hears of anything. */
+  /** Called before the probe receives the event of the step. */
   stepBegins(): void {
     this.#told = [];
     this.#deadline = this.#nextAt();
   }
 
-  /** The probe has looked, or looks next. */
+  /** The probe has read this, or reads it next. */
   shows(world: World | undefined): void {
     this.#shown = world;
   }
 
   broken(before: ProbeState | undefined, { value, context }: ProbeState): readonly string[] {
     const { containerId = '', result } = context.record;
-    const isNews = before?.value === 'Probing' && value !== 'Draining' && value !== 'Stopped';
-    const expected = isNews && result !== before.context.record.result ? [result] : [];
+    const isNewOutcome = before?.value === 'Probing' && value !== 'Draining' && value !== 'Stopped';
+    const expected = isNewOutcome && result !== before.context.record.result ? [result] : [];
     if (
       expected.includes('Failure')
         ? this.#kind !== 'readiness'
@@ -73,14 +73,18 @@ export class ProbeRules implements CallWitness {
     const isAtWork = value === 'Waiting' || value === 'Probing';
     const isSame = before?.value === 'Waiting' && before.context.record.containerId === containerId;
     const found = {
-      'the timer is armed, or is not': this.#clock.armed !== (value === 'Waiting' ? 1 : 0),
-      'not one run while probing': this.#runs.size !== 1 && value === 'Probing',
-      'a run beside waiting': this.hasRun && (value === 'Waiting' || value === 'Idle'),
-      'a run goes on': value !== 'Probing' && [...this.#runs].some(({ signal }) => !signal?.aborted),
-      'a container that could be probed is not': wants && value === 'Idle',
-      'probes what cannot be': !wants && isAtWork,
-      'waits anew for the same': isSame && value === 'Waiting' && this.#nextAt() !== this.#deadline,
-      'news is not told once': JSON.stringify(this.#told) !== JSON.stringify(expected),
+      'the timer is armed and should not be, or the other way round':
+        this.#clock.armed !== (value === 'Waiting' ? 1 : 0),
+      'while probing there is not exactly one run': this.#runs.size !== 1 && value === 'Probing',
+      'a run goes on in Waiting or Idle': this.hasRun && (value === 'Waiting' || value === 'Idle'),
+      'a run has not been aborted':
+        value !== 'Probing' && [...this.#runs].some(({ signal }) => !signal?.aborted),
+      'a container that should be probed is not': wants && value === 'Idle',
+      'a container is probed that should not be': !wants && isAtWork,
+      'the timer was armed again for the same instance':
+        isSame && value === 'Waiting' && this.#nextAt() !== this.#deadline,
+      'a changed result is not reported exactly once':
+        JSON.stringify(this.#told) !== JSON.stringify(expected),
     };
     return [...this.#broken, ...Object.keys(found).filter((what) => found[what as keyof typeof found])];
   }

@@ -1,4 +1,4 @@
-/** A container that starts, ends and is replaced, and the status of its pod, as it follows from what the runtime says. */
+/** A container that starts, ends and is replaced, and the status of its pod, made from what the runtime reports. */
 import type { ProbeManager } from '../../../src/actors/probes/probe-manager.ts';
 import { generateAPIPodStatus } from '../../../src/policies/status/pod-status.ts';
 import { podSandboxConfig } from '../../../src/policies/cri/sandbox-config.ts';
@@ -8,11 +8,11 @@ import type { PodSandboxConfig } from '../../../src/types/cri.ts';
 import type { Pod, PodStatus } from '../../../src/types/kubernetes.ts';
 import type { RuntimePodStatus } from '../../../src/types/runtime-pod.ts';
 import { runContainer } from '../../runtime/pods/pod-bed.ts';
-import type { Ground } from '../ground.ts';
+import type { PathNode } from '../path-node.ts';
 import type { World } from './probe-environment.ts';
 
 export class ProbedContainer {
-  readonly #ground: Ground;
+  readonly #pathNode: PathNode;
   readonly #pod: Pod;
   readonly #sandboxConfig: PodSandboxConfig;
   readonly #ids: string[] = [];
@@ -20,17 +20,17 @@ export class ProbedContainer {
   #runningId: string | undefined;
   #sandboxId = '';
 
-  constructor(ground: Ground, pod: Pod) {
-    this.#ground = ground;
+  constructor(pathNode: PathNode, pod: Pod) {
+    this.#pathNode = pathNode;
     this.#pod = pod;
-    this.#sandboxConfig = podSandboxConfig(pod, 0, { podLogsDir: ground.podLogsDir });
+    this.#sandboxConfig = podSandboxConfig(pod, 0, { podLogsDir: pathNode.podLogsDir });
   }
 
   async prepare(): Promise<void> {
-    this.#sandboxId = await this.#ground.runtime.runPodSandbox(this.#sandboxConfig);
+    this.#sandboxId = await this.#pathNode.runtime.runPodSandbox(this.#sandboxConfig);
   }
 
-  /** `c1` for the id of the first instance. */
+  /** `c1` for the ID of the first instance. */
   nameOf(id: string | undefined): string | undefined {
     return id === undefined ? undefined : `c${String(this.#ids.indexOf(id) + 1)}`;
   }
@@ -39,12 +39,12 @@ export class ProbedContainer {
     return id === this.#runningId;
   }
 
-  /** Since it started, by the agent's clock. */
+  /** The time since it started, by the agent's clock. */
   ageMs(id: string): number {
-    return this.#ground.clock.now() - (this.#startedAt.get(id) ?? 0);
+    return this.#pathNode.clock.now() - (this.#startedAt.get(id) ?? 0);
   }
 
-  /** The instance is there and as it is wanted; the one before it has ended. */
+  /** Brings the container to that instance and state. The instance before it has ended then. */
   async become({ id: name, state }: World): Promise<void> {
     const number = Number(name.slice(1));
     while (this.#ids.length < number) await this.#startNext();
@@ -52,7 +52,7 @@ export class ProbedContainer {
   }
 
   async status(probes: ProbeManager, previous: PodStatus | undefined): Promise<PodStatus> {
-    const { clock } = this.#ground;
+    const { clock } = this.#pathNode;
     const pod = this.#pod;
     const { uid } = pod.metadata;
     return generateAPIPodStatus({
@@ -68,9 +68,9 @@ export class ProbedContainer {
     });
   }
 
-  /** Real processes start when they do: for the probe, that is when its own clock said so. */
+  /** The probe works with the agent's clock, so the start times of real processes are replaced by those of that clock. */
   async #seen(): Promise<RuntimePodStatus> {
-    const { runtime, clock } = this.#ground;
+    const { runtime, clock } = this.#pathNode;
     const seen = await readPod(runtime, this.#pod.metadata, clock.now());
     const containers = seen.containers.map((container) => ({
       ...container,
@@ -83,7 +83,7 @@ export class ProbedContainer {
     await this.#end(1);
     const [container] = this.#pod.spec.containers;
     const attempt = this.#ids.length;
-    const { runtime, clock } = this.#ground;
+    const { runtime, clock } = this.#pathNode;
     const id = await runContainer(
       runtime,
       this.#pod,
@@ -100,6 +100,6 @@ export class ProbedContainer {
   async #end(exitCode: number): Promise<void> {
     const id = this.#runningId;
     this.#runningId = undefined;
-    if (id !== undefined) await this.#ground.exit(id, exitCode);
+    if (id !== undefined) await this.#pathNode.exit(id, exitCode);
   }
 }

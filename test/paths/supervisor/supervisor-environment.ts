@@ -1,9 +1,9 @@
-/** What can come to the supervisor: from its streams, from its pods, from whoever ends the agent. */
+/** The events of the supervisor: from its streams, from its pods, and from the shutdown of the agent. */
 import type { SnapshotFrom } from 'xstate';
 import { supervisorMachine, type SupervisorEvent } from '../../../src/machines/supervisor-machine.ts';
 import type { Pod } from '../../../src/types/kubernetes.ts';
 import { staticPod } from '../../support/agent.ts';
-import { LASTING_COMMAND } from '../ground.ts';
+import { LASTING_COMMAND } from '../path-node.ts';
 import type { Environment } from '../paths.ts';
 
 export type SupervisorState = SnapshotFrom<typeof supervisorMachine>;
@@ -11,7 +11,7 @@ export type SupervisorState = SnapshotFrom<typeof supervisorMachine>;
 const lasting = (name: string, uid: string) =>
   staticPod(name, uid, { containers: [{ name: 'main', command: LASTING_COMMAND }] });
 
-/** What there is when a path begins, and what is added on the way. */
+/** The pods at the start of a path, and one that is added later. */
 export const PODS = {
   /** Runs, and no source wants it any more. */
   ending: lasting('web', 'uid-of-ending'),
@@ -24,38 +24,37 @@ export const PODS = {
 
 const { wanted, added, ending, waiting } = PODS;
 const uid = wanted.metadata.uid;
-const config = (op: 'ADD' | 'RESTORE' | 'UPDATE' | 'DELETE' | 'REMOVE' | 'RECONCILE', pod: Pod) =>
+const config = (op: 'ADD' | 'UPDATE' | 'DELETE' | 'REMOVE' | 'RECONCILE', pod: Pod) =>
   ({ type: `CONFIG.${op}`, source: 'file', pods: [pod] }) as const;
 const changed = (metadata: Partial<Pod['metadata']>): Pod => ({
   ...wanted,
   metadata: { ...wanted.metadata, ...metadata },
 });
 
-/** As the streams, and whoever ends the agent, send them. */
+/** Events of the streams and of the shutdown. */
 const SENT = {
   fileSeen: { type: 'SOURCE_SEEN', source: 'file' },
   httpSeen: { type: 'SOURCE_SEEN', source: 'http' },
   ready: { type: 'RUNTIME_READY' },
   notReady: { type: 'RUNTIME_NOT_READY', problem: 'it is down' },
   add: config('ADD', added),
-  restore: config('RESTORE', added),
   update: config('UPDATE', changed({ labels: { version: '2' } })),
   delete: config('DELETE', changed({ deletionTimestamp: '2030-01-01T00:00:00Z' })),
   remove: config('REMOVE', wanted),
   reconcile: config('RECONCILE', wanted),
-  pleg: { type: 'PLEG', uid, events: [{ type: 'ContainerDied', id: 'c' }] },
+  pleg: { type: 'PLEG', uid },
   sync: { type: 'SYNC', uids: [uid] },
   probe: { type: 'PROBE', uid, probe: 'readiness', result: 'Failure' },
-  /** Which changes nothing. */
+  /** This result changes nothing. */
   livenessProbe: { type: 'PROBE', uid, probe: 'liveness', result: 'Success' },
   housekeeping: { type: 'HOUSEKEEPING' },
   leave: { type: 'SHUTDOWN', exitWithPods: false },
   leaveWithPods: { type: 'SHUTDOWN', exitWithPods: true },
 } as const satisfies Record<string, SupervisorEvent>;
 
-/** As they come from the pods. */
+/** Events of the pods. */
 const FROM_PODS = {
-  startRequested: { type: 'START_REQUESTED', pod: waiting },
+  runtimeAwaited: { type: 'RUNTIME_AWAITED', uid: waiting.metadata.uid },
   podTerminated: { type: 'POD_TERMINATED', uid: ending.metadata.uid },
   podFinished: { type: 'POD_FINISHED', uid: ending.metadata.uid, restartRequested: false },
   actorForgotten: { type: 'ACTOR_FORGOTTEN', actor: {} as never },
@@ -81,9 +80,9 @@ export function supervisorEnvironment(sources: readonly string[]): Environment<t
   };
 }
 
-/** Pods that are being ended all together ask for nothing; that all of them have gone is told only then. */
+/** Pods do not request a start while the agent ends all of them, and only then ALL_PODS_GONE comes. */
 function isPossible(name: string, state: SupervisorState): boolean {
   const ends = state.matches({ Loop: 'EndingPods' });
-  if (name === 'startRequested') return !ends;
+  if (name === 'runtimeAwaited') return !ends;
   return name === 'allPodsGone' ? ends : true;
 }

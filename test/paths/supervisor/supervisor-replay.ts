@@ -1,6 +1,6 @@
 /**
- * One path of the supervisor machine, replayed against the production supervisor over pods that run. What streams say is
- * sent; what pods say is brought about by what they are let do.
+ * One path of the supervisor machine, replayed against the production supervisor and running pods. Events of streams are sent.
+ * Events of pods are brought about: the replay lets the held calls of a pod proceed.
  */
 import { expect } from '@jest/globals';
 import type { AnyActorRef, InspectionEvent } from 'xstate';
@@ -12,7 +12,7 @@ import type { Pod } from '../../../src/types/kubernetes.ts';
 import { InvariantJudge } from '../../support/invariant-judge.ts';
 import { type HeldCall, type Method, SteeredNode } from '../../support/steered-runtime.ts';
 import type { Coverage } from '../coverage.ts';
-import { agentOn, type Ground } from '../ground.ts';
+import { agentOn, type PathNode } from '../path-node.ts';
 import { type Path, type Step, story } from '../paths.ts';
 import {
   type FromPods,
@@ -27,16 +27,16 @@ type SupervisorPath = Path<typeof supervisorMachine>;
 
 const { ending, waiting, wanted } = PODS;
 
-/** Until an actor that failed is replaced. */
+/** Longer than it takes to replace a failed actor. */
 const REVIVED_MS = 2_000;
 
 export async function replaySupervisor(
-  ground: Ground,
+  pathNode: PathNode,
   sources: readonly string[],
   path: SupervisorPath,
   coverage: Coverage,
 ): Promise<void> {
-  const replay = new SupervisorReplay(ground, sources, coverage);
+  const replay = new SupervisorReplay(pathNode, sources, coverage);
   try {
     await replay.prepare();
     for (const step of path) await replay.step(step);
@@ -47,12 +47,12 @@ export async function replaySupervisor(
     throw error;
   } finally {
     await replay.stop();
-    await ground.clear();
+    await pathNode.clear();
   }
 }
 
 class SupervisorReplay {
-  readonly #ground: Ground;
+  readonly #pathNode: PathNode;
   readonly #judge: InvariantJudge;
   readonly #node: SteeredNode;
   readonly #agent: NodeAgent;
@@ -60,14 +60,14 @@ class SupervisorReplay {
   readonly #stages: readonly HeldCall[];
   #hasStopped = false;
   #endingActor: PodActor | undefined;
-  /** The types of what the supervisor has been told since the step began. */
+  /** The types of the events that the supervisor has received in this step. */
   #received: string[] = [];
 
-  constructor(ground: Ground, sources: readonly string[], coverage: Coverage) {
-    this.#ground = ground;
-    this.#judge = new InvariantJudge(ground.runtime);
-    this.#node = new SteeredNode(ground.open(), this.#judge);
-    this.#agent = agentOn(ground, this.#node.parts, {
+  constructor(pathNode: PathNode, sources: readonly string[], coverage: Coverage) {
+    this.#pathNode = pathNode;
+    this.#judge = new InvariantJudge(pathNode.runtime);
+    this.#node = new SteeredNode(pathNode.open(), this.#judge);
+    this.#agent = agentOn(pathNode, this.#node.parts, {
       sources,
       wrapEffects: (effects) => this.#counted(this.#judge.wrapEffects(effects)),
       inspect: (event) => {
@@ -81,16 +81,16 @@ class SupervisorReplay {
     this.#stages = this.#holdEnd(ending);
   }
 
-  /** Pods that run, one that waits for the name of another, and the supervisor as it was when it began. */
+  /** Two pods run, and one waits for the name of another. The supervisor is in its first state. */
   async prepare(): Promise<void> {
     const { supervisor, statusManager } = this.#agent;
     this.#agent.start();
-    await this.#ground.until('the runtime to be ready', () => supervisor.runtimeProblem === undefined);
+    await this.#pathNode.until('the runtime to be ready', () => supervisor.runtimeProblem === undefined);
     supervisor.send({ type: 'CONFIG.ADD', source: 'file', pods: [ending, wanted, waiting] });
     const runs = ({ metadata }: Pod) => statusManager.get(metadata.uid)?.phase === 'Running';
-    await this.#ground.until('the pods to run', () => runs(ending) && runs(wanted));
+    await this.#pathNode.until('the pods to run', () => runs(ending) && runs(wanted));
     this.#endingActor = supervisor.registry.get(ending.metadata.uid)?.actor;
-    // What is not wanted any more is ended at once only when every source has been seen.
+    // The removed pod is ended only after every source has been seen.
     supervisor.send({ type: 'CONFIG.REMOVE', source: 'file', pods: [ending] });
     supervisor.send({ type: 'RUNTIME_NOT_READY', problem: 'the path has not begun' });
   }
@@ -102,10 +102,10 @@ class SupervisorReplay {
     else if (event.type === 'SHUTDOWN')
       void this.#agent.shutDown(event.exitWithPods).then(() => (this.#hasStopped = true));
     else this.#agent.supervisor.send(event);
-    await this.#ground.until(`${event.type} to reach the supervisor`, () =>
+    await this.#pathNode.until(`${event.type} to reach the supervisor`, () =>
       this.#received.includes(event.type),
     );
-    await this.#ground.clock.advance(1);
+    await this.#pathNode.clock.advance(1);
     expect(facts(this.#state)).toEqual(facts(after));
     await this.#check();
   }
@@ -113,32 +113,32 @@ class SupervisorReplay {
   async #check(): Promise<void> {
     expect(this.#hasStopped).toBe(this.#rules.hasLeft);
     expect(this.#rules.broken()).toEqual([]);
-    expect(await this.#judge.look()).toEqual([]);
+    expect(await this.#judge.check()).toEqual([]);
   }
 
-  /** What waits for the runtime starts once that is ready; what was on its way to its end gets there once it is let (I7). */
+  /** When the runtime is ready, waiting pods start. When all held calls proceed, ending pods end (I7). */
   async finish(): Promise<void> {
     this.#rules.told('ready');
     this.#agent.supervisor.send({ type: 'RUNTIME_READY' });
-    await this.#ground.clock.advance(1);
+    await this.#pathNode.clock.advance(1);
     await this.#check();
-    this.#node.letAllGo();
-    await this.#ground.clock.advance(REVIVED_MS);
+    this.#node.proceedAll();
+    await this.#pathNode.clock.advance(REVIVED_MS);
     const { registry } = this.#agent.supervisor;
     const isEnding = () =>
       [...registry.entries()].some(
         ({ pod: { uid } }) => registry.isPodTerminationRequested(uid) && !registry.isPodKnownTerminated(uid),
       );
-    await this.#ground.until('the pods that end to end', () => !isEnding());
+    await this.#pathNode.until('the pods that end to end', () => !isEnding());
     const dead = [...registry.entries()].filter(({ actor }) => actor.getSnapshot().status !== 'active');
     expect(dead.map(({ pod }) => pod.uid)).toEqual([]);
     if (registry.get(ending.metadata.uid) === undefined)
       expect(this.#endingActor?.getSnapshot().status).toBe('stopped');
-    expect(await this.#judge.look()).toEqual([]);
+    expect(await this.#judge.check()).toEqual([]);
   }
 
   async stop(): Promise<void> {
-    this.#node.letAllGo();
+    this.#node.proceedAll();
     await this.#agent.stop();
     await this.#node.parts.stop();
   }
@@ -147,7 +147,7 @@ class SupervisorReplay {
     return this.#agent.supervisor.actor.getSnapshot() as SupervisorState;
   }
 
-  /** It ends step by step, each when it is let: stopped, cleaned up, forgotten. */
+  /** Holds the calls by which the pod is stopped, cleaned up and forgotten: one stage each. */
   #holdEnd({ metadata: { uid } }: Pod): readonly HeldCall[] {
     const stages: readonly Method[][] = [['stopContainer', 'stopPodSandbox'], ['release'], ['remove']];
     return stages.map((methods) =>
@@ -169,22 +169,22 @@ class SupervisorReplay {
     const { registry } = this.#agent.supervisor;
     const { uid } = ending.metadata;
     switch (name) {
-      case 'startRequested':
-        registry.send(waiting.metadata.uid, { type: 'SyncPodUpdate', pod: waiting });
+      case 'runtimeAwaited':
+        this.#agent.supervisor.send({ type: 'RUNTIME_AWAITED', uid: waiting.metadata.uid });
         break;
       case 'podFailed':
         this.#judge.failureIsMeant(wanted.metadata.uid);
         registry.send(wanted.metadata.uid, { type: 'SyncPodUpdate', pod: {} as Pod });
         break;
       case 'allPodsGone':
-        this.#node.letAllGo();
+        this.#node.proceedAll();
         break;
       case 'podTerminated':
       case 'podFinished':
       case 'actorForgotten': {
         const stages = ['podTerminated', 'podFinished', 'actorForgotten'].indexOf(name) + 1;
         this.#judge.kill(this.#agent, uid, {});
-        for (const held of this.#stages.slice(0, stages)) held.letGo();
+        for (const held of this.#stages.slice(0, stages)) held.proceed();
       }
     }
   }
@@ -195,7 +195,7 @@ class SupervisorReplay {
   }
 }
 
-/** The problem's words are those of whoever saw it. */
+/** The parts of a state that are compared: not the text of a runtime problem, which differs by its cause. */
 function facts({ value, context }: SupervisorState): object {
   const { unseenSources, runtimeProblem } = context;
   return { value, unseenSources, isRuntimeReady: runtimeProblem === undefined };

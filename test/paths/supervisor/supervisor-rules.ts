@@ -1,4 +1,4 @@
-/** What a supervisor owes its pods, whatever its machine says: by what it was told, and by what the pods then do. */
+/** What the supervisor has to do with its pods, by its events and not by its machine: the replay checks that the pods do it. */
 import type { PodRegistry } from '../../../src/actors/pods/pod-registry.ts';
 import type { Pod } from '../../../src/types/kubernetes.ts';
 import { PODS, type SupervisorEventName } from './supervisor-environment.ts';
@@ -9,11 +9,11 @@ const ALL = Object.values(PODS);
 export class SupervisorRules {
   readonly #registry: PodRegistry;
   readonly #unseen: Set<string>;
-  /** No source wants them any more. */
+  /** Pods that no source wants any more. */
   readonly #unwanted = new Set<Pod>([ending]);
-  /** They are to end, and no others are. */
+  /** The pods that have to end. No other pods may end. */
   readonly #ending = new Set<Pod>();
-  /** Asked for, and the runtime has been ready since. */
+  /** The pods that have to be started: wanted, with the runtime ready since then. */
   readonly #starting = new Set<Pod>([ending, wanted]);
   readonly #syncs = new Map<string, number>();
   #syncsOfWanted = 0;
@@ -21,7 +21,7 @@ export class SupervisorRules {
   #hasFailed = false;
   #isReady = false;
   #isLeaving = false;
-  /** The agent leaves, and waits for none of its pods any more. */
+  /** The agent has stopped, and waits for none of its pods. */
   hasLeft = false;
 
   constructor(registry: PodRegistry, sources: readonly string[]) {
@@ -34,7 +34,7 @@ export class SupervisorRules {
     this.#syncs.set(uid, this.#syncsOf(uid) + 1);
   }
 
-  /** The supervisor is about to be told. */
+  /** Called before the supervisor receives the event. */
   told(name: SupervisorEventName): void {
     this.#syncsOfWanted = this.#syncsOf(wanted.metadata.uid);
     this.#wantedIsToSync = this.#syncsWanted(name);
@@ -44,13 +44,13 @@ export class SupervisorRules {
     if (name === 'ready' || name === 'notReady') this.#isReady = name === 'ready';
     if (name === 'podTerminated' || name === 'podFinished' || name === 'actorForgotten')
       this.#ending.add(ending);
-    if (!this.#isLeaving) this.#heard(name);
+    if (!this.#isLeaving) this.#beforeLeaving(name);
     if (name === 'leave' || name === 'leaveWithPods') this.#isLeaving = true;
     if (name === 'leave' || name === 'allPodsGone') this.hasLeft = true;
     this.#endUnwanted();
   }
 
-  /** What has been broken since it was told, and all that came of it. */
+  /** The rules that are broken, after the event and all that followed from it. */
   broken(): readonly string[] {
     if (this.#isReady) for (const pod of [waiting, added]) if (this.#mayStart(pod)) this.#starting.add(pod);
     const synced = this.#syncsOf(wanted.metadata.uid) > this.#syncsOfWanted;
@@ -61,8 +61,8 @@ export class SupervisorRules {
     ];
   }
 
-  /** What is heard only until the agent leaves. */
-  #heard(name: SupervisorEventName): void {
+  /** Events that count only until the agent leaves. */
+  #beforeLeaving(name: SupervisorEventName): void {
     if (name === 'remove') this.#unwanted.add(wanted);
     if (name === 'delete') this.#ending.add(wanted);
     if (name !== 'leaveWithPods') return;
@@ -76,12 +76,12 @@ export class SupervisorRules {
     return name === 'pleg' || name === 'probe';
   }
 
-  /** Nothing is ended for not being wanted before every source has been seen. */
+  /** Pods that are not wanted are ended only after every source has been seen. */
   #endUnwanted(): void {
     if (this.#unseen.size === 0) for (const pod of this.#unwanted) this.#ending.add(pod);
   }
 
-  /** The name of the one that waits is given on once the other is Terminated. */
+  /** The waiting pod gets its name when the other pod is Terminated. */
   #mayStart(pod: Pod): boolean {
     if (!this.#isKnown(pod) || this.#ending.has(pod)) return false;
     const { uid } = ending.metadata;

@@ -2,32 +2,38 @@
 import { afterAll, expect, test } from '@jest/globals';
 import { supervisorMachine } from '../../../src/machines/supervisor-machine.ts';
 import { Coverage } from '../coverage.ts';
-import { simulatedGround } from '../ground.ts';
+import { simulatedPathNode } from '../path-node.ts';
 import { shortestPaths, simplePaths } from '../paths.ts';
 import { supervisorEnvironment } from './supervisor-environment.ts';
 import { replaySupervisor } from './supervisor-replay.ts';
 
 const coverage = new Coverage(supervisorMachine);
 
-afterAll(() => coverage.print('whatever comes, and every way'));
+afterAll(() => coverage.print('all events in all states, and all paths'));
 
 test.each([[['file', 'http']], [[]]])(
-  'whatever comes in whatever state, with sources %j',
+  'every possible event in every state, with sources %j',
   async (sources) => {
     const paths = shortestPaths(supervisorEnvironment(sources));
     expect(paths.length).toBeGreaterThan(100);
-    for (const path of paths) await replaySupervisor(simulatedGround(), sources, path, coverage);
+    for (const path of paths) await replaySupervisor(simulatedPathNode(), sources, path, coverage);
   },
 );
 
-test('every way through the sources, the runtime and the end', async () => {
+test('every path through the sources, the runtime and the end', async () => {
   const paths = simplePaths(supervisorEnvironment(['file', 'http']), [
-    ...['fileSeen', 'httpSeen', 'ready', 'notReady', 'leave', 'leaveWithPods', 'allPodsGone'],
+    'fileSeen',
+    'httpSeen',
+    'ready',
+    'notReady',
+    'leave',
+    'leaveWithPods',
+    'allPodsGone',
   ]);
   expect(paths.length).toBeGreaterThan(100);
-  for (const path of paths) await replaySupervisor(simulatedGround(), ['file', 'http'], path, coverage);
+  for (const path of paths) await replaySupervisor(simulatedPathNode(), ['file', 'http'], path, coverage);
 });
 
-test('no transition, state or guard is left out', () => {
+test('every state, transition and guard is covered', () => {
   expect(coverage.uncovered()).toEqual([]);
 });

@@ -21,9 +21,9 @@ describe('while an effect holds the pod', () => {
     pleg.hold(pod.metadata);
     await bed.stopHeard(id);
     await pleg.relist();
-    expect(bed.toldOf(uid)).toEqual([]);
+    expect(bed.told.of(uid)).toEqual([]);
     pleg.release(uid);
-    await bed.untilTold(uid, `ContainerDied ${id}`);
+    await bed.untilTold(uid, `${id}=exited`);
   });
 
   test('what the effect has read for itself is not told again', async () => {
@@ -35,7 +35,7 @@ describe('while an effect holds the pod', () => {
     pleg.release(uid);
     await pleg.relist();
     await settled();
-    expect(bed.toldOf(uid)).toEqual([]);
+    expect(bed.told.of(uid)).toEqual([]);
   });
 
   test('what happens between its last read and the release is told', async () => {
@@ -45,7 +45,7 @@ describe('while an effect holds the pod', () => {
     await pleg.read(pod.metadata);
     await bed.stopHeard(id);
     pleg.release(uid);
-    await bed.untilTold(uid, `ContainerDied ${id}`);
+    await bed.untilTold(uid, `${id}=exited`);
   });
 
   test('a read that began before the effect is not what it begins with', async () => {
@@ -73,9 +73,9 @@ describe('while an effect holds the pod', () => {
     await bed.stopHeard(id);
     pleg.release(uid);
     await settled();
-    expect(bed.toldOf(uid)).toEqual([]);
+    expect(bed.told.of(uid)).toEqual([]);
     pleg.release(uid);
-    await bed.untilTold(uid, `ContainerDied ${id}`);
+    await bed.untilTold(uid, `${id}=exited`);
   });
 
   test('current: the last observation while nothing has been hinted at, else a fresh read', async () => {
@@ -128,7 +128,7 @@ describe('while an effect holds the pod', () => {
     counted.failing = 1;
     await expect(pleg.read(pod.metadata)).rejects.toThrow('the read failed');
     pleg.release(uid);
-    await bed.untilTold(uid, `ContainerDied ${id}`);
+    await bed.untilTold(uid, `${id}=exited`);
   });
 
   test('an aborted read rejects', async () => {
@@ -151,7 +151,7 @@ describe('while an effect holds the pod', () => {
     pleg.hold(pod.metadata);
     pleg.release(uid);
     open(undefined);
-    await bed.untilTold(uid, `ContainerStarted ${id}`);
+    await bed.untilTold(uid, `${id}=running`);
     expect(pleg.runtimeHolds(uid)).toBe('running');
   });
 
@@ -172,7 +172,7 @@ describe('while an effect holds the pod', () => {
     await settled();
     pleg.release(uid);
     await settled();
-    expect(bed.toldOf(uid)).toEqual([]);
+    expect(bed.told.of(uid)).toEqual([]);
   });
 
   test('what one that was given up has done is seen by the next, also when no event tells of it', async () => {

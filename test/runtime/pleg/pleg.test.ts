@@ -20,8 +20,8 @@ describe("the runtime's events", () => {
     const { uid, id } = await bed.runPod();
     const pleg = await bed.started();
     await bed.other.stopContainer(id, 1);
-    await bed.untilTold(uid, `ContainerDied ${id}`);
-    expect(bed.toldOf(uid)).toEqual([`ContainerDied ${id}`]);
+    await bed.untilTold(uid, `${id}=exited`);
+    expect(bed.told.of(uid)).toEqual([`${id}=exited`]);
     expect(bed.relists).toBe(0);
     expect(pleg.lastSeen(uid)?.containers[0]).toMatchObject({ id, state: 'exited', exitCode: 143 });
   });
@@ -29,16 +29,16 @@ describe("the runtime's events", () => {
   test('a pod that comes is told, sandbox and container', async () => {
     await bed.started();
     const { uid, id, sandboxId } = await bed.runPod();
-    await bed.untilTold(uid, `ContainerStarted ${id}`);
-    expect(bed.toldOf(uid)).toContain(`ContainerStarted ${sandboxId}`);
+    await bed.untilTold(uid, `${id}=running`);
+    expect(bed.told.of(uid)).toContain(`${sandboxId}=ready`);
   });
 
   test('pods are told apart', async () => {
     const [one, two] = [await bed.runPod(), await bed.runPod()];
     await bed.started();
     await bed.other.stopContainer(two.id, 1);
-    await bed.untilTold(two.uid, `ContainerDied ${two.id}`);
-    expect(bed.toldOf(one.uid)).toEqual([]);
+    await bed.untilTold(two.uid, `${two.id}=exited`);
+    expect(bed.told.of(one.uid)).toEqual([]);
   });
 
   test('an event of before the last observation leads to no read', async () => {
@@ -77,9 +77,9 @@ describe('the relist', () => {
     const { uid, id } = await bed.runPod();
     const pleg = await bed.started(DEAF);
     await bed.other.stopContainer(id, 1);
-    expect(bed.toldOf(uid)).toEqual([]);
+    expect(bed.told.of(uid)).toEqual([]);
     await pleg.relist();
-    expect(bed.toldOf(uid)).toEqual([`ContainerDied ${id}`]);
+    expect(bed.told.of(uid)).toEqual([`${id}=exited`]);
   });
 
   test('finds pods that came and pods that went', async () => {
@@ -88,8 +88,8 @@ describe('the relist', () => {
     await bed.other.removePodSandbox(gone.sandboxId);
     const come = await bed.runPod();
     await pleg.relist();
-    expect(bed.toldOf(gone.uid)).toContain(`ContainerRemoved ${gone.id}`);
-    expect(bed.toldOf(come.uid)).toContain(`ContainerStarted ${come.id}`);
+    expect(bed.told.of(gone.uid)).toContain(`${gone.id}=gone`);
+    expect(bed.told.of(come.uid)).toContain(`${come.id}=running`);
     expect(pleg.pods().map(({ uid }) => uid)).toEqual([come.uid]);
   });
 
@@ -99,7 +99,7 @@ describe('the relist', () => {
     const pleg = await bed.started({ ...DEAF, ...counted.runtime });
     counted.count = 0;
     await pleg.relist();
-    expect([counted.count, bed.changes]).toEqual([0, []]);
+    expect([counted.count, bed.told.all]).toEqual([0, []]);
   });
 
   test('comes every period, and is told to whoever watches the runtime', async () => {
@@ -107,9 +107,9 @@ describe('the relist', () => {
     await bed.started(DEAF);
     await bed.other.stopContainer(id, 1);
     await bed.clock.advance(RELIST_PERIOD_MS - 1);
-    expect(bed.toldOf(uid)).toEqual([]);
+    expect(bed.told.of(uid)).toEqual([]);
     await bed.clock.advance(1);
-    await bed.untilTold(uid, `ContainerDied ${id}`);
+    await bed.untilTold(uid, `${id}=exited`);
     await waitFor(() => bed.relists === 1, { what: 'the end of the relist' });
     await bed.clock.advance(RELIST_PERIOD_MS);
     await waitFor(() => bed.relists === 2, { what: 'the next relist' });
@@ -128,10 +128,10 @@ describe('the relist', () => {
     await bed.clock.advance(RELIST_PERIOD_MS);
     await waitFor(() => bed.relists === 1, { what: 'the end of the relist that failed' });
     await expect(pleg.relist()).rejects.toThrow('nobody answers');
-    expect(bed.toldOf(uid)).toEqual([]);
+    expect(bed.told.of(uid)).toEqual([]);
     down = false;
     await bed.clock.advance(RELIST_PERIOD_MS);
-    await bed.untilTold(uid, `ContainerDied ${id}`);
+    await bed.untilTold(uid, `${id}=exited`);
   });
 
   test('a read that failed is done again by the relist', async () => {
@@ -143,9 +143,9 @@ describe('the relist', () => {
     await bed.other.stopContainer(id, 1);
     await waitFor(() => counted.count === 1, { what: 'the read that fails' });
     await settled();
-    expect(bed.toldOf(uid)).toEqual([]);
+    expect(bed.told.of(uid)).toEqual([]);
     await pleg.relist();
-    expect(bed.toldOf(uid)).toEqual([`ContainerDied ${id}`]);
+    expect(bed.told.of(uid)).toEqual([`${id}=exited`]);
   });
 
   test('a pod that was listed and could not be read is taken as listed, and read before it is acted upon', async () => {
@@ -164,12 +164,10 @@ describe('the relist', () => {
     const { uid, id, sandboxId } = await bed.runPod();
     const pleg = await bed.started(DEAF);
     const names: (string | undefined)[] = [];
-    pleg.changes.subscribe((change) => names.push(pleg.lastSeen(change.uid)?.name));
+    pleg.changes.subscribe((changed) => names.push(pleg.lastSeen(changed)?.name));
     await bed.other.removePodSandbox(sandboxId);
     await pleg.relist();
-    expect(bed.toldOf(uid).toSorted()).toEqual(
-      [id, sandboxId].flatMap((gone) => [`ContainerDied ${gone}`, `ContainerRemoved ${gone}`]).toSorted(),
-    );
+    expect(bed.told.of(uid).toSorted()).toEqual([id, sandboxId].map((gone) => `${gone}=gone`).toSorted());
     expect(names).toEqual(['web']);
     expect([pleg.lastSeen(uid), pleg.runtimeHolds(uid)]).toEqual([undefined, 'nothing']);
   });
@@ -199,9 +197,9 @@ describe('where the runtime tells of no events', () => {
     expect(bed.clock.armed).toBe(1);
     await bed.other.stopContainer(id, 1);
     await bed.clock.advance(999);
-    expect(bed.toldOf(uid)).toEqual([]);
+    expect(bed.told.of(uid)).toEqual([]);
     await bed.clock.advance(1);
-    await bed.untilTold(uid, `ContainerDied ${id}`);
+    await bed.untilTold(uid, `${id}=exited`);
     await waitFor(() => bed.relists === 1, { what: 'the end of the relist' });
     await bed.clock.advance(1_000);
     await waitFor(() => bed.relists === 2, { what: 'the next relist' });
@@ -301,7 +299,7 @@ describe('stopped', () => {
     expect([bed.clock.armed, over]).toEqual([0, true]);
     await bed.other.stopContainer(id, 1);
     await bed.clock.advance(10 * RELIST_PERIOD_MS);
-    expect([bed.changes, bed.relists]).toEqual([[], 0]);
+    expect([bed.told.all, bed.relists]).toEqual([[], 0]);
   });
 
   test('a relist under way is not told any more and plans no other', async () => {
@@ -321,6 +319,6 @@ describe('stopped', () => {
     open(undefined);
     await relist;
     await settled();
-    expect([bed.changes, bed.clock.armed]).toEqual([[], 0]);
+    expect([bed.told.all, bed.clock.armed]).toEqual([[], 0]);
   });
 });

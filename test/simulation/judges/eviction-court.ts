@@ -13,8 +13,8 @@ import type { EvictionRules, ThresholdRule } from '../../../src/simulation/resou
 import { type DiskUse, NOTHING, type PodUse, sumOf } from '../../../src/simulation/resources/node-use.ts';
 import type { Pod } from '../../../src/types/kubernetes.ts';
 import { requestingPod, type RequestingPod } from '../../support/admission.ts';
-import { CLEANED_UP, type JudgedPod, STOPPED } from './court.ts';
-import { RoomCourt } from './room-court.ts';
+import { CLEANED_UP, type JudgedPod, STOPPED } from './lifecycle-judge-bed.ts';
+import { AdmissionJudgeBed } from './admission-judge-bed.ts';
 
 const MESSAGE = 'The node was low on resource: memory. ';
 export const DRAINED = { type: 'AT_REST' } as const;
@@ -67,7 +67,7 @@ function ranked(eviction: Eviction): EvictionEvent {
 }
 
 /** The judge of a node that evicts. */
-export class EvictionCourt extends RoomCourt {
+export class EvictionCourt extends AdmissionJudgeBed {
   /** What is left, by signal, and what pods use. */
   left: Partial<Record<EvictionSignal, number>> = { 'memory.available': 90 };
   uses: Record<string, Uses> = { a: { memoryBytes: 60 } };

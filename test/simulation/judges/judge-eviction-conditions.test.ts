@@ -4,7 +4,7 @@ import type { EvictionSignal } from '../../../src/policies/eviction/signals.ts';
 import type { Pod } from '../../../src/types/kubernetes.ts';
 import { requestingPod } from '../../support/admission.ts';
 import { EvictionCourt, pod, rule } from './eviction-court.ts';
-import { CRITICAL } from './room-court.ts';
+import { CRITICAL } from './admission-judge-bed.ts';
 
 describe('conditions', () => {
   test('are there as soon as something is short, and for the transition period', async () => {
@@ -46,7 +46,7 @@ describe('conditions', () => {
     const status = { phase: 'Failed', reason: 'Evicted' };
     court.waiting(rejected).send({ type: 'SyncPodUpdate', pod: { ...rejected, status } });
   };
-  const AWAY = 'is turned away because of a pressure that it does not bring about';
+  const AWAY = 'is rejected because of a pressure that does not concern it';
   const ADMITTED = 'is admitted, though the node is short of something';
 
   test('of memory turn away those alone that request nothing, and while they hold', async () => {

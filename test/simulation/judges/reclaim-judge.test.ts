@@ -3,7 +3,7 @@ import { describe, expect, test } from '@jest/globals';
 import type { FileSystemLayout, NodeReclaim } from '../../../src/policies/eviction/file-system-parts.ts';
 import type { EvictionSignal } from '../../../src/policies/eviction/signals.ts';
 import type { ContainerTruth } from '../../../src/runtime/simulated/witness.ts';
-import { call, container, killed, sandbox, STOPPED } from './court.ts';
+import { call, container, killed, sandbox, STOPPED } from './lifecycle-judge-bed.ts';
 import { DRAINED, EvictionCourt, ONE_DISK, pod, rule } from './eviction-court.ts';
 
 const APART: FileSystemLayout = { dedicatedImageFs: true, splitContainerFs: false };

@@ -3,9 +3,9 @@ import { describe, expect, test } from '@jest/globals';
 import { exceededLimits } from '../../../src/simulation/judges/storage-limits.ts';
 import type { Pod } from '../../../src/types/kubernetes.ts';
 import { requestingPod, type RequestingPod } from '../../support/admission.ts';
-import type { JudgedPod } from './court.ts';
+import type { JudgedPod } from './lifecycle-judge-bed.ts';
 import { EvictionCourt, evictionOf, ONE_DISK, pod, rule } from './eviction-court.ts';
-import { CRITICAL } from './room-court.ts';
+import { CRITICAL } from './admission-judge-bed.ts';
 
 const limited = (name: string, more: RequestingPod = {}): Pod =>
   requestingPod(name, { limits: { 'ephemeral-storage': '100' }, ...more });
@@ -65,7 +65,7 @@ describe('for a limit', () => {
     evicted(at, victim);
     at.end(victim);
     expect(await at.reported()).toEqual([]);
-    expect(at.judge.tenant('a')).toMatchObject({ evictedFor: SIGNAL });
+    expect(at.judge.record('a')).toMatchObject({ evictedFor: SIGNAL });
   });
 
   test('nobody goes who does not exceed it, or another one', async () => {

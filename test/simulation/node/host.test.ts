@@ -1,14 +1,13 @@
 import { describe, expect, test } from '@jest/globals';
-import { History } from '../../../src/simulation/judges/history.ts';
+import { History, type Violation } from '../../../src/simulation/history.ts';
 import { Host } from '../../../src/simulation/node/host.ts';
-import type { Violation } from '../../../src/simulation/judges/judge.ts';
 import type { Change } from '../../../src/simulation/plan/plan.ts';
-import { newTally } from '../../../src/simulation/judges/tally.ts';
+import { newTally } from '../../../src/simulation/tally.ts';
 import { ROOMY_NODE } from '../../../src/simulation/node/simulated-node-facts.ts';
 import { VirtualClock } from '../../../src/simulation/node/virtual-clock.ts';
 import type { PodSpec } from '../../../src/types/kubernetes.ts';
 
-/** A node on which nothing goes wrong but what the test does to it. */
+/** A node without faults by chance. */
 function quietHost() {
   const clock = new VirtualClock();
   const tally = newTally();
@@ -16,7 +15,11 @@ function quietHost() {
   const lines: string[] = [];
   const host = new Host({
     nodeFacts: () => ROOMY_NODE,
-    ...{ node: 1, clock, tally, random: () => 0.5, faults: new Set() },
+    node: 1,
+    clock,
+    tally,
+    random: () => 0.5,
+    faults: new Set(),
     history: new History(
       () => clock.now(),
       (line) => lines.push(line),
@@ -30,7 +33,7 @@ function quietHost() {
   return { clock, tally, violations, lines, host, apply, create };
 }
 
-test('a pod of which nothing may be started again does not keep the agent busy', async () => {
+test('a pod of which nothing may start again does not keep the agent busy', async () => {
   const { clock, tally, violations, host, create } = quietHost();
   create('job', {
     restartPolicy: 'Never',
@@ -47,13 +50,13 @@ test('a pod of which nothing may be started again does not keep the agent busy',
   expect(tally.calls - calls).toBeLessThan(1_000);
 });
 
-describe('what waits for a call', () => {
+describe('a change that waits for a call', () => {
   const RUNS: PodSpec = {
     containers: [{ name: 'main', image: 'registry.example/app:1', command: ['run'] }],
   };
   const ambush = { kind: 'ambush', call: 'StartContainer' } as const;
 
-  test('comes while that call is in flight', async () => {
+  test('is made while that call is in flight', async () => {
     const { clock, violations, lines, host, apply, create } = quietHost();
     apply('web', { ...ambush, change: { kind: 'remove' } });
     create('web', RUNS);
@@ -66,12 +69,12 @@ describe('what waits for a call', () => {
     expect(violations).toEqual([]);
   });
 
-  test('comes to its own pod alone, and not once nothing goes wrong any more', async () => {
+  test('concerns its own pod alone, and is dropped when the faults stop', async () => {
     const { clock, host, apply, create } = quietHost();
     apply('web', { ...ambush, change: { kind: 'remove' } });
     create('other', RUNS);
     await clock.advance(60_000);
-    host.calm();
+    host.stopFaults();
     create('web', RUNS);
     await clock.advance(60_000);
     expect(host.sources.pods.map(({ metadata }) => metadata.name)).toEqual(['other', 'web']);

@@ -1,10 +1,10 @@
-/** What is removed of a simulated node when its disk is short. */
+/** Which containers and images are removed when the disk of a simulated node is short. */
 import { expect, test } from '@jest/globals';
 import { SimulatedReclaimer } from '../../../src/simulation/node/simulated-reclaimer.ts';
 import { sandboxConfig, simulatedBed } from '../../runtime/simulated/simulated-bed.ts';
 import { containerConfig } from '../../support/runtime-configs.ts';
 
-/** A pod that goes on, and one that has ended: of each two dead instances of a container. */
+/** A pod that goes on, and one that has ended. Each has two dead instances of a container. */
 async function bed() {
   const { clock, simulated, runtime } = simulatedBed({ images: ['old', 'used'] });
   for (const uid of ['living', 'ended']) {
@@ -21,7 +21,9 @@ async function bed() {
   const told: string[] = [];
   const nothing = () => undefined;
   const reclaimer = new SimulatedReclaimer({
-    ...{ runtime: simulated.connect(), clock, logger: { debug: nothing, info: nothing, warn: nothing } },
+    runtime: simulated.connect(),
+    clock,
+    logger: { debug: nothing, info: nothing, warn: nothing },
     onReclaim: (what) => {
       told.push(what);
       return () => told.push(`no more ${what}`);
@@ -40,21 +42,21 @@ async function bed() {
   return { simulated, reclaimer, told, left };
 }
 
-test('dead containers go, save those of pods that go on: of these the newest of each stays', async () => {
+test('dead containers are removed; of a pod that goes on, the newest instance of each container stays', async () => {
   const { reclaimer, told, left } = await bed();
   await reclaimer.deleteDeadContainers();
   expect(left()).toEqual({ containers: ['living.c2'], images: ['old', 'used'] });
   expect(told).toEqual(['containers', 'no more containers']);
 });
 
-test('images go that no container has', async () => {
+test('images that no container uses are removed', async () => {
   const { reclaimer, told, left } = await bed();
   await reclaimer.deleteUnusedImages();
   expect(left().images).toEqual(['used']);
   expect(told).toEqual(['images', 'no more images']);
 });
 
-test('where the runtime does not do it, all stays, and that is told', async () => {
+test('if the runtime is down, the removals fail, and nothing is removed', async () => {
   const { simulated, reclaimer, told, left } = await bed();
   simulated.goDown();
   await expect(reclaimer.deleteUnusedImages()).rejects.toMatchObject({ kind: 'Unavailable' });

@@ -1,14 +1,14 @@
 import { expect, test } from '@jest/globals';
 import { VirtualClock } from '../../../src/simulation/node/virtual-clock.ts';
 
-/** Longer than any timer of Node. */
+/** Longer than Node's longest timer. */
 const YEAR_MS = 365 * 24 * 3_600_000;
 
-test('a timer cannot wait longer than one of Node', () => {
+test('a timer cannot wait longer than a timer of Node', () => {
   expect(() => new VirtualClock().setTimeout(() => undefined, YEAR_MS)).toThrow(RangeError);
 });
 
-test('what comes before the timers of its time may be a year away, and comes in its order', async () => {
+test('callbacks before the timers of a time may be a year away, and run in their order', async () => {
   const clock = new VirtualClock(0);
   const told: string[] = [];
   clock.beforeTimersAt(YEAR_MS, () => told.push('one'));
@@ -21,7 +21,7 @@ test('what comes before the timers of its time may be a year away, and comes in 
   expect(told).toEqual(['earlier timer', 'one', 'two', 'three', 'timer']);
 });
 
-test('what is asked for a time that has passed comes at once', async () => {
+test('a callback for a time that has passed runs at once', async () => {
   const clock = new VirtualClock(1_000);
   const told: number[] = [];
   clock.beforeTimersAt(0, () => told.push(clock.now()));

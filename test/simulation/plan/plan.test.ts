@@ -12,7 +12,7 @@ const OPTIONS: PlanOptions = { seed: 7, nodes: 3, pods: 5, hours: 24 };
 const plan = (options: PlanOptions): readonly Operation[] => [...lazyPlan(options)];
 const HOUR_MS = 3_600_000;
 
-test('the plan follows from the seed: the same for the same, another for another', () => {
+test('equal seeds give equal plans, and different seeds different plans', () => {
   expect(plan(OPTIONS)).toEqual(plan(OPTIONS));
   expect(plan({ ...OPTIONS, seed: 8 })).not.toEqual(plan(OPTIONS));
 });
@@ -23,11 +23,11 @@ test('operations are sorted by time, and numbered in that order from 1 on', () =
   expect(operations).toEqual(operations.toSorted((a, b) => a.atMs - b.atMs));
 });
 
-test('its operations are counted without keeping them', () => {
+test('the operations are counted', () => {
   expect(countOperations(OPTIONS)).toBe(plan(OPTIONS).length);
 });
 
-test('all of it lies within the time that is asked for, on the nodes and names that there are', () => {
+test('all operations lie within the hours, nodes and names of the options', () => {
   const operations = plan({ ...OPTIONS, hours: 2 });
   const distinct = (what: (operation: Operation) => unknown) => new Set(operations.map(what));
   expect(operations.filter(({ atMs }) => atMs < 0 || atMs >= 2 * HOUR_MS)).toEqual([]);
@@ -35,7 +35,7 @@ test('all of it lies within the time that is asked for, on the nodes and names t
   expect(distinct(({ name }) => name)).toEqual(new Set(['pod-1', 'pod-2', 'pod-3', 'pod-4', 'pod-5']));
 });
 
-test('each name has some twelve operations an hour, and the first within a minute', () => {
+test('each name has about twelve operations an hour, and the first within a minute', () => {
   const operations = plan(OPTIONS);
   const perHour = operations.length / (OPTIONS.nodes * OPTIONS.pods * OPTIONS.hours);
   expect([perHour > 8, perHour < 16]).toEqual([true, true]);
@@ -48,7 +48,7 @@ test('each name has some twelve operations an hour, and the first within a minut
   expect(Math.max(...first.values())).toBeLessThanOrEqual(60_000);
 });
 
-test('every kind of change comes up', () => {
+test('the plan has every kind of change', () => {
   const kinds = new Set(plan(OPTIONS).map(({ change }) => change.kind));
   expect([...kinds].sort()).toEqual([
     'ambush',
@@ -68,10 +68,10 @@ test('every kind of change comes up', () => {
   ]);
 });
 
-describe('carried out', () => {
+describe('when a plan is carried out', () => {
   const options: SimulationOptions = { seed: 7, nodes: 1, pods: 3, hours: 0.3, faults: ALL_FAULTS };
 
-  /** As the history tells of them: `pod-1 #3 {…}`. */
+  /** The operations in the history: `pod-1 #3 {…}`. */
   async function told(more: Partial<SimulationOptions>) {
     const lines: string[] = [];
     const result = await simulate({ ...options, ...more, onLine: (line) => lines.push(line) });
@@ -83,7 +83,7 @@ describe('carried out', () => {
 
   const asTold = ({ number, name, change }: Operation) => `${name} #${number} ${JSON.stringify(change)}`;
 
-  test('it does not depend on which faults are switched on: what takes a fault that is not is passed over', async () => {
+  test('operations of faults that are switched off are skipped, and the others stay the same', async () => {
     const planned = plan(options).map(asTold);
     const [all, none] = [await told({}), await told({ faults: [] })];
     expect(all.told).toEqual(planned);
@@ -94,7 +94,7 @@ describe('carried out', () => {
     expect(none.told).toEqual(planned.filter((line) => !isFault(line)));
   });
 
-  test('an operation that is kept alone keeps its number and what it does', async () => {
+  test('a single operation keeps its number and its change', async () => {
     const last = plan(options).at(-1)!;
     const alone = await told({ only: [last.number] });
     expect(alone.operations).toEqual([last.number]);

@@ -1,7 +1,7 @@
 import { expect, test } from '@jest/globals';
 import { shrink } from '../../../src/simulation/plan/shrink.ts';
 import type { simulate, SimulationOptions, SimulationResult } from '../../../src/simulation/simulation.ts';
-import { newTally } from '../../../src/simulation/judges/tally.ts';
+import { newTally } from '../../../src/simulation/tally.ts';
 
 const ALL = Array.from({ length: 40 }, (_, index) => index + 1);
 const OPTIONS: SimulationOptions = {
@@ -12,34 +12,32 @@ const OPTIONS: SimulationOptions = {
   faults: ['hang', 'agent', 'slow'],
 };
 
-/** A simulation in which an invariant is violated once all of these operations, and the fault, have come together. */
+/** A simulation that violates an invariant if it has all of these operations, and the fault. */
 function failingOn(needed: readonly number[], fault: SimulationOptions['faults'][number]): typeof simulate {
   return ({ only = ALL, faults }) => {
     const operations = only.filter((number) => number <= Math.max(...needed));
     const fails = faults.includes(fault) && needed.every((number) => only.includes(number));
     const result: SimulationResult = {
-      ...{
-        operations: fails ? operations : only,
-        story: [],
-        tally: newTally(),
-        digest: '',
-        lines: 0,
-        elapsedMs: 1,
-      },
+      operations: fails ? operations : only,
+      story: [],
+      tally: newTally(),
+      digest: '',
+      lines: 0,
+      elapsedMs: 1,
       ...(fails && { violation: { invariant: 'I3', node: 1, what: '' } }),
     };
     return Promise.resolve(result);
   };
 }
 
-test('what is left is what it takes, operations and faults', async () => {
+test('only the operations and faults that are needed are left', async () => {
   const run = failingOn([3, 17, 31], 'agent');
   const { options, result } = await shrink(OPTIONS, await run(OPTIONS), { run });
   expect([options.only, options.faults]).toEqual([[3, 17, 31], ['agent']]);
   expect(result.violation?.invariant).toBe('I3');
 });
 
-test('a violation of another invariant is not the one that is looked for', async () => {
+test('a violation of another invariant does not count', async () => {
   const first = failingOn([20], 'hang');
   const run: typeof simulate = async (options) => {
     const result = await first(options);
@@ -51,7 +49,7 @@ test('a violation of another invariant is not the one that is looked for', async
   expect(result.operations).toContain(20);
 });
 
-test('a smaller simulation is not waited for much longer than the violation took to come', async () => {
+test('a smaller simulation ends ten minutes after the time of the first violation', async () => {
   const failing = failingOn([3], 'agent');
   const asked: (number | undefined)[] = [];
   const run: typeof simulate = (options) => {
@@ -63,7 +61,7 @@ test('a smaller simulation is not waited for much longer than the violation took
   expect(new Set(asked)).toEqual(new Set([660_000]));
 });
 
-test('tells after each simulation how many operations are left', async () => {
+test('reports after each simulation how many operations are left', async () => {
   const run = failingOn([3, 17, 31], 'agent');
   const told: [runs: number, operations: number][] = [];
   const onRun = (runs: number, operations: number) => void told.push([runs, operations]);

@@ -36,7 +36,7 @@ describe('between STOP_DONE and the clean-up', () => {
     await agent.untilState(uid, 'Syncing.Settled');
     agent.atNext(/STOP_DONE -> Terminated.CleaningUp/, () => agent.crash(1_000));
     agent.delete('web');
-    await agent.until(() => agent.host.life === undefined, 'the agent to be dead');
+    await agent.until(() => agent.host.agentRun === undefined, 'the agent to be dead');
     await agent.clock.advance(500);
     expect(agent.host.disk.get(uid)).toMatchObject({ mounted: true });
     expect(agent.host.sources.get('web')).toBeDefined();
@@ -53,7 +53,7 @@ describe('between STOP_DONE and the clean-up', () => {
     const job = podSpec({ containers: [container('main', 'run exit-after=5s')], restartPolicy: 'Never' });
     agent.atNext(/STOP_DONE -> Terminated.CleaningUp/, () => agent.crash(1_000));
     const uid = agent.create('job', job);
-    await agent.until(() => agent.host.life === undefined, 'the agent to be dead');
+    await agent.until(() => agent.host.agentRun === undefined, 'the agent to be dead');
     await agent.until(() => agent.host.sources.get('job')?.status !== undefined, 'its end to be told');
     expect(agent.host.sources.get('job')?.status).toMatchObject({ phase: 'Succeeded' });
     expect(agent.told(uid, /^container .* runs/)).toHaveLength(1);

@@ -32,7 +32,7 @@ describe('a storm of 1,000 updates of one pod', () => {
   }
 
   const labelOf = (agent: SimulatedAgent, uid: string) =>
-    agent.life.agent.supervisor.registry.get(uid)?.actor.getSnapshot().context.pod?.metadata.labels;
+    agent.run.agent.supervisor.registry.get(uid)?.actor.getSnapshot().context.pod?.metadata.labels;
 
   test('in one tick costs two syncs and no call', async () => {
     const { agent, uid, before } = await settled();
@@ -81,7 +81,7 @@ describe('a storm of 10,000 runtime events of one pod', () => {
   /** The agent hears what the runtime says, and what the test says besides. */
   async function settled() {
     const agent = new SimulatedAgent();
-    const { connection } = agent.life;
+    const { connection } = agent.run;
     const storm = new Subject<ContainerEvent>();
     const heard: ContainerEvent[] = [];
     const real = connection.containerEvents();

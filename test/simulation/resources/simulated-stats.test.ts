@@ -6,10 +6,11 @@ import type { NodeUse } from '../../../src/simulation/resources/node-use.ts';
 import { SimulatedResources } from '../../../src/simulation/resources/simulated-resources.ts';
 import { SimulatedStats } from '../../../src/simulation/resources/simulated-stats.ts';
 import type { SimulatedDisk } from '../../../src/simulation/node/simulated-node.ts';
-import { MortalClock, VirtualClock } from '../../../src/simulation/node/virtual-clock.ts';
+import { AgentClock } from '../../../src/simulation/node/agent-clock.ts';
+import { VirtualClock } from '../../../src/simulation/node/virtual-clock.ts';
 import type { PodSpec } from '../../../src/types/kubernetes.ts';
 import type { Summary } from '../../../src/types/stats.ts';
-import { container, sandbox } from '../judges/court.ts';
+import { container, sandbox } from '../judges/lifecycle-judge-bed.ts';
 
 const MI = 2 ** 20;
 const UID = 'uid-of-web';
@@ -19,7 +20,7 @@ const DISK_SIZE = { bytes: 1000 * MI, inodes: 100_000 };
 /** A node of which 1 Gi of memory is left for its pods, one agent's clock, and what that is told. */
 class Bed {
   readonly clock = new VirtualClock();
-  readonly agentClock = new MortalClock(this.clock);
+  readonly agentClock = new AgentClock(this.clock);
   sandboxes: SandboxTruth[] = [];
   images: readonly { readonly id: string }[] = [];
   readonly disk: SimulatedDisk = new Map();
@@ -124,7 +125,7 @@ describe('who watches', () => {
     const bed = new Bed();
     bed.watch(1000);
     await bed.clock.advance(1000);
-    bed.agentClock.die();
+    bed.agentClock.stop();
     bed.stats.close();
     bed.runs(main(bed.clock.now()));
     await bed.clock.advance(1000);

@@ -1,0 +1,198 @@
+/** Holds the agent's admission of pods against what the pods really hold of the node's resources. */
+import type { PodSnapshot } from '../../actors/pods/pod-registry.ts';
+import type { PodEvent } from '../../machines/pod-machine.ts';
+import type { PreemptionEvent } from '../../machines/preemption-machine.ts';
+import { EVICTED } from '../../policies/eviction/eviction-message.ts';
+import { isCriticalPod, isPreemptable, isStaticPod } from '../../policies/pod/pod-kinds.ts';
+import type { Pod } from '../../types/kubernetes.ts';
+import type { NodeFacts } from '../../types/node-facts.ts';
+import type { Violation } from '../history.ts';
+import { admissionObstacles, takenPorts } from './admission-obstacles.ts';
+import { EvictionJudge, type EvictionTruth } from './eviction-judge.ts';
+import { isEndingOrEnded, podsOf, type PodRecord, PodRecords } from './pod-records.ts';
+import { isPastSyncing, isTerminated } from './pod-states.ts';
+import { mayPreempt, PreemptionJudge } from './preemption-judge.ts';
+
+export interface AdmissionJudgeOptions {
+  readonly node: number;
+  readonly now: () => number;
+  readonly nodeFacts: () => NodeFacts;
+  readonly isRunning: (uid: string) => boolean;
+  /** UIDs of the pods that ran when the agent started. */
+  readonly found: Iterable<string>;
+  /** Undefined for a node that does not evict. */
+  readonly eviction?: EvictionTruth | undefined;
+  readonly onViolation: (violation: Violation) => void;
+}
+
+interface Subject {
+  readonly uid: string;
+  readonly pod?: Pod | undefined;
+}
+
+/** Judges one agent from its start to its end. Pods that ran before may stay, even if the node is too small for them. */
+export class AdmissionJudge {
+  /** Undefined for a node that does not evict. */
+  readonly evictions: EvictionJudge | undefined;
+  readonly #options: AdmissionJudgeOptions;
+  readonly #records: PodRecords;
+  readonly #preemptions: PreemptionJudge;
+  readonly #found: ReadonlySet<string>;
+
+  constructor(options: AdmissionJudgeOptions) {
+    this.#options = options;
+    const { now, nodeFacts, isRunning, found, eviction } = options;
+    this.#found = new Set(found);
+    this.#records = new PodRecords({ now, isRunning, found });
+    this.#preemptions = new PreemptionJudge({
+      now,
+      nodeFacts,
+      records: this.#records,
+      violated: (invariant, record, what) => this.#violated(invariant, record, what),
+    });
+    this.evictions =
+      eviction &&
+      new EvictionJudge({
+        now,
+        truth: eviction,
+        tenants: this.#records,
+        violated: (invariant, subject, what) => this.#violated(invariant, subject, what),
+      });
+  }
+
+  /** A pod's actor shows this snapshot after that event. */
+  onSnapshot(actor: object, snapshot: PodSnapshot, event: PodEvent): void {
+    const record = this.#records.update(actor, snapshot);
+    if (event.type === 'ADMITTED') this.#admitted(record);
+    if (event.type === 'SyncPodKill') {
+      this.#preemptions.killed(record, event);
+      this.evictions?.killed(record, event);
+    }
+    // A static pod that lacks only room waits for it.
+    if (event.type === 'REJECTED' && isPastSyncing(record.state)) this.#checkRejection(record, event.reason);
+  }
+
+  /** The actor that makes room for the pod receives this event. */
+  onPreemptionEvent(uid: string, event: PreemptionEvent): void {
+    this.#preemptions.onEvent(uid, event);
+    const record = this.#records.get(uid);
+    if (event.type === 'ADMITTED' && record !== undefined) this.#admitted(record);
+  }
+
+  /** An abandoned call has started something of the pod. */
+  landedLate(uid: string): void {
+    this.#records.landedLate(uid);
+  }
+
+  /** The latest incarnation of the pod that this agent has had. */
+  record(uid: string): Readonly<PodRecord> | undefined {
+    return this.#records.get(uid);
+  }
+
+  /** Whether the pod was preempted, evicted or rejected. */
+  hasReasonToEnd(uid: string): boolean {
+    const { isPreempted = false, evictedFor, rejection } = this.#records.get(uid) ?? {};
+    return isPreempted || evictedFor !== undefined || rejection !== undefined;
+  }
+
+  /** Why a pod that awaits its start must not wait any longer, once nothing happens on the node any more. */
+  needlessWait(uid: string): string | undefined {
+    const { pod } = this.#records.get(uid) ?? {};
+    if (pod === undefined || !isStaticPod(pod)) return 'waits for its start, and stays there';
+    if (this.#wasFound(uid)) return 'waits for room, and runs';
+    const isNeedless = this.#couldFit(pod, podsOf(this.#records.possibleHolders()), []);
+    return isNeedless ? 'waits for room that it could have' : undefined;
+  }
+
+  /** The name of a pod for which room is still being made, if there is one. */
+  get unfinishedPreemption(): string | undefined {
+    return this.#preemptions.unfinished;
+  }
+
+  /** A pod is admitted only if it fits beside all pods that may still run, and does not take room promised to other pods. */
+  #admitted(record: PodRecord): void {
+    const { isAdmitted, mayRunUnadmitted } = record;
+    record.isAdmitted = true;
+    if (isEndingOrEnded(record)) this.#violated('admission', record, `is admitted in ${record.state}`);
+    if (isAdmitted || mayRunUnadmitted) return;
+    if (record.pod !== undefined && this.evictions?.turnsAway(record.pod) === true)
+      this.#violated('admission', record, 'is admitted, though the node is short of something');
+    const others = this.#records.holders().filter((other) => other !== record);
+    const promised = this.#preemptions.promised().filter((other) => other !== record);
+    const staying = others.filter((other) => !isEndingOrEnded(other));
+    const { allocatable } = this.#options.nodeFacts();
+    const obstaclesBeside = (all: readonly PodRecord[]) => {
+      const present = all.filter(({ state }) => !isTerminated(state));
+      return record.pod === undefined ? [] : admissionObstacles(record.pod, podsOf(present), allocatable);
+    };
+    // A pod whose end allows this admission shows its end a microtask later.
+    queueMicrotask(() => {
+      const obstacles = obstaclesBeside(others);
+      if (obstacles.length > 0)
+        this.#violated('admission', record, `is admitted, and short of ${obstacles.join()}`);
+      // A promise does not bind a pod that may preempt the pod to which the room is promised.
+      const owners = promised.filter((other) => !mayPreempt(record, other));
+      const taken = owners.length === 0 ? [] : obstaclesBeside([...staying, ...owners]);
+      if (taken.length > 0)
+        this.#violated('preemption', record, `takes what is promised to another pod: ${taken.join()}`);
+    });
+  }
+
+  /** A pod is rejected before it has started, and for a reason that is true. */
+  #checkRejection(record: PodRecord, reason: string): void {
+    const { uid, pod, isAdmitted } = record;
+    if (pod === undefined) return;
+    record.rejection = reason;
+    if (isAdmitted) this.#violated('admission', record, `is rejected after it was admitted: ${reason}`);
+    if (this.#wasFound(uid) && reason !== 'NodeAffinity')
+      this.#violated('admission', record, `is rejected with ${reason}, and ran before`);
+    if (reason === EVICTED) {
+      if (this.evictions?.turnsAway(pod) !== true)
+        this.#violated('admission', record, 'is rejected because of a pressure that does not concern it');
+      return;
+    }
+    const others = this.#records.possibleHolders().filter((other) => other !== record);
+    const promised = this.#preemptions.promised().filter((other) => other !== record);
+    const what = this.#whyFalse(reason, pod, podsOf(others), podsOf(promised));
+    if (what !== undefined) this.#violated('admission', record, `is rejected with ${reason}, ${what}`);
+  }
+
+  /** A pod that has run since before this agent started has its room. */
+  #wasFound(uid: string): boolean {
+    return this.#found.has(uid) && this.#options.isRunning(uid);
+  }
+
+  /** Why the reason of a rejection is not true, if so. */
+  #whyFalse(reason: string, pod: Pod, others: readonly Pod[], promised: readonly Pod[]): string | undefined {
+    if (reason === 'NodeAffinity')
+      return pod.spec.nodeSelector === undefined ? 'and has no node selector' : undefined;
+    if (reason === 'UnexpectedAdmissionError')
+      return this.#couldFit(pod, others, promised) ? 'and could have room' : undefined;
+    const { allocatable } = this.#options.nodeFacts();
+    const obstacles = admissionObstacles(pod, [...others, ...promised], allocatable);
+    const isTrue = obstacles.some((name) => reason === reasonOf(name));
+    return isTrue ? undefined : `and is short of ${obstacles.join() || 'nothing'}`;
+  }
+
+  /** Whether there is room for the pod, or room can be made by ending others. Pods that only wait for room cannot be ended. */
+  #couldFit(pod: Pod, others: readonly Pod[], promised: readonly Pod[]): boolean {
+    if (takenPorts(pod, [...others, ...promised]).length > 0 || pod.spec.nodeSelector !== undefined)
+      return false;
+    const staying = isCriticalPod(pod) ? others.filter((other) => !this.#mayBePreempted(pod, other)) : others;
+    const { allocatable } = this.#options.nodeFacts();
+    return admissionObstacles(pod, [...staying, ...promised], allocatable).length === 0;
+  }
+
+  #mayBePreempted(preemptor: Pod, other: Pod): boolean {
+    const record = this.#records.get(other.metadata.uid);
+    return isPreemptable(preemptor, other) && (record === undefined || !this.#records.isOverdue(record));
+  }
+
+  #violated(invariant: string, { uid, pod }: Subject, what: string): void {
+    const { node, onViolation } = this.#options;
+    onViolation({ invariant, node, uid, what, ...(pod && { name: pod.metadata.name }) });
+  }
+}
+
+const reasonOf = (obstacle: string): string =>
+  obstacle.startsWith('port ') ? 'NodePorts' : `OutOf${obstacle}`;

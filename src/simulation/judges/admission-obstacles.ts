@@ -1,0 +1,41 @@
+/** What keeps a pod from being admitted, by the specs of all pods alone. The judges hold the agent's ledger against this. */
+import { countedAmount } from '../../policies/admission/held-resources.ts';
+import { hostPorts } from '../../policies/network/port-mappings.ts';
+import { parseQuantity } from '../../policies/formats/quantity.ts';
+import { podRequest } from '../../policies/pod/resources.ts';
+import type { Pod } from '../../types/kubernetes.ts';
+import type { NodeFacts } from '../../types/node-facts.ts';
+
+type Allocatable = NodeFacts['allocatable'];
+
+/** The resources that simulated pods request. */
+const RESOURCES = ['pods', 'cpu', 'memory'];
+
+/** The resources of which the node has not enough left for the pod beside the others. */
+export function insufficientResources(pod: Pod, others: readonly Pod[], allocatable: Allocatable): string[] {
+  return RESOURCES.filter((resource) => {
+    const wanted = amount(pod, resource);
+    const used = others.reduce((sum, other) => sum + amount(other, resource), 0);
+    return wanted > 0 && used + wanted > countedAmount(resource, parseQuantity(allocatable[resource] ?? '0'));
+  });
+}
+
+/** The host ports of the pod that another pod has. Simulated pods take their host ports at every address. */
+export function takenPorts(pod: Pod, others: readonly Pod[]): number[] {
+  const taken = new Set(others.flatMap(portsOf));
+  return portsOf(pod).filter((port) => taken.has(port));
+}
+
+/** Insufficient resources and taken ports: `cpu`, `port 8080`. */
+export function admissionObstacles(pod: Pod, others: readonly Pod[], allocatable: Allocatable): string[] {
+  const ports = takenPorts(pod, others).map((port) => `port ${String(port)}`);
+  return [...insufficientResources(pod, others, allocatable), ...ports];
+}
+
+function amount(pod: Pod, resource: string): number {
+  return resource === 'pods' ? 1 : countedAmount(resource, podRequest(pod, resource));
+}
+
+function portsOf({ spec }: Pod): number[] {
+  return hostPorts(spec).map(({ hostPort }) => hostPort);
+}

@@ -1,0 +1,99 @@
+/** Checks a node after the last fault: each pod must reach the state that is wanted, and then, with no pod wanted, nothing may be left. */
+import { isEnding } from '../../policies/sync/pod-termination.ts';
+import type { Pod } from '../../types/kubernetes.ts';
+import type { AgentRun } from '../node/agent-run.ts';
+import type { Host } from '../node/host.ts';
+import { endsForGood, goesOnForever } from '../plan/pod-specs.ts';
+import { isBeforeStart, stateName } from './pod-states.ts';
+
+/** Why a check fails. */
+export interface Finding {
+  readonly uid?: string;
+  readonly name?: string;
+  readonly what: string;
+}
+
+/** The first reason why the node has not settled, if any (I7). */
+export function findUnsettled(host: Host): Finding | undefined {
+  const { agentRun } = host;
+  if (agentRun === undefined) return { what: 'there is no agent' };
+  const { unansweredKills, admission } = agentRun;
+  if (unansweredKills > 0) return { what: `${String(unansweredKills)} kills have not been answered` };
+  const preemptor = admission.unfinishedPreemption;
+  if (preemptor !== undefined) return { name: preemptor, what: 'room is still being made for it' };
+  const evicting = admission.evictions?.unrest;
+  if (evicting !== undefined) return { what: evicting };
+  for (const pod of host.sources.pods) {
+    const what = whyUnsettled(host, agentRun, pod);
+    if (what !== undefined) return { uid: pod.metadata.uid, name: pod.metadata.name, what };
+  }
+  return undefined;
+}
+
+/** The first thing that is left on the node, although no pod is wanted on it (I10). */
+export function findLeftover(host: Host): Finding | undefined {
+  const { agentRun, runtime, disk } = host;
+  const [held] = runtime.uids();
+  if (held !== undefined)
+    return finding(host, held, 'the runtime still has a sandbox of it, though no pod is wanted');
+  const [kept] = disk.keys();
+  if (kept !== undefined) return finding(host, kept, 'its folder is left, though no pod is wanted');
+  const [entry] = agentRun?.agent.supervisor.registry.entries() ?? [];
+  if (entry !== undefined) {
+    const state = stateName(entry.actor.getSnapshot());
+    return finding(host, entry.pod.uid, `its actor is left, in ${state}, though no pod is wanted`);
+  }
+  return undefined;
+}
+
+function finding(host: Host, uid: string, what: string): Finding {
+  const name = host.nameOf(uid);
+  return { uid, what, ...(name !== undefined && { name }) };
+}
+
+function whyUnsettled(host: Host, run: AgentRun, pod: Pod): string | undefined {
+  const { uid } = pod.metadata;
+  const entry = run.agent.supervisor.registry.get(uid);
+  if (entry === undefined) return 'wanted, and without an actor';
+  const snapshot = entry.actor.getSnapshot();
+  const state = stateName(snapshot);
+  if (state === 'Terminated.Finished') {
+    return mayBeFinished(run, pod) ? undefined : 'finished, though its end was not asked for';
+  }
+  if (isEnding(pod)) return `is to end, and is in ${state}`;
+  if (isBeforeStart(state)) return whyWaiting(run, uid);
+  if (endsForGood(pod) && !isStranded(host, uid)) return `should have run to its end, and is in ${state}`;
+  if (!goesOnForever(pod)) return state.startsWith('Syncing') ? undefined : `in ${state}, and stays there`;
+  if (state !== 'Syncing.Settled') return `in ${state}, and does not settle`;
+  const stopped = pod.spec.containers.find(({ name }) => !isRunning(host, uid, name));
+  return stopped && `settled, and its container ${stopped.name} does not run`;
+}
+
+/** A static pod that does not fit may wait, and its status says for what. */
+function whyWaiting({ admission, agent }: AgentRun, uid: string): string | undefined {
+  const { phase, reason } = agent.statusManager.get(uid) ?? {};
+  if (phase !== 'Pending' || reason === undefined) return 'waits for its start, and does not say for what';
+  return admission.needlessWait(uid);
+}
+
+function mayBeFinished({ killed, admission }: AgentRun, pod: Pod): boolean {
+  const { uid } = pod.metadata;
+  return killed.has(uid) || admission.hasReasonToEnd(uid) || isEnding(pod) || !goesOnForever(pod);
+}
+
+/**
+ * All sandboxes have died after their first containers were made. A pod whose containers may not run again stays like this,
+ * as with the kubelet.
+ */
+function isStranded({ runtime }: Host, uid: string): boolean {
+  const sandboxes = runtime.sandboxesOf(uid);
+  return sandboxes.every(({ ready }) => !ready) && sandboxes.some(({ containers }) => containers.length > 0);
+}
+
+function isRunning({ runtime }: Host, uid: string, name: string): boolean {
+  for (const { containers } of runtime.sandboxesOf(uid)) {
+    if (containers.some(({ metadata, state }) => metadata.name === name && state === 'CONTAINER_RUNNING'))
+      return true;
+  }
+  return false;
+}

@@ -1,0 +1,328 @@
+/** One agent on a simulated node, from its start until it is stopped or killed. */
+import { map, Observable, Subject, takeUntil } from 'rxjs';
+import type { EvictionParts } from '../../actors/eviction/eviction-figures.ts';
+import { NodeAgent } from '../../actors/node-agent.ts';
+import type { PodEffects } from '../../actors/pods/pod-actor.ts';
+import type { PodContext } from '../../machines/pod-machine.ts';
+import type { SupervisorEvent } from '../../machines/supervisor-machine.ts';
+import type { NodeParts } from '../../runtime/node/pod-node.ts';
+import type { SimulatedConnection } from '../../runtime/simulated/simulated-connection.ts';
+import type { SimulatedRuntime } from '../../runtime/simulated/simulated-runtime.ts';
+import type { CallUnderWay } from '../../runtime/simulated/witness.ts';
+import { channelEvent, podConfig } from '../../sources/pod-config.ts';
+import type { Clock } from '../../types/clock.ts';
+import type { Logger } from '../../types/logger.ts';
+import type { NodeFacts } from '../../types/node-facts.ts';
+import type { Violation } from '../history.ts';
+import { AdmissionJudge } from '../judges/admission-judge.ts';
+import type { EffectName } from '../judges/effect-judge.ts';
+import type { EvictionTruth } from '../judges/eviction-judge.ts';
+import { LifecycleJudge } from '../judges/lifecycle-judge.ts';
+import { PodEndJudge } from '../judges/pod-end-judge.ts';
+import { stateName } from '../judges/pod-states.ts';
+import type { Kill } from '../plan/plan.ts';
+import { seededRandom } from '../plan/seeded-random.ts';
+import { evictionConfiguration, type EvictionRules } from '../resources/eviction-rules.ts';
+import type { SimulatedResources } from '../resources/simulated-resources.ts';
+import { SimulatedStats, type StatsFaults } from '../resources/simulated-stats.ts';
+import { ActorInspection } from './actor-inspection.ts';
+import { AgentClock } from './agent-clock.ts';
+import { type NodeFaults, type SimulatedDisk, SimulatedNode } from './simulated-node.ts';
+import { SimulatedReclaimer } from './simulated-reclaimer.ts';
+import type { SimulatedSources } from './simulated-sources.ts';
+
+/** How long a stopped agent waits for its effects under way, as the daemon does. */
+const STOP_LIMIT_MS = 2_000;
+const SYNC_FREQUENCY_MS = 60_000;
+const MAX_CONTAINER_RESTART_PERIOD_MS = 300_000;
+const MAX_API_DELAY_MS = 60_000;
+
+export interface AgentRunOptions {
+  readonly node: number;
+  /** 1 for the first agent of the node, 2 for the next one, and so on. */
+  readonly ordinal: number;
+  readonly clock: Clock;
+  readonly runtime: SimulatedRuntime;
+  readonly disk: SimulatedDisk;
+  readonly sources: SimulatedSources;
+  readonly nodeFacts: () => NodeFacts;
+  readonly random: (key: string) => number;
+  readonly faults: () => NodeFaults & StatsFaults;
+  /** Undefined for an agent that does not evict. */
+  readonly eviction?: { readonly resources: SimulatedResources; readonly rules: EvictionRules } | undefined;
+  readonly nameOf: (uid: string) => string | undefined;
+  /** Adds a line about the pod to the history. */
+  readonly tell: (uid: string, name: string, what: string) => void;
+  readonly onViolation: (violation: Violation) => void;
+  /** A pod's actor has reached its last state. */
+  readonly onFinished: (uid: string) => void;
+}
+
+export class AgentRun {
+  readonly agent: NodeAgent;
+  readonly lifecycle: LifecycleJudge;
+  readonly admission: AdmissionJudge;
+  readonly connection: SimulatedConnection;
+  /** Unix ms. */
+  readonly startedAt: number;
+  /** Kills that have not been answered. A killed agent does not answer them. */
+  unansweredKills = 0;
+  /** UIDs of the pods that were killed. This agent does not start them again. */
+  readonly killed = new Set<string>();
+  readonly #options: AgentRunOptions;
+  readonly #clock: AgentClock;
+  readonly #inspection: ActorInspection;
+  readonly #stats: SimulatedStats | undefined;
+  readonly #reclaimer: SimulatedReclaimer | undefined;
+  readonly #crashed = new Subject<undefined>();
+  #isAlive = true;
+
+  constructor(options: AgentRunOptions) {
+    this.#options = options;
+    const { node, runtime, clock, onViolation } = options;
+    this.#clock = new AgentClock(clock);
+    this.startedAt = clock.now();
+    this.connection = runtime.connect();
+    this.lifecycle = new LifecycleJudge({ node, truth: runtime, onViolation }, this.connection.id);
+    this.admission = new AdmissionJudge({
+      node,
+      nodeFacts: options.nodeFacts,
+      now: () => clock.now(),
+      isRunning: (uid) => runtime.isRunning(uid),
+      found: runtime.uids().filter((uid) => runtime.isRunning(uid)),
+      eviction: this.#evictionTruth(),
+      onViolation,
+    });
+    this.#inspection = this.#buildInspection();
+    this.#stats = this.#buildStats();
+    this.#reclaimer = this.#buildReclaimer();
+    this.agent = this.#buildAgent();
+    this.agent.start();
+  }
+
+  get isAlive(): boolean {
+    return this.#isAlive;
+  }
+
+  /** Kills the pod, as eviction and preemption do. Returns false if the agent has no such pod. */
+  kill(uid: string, { graceSeconds, reason }: Kill): boolean {
+    const { actor } = this.agent.supervisor.registry.get(uid) ?? {};
+    if (actor === undefined) return false;
+    this.killed.add(uid);
+    this.unansweredKills += 1;
+    const options = {
+      podTerminationGracePeriodSecondsOverride: graceSeconds,
+      ...(reason !== undefined && { podStatus: { phase: 'Failed', reason } as const }),
+      ...(reason === 'Evicted' && { evict: true }),
+    };
+    void this.agent.supervisor.killPod(uid, options).then(() => {
+      this.unansweredKills -= 1;
+      if (!this.#isAlive || actor.getSnapshot().matches('Terminated')) return;
+      this.#violated('I7', uid, `a kill is answered in ${stateName(actor.getSnapshot())}`);
+    });
+    return true;
+  }
+
+  /** SIGKILL: from now on the agent does nothing. Calls that the runtime has received already may still be carried out. */
+  crash(): void {
+    this.#isAlive = false;
+    this.#clock.stop();
+    this.#stats?.close();
+    this.#crashed.next(undefined);
+    this.connection.cut();
+    this.#reclaimer?.connection.cut();
+  }
+
+  /** SIGTERM: the agent stops, and its pods keep running. */
+  async stop(): Promise<void> {
+    await this.agent.shutDown(false);
+    const { promise: timeUp, resolve } = Promise.withResolvers<undefined>();
+    this.#clock.setTimeout(() => resolve(undefined), STOP_LIMIT_MS);
+    await Promise.race([this.agent.stop(), timeUp]);
+    if (this.#isAlive) this.crash();
+  }
+
+  /** A call to the runtime has begun. */
+  callBegan(call: CallUnderWay): void {
+    this.lifecycle.callBegan(call);
+    if (call.connection === this.#reclaimer?.connection.id) this.admission.evictions?.removes(call);
+  }
+
+  /** An abandoned call about the pod has been carried out. */
+  landedLate(uid: string): void {
+    this.lifecycle.landedLate(uid);
+    this.admission.landedLate(uid);
+  }
+
+  #buildAgent(): NodeAgent {
+    const { nodeFacts, random, ordinal } = this.#options;
+    const eviction = this.#evictionParts();
+    const chance = seededRandom(random(`life/${String(ordinal)}`) * 2 ** 32);
+    return new NodeAgent({
+      parts: this.#parts(),
+      sources: ['file', 'api'],
+      configuration: this.#configuration(),
+      clock: this.#clock,
+      random: () => chance.next(),
+      hostIPs: ['192.0.2.1'],
+      syncFrequencyMs: SYNC_FREQUENCY_MS,
+      nodeFacts,
+      preemptionLowerPriorityFirst: true,
+      ...(eviction && { eviction }),
+      maxContainerRestartPeriodMs: MAX_CONTAINER_RESTART_PERIOD_MS,
+      maximumDeadContainersPerContainer: 1,
+      startsAtOnce: 16,
+      recorder: {
+        event: ({ uid, name }, type, reason) => this.#tell(uid, name, `event ${type} ${reason}`),
+        nodeEvent: () => undefined,
+      },
+      logger: this.#logger(),
+      inspect: (event) => {
+        if (this.#isAlive) this.#inspection.inspect(event);
+      },
+      wrapEffects: (effects) => this.#judged(effects),
+    });
+  }
+
+  #buildInspection(): ActorInspection {
+    const { disk, sources, onFinished } = this.#options;
+    const { lifecycle, admission } = this;
+    const ends = new PodEndJudge({
+      lifecycle,
+      admission,
+      wantedPod: (name) => sources.get(name),
+      wasAskedToEnd: (uid) => this.killed.has(uid) || sources.hasAskedForEnd(uid),
+      statusOf: (uid) => this.agent.statusManager.get(uid),
+      isMounted: (uid) => disk.get(uid)?.mounted === true,
+      violated: (invariant, uid, what) => this.#violated(invariant, uid, what),
+    });
+    const tell: AgentRunOptions['tell'] = (uid, name, what) => this.#tell(uid, name, what);
+    return new ActorInspection({ lifecycle, admission, ends, tell, onFinished });
+  }
+
+  #parts(): NodeParts {
+    const { disk, random, faults, clock } = this.#options;
+    const runtime = this.connection;
+    const reclaimer = this.#reclaimer;
+    const node = new SimulatedNode({
+      runtime,
+      disk,
+      random,
+      faults,
+      now: () => clock.now(),
+      onRelease: (uid) => this.#isAlive && this.lifecycle.volumesReleased(uid),
+      isAlive: () => this.#isAlive,
+    });
+    return {
+      runtime,
+      node,
+      ...(reclaimer && { reclaimer }),
+      start: (view) => reclaimer?.start(view),
+      stop: () => Promise.resolve(),
+    };
+  }
+
+  #evictionParts(): EvictionParts | undefined {
+    const stats = this.#stats;
+    const { eviction } = this.#options;
+    if (eviction === undefined || stats === undefined) return undefined;
+    return { configuration: evictionConfiguration(eviction.rules), stats: () => Promise.resolve(stats) };
+  }
+
+  #buildStats(): SimulatedStats | undefined {
+    const { eviction, random, faults, nameOf, ordinal } = this.#options;
+    if (eviction === undefined) return undefined;
+    return new SimulatedStats({
+      resources: eviction.resources,
+      clock: this.#clock,
+      faults,
+      nameOf,
+      random: (key) => random(`life/${String(ordinal)}/${key}`),
+      onMeasure: () => this.admission.evictions?.measures() ?? (() => undefined),
+    });
+  }
+
+  #evictionTruth(): EvictionTruth | undefined {
+    const { eviction, runtime } = this.#options;
+    if (eviction === undefined) return undefined;
+    const { rules, resources } = eviction;
+    return { rules, runtime, storageOf: (uid) => resources.storage?.ofPod(uid) };
+  }
+
+  /** It has a connection of its own: that tells its calls from those of the pods' effects. */
+  #buildReclaimer(): SimulatedReclaimer | undefined {
+    const { eviction, runtime } = this.#options;
+    if (eviction?.resources.storage === undefined) return undefined;
+    return new SimulatedReclaimer({
+      runtime: runtime.connect(),
+      clock: this.#clock,
+      logger: this.#logger(),
+      onReclaim: (what) => this.admission.evictions?.reclaims(what) ?? (() => undefined),
+    });
+  }
+
+  #configuration(): Observable<SupervisorEvent> {
+    const { clock, sources, node } = this.#options;
+    const { file, api } = sources.lists;
+    const onProblem = ({ message }: { message: string }) =>
+      this.#options.onViolation({ invariant: 'defect', node, what: `a source has a problem: ${message}` });
+    return podConfig({ file, api: this.#delayed(api) }, { now: () => clock.now(), onProblem }).pipe(
+      map(channelEvent),
+      takeUntil(this.#crashed),
+    );
+  }
+
+  /** The API server is not always reachable when an agent starts. */
+  #delayed<T>(list: Observable<T>): Observable<T> {
+    const { random, ordinal } = this.#options;
+    const delayMs = Math.max(0, random(`life/${String(ordinal)}/api`) - 0.5) * MAX_API_DELAY_MS;
+    return new Observable((subscriber) => {
+      const timer = this.#clock.setTimeout(() => subscriber.add(list.subscribe(subscriber)), delayMs);
+      return () => this.#clock.clearTimeout(timer);
+    });
+  }
+
+  #judged(effects: PodEffects): PodEffects {
+    const judged = (name: EffectName) => async (context: PodContext, signal: AbortSignal) => {
+      const ended = this.#isAlive ? this.lifecycle.effectBegins(name, context, signal) : undefined;
+      try {
+        return await effects[name](context, signal);
+      } finally {
+        ended?.();
+      }
+    };
+    return {
+      syncPod: judged('syncPod'),
+      stopPod: judged('stopPod'),
+      cleanUpPod: judged('cleanUpPod'),
+      refreshStatus: (context) => effects.refreshStatus(context),
+    };
+  }
+
+  /** The agent logs an error only if its charts did not foresee something: that is a defect. */
+  #logger(): Logger {
+    const nothing = () => undefined;
+    const { node, onViolation } = this.#options;
+    return {
+      trace: nothing,
+      debug: nothing,
+      info: nothing,
+      warn: nothing,
+      error: (fields, what) => {
+        const uid = 'uid' in fields ? { uid: String(fields.uid) } : {};
+        // A line about a broken invariant names it: "… (I5)".
+        const [, invariant = 'defect'] = /\((I\d+)\)$/.exec(what) ?? [];
+        if (this.#isAlive) onViolation({ invariant, node, what, ...uid });
+      },
+    };
+  }
+
+  #violated(invariant: string, uid: string, what: string): void {
+    const { node, onViolation } = this.#options;
+    onViolation({ invariant, node, uid, what });
+  }
+
+  #tell(uid: string, name: string, what: string): void {
+    if (this.#isAlive) this.#options.tell(uid, name, what);
+  }
+}

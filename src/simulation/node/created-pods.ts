@@ -1,0 +1,31 @@
+import type { SourceName } from './simulated-sources.ts';
+import type { PodSpec } from '../../types/kubernetes.ts';
+
+interface CreatedPod {
+  readonly uid: string;
+  readonly name: string;
+  readonly source: SourceName;
+  readonly spec: PodSpec;
+}
+
+/** All pods that a simulation has created on a node, by UID, also pods that are not wanted any more. */
+export class CreatedPods {
+  readonly #pods = new Map<string, CreatedPod>();
+
+  add(pod: CreatedPod): void {
+    this.#pods.set(pod.uid, pod);
+  }
+
+  nameOf(uid: string): string | undefined {
+    return this.#pods.get(uid)?.name;
+  }
+
+  specOf(uid: string): PodSpec | undefined {
+    return this.#pods.get(uid)?.spec;
+  }
+
+  /** Whether the pod came from a manifest file: of static pods with one name, only one may run. */
+  isStatic(uid: string): boolean {
+    return this.#pods.get(uid)?.source === 'file';
+  }
+}

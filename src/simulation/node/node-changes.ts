@@ -1,0 +1,172 @@
+/** Carries out the changes of a plan on one node: to its sources, its runtime and its agent. */
+import { rfc3339 } from '../../policies/formats/time.ts';
+import type { SimulatedRuntime } from '../../runtime/simulated/simulated-runtime.ts';
+import type { CallUnderWay } from '../../runtime/simulated/witness.ts';
+import type { Clock } from '../../types/clock.ts';
+import type { Pod } from '../../types/kubernetes.ts';
+import type { Fault } from '../plan/fault-kinds.ts';
+import type { Change, Kill } from '../plan/plan.ts';
+import type { CreatedPods } from './created-pods.ts';
+import type { SimulatedSources } from './simulated-sources.ts';
+
+type ChangeOf<Kind extends Change['kind']> = Extract<Change, { readonly kind: Kind }>;
+
+/** What the changes need of the agent that runs. */
+export interface ChangedAgent {
+  kill(uid: string, kill: Kill): void;
+  crash(downMs: number): void;
+  restart(downMs: number): void;
+}
+
+export interface NodeChangesOptions {
+  readonly clock: Clock;
+  readonly runtime: SimulatedRuntime;
+  readonly sources: SimulatedSources;
+  readonly pods: CreatedPods;
+  readonly agent: ChangedAgent;
+  /** The faults that are switched on. */
+  readonly faults: () => ReadonlySet<Fault>;
+  /** Adds a line about the pod name to the history. */
+  readonly tell: (what: string, name: string) => void;
+}
+
+export class NodeChanges {
+  readonly #options: NodeChangesOptions;
+  /** By pod name, the change that waits for a call. */
+  readonly #ambushes = new Map<string, { readonly number: number } & ChangeOf<'ambush'>>();
+
+  constructor(options: NodeChangesOptions) {
+    this.#options = options;
+  }
+
+  /** False for a change that is a fault, if that fault is switched off. */
+  isOn({ kind }: Change): boolean {
+    const faults = this.#options.faults();
+    if (kind === 'end container') return faults.has('exit');
+    if (kind === 'end sandbox') return faults.has('sandbox-death');
+    if (kind === 'crash agent' || kind === 'restart agent') return faults.has('agent');
+    return kind !== 'stop runtime' || faults.has('runtime');
+  }
+
+  /** `number`: that of the operation. New pods and versions are named after it. */
+  apply(number: number, name: string, change: Change): void {
+    const { sources, clock } = this.#options;
+    const version = String(number);
+    switch (change.kind) {
+      case 'create':
+        this.#create(name, `uid-${version}`, change);
+        break;
+      case 'create again':
+        sources.createAgain(name);
+        break;
+      case 'flap':
+        for (let time = 0; time < change.times; time++) {
+          sources.remove(name);
+          sources.createAgain(name);
+        }
+        break;
+      case 'relabel':
+        for (let time = 0; time < change.times; time++) {
+          sources.change(name, (pod) => withLabel(pod, `${version}.${String(time)}`));
+        }
+        break;
+      case 'change image':
+        sources.change(name, (pod) => withImage(pod, `registry.example/app:${version}`));
+        break;
+      case 'delete':
+        sources.delete(name, change.graceSeconds, rfc3339(clock.now()));
+        break;
+      case 'remove':
+        sources.remove(name);
+        break;
+      case 'ambush':
+        this.#ambushes.set(name, { number, ...change });
+        break;
+      default:
+        this.#applyToNode(name, change);
+    }
+  }
+
+  /** A call has begun. A change that waits for it is applied now, while the call is in flight. */
+  callBegan({ uid, name: callName }: CallUnderWay): void {
+    const { pods, clock, tell } = this.#options;
+    const name = pods.nameOf(uid) ?? '';
+    const { number, call, change } = this.#ambushes.get(name) ?? {};
+    if (call !== callName || change === undefined || number === undefined || !this.isOn(change)) return;
+    this.#ambushes.delete(name);
+    clock.setTimeout(() => {
+      tell(`#${String(number)} comes at ${call}`, name);
+      this.apply(number, name, change);
+    }, 0);
+  }
+
+  /** Changes that still wait for a call are dropped. */
+  dropAmbushes(): void {
+    this.#ambushes.clear();
+  }
+
+  /** Changes to the runtime and to the agent. All other changes are made to the sources. */
+  #applyToNode(name: string, change: Change): void {
+    const { runtime, clock, agent } = this.#options;
+    switch (change.kind) {
+      case 'kill':
+        this.#kill(name, change);
+        break;
+      case 'end container':
+        this.#endContainer(name, change.code);
+        break;
+      case 'end sandbox':
+        for (const { id, ready } of this.#sandboxesOf(name)) if (ready) runtime.killSandbox(id);
+        break;
+      case 'crash agent':
+        agent.crash(change.downMs);
+        break;
+      case 'restart agent':
+        agent.restart(change.downMs);
+        break;
+      case 'stop runtime':
+        runtime.goDown();
+        clock.setTimeout(() => runtime.comeUp(), change.downMs);
+        break;
+      default:
+    }
+  }
+
+  #create(name: string, uid: string, { source, spec }: ChangeOf<'create'>): void {
+    const { pods, sources, clock } = this.#options;
+    pods.add({ uid, name, source, spec });
+    const metadata = { name, namespace: 'default', uid, creationTimestamp: rfc3339(clock.now()) };
+    sources.create(source, { metadata, spec });
+  }
+
+  #kill(name: string, { kills, everyMs }: ChangeOf<'kill'>): void {
+    const { sources, clock, agent } = this.#options;
+    const uid = sources.get(name)?.metadata.uid;
+    if (uid === undefined) return;
+    kills.forEach((kill, index) => {
+      if (everyMs === 0) agent.kill(uid, kill);
+      else clock.setTimeout(() => agent.kill(uid, kill), index * everyMs);
+    });
+  }
+
+  #endContainer(name: string, code: number): void {
+    const containers = this.#sandboxesOf(name).flatMap((sandbox) => sandbox.containers);
+    const running = containers.find(({ state }) => state === 'CONTAINER_RUNNING');
+    if (running !== undefined) this.#options.runtime.killContainer(running.id, code);
+  }
+
+  #sandboxesOf(name: string) {
+    const { sources, runtime } = this.#options;
+    const uid = sources.get(name)?.metadata.uid;
+    return uid === undefined ? [] : [...runtime.sandboxesOf(uid)];
+  }
+}
+
+function withLabel(pod: Pod, version: string): Pod {
+  return { ...pod, metadata: { ...pod.metadata, labels: { version } } };
+}
+
+function withImage(pod: Pod, image: string): Pod {
+  const containers = pod.spec.containers.map((container) => ({ ...container, image }));
+  return { ...pod, spec: { ...pod.spec, containers } };
+}
