@@ -1,5 +1,5 @@
-/** Where the kernel's cgroup file systems are mounted, from /proc/<pid>/mountinfo. */
-import { type MountPoint, parseMountInfo } from '../volumes/mount-table.ts';
+/** Where the kernel's cgroup file systems are mounted. */
+import { type MountPoint, parseMountInfo } from '../formats/mountinfo.ts';
 import type { CgroupVersion } from './cgroup-values.ts';
 
 export interface CgroupHierarchy {
@@ -8,7 +8,7 @@ export interface CgroupHierarchy {
   readonly controllers: readonly string[];
 }
 
-/** Without a version no cgroups are mounted. The controllers of v2 have to be read from the tree itself. */
+/** Without a version there are no cgroups at all. Of v2, the controllers are to be read from the tree itself. */
 export interface CgroupMounts {
   readonly version?: CgroupVersion;
   readonly hierarchies: readonly CgroupHierarchy[];
