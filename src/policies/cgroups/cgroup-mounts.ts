@@ -14,7 +14,7 @@ export interface CgroupMounts {
   readonly hierarchies: readonly CgroupHierarchy[];
 }
 
-/** All other options of a v1 mount are flags, or the name of a tree without controllers. */
+/** The others among the options of a v1 mount are flags, or the name of a tree without controllers. */
 const V1_CONTROLLERS: ReadonlySet<string> = new Set([
   'cpu',
   'cpuacct',
