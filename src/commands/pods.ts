@@ -1,7 +1,8 @@
 /** `statelet pods`: the pods of a running daemon, as kubectl shows pods. */
 import { STATE_ANNOTATION, WAITS_FOR_ANNOTATION } from '../server/http-server.ts';
 import { CONFIG_SEEN_ANNOTATION } from '../policies/pod/pod-kinds.ts';
-import { humanDuration, podSummary } from '../policies/status/pod-table.ts';
+import { humanDuration } from '../policies/formats/duration.ts';
+import { podSummary } from '../policies/status/pod-table.ts';
 import type { Pod } from '../types/kubernetes.ts';
 import { askDaemon, type DaemonFlags } from './daemon-request.ts';
 import { formatTable } from './table.ts';

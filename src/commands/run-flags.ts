@@ -4,7 +4,7 @@ import { InvalidArgumentError, Option } from 'commander';
 import type { Command } from 'commander';
 import { DEFAULTS, defaultRootDir, EMBEDDED, thisHost } from '../config/config.ts';
 import type { Endpoint, LogFormat } from '../config/config.ts';
-import { formatDuration, MAX_DURATION_MS, parseDuration } from '../policies/formats/duration.ts';
+import { MAX_DURATION_MS, parseDuration, shortDuration } from '../policies/formats/duration.ts';
 import { isHttpURL } from '../config/kubelet-configuration.ts';
 import { ALL_ADMISSION_SETTINGS } from '../config/load-admission-settings.ts';
 import { ALL_EVICTION_SETTINGS } from '../config/load-eviction-settings.ts';
@@ -199,7 +199,7 @@ export function rootDirFlag(): Option {
 }
 
 function by(durationMs: number): string {
-  return `(default: ${formatDuration(durationMs)})`;
+  return `(default: ${shortDuration(durationMs)})`;
 }
 
 function wholeNumber(most = 2 ** 31 - 1) {
@@ -215,7 +215,7 @@ function frequency(value: string): number {
   const durationMs = parseDuration(value);
   if (durationMs !== undefined && durationMs >= 1 && durationMs <= MAX_DURATION_MS) return durationMs;
   throw new InvalidArgumentError(
-    `It must be a duration such as 1m30s, from 1ms to ${formatDuration(MAX_DURATION_MS)}.`,
+    `It must be a duration such as 1m30s, from 1ms to ${shortDuration(MAX_DURATION_MS)}.`,
   );
 }
 

@@ -4,7 +4,7 @@
  */
 import { StateletError } from '../types/errors.ts';
 import { parseQuantity, quantityValue } from '../policies/formats/quantity.ts';
-import { formatDuration, MAX_DURATION_MS, parseDuration } from '../policies/formats/duration.ts';
+import { MAX_DURATION_MS, parseDuration, shortDuration } from '../policies/formats/duration.ts';
 
 export interface Setting<T = unknown> {
   /** In commander's notation; undefined where the kubelet has no flag. */
@@ -59,7 +59,7 @@ export const duration: Kind<number> = {
   fromText: parseDuration,
   fromField: (value) => unlessZero(parseDuration(value as string)),
   expects: 'a duration such as 1m30s',
-  show: formatDuration,
+  show: shortDuration,
 };
 export const bytes: Kind<number> = {
   fromText: quantityBytes,
@@ -108,7 +108,7 @@ export const atLeast = (least: number) => (value: number) =>
 export const timer = (least: number) => (value: number) =>
   value >= least && value <= MAX_DURATION_MS
     ? undefined
-    : `from ${formatDuration(least)} to ${formatDuration(MAX_DURATION_MS)}`;
+    : `from ${shortDuration(least)} to ${shortDuration(MAX_DURATION_MS)}`;
 /** The name by which commander hands a flag's value over: `--node-ip <IP>` is `nodeIp`. */
 export function flagKey(flag: string): string {
   const name = flag.slice(2).split(' ')[0] ?? '';

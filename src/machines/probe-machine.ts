@@ -7,10 +7,10 @@
  */
 import { assign, setup } from 'xstate';
 import {
+  decideProbe,
   judge,
-  type Look,
-  lookAt,
   NEW_PROBE_RECORD,
+  type ProbeDecision,
   probeOf,
   type ProbeOutcome,
   type ProbeRecord,
@@ -52,8 +52,8 @@ function initialContext({ input }: { input: ProbeInput }): ProbeContext {
   return { ...input, record: NEW_PROBE_RECORD, delayMs: 0, ranAt: 0 };
 }
 
-function look({ target, record, beat }: ProbeContext, event: ProbeEvent): Look {
-  if ('seen' in event) return lookAt(target, record, event.seen, beat.agentStartedAt);
+function look({ target, record, beat }: ProbeContext, event: ProbeEvent): ProbeDecision {
+  if ('seen' in event) return decideProbe(target, record, event.seen, beat.agentStartedAt);
   return { record, step: { kind: 'idle' } };
 }
 

@@ -2,7 +2,7 @@
 import { lastValueFrom, of, take, timeout, toArray } from 'rxjs';
 import { podConfig, type PodSources } from '../sources/pod-config.ts';
 import type { SourceProblem } from '../sources/source.ts';
-import { formatDuration } from '../policies/formats/duration.ts';
+import { shortDuration } from '../policies/formats/duration.ts';
 import type { PodSource } from '../policies/sync/pod-updates.ts';
 import type { Pod } from '../types/kubernetes.ts';
 
@@ -30,7 +30,7 @@ export async function readSources(
 function readOnce(sources: PodSources, waitMs: number): PodSources {
   const once = Object.entries(sources).map(([name, updates]) => {
     const source = name as PodSource;
-    const late: SourceProblem = { source, message: `did not answer within ${formatDuration(waitMs)}` };
+    const late: SourceProblem = { source, message: `did not answer within ${shortDuration(waitMs)}` };
     return [source, updates.pipe(take(1), timeout({ first: waitMs, with: () => of({ problems: [late] }) }))];
   });
   return Object.fromEntries(once) as PodSources;

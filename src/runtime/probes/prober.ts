@@ -1,5 +1,5 @@
 /** Runs a probe's handler once, and records an event if it fails. */
-import { formatDuration } from '../../policies/formats/duration.ts';
+import { shortDuration } from '../../policies/formats/duration.ts';
 import type { ProbeKind, ProbeOutcome, ProbeTarget } from '../../policies/probes/probe.ts';
 import { probeOf } from '../../policies/probes/probe.ts';
 import {
@@ -120,7 +120,7 @@ async function runExec(
     return exitCode === 0 ? success(output) : failure(output);
   } catch (error) {
     if (signal.aborted || errorKind(error) !== 'DeadlineExceeded') throw error;
-    const limit = formatDuration(seconds * 1000);
+    const limit = shortDuration(seconds * 1000);
     return failure(`command timed out: ${JSON.stringify(command.join(' '))} timed out after ${limit}`);
   }
 }
