@@ -19,6 +19,7 @@ import {
 } from '../policies/eviction/pass.ts';
 import type { Shortage } from '../policies/eviction/shortage.ts';
 import type { PressureCondition } from '../policies/eviction/signals.ts';
+import { asksOf } from './ask.ts';
 
 export interface EvictionContext {
   /** What the last pass left to the next. */
@@ -84,14 +85,7 @@ function isObserved(event: EvictionEvent, condition: PressureCondition): boolean
   return event.type === 'EVALUATED' && event.evaluation.observedConditions.includes(condition);
 }
 
-const unreachable = (): void => {
-  throw new Error('the eviction machine was run without its effects: provide them');
-};
-
-/** As `unreachable`, for what is asked of one condition. */
-const unreachableFor = (_: unknown, { condition }: OfCondition): void => {
-  throw new Error(`the eviction machine was run without its effects: nobody hears of ${condition}`);
-};
+const ask = asksOf('eviction', 'src/actors/eviction/eviction-manager.ts');
 
 export const evictionMachine = setup({
   types: {
@@ -157,19 +151,19 @@ export const evictionMachine = setup({
     }),
 
     // What the machine asks for; the actor provides it.
-    armObservation: unreachable,
-    disarmObservation: unreachable,
-    evaluate: unreachable,
-    reportFailedObservation: unreachable,
-    reportShortage: unreachable,
-    reclaimNode: unreachable,
-    rankPods: unreachable,
-    reportChoice: unreachable,
-    endPods: unreachable,
-    reportFailedPod: unreachable,
-    awaitCleanup: unreachable,
-    reportPressure: unreachableFor,
-    reportNoPressure: unreachableFor,
+    armObservation: ask(),
+    disarmObservation: ask(),
+    evaluate: ask(),
+    reportFailedObservation: ask(),
+    reportShortage: ask(),
+    reclaimNode: ask(),
+    rankPods: ask(),
+    reportChoice: ask(),
+    endPods: ask(),
+    reportFailedPod: ask(),
+    awaitCleanup: ask(),
+    reportPressure: ask<OfCondition>(),
+    reportNoPressure: ask<OfCondition>(),
   },
 }).createMachine({
   id: 'eviction',

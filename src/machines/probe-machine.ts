@@ -19,6 +19,7 @@ import {
   type Sighting,
 } from '../policies/probes/probe.ts';
 import { firstDelayMs, nextDelayMs, type ProbeBeat } from '../policies/probes/probe-schedule.ts';
+import { asksOf } from './ask.ts';
 
 export interface ProbeInput {
   readonly target: ProbeTarget;
@@ -60,11 +61,7 @@ function outcomeRecord({ target, record }: ProbeContext, event: ProbeEvent): Pro
   return event.type === 'PROBED' ? judge(target, record, event.outcome) : record;
 }
 
-const unreachable = (): void => {
-  throw new Error(
-    'the probe machine was run without its effects: provide them (src/actors/probes/probe-worker.ts)',
-  );
-};
+const ask = asksOf('probe', 'src/actors/probes/probe-worker.ts');
 
 export const probeMachine = setup({
   types: {
@@ -101,11 +98,11 @@ export const probeMachine = setup({
     ),
 
     // What the machine asks for; the actor provides it.
-    armTimer: unreachable,
-    disarmTimer: unreachable,
-    startProbe: unreachable,
-    abortProbe: unreachable,
-    reportResult: unreachable,
+    armTimer: ask(),
+    disarmTimer: ask(),
+    startProbe: ask(),
+    abortProbe: ask(),
+    reportResult: ask(),
   },
 }).createMachine({
   id: 'probe',
