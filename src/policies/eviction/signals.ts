@@ -12,6 +12,9 @@ export type ResourceSignal =
   | 'containerfs.inodesFree'
   | 'pid.available';
 
+/** How much memory is left: of the machine, and of what pods may have together. */
+export type MemorySignal = Extract<ResourceSignal, 'memory.available' | 'allocatableMemory.available'>;
+
 /**
  * For how much of the time tasks wait for something, as the kernel averages it over ten seconds (pressure stall information):
  * `some` of them, or all that could do anything at all. The kubelet has no such signals.

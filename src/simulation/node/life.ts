@@ -284,7 +284,7 @@ export class Life {
     const event = inspected.event as EvictionEvent;
     for (const { pod, signal } of chosenBy(event))
       this.#tell(pod.uid, pod.name, `eviction: is chosen to go for ${signal}`);
-    this.room.evictions?.hears(event, viewOf(inspected.actorRef.getSnapshot() as EvictionSnapshot));
+    this.room.evictions?.hears(event);
   }
 
   #watched(effects: PodEffects): PodEffects {
@@ -381,7 +381,12 @@ function isEviction({ actorRef }: InspectionEvent): boolean {
 
 function viewOf(snapshot: EvictionSnapshot): EvictionView {
   const conditions = PRESSURE_CONDITIONS.filter((condition) => snapshot.hasTag(condition));
-  return { pass: snapshot.value.Pass, conditions };
+  const { Pass: pass } = snapshot.value;
+  return {
+    pass: typeof pass === 'string' ? pass : 'Evaluating',
+    isMeasuringMemory: snapshot.matches({ Pass: { Evaluating: 'Memory' } }),
+    conditions,
+  };
 }
 
 function isPod(snapshot: PodSnapshot): boolean {
