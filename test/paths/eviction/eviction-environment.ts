@@ -250,8 +250,8 @@ export function evictionWalk(
   });
 }
 
-function possible({ resource }: Situation, state: EvictionSnapshot): readonly EvictionEventName[] {
-  const { condition } = SCARCITIES[resource];
+function possible(situation: Situation, state: EvictionSnapshot): readonly EvictionEventName[] {
+  const { condition } = SCARCITIES[situation.resource];
   const { unendable, awaited, evictions } = state.context;
   const hangs = (role: Role) => unendable.some((uid) => roleOf(uid) === role);
   const awaits = (role: Role) => awaited.some((uid) => roleOf(uid) === role);
@@ -261,7 +261,7 @@ function possible({ resource }: Situation, state: EvictionSnapshot): readonly Ev
     : [];
   switch (passOf(state)) {
     case 'Observing':
-      return [...mayComeWhileObserving(state), ...gone];
+      return [...mayComeWhileObserving(situation, state), ...gone];
     case 'Evaluating': {
       const mayBeOver = !state.hasTag(condition) || isTimeFree(state);
       if (memory === 'InDoubt') return ['tight', ...(mayBeOver ? (['plenty'] as const) : [])];
@@ -272,7 +272,7 @@ function possible({ resource }: Situation, state: EvictionSnapshot): readonly Ev
         ...(hangs('first') || !mayBeOver ? [] : (['firstOver'] as const)),
         ...(hangs('first') || hangs('second') ? gone : (['bothOver'] as const)),
         ...(unendable.length > 0 || memory === 'Due' ? [] : (['strangerEnded'] as const)),
-        ...(unendable.length > 0 || state.hasTag(condition) ? [] : mayComeWhileMeasuring(state)),
+        ...mayComeWhileMeasuring(situation, state),
       ];
     }
     case 'ReclaimingNode':
@@ -295,7 +295,7 @@ function possible({ resource }: Situation, state: EvictionSnapshot): readonly Ev
         // The machine's own timers run out before a pod has taken too long.
         ...(memory === 'InDoubt' ? (['doubtOver'] as const) : []),
         ...(memory !== 'InDoubt' && everything === 'Waiting' ? (['periodOver'] as const) : []),
-        ...(['strangerEnded'] as const),
+        ...(unendable.length > 0 ? [] : (['strangerEnded'] as const)),
         ...gone,
       ];
     }
@@ -304,21 +304,48 @@ function possible({ resource }: Situation, state: EvictionSnapshot): readonly Ev
   }
 }
 
-function mayComeWhileObserving({ value, context }: EvictionSnapshot): readonly EvictionEventName[] {
+function mayComeWhileObserving(
+  { resource }: Situation,
+  state: EvictionSnapshot,
+): readonly EvictionEventName[] {
+  const { value, context } = state;
   // A pod is ending, and the next pass waits for its end.
   if (context.shortage !== undefined && context.choice?.eviction === undefined) return ['strangerEnded'];
-  if (value.Schedule.Memory === 'InDoubt') return ['doubtOver', 'memoryShort', 'memoryEnough', 'ioStalled'];
-  return ['periodOver', 'memoryShort', 'memoryStalled', 'ioStalled', 'strangerEnded'];
+  if (value.Schedule.Memory === 'InDoubt')
+    return resource === 'memory'
+      ? ['doubtOver', 'memoryShort', 'memoryEnough', 'ioStalled']
+      : ['doubtOver', 'memoryEnough'];
+  if (!isCalm(resource, state)) return ['periodOver'];
+  if (resource === 'memory')
+    return ['periodOver', 'memoryShort', 'memoryStalled', 'ioStalled', 'strangerEnded'];
+  return ['periodOver', 'memoryShort', 'strangerEnded'];
 }
 
-function mayComeWhileMeasuring({ value }: EvictionSnapshot): readonly EvictionEventName[] {
-  const { Memory: memory, Everything: everything } = value.Schedule;
+function mayComeWhileMeasuring(
+  { resource }: Situation,
+  state: EvictionSnapshot,
+): readonly EvictionEventName[] {
+  const { Memory: memory, Everything: everything } = state.value.Schedule;
+  if (!isCalm(resource, state)) return [];
+  if (resource !== 'memory') return memory === 'NotDue' ? ['memoryShort'] : [];
   return [
     ...(memory === 'Due' ? [] : (['memoryShort', 'memoryStalled'] as const)),
     ...(memory === 'Measuring' ? (['memoryEnough'] as const) : []),
     ...(everything === 'Waiting' ? (['periodOver'] as const) : []),
     ...(everything === 'Due' ? [] : (['ioStalled'] as const)),
   ];
+}
+
+/**
+ * What becomes due is the same after every pass, and whatever is short: the paths go through all of it where no pod hangs, no condition
+ * holds and memory is what gets short, and through little of it elsewhere. There would be thousands of them otherwise.
+ */
+function isCalm(resource: Situation['resource'], state: EvictionSnapshot): boolean {
+  return (
+    resource !== 'pids' &&
+    state.context.unendable.length === 0 &&
+    !state.hasTag(SCARCITIES[resource].condition)
+  );
 }
 
 /** Time can pass, and none of the machine's own timers runs out. */
