@@ -369,11 +369,15 @@ export function passOf({ value: { Pass: pass } }: EvictionSnapshot): string {
 function evictionLabel({ value, context }: EvictionSnapshot): string {
   const { shortage, choice, awaited, ended, unendable, doubtsLeft } = context;
   const isUnderWay = value.Pass === 'Evicting' || value.Pass === 'CleaningUp';
+  // Only the ranking makes a difference between memory that is confirmed to be short and memory that is not due.
+  const { Memory: memory, Everything: everything } = value.Schedule;
+  const isPlain = memory === 'NotDue' || (memory === 'Confirmed' && value.Pass !== 'Ranking');
+  const schedule = { Memory: isPlain ? 'NotDue' : memory, Everything: everything };
   return [
-    JSON.stringify(value),
+    JSON.stringify({ ...value, Schedule: schedule }),
     shortage === undefined ? 'enough' : 'short',
     shortage !== undefined && choice?.eviction === undefined ? 'nobody' : '',
-    doubtsLeft === 0 ? 'certain' : 'doubtful',
+    isPlain || doubtsLeft === 0 ? 'certain' : 'doubtful',
     `awaits ${awaited.join()}`,
     ...(isUnderWay ? [`after ${ended.toSorted().join()}`] : []),
     `without ${unendable.toSorted().join()}`,
