@@ -1,4 +1,4 @@
-/** When a node is looked at, and how much of it. */
+/** When a node is measured, and how much of it. */
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
 import { doingIO, GI, MI, statsOf, thresholds, usingMemory } from '../../support/eviction.ts';
 import { EvictionBed, lastingPod } from './eviction-bed.ts';

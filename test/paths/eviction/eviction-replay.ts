@@ -176,11 +176,11 @@ class EvictionReplay {
       case 'memoryShort':
         return this.#memoryShort();
       case 'memoryEnough':
-        return this.#figures.cross(false);
+        { this.#figures.cross(false); return; }
       case 'memoryStalled':
-        return this.#figures.stall('memory');
+        { this.#figures.stall('memory'); return; }
       case 'ioStalled':
-        return this.#figures.stall('io');
+        { this.#figures.stall('io'); return; }
       case 'firstEnded':
         return this.#end('first', index);
       case 'secondEnded':
