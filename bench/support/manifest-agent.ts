@@ -10,7 +10,7 @@ import { startApiServer } from '../../src/server/http-server.ts';
 import { NO_LATENCIES } from '../../src/runtime/simulated/latencies.ts';
 import { SimulatedRuntime } from '../../src/runtime/simulated/simulated-runtime.ts';
 import { systemClock } from '../../src/system/system-clock.ts';
-import { SimulatedNode } from '../../src/simulation/node/simulated-node.ts';
+import { simulatedNode } from '../../src/simulation/node/simulated-node.ts';
 import { inBatches } from '../../src/sources/config-batches.ts';
 import { fileSource } from '../../src/sources/file-source.ts';
 import { LastGoodManifests } from '../../src/sources/manifests/last-good-manifests.ts';
@@ -32,7 +32,7 @@ export class ManifestAgent {
     const faults = () => ({ mount: 0, release: 0, pull: 0 });
     const now = () => systemClock.now();
     const facts = nodeOf({ pods: String(podsMax) });
-    const node = new SimulatedNode({ runtime, disk: new Map(), now, random, faults });
+    const node = simulatedNode({ runtime, disk: new Map(), now, random, faults });
     this.#agent = new NodeAgent({
       parts: { runtime, node, start: nothing, stop: () => Promise.resolve() },
       sources: ['file'],

@@ -7,7 +7,7 @@ import { podMachine, type PodEvent } from '../../src/machines/pod-machine.ts';
 import type { SupervisorEvent } from '../../src/machines/supervisor-machine.ts';
 import { NO_LATENCIES } from '../../src/runtime/simulated/latencies.ts';
 import { SimulatedRuntime } from '../../src/runtime/simulated/simulated-runtime.ts';
-import { SimulatedNode } from '../../src/simulation/node/simulated-node.ts';
+import { simulatedNode } from '../../src/simulation/node/simulated-node.ts';
 import { VirtualClock } from '../../src/simulation/node/virtual-clock.ts';
 import type { Pod } from '../../src/types/kubernetes.ts';
 
@@ -37,7 +37,7 @@ class BenchNode {
     this.#agent = new NodeAgent({
       parts: {
         runtime,
-        node: new SimulatedNode({
+        node: simulatedNode({
           runtime,
           disk: new Map(),
           now: () => 0,

@@ -20,6 +20,7 @@ import type { ResourceList } from '../../policies/pod/resources.ts';
 import { StateletError } from '../../types/errors.ts';
 import type { Pod } from '../../types/kubernetes.ts';
 import type { Logger } from '../../types/logger.ts';
+import { promiseOf } from '../../system/promise-of.ts';
 import { errnoCode } from '../../system/system-errors.ts';
 import { removeCgroups } from './cgroup-removal.ts';
 import { CgroupTree } from './cgroup-tree.ts';
@@ -55,6 +56,8 @@ export class PodCgroups {
   #burstableShares: number | undefined;
   /** What was last written for a pod, by UID. */
   readonly #written = new Map<string, string>();
+  /** Pods that have been prepared and not released, by UID. */
+  readonly #pods = new Map<string, Pod>();
 
   private constructor(options: PodCgroupsOptions) {
     this.#options = options;
@@ -88,6 +91,21 @@ export class PodCgroups {
     return root === '/' ? '' : root;
   }
 
+  /** Makes the pod's group, and has the groups above it fit all pods that are prepared. */
+  async prepare(pod: Pod): Promise<void> {
+    await this.ensurePod(pod);
+    const { uid } = pod.metadata;
+    if (this.#pods.get(uid) === pod) return;
+    this.#pods.set(uid, pod);
+    await this.updateQoS(this.#pods.values());
+  }
+
+  /** Undoes `prepare`, and removes what is there of an unknown UID as well. */
+  async release(uid: string): Promise<void> {
+    await this.removePod(uid);
+    if (this.#pods.delete(uid)) await this.updateQoS(this.#pods.values());
+  }
+
   /** Makes the pod's group where it is not there, and writes its limits where they have changed. */
   ensurePod(pod: Pod): Promise<void> {
     return promiseOf(() => this.#ensurePod(pod));
@@ -101,7 +119,7 @@ export class PodCgroups {
     await removeCgroups(this.#folders((group) => `${group}/${name}`).filter(existsSync));
   }
 
-  /** Writes the shares of the burstable pods' group. To be told of all pods that may run, whenever these change. */
+  /** Writes the shares of the burstable pods' group, which follow from all pods that may run. */
   updateQoS(pods: Iterable<Pod>): Promise<void> {
     return promiseOf(() => {
       if (this.#tree && !this.#isEnforced) this.#enforceAllocatable(this.#tree);
@@ -212,9 +230,4 @@ export class PodCgroups {
 
 function namesIn(folder: string): string[] {
   return existsSync(folder) ? readdirSync(folder) : [];
-}
-
-/** Turns what is thrown into a rejection. */
-function promiseOf<T>(work: () => T): Promise<T> {
-  return new Promise((resolve) => resolve(work()));
 }

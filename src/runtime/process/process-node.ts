@@ -15,15 +15,17 @@ import {
   type UpkeepSettings,
   type UpkeepSetup,
 } from '../node/node-upkeep.ts';
-import type { NodeParts, NodeView, PodNode } from '../node/pod-node.ts';
+import { composeNode, podOfUID } from '../node/compose-node.ts';
+import type { NodeParts, NodeView, PodDetails, PodNode, PodSubsystem } from '../node/pod-node.ts';
 import type { RuntimeService } from '../service/runtime-service.ts';
+import { promiseOf } from '../../system/promise-of.ts';
 import { systemClock } from '../../system/system-clock.ts';
 import { StartTimes } from '../pods/start-times.ts';
 import { createProcessRuntime } from './process-runtime.ts';
 
 /**
- * Whom probes and hooks ask that name no host. A pod's address is that of the node, but a plain process often listens on the
- * loopback address alone, and one that listens on all addresses answers there as well.
+ * The address for probes and hooks that name no host. The address of a pod is that of the node, but a plain process often listens
+ * on the loopback address alone, and a process that listens on all addresses answers there as well.
  */
 const LOOPBACK = '127.0.0.1';
 
@@ -46,7 +48,9 @@ export function openProcessNode(setup: ProcessNodeSetup): NodeParts {
   const { rootDir, hostIPs, settings, requestTimeoutMs, logger } = setup;
   const warn = (message: string): void => logger.warn({}, message);
   const runtime = createProcessRuntime({
-    ...{ rootDir, hostIPs, logger: { warn } },
+    rootDir,
+    hostIPs,
+    logger: { warn },
     ...(requestTimeoutMs !== undefined && { requestTimeoutMs }),
   });
   const startTimes = new StartTimes({ podsDir: join(rootDir, 'pods'), logger });
@@ -76,7 +80,7 @@ function withUpkeep(
       logs.start();
       const containerGC = createContainerGC(setup, parts, view.isPodRemovable);
       garbage = startGarbageCollection({ clock: systemClock, logger: setup.logger, containerGC });
-      // Of a pod that goes on, what its dead containers tell is still needed, lest they run again.
+      // Dead containers of a pod that goes on stay, since without them the pod would run them again.
       const allDead = createContainerGC(setup, parts, view.isPodTerminated);
       deleteDeadContainers = () => allDead.collect();
     },
@@ -88,8 +92,7 @@ function withUpkeep(
   };
 }
 
-/** Plain processes have no images, volumes or cgroups: the node only fills in what they are to run. */
-export function processNode(options: {
+export interface ProcessPodNodeOptions {
   readonly hostIPs: readonly string[];
   readonly podLogsDir: string;
   /** Without it, each agent begins anew. */
@@ -98,48 +101,52 @@ export function processNode(options: {
   readonly allocatable?: ResourceList;
   /** Without it the logs of an instance stay until its pod goes. */
   readonly logs?: Pick<ContainerLogManager, 'clean'>;
-}): PodNode {
-  const { podLogsDir, hostIPs, startTimes, allocatable = {}, logs } = options;
-  const resolveCommand = commandResolver(hostIPs, allocatable);
-  const podLogs = new PodLogs(podLogsDir);
+}
+
+/** Plain processes have no images, volumes or cgroups: the node only fills in what they are to run. */
+export function processNode(options: ProcessPodNodeOptions): PodNode {
+  const podLogs = new PodLogs(options.podLogsDir);
+  return composeNode(processSubsystems(options, podLogs), processPodDetails(options, podLogs));
+}
+
+function processSubsystems(
+  { podLogsDir, startTimes, logs }: ProcessPodNodeOptions,
+  podLogs: PodLogs,
+): readonly PodSubsystem[] {
   const limits = embeddedLimits(process.getuid?.() === 0);
+  return [
+    { name: 'fields', unsupportedFields: (pod) => unsupportedFields(pod, limits) },
+    {
+      name: 'start times',
+      remove: async ({ uid }) => startTimes?.remove(uid),
+      podsOnDisk: async () => ((await startTimes?.podsOnDisk()) ?? []).map(podOfUID),
+    },
+    {
+      name: 'logs',
+      removing: async (pod, { name, restartCount }) =>
+        logs?.clean(containerLogPath(podLogsDir, pod, name, restartCount)),
+      remove: (pod) => podLogs.remove(pod),
+      podsOnDisk: (recorded) => podLogs.pods(recorded),
+    },
+  ];
+}
+
+function processPodDetails(
+  { podLogsDir, hostIPs, startTimes, allocatable = {} }: ProcessPodNodeOptions,
+  podLogs: PodLogs,
+): PodDetails {
+  const resolveCommand = commandResolver(hostIPs, allocatable);
   return {
-    unsupportedFields: (pod) => unsupportedFields(pod, limits),
-    rejection: () => undefined,
     startTime: (uid, now) => startTimes?.of(uid, now) ?? Promise.resolve(now),
-    prepare: nothing,
-    sandbox: (pod, attempt) => settled(() => ({ config: podSandboxConfig(pod, attempt, { podLogsDir }) })),
-    // Nothing but the pod says whom a process runs as: without that, it is whoever the agent is.
+    sandbox: (pod, attempt) => promiseOf(() => ({ config: podSandboxConfig(pod, attempt, { podLogsDir }) })),
+    // The pod alone says as which user a process runs; without a word from it, that is the agent's user.
     image: (_pod, { image = '' }) => Promise.resolve({ imageRef: image, uid: process.getuid?.() ?? 0 }),
     container: ({ pod, container, attempt, podStatus, image }) =>
-      settled(() => {
+      promiseOf(() => {
         const resolved = resolveCommand(pod, container, podStatus);
         return containerConfig({ pod, container, attempt, resolved, imageUser: image });
       }),
-    created: () => undefined,
-    removing: async (pod, { name, restartCount }) =>
-      logs?.clean(containerLogPath(podLogsDir, pod, name, restartCount)),
     pastInstances: (pod, containerName) => podLogs.pastInstances(pod, containerName),
     podIP: () => LOOPBACK,
-    forgetImage: () => undefined,
-    release: nothing,
-    remove: async (pod) => {
-      await podLogs.remove(pod);
-      await startTimes?.remove(pod.uid);
-    },
-    podsOnDisk: async () => {
-      const uids = (await startTimes?.podsOnDisk()) ?? [];
-      const pods = new Map((await podLogs.pods(new Set(uids))).map((pod) => [pod.uid, pod]));
-      for (const uid of uids) if (!pods.has(uid)) pods.set(uid, { uid, name: '', namespace: '' });
-      return [...pods.values()];
-    },
-    collectGarbage: () => undefined,
   };
-}
-
-/** What throws becomes a rejection. */
-function settled<T>(work: () => T): Promise<T> {
-  return new Promise((resolve) => {
-    resolve(work());
-  });
 }

@@ -13,7 +13,7 @@ import type { Eviction } from '../../policies/eviction/pass.ts';
 import { PRESSURE_CONDITIONS } from '../../policies/eviction/signals.ts';
 import { isEnding } from '../../policies/sync/pod-termination.ts';
 import type { NodeParts } from '../../runtime/node/pod-node.ts';
-import { type NodeFaults, type SimulatedDisk, SimulatedNode } from './simulated-node.ts';
+import { type NodeFaults, type SimulatedDisk, simulatedNode } from './simulated-node.ts';
 import type { SimulatedConnection } from '../../runtime/simulated/simulated-connection.ts';
 import type { SimulatedRuntime } from '../../runtime/simulated/simulated-runtime.ts';
 import type { CallUnderWay } from '../../runtime/simulated/witness.ts';
@@ -169,7 +169,7 @@ export class Life {
     const { disk, random, faults, clock } = this.#options;
     const runtime = this.connection;
     const reclaimer = this.#reclaimer;
-    const node = new SimulatedNode({
+    const node = simulatedNode({
       ...{ runtime, disk, random, faults, now: () => clock.now() },
       onRelease: (uid) => this.#alive && this.judge.released(uid),
       isAlive: () => this.#alive,

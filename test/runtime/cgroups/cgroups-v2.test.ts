@@ -72,6 +72,19 @@ describe('on cgroup v2', () => {
     expect(plain.values('v2/kubepods/besteffort/pode')).toEqual({ 'cpu.weight': '1', 'pids.max': '100' });
   });
 
+  test('the shares of the burstable pods follow the pods that are prepared and not released', async () => {
+    const cgroups = await opened();
+    const weight = () => plain.values('v2/kubepods/burstable')['cpu.weight'];
+    await cgroups.prepare(burstable);
+    expect(weight()).toBe('35');
+    await cgroups.release('unknown');
+    expect(weight()).toBe('35');
+    plain.dropFiles('v2/kubepods/burstable/podb');
+    await cgroups.release('b');
+    expect(weight()).toBe('1');
+    expect(existsSync(plain.path('v2/kubepods/burstable/podb'))).toBe(false);
+  });
+
   test('cgroupRoot is where it all begins, and is delegated to on the way', async () => {
     mkdirSync(plain.path('v2/a/b'), { recursive: true });
     const cgroups = await opened({ cgroupRoot: '/a/b' });
