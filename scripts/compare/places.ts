@@ -1,6 +1,7 @@
 /** Reads what an agent keeps of pods on the node: cgroups, files and logs. */
 import { type Dirent, lstatSync, readdirSync, readFileSync, readlinkSync } from 'node:fs';
 import { join } from 'node:path';
+import { parseMountInfo } from '../../src/policies/formats/mountinfo.ts';
 import { ATTEMPTS, type Names, normaliseLogLine, normaliseText } from './normalise.ts';
 
 const CGROUPS = '/sys/fs/cgroup';
@@ -72,14 +73,8 @@ function describe(path: string, mount: string | undefined, names: Names): string
 
 /** By mount point. */
 function mountTypes(): ReadonlyMap<string, string> {
-  const lines = readFileSync('/proc/self/mountinfo', 'utf8').split('\n');
-  return new Map(
-    lines.flatMap((line): [string, string][] => {
-      const [fields = '', rest = ''] = line.split(' - ');
-      const point = fields.split(' ')[4];
-      return point === undefined ? [] : [[point, rest.split(' ')[0] ?? '']];
-    }),
-  );
+  const mounts = parseMountInfo(readFileSync('/proc/self/mountinfo', 'utf8'));
+  return new Map(mounts.map(({ path, type }) => [path, type]));
 }
 
 function entriesOf(folder: string): readonly Dirent[] {

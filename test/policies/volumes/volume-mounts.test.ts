@@ -1,6 +1,5 @@
 import { describe, expect, test } from '@jest/globals';
 import { mountPlan } from '../../../src/policies/volumes/volume-mounts.ts';
-import { isWithin, mountOf, mountsBelow, parseMountInfo } from '../../../src/policies/volumes/mount-table.ts';
 import type { VolumeKind, VolumeMount } from '../../../src/policies/volumes/volume-source.ts';
 
 const FACTS = {
@@ -127,40 +126,5 @@ describe('subPath', () => {
   test.each(['/etc', '../x', 'a/..'])('a variable that holds %s leads nowhere', (value) => {
     const env = new Map([['POD', value]]);
     expect(() => plan({ subPathExpr: '$(POD)' }, { env })).toThrow('must not');
-  });
-});
-
-describe('the table of mounts', () => {
-  const MOUNTS = parseMountInfo(
-    [
-      '22 1 8:1 / / rw,relatime shared:1 - ext4 /dev/sda1 rw',
-      '36 22 0:30 / /pods/u/volumes/a rw master:3 - tmpfs tmpfs rw,size=4k',
-      '37 36 0:31 / /pods/u/volumes/a/b\\040c\\134d rw shared:7 master:1 - tmpfs tmpfs rw',
-      '38 22 8:1 /x//deleted /pods/u/volumes/a rw - ext4 /dev/sda1 rw',
-      '39 22 8:1 / /pods/u2 rw - ext4 - rw',
-      '',
-    ].join('\n'),
-  );
-
-  test('what is mounted last is unmounted first', () => {
-    expect(mountsBelow(MOUNTS, '/pods/u')).toEqual([
-      '/pods/u/volumes/a',
-      '/pods/u/volumes/a/b c\\d',
-      '/pods/u/volumes/a',
-    ]);
-  });
-
-  test('a folder lies on the nearest mount, of several in one place on the last', () => {
-    expect(mountOf(MOUNTS, '/pods/u/volumes/a/b c\\d/e')).toEqual({
-      path: '/pods/u/volumes/a/b c\\d',
-      shared: true,
-    });
-    expect(mountOf(MOUNTS, '/pods/u/volumes/a/x')).toEqual({ path: '/pods/u/volumes/a', shared: false });
-    expect(mountOf(MOUNTS, '/pods/u/volumes/ab')).toEqual({ path: '/', shared: true });
-  });
-
-  test('a name that begins alike lies elsewhere', () => {
-    expect(isWithin('/pods/u', '/pods/u2')).toBe(false);
-    expect(isWithin('/', '/pods')).toBe(true);
   });
 });
