@@ -2,30 +2,20 @@
 import { existsSync, mkdirSync, mkdtempSync, rmSync, symlinkSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { tmpdir } from 'node:os';
-import { afterAll, afterEach, beforeAll, expect, jest, test } from '@jest/globals';
-import { mountSmallDisk, type SmallDisk } from '../../support/as-root.ts';
-import { type ContainerdBed, startContainerd } from '../../support/containerd/containerd.ts';
-import { describeWithContainerd, SET_UP_TIMEOUT_MS } from '../../support/containerd/suite.ts';
-import { CriDaemonBed } from '../../support/cri-daemon.ts';
-import { containerStatus } from '../../support/daemon.ts';
-import { waitFor } from '../../support/wait-for.ts';
-
-jest.setTimeout(120_000);
+import { afterEach, expect, test } from '@jest/globals';
+import { mountSmallDisk, type SmallDisk } from '../../../support/as-root.ts';
+import { containerStatus } from '../../../support/daemon.ts';
+import { waitFor } from '../../../support/wait-for.ts';
+import { describeOnContainerd } from '../../../support/cri-suite.ts';
 
 const PATIENCE_MS = 60_000;
 
-describeWithContainerd('on a full disk', () => {
-  let containerd: ContainerdBed;
-  let bed: CriDaemonBed;
+describeOnContainerd('on a full disk', ({ openBed, closeBeds }) => {
   let disk: SmallDisk;
   let place: string;
 
-  beforeAll(async () => {
-    containerd = await startContainerd();
-  }, SET_UP_TIMEOUT_MS);
-  afterAll(() => containerd.stop());
   afterEach(async () => {
-    await bed.cleanUp();
+    await closeBeds();
     disk.unmount();
     rmSync(place, { recursive: true });
   });
@@ -33,7 +23,7 @@ describeWithContainerd('on a full disk', () => {
   test('the daemon starts, takes up what runs, removes what is not wanted, and begins to evict', async () => {
     place = mkdtempSync(join(tmpdir(), 'statelet-disk-'));
     disk = mountSmallDisk(place);
-    bed = new CriDaemonBed(containerd, { config: { evictionHard: { 'nodefs.available': '20%' } } });
+    const bed = openBed({ config: { evictionHard: { 'nodefs.available': '20%' } } });
     for (const [folder, path] of [
       ['root', bed.rootDir],
       ['log', dirname(bed.podLogsDir)],

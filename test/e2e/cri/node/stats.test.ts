@@ -1,21 +1,19 @@
 /** What the daemon says that pods use, held against pods that use what is known. */
 import { totalmem } from 'node:os';
-import { afterAll, afterEach, beforeAll, expect, jest, test } from '@jest/globals';
-import type { MemoryCrossing } from '../../../src/runtime/stats/memory-watch.ts';
-import { openStatsProvider } from '../../../src/runtime/stats/stats-provider.ts';
-import { systemClock } from '../../../src/system/system-clock.ts';
-import type { Pod } from '../../../src/types/kubernetes.ts';
-import type { RuntimePodStatus } from '../../../src/types/runtime-pod.ts';
-import type { PodStats, Summary } from '../../../src/types/stats.ts';
-import { type ContainerdBed, startContainerd } from '../../support/containerd/containerd.ts';
-import { describeWithContainerd, SET_UP_TIMEOUT_MS } from '../../support/containerd/suite.ts';
-import { CriDaemonBed, SERVING } from '../../support/cri-daemon.ts';
-import { type Daemon } from '../../support/daemon.ts';
-import { runtimePodStatus } from '../../support/runtime-pod-status.ts';
-import { waitFor } from '../../support/wait-for.ts';
-import { warnings } from '../../support/warnings.ts';
-
-jest.setTimeout(300_000);
+import { expect, test } from '@jest/globals';
+import type { MemoryCrossing } from '../../../../src/runtime/stats/memory-watch.ts';
+import { openStatsProvider } from '../../../../src/runtime/stats/stats-provider.ts';
+import { systemClock } from '../../../../src/system/system-clock.ts';
+import type { Pod } from '../../../../src/types/kubernetes.ts';
+import type { RuntimePodStatus } from '../../../../src/types/runtime-pod.ts';
+import type { PodStats, Summary } from '../../../../src/types/stats.ts';
+import type { CriDaemonBed } from '../../../support/cri-daemon.ts';
+import { SERVING } from '../../../support/cri-daemon.ts';
+import { describeOnContainerd } from '../../../support/cri-suite.ts';
+import { type Daemon } from '../../../support/daemon.ts';
+import { runtimePodStatus } from '../../../support/runtime-pod-status.ts';
+import { waitFor } from '../../../support/wait-for.ts';
+import { warnings } from '../../../support/warnings.ts';
 
 const KIB = 2 ** 10;
 const MIB = 2 ** 20;
@@ -24,19 +22,12 @@ const HOLD_64_MIB = `dd if=/dev/zero bs=64M count=1 | sleep 1000 & ${SERVING}`;
 /** containerd looks at its layers every ten seconds. */
 const LAYERS_MS = 40_000;
 
-describeWithContainerd('figures of real containers', () => {
-  let containerd: ContainerdBed;
+describeOnContainerd('figures of real containers', ({ containerd, openBed }) => {
   let bed: CriDaemonBed;
   let daemon: Daemon;
 
-  beforeAll(async () => {
-    containerd = await startContainerd();
-  }, SET_UP_TIMEOUT_MS);
-  afterAll(() => containerd.stop());
-  afterEach(() => bed.cleanUp());
-
   async function start(): Promise<void> {
-    bed = new CriDaemonBed(containerd);
+    bed = openBed();
     daemon = await bed.start();
   }
 

@@ -1,25 +1,18 @@
 /** Pods that are changed in place, which only those of an API source are: without the daemon, whose sources never do it. */
-import { afterAll, beforeAll, expect, test } from '@jest/globals';
-import { resolveNodeSettings } from '../../../src/config/load-node-settings.ts';
-import { openCriNode } from '../../../src/runtime/node/open-cri-node.ts';
-import type { Pod } from '../../../src/types/kubernetes.ts';
-import { testNode } from '../../support/admission.ts';
-import { startAgent } from '../../support/agent.ts';
-import { BUSYBOX_USER_ID } from '../../support/containerd/images.ts';
-import { describeWithContainerd, SET_UP_TIMEOUT_MS } from '../../support/containerd/suite.ts';
-import { type CriDaemonBed, SERVE, startCriBed } from '../../support/cri-daemon.ts';
-import { waitFor } from '../../support/wait-for.ts';
+import { expect, test } from '@jest/globals';
+import { resolveNodeSettings } from '../../../../src/config/load-node-settings.ts';
+import { openCriNode } from '../../../../src/runtime/node/open-cri-node.ts';
+import type { Pod } from '../../../../src/types/kubernetes.ts';
+import { testNode } from '../../../support/admission.ts';
+import { startAgent } from '../../../support/agent.ts';
+import { BUSYBOX_USER_ID } from '../../../support/containerd/images.ts';
+import { SERVE } from '../../../support/cri-daemon.ts';
+import { describeOnBed } from '../../../support/cri-suite.ts';
+import { waitFor } from '../../../support/wait-for.ts';
 
 const idIn = (containerID = ''): string => containerID.split('://')[1] ?? '';
 
-describeWithContainerd('a pod that is changed in place', () => {
-  let bed: CriDaemonBed;
-
-  beforeAll(async () => {
-    bed = await startCriBed();
-  }, SET_UP_TIMEOUT_MS);
-  afterAll(() => bed.tearDown(), 300_000);
-
+describeOnBed('a pod that is changed in place', (bed) => {
   test('a container of another image is replaced, and an ephemeral one joins the processes of its target', async () => {
     const { image, endpoint, cgroupRoot } = bed.containerd;
     const agent = await startAgent({

@@ -1,30 +1,19 @@
 import { readdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterAll, afterEach, beforeAll, expect, jest, test } from '@jest/globals';
-import type { Pod } from '../../../src/types/kubernetes.ts';
-import { describeWithContainerd, SET_UP_TIMEOUT_MS } from '../../support/containerd/suite.ts';
-import { processesOf } from '../../support/containerd/wipe.ts';
-import { type CriDaemonBed, startCriBed } from '../../support/cri-daemon.ts';
-import { containerStatus, type Daemon } from '../../support/daemon.ts';
-import { waitFor } from '../../support/wait-for.ts';
-
-jest.setTimeout(300_000);
+import { afterEach, expect, test } from '@jest/globals';
+import type { Pod } from '../../../../src/types/kubernetes.ts';
+import { processesOf } from '../../../support/containerd/wipe.ts';
+import { describeOnDaemon } from '../../../support/cri-suite.ts';
+import { containerStatus } from '../../../support/daemon.ts';
+import { waitFor } from '../../../support/wait-for.ts';
 
 const PATIENCE_MS = 100_000;
 
-describeWithContainerd('what happens to containers from outside', () => {
-  let bed: CriDaemonBed;
-  let daemon: Daemon;
-
-  beforeAll(async () => {
-    bed = await startCriBed();
-    daemon = await bed.start();
-  }, SET_UP_TIMEOUT_MS);
+describeOnDaemon('what happens to containers from outside', ({ bed, daemon }) => {
   afterEach(async () => {
     for (const name of readdirSync(bed.manifestDir)) rmSync(join(bed.manifestDir, name));
     await daemon.onlyPods();
   });
-  afterAll(() => bed.tearDown());
 
   const withLabel = (pod: Pod) => ({ labelSelector: { 'io.kubernetes.pod.uid': pod.metadata.uid } });
   const sandboxesOf = (pod: Pod) => bed.runtime.listPodSandbox(withLabel(pod));

@@ -3,30 +3,19 @@ import { appendFileSync, existsSync, mkdirSync, readFileSync } from 'node:fs';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
-import { afterAll, beforeAll, expect, test } from '@jest/globals';
-import type { Container, Pod } from '../../../src/types/kubernetes.ts';
-import { describeWithContainerd, SET_UP_TIMEOUT_MS } from '../../support/containerd/suite.ts';
-import { type CriDaemonBed, startCriBed } from '../../support/cri-daemon.ts';
-import { containerStatus, type Daemon } from '../../support/daemon.ts';
-import { waitFor } from '../../support/wait-for.ts';
+import { expect, test } from '@jest/globals';
+import type { Container, Pod } from '../../../../src/types/kubernetes.ts';
+import { containerStatus } from '../../../support/daemon.ts';
+import { waitFor } from '../../../support/wait-for.ts';
+import { describeOnDaemon } from '../../../support/cri-suite.ts';
 
-describeWithContainerd('the order of a pod’s containers', () => {
-  let bed: CriDaemonBed;
-  let daemon: Daemon;
-  let notes: string;
-
-  beforeAll(async () => {
-    bed = await startCriBed();
-    notes = join(bed.dir, 'notes');
-    mkdirSync(notes);
-    daemon = await bed.start();
-  }, SET_UP_TIMEOUT_MS);
-  afterAll(() => bed.tearDown(), 300_000);
+describeOnDaemon('the order of a pod’s containers', ({ bed, daemon }) => {
+  const notesOf = (name: string) => join(bed.dir, 'notes', name);
 
   /** Of a pod whose containers write into `/notes`. */
   const withNotes = (name: string): Partial<Pod['spec']> => {
-    mkdirSync(join(notes, name), { recursive: true });
-    return { volumes: [{ name: 'notes', hostPath: { path: join(notes, name) } }] };
+    mkdirSync(notesOf(name), { recursive: true });
+    return { volumes: [{ name: 'notes', hostPath: { path: notesOf(name) } }] };
   };
   const volumeMounts = [{ name: 'notes', mountPath: '/notes' }];
   const writer = (name: string, script: string, fields: Partial<Container> = {}) =>
@@ -39,7 +28,7 @@ describeWithContainerd('the order of a pod’s containers', () => {
       fields,
     );
   const lines = (name: string) => {
-    const file = join(notes, name, 'log');
+    const file = join(notesOf(name), 'log');
     return existsSync(file) ? readFileSync(file, 'utf8').trim().split('\n') : [];
   };
   const wrote = (name: string, line: string) =>
@@ -78,7 +67,7 @@ describeWithContainerd('the order of a pod’s containers', () => {
     );
     expect(waiting.status?.phase).toBe('Pending');
     expect(lines('ordered')).not.toContain('second');
-    appendFileSync(join(notes, 'ordered', 'go'), '');
+    appendFileSync(join(notesOf('ordered'), 'go'), '');
     const pod = await daemon.running('ordered');
     expect(pod.status?.phase).toBe('Running');
     await wrote('ordered', '+main');

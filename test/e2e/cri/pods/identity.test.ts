@@ -1,22 +1,12 @@
 /** What crictl and others see of a pod: the names, labels, annotations and log paths that the kubelet gives it. */
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterAll, beforeAll, expect, test } from '@jest/globals';
-import { describeWithContainerd, SET_UP_TIMEOUT_MS } from '../../support/containerd/suite.ts';
-import { type CriDaemonBed, startCriBed } from '../../support/cri-daemon.ts';
-import { type Daemon, NODE_NAME } from '../../support/daemon.ts';
-import { waitFor } from '../../support/wait-for.ts';
+import { expect, test } from '@jest/globals';
+import { NODE_NAME } from '../../../support/daemon.ts';
+import { waitFor } from '../../../support/wait-for.ts';
+import { describeOnDaemon } from '../../../support/cri-suite.ts';
 
-describeWithContainerd('what the runtime is told of a pod', () => {
-  let bed: CriDaemonBed;
-  let daemon: Daemon;
-
-  beforeAll(async () => {
-    bed = await startCriBed();
-    daemon = await bed.start();
-  }, SET_UP_TIMEOUT_MS);
-  afterAll(() => bed.tearDown(), 300_000);
-
+describeOnDaemon('what the runtime is told of a pod', ({ bed, daemon }) => {
   const ofPod = (uid: string) => ({ labelSelector: { 'io.kubernetes.pod.uid': uid } });
 
   test('sandbox and container carry the kubelet’s metadata, labels and annotations', async () => {

@@ -1,31 +1,24 @@
 /** A node that is full, and critical pods that come nevertheless. */
 import { availableParallelism } from 'node:os';
-import { afterAll, beforeAll, beforeEach, afterEach, expect, test } from '@jest/globals';
-import type { Container, Pod, PodSpec } from '../../../src/types/kubernetes.ts';
-import { type ContainerdBed, startContainerd } from '../../support/containerd/containerd.ts';
-import { describeWithContainerd, SET_UP_TIMEOUT_MS } from '../../support/containerd/suite.ts';
-import { CriDaemonBed } from '../../support/cri-daemon.ts';
-import { containerStatus, type Daemon, NODE_NAME } from '../../support/daemon.ts';
+import { beforeEach, expect, test } from '@jest/globals';
+import type { Container, Pod, PodSpec } from '../../../../src/types/kubernetes.ts';
+import type { CriDaemonBed } from '../../../support/cri-daemon.ts';
+import { describeOnContainerd } from '../../../support/cri-suite.ts';
+import { containerStatus, type Daemon, NODE_NAME } from '../../../support/daemon.ts';
 
 /** Leaves one CPU to pods, whatever machine this is. */
 const systemReserved = { cpu: `${(availableParallelism() - 1) * 1000}m` };
 /** Of `system-node-critical`. */
 const CRITICAL: Partial<PodSpec> = { priority: 2_000_001_000, priorityClassName: 'system-node-critical' };
 
-describeWithContainerd('on a full node', () => {
-  let containerd: ContainerdBed;
+describeOnContainerd('on a full node', ({ openBed }) => {
   let bed: CriDaemonBed;
   let daemon: Daemon;
 
-  beforeAll(async () => {
-    containerd = await startContainerd();
-  }, SET_UP_TIMEOUT_MS);
-  afterAll(() => containerd.stop());
   beforeEach(async () => {
-    bed = new CriDaemonBed(containerd, { config: { systemReserved } });
+    bed = openBed({ config: { systemReserved } });
     daemon = await bed.start();
   });
-  afterEach(() => bed.cleanUp());
 
   function apply(name: string, resources: Container['resources'], spec: Partial<PodSpec> = {}): void {
     bed.apply(name, { priority: 1, containers: [bed.server({ resources })], ...spec });

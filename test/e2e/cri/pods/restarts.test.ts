@@ -1,23 +1,13 @@
 /** What is started again, and what is not: containers that end, sandboxes that die, specs that change. */
 import { execFileSync } from 'node:child_process';
 import { rmSync } from 'node:fs';
-import { afterAll, beforeAll, expect, test } from '@jest/globals';
-import type { Pod } from '../../../src/types/kubernetes.ts';
-import { describeWithContainerd, SET_UP_TIMEOUT_MS } from '../../support/containerd/suite.ts';
-import { type CriDaemonBed, startCriBed } from '../../support/cri-daemon.ts';
-import { containerStatus, type Daemon } from '../../support/daemon.ts';
-import { waitFor } from '../../support/wait-for.ts';
+import { expect, test } from '@jest/globals';
+import type { Pod } from '../../../../src/types/kubernetes.ts';
+import { containerStatus } from '../../../support/daemon.ts';
+import { waitFor } from '../../../support/wait-for.ts';
+import { describeOnDaemon } from '../../../support/cri-suite.ts';
 
-describeWithContainerd('restarts', () => {
-  let bed: CriDaemonBed;
-  let daemon: Daemon;
-
-  beforeAll(async () => {
-    bed = await startCriBed();
-    daemon = await bed.start();
-  }, SET_UP_TIMEOUT_MS);
-  afterAll(() => bed.tearDown(), 300_000);
-
+describeOnDaemon('restarts', ({ bed, daemon }) => {
   const ofPod = (uid: string) => ({ labelSelector: { 'io.kubernetes.pod.uid': uid } });
   const sandboxesOf = async ({ metadata }: Pod) =>
     (await bed.runtime.listPodSandbox(ofPod(metadata.uid))).toSorted(

@@ -1,34 +1,24 @@
 import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterAll, afterEach, beforeAll, expect, jest, test } from '@jest/globals';
-import { findCgroupMounts } from '../../../src/policies/cgroups/cgroup-mounts.ts';
-import { containerLabels, sandboxLabels } from '../../../src/policies/cri/cri-labels.ts';
-import type { Pod } from '../../../src/types/kubernetes.ts';
-import { type ContainerdBed, startContainerd } from '../../support/containerd/containerd.ts';
-import { describeWithContainerd, SET_UP_TIMEOUT_MS } from '../../support/containerd/suite.ts';
-import { CriDaemonBed, type CriDaemonOptions, SERVING } from '../../support/cri-daemon.ts';
-import { containerStatus, type Daemon } from '../../support/daemon.ts';
-import { shell, startPod, whenExited } from '../../support/runtime-configs.ts';
-import { waitFor } from '../../support/wait-for.ts';
-
-jest.setTimeout(300_000);
+import { expect, test } from '@jest/globals';
+import { findCgroupMounts } from '../../../../src/policies/cgroups/cgroup-mounts.ts';
+import { containerLabels, sandboxLabels } from '../../../../src/policies/cri/cri-labels.ts';
+import type { Pod } from '../../../../src/types/kubernetes.ts';
+import type { CriDaemonBed } from '../../../support/cri-daemon.ts';
+import { type CriDaemonOptions, SERVING } from '../../../support/cri-daemon.ts';
+import { describeOnContainerd } from '../../../support/cri-suite.ts';
+import { containerStatus, type Daemon } from '../../../support/daemon.ts';
+import { shell, startPod, whenExited } from '../../../support/runtime-configs.ts';
+import { waitFor } from '../../../support/wait-for.ts';
 
 const PATIENCE_MS = 100_000;
 const SHORT_BACK_OFF = { crashLoopBackOff: { maxContainerRestartPeriod: '1s' } };
 
-describeWithContainerd('garbage', () => {
-  let containerd: ContainerdBed;
+describeOnContainerd('garbage', ({ containerd, openBed }) => {
   let bed: CriDaemonBed;
   let daemon: Daemon;
 
-  beforeAll(async () => {
-    containerd = await startContainerd();
-  }, SET_UP_TIMEOUT_MS);
-  afterAll(() => containerd.stop());
-  afterEach(() => bed.cleanUp());
-
-  const createBed = (config: CriDaemonOptions['config'] = {}) =>
-    (bed = new CriDaemonBed(containerd, { config }));
+  const createBed = (config: CriDaemonOptions['config'] = {}) => (bed = openBed({ config }));
 
   /** What an agent has left that knew of it: a sandbox and one container, by the kubelet's labels. */
   async function orphan(name: string, script: string) {

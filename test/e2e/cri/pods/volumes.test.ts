@@ -13,13 +13,13 @@ import {
 } from 'node:fs';
 import { createServer } from 'node:net';
 import { dirname, join } from 'node:path';
-import { afterAll, beforeAll, expect, test } from '@jest/globals';
-import type { Container, Pod, PodSpec } from '../../../src/types/kubernetes.ts';
-import { describeWithContainerd, SET_UP_TIMEOUT_MS } from '../../support/containerd/suite.ts';
-import { mountsBelow } from '../../support/containerd/wipe.ts';
-import { type CriDaemonBed, SERVING, startCriBed } from '../../support/cri-daemon.ts';
-import { containerStatus, type Daemon, NODE_NAME } from '../../support/daemon.ts';
-import { waitFor } from '../../support/wait-for.ts';
+import { expect, test } from '@jest/globals';
+import type { Container, Pod, PodSpec } from '../../../../src/types/kubernetes.ts';
+import { mountsBelow } from '../../../support/containerd/wipe.ts';
+import { SERVING } from '../../../support/cri-daemon.ts';
+import { describeOnDaemon } from '../../../support/cri-suite.ts';
+import { containerStatus, NODE_NAME } from '../../../support/daemon.ts';
+import { waitFor } from '../../../support/wait-for.ts';
 
 type Volume = NonNullable<PodSpec['volumes']>[number];
 type VolumeMount = NonNullable<Container['volumeMounts']>[number];
@@ -28,16 +28,7 @@ type Mounted = Volume & { readonly mount?: Partial<VolumeMount> };
 /** Long enough for a sync that failed to be tried again. */
 const RETRY_TIMEOUT_MS = 30_000;
 
-describeWithContainerd('volumes of real containers', () => {
-  let bed: CriDaemonBed;
-  let daemon: Daemon;
-
-  beforeAll(async () => {
-    bed = await startCriBed();
-    daemon = await bed.start();
-  }, SET_UP_TIMEOUT_MS);
-  afterAll(() => bed.tearDown(), 300_000);
-
+describeOnDaemon('volumes of real containers', ({ bed, daemon }) => {
   const podDir = ({ metadata }: Pod) => join(bed.rootDir, 'pods', metadata.uid);
   const volumeDir = (pod: Pod, kind: string, name: string) =>
     join(podDir(pod), `volumes/kubernetes.io~${kind}`, name);

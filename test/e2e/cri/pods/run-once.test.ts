@@ -2,11 +2,10 @@
 import { availableParallelism } from 'node:os';
 import { join } from 'node:path';
 import { readdirSync, rmSync } from 'node:fs';
-import { afterAll, beforeAll, beforeEach, expect, test } from '@jest/globals';
-import { describeWithContainerd, SET_UP_TIMEOUT_MS } from '../../support/containerd/suite.ts';
-import { type CriDaemonBed, startCriBed } from '../../support/cri-daemon.ts';
-import { NODE_NAME } from '../../support/daemon.ts';
-import { waitFor } from '../../support/wait-for.ts';
+import { afterAll, beforeEach, expect, test } from '@jest/globals';
+import { NODE_NAME } from '../../../support/daemon.ts';
+import { waitFor } from '../../../support/wait-for.ts';
+import { describeOnBed } from '../../../support/cri-suite.ts';
 
 /** Whoever fails fails soon. */
 const ONE_RETRY = ['--max-retries', '1'];
@@ -20,19 +19,14 @@ interface PodView {
   readonly leftRunning: boolean;
 }
 
-describeWithContainerd('pods that are run once', () => {
-  let bed: CriDaemonBed;
-  beforeAll(async () => {
-    bed = await startCriBed();
-  }, SET_UP_TIMEOUT_MS);
+describeOnBed('pods that are run once', (bed) => {
   afterAll(async () => {
-    // What there is on disk of a pod that was never started goes in a daemon's own time.
+    // A daemon removes what a pod that was never started has on the disk, in its own time.
     await bed.run(['--exit-with-pods']);
     await waitFor(async () => (await bed.leftBehind()).length === 0, {
       what: 'nothing to be left of the pods',
     });
-    await bed.tearDown();
-  }, 300_000);
+  });
 
   const run = async (...flags: string[]) => {
     const { result } = bed.runOnce('--pod-manifest-path', bed.manifestDir, '-o', 'json', ...flags);

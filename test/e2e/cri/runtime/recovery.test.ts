@@ -1,26 +1,16 @@
-import { afterAll, afterEach, beforeAll, expect, jest, test } from '@jest/globals';
-import type { Pod } from '../../../src/types/kubernetes.ts';
-import { type ContainerdBed, startContainerd } from '../../support/containerd/containerd.ts';
-import { describeWithContainerd, SET_UP_TIMEOUT_MS } from '../../support/containerd/suite.ts';
-import { CriDaemonBed } from '../../support/cri-daemon.ts';
-import { type Daemon, NODE_NAME } from '../../support/daemon.ts';
-import { waitFor } from '../../support/wait-for.ts';
-
-jest.setTimeout(300_000);
+import { expect, test } from '@jest/globals';
+import type { Pod } from '../../../../src/types/kubernetes.ts';
+import type { CriDaemonBed } from '../../../support/cri-daemon.ts';
+import { describeOnContainerd } from '../../../support/cri-suite.ts';
+import { type Daemon, NODE_NAME } from '../../../support/daemon.ts';
+import { waitFor } from '../../../support/wait-for.ts';
 
 const PATIENCE_MS = 100_000;
 const NAMES = ['a', 'b', 'c', 'd'];
 
-describeWithContainerd('an agent that is killed', () => {
-  let containerd: ContainerdBed;
+describeOnContainerd('an agent that is killed', ({ openBed }) => {
   let bed: CriDaemonBed;
   let daemon: Daemon;
-
-  beforeAll(async () => {
-    containerd = await startContainerd();
-  }, SET_UP_TIMEOUT_MS);
-  afterAll(() => containerd.stop());
-  afterEach(() => bed.cleanUp());
 
   function apply(): void {
     for (const name of NAMES) {
@@ -74,7 +64,7 @@ describeWithContainerd('an agent that is killed', () => {
     'while it starts pods, %s (%s of %i), and ends them, %s, is followed by one that goes on',
     async (...points) => {
       const [, startReason, started, , endReason, ended] = points;
-      bed = new CriDaemonBed(containerd);
+      bed = openBed();
       apply();
       daemon = await bed.startToLeavePods();
       await (started === 0
@@ -103,7 +93,7 @@ describeWithContainerd('an agent that is killed', () => {
   );
 
   test('while they run is followed by one that leaves them be, however often', async () => {
-    bed = new CriDaemonBed(containerd);
+    bed = openBed();
     apply();
     daemon = await bed.startToLeavePods();
     const before = idsOf(await allRunning());
@@ -120,7 +110,7 @@ describeWithContainerd('an agent that is killed', () => {
   });
 
   test('while it ends pods that are wanted again starts them once the old ones have ended', async () => {
-    bed = new CriDaemonBed(containerd);
+    bed = openBed();
     apply();
     daemon = await bed.startToLeavePods();
     await allRunning();

@@ -1,13 +1,11 @@
 /** The daemon is killed at exact points of its talk with containerd, and another takes over. */
-import { afterAll, beforeAll, jest } from '@jest/globals';
-import type { ContainerdBed } from '../../support/containerd/containerd.ts';
-import { describeWithContainerd, SET_UP_TIMEOUT_MS } from '../../support/containerd/suite.ts';
-import { containerdForDeaths, criStage } from '../../support/deaths/cri-stage.ts';
-import type { When } from '../../support/deaths/death.ts';
-import { testDeaths } from '../../support/deaths/suite.ts';
-import { CHANGES } from '../../support/runtime-tap.ts';
-
-jest.setTimeout(300_000);
+import { afterAll, beforeAll } from '@jest/globals';
+import type { ContainerdBed } from '../../../support/containerd/containerd.ts';
+import { describeWithContainerd } from '../../../support/containerd/suite.ts';
+import { containerdForDeaths, criStage } from '../../../support/deaths/cri-stage.ts';
+import type { When } from '../../../support/deaths/death.ts';
+import { testDeaths } from '../../../support/deaths/suite.ts';
+import { CHANGES } from '../../../support/runtime-tap.ts';
 
 const WHENS: readonly When[] = ['before', 'during', 'after'];
 
@@ -16,7 +14,7 @@ describeWithContainerd('on containerd', () => {
 
   beforeAll(async () => {
     containerd = await containerdForDeaths();
-  }, SET_UP_TIMEOUT_MS);
+  });
   afterAll(() => containerd.stop());
 
   testDeaths(

@@ -15,15 +15,13 @@ import {
 } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { gunzipSync } from 'node:zlib';
-import { afterAll, afterEach, beforeAll, expect, jest, test } from '@jest/globals';
-import type { Pod } from '../../../src/types/kubernetes.ts';
-import { type ContainerdBed, startContainerd } from '../../support/containerd/containerd.ts';
-import { describeWithContainerd, SET_UP_TIMEOUT_MS } from '../../support/containerd/suite.ts';
-import { CriDaemonBed, type CriDaemonOptions, SERVING } from '../../support/cri-daemon.ts';
-import { containerStatus, type Daemon, NODE_NAME } from '../../support/daemon.ts';
-import { waitFor } from '../../support/wait-for.ts';
-
-jest.setTimeout(300_000);
+import { expect, test } from '@jest/globals';
+import type { Pod } from '../../../../src/types/kubernetes.ts';
+import type { CriDaemonBed } from '../../../support/cri-daemon.ts';
+import { type CriDaemonOptions, SERVING } from '../../../support/cri-daemon.ts';
+import { describeOnContainerd } from '../../../support/cri-suite.ts';
+import { containerStatus, type Daemon, NODE_NAME } from '../../../support/daemon.ts';
+import { waitFor } from '../../../support/wait-for.ts';
 
 const PATIENCE_MS = 100_000;
 /** For what does not listen to SIGTERM. */
@@ -31,19 +29,12 @@ const QUICK = { terminationGracePeriodSeconds: 1 };
 /** Restarts come quickly. */
 const SHORT_BACK_OFF = { crashLoopBackOff: { maxContainerRestartPeriod: '1s' } };
 
-describeWithContainerd('logs of containers', () => {
-  let containerd: ContainerdBed;
+describeOnContainerd('logs of containers', ({ containerd, openBed }) => {
   let bed: CriDaemonBed;
   let daemon: Daemon;
 
-  beforeAll(async () => {
-    containerd = await startContainerd();
-  }, SET_UP_TIMEOUT_MS);
-  afterAll(() => containerd.stop());
-  afterEach(() => bed.cleanUp());
-
   async function startDaemon(config: CriDaemonOptions['config'] = {}): Promise<void> {
-    bed = new CriDaemonBed(containerd, { config });
+    bed = openBed({ config });
     daemon = await bed.start();
   }
 
@@ -157,7 +148,7 @@ describeWithContainerd('logs of containers', () => {
   });
 
   test('a pod for whose logs no folder can be made says so, and runs once it can', async () => {
-    bed = new CriDaemonBed(containerd);
+    bed = openBed();
     const uid = 'uid-of-blocked';
     const folder = join(bed.podLogsDir, `default_blocked-${NODE_NAME}_${uid}`);
     mkdirSync(bed.podLogsDir, { recursive: true });

@@ -1,19 +1,17 @@
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { cpus, totalmem } from 'node:os';
 import { join } from 'node:path';
-import { afterAll, afterEach, beforeAll, expect, jest, test } from '@jest/globals';
-import { findCgroupMounts } from '../../../src/policies/cgroups/cgroup-mounts.ts';
-import { readHugePages, readMaxPIDs } from '../../../src/runtime/node/machine-facts.ts';
-import { processTable } from '../../../src/runtime/process/containers/proc.ts';
-import type { Container, ContainerState, Pod } from '../../../src/types/kubernetes.ts';
-import { type ContainerdBed, startContainerd } from '../../support/containerd/containerd.ts';
-import { noContainerdBecause, SET_UP_TIMEOUT_MS } from '../../support/containerd/suite.ts';
-import { describeWithContainerd } from '../../support/containerd/suite.ts';
-import { CriDaemonBed, type CriDaemonOptions, SERVING } from '../../support/cri-daemon.ts';
-import { containerStatus, type Daemon } from '../../support/daemon.ts';
-import { waitFor } from '../../support/wait-for.ts';
-
-jest.setTimeout(300_000);
+import { expect, test } from '@jest/globals';
+import { findCgroupMounts } from '../../../../src/policies/cgroups/cgroup-mounts.ts';
+import { readHugePages, readMaxPIDs } from '../../../../src/runtime/node/machine-facts.ts';
+import { processTable } from '../../../../src/runtime/process/containers/proc.ts';
+import type { Container, ContainerState, Pod } from '../../../../src/types/kubernetes.ts';
+import type { CriDaemonBed } from '../../../support/cri-daemon.ts';
+import { type CriDaemonOptions, SERVING } from '../../../support/cri-daemon.ts';
+import { noContainerdBecause } from '../../../support/containerd/suite.ts';
+import { describeOnContainerd } from '../../../support/cri-suite.ts';
+import { containerStatus, type Daemon } from '../../../support/daemon.ts';
+import { waitFor } from '../../../support/wait-for.ts';
 
 const MIB = 2 ** 20;
 const FULL = { cpu: '500m', memory: '64Mi' };
@@ -26,19 +24,12 @@ if (noContainerdBecause() === undefined && !isV1) {
 }
 const testOnV1 = isV1 ? test : test.skip;
 
-describeWithContainerd('cgroups of pods', () => {
-  let containerd: ContainerdBed;
+describeOnContainerd('cgroups of pods', ({ containerd, openBed }) => {
   let bed: CriDaemonBed;
   let daemon: Daemon;
 
-  beforeAll(async () => {
-    containerd = await startContainerd();
-  }, SET_UP_TIMEOUT_MS);
-  afterAll(() => containerd.stop());
-  afterEach(() => bed.cleanUp());
-
   async function startDaemon(config: CriDaemonOptions['config'] = {}): Promise<void> {
-    bed = new CriDaemonBed(containerd, { config });
+    bed = openBed({ config });
     daemon = await bed.start();
   }
 

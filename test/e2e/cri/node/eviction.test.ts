@@ -1,20 +1,18 @@
 /** Pods that go because the node runs short: of an API source, since static ones never do. */
 import { existsSync, mkdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterAll, afterEach, beforeAll, expect, jest, test } from '@jest/globals';
-import type { Container, Pod } from '../../../src/types/kubernetes.ts';
+import { afterEach, expect, jest, test } from '@jest/globals';
+import type { Container, Pod } from '../../../../src/types/kubernetes.ts';
 import {
   type EvictingAgent,
   type EvictingAgentOptions,
   evictablePod,
   startEvictingAgent,
-} from '../../support/containerd/evicting-agent.ts';
-import { describeWithContainerd, SET_UP_TIMEOUT_MS } from '../../support/containerd/suite.ts';
-import { type CriDaemonBed, SERVING, startCriBed } from '../../support/cri-daemon.ts';
-import { thresholds } from '../../support/eviction.ts';
-import { waitFor } from '../../support/wait-for.ts';
-
-jest.setTimeout(300_000);
+} from '../../../support/containerd/evicting-agent.ts';
+import { SERVING } from '../../../support/cri-daemon.ts';
+import { describeOnBed } from '../../../support/cri-suite.ts';
+import { thresholds } from '../../../support/eviction.ts';
+import { waitFor } from '../../../support/wait-for.ts';
 
 const MIB = 2 ** 20;
 /** More than the rest of this machine is likely to take meanwhile. */
@@ -26,14 +24,9 @@ const MARGIN_PROCESSES = 400;
 const PATIENCE_MS = 100_000;
 const GREED = `${TAKING}; ${SERVING}`;
 
-describeWithContainerd('a node that runs short', () => {
-  let bed: CriDaemonBed;
+describeOnBed('a node that runs short', (bed) => {
   let agent: EvictingAgent;
 
-  beforeAll(async () => {
-    bed = await startCriBed();
-  }, SET_UP_TIMEOUT_MS);
-  afterAll(() => bed.tearDown(), SET_UP_TIMEOUT_MS);
   afterEach(() => agent.cleanUp());
 
   async function start(options: EvictingAgentOptions): Promise<void> {

@@ -1,20 +1,11 @@
 /** Variables that containers read from files of the pod, and what only newer runtimes can give to a pod. */
-import { afterAll, beforeAll, expect, test } from '@jest/globals';
-import type { Container, Pod } from '../../../src/types/kubernetes.ts';
-import { describeWithContainerd, SET_UP_TIMEOUT_MS } from '../../support/containerd/suite.ts';
-import { type CriDaemonBed, SERVING, startCriBed } from '../../support/cri-daemon.ts';
-import { containerStatus, type Daemon } from '../../support/daemon.ts';
+import { expect, test } from '@jest/globals';
+import type { Container, Pod } from '../../../../src/types/kubernetes.ts';
+import { SERVING } from '../../../support/cri-daemon.ts';
+import { describeOnDaemon } from '../../../support/cri-suite.ts';
+import { containerStatus } from '../../../support/daemon.ts';
 
-describeWithContainerd('pods of newer kinds', () => {
-  let bed: CriDaemonBed;
-  let daemon: Daemon;
-
-  beforeAll(async () => {
-    bed = await startCriBed();
-    daemon = await bed.start();
-  }, SET_UP_TIMEOUT_MS);
-  afterAll(() => bed.tearDown(), 60_000);
-
+describeOnDaemon('pods of newer kinds', ({ bed, daemon }) => {
   const fromFile = (key: string, path = 'app.env'): NonNullable<Container['env']>[number] => ({
     name: `FROM_${key}`,
     valueFrom: { fileKeyRef: { volumeName: 'conf', path, key } },

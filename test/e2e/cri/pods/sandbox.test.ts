@@ -2,12 +2,10 @@
 import { hostname as hostnameOfNode } from 'node:os';
 import { join } from 'node:path';
 import { readlinkSync, writeFileSync } from 'node:fs';
-import { afterAll, beforeAll, expect, test } from '@jest/globals';
-import { startContainerd } from '../../support/containerd/containerd.ts';
-import { describeWithContainerd, SET_UP_TIMEOUT_MS } from '../../support/containerd/suite.ts';
-import { CriDaemonBed } from '../../support/cri-daemon.ts';
-import { type Daemon, NODE_NAME } from '../../support/daemon.ts';
-import { waitFor } from '../../support/wait-for.ts';
+import { expect, test } from '@jest/globals';
+import { NODE_NAME } from '../../../support/daemon.ts';
+import { waitFor } from '../../../support/wait-for.ts';
+import { type DaemonSuiteOptions, describeOnDaemon } from '../../../support/cri-suite.ts';
 
 /** A handler beside the default one: runc, by another name. */
 const SECOND_HANDLER = `
@@ -15,29 +13,21 @@ const SECOND_HANDLER = `
 runtime_type = "io.containerd.runc.v2"
 `;
 
-describeWithContainerd('the sandbox of a pod', () => {
-  let bed: CriDaemonBed;
-  let daemon: Daemon;
-
-  beforeAll(async () => {
-    bed = new CriDaemonBed(await startContainerd({ config: SECOND_HANDLER }), {
-      config: {
-        allowedUnsafeSysctls: ['kernel.msg*'],
-        clusterDNS: ['10.0.0.10'],
-        clusterDomain: 'cluster.test',
-      },
-    });
-    const resolvConf = join(bed.dir, 'resolv.conf');
+const OPTIONS: DaemonSuiteOptions = {
+  containerd: { config: SECOND_HANDLER },
+  config: {
+    allowedUnsafeSysctls: ['kernel.msg*'],
+    clusterDNS: ['10.0.0.10'],
+    clusterDomain: 'cluster.test',
+  },
+  beforeStart: ({ dir }) => {
+    const resolvConf = join(dir, 'resolv.conf');
     writeFileSync(resolvConf, 'nameserver 192.0.2.53\nsearch node.test\noptions ndots:1\n');
-    daemon = await bed.start(
-      '--resolv-conf',
-      resolvConf,
-      '--runtime-classes',
-      'special=other,broken=missing',
-    );
-  }, SET_UP_TIMEOUT_MS);
-  afterAll(() => bed.tearDown(), 300_000);
+    return ['--resolv-conf', resolvConf, '--runtime-classes', 'special=other,broken=missing'];
+  },
+};
 
+describeOnDaemon('the sandbox of a pod', OPTIONS, ({ bed, daemon }) => {
   const own = { hostNetwork: false };
 
   test('a pod has its name as hostname, or the one it asks for, with its subdomain', async () => {

@@ -1,36 +1,33 @@
 /** What a container gets of what its spec asks for, looked at from inside it, and from the node's cgroups. */
 import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterAll, beforeAll, expect, test } from '@jest/globals';
-import type { Container, Pod } from '../../../src/types/kubernetes.ts';
-import { BUSYBOX_ENTRYPOINT, BUSYBOX_USER_ID, BUSYBOX_USER_NAME } from '../../support/containerd/images.ts';
-import { restrictsOomScoreAdj } from '../../support/containerd/layout.ts';
-import { describeWithContainerd, SET_UP_TIMEOUT_MS } from '../../support/containerd/suite.ts';
-import { type CriDaemonBed, startCriBed } from '../../support/cri-daemon.ts';
-import { containerStatus, type Daemon } from '../../support/daemon.ts';
-import { waitFor } from '../../support/wait-for.ts';
+import { expect, test } from '@jest/globals';
+import type { Container, Pod } from '../../../../src/types/kubernetes.ts';
+import {
+  BUSYBOX_ENTRYPOINT,
+  BUSYBOX_USER_ID,
+  BUSYBOX_USER_NAME,
+} from '../../../support/containerd/images.ts';
+import { restrictsOomScoreAdj } from '../../../support/containerd/layout.ts';
+import { type CriDaemonBed } from '../../../support/cri-daemon.ts';
+import { describeOnDaemon } from '../../../support/cri-suite.ts';
+import { containerStatus } from '../../../support/daemon.ts';
+import { waitFor } from '../../../support/wait-for.ts';
 
 const IDS = 'grep -E "^(Uid|Gid|Groups):" /proc/1/status | tr -s "\\t " " "';
 /** Whom container's first process runs as: its user, its group and the others. */
 const SECURITY = /^(Seccomp|NoNewPrivs|CapEff|CapBnd):\s+(\w+)$/gm;
 
-describeWithContainerd('a container of CRI', () => {
-  let bed: CriDaemonBed;
-  let daemon: Daemon;
+function makeSeccompProfile({ rootDir }: CriDaemonBed): string[] {
+  const profiles = join(rootDir, 'seccomp');
+  mkdirSync(profiles, { recursive: true });
+  const syscalls = [{ names: ['mkdir', 'mkdirat'], action: 'SCMP_ACT_ERRNO' }];
+  const profile = { defaultAction: 'SCMP_ACT_ALLOW', syscalls };
+  writeFileSync(join(profiles, 'no-mkdir.json'), JSON.stringify(profile));
+  return [];
+}
 
-  beforeAll(async () => {
-    bed = await startCriBed();
-    const profiles = join(bed.rootDir, 'seccomp');
-    mkdirSync(profiles, { recursive: true });
-    const profile = {
-      defaultAction: 'SCMP_ACT_ALLOW',
-      syscalls: [{ names: ['mkdir', 'mkdirat'], action: 'SCMP_ACT_ERRNO' }],
-    };
-    writeFileSync(join(profiles, 'no-mkdir.json'), JSON.stringify(profile));
-    daemon = await bed.start();
-  }, SET_UP_TIMEOUT_MS);
-  afterAll(() => bed.tearDown(), 300_000);
-
+describeOnDaemon('a container of CRI', { beforeStart: makeSeccompProfile }, ({ bed, daemon }) => {
   const logOf = async (pod: Pod, container = 'main', lines = 1) => {
     const file = join(bed.podLogs(pod.metadata), container, '0.log');
     const read = () => readFileSync(file, 'utf8').trim().split('\n');
@@ -293,7 +290,10 @@ describeWithContainerd('a container of CRI', () => {
   });
 
   test('requests and limits become values of the container’s cgroup, its OOM score among them', async () => {
-    const resources = { requests: { cpu: '250m', memory: '16Mi' }, limits: { memory: '64Mi', cpu: '500m' } };
+    const resources = {
+      requests: { cpu: '250m', memory: '16Mi' },
+      limits: { memory: '64Mi', cpu: '500m' },
+    };
     bed.apply('limited', { containers: [bed.server({ resources }), bed.server({ name: 'none' })] });
     const guaranteed = { limits: { cpu: '100m', memory: '32Mi' } };
     bed.apply('guaranteed', { containers: [bed.server({ resources: guaranteed })] });

@@ -1,20 +1,16 @@
 /** What goes when the disk is full that pods, images and containers share: what nobody needs, and then a pod. */
 import { statfs } from 'node:fs/promises';
 import { join } from 'node:path';
-import { afterAll, afterEach, beforeAll, beforeEach, expect, jest, test } from '@jest/globals';
-import { startContainerd } from '../../support/containerd/containerd.ts';
+import { afterEach, beforeEach, expect, test } from '@jest/globals';
 import {
   type EvictingAgent,
   evictablePod,
   startEvictingAgent,
-} from '../../support/containerd/evicting-agent.ts';
-import { busyboxImage, standardImages } from '../../support/containerd/images.ts';
-import { describeWithContainerd, SET_UP_TIMEOUT_MS } from '../../support/containerd/suite.ts';
-import { CriDaemonBed } from '../../support/cri-daemon.ts';
-import { thresholds } from '../../support/eviction.ts';
-import { waitFor } from '../../support/wait-for.ts';
-
-jest.setTimeout(300_000);
+} from '../../../support/containerd/evicting-agent.ts';
+import { busyboxImage, standardImages } from '../../../support/containerd/images.ts';
+import { thresholds } from '../../../support/eviction.ts';
+import { waitFor } from '../../../support/wait-for.ts';
+import { describeOnBed } from '../../../support/cri-suite.ts';
 
 const MIB = 2 ** 20;
 const DISK_MIB = 256;
@@ -23,14 +19,9 @@ const IMAGE_MIB = 30;
 const LARGE = 'statelet.test/large:1';
 const PATIENCE_MS = 100_000;
 
-describeWithContainerd('a disk that pods, images and containers share', () => {
-  let bed: CriDaemonBed;
+describeOnBed('a disk that pods, images and containers share', { diskBytes: DISK_MIB * MIB }, (bed) => {
   let agent: EvictingAgent;
 
-  beforeAll(async () => {
-    bed = new CriDaemonBed(await startContainerd({ diskBytes: DISK_MIB * MIB }));
-  }, SET_UP_TIMEOUT_MS);
-  afterAll(() => bed.tearDown(), SET_UP_TIMEOUT_MS);
   beforeEach(async () => {
     const large = [{ path: 'large', content: Buffer.alloc(IMAGE_MIB * MIB, 1) }];
     await bed.containerd.importImages([...standardImages(), busyboxImage(LARGE, {}, large)]);

@@ -1,18 +1,15 @@
 /** Pods that go because others wait for them: for the disks that they keep busy, for the memory that they turn over. */
 import { mkdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterAll, afterEach, beforeAll, expect, jest, test } from '@jest/globals';
-import { pressureThresholds } from '../../../src/policies/eviction/pressure-settings.ts';
+import { afterEach, expect, test } from '@jest/globals';
+import { pressureThresholds } from '../../../../src/policies/eviction/pressure-settings.ts';
 import {
   type EvictingAgent,
   evictablePod,
   startEvictingAgent,
-} from '../../support/containerd/evicting-agent.ts';
-import { describeWithContainerd, SET_UP_TIMEOUT_MS } from '../../support/containerd/suite.ts';
-import { type CriDaemonBed, startCriBed } from '../../support/cri-daemon.ts';
-import { waitFor } from '../../support/wait-for.ts';
-
-jest.setTimeout(300_000);
+} from '../../../support/containerd/evicting-agent.ts';
+import { waitFor } from '../../../support/wait-for.ts';
+import { describeOnBed } from '../../../support/cri-suite.ts';
 
 const MIB = 2 ** 20;
 const PATIENCE_MS = 100_000;
@@ -28,14 +25,9 @@ const MEMORY_PERCENT = 8;
 const THRASHING =
   'dd if=/dev/zero of=/scratch/file bs=1M count=96; for i in 1 2 3; do while :; do cat /scratch/file > /dev/null; done & done; wait';
 
-describeWithContainerd('a node whose pods wait', () => {
-  let bed: CriDaemonBed;
+describeOnBed('a node whose pods wait', (bed) => {
   let agent: EvictingAgent;
 
-  beforeAll(async () => {
-    bed = await startCriBed();
-  }, SET_UP_TIMEOUT_MS);
-  afterAll(() => bed.tearDown(), SET_UP_TIMEOUT_MS);
   afterEach(() => agent.cleanUp());
 
   /** With a pod that does nothing. */
