@@ -10,7 +10,7 @@ import { EMBEDDED, type StateletConfig } from './config/config.ts';
 import { evictionThresholds } from './config/load-eviction-settings.ts';
 import type { EvictionParts } from './actors/eviction/eviction-figures.ts';
 import type { supervisorMachine, SupervisorEvent } from './machines/supervisor-machine.ts';
-import { letGo, nodeAgentOptions, openNode } from './open-node.ts';
+import { leavePodsRunning, nodeAgentOptions, openNode } from './open-node.ts';
 import { podSources } from './pod-sources.ts';
 import { shownURL } from './policies/formats/shown-url.ts';
 import type { NodeParts } from './runtime/node/pod-node.ts';
@@ -136,7 +136,7 @@ class Agent implements Daemon {
   }
 
   async takeDown(): Promise<void> {
-    await letGo(this.#agent);
+    await leavePodsRunning(this.#agent);
     await (await this.#stats)?.close();
     await this.#endpoints?.close();
     await this.#parts.stop();

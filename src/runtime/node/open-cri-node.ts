@@ -36,7 +36,7 @@ import { UserNamespaces } from './user-namespace-ranges.ts';
 import { VolumeManager } from '../volumes/volume-manager.ts';
 
 export interface CriNodeSetup {
-  /** Of the runtime: `unix:///PATH`. */
+  /** The runtime's: `unix:///PATH`. */
   readonly endpoint: string;
   readonly rootDir: string;
   readonly podLogsDir: string;
@@ -58,7 +58,7 @@ interface Parts {
   readonly capabilities: RuntimeCapabilities;
 }
 
-/** Rejects where this machine cannot be such a node: a cgroup controller is missing, say. */
+/** Rejects where this machine cannot run pods of a CRI runtime, for example because a cgroup controller is missing. */
 export async function openCriNode(setup: CriNodeSetup): Promise<NodeParts> {
   const { endpoint, podLogsDir, settings, logger } = setup;
   const cgroups = await openCgroups(setup);
@@ -69,7 +69,7 @@ export async function openCriNode(setup: CriNodeSetup): Promise<NodeParts> {
     logger: { warn: (message) => logger.warn({}, message) },
   });
   const logLinks = new LogLinks({ dir: join(dirname(podLogsDir), 'containers'), logger });
-  let pods: NodeView['pods'] = () => []; // Until `start`.
+  let pods: NodeView['pods'] = () => [];
   const logs = createLogManager(setup, runtime, () => pods());
   const capabilities = new RuntimeCapabilities(runtime);
   const images = imageManager(setup, runtime);
@@ -192,7 +192,7 @@ async function openPodNode(
   });
 }
 
-/** Of `NAME=HANDLER`. */
+/** Name and handler of `NAME=HANDLER`. */
 function nameAndHandler(text: string): [string, string] {
   const [name = '', handler = ''] = text.split('=');
   return [name, handler];

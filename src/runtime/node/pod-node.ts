@@ -6,12 +6,12 @@ import type { RuntimeContainerStatus, RuntimePodStatus } from '../../types/runti
 import type { RuntimeService } from '../service/runtime-service.ts';
 
 export interface ImageInUse {
-  /** What the runtime calls the image. */
+  /** The runtime's id of the image. */
   readonly imageRef: string;
-  /** The user that the image says, by number or by name. */
+  /** The user that the image names, by number or by name. */
   readonly uid?: number;
   readonly username?: string;
-  /** What the runtime calls the images that the container mounts as volumes, by the names of these. */
+  /** The runtime's ids of the images that the container mounts as volumes, by the names of the volumes. */
   readonly volumes?: ReadonlyMap<string, string>;
 }
 
@@ -24,7 +24,7 @@ export interface ContainerRequest {
   readonly pod: Pod;
   readonly container: Container | EphemeralContainer;
   readonly attempt: number;
-  /** With the sandbox in which the container is to run. */
+  /** Contains the sandbox in which the container is to run. */
   readonly podStatus: RuntimePodStatus;
   readonly image: ImageInUse;
 }
@@ -35,7 +35,7 @@ const WHAT_FAILED: Readonly<Record<PrepareError['reason'], string>> = {
   FailedCreatePodContainer: 'unable to ensure pod container exists: ',
 };
 
-/** The node cannot be made ready for a pod; `reason` is that of the event which says so. */
+/** The node cannot be made ready for a pod. `reason` is the reason of the pod's event. */
 export class PrepareError extends Error {
   readonly reason: 'FailedMount' | 'FailedCreatePodContainer';
 
@@ -92,8 +92,8 @@ export interface PodSubsystem {
 /** What containers are made from, and what is known of them: each question is answered by one part of the node. */
 export interface PodDetails {
   /**
-   * When the pod first started on this node, be it with another agent: `now` (RFC 3339 in whole seconds) where that is not known,
-   * which is remembered from here on until the pod is removed.
+   * When the pod first started on this node, under this agent or a former one. Where that is not known it is `now` (RFC 3339 in whole
+   * seconds), which is remembered until the pod is removed.
    */
   startTime(uid: string, now: string): Promise<string>;
   sandbox(pod: Pod, attempt: number): Promise<SandboxRequest>;
@@ -106,7 +106,7 @@ export interface PodDetails {
   ): Promise<ImageInUse>;
   /** Rejects where the container's spec, or what it refers to, makes no container (CreateContainerConfigError). */
   container(request: ContainerRequest): Promise<ContainerConfig>;
-  /** How many instances of the container there have been, as far as what is left of them still tells. */
+  /** How many instances of the container there have been, as far as their logs still show it. */
   pastInstances(pod: PodReference, containerName: string): number;
   /** Where the pod is reached from this node; undefined while it has no network. */
   podIP(pod: Pod, podStatus: RuntimePodStatus): string | undefined;
@@ -118,9 +118,9 @@ export interface PodNode extends PodDetails, Required<Omit<PodSubsystem, 'name' 
   podsOnDisk(): Promise<readonly PodReference[]>;
 }
 
-/** What the work beside the pods has to know of them. */
+/** What background work needs to know of the pods. */
 export interface NodeView {
-  /** What the runtime holds, as last seen. */
+  /** The pods that the runtime has, as last read. */
   readonly pods: () => Iterable<RuntimePodStatus>;
   /** The pod's containers are not needed any more. */
   readonly isPodRemovable: (uid: string) => boolean;
@@ -138,10 +138,10 @@ export interface NodeReclaimer {
 export interface NodeParts {
   readonly runtime: RuntimeService;
   readonly node: PodNode;
-  /** Begins the work beside the pods: logs, garbage. */
+  /** Begins the background work: rotation of logs, garbage collection. */
   start(view: NodeView): void;
   /** Only of a node that keeps dead containers or images; to be used after `start`. */
   readonly reclaimer?: NodeReclaimer;
-  /** Ends it; what runs keeps running. */
+  /** Ends the background work. Pods keep running. */
   stop(): Promise<void>;
 }
