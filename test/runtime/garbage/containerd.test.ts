@@ -112,7 +112,10 @@ describeWithContainerd('garbage in containerd', () => {
       clock: systemClock,
       logger,
       statfs: () => Promise.resolve({ capacityBytes: 100, availableBytes }),
-      ...{ highThresholdPercent: 85, lowThresholdPercent: 80, minAgeMs: 0, maxAgeMs: 0 },
+      highThresholdPercent: 85,
+      lowThresholdPercent: 80,
+      minAgeMs: 0,
+      maxAgeMs: 0,
     });
     const before = (await imagesLeft()).length;
     await gc.collect();

@@ -34,7 +34,8 @@ describeOnBed('a node whose pods wait', (bed) => {
   async function start(resource: 'io' | 'memory', percent: number, rootDir: string): Promise<void> {
     await isCalm(resource, percent / 2);
     const thresholds = pressureThresholds({
-      ...{ evictionPSI: { [`${resource}.pressure.some.avg10`]: `${percent}%` }, evictionPSIGracePeriod: {} },
+      evictionPSI: { [`${resource}.pressure.some.avg10`]: `${percent}%` },
+      evictionPSIGracePeriod: {},
     });
     mkdirSync(rootDir);
     agent = await startEvictingAgent(bed.containerd, { rootDir, settings: () => ({ thresholds }) });

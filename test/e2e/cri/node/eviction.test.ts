@@ -122,7 +122,8 @@ describeOnBed('a node that runs short', (bed) => {
     await Promise.all([runs('modest'), runs('writer'), written('modest', 1), written('writer', 4)]);
     await isEvicted('writer', agent.look);
     expect(statusOf('writer')).toMatchObject({
-      ...{ phase: 'Failed', reason: 'Evicted' },
+      phase: 'Failed',
+      reason: 'Evicted',
       message: 'Usage of EmptyDir volume "scratch" exceeds the limit "2Mi". ',
     });
     expect(agent.conditions()).toEqual([]);

@@ -62,7 +62,11 @@ describeOnContainerd('what pods have on the node', ({ containerd, openBed }) => 
     const hostAliases = [{ ip: '192.0.2.7', hostnames: ['db', 'db.example.com'] }];
     const own = { name: 'own', emptyDir: {} };
     bed.apply('networked', {
-      ...{ hostNetwork: false, hostAliases, hostname: 'web', subdomain: 'shop', volumes: [own] },
+      hostNetwork: false,
+      hostAliases,
+      hostname: 'web',
+      subdomain: 'shop',
+      volumes: [own],
       containers: [
         bed.server(),
         bed.server({ name: 'second' }),

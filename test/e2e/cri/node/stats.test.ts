@@ -34,9 +34,14 @@ describeOnContainerd('figures of real containers', ({ containerd, openBed }) => 
   /** Beside the daemon's. */
   const openProvider = (pods: () => RuntimePodStatus[]) =>
     openStatsProvider({
-      ...{ nodeName: 'node', rootDir: bed.rootDir, podLogsDir: bed.podLogsDir },
-      ...{ cgroupRoot: containerd.cgroupRoot, runtime: bed.runtime, pods },
-      ...{ clock: systemClock, logger: warnings().logger },
+      nodeName: 'node',
+      rootDir: bed.rootDir,
+      podLogsDir: bed.podLogsDir,
+      cgroupRoot: containerd.cgroupRoot,
+      runtime: bed.runtime,
+      pods,
+      clock: systemClock,
+      logger: warnings().logger,
     });
 
   const summary = async (query = '') =>

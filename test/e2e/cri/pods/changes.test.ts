@@ -18,7 +18,10 @@ describeOnBed('a pod that is changed in place', (bed) => {
     const agent = await startAgent({
       openNode: ({ recorder, logger, ...folders }) =>
         openCriNode({
-          ...{ ...folders, endpoint, recorder, logger },
+          ...folders,
+          endpoint,
+          recorder,
+          logger,
           nodeName: 'node-b',
           facts: testNode(),
           reservations: { systemReserved: {}, kubeReserved: {} },
@@ -32,7 +35,10 @@ describeOnBed('a pod that is changed in place', (bed) => {
         restartPolicy: 'Always',
         terminationGracePeriodSeconds: 5,
         containers: ['main', 'other'].map((name) => ({
-          ...{ name, image, imagePullPolicy: 'IfNotPresent', command: SERVE },
+          name,
+          image,
+          imagePullPolicy: 'IfNotPresent',
+          command: SERVE,
         })),
       },
     };
@@ -67,7 +73,10 @@ describeOnBed('a pod that is changed in place', (bed) => {
       expect(statusOf('other')?.containerID).toBe(other.containerID);
 
       const debug = {
-        ...{ name: 'debug', image, imagePullPolicy: 'IfNotPresent', targetContainerName: 'other' },
+        name: 'debug',
+        image,
+        imagePullPolicy: 'IfNotPresent',
+        targetContainerName: 'other',
         command: ['sh', '-c', 'cat /proc/1/environ | tr "\\0" "\\n" | grep -c HOSTNAME; sleep 1000'],
       };
       agent.update({ ...changed, spec: { ...changed.spec, ephemeralContainers: [debug] } });

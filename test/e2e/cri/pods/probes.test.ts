@@ -169,7 +169,8 @@ describeOnDaemon('probes of real containers', ({ bed, daemon, restart }) => {
 
   test('a sidecar must have started up before the others are; its liveness restarts it alone', async () => {
     const side = bed.server({
-      ...{ name: 'side', restartPolicy: 'Always' },
+      name: 'side',
+      restartPolicy: 'Always',
       startupProbe: exists('/tmp/started', { failureThreshold: 1000 }),
       livenessProbe: exists('/tmp/started'),
     });

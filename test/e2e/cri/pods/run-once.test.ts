@@ -90,11 +90,14 @@ describeOnBed('pods that are run once', (bed) => {
     expect(told[name('elsewhere')]).toMatchObject({ result: 'Rejected', reason: 'NodeAffinity' });
     expect(told[name('failing')]).toMatchObject({ result: 'Failed', failedContainers: ['bad'] });
     expect(told[name('no-image')]).toMatchObject({
-      ...{ result: 'Failed', failedContainers: ['main'] },
+      result: 'Failed',
+      failedContainers: ['main'],
       message: expect.stringContaining('ErrImageNeverPull'),
     });
     expect(told[name('no-volume')]).toMatchObject({
-      ...{ result: 'Failed', failedContainers: [], leftRunning: false },
+      result: 'Failed',
+      failedContainers: [],
+      leftRunning: false,
       message: expect.stringContaining('FailedMount'),
     });
   });

@@ -35,7 +35,9 @@ describeOnDaemon('the sandbox of a pod', OPTIONS, ({ bed, daemon }) => {
     bed.apply('titled', { ...own, hostname: 'web-0', subdomain: 'shop', containers: [bed.server()] });
     bed.apply('full', {
       ...own,
-      ...{ hostname: 'web-1', subdomain: 'shop', setHostnameAsFQDN: true },
+      hostname: 'web-1',
+      subdomain: 'shop',
+      setHostnameAsFQDN: true,
       containers: [bed.server()],
     });
     const [plain, titled, full] = await Promise.all(

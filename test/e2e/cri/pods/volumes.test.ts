@@ -267,7 +267,8 @@ describeOnDaemon('volumes of real containers', ({ bed, daemon }) => {
         volumes.map((volume) => ({ ...volume })),
         { main },
         {
-          ...{ uid, labels: { app: 'web', tier: 'front' } },
+          uid,
+          labels: { app: 'web', tier: 'front' },
           annotations: { tier },
         },
       );
