@@ -2,7 +2,7 @@
 import { NodeAgent, type NodeAgentOptions } from '../../src/actors/node-agent.ts';
 import { NO_LATENCIES } from '../../src/runtime/simulated/latencies.ts';
 import { SimulatedRuntime } from '../../src/runtime/simulated/simulated-runtime.ts';
-import { SimulatedNode } from '../../src/simulation/node/simulated-node.ts';
+import { simulatedNode } from '../../src/simulation/node/simulated-node.ts';
 import type { Clock } from '../../src/types/clock.ts';
 import type { NodeFacts } from '../../src/types/node-facts.ts';
 
@@ -18,7 +18,7 @@ export interface InstantAgentOptions {
 
 export function instantAgent({ clock, configuration, nodeFacts }: InstantAgentOptions): NodeAgent {
   const runtime = new SimulatedRuntime({ clock, random, latencies: NO_LATENCIES }).connect();
-  const node = new SimulatedNode({
+  const node = simulatedNode({
     runtime,
     disk: new Map(),
     now: () => clock.now(),

@@ -25,10 +25,12 @@ export const podChart = podMachine.provide({
   },
 });
 
-/** The way of a pod from its creation to its first sync, where nothing is in its way. Only static pods ask for their name. */
-export const LEAVE_TO_START: readonly PodEvent[] = [
+/** The way of a pod from its creation to its admission. Only static pods ask for their name. */
+export const LEAVE_TO_ASK_FOR_ROOM: readonly PodEvent[] = [
   { type: 'RUNTIME_READY' },
   { type: 'REMOVED' },
   { type: 'NAME_GRANTED' },
-  { type: 'ADMITTED' },
 ];
+
+/** The way of a pod from its creation to its first sync, where nothing is in its way. */
+export const LEAVE_TO_START: readonly PodEvent[] = [...LEAVE_TO_ASK_FOR_ROOM, { type: 'ADMITTED' }];

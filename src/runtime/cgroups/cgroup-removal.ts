@@ -6,12 +6,12 @@ import { errnoCode } from '../../system/system-errors.ts';
 import { subfolders } from './cgroup-tree.ts';
 
 const PAUSE_MAX_MS = 100;
-/** Longer than a process with much memory takes to end. One that waits for a dead disk may never. */
+/** Longer than a process with much memory takes to end. A process that waits for a dead disk may never end. */
 const PATIENCE_MS = 10_000;
 
 /**
- * Removes cgroups with all below, folders of one pod in any number of hierarchies. Kills only where processes are in the
- * way; there is no event for their leaving, hence the rounds. Rejects as Internal when some do not go.
+ * Removes the cgroups of a pod with all cgroups below: folders in any number of hierarchies. Kills processes only where they keep a
+ * cgroup from being removed. No event reports their end, so it tries again and again. Rejects as Internal when a cgroup stays.
  */
 export async function removeCgroups(folders: readonly string[], patienceMs = PATIENCE_MS): Promise<void> {
   const deadlineMs = performance.now() + patienceMs;
@@ -41,7 +41,7 @@ function tryRemove(folder: string): boolean {
   }
 }
 
-/** A runtime may be removing a container's group at the same time. */
+/** Empty where a runtime has removed the cgroup meanwhile. */
 function subfoldersOf(folder: string): string[] {
   try {
     return subfolders(folder).map((name) => join(folder, name));
@@ -57,7 +57,7 @@ function killAll(folders: readonly string[]): void {
   for (const pid of pids) kill(pid);
 }
 
-/** Since Linux 5.14 a group of v2 can be killed with all below; no process slips away by forking. */
+/** Since Linux 5.14 a cgroup of v2 can be killed with all cgroups below it, and no process escapes by forking. */
 function killedAtOnce(folder: string): boolean {
   const file = join(folder, 'cgroup.kill');
   if (!existsSync(file)) return false;
@@ -69,7 +69,7 @@ function killedAtOnce(folder: string): boolean {
   }
 }
 
-/** Here and below. 0 stands for a process of another PID namespace; to signal it would hit our own group. */
+/** The processes here and below. 0 stands for a process of another PID namespace; signalling 0 would hit our own process group. */
 function pidsIn(folder: string): number[] {
   const own = readPids(join(folder, 'cgroup.procs')).filter((pid) => pid > 1 && pid !== process.pid);
   return [...own, ...subfoldersOf(folder).flatMap(pidsIn)];
@@ -79,7 +79,7 @@ function readPids(file: string): number[] {
   try {
     return readFileSync(file, 'latin1').split('\n').map(Number);
   } catch {
-    // Removed meanwhile, or a threaded group, whose processes are listed above it.
+    // The cgroup was removed meanwhile, or is a threaded one, whose processes are listed in the cgroup above.
     return [];
   }
 }
@@ -88,7 +88,7 @@ function kill(pid: number): void {
   try {
     process.kill(pid, 'SIGKILL');
   } catch {
-    // Gone already; or not ours to kill, which the deadline will tell.
+    // The process has ended, or may not be killed: then the deadline reports it.
   }
 }
 

@@ -16,9 +16,10 @@ export class CgroupTree {
   readonly version: CgroupVersion;
   readonly hierarchies: readonly CgroupHierarchy[];
   readonly #logger: Logger;
-  readonly #told = new Set<string>();
+  /** Files of which a warning has said that the kernel lacks them. */
+  readonly #warned = new Set<string>();
 
-  /** Throws FailedPrecondition where there is no usable tree, or one without a controller of `needed`. */
+  /** Throws FailedPrecondition where no cgroups are mounted, or a controller of `needed` is missing. */
   constructor(mountinfoFile: string, needed: readonly string[], logger: Logger) {
     const { version, hierarchies } = findCgroupMounts(readFileSync(mountinfoFile, 'utf8'));
     if (version === undefined) throw noCgroups(mountinfoFile);
@@ -29,12 +30,12 @@ export class CgroupTree {
     if (missing.length > 0) throw missingControllers(missing, this);
   }
 
-  /** Its folders, in every hierarchy, where it may have to be removed from. */
+  /** The folders of the cgroup in every hierarchy, whether they exist or not. */
   folders(path: string): readonly string[] {
     return this.hierarchies.map(({ mountPoint }) => join(mountPoint, path));
   }
 
-  /** Looked up in one hierarchy, as a group is made in all. */
+  /** Asks one hierarchy, since cgroups are made in all of them. */
   exists(path: string): boolean {
     return existsSync(this.folder('memory', path));
   }
@@ -49,12 +50,12 @@ export class CgroupTree {
     return this.#mountOf(controller) !== undefined;
   }
 
-  /** Whether the group has the file for it: its controller is there, and was passed on to the group. */
+  /** Whether the cgroup has the file: the controller exists and was delegated to the cgroup. */
   offers(path: string, { controller, file }: CgroupValue): boolean {
     return this.has(controller) && existsSync(join(this.folder(controller, path), file));
   }
 
-  /** Whether it was not there before. `recursive`: with the groups above it. */
+  /** Makes a cgroup, and returns whether it is new. `recursive`: with the cgroups above it. */
   make(path: string, { recursive }: { readonly recursive: boolean }): boolean {
     let isNew = false;
     for (const { mountPoint, controllers } of this.hierarchies) {
@@ -63,7 +64,7 @@ export class CgroupTree {
     return isNew;
   }
 
-  /** Throws Internal for what cannot be written; what this kernel was built without is told once. */
+  /** Throws Internal for a value that cannot be written. An optional file that the kernel lacks is warned of once. */
   write(path: string, values: readonly CgroupValue[]): void {
     for (const { controller, file, value, optional } of values) {
       const target = join(this.folder(controller, path), file);
@@ -71,12 +72,12 @@ export class CgroupTree {
         writeFileSync(target, value);
       } catch (error) {
         if (!optional || existsSync(target)) throw cannotWrite(target, value, error);
-        this.#tellMissing(file);
+        this.#warnMissing(file);
       }
     }
   }
 
-  /** Names of the groups directly below. */
+  /** Names of the cgroups directly below. */
   children(path: string): ReadonlySet<string> {
     return new Set(this.folders(path).flatMap(subfolders));
   }
@@ -85,9 +86,9 @@ export class CgroupTree {
     return this.hierarchies.find(({ controllers }) => controllers.includes(controller))?.mountPoint;
   }
 
-  #tellMissing(file: string): void {
-    if (this.#told.has(file)) return;
-    this.#told.add(file);
+  #warnMissing(file: string): void {
+    if (this.#warned.has(file)) return;
+    this.#warned.add(file);
     this.#logger.warn({ file }, `This kernel has no ${file}: pods run without that limit`);
   }
 }

@@ -1,17 +1,17 @@
-/** What a group needs so that groups below it can be limited: different things in the two versions. */
+/** Makes the cgroups below a cgroup limitable, which differs between v1 and v2. */
 import { readFileSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { errorMessage, StateletError } from '../../types/errors.ts';
 import { errnoCode } from '../../system/system-errors.ts';
 import type { CgroupTree } from './cgroup-tree.ts';
 
-/** Those that the kubelet and the runtimes use, of the many that there may be. */
+/** The controllers that the kubelet and the runtimes use. */
 const DELEGATED = ['cpu', 'memory', 'pids', 'cpuset', 'io', 'hugetlb'];
 
 /**
- * Lets the groups below `path` have controllers. v2: every group on the way down has to enable them; a pod's own is left
- * to the runtime, which does so for its containers. v1: a cpuset begins empty and takes no process; told to, it begins as
- * a copy of the one above. Throws FailedPrecondition where a controller of `needed` cannot be passed on.
+ * Gives the cgroups below `path` their controllers. v2: every cgroup on the way down has to enable them; in a pod's cgroup the runtime
+ * does so for its containers. v1: a new cpuset is empty and takes no process; with `clone_children` it is a copy of the cpuset above
+ * it. Throws FailedPrecondition where a controller of `needed` cannot be enabled.
  */
 export function delegateControllers(tree: CgroupTree, path: string, needed: readonly string[]): void {
   if (tree.version === 2) {
@@ -35,7 +35,7 @@ function enableControllers(tree: CgroupTree, path: string, needed: readonly stri
   try {
     writeFileSync(file, missing.map((controller) => `+${controller}`).join(' '));
   } catch {
-    // It is all or nothing, and one of the others may be the reason.
+    // The kernel enables all or none, and a controller that is not needed may be the reason.
     enableOneByOne(file, missing, needed);
   }
 }
@@ -44,7 +44,7 @@ function enabledIn(file: string): ReadonlySet<string> {
   try {
     return new Set(readFileSync(file, 'utf8').split(/\s+/));
   } catch {
-    // Writing it will tell what is wrong.
+    // The write that follows reports the error.
     return new Set();
   }
 }

@@ -20,17 +20,18 @@ import type { ResourceList } from '../../policies/pod/resources.ts';
 import { StateletError } from '../../types/errors.ts';
 import type { Pod } from '../../types/kubernetes.ts';
 import type { Logger } from '../../types/logger.ts';
+import { promiseOf } from '../../system/promise-of.ts';
 import { errnoCode } from '../../system/system-errors.ts';
 import { removeCgroups } from './cgroup-removal.ts';
 import { CgroupTree } from './cgroup-tree.ts';
 import { delegateControllers } from './delegation.ts';
 
 export interface PodCgroupsOptions extends PodCgroupSettings {
-  /** Where `kubepods` is made: a path in the tree of cgroups, `/` for its top. Has to be there. */
+  /** Where `kubepods` is made: a path in the tree of cgroups, `/` for its top. Must exist. */
   readonly cgroupRoot: string;
-  /** false: no groups are made. Default: true. */
+  /** false: pods get no cgroups of their own. Default: true. */
   readonly cgroupsPerQOS?: boolean;
-  /** Whether processes are reserved: then a machine that cannot limit them is refused. */
+  /** Whether processes are reserved: then a machine must be able to limit them. */
   readonly reservesPIDs?: boolean;
   /** Default: this process's. */
   readonly mountinfoFile?: string;
@@ -38,15 +39,15 @@ export interface PodCgroupsOptions extends PodCgroupSettings {
 }
 
 /**
- * The cgroups of pods, below `kubepods` by QoS class as the kubelet lays them out with the cgroupfs driver. The groups of
- * containers, below a pod's, are the runtime's.
+ * The cgroups of pods, below `kubepods` by QoS class, as the kubelet lays them out with the cgroupfs driver. The runtime makes the
+ * cgroups of containers below that of their pod.
  */
 export class PodCgroups {
-  /** Of this machine, whether pods have groups of their own or not. Undefined: it has no cgroups. */
+  /** The machine's version, also where pods have no cgroups of their own. Undefined: the machine has no cgroups. */
   readonly version: CgroupVersion | undefined;
   readonly #options: PodCgroupsOptions;
   readonly #groups: QOSCgroups;
-  /** Undefined: pods have no groups of their own. */
+  /** Undefined: pods have no cgroups of their own. */
   readonly #tree: CgroupTree | undefined;
   readonly #needed: readonly string[];
   #allocatable: ResourceList = {};
@@ -55,6 +56,8 @@ export class PodCgroups {
   #burstableShares: number | undefined;
   /** What was last written for a pod, by UID. */
   readonly #written = new Map<string, string>();
+  /** Pods that have been prepared and not released, by UID. */
+  readonly #pods = new Map<string, Pod>();
 
   private constructor(options: PodCgroupsOptions) {
     this.#options = options;
@@ -66,7 +69,7 @@ export class PodCgroups {
     this.version = this.#tree?.version ?? findCgroupMounts(readFileSync(mountinfoFile, 'utf8')).version;
   }
 
-  /** Rejects as FailedPrecondition where a controller, or `cgroupRoot`, is missing; says which, and what would help. */
+  /** Rejects as FailedPrecondition where a controller, or `cgroupRoot`, is missing; names it, and what helps. */
   static open(options: PodCgroupsOptions): Promise<PodCgroups> {
     return promiseOf(() => {
       const cgroups = new PodCgroups(options);
@@ -75,7 +78,7 @@ export class PodCgroups {
     });
   }
 
-  /** Makes the groups above the pods. `allocatable`: the CPU, memory and `pid` that all pods together may use. */
+  /** Makes the cgroups above the pods. `allocatable`: the CPU, memory and `pid` that all pods together may use. */
   setUp(allocatable: ResourceList = {}): Promise<void> {
     this.#allocatable = allocatable;
     return promiseOf(() => this.#setUp());
@@ -88,20 +91,35 @@ export class PodCgroups {
     return root === '/' ? '' : root;
   }
 
-  /** Makes the pod's group where it is not there, and writes its limits where they have changed. */
+  /** Makes the pod's cgroup, and adapts the cgroups above it to all pods that are prepared. */
+  async prepare(pod: Pod): Promise<void> {
+    await this.ensurePod(pod);
+    const { uid } = pod.metadata;
+    if (this.#pods.get(uid) === pod) return;
+    this.#pods.set(uid, pod);
+    await this.updateQoS(this.#pods.values());
+  }
+
+  /** Undoes `prepare`, and removes what is there of an unknown UID as well. */
+  async release(uid: string): Promise<void> {
+    await this.removePod(uid);
+    if (this.#pods.delete(uid)) await this.updateQoS(this.#pods.values());
+  }
+
+  /** Makes the pod's cgroup where it does not exist, and writes its limits where they have changed. */
   ensurePod(pod: Pod): Promise<void> {
     return promiseOf(() => this.#ensurePod(pod));
   }
 
-  /** Kills what is left in the pod's group and removes it; resolves when it is gone. An unknown UID is no error. */
+  /** Removes the pod's cgroup; kills processes that are left in it. An unknown UID is no error. */
   async removePod(uid: string): Promise<void> {
     this.#written.delete(uid);
     const name = podCgroupName(uid);
-    // Its class is not known of a pod from before a restart.
+    // After a restart the pod's QoS class is not known.
     await removeCgroups(this.#folders((group) => `${group}/${name}`).filter(existsSync));
   }
 
-  /** Writes the shares of the burstable pods' group. To be told of all pods that may run, whenever these change. */
+  /** Writes the shares of the burstable pods' cgroup, which follow from all pods that may run. */
   updateQoS(pods: Iterable<Pod>): Promise<void> {
     return promiseOf(() => {
       if (this.#tree && !this.#isEnforced) this.#enforceAllocatable(this.#tree);
@@ -110,7 +128,7 @@ export class PodCgroups {
     });
   }
 
-  /** UIDs that have a group in any hierarchy, known or not. */
+  /** UIDs of the pods that have a cgroup in any hierarchy. */
   podsOnDisk(): Promise<readonly string[]> {
     return promiseOf(() => {
       const names = this.#folders((group) => group).flatMap((folder) => namesIn(folder));
@@ -134,7 +152,7 @@ export class PodCgroups {
     this.#setUpGroup(tree, kubepods, {});
     this.#enforceAllocatable(tree);
     this.#setUpGroup(tree, byClass.BestEffort, { cpuShares: burstableCPUShares([]) });
-    // The shares of a group that was there before are right, or will be by updateQoS.
+    // A cgroup from before has its shares already, or gets them by `updateQoS`.
     const isNew = this.#setUpGroup(tree, byClass.Burstable, {});
     if (isNew) this.#writeBurstableShares(tree, this.#burstableShares ?? burstableCPUShares([]));
     if (tree.has('hugetlb')) {
@@ -142,7 +160,7 @@ export class PodCgroups {
     }
   }
 
-  /** Pods from before may use more memory than all may have now: until they do not, it is tried again. */
+  /** Pods that run already may use more memory than pods may have now. Then the limits are tried again with each `updateQoS`. */
   #enforceAllocatable(tree: CgroupTree): void {
     const all = cgroupValues(tree.version, kubepodsResources(this.#allocatable));
     const values = all.filter((value) => this.#isNeeded(value) || tree.offers(this.#groups.kubepods, value));
@@ -157,7 +175,7 @@ export class PodCgroups {
     return this.#needed.includes(controller);
   }
 
-  /** Throws where it is not for what is in use. */
+  /** Why a value cannot be written while processes use more than that. Throws any other error. */
   #refusal(tree: CgroupTree, value: CgroupValue): string | undefined {
     try {
       tree.write(this.#groups.kubepods, [value]);
@@ -198,13 +216,13 @@ export class PodCgroups {
       tree.make(path, { recursive: false });
     } catch (error) {
       if (errnoCode(error) !== 'ENOENT') throw error;
-      // Somebody has tidied the groups above it away.
+      // Another process has removed the cgroups above it.
       this.#setUp();
       tree.make(path, { recursive: false });
     }
   }
 
-  /** Of every class in every hierarchy. */
+  /** The folders of every QoS class in every hierarchy. */
   #folders(pathIn: (group: string) => string): string[] {
     return Object.values(this.#groups.byClass).flatMap((group) => this.#tree?.folders(pathIn(group)) ?? []);
   }
@@ -212,9 +230,4 @@ export class PodCgroups {
 
 function namesIn(folder: string): string[] {
   return existsSync(folder) ? readdirSync(folder) : [];
-}
-
-/** Turns what is thrown into a rejection. */
-function promiseOf<T>(work: () => T): Promise<T> {
-  return new Promise((resolve) => resolve(work()));
 }

@@ -16,32 +16,32 @@ export interface ContainerGCOptions {
   readonly clock: Clock;
   readonly logger: Pick<Logger, 'debug' | 'warn'>;
   readonly policy: ContainerGCPolicy;
-  /** Must say no until every source of pods has been seen. */
+  /** Must be false until every source of pods has been seen. */
   readonly isPodRemovable: IsPodRemovable;
-  /** Before the container itself goes. */
+  /** Is called before the container is removed. */
   readonly removeContainerLogs?: (container: Container) => Promise<void>;
-  /** At the end: the logs of pods that are gone, links that lead nowhere of containers that are not in use. */
+  /** Is called at the end: removes links to logs that are gone, of containers that are not in use. */
   readonly removeOrphanedLogs?: (isInUse: (containerId: string) => boolean) => Promise<void>;
 }
 
-/** How long a container of which the runtime does not know whether it runs gets to stop. */
+/** The grace period of a container whose state the runtime does not know. */
 const UNKNOWN_STOP_SECONDS = 30;
 
 /**
- * Removes dead containers and sandboxes that are of no use any more. A pod that is synced has its dead containers pruned
- * right then; this finds what no sync will see: of pods that are gone, of an agent that was killed, of a removal that
- * failed, beyond the limit of the node. Both may remove the same one: that is no error.
+ * Removes dead containers and sandboxes that are not needed any more. The sync of a pod prunes the pod's dead containers; this removes
+ * those that no sync sees: of pods that are gone, of an agent that was killed, of a removal that failed, and those above the node's
+ * limit. Both may remove the same container: that is no error.
  */
 export class ContainerGC {
   readonly #options: ContainerGCOptions;
-  /** Of which the runtime knew nothing at the last collection. */
+  /** Ids of containers that the runtime did not have at the last collection. */
   #unknown: ReadonlySet<string> = new Set();
 
   constructor(options: ContainerGCOptions) {
     this.#options = options;
   }
 
-  /** One thing at a time; gives up what is under way once `signal` aborts. Rejects when the runtime does not answer. */
+  /** Removes one after another, until `signal` aborts. Rejects when the runtime does not answer. */
   async collect(signal: AbortSignal = NEVER): Promise<void> {
     const { runtime, clock, policy, isPodRemovable, removeOrphanedLogs } = this.#options;
     const containers = await runtime.listContainers(undefined, { signal });
@@ -56,7 +56,7 @@ export class ContainerGC {
     await removeOrphanedLogs?.(this.#isInUse(containers));
   }
 
-  /** A container that was created after the others were listed is not among them: to be gone it must be missing twice. */
+  /** A new container may be missing in the list. Only a container that is missing twice in a row counts as gone. */
   #isInUse(containers: readonly Container[]): (id: string) => boolean {
     const states = new Map(containers.map(({ id, state }) => [id, state]));
     const missingBefore = this.#unknown;
@@ -69,7 +69,7 @@ export class ContainerGC {
     };
   }
 
-  /** The ids of what has been removed; undefined of what `remove` left alone. What fails is tried next time. */
+  /** Returns the ids of what has been removed. `remove` resolves to undefined for what it keeps. A failure is tried again next time. */
   async #each<T>(
     garbage: readonly T[],
     signal: AbortSignal,
@@ -83,7 +83,7 @@ export class ContainerGC {
         if (id !== undefined) removed.add(id);
       } catch (error) {
         signal.throwIfAborted();
-        // The rest would wait as long, each by itself.
+        // Every further call would have to wait as long for an answer.
         if (NO_ANSWER.has(errorKind(error))) throw error;
         this.#options.logger.warn({}, errorMessage(error));
       }
@@ -97,7 +97,7 @@ export class ContainerGC {
   ): Promise<string | undefined> {
     const { runtime, logger, isPodRemovable, removeContainerLogs } = this.#options;
     const { id, state, metadata } = container;
-    // Removing the others took its time: the pod may have come back.
+    // The pod may have come back while others were being removed.
     if (withPod && !isPodRemovable(podUid)) return undefined;
     logger.debug({ container: id, uid: podUid }, `Removing dead container ${metadata.name}`);
     await named(`remove dead container ${metadata.name} (${id}) of pod ${podUid}`, async () => {
@@ -112,7 +112,7 @@ export class ContainerGC {
     const { runtime, logger } = this.#options;
     logger.debug({ sandbox: id, uid: metadata.uid }, `Removing dead sandbox of ${metadata.name}`);
     await named(`remove sandbox ${id} of pod ${metadata.uid}`, async () => {
-      // Not ready is not stopped: its network may still be there.
+      // A sandbox that is not ready may still have its network.
       await runtime.stopPodSandbox(id, { signal });
       await runtime.removePodSandbox(id, { signal });
     });

@@ -1,4 +1,5 @@
-import type { Clock, TimerHandle } from '../../types/clock.ts';
+import { Timer } from '../../system/timer.ts';
+import type { Clock } from '../../types/clock.ts';
 import { errorMessage } from '../../types/errors.ts';
 import type { Logger } from '../../types/logger.ts';
 import type { ContainerGC } from './container-gc.ts';
@@ -8,15 +9,15 @@ const CONTAINER_PERIOD_MS = 60_000;
 const IMAGE_PERIOD_MS = 300_000;
 
 export interface GarbageTask {
-  /** As messages begin with it. */
+  /** The first word of messages. */
   readonly name: string;
   readonly periodMs: number;
-  /** The kubelet's reason for when it fails. */
+  /** The kubelet's reason for a failure. */
   readonly failureReason: string;
-  /** How often in a row that may happen before it is a failure and no mishap. */
-  readonly mishapsAllowed: number;
+  /** How many failures in a row are logged without the reason. */
+  readonly failuresTolerated: number;
   readonly collect: (signal: AbortSignal) => Promise<void>;
-  /** At once, before the first period begins. */
+  /** Runs once, before the first period. */
   readonly prepare?: (signal: AbortSignal) => Promise<void>;
 }
 
@@ -32,37 +33,36 @@ interface Schedule {
   failures: number;
 }
 
-/** Work in the background: each task once in its period, for the first time after one; never two things at a time. */
+/** Background work: each task runs once in each period, and two tasks never run at the same time. */
 export class GarbageCollector {
   readonly #options: GarbageCollectorOptions;
   readonly #abort = new AbortController();
   readonly #schedules: readonly Schedule[];
-  #timer: TimerHandle | undefined;
+  readonly #timer: Timer;
   #working: Promise<void>;
 
   constructor(options: GarbageCollectorOptions) {
     this.#options = options;
+    this.#timer = new Timer(options.clock);
     const now = options.clock.now();
     this.#schedules = options.tasks.map((task) => ({ task, dueAt: now + task.periodMs, failures: 0 }));
     this.#working = this.#prepare();
     this.#arm();
   }
 
-  /** Resolves when nothing is under way any more. */
+  /** Resolves when no task is under way any more. */
   async stop(): Promise<void> {
     this.#abort.abort();
-    if (this.#timer !== undefined) this.#options.clock.clearTimeout(this.#timer);
+    this.#timer.disarm();
     await this.#working;
   }
 
   #arm(): void {
     if (this.#abort.signal.aborted || this.#schedules.length === 0) return;
-    const { clock } = this.#options;
     const dueAt = Math.min(...this.#schedules.map((schedule) => schedule.dueAt));
-    const work = () => {
+    this.#timer.arm(Math.max(0, dueAt - this.#options.clock.now()), () => {
       this.#working = this.#working.then(() => this.#work());
-    };
-    this.#timer = clock.setTimeout(work, Math.max(0, dueAt - clock.now()));
+    });
   }
 
   async #prepare(): Promise<void> {
@@ -89,7 +89,7 @@ export class GarbageCollector {
 
   async #run(schedule: Schedule): Promise<void> {
     const { logger } = this.#options;
-    const { name, collect, failureReason, mishapsAllowed } = schedule.task;
+    const { name, collect, failureReason, failuresTolerated } = schedule.task;
     try {
       await collect(this.#abort.signal);
       if (schedule.failures > 0) logger.debug({}, `${name} garbage collection succeeded`);
@@ -97,14 +97,14 @@ export class GarbageCollector {
     } catch (error) {
       if (this.#abort.signal.aborted) return;
       schedule.failures++;
-      const isFailure = schedule.failures > mishapsAllowed;
+      const isFailure = schedule.failures > failuresTolerated;
       const fields = isFailure ? { reason: failureReason } : {};
       logger.warn(fields, `${name} garbage collection failed: ${errorMessage(error)}`);
     }
   }
 }
 
-/** Once the runtime is ready: containers every minute, images every five. */
+/** To be called once the runtime is ready. Containers are collected every minute, images every five. */
 export function startGarbageCollection({
   containerGC,
   imageGC,
@@ -118,7 +118,7 @@ export function startGarbageCollection({
       name: 'Container',
       periodMs: CONTAINER_PERIOD_MS,
       failureReason: 'ContainerGCFailed',
-      mishapsAllowed: 0,
+      failuresTolerated: 0,
       collect: (signal) => containerGC.collect(signal),
     },
   ];
@@ -127,9 +127,9 @@ export function startGarbageCollection({
       name: 'Image',
       periodMs: IMAGE_PERIOD_MS,
       failureReason: 'ImageGCFailed',
-      mishapsAllowed: 1,
+      failuresTolerated: 1,
       collect: (signal) => imageGC.collect(signal),
-      // What is there now counts as old, whatever the first collection finds beside it as new.
+      // Images that are there now are older than those that the first collection finds in addition.
       prepare: (signal) => imageGC.detect(signal),
     });
   }

@@ -15,23 +15,23 @@ import type { RuntimeService } from '../service/runtime-service.ts';
 export interface ImageGCOptions extends ImageGCPolicy {
   readonly runtime: Pick<RuntimeService, 'listImages' | 'listContainers' | 'removeImage' | 'imageFsInfo'>;
   readonly clock: Clock;
-  /** The kubelet's events of the node have no pod to be about: they go to the log. */
+  /** The kubelet's events of the node go to the log, as they are about no pod. */
   readonly logger: Pick<Logger, 'info' | 'warn'>;
   readonly statfs: (path: string) => Promise<DiskSpace>;
-  /** What the runtime calls the images that containers mount as volumes: lists of containers do not tell. */
+  /** The runtime's ids of images that containers mount as volumes: the runtime's list of containers does not contain them. */
   readonly mountedImages?: () => readonly string[];
-  /** As the runtime's configuration names it: for runtimes that do not pin it. */
+  /** The sandbox image in the runtime's configuration: for runtimes that do not pin it. */
   readonly sandboxImage?: string;
-  /** An image is gone: whoever remembers it should forget. */
+  /** An image has been removed. */
   readonly onRemoved?: (imageId: string) => void;
 }
 
-/** Removes images that nobody uses, to make room where images are kept and for their age. */
+/** Removes unused images when their disk is too full, or when they are too old. */
 export class ImageGC {
   readonly #options: ImageGCOptions;
   readonly #beganAt: number;
   #records: ReadonlyMap<string, ImageRecord> | undefined;
-  /** What was begun last: one collection at a time. */
+  /** The work that was begun last: there is one collection at a time. */
   #last: Promise<unknown> = Promise.resolve();
 
   constructor(options: ImageGCOptions) {
@@ -39,22 +39,22 @@ export class ImageGC {
     this.#beganAt = options.clock.now();
   }
 
-  /** Nothing would ever be removed. */
+  /** No image would ever be removed. */
   get isDisabled(): boolean {
     return this.#options.highThresholdPercent === 100 && this.#options.maxAgeMs === 0;
   }
 
-  /** Takes note of which images there are and which are in use. */
+  /** Records which images there are and which are in use. */
   detect(signal: AbortSignal = NEVER): Promise<void> {
     return this.#inTurn(() => this.#detect(signal));
   }
 
-  /** Rejects when there is too little that may be removed, or something cannot be. */
+  /** Rejects when too few images may be removed, or one cannot be removed. */
   collect(signal: AbortSignal = NEVER): Promise<void> {
     return this.#inTurn(() => this.#collect(signal));
   }
 
-  /** However full the disk is. Returns the bytes that were freed. */
+  /** Removes all unused images, however full the disk is. Returns the bytes that were freed. */
   deleteUnusedImages(signal: AbortSignal = NEVER): Promise<number> {
     return this.#inTurn(async () => {
       await this.#detect(signal);
@@ -124,7 +124,7 @@ export class ImageGC {
     return evictionOrder(this.#records?.values() ?? [], this.#options.clock.now(), this.#options);
   }
 
-  /** In that order, until so many bytes are free; goes on where one cannot be removed, and rejects in the end. */
+  /** Removes images in that order until `bytes` are free. Where one cannot be removed it goes on, and rejects in the end. */
   async #removeAll(records: readonly ImageRecord[], bytes: number, signal: AbortSignal): Promise<number> {
     const errors: unknown[] = [];
     let freed = 0;

@@ -1,10 +1,10 @@
 import type { ImageErrorReason } from '../../policies/images/image-pull.ts';
 import { type ErrorKind, StateletError } from '../../types/errors.ts';
 
-/** Why a container's image cannot be had: what the container's waiting state says. */
+/** Why a container has no image: the reason and the message of the container's waiting state. */
 export class ImageError extends StateletError {
   readonly reason: ImageErrorReason;
-  /** From when on trying again is worth it (Unix ms), where that is known. */
+  /** When to try again (Unix ms), where that is known. */
   readonly retryAt?: number;
 
   constructor(

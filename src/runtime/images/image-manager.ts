@@ -24,7 +24,7 @@ import { ImagePuller, type ImagePullerOptions } from './image-puller.ts';
 import { PresentImages } from './present-images.ts';
 import { unlessAborted } from '../../system/unless-aborted.ts';
 
-/** For so long the status says why a pull failed; then that, and until when, it is not tried again. */
+/** How long the status shows why a pull failed, before it shows the back-off. */
 const FAILURE_SHOWN_MS = 1_000;
 
 export interface ImageManagerOptions extends Omit<ImagePullerOptions, 'onPulled'> {
@@ -34,26 +34,27 @@ export interface ImageManagerOptions extends Omit<ImagePullerOptions, 'onPulled'
   readonly backOff: BackOffOptions;
 }
 
-/** Whom it is about. */
+/** The container that events are about. */
 interface Target {
   readonly pod: Pod;
   readonly container: string;
 }
 
 interface Request extends Target {
-  /** As the pod says it, and with its default tag. */
+  /** As in the pod's spec. */
   readonly image: string;
+  /** With its default tag. */
   readonly name: string;
   readonly sandboxConfig: PodSandboxConfig;
 }
 
 interface PullBackOff {
   readonly entry: BackOffEntry;
-  /** What the last pull came to. */
+  /** How the last pull failed. */
   readonly failure: string;
 }
 
-/** Makes sure that containers have their images, and tells what became of it by the kubelet's events. */
+/** Makes sure that containers have their images, and reports it by the kubelet's events. */
 export class ImageManager {
   readonly #options: ImageManagerOptions;
   readonly #present: PresentImages;
@@ -70,8 +71,8 @@ export class ImageManager {
   }
 
   /**
-   * What the runtime calls the image, and the user that it says. Rejects with an ImageError, of which everything that
-   * there is to tell has been told; with the signal's reason when that aborts: a pull is given up once nobody waits for it.
+   * The runtime's id of the image, and the user that the image names. Rejects with an ImageError, after its events; rejects with the
+   * signal's reason when that aborts. A pull is aborted once no pod waits for it.
    */
   async ensureImage(
     pod: Pod,
@@ -85,13 +86,13 @@ export class ImageManager {
       signal.throwIfAborted();
       if (error instanceof ImageError) {
         const target = { pod, container: container.name };
-        this.#tell(target, 'Warning', 'Failed', `Error: ${error.reason}`);
+        this.#event(target, 'Warning', 'Failed', `Error: ${error.reason}`);
       }
       throw error;
     }
   }
 
-  /** The runtime does not have it any more: by its name, or by what the runtime called it. */
+  /** The runtime does not have the image any more. `image`: its name, or the runtime's id of it. */
   forget(image: string): void {
     this.#present.forget(image);
   }
@@ -119,12 +120,12 @@ export class ImageManager {
     const present = await this.#find(request, signal);
     if (present !== undefined) {
       const message = `Container image "${image}" already present on machine and can be accessed by the pod`;
-      this.#tell(target, 'Normal', 'Pulled', message);
+      this.#event(target, 'Normal', 'Pulled', message);
       return present;
     }
     if (policy === 'IfNotPresent') return this.#pull(request, true, signal);
     const message = `Container image "${image}" is not present with pull policy of Never`;
-    this.#tell(target, 'Warning', 'ErrImageNeverPull', message);
+    this.#event(target, 'Warning', 'ErrImageNeverPull', message);
     throw new ImageError('ErrImageNeverPull', message, { kind: 'NotFound' });
   }
 
@@ -153,24 +154,24 @@ export class ImageManager {
 
   #inspectFailure(target: Target, reason: ImageErrorReason, what: string, cause: unknown): ImageError {
     const message = `${what}: ${runtimeMessage(cause)}`;
-    this.#tell(target, 'Warning', 'InspectFailed', message);
+    this.#event(target, 'Warning', 'InspectFailed', message);
     return new ImageError(reason, message, { kind: errorKind(cause), cause });
   }
 
-  /** `joins`: a pull of the same image that is under way already will do, too. */
+  /** `joins`: may share a pull of the same image that has begun already. */
   async #pull(request: Request, joins: boolean, signal: AbortSignal): Promise<ImageInUse> {
     const { pod, image, name, sandboxConfig } = request;
     this.#checkBackOff(request);
-    this.#tell(request, 'Normal', 'Pulling', `Pulling image "${image}"`);
+    this.#event(request, 'Normal', 'Pulling', `Pulling image "${image}"`);
     const { clock } = this.#options;
     const askedAt = clock.now();
     try {
       const pulled = await this.#puller.pull({ pod, name, sandboxConfig, joins }, signal);
       const waitedMs = clock.now() - askedAt;
-      // Of a pull that had begun before, this pod saw the end only.
+      // This pod waited only for a part of a pull that had begun before.
       const times = { pullMs: Math.min(pulled.pullMs, waitedMs), waitedMs };
       const text = pulledMessage(image, { ...times, sizeBytes: pulled.sizeBytes });
-      this.#tell(request, 'Normal', 'Pulled', text);
+      this.#event(request, 'Normal', 'Pulled', text);
       return pulled.image;
     } catch (error) {
       signal.throwIfAborted();
@@ -185,7 +186,7 @@ export class ImageManager {
     const retryAt = backOff.entry.lastUpdate + backOff.entry.backOffMs;
     if (this.#options.clock.now() >= retryAt) return;
     const message = `Back-off pulling image "${image}"`;
-    this.#tell(request, 'Normal', 'BackOff', message);
+    this.#event(request, 'Normal', 'BackOff', message);
     throw new ImageError('ImagePullBackOff', `${message}: ${backOff.failure}`, {
       kind: 'Unavailable',
       retryAt,
@@ -194,7 +195,7 @@ export class ImageManager {
 
   #pullFailed(request: Request, cause: unknown): ImageError {
     const { pod, image, name } = request;
-    this.#tell(request, 'Warning', 'Failed', `Failed to pull image "${image}": ${errorMessage(cause)}`);
+    this.#event(request, 'Warning', 'Failed', `Failed to pull image "${image}": ${errorMessage(cause)}`);
     const { reason, message } = pullFailure(name, errorMessage(cause));
     const key = imageBackOffKey(pod.metadata.uid, image);
     const now = this.#options.clock.now();
@@ -211,7 +212,7 @@ export class ImageManager {
     });
   }
 
-  #tell({ pod, container }: Target, type: 'Normal' | 'Warning', reason: string, message: string): void {
+  #event({ pod, container }: Target, type: 'Normal' | 'Warning', reason: string, message: string): void {
     this.#options.recorder.event(pod.metadata, type, reason, message, { container });
   }
 }

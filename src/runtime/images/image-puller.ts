@@ -18,11 +18,11 @@ export interface ImagePullerOptions {
   readonly runtime: Pick<RuntimeService, 'imageStatus' | 'pullImage'>;
   readonly clock: Clock;
   readonly keyring: Keyring;
-  /** What the pod brings along (its imagePullSecrets), tried before what the node has. */
+  /** Credentials of the pod (its imagePullSecrets), tried before those of the node. */
   readonly pullSecrets?: (pod: Pod, signal: AbortSignal) => Promise<readonly RegistryCredentials[]>;
-  /** One pull at a time, in the order asked for. */
+  /** One pull at a time, in the order in which pods ask. */
   readonly serializeImagePulls: boolean;
-  /** How many at a time where they are not serialized; 0 or nothing: no limit. */
+  /** How many pulls at the same time where they are not serialized; 0 or undefined: no limit. */
   readonly maxParallelImagePulls?: number;
   /** 0: no limit. */
   readonly registryPullQPS: number;
@@ -34,26 +34,26 @@ export interface PullRequest {
   readonly pod: Pod;
   readonly name: string;
   readonly sandboxConfig: PodSandboxConfig;
-  /** A pull of the same image by the same credentials that has begun already will do. */
+  /** May share a pull of the same image with the same credentials that has begun already. */
   readonly joins: boolean;
 }
 
 export interface Pulled {
   readonly image: ImageInUse;
   readonly sizeBytes: number | undefined;
-  /** Without the time in the queue. */
+  /** The time in the queue not included. */
   readonly pullMs: number;
 }
 
 /**
- * How long a pull may take: neither CRI nor the kubelet has a limit. containerd from 1.7 on gives up by itself what does not get
- * on. Under a runtime that does not, a registry that hangs would hold up all other pulls for ever where these are serialized.
+ * How long a pull may take. Neither CRI nor the kubelet has a limit. containerd aborts a pull without progress itself, from 1.7 on.
+ * Under other runtimes a registry that hangs would hold up serialized pulls for ever.
  */
 const PULL_LIMIT_MS = 60 * 60_000;
 
 /**
- * Pulls images with the credentials that fit, within the limits of the node. Pods that wait for the same image share
- * one pull, also those that want it fresh (`Always`): theirs begins after the last of them asked.
+ * Pulls images with the matching credentials, within the limits of the node. Pods that wait for the same image share one pull. Pods
+ * with the policy `Always` share a pull that begins after the last of them has asked.
  */
 export class ImagePuller {
   readonly #options: ImagePullerOptions;
@@ -67,8 +67,8 @@ export class ImagePuller {
 
   async pull({ pod, name, sandboxConfig, joins }: PullRequest, signal: AbortSignal): Promise<Pulled> {
     const credentials = await this.#credentials(pod, name, signal);
-    const ask = { key: JSON.stringify([name, credentials]), joinsBegun: joins, signal };
-    return this.#queue.run(ask, (given) => this.#pullNow(name, credentials, sandboxConfig, given));
+    const request = { key: JSON.stringify([name, credentials]), joinsBegun: joins, signal };
+    return this.#queue.run(request, (given) => this.#pullNow(name, credentials, sandboxConfig, given));
   }
 
   async #credentials(pod: Pod, name: string, signal: AbortSignal): Promise<readonly AuthConfig[]> {
@@ -91,7 +91,7 @@ export class ImagePuller {
       this.#pullWithAny(name, credentials, sandboxConfig, limited),
     );
     const pullMs = clock.now() - begunAt;
-    const found = await this.#look(imageRef, sandboxConfig);
+    const found = await this.#statusOf(imageRef, sandboxConfig);
     const image = imageInUse(imageRef, found ?? {});
     onPulled(name, image);
     return { image, sizeBytes: found?.size, pullMs };
@@ -104,7 +104,7 @@ export class ImagePuller {
     this.#tokens = tokens;
   }
 
-  /** Each of the credentials that fit until one works; as nobody where there are none. */
+  /** Tries the matching credentials one after another until one works. Without any, the registry is asked anonymously. */
   async #pullWithAny(
     name: string,
     credentials: readonly AuthConfig[],
@@ -117,8 +117,8 @@ export class ImagePuller {
       try {
         return await runtime.pullImage(name, { sandboxConfig, signal, ...(auth && { auth }) });
       } catch (error) {
-        if (signal.aborted) throw givenUp(signal);
-        errors.push(asGrpcSaysIt(error));
+        if (signal.aborted) throw abortReason(signal);
+        errors.push(withKubeletMessage(error));
       }
     }
     if (errors.length === 1) throw errors[0];
@@ -127,8 +127,8 @@ export class ImagePuller {
     });
   }
 
-  /** The image is there; what the runtime does not say of it now is left open. */
-  async #look(imageRef: string, { annotations }: PodSandboxConfig): Promise<Image | undefined> {
+  /** Undefined where the runtime does not answer: the image is there all the same. */
+  async #statusOf(imageRef: string, { annotations }: PodSandboxConfig): Promise<Image | undefined> {
     try {
       return await this.#options.runtime.imageStatus(imageRef, { annotations });
     } catch {
@@ -137,15 +137,15 @@ export class ImagePuller {
   }
 }
 
-/** The signal's reason, unless the time is up. */
-function givenUp({ reason }: AbortSignal): unknown {
+/** The signal's reason; when the time is up, an error that says so. */
+function abortReason({ reason }: AbortSignal): unknown {
   if (errorKind(reason) !== 'DeadlineExceeded') return reason;
   const message = `the image was not pulled within ${PULL_LIMIT_MS / 60_000} minutes`;
   return new StateletError('DeadlineExceeded', message, { cause: reason });
 }
 
-/** As the kubelet passes on what a runtime says of a pull: without a code that says nothing. */
-function asGrpcSaysIt(error: unknown): unknown {
+/** The message of a failed pull as the kubelet shows it. */
+function withKubeletMessage(error: unknown): unknown {
   if (!(error instanceof StateletError) || error.kind === 'Unknown') return error;
   return new StateletError(error.kind, runtimeMessage(error), { cause: error.cause });
 }

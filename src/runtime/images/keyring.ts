@@ -12,9 +12,9 @@ import { errorMessage } from '../../types/errors.ts';
 import type { Logger } from '../../types/logger.ts';
 import { errnoCode } from '../../system/system-errors.ts';
 
-/** The credentials of the node. */
+/** The node's credentials for registries. */
 export interface Keyring {
-  /** All that fit, the most specific first; none: the registry is asked without. */
+  /** All credentials that match, the most specific first. Empty: the registry is asked anonymously. */
   lookup(image: ImageReference): Promise<readonly AuthConfig[]>;
 }
 
@@ -22,7 +22,7 @@ export interface KeyringOptions {
   readonly rootDir: string;
   readonly homeDir: string;
   readonly logger: Pick<Logger, 'warn'>;
-  /** For tests: the working directory, and the folder in which `.docker` of the whole machine is. */
+  /** For tests: the working directory, and the folder of the machine-wide `.docker`. */
   readonly workingDir?: string;
   readonly systemDir?: string;
 }
@@ -33,9 +33,9 @@ interface ConfigFile {
 }
 
 /**
- * Credentials from the docker configuration file of the node: the first that there is, of the places where the kubelet
- * looks. The file is looked at before each pull, and read again when it has changed. One that cannot be used is named in
- * a warning, once for each of its versions, and the next place is tried; no message holds anything of its content.
+ * Credentials from the node's docker configuration file: the first that exists in the places of the kubelet. It is checked before
+ * each pull, and read again when it has changed. A file that cannot be used is named in a warning, once for each version of it, and
+ * the next place is tried. No message contains any of its content.
  */
 export function createKeyring(options: KeyringOptions): Keyring {
   const files = configFiles(options).map((file) => new CachedFile(file, options.logger));
@@ -70,7 +70,7 @@ class CachedFile {
   readonly #file: ConfigFile;
   readonly #logger: Pick<Logger, 'warn'>;
   #version = '';
-  /** Of that version. */
+  /** The content of that version. */
   #config: Promise<DockerConfig | undefined> = Promise.resolve(undefined);
 
   constructor(file: ConfigFile, logger: Pick<Logger, 'warn'>) {
@@ -105,7 +105,7 @@ class CachedFile {
     try {
       return readDockerConfig(JSON.parse(text), format);
     } catch {
-      // What the parser says quotes the file, which holds passwords.
+      // The parser's message quotes the file, which contains passwords.
       this.#warn('it is not valid JSON; no pull will use it until that is mended');
       return undefined;
     }
@@ -116,7 +116,7 @@ class CachedFile {
   }
 }
 
-/** Another text for another content; empty where there is no file. */
+/** Differs when the content differs; empty where there is no file. */
 async function versionOf(path: string): Promise<string> {
   try {
     const { mtimeNs, size, ino } = await stat(path, { bigint: true });

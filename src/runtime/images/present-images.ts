@@ -3,7 +3,7 @@ import type { Image } from '../../types/cri.ts';
 import type { ImageInUse } from '../node/pod-node.ts';
 import type { RuntimeService } from '../service/runtime-service.ts';
 
-/** How long an image that was found counts as being there: what starts together asks once. */
+/** How long an image that was found counts as present: containers that start together ask once. */
 const RECENT_MS = 2_000;
 
 type Annotations = Readonly<Record<string, string>>;
@@ -14,9 +14,9 @@ interface Answer {
 }
 
 /**
- * Which images the runtime has. Questions about one image at the same moment are one call, and a yes holds for two
- * seconds; a no holds for nobody who asked later than the call was made. An image that is removed within that time
- * makes CreateContainer fail with NotFound; whoever sees that calls `forget`.
+ * Which images the runtime has. Questions about one image at the same moment share one call. A yes holds for two seconds; a no holds
+ * only for questions that came before the call. If the image is removed within that time, CreateContainer fails with NotFound, and
+ * the caller has to call `forget`.
  */
 export class PresentImages {
   readonly #runtime: Pick<RuntimeService, 'imageStatus'>;
@@ -29,22 +29,22 @@ export class PresentImages {
     this.#clock = clock;
   }
 
-  /** Of those who ask at the same moment, the first's annotations count: they share the pull as well. */
+  /** Where several ask at the same moment, the annotations of the first are used. */
   async find(name: string, annotations: Annotations = {}): Promise<ImageInUse | undefined> {
     const recent = this.#recent.get(name);
     if (recent !== undefined && this.#isRecent(recent)) return recent.image;
-    // The call under way may have been answered before this question came up: only its yes is good for it.
+    // The runtime may have answered the call under way before this question: its no does not hold.
     return (await this.#asking.get(name)) ?? this.#asking.get(name) ?? this.#ask(name, annotations);
   }
 
-  /** The runtime has just been seen to have it. */
+  /** The runtime is known to have the image at this moment. */
   found(name: string, image: ImageInUse, askedAt = this.#clock.now()): void {
     this.#recent.set(name, { image, askedAt });
   }
 
-  /** By its name or by what the runtime calls it. */
+  /** By its name, or by the runtime's id of it. */
   forget(nameOrRef: string): void {
-    // Which of these it is about is not known before they are answered.
+    // The ids in these answers are not known yet: any of them may be the image.
     this.#asking.clear();
     for (const [name, { image }] of this.#recent) {
       if (name === nameOrRef || image.imageRef === nameOrRef) this.#recent.delete(name);
@@ -65,7 +65,7 @@ export class PresentImages {
     const answer = this.#answer(name, annotations);
     this.#asking.set(name, answer);
     const settle = (image: ImageInUse | undefined) => {
-      // Otherwise it has been forgotten since.
+      // Otherwise `forget` was called meanwhile.
       if (this.#asking.get(name) !== answer) return;
       this.#asking.delete(name);
       if (image !== undefined) this.found(name, image, askedAt);

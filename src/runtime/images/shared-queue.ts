@@ -1,11 +1,11 @@
 import { unlessAborted } from '../../system/unless-aborted.ts';
 
-export interface Ask {
-  /** What is asked for by the same key is done once, for all who ask before it begins. */
+export interface QueueRequest {
+  /** Requests with the same key share one job until it begins. */
   readonly key: string;
-  /** Whether work that has begun already will do, too. */
+  /** Whether the request may share a job that has begun already. */
   readonly joinsBegun: boolean;
-  /** The one who asks does not want it any more. */
+  /** Aborts the request. The job goes on while other requests wait for it. */
   readonly signal: AbortSignal;
 }
 
@@ -17,7 +17,7 @@ interface Job<T> {
   waiters: number;
 }
 
-/** Work in the order in which it is asked for, at most `limit` at a time. What nobody waits for any more is given up. */
+/** Runs jobs in the order of the requests, at most `limit` at the same time. A job is aborted when no request waits for it any more. */
 export class SharedQueue<T> {
   readonly #limit: number;
   /** In order of arrival. */
@@ -28,20 +28,20 @@ export class SharedQueue<T> {
     this.#limit = limit;
   }
 
-  async run(ask: Ask, work: (signal: AbortSignal) => Promise<T>): Promise<T> {
-    ask.signal.throwIfAborted();
-    const job = this.#joinable(ask) ?? this.#add(ask.key, work);
+  async run(request: QueueRequest, work: (signal: AbortSignal) => Promise<T>): Promise<T> {
+    request.signal.throwIfAborted();
+    const job = this.#joinable(request) ?? this.#add(request.key, work);
     job.waiters++;
     this.#beginNext();
     try {
-      return await unlessAborted(job.done.promise, ask.signal);
+      return await unlessAborted(job.done.promise, request.signal);
     } finally {
       job.waiters--;
-      if (job.waiters === 0) this.#giveUp(job);
+      if (job.waiters === 0) this.#abort(job);
     }
   }
 
-  #joinable({ key, joinsBegun }: Ask): Job<T> | undefined {
+  #joinable({ key, joinsBegun }: QueueRequest): Job<T> | undefined {
     const begun = joinsBegun ? [...this.#begun].find((job) => job.key === key && job.waiters > 0) : undefined;
     return begun ?? this.#waiting.get(key);
   }
@@ -53,8 +53,8 @@ export class SharedQueue<T> {
     return job;
   }
 
-  /** Does nothing to a job that has ended. */
-  #giveUp(job: Job<T>): void {
+  /** Has no effect on a job that has ended. */
+  #abort(job: Job<T>): void {
     if (this.#waiting.get(job.key) === job) this.#waiting.delete(job.key);
     job.abort.abort();
   }
@@ -72,7 +72,7 @@ export class SharedQueue<T> {
     try {
       job.done.resolve(await job.work(job.abort.signal));
     } catch (error) {
-      // Who gave it up does not listen any more.
+      // Where all requests were aborted, the rejection has no listener.
       job.done.promise.catch(() => undefined);
       job.done.reject(error);
     } finally {

@@ -4,8 +4,8 @@ import { pipeline } from 'node:stream/promises';
 import { compressedLogNames } from '../../policies/garbage/log-rotation.ts';
 
 /**
- * Replaces a rotated log by its gzip. Rejects with the system's error, or with that of `signal`; the log is then there as
- * before, and nothing beside it.
+ * Replaces a rotated log by its gzip. Rejects with the system's error, or with that of `signal`; then the log is unchanged, and no
+ * other file is left.
  */
 export async function compressLog(path: string, signal: AbortSignal): Promise<void> {
   const { temporary, final } = compressedLogNames(path);

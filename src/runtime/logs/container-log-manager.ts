@@ -1,5 +1,6 @@
 import { statSync } from 'node:fs';
-import type { Clock, TimerHandle } from '../../types/clock.ts';
+import { Timer } from '../../system/timer.ts';
+import type { Clock } from '../../types/clock.ts';
 import { errorKind, errorMessage } from '../../types/errors.ts';
 import type { Logger } from '../../types/logger.ts';
 import type { RuntimeService } from '../service/runtime-service.ts';
@@ -16,43 +17,43 @@ export interface ContainerLogManagerDeps {
   readonly runtime: Pick<RuntimeService, 'reopenContainerLog'>;
   readonly clock: Clock;
   readonly logger: Logger;
-  /** Those that run now, as far as it is known without asking the runtime. */
+  /** The running containers, as last read from the runtime. */
   readonly containers: () => Iterable<LoggedContainer>;
   /** Negative: logs are not rotated. */
   readonly maxSizeBytes: number;
-  /** Of one container, the log itself included; at least 2. */
+  /** Files of one container, the log itself included; at least 2. */
   readonly maxFiles: number;
-  /** How many logs are rotated at a time. */
+  /** How many logs are rotated at the same time. */
   readonly maxWorkers: number;
   readonly monitorPeriodMs: number;
 }
 
 /**
- * Keeps the logs of containers from filling the disk. A container costs one `stat` a period; a synchronous one, which the
- * kernel answers from memory in a tenth of the time that the thread pool would take.
+ * Keeps the logs of containers from filling the disk. Each container costs one `stat` a period. It is synchronous: the kernel answers
+ * from memory, in a tenth of the time that the thread pool would take.
  */
 export class ContainerLogManager {
   readonly #deps: ContainerLogManagerDeps;
   readonly #stopped = new AbortController();
   readonly #rotating = new Map<string, Promise<void>>();
-  /** What was last told of a container's log, by container id. */
+  /** The trouble that was last logged of a container's log, by container id. */
   readonly #troubles = new Map<string, string>();
-  #timer: TimerHandle | undefined;
+  readonly #timer: Timer;
 
   constructor(deps: ContainerLogManagerDeps) {
     this.#deps = deps;
+    this.#timer = new Timer(deps.clock);
   }
 
   start(): void {
     if (this.#deps.maxSizeBytes < 0 || this.#stopped.signal.aborted) return;
-    const { clock, monitorPeriodMs } = this.#deps;
-    this.#timer = clock.setTimeout(() => void this.#monitor().then(() => this.start()), monitorPeriodMs);
+    this.#timer.arm(this.#deps.monitorPeriodMs, () => void this.#monitor().then(() => this.start()));
   }
 
   /** Resolves when no log is being rotated. */
   async stop(): Promise<void> {
     this.#stopped.abort();
-    if (this.#timer !== undefined) this.#deps.clock.clearTimeout(this.#timer);
+    this.#timer.disarm();
     await Promise.all(this.#rotating.values());
   }
 
@@ -66,7 +67,7 @@ export class ContainerLogManager {
     const containers = [...this.#deps.containers()].filter(({ logPath }) => logPath !== '');
     this.#forgetOthers(containers);
     const due = containers.flatMap((container) => this.#workOn(container) ?? []).values();
-    // All take from one list, so that a slow one holds up nobody but itself.
+    // All workers take from one list: a slow rotation holds up only its own worker.
     const worker = async (): Promise<void> => {
       for (const { container, work } of due) {
         if (!this.#stopped.signal.aborted) await this.#carryOut(container, work);
@@ -75,17 +76,17 @@ export class ContainerLogManager {
     await Promise.all(Array.from({ length: this.#deps.maxWorkers }, worker));
   }
 
-  /** undefined: its log is as it should be. */
+  /** undefined: nothing has to be done. */
   #workOn(container: LoggedContainer): { container: LoggedContainer; work: () => Promise<void> } | undefined {
     const { id, logPath } = container;
     const { runtime, maxSizeBytes } = this.#deps;
     try {
       const stat = statSync(logPath, { throwIfNoEntry: false });
-      // Somebody has removed it: what the container says goes nowhere.
+      // The log was removed: the runtime has to open it anew, or the container's output is lost.
       if (!stat) return { container, work: () => runtime.reopenContainerLog(id) };
       if (stat.size >= maxSizeBytes) return { container, work: () => this.#rotate(container) };
     } catch (error) {
-      this.#tell(container, error);
+      this.#report(container, error);
     }
     return undefined;
   }
@@ -95,7 +96,7 @@ export class ContainerLogManager {
     const { id, logPath } = container;
     const done = work().then(
       () => void this.#troubles.delete(id),
-      (error: unknown) => this.#tell(container, error),
+      (error: unknown) => this.#report(container, error),
     );
     this.#rotating.set(logPath, done);
     await done;
@@ -108,12 +109,12 @@ export class ContainerLogManager {
     return rotateLog({ logPath, maxFiles, nowMs: clock.now(), reopen, signal: this.#stopped.signal });
   }
 
-  /** Once, until it is another trouble or a rotation goes well: it comes again every period. */
-  #tell({ id, logPath }: LoggedContainer, error: unknown): void {
-    // It has ended meanwhile.
+  /** Logs a trouble once, until another trouble comes or a rotation succeeds: each period would repeat it. */
+  #report({ id, logPath }: LoggedContainer, error: unknown): void {
+    // The container has ended meanwhile.
     if (['NotFound', 'FailedPrecondition'].includes(errorKind(error)) || this.#stopped.signal.aborted) return;
     const message = errorMessage(error);
-    // The system's messages name the file, which is another one every time.
+    // The system's messages name the file, which differs each time.
     const trouble = errnoCode(error) ?? message;
     if (this.#troubles.get(id) === trouble) return;
     this.#troubles.set(id, trouble);

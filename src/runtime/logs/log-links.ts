@@ -23,7 +23,7 @@ export class LogLinks {
     this.#logger = logger;
   }
 
-  /** A container runs as well without: what goes wrong is logged, once. */
+  /** A failure is logged once and not thrown: the container runs without the link. */
   create(pod: PodName, containerName: string, containerId: string, target: string): void {
     const link = join(this.#dir, containerLogLink(pod, containerName, containerId));
     try {
@@ -31,7 +31,7 @@ export class LogLinks {
       replaceLink(link, target);
       this.#trouble = '';
     } catch (error) {
-      this.#tell(error);
+      this.#report(error);
     }
   }
 
@@ -39,7 +39,7 @@ export class LogLinks {
     rmSync(join(this.#dir, containerLogLink(pod, containerName, containerId)), { force: true });
   }
 
-  /** Removes the pod's links whose log is gone, those of containers that others have removed among them. */
+  /** Removes the pod's links whose log is gone, also those of containers that another client of the runtime has removed. */
   removeOf({ name, namespace }: PodName): void {
     if (!existsSync(this.#dir)) return;
     const prefix = `${name}_${namespace}_`;
@@ -50,8 +50,8 @@ export class LogLinks {
   }
 
   /**
-   * Removes links whose log is gone, and nothing else. While the log of a container that runs is rotated, it is gone for
-   * a moment. Rejects with the system's error.
+   * Removes links whose log is gone, but not those of running containers: while a log is rotated, it is gone for a moment. Rejects
+   * with the system's error.
    */
   async removeDangling(isRunning: (containerId: string) => boolean): Promise<void> {
     if (!existsSync(this.#dir)) return;
@@ -63,7 +63,7 @@ export class LogLinks {
     }
   }
 
-  #tell(error: unknown): void {
+  #report(error: unknown): void {
     const code = errnoCode(error) ?? '';
     if (this.#trouble === code) return;
     this.#trouble = code;
@@ -72,7 +72,7 @@ export class LogLinks {
   }
 }
 
-/** One of that name leads elsewhere where logs were kept in another folder before. */
+/** A link of that name may lead elsewhere: logs may have been kept in another folder before. */
 function replaceLink(link: string, target: string): void {
   try {
     symlinkSync(target, link);

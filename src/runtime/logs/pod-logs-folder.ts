@@ -3,14 +3,14 @@ import { open, readdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { isContainerLog } from '../../policies/garbage/log-rotation.ts';
 
-/** As the API server and agents make them; a manifest may bring another. */
+/** UIDs of the API server and of agents. A manifest may have any other. */
 const MADE_UID = /^(?:[0-9a-f]{32}|[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})$/;
 const LOG_LINE = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\S* (?:stdout|stderr) [FP]/;
 const BEGINNING_BYTES = 64;
 
 /**
- * False as soon as there is anything else in it, and where it cannot be read: it is going to be removed. Where the UID could be
- * anybody's word, one of the logs has to be in CRI's format.
+ * False where the folder has any other file, or cannot be read: folders of pods are going to be removed. Where the UID could be any
+ * word, one of the logs has to be in CRI's format.
  */
 export async function holdsPodLogs(dir: string, { uid }: { readonly uid: string }): Promise<boolean> {
   try {
@@ -24,7 +24,7 @@ export async function holdsPodLogs(dir: string, { uid }: { readonly uid: string 
   }
 }
 
-/** undefined where there is something that is no log of a container. */
+/** undefined where a file is not a container's log. */
 async function logsBelow(dir: string): Promise<readonly string[] | undefined> {
   const files: string[] = [];
   for (const container of await readdir(dir, { withFileTypes: true })) {

@@ -7,7 +7,7 @@ import type { PodReference } from '../../types/event-recorder.ts';
 import { ifThere } from '../../system/system-errors.ts';
 import { holdsPodLogs } from './pod-logs-folder.ts';
 
-/** Where pods have their logs. Others may keep things beside them, under names that look alike: those stay. */
+/** The folders with the logs of pods. Other programs may have folders with similar names beside them: those stay. */
 export class PodLogs {
   readonly #dir: string;
 
@@ -16,8 +16,8 @@ export class PodLogs {
   }
 
   /**
-   * The pods of which there are logs: those of which something else is on record here, by their UIDs, and others by what the
-   * folders hold. One that only looks like a pod's is left out.
+   * The pods that have logs. A folder counts where its UID is `recorded`, or where its content is that of a pod's logs. Others are
+   * left out.
    */
   async pods(recorded: ReadonlySet<string> = new Set()): Promise<readonly PodReference[]> {
     const entries = (await ifThere(readdir(this.#dir, { withFileTypes: true }))) ?? [];
@@ -29,7 +29,7 @@ export class PodLogs {
     return pods.filter((_, index) => areOurs[index]);
   }
 
-  /** How many instances of the container there have been, by the logs that are still there. */
+  /** How many instances of the container there have been, by the logs that still exist. */
   pastInstances(pod: PodReference, containerName: string): number {
     const logs = join(this.#dir, podLogsFolder(pod), containerName);
     return existsSync(logs) ? instancesByLogs(readdirSync(logs)) : 0;

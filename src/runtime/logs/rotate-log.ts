@@ -6,19 +6,19 @@ import { compressLog } from './compress-log.ts';
 
 export interface Rotation {
   readonly logPath: string;
-  /** The log itself included. */
+  /** Including the log itself. */
   readonly maxFiles: number;
   readonly nowMs: number;
   /** Makes the runtime open the log anew. */
   readonly reopen: () => Promise<void>;
-  /** Gives compressing up; the log is rotated all the same. */
+  /** Aborts the compression; the log is rotated nevertheless. */
   readonly signal: AbortSignal;
 }
 
 /**
- * Moves a log aside, and compresses and removes older ones. First what makes room, last what needs room: on a full disk
- * the log is rotated, and the older ones stay uncompressed. When this rejects, the log is where it was, or in its place
- * is the new one that the runtime has opened.
+ * Rotates a log: removes the oldest logs, renames the log, and compresses older ones. Compression comes last since it needs space:
+ * on a full disk the log is rotated, and older ones stay uncompressed. When this rejects, the log is where it was, or the runtime has
+ * opened a new one in its place.
  */
 export async function rotateLog({ logPath, maxFiles, nowMs, reopen, signal }: Rotation): Promise<void> {
   const dir = dirname(logPath);
@@ -41,7 +41,7 @@ async function moveAside(logPath: string, rotatedPath: string, reopen: () => Pro
   try {
     await reopen();
   } catch (error) {
-    // A runtime that did not answer in time may have opened it nevertheless: that one must not be overwritten.
+    // A runtime that did not answer in time may have opened a new log nevertheless: it must not be overwritten.
     if (!existsSync(logPath)) await rename(rotatedPath, logPath);
     throw error;
   }

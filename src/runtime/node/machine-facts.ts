@@ -1,4 +1,4 @@
-/** What this machine has that the configuration of containers depends on. None of it changes while the agent runs. */
+/** Facts of the machine that containers' configurations depend on. They do not change while the agent runs. */
 import { access, readdir, readFile } from 'node:fs/promises';
 import { totalmem } from 'node:os';
 import { join } from 'node:path';
@@ -12,15 +12,15 @@ export interface MachineFacts {
   readonly hugePageSizes: readonly string[];
   /** Whether cgroups limit swap. */
   readonly swapController: boolean;
-  /** What containers must not see of this machine: how hot its CPUs are tells what others compute. */
+  /** Files of the machine that containers must not see: from the heat of CPUs one can conclude what others compute. */
   readonly maskedPaths: readonly string[];
   /** Whether the kernel enforces AppArmor. */
   readonly appArmor: boolean;
-  /** Whether SELinux is enabled, be it only to warn. */
+  /** Whether SELinux is enabled, in permissive mode as well. */
   readonly selinux: boolean;
 }
 
-/** What cannot be read is not there. `root`: where `/proc` and `/sys` are. */
+/** A fact that cannot be read counts as missing. `root`: where `/proc` and `/sys` are. */
 export async function readMachineFacts(cgroupVersion: 1 | 2, root = '/'): Promise<MachineFacts> {
   const [hugePageSizes, swapController, maskedPaths, appArmor, selinux] = await Promise.all([
     readHugePageSizes(root),
@@ -39,7 +39,7 @@ export async function readMachineFacts(cgroupVersion: 1 | 2, root = '/'): Promis
   };
 }
 
-/** How many huge pages the machine has set apart, by the bytes of one: smaller pages first. */
+/** How many huge pages the machine has reserved, by the size of a page in bytes, smallest first. */
 export async function readHugePages(root = '/'): Promise<ReadonlyMap<number, number>> {
   const folder = join(root, HUGE_PAGES);
   const sizes = (await namesIn(folder)).flatMap((name) => /^hugepages-(\d+)kB$/.exec(name)?.[1] ?? []);
@@ -50,7 +50,7 @@ export async function readHugePages(root = '/'): Promise<ReadonlyMap<number, num
   return new Map((await Promise.all(counts)).sort(([a], [b]) => a - b));
 }
 
-/** How many processes and threads the machine can have: the kernel sets two bounds. Rejects where it does not tell. */
+/** How many processes and threads the machine can have: the lower of the kernel's two limits. Rejects where they cannot be read. */
 export async function readMaxPIDs(root = '/'): Promise<number> {
   const folder = join(root, 'proc/sys/kernel');
   const bounds = ['pid_max', 'threads-max'].map((name) => readFile(join(folder, name), 'utf8'));
@@ -61,14 +61,14 @@ async function readHugePageSizes(root: string): Promise<readonly string[]> {
   return Array.from((await readHugePages(root)).keys(), hugePageSizeName);
 }
 
-/** The root of cgroup v2 has no such file, so that it is looked for in our own cgroup. */
+/** The root of cgroup v2 has no such file, so this process's own cgroup is asked. */
 async function hasSwapController(cgroupVersion: 1 | 2, root: string): Promise<boolean> {
   if (cgroupVersion === 1) return exists(join(root, 'sys/fs/cgroup/memory/memory.memsw.limit_in_bytes'));
   const own = /^0::(.*)$/m.exec(await readText(join(root, 'proc/self/cgroup')))?.[1];
   return own !== undefined && exists(join(root, 'sys/fs/cgroup', own, 'memory.swap.max'));
 }
 
-/** Until a policy is loaded everything has the label `kernel`, and nothing is decided by labels. */
+/** Until a policy is loaded, every process has the label `kernel`, and labels have no effect. */
 async function hasSELinux(root: string): Promise<boolean> {
   if (!(await exists(join(root, 'sys/fs/selinux/enforce')))) return false;
   return !/^kernel[\0\s]*$/.test(await readText(join(root, 'proc/self/attr/current')));

@@ -13,7 +13,7 @@ import type { RuntimePodStatus } from '../../types/runtime-pod.ts';
 import { readHugePages } from './machine-facts.ts';
 import { fileSystemStats } from '../stats/disks/file-systems.ts';
 
-/** Addresses of this node: those that were `given`, else IPv4 before IPv6, loopback only where there is nothing else. */
+/** The node's addresses: `given`, else its IPv4 and its IPv6 address, else the loopback address. */
 export function nodeAddresses(
   given: readonly string[] = [],
   interfaces = networkInterfaces(),
@@ -26,7 +26,7 @@ export function nodeAddresses(
   return found.length > 0 ? found : ['127.0.0.1'];
 }
 
-/** How many starts at a time this node gets through best: measured with containerd on two cores, 16 to 32. */
+/** How many pods may start at the same time. 16 to 32 were the fastest with containerd on two cores. */
 export function startsAtOnce(): number {
   return Math.max(16, 4 * availableParallelism());
 }
@@ -38,8 +38,8 @@ export interface NodeFactsOptions extends AdmissionSettings, Pick<EvictionConfig
 }
 
 /**
- * What this machine and its operator make the node; `rootDir` has to be there. Rejects with `InvalidArgument` where more is
- * reserved than there is. `root`: where `/sys` is.
+ * The node's name, labels, taints, capacity and allocatable. `rootDir` must exist. Rejects with `InvalidArgument` where more is
+ * reserved than the machine has. `root`: where `/sys` is.
  */
 export async function readNodeFacts(options: NodeFactsOptions, root = '/'): Promise<OwnNodeFacts> {
   const { nodeName: name, nodeLabels, registerWithTaints: taints } = options;
@@ -53,25 +53,32 @@ export async function readNodeFacts(options: NodeFactsOptions, root = '/'): Prom
   const arch = GO_ARCH[process.arch] ?? process.arch;
   const own = { 'kubernetes.io/hostname': name, 'kubernetes.io/os': os, 'kubernetes.io/arch': arch };
   return {
-    ...{ name, os, arch, taints, capacity },
+    name,
+    os,
+    arch,
+    taints,
+    capacity,
     labels: { ...own, ...nodeLabels },
     allocatable: nodeAllocatable(capacity, options),
     conditions: [],
   };
 }
 
-/** What Go calls differently. */
+/** Go's names where they differ from Node's. */
 const GO_OS: Readonly<Record<string, string>> = { win32: 'windows' };
 const GO_ARCH: Readonly<Record<string, string>> = {
-  ...{ x64: 'amd64', ia32: '386', ppc64: 'ppc64le', mipsel: 'mipsle' },
+  x64: 'amd64',
+  ia32: '386',
+  ppc64: 'ppc64le',
+  mipsel: 'mipsle',
 };
 
-/** Those of the machine, not only those that this process may use; some machines do not tell. */
+/** All CPUs of the machine; where the machine does not say, those that this process may use. */
 function cpuCount(): number {
   return cpus().length || availableParallelism();
 }
 
-/** Fills in what a container's command, arguments and environment refer to, from the pod and from this node. */
+/** Resolves references in a container's command, arguments and environment, from the pod and the node. */
 export function commandResolver(
   hostIPs: readonly string[],
   allocatable: ResourceList,

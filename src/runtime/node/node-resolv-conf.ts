@@ -4,24 +4,24 @@ import type { DNSConfig } from '../../types/cri.ts';
 import { errorMessage, StateletError } from '../../types/errors.ts';
 
 const DEFAULT_PATH = '/etc/resolv.conf';
-/** What systemd-resolved puts behind the default path: a server on the node's loopback, which pods cannot reach. */
+/** Where the default path leads with systemd-resolved. It names a server on the node's loopback, which pods cannot reach. */
 const SYSTEMD_STUB = '/run/systemd/resolve/stub-resolv.conf';
-/** Its real servers. */
+/** The real servers of systemd-resolved. */
 const SYSTEMD_SERVERS = '/run/systemd/resolve/resolv.conf';
 const BYTES_MAX = 10 * 1024 * 1024;
 
 interface Read {
-  /** Of the file as it was read. */
+  /** Tells one content of the file from another. */
   readonly version: string;
   readonly config: DNSConfig;
 }
 
-/** The node's resolver configuration, read anew only when the file has changed. */
+/** The node's resolver configuration. The file is read again only when it has changed. */
 export class ResolvConf {
   readonly #path: string;
   #last: Read | undefined;
 
-  /** `path`: the setting `resolvConf`; empty: pods are to use nothing of the node's. */
+  /** `path`: the setting `resolvConf`. Empty: pods get nothing of the node's resolver configuration. */
   constructor(path: string) {
     this.#path = path;
   }

@@ -1,4 +1,4 @@
-/** The work beside the pods that is the same for every runtime: logs are rotated, what is dead is removed. */
+/** Background work that every runtime needs: logs are rotated, dead containers are removed. */
 import { containerLogPath, podOfLabels } from '../../policies/cri/cri-labels.ts';
 import type { Logger } from '../../types/logger.ts';
 import type { NodeSettings } from '../../types/node-settings.ts';
@@ -32,7 +32,9 @@ export function createLogManager(
   pods: NodeView['pods'],
 ): ContainerLogManager {
   return new ContainerLogManager({
-    ...{ runtime, logger, clock: systemClock },
+    runtime,
+    logger,
+    clock: systemClock,
     containers: () => runningContainers(podLogsDir, pods()),
     maxSizeBytes: settings.containerLogMaxSizeBytes,
     maxFiles: settings.containerLogMaxFiles,
@@ -49,7 +51,7 @@ function* runningContainers(podLogsDir: string, pods: Iterable<RuntimePodStatus>
   }
 }
 
-/** Takes a container's logs along. */
+/** Removes a container's logs with the container. */
 export function createContainerGC(
   { podLogsDir, settings, logger }: UpkeepSetup,
   { runtime, logs }: { readonly runtime: RuntimeService; readonly logs: ContainerLogManager },
@@ -57,7 +59,10 @@ export function createContainerGC(
   removeOrphanedLogs?: ContainerGCOptions['removeOrphanedLogs'],
 ): ContainerGC {
   return new ContainerGC({
-    ...{ runtime, logger, isPodRemovable, clock: systemClock },
+    runtime,
+    logger,
+    isPodRemovable,
+    clock: systemClock,
     policy: {
       minAgeMs: settings.minimumContainerTTLMs,
       maxPerPodContainer: settings.maximumDeadContainersPerContainer,

@@ -1,4 +1,4 @@
-/** Puts together what a node with a CRI runtime consists of. Loaded only where there is one. */
+/** Puts a node with a CRI runtime together. Is loaded only where there is such a runtime. */
 import { homedir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { CRASH_LOOP_BACK_OFF } from '../../policies/sync/crash-loop-backoff.ts';
@@ -13,7 +13,7 @@ import type { OwnNodeFacts } from '../../types/node-facts.ts';
 import type { NodeSettings } from '../../types/node-settings.ts';
 import { PodCgroups } from '../cgroups/pod-cgroups.ts';
 import { createCriRuntime } from '../cri/cri-runtime.ts';
-import { CriNode } from './cri-node.ts';
+import { criNode } from './cri-node.ts';
 import type { ContainerGC } from '../garbage/container-gc.ts';
 import { fileSystemStats } from '../stats/disks/file-systems.ts';
 import { type GarbageCollector, startGarbageCollection } from '../garbage/garbage-collector.ts';
@@ -22,9 +22,11 @@ import { ImageManager } from '../images/image-manager.ts';
 import { createKeyring } from '../images/keyring.ts';
 import type { ContainerLogManager } from '../logs/container-log-manager.ts';
 import { LogLinks } from '../logs/log-links.ts';
+import { PodLogs } from '../logs/pod-logs.ts';
 import { readMachineFacts, readMaxPIDs } from './machine-facts.ts';
 import { createContainerGC, createLogManager } from './node-upkeep.ts';
-import type { NodeParts, NodeView } from './pod-node.ts';
+import type { NodeParts, NodeView, PodNode } from './pod-node.ts';
+import { PodDNSSource } from './pod-dns-source.ts';
 import { ResolvConf } from './node-resolv-conf.ts';
 import { RuntimeCapabilities } from '../service/runtime-capabilities.ts';
 import type { RuntimeService } from '../service/runtime-service.ts';
@@ -34,7 +36,7 @@ import { UserNamespaces } from './user-namespace-ranges.ts';
 import { VolumeManager } from '../volumes/volume-manager.ts';
 
 export interface CriNodeSetup {
-  /** Of the runtime: `unix:///PATH`. */
+  /** The runtime's: `unix:///PATH`. */
   readonly endpoint: string;
   readonly rootDir: string;
   readonly podLogsDir: string;
@@ -56,7 +58,7 @@ interface Parts {
   readonly capabilities: RuntimeCapabilities;
 }
 
-/** Rejects where this machine cannot be such a node: a cgroup controller is missing, say. */
+/** Rejects where this machine cannot run pods of a CRI runtime, for example because a cgroup controller is missing. */
 export async function openCriNode(setup: CriNodeSetup): Promise<NodeParts> {
   const { endpoint, podLogsDir, settings, logger } = setup;
   const cgroups = await openCgroups(setup);
@@ -70,7 +72,8 @@ export async function openCriNode(setup: CriNodeSetup): Promise<NodeParts> {
   let pods: NodeView['pods'] = () => [];
   const logs = createLogManager(setup, runtime, () => pods());
   const capabilities = new RuntimeCapabilities(runtime);
-  const parts = { runtime, cgroups, logs, logLinks, capabilities, images: imageManager(setup, runtime) };
+  const images = imageManager(setup, runtime);
+  const parts = { runtime, cgroups, logs, logLinks, capabilities, images };
   let garbage: GarbageCollector | undefined;
   let deleteDeadContainers = () => Promise.resolve();
   let deleteUnusedImages = deleteDeadContainers;
@@ -83,20 +86,23 @@ export async function openCriNode(setup: CriNodeSetup): Promise<NodeParts> {
         return status;
       },
     },
-    node: await criNode(setup, parts),
+    node: await openPodNode(setup, parts),
     start: (view) => {
       ({ pods } = view);
       logs.start();
-      const collectors = {
-        containerGC: containerGC(setup, parts, view.isPodRemovable),
-        imageGC: imageGC(setup, parts, view),
-      };
-      garbage = startGarbageCollection({ clock: systemClock, logger: setup.logger, ...collectors });
-      // As for the kubelet: of a pod that goes on, what its dead containers tell is still needed, lest they run again.
+      const deadContainers = containerGC(setup, parts, view.isPodRemovable);
+      const unusedImages = imageGC(setup, parts, view);
+      garbage = startGarbageCollection({
+        clock: systemClock,
+        logger,
+        containerGC: deadContainers,
+        imageGC: unusedImages,
+      });
+      // As for the kubelet: dead containers of a pod that goes on stay, since without them the pod would run them again.
       const allDead = containerGC(setup, parts, view.isPodTerminated);
       deleteDeadContainers = () => allDead.collect();
       deleteUnusedImages = async () => {
-        await collectors.imageGC.deleteUnusedImages();
+        await unusedImages.deleteUnusedImages();
       };
     },
     reclaimer: {
@@ -114,7 +120,12 @@ async function openCgroups({ facts, reservations, settings, logger }: CriNodeSet
   const { cgroupRoot, cgroupsPerQOS, podPidsLimit, cpuCFSQuota } = settings;
   const cpuCFSQuotaPeriodUs = settings.cpuCFSQuotaPeriodMs * 1000;
   const cgroups = await PodCgroups.open({
-    ...{ cgroupRoot, cgroupsPerQOS, podPidsLimit, cpuCFSQuota, cpuCFSQuotaPeriodUs, logger },
+    cgroupRoot,
+    cgroupsPerQOS,
+    podPidsLimit,
+    cpuCFSQuota,
+    cpuCFSQuotaPeriodUs,
+    logger,
     reservesPIDs: reservesPIDs(reservations),
   });
   const capacity = { ...facts.capacity, pid: String(await readMaxPIDs()) };
@@ -128,17 +139,22 @@ function imageManager(
 ): ImageManager {
   const { serializeImagePulls, maxParallelImagePulls, registryPullQPS, registryBurst } = settings;
   return new ImageManager({
-    ...{ runtime, recorder, serializeImagePulls, maxParallelImagePulls, registryPullQPS, registryBurst },
+    runtime,
+    recorder,
+    serializeImagePulls,
+    maxParallelImagePulls,
+    registryPullQPS,
+    registryBurst,
     clock: systemClock,
     keyring: createKeyring({ rootDir, homeDir: homedir(), logger }),
     backOff: CRASH_LOOP_BACK_OFF,
   });
 }
 
-async function criNode(
+async function openPodNode(
   setup: CriNodeSetup,
   { cgroups, images, logs, logLinks, capabilities }: Parts,
-): Promise<CriNode> {
+): Promise<PodNode> {
   const { rootDir, podLogsDir, nodeName, hostIPs, settings, recorder, logger } = setup;
   const { allocatable } = setup.facts;
   const { clusterDNS, clusterDomain, seccompDefault, allowedUnsafeSysctls, cpuCFSQuota } = settings;
@@ -146,25 +162,37 @@ async function criNode(
   const machine = await readMachineFacts(cgroupVersion);
   const containers = {
     ...machine,
-    ...{ cgroupVersion, seccompDefault, cpuCFSQuota },
+    cgroupVersion,
+    seccompDefault,
+    cpuCFSQuota,
     cpuCFSQuotaPeriodUs: settings.cpuCFSQuotaPeriodMs * 1000,
     seccompProfileRoot: join(rootDir, 'seccomp'),
   };
-  return new CriNode({
-    ...{ podLogsDir, hostIPs, allocatable, containers, clusterDNS, clusterDomain, allowedUnsafeSysctls },
-    ...{ cgroups, images, logs, logLinks, capabilities, recorder },
-    startTimes: new StartTimes({ podsDir: join(rootDir, 'pods'), logger }),
-    users: new UserNamespaces(rootDir),
+  return criNode({
+    podLogsDir,
+    hostIPs,
+    hostname: nodeName,
+    allocatable,
+    containers,
+    clusterDomain,
+    allowedUnsafeSysctls,
     appArmor: machine.appArmor,
     selinux: machine.selinux,
-    hostname: nodeName,
-    resolvConf: new ResolvConf(settings.resolvConf),
     runtimeHandlers: new Map(settings.runtimeClasses.map(nameAndHandler)),
+    dns: new PodDNSSource({ clusterDNS, clusterDomain }, new ResolvConf(settings.resolvConf), recorder),
+    startTimes: new StartTimes({ podsDir: join(rootDir, 'pods'), logger }),
+    users: new UserNamespaces(rootDir),
+    cgroups,
     volumes: new VolumeManager({ rootDir, allocatable, clusterDomain, clock: systemClock, logger }),
+    images,
+    capabilities,
+    podLogs: new PodLogs(podLogsDir),
+    logs,
+    logLinks,
   });
 }
 
-/** Of `NAME=HANDLER`. */
+/** Name and handler of `NAME=HANDLER`. */
 function nameAndHandler(text: string): [string, string] {
   const [name = '', handler = ''] = text.split('=');
   return [name, handler];
@@ -186,7 +214,10 @@ function imageGC(
   return new ImageGC({
     mountedImages: () =>
       [...pods()].flatMap(({ containers }) => containers.flatMap(({ mountedImages = [] }) => mountedImages)),
-    ...{ runtime, logger, clock: systemClock, statfs: fileSystemStats },
+    runtime,
+    logger,
+    clock: systemClock,
+    statfs: fileSystemStats,
     highThresholdPercent: settings.imageGCHighThresholdPercent,
     lowThresholdPercent: settings.imageGCLowThresholdPercent,
     minAgeMs: settings.imageMinimumGCAgeMs,

@@ -6,12 +6,12 @@ import type { RuntimeContainerStatus, RuntimePodStatus } from '../../types/runti
 import type { RuntimeService } from '../service/runtime-service.ts';
 
 export interface ImageInUse {
-  /** What the runtime calls the image. */
+  /** The runtime's id of the image. */
   readonly imageRef: string;
-  /** The user that the image says, by number or by name. */
+  /** The user that the image names, by number or by name. */
   readonly uid?: number;
   readonly username?: string;
-  /** What the runtime calls the images that the container mounts as volumes, by the names of these. */
+  /** The runtime's ids of the images that the container mounts as volumes, by the names of the volumes. */
   readonly volumes?: ReadonlyMap<string, string>;
 }
 
@@ -24,7 +24,7 @@ export interface ContainerRequest {
   readonly pod: Pod;
   readonly container: Container | EphemeralContainer;
   readonly attempt: number;
-  /** With the sandbox in which the container is to run. */
+  /** Contains the sandbox in which the container is to run. */
   readonly podStatus: RuntimePodStatus;
   readonly image: ImageInUse;
 }
@@ -35,7 +35,7 @@ const WHAT_FAILED: Readonly<Record<PrepareError['reason'], string>> = {
   FailedCreatePodContainer: 'unable to ensure pod container exists: ',
 };
 
-/** The node cannot be made ready for a pod; `reason` is that of the event which says so. */
+/** The node cannot be made ready for a pod. `reason` is the reason of the pod's event. */
 export class PrepareError extends Error {
   readonly reason: 'FailedMount' | 'FailedCreatePodContainer';
 
@@ -45,19 +45,57 @@ export class PrepareError extends Error {
   }
 }
 
-/** What a node puts around the containers of its pods, beside the runtime itself. */
-export interface PodNode {
+/** Runs a step of `prepare`, and names the event for when it fails. */
+export async function orPrepareError(
+  reason: PrepareError['reason'],
+  step: () => Promise<void>,
+): Promise<void> {
+  try {
+    await step();
+  } catch (error) {
+    throw new PrepareError(reason, error);
+  }
+}
+
+export interface PodRejection {
+  readonly reason: string;
+  readonly message: string;
+}
+
+/**
+ * One part of the node: what it does at each step of a pod's life. All hooks may be left out. `composeNode` makes a `PodNode` of a
+ * list of them, and says in which order they are called.
+ */
+export interface PodSubsystem {
+  readonly name: string;
   /** Fields of the pod that have no effect here, by path. */
-  unsupportedFields(pod: Pod): readonly string[];
+  unsupportedFields?(pod: Pod): readonly string[];
   /** Why the pod can never run here, if so. */
-  rejection(pod: Pod): { readonly reason: string; readonly message: string } | undefined;
+  rejection?(pod: Pod): PodRejection | undefined;
+  /** Before anything of the pod is started, and on every sync. Rejects with a PrepareError. */
+  prepare?(pod: Pod, signal: AbortSignal): Promise<void>;
+  /** A container has been created: its image is there, and its log will be. */
+  created?(pod: PodReference, containerId: string, config: ContainerConfig, logDirectory: string): void;
+  /** An instance of a container is about to be removed: removes what the instance has left, such as its log. */
+  removing?(pod: PodReference, container: RuntimeContainerStatus): Promise<void>;
+  /** The runtime does not have the image any more. */
+  forgetImage?(image: string): void;
+  /** After Terminated: takes away what `prepare` has made. Is called again when it, or another subsystem, has failed. */
+  release?(uid: string): Promise<void>;
+  /** The pod is being forgotten: nothing of it may be left. Without this hook `release` is called. */
+  remove?(pod: PodReference): Promise<void>;
+  /** The pods of which this part has something. `recorded`: the UIDs that parts before it in the list have named. */
+  podsOnDisk?(recorded: ReadonlySet<string>): Promise<readonly PodReference[]>;
+  collectGarbage?(): void;
+}
+
+/** What containers are made from, and what is known of them: each question is answered by one part of the node. */
+export interface PodDetails {
   /**
-   * When the pod first started on this node, be it with another agent: `now` (RFC 3339 in whole seconds) where that is not known,
-   * which is remembered from here on until the pod is removed.
+   * When the pod first started on this node, under this agent or a former one. Where that is not known it is `now` (RFC 3339 in whole
+   * seconds), which is remembered until the pod is removed.
    */
   startTime(uid: string, now: string): Promise<string>;
-  /** Before anything of the pod is started, and on every sync: cgroup, folders, volumes. Rejects with a PrepareError. */
-  prepare(pod: Pod, signal: AbortSignal): Promise<void>;
   sandbox(pod: Pod, attempt: number): Promise<SandboxRequest>;
   /** Makes sure that the image is there. Rejects with an ImageError. */
   image(
@@ -68,36 +106,29 @@ export interface PodNode {
   ): Promise<ImageInUse>;
   /** Rejects where the container's spec, or what it refers to, makes no container (CreateContainerConfigError). */
   container(request: ContainerRequest): Promise<ContainerConfig>;
-  /** A container has been created: the image was there, and its log will be. */
-  created(pod: PodReference, containerId: string, config: ContainerConfig, logDirectory: string): void;
-  /** An instance of a container is about to be removed: what is left of it goes before. */
-  removing(pod: PodReference, container: RuntimeContainerStatus): Promise<void>;
-  /** How many instances of the container there have been, as far as what is left of them still tells. */
+  /** How many instances of the container there have been, as far as their logs still show it. */
   pastInstances(pod: PodReference, containerName: string): number;
-  /** The runtime does not have the image any more. */
-  forgetImage(image: string): void;
   /** Where the pod is reached from this node; undefined while it has no network. */
   podIP(pod: Pod, podStatus: RuntimePodStatus): string | undefined;
-  /** After Terminated: takes volumes and cgroup away again. */
-  release(uid: string): Promise<void>;
-  /** The pod is being forgotten: nothing of it is left on this node, its logs included. */
-  remove(pod: PodReference): Promise<void>;
-  /** The pods of which something is on this node; name and namespace are empty where only the UID is known. */
-  podsOnDisk(): Promise<readonly PodReference[]>;
-  collectGarbage(): void;
 }
 
-/** What the work beside the pods has to know of them. */
+/** What a node puts around the containers of its pods, beside the runtime itself: the hooks of all its subsystems, and the details. */
+export interface PodNode extends PodDetails, Required<Omit<PodSubsystem, 'name' | 'podsOnDisk'>> {
+  /** The pods of which something is on this node; name and namespace are empty where only the UID is known. */
+  podsOnDisk(): Promise<readonly PodReference[]>;
+}
+
+/** What background work needs to know of the pods. */
 export interface NodeView {
-  /** What the runtime holds, as last seen. */
+  /** The pods that the runtime has, as last read. */
   readonly pods: () => Iterable<RuntimePodStatus>;
-  /** Nobody needs the pod's containers any more. */
+  /** The pod's containers are not needed any more. */
   readonly isPodRemovable: (uid: string) => boolean;
-  /** Nothing of the pod will run any more: of its containers only what they left is of any use. */
+  /** Nothing of the pod will run any more: its containers are needed at most for what they have left. */
   readonly isPodTerminated: (uid: string) => boolean;
 }
 
-/** Removes what can be spared where the node runs short of disk. Both reject when something stays. */
+/** Removes what is not needed where the node runs short of disk. Both reject when something could not be removed. */
 export interface NodeReclaimer {
   deleteDeadContainers(): Promise<void>;
   deleteUnusedImages(): Promise<void>;
@@ -107,10 +138,10 @@ export interface NodeReclaimer {
 export interface NodeParts {
   readonly runtime: RuntimeService;
   readonly node: PodNode;
-  /** Begins the work beside the pods: logs, garbage. */
+  /** Begins the background work: rotation of logs, garbage collection. */
   start(view: NodeView): void;
-  /** Where the node keeps something of which that can be said; to be used after `start`. */
+  /** Only of a node that keeps dead containers or images; to be used after `start`. */
   readonly reclaimer?: NodeReclaimer;
-  /** Ends it; what runs keeps running. */
+  /** Ends the background work. Pods keep running. */
   stop(): Promise<void>;
 }

@@ -9,8 +9,8 @@ export type RootLock = FileLock;
 const LOCK_FILE = 'lock';
 
 /**
- * Makes this process the only agent on a root directory. The lock is one of the kernel on a file of the folder: another
- * path to the folder, or another network namespace, is the same lock.
+ * Makes this process the only agent on a root directory. The kernel locks a file in the folder, so that an agent that uses another
+ * path to the folder, or runs in another network namespace, finds the same lock.
  */
 export async function lockRootDir(rootDir: string): Promise<RootLock> {
   const lock = await locked(rootDir);

@@ -14,12 +14,12 @@ import { podPaths } from '../volumes/pod-paths.ts';
 
 const FILE = 'userns';
 const FILE_MODE = 0o600;
-/** What lies among the folders of pods may be something else. */
+/** An entry among the folders of pods may be something else, such as a file. */
 const NOTHING_THERE = ['ENOENT', 'ENOTDIR'];
 
 /**
- * Which ids of the node each pod with users of its own has. They are recorded in the pod's folder, so that no other pod gets
- * them after a restart of the agent.
+ * The ids of the node that each pod with its own user namespace has. They are recorded in the pod's folder, so that no other pod
+ * gets them after a restart of the agent.
  */
 export class UserNamespaces {
   readonly #podsDir: string;
@@ -31,7 +31,7 @@ export class UserNamespaces {
     this.#podsDir = join(rootDir, 'pods');
   }
 
-  /** The same for as long as the pod is not released. Its folder has to be there. */
+  /** The pod's ids, the same until the pod is released. The pod's folder must exist. */
   async ensure(uid: string): Promise<UserNamespace> {
     await (this.#loading ??= this.#load());
     const known = this.#ranges.get(uid);
@@ -47,7 +47,7 @@ export class UserNamespaces {
     return userNamespace(hostId);
   }
 
-  /** Once nothing of the pod runs. An unknown UID is no error. */
+  /** Frees the pod's ids. Nothing of the pod may run any more. An unknown UID is no error. */
   async release(uid: string): Promise<void> {
     await rm(this.#fileOf(uid), { force: true });
     this.#ranges.delete(uid);
@@ -61,7 +61,7 @@ export class UserNamespaces {
     await replaceFile(this.#fileOf(uid), userNamespaceRecord(hostId), { mode: FILE_MODE, flush: true });
   }
 
-  /** What former agents have given away. Rejects where that cannot be told: a range must not be given twice. */
+  /** Reads which ranges former agents have given to pods. Rejects where a record cannot be read: no range may be given twice. */
   async #load(): Promise<void> {
     try {
       for (const uid of (await ifThere(readdir(this.#podsDir))) ?? []) await this.#loadPod(uid);

@@ -15,8 +15,10 @@ import {
   type UpkeepSettings,
   type UpkeepSetup,
 } from '../node/node-upkeep.ts';
-import type { NodeParts, NodeView, PodNode } from '../node/pod-node.ts';
+import { composeNode, podOfUID } from '../node/compose-node.ts';
+import type { NodeParts, NodeView, PodDetails, PodNode, PodSubsystem } from '../node/pod-node.ts';
 import type { RuntimeService } from '../service/runtime-service.ts';
+import { promiseOf } from '../../system/promise-of.ts';
 import { systemClock } from '../../system/system-clock.ts';
 import { StartTimes } from '../pods/start-times.ts';
 import { createProcessRuntime } from './process-runtime.ts';
@@ -78,7 +80,7 @@ function withUpkeep(
       ({ pods } = view);
       logs.start();
       const containerGC = createContainerGC(setup, parts, view.isPodRemovable);
-      garbage = startGarbageCollection({ clock: systemClock, logger, containerGC });
+      garbage = startGarbageCollection({ clock: systemClock, logger: setup.logger, containerGC });
       // The dead containers of a running pod are still needed: without their exit codes they would be run again.
       const allDead = createContainerGC(setup, parts, view.isPodTerminated);
       deleteDeadContainers = () => allDead.collect();
@@ -91,8 +93,7 @@ function withUpkeep(
   };
 }
 
-/** Plain processes have no images, volumes or cgroups: the node only resolves what their containers are to run. */
-export function processNode(options: {
+export interface ProcessPodNodeOptions {
   readonly hostIPs: readonly string[];
   readonly podLogsDir: string;
   /** Without it, a pod's start time is not kept over a restart of the agent. */
@@ -101,16 +102,43 @@ export function processNode(options: {
   readonly allocatable?: ResourceList | undefined;
   /** Without it, the logs of an instance stay until its pod is removed. */
   readonly logs?: Pick<ContainerLogManager, 'clean'>;
-}): PodNode {
-  const { podLogsDir, hostIPs, startTimes, allocatable = {}, logs } = options;
-  const resolveCommand = commandResolver(hostIPs, allocatable);
-  const podLogs = new PodLogs(podLogsDir);
+}
+
+/** Plain processes have no images, volumes or cgroups: the node only fills in what they are to run. */
+export function processNode(options: ProcessPodNodeOptions): PodNode {
+  const podLogs = new PodLogs(options.podLogsDir);
+  return composeNode(processSubsystems(options, podLogs), processPodDetails(options, podLogs));
+}
+
+function processSubsystems(
+  { podLogsDir, startTimes, logs }: ProcessPodNodeOptions,
+  podLogs: PodLogs,
+): readonly PodSubsystem[] {
   const limits = embeddedLimits(process.getuid?.() === 0);
+  return [
+    { name: 'fields', unsupportedFields: (pod) => unsupportedFields(pod, limits) },
+    {
+      name: 'start times',
+      remove: async ({ uid }) => startTimes?.remove(uid),
+      podsOnDisk: async () => ((await startTimes?.podsOnDisk()) ?? []).map(podOfUID),
+    },
+    {
+      name: 'logs',
+      removing: async (pod, { name, restartCount }) =>
+        logs?.clean(containerLogPath(podLogsDir, pod, name, restartCount)),
+      remove: (pod) => podLogs.remove(pod),
+      podsOnDisk: (recorded) => podLogs.pods(recorded),
+    },
+  ];
+}
+
+function processPodDetails(
+  { podLogsDir, hostIPs, startTimes, allocatable = {} }: ProcessPodNodeOptions,
+  podLogs: PodLogs,
+): PodDetails {
+  const resolveCommand = commandResolver(hostIPs, allocatable);
   return {
-    unsupportedFields: (pod) => unsupportedFields(pod, limits),
-    rejection: () => undefined,
     startTime: (uid, now) => startTimes?.of(uid, now) ?? Promise.resolve(now),
-    prepare: doNothing,
     sandbox: (pod, attempt) => promiseOf(() => ({ config: podSandboxConfig(pod, attempt, { podLogsDir }) })),
     // There is no image to name a user: a container that names none runs as the agent's.
     image: (_pod, { image = '' }) => Promise.resolve({ imageRef: image, uid: process.getuid?.() ?? 0 }),
@@ -119,30 +147,7 @@ export function processNode(options: {
         const resolved = resolveCommand(pod, container, podStatus);
         return containerConfig({ pod, container, attempt, resolved, imageUser: image });
       }),
-    created: () => undefined,
-    removing: async (pod, { name, restartCount }) =>
-      logs?.clean(containerLogPath(podLogsDir, pod, name, restartCount)),
     pastInstances: (pod, containerName) => podLogs.pastInstances(pod, containerName),
     podIP: () => LOOPBACK,
-    forgetImage: () => undefined,
-    release: doNothing,
-    remove: async (pod) => {
-      await podLogs.remove(pod);
-      await startTimes?.remove(pod.uid);
-    },
-    podsOnDisk: async () => {
-      const uids = (await startTimes?.podsOnDisk()) ?? [];
-      const pods = new Map((await podLogs.pods(new Set(uids))).map((pod) => [pod.uid, pod]));
-      for (const uid of uids) if (!pods.has(uid)) pods.set(uid, { uid, name: '', namespace: '' });
-      return [...pods.values()];
-    },
-    collectGarbage: () => undefined,
   };
-}
-
-/** An error that `work` throws becomes a rejection. */
-function promiseOf<T>(work: () => T): Promise<T> {
-  return new Promise((resolve) => {
-    resolve(work());
-  });
 }

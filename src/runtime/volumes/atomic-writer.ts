@@ -1,5 +1,5 @@
 /**
- * Files that change all at once, in the layout of the kubelet. A reader that has opened the volume's folder sees either
+ * Files that all change at the same moment, in the layout of the kubelet. A reader that has opened the volume's folder sees either
  * all old files or all new ones:
  *
  * ```
@@ -33,7 +33,7 @@ const NEW_DATA = '..data_tmp';
 
 type Payload = ReadonlyMap<string, VolumeFile>;
 
-/** Writes only what has changed. Completes what an agent left that was killed in the middle. `now` is Unix ms. */
+/** Writes only if something has changed. Completes what a killed agent left unfinished. `now` is Unix ms. */
 export async function writePayload(
   volume: string,
   payload: Payload,
@@ -72,7 +72,7 @@ async function writeVersion(
   try {
     await writeFiles(folder, payload, ownership);
   } catch (error) {
-    // The disk is full: what each try has written must not fill it further.
+    // On a full disk, every try would leave another unfinished folder.
     await rm(folder, { recursive: true, force: true });
     throw error;
   }
@@ -108,7 +108,7 @@ async function pointTo(volume: string, version: string): Promise<void> {
   await rename(join(volume, NEW_DATA), join(volume, DATA));
 }
 
-/** Shows the names of the files that there are, and takes away those of others with all former versions. */
+/** Makes the links to the files, and removes all other entries: links to former files, and former versions. */
 async function tidy(volume: string, payload: Payload, version: string): Promise<void> {
   const names = topLevelNames(payload);
   const keep = new Set([...names, DATA, version]);

@@ -6,10 +6,10 @@ import { PRIVATE_FOLDER_MODE } from './pod-paths.ts';
 
 const HOSTS_MODE = 0o644;
 const TERMINATION_MODE = 0o666;
-/** The running instance, the dead one that the status tells of, and one that is about to be pruned. */
+/** The running instance, the dead instance in the status, and an instance that is about to be pruned. */
 const INSTANCES_KEPT = 3;
 
-/** Written in place: containers that run have mounted this very file. */
+/** Writes the file in place, not by renaming: running containers have mounted this very file. */
 export async function writeHostsFile(file: string, content: string): Promise<void> {
   const found = await ifThere(readFile(file, 'utf8'));
   if (found !== content) await writeFile(file, content, { mode: HOSTS_MODE });
@@ -20,15 +20,15 @@ export async function makeTerminationFolder(folder: string): Promise<void> {
 }
 
 /**
- * An empty file that everybody may write, and its path. The name tells the attempt, so that one that is tried again takes
- * the same file, and files of instances long gone are found without looking for them.
+ * Makes an empty file that every user may write, and returns its path. The name contains the attempt: a second try takes the same
+ * file, and files of old instances are removed by their names.
  */
 export async function makeTerminationFile(folder: string, attempt: number): Promise<string> {
   const file = join(folder, fileName(attempt));
   await makeTerminationFolder(folder);
   const handle = await open(file, 'w', TERMINATION_MODE);
   try {
-    // The process' umask has had its say in the mode.
+    // `open` has applied the process' umask to the mode.
     await handle.chmod(TERMINATION_MODE);
   } finally {
     await handle.close();

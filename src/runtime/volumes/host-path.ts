@@ -5,7 +5,7 @@ import type { Volume } from '../../policies/volumes/volume-source.ts';
 import { StateletError } from '../../types/errors.ts';
 import { errnoCode, ifThere } from '../../system/system-errors.ts';
 
-/** Checks that there is what the type asks for; makes it where the type says so. */
+/** Checks that the path is of the type that the volume asks for; makes it where the type says so. */
 export async function setUpHostPath({ path, type = '' }: NonNullable<Volume['hostPath']>): Promise<void> {
   if (path.split('/').includes('..')) {
     throw new StateletError('InvalidArgument', `invalid HostPath \`${path}\`: must not contain '..'`);
@@ -21,7 +21,7 @@ export async function setUpHostPath({ path, type = '' }: NonNullable<Volume['hos
   if (problem !== undefined) throw new StateletError('FailedPrecondition', problem);
 }
 
-/** A file needs a folder that is there. What somebody else makes meanwhile is left as it is. */
+/** The folder of a file must exist. A file that another process makes meanwhile is left as it is. */
 async function make(
   path: string,
   { kind, mode }: { readonly kind: 'directory' | 'file'; readonly mode: number },

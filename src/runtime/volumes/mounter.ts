@@ -1,4 +1,4 @@
-/** Mounts and unmounts by util-linux' commands: Node has no call for it. */
+/** Mounts and unmounts with the commands of util-linux: Node has no call for that. */
 import { readFile, stat } from 'node:fs/promises';
 import { release } from 'node:os';
 import { dirname } from 'node:path';
@@ -9,10 +9,10 @@ import { errorMessage, StateletError } from '../../types/errors.ts';
 import { CommandError, runCommand } from '../../system/run-command.ts';
 import { errnoCode } from '../../system/system-errors.ts';
 
-/** A filesystem that has hung must not hold up a pod for good. */
+/** A filesystem that hangs must not hold up a pod for ever. */
 const TIMEOUT_MS = 60_000;
 
-/** Paths are used as they are, never resolved again: what was checked is what is mounted. */
+/** Does not resolve symbolic links in paths: exactly the checked path is mounted. */
 async function command(name: 'mount' | 'umount', args: readonly string[]): Promise<void> {
   try {
     const env = { ...process.env, LC_ALL: 'C' };
@@ -32,7 +32,7 @@ function failureOf(name: string, error: unknown): string {
 export async function mountFilesystem({ type, options }: MemoryFilesystem, folder: string): Promise<void> {
   const mount = (all: readonly string[]) => command('mount', ['-t', type, '-o', all.join(','), type, folder]);
   if (type !== 'tmpfs' || !mayHaveNoswap(release())) return mount(options);
-  // Not in every user namespace.
+  // Some user namespaces do not allow `noswap`.
   await mount([...options, 'noswap']).catch(() => mount(options));
 }
 
@@ -46,31 +46,31 @@ export async function bindMount(source: string, target: string): Promise<void> {
   await command('mount', ['--bind', source, target]);
 }
 
-/** Whether a filesystem of its own is mounted on the folder. Does not see bind mounts within one filesystem. */
+/** Whether a filesystem is mounted on the folder. Does not see bind mounts within one filesystem. */
 export async function hasFilesystem(folder: string): Promise<boolean> {
   const [own, parent] = await Promise.all([stat(folder), stat(dirname(folder))]);
   return own.dev !== parent.dev;
 }
 
-/** Makes mounts below the folder show in containers that mount it, and the other way round. Keeps what is in it. */
+/** Has mounts below the folder appear in containers that mount the folder, and the other way round. Keeps its content. */
 export async function shareMounts(folder: string): Promise<void> {
   const mount = mountOf(await mounts(), folder);
   if (mount?.shared) return;
-  // A folder must be a mount of its own to be shared by itself.
+  // Only a mount can be shared, so the folder is mounted on itself.
   await command(
     'mount',
     mount?.path === folder ? ['--make-shared', folder] : ['--bind', '--make-shared', folder, folder],
   );
 }
 
-/** Unmounts the folder and all below it. Rejects, with what is in the way, where something stays mounted. */
+/** Unmounts the folder and everything below it. Rejects where something stays mounted, and names it. */
 export async function unmountBelow(folder: string): Promise<void> {
   const mounted = mountsBelow(await mounts(), folder);
   if (mounted.length === 0) return;
   try {
     await command('umount', mounted);
   } catch (error) {
-    // What was unmounted together with another one counts as a failure of the command.
+    // The command fails as well for a mount that went together with another one.
     const left = mountsBelow(await mounts(), folder);
     if (left.length === 0) return;
     const message = `still mounted, it is tried again: ${left.join(', ')}: ${errorMessage(error)}`;
@@ -82,8 +82,8 @@ let reading: Promise<readonly MountPoint[]> | undefined;
 let next: Promise<readonly MountPoint[]> | undefined;
 
 /**
- * The kernel is asked, since a former agent may have mounted what is there. Where many pods end at once they share a look
- * that began after each of them had asked: on a full node the table takes milliseconds.
+ * The table is read each time, since a former agent may have mounted something. Where many pods end at once, they share one read
+ * that began after all of them had asked: on a full node it takes milliseconds.
  */
 function mounts(): Promise<readonly MountPoint[]> {
   next ??= Promise.resolve(reading).then(readTable, readTable);

@@ -2,14 +2,14 @@ import { join } from 'node:path';
 import { PLUGIN_FOLDERS, type OwnVolumeKind } from '../../policies/volumes/volume-source.ts';
 import { StateletError } from '../../types/errors.ts';
 
-/** Of folders that only the agent looks into. What containers get is mounted into them and needs no way through these. */
+/** The mode of folders that only the agent uses. Containers get volumes as mounts, and need no access to the folders above them. */
 export const PRIVATE_FOLDER_MODE = 0o750;
-/** Of the folder of all volumes of a kind. */
+/** The mode of the folder of all volumes of one kind. */
 export const PLUGIN_FOLDER_MODE = 0o755;
 
 /**
- * Where the kubelet keeps what belongs to a pod. Names of pods, volumes and containers become names of folders: throws a
- * StateletError of kind InvalidArgument for one that would lead elsewhere.
+ * Where the kubelet keeps the files of a pod. Names of pods, volumes and containers become names of folders. Throws a StateletError
+ * of kind InvalidArgument for a name that would lead to another folder.
  *
  * ```
  * <podsDir>/<uid>/                              0750
@@ -17,7 +17,7 @@ export const PLUGIN_FOLDER_MODE = 0o755;
  *   etc-hosts                                   0644, mounted at /etc/hosts
  *   containers/<container>/<attempt, 8 hex>     0666, the termination message of one instance
  *   volumes/kubernetes.io~<plugin>/             0755
- *   volumes/kubernetes.io~<plugin>/<volume>     what the volume holds, or a filesystem mounted there
+ *   volumes/kubernetes.io~<plugin>/<volume>     the volume's content, or a filesystem mounted there
  *   volume-subpaths/<volume>/<container>/<index of the mount>   bind mounts of parts of volumes
  * ```
  */

@@ -1,6 +1,6 @@
 /**
- * Opens paths inside of a volume that a container may be changing at the same moment. Node has no `openat`, but a path
- * through `/proc/self/fd` starts at what is open, whatever has become of its name since.
+ * Opens paths inside a volume while a container may be changing them. Node has no `openat`, but a path through `/proc/self/fd`
+ * starts at the open file, even if its name leads elsewhere by now.
  */
 import { constants } from 'node:fs';
 import { chmod, mkdir, open, readFile, realpath, type FileHandle } from 'node:fs/promises';
@@ -10,14 +10,14 @@ import { isWithin } from '../../policies/volumes/mount-table.ts';
 import { StateletError } from '../../types/errors.ts';
 import { ifThere } from '../../system/system-errors.ts';
 
-/** Linux' O_PATH: a place in the tree, not its content, so that opening a pipe or a device does nothing to it. */
+/** Linux' O_PATH opens a place in the tree, not its content: opening a pipe or a device that way has no effect on it. */
 const O_PATH = 0o10_000_000;
 const MODE_BITS = 0o7777;
 
 /**
- * Opens `names` below `volume`. Symbolic links count where they lead to within the volume; folders that are missing are
- * made, with the mode of the volume's root. Rejects where anything leads out of the volume, or becomes a link while it is
- * looked at. The handle is good for its place only, not for reading; whoever asks closes it.
+ * Opens the path of `names` below `volume`. Symbolic links are followed within the volume. Missing folders are made, with the mode
+ * of the volume's root. Rejects where the path leads out of the volume, or a part of it becomes a link meanwhile. The handle stands
+ * for a place and cannot be read; the caller closes it.
  */
 export async function openInVolume(volume: string, names: readonly string[]): Promise<FileHandle> {
   const root = await realpath(volume);
@@ -25,7 +25,7 @@ export async function openInVolume(volume: string, names: readonly string[]): Pr
   return descend(root, existing, missing);
 }
 
-/** The text of a file below `volume`, which `openInVolume` finds. Rejects where there is none, or it is no plain file. */
+/** The text of a file below `volume`, found as by `openInVolume`. Rejects where the file is missing or is not a plain file. */
 export async function readInVolume(
   volume: string,
   names: readonly string[],
@@ -37,7 +37,7 @@ export async function readInVolume(
   const place = await descend(root, existing, []);
   try {
     const stats = await place.stat();
-    // What is no plain file might never come to an end.
+    // Reading a pipe or a device might never end.
     if (!stats.isFile()) throw new StateletError('FailedPrecondition', 'is not a file');
     if (stats.size > bytesMax) {
       throw new StateletError('FailedPrecondition', `is larger than ${bytesMax} bytes`);
@@ -59,7 +59,7 @@ async function descend(root: string, existing: string, missing: readonly string[
   return handle;
 }
 
-/** How much of the path is there, and where that really is. A link that leads nowhere counts as missing. */
+/** The part of the path that exists, without symbolic links, and the names that are missing. A link that leads nowhere is missing. */
 async function existingPart(
   root: string,
   names: readonly string[],
@@ -71,7 +71,7 @@ async function existingPart(
   return { existing: root, missing: names };
 }
 
-/** Closes `from`. With `newFolderMode` the name must be free, and becomes a folder of that mode. */
+/** Opens `name` in `from`, and closes `from`. With `newFolderMode` it makes a folder of that mode; the name must be free. */
 async function stepInto(from: FileHandle, name: string, newFolderMode?: number): Promise<FileHandle> {
   try {
     const path = join(placeOf(from), name);
@@ -92,7 +92,7 @@ async function stepInto(from: FileHandle, name: string, newFolderMode?: number):
   }
 }
 
-/** A path to what is open, for this process and for those that it starts. */
+/** A path to the open file, for this process and the processes that it starts. */
 export function placeOf({ fd }: FileHandle): string {
   return `/proc/${process.pid}/fd/${fd}`;
 }

@@ -5,12 +5,12 @@ import { bindMount, unmountBelow } from './mounter.ts';
 import { PRIVATE_FOLDER_MODE } from './pod-paths.ts';
 import { openInVolume, placeOf } from './safe-open.ts';
 
-/** Nobody but the agent sees the file below the mount. */
+/** The file below the mount: only the agent has access to it. */
 const TARGET_FILE_MODE = 0o640;
 
 /**
- * Mounts a part of a volume on `target`, which no container can change: a path into the volume itself could lead
- * elsewhere by the time that the runtime mounts it. A mount from before stays where it is of the same part.
+ * Mounts a part of a volume on `target`, which no container can change. A path into the volume itself could lead elsewhere by the
+ * time the runtime mounts it. An earlier mount of the same part stays.
  */
 export async function bindSubPath(volume: string, names: readonly string[], target: string): Promise<void> {
   const source = await openInVolume(volume, names);
@@ -39,13 +39,13 @@ async function bind(source: FileHandle, target: string): Promise<void> {
   await bindMount(placeOf(source), target);
 }
 
-/** Never takes anything away that lies below: what is still mounted makes it reject. */
+/** Removes only an empty folder or a file. Rejects where something is still mounted on it. */
 async function removeTarget(target: string): Promise<void> {
   const isFolder = (await stat(target)).isDirectory();
   await (isFolder ? rmdir(target) : unlink(target));
 }
 
-/** Removes the places of sub-paths: `<volume>/<container>/<index>`. */
+/** Removes the mount points of sub-paths: `<volume>/<container>/<index>`. */
 export async function removeSubPaths(subPathsDir: string): Promise<void> {
   for (const volume of await foldersIn(subPathsDir)) {
     for (const container of await foldersIn(volume)) {

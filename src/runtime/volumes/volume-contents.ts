@@ -12,18 +12,18 @@ import type { Pod } from '../../types/kubernetes.ts';
 
 export interface ContentsRequest {
   readonly pod: Pod;
-  /** Of files that have no mode of their own. */
+  /** For files that have no mode of their own. */
   readonly defaultMode: number;
-  /** What the node can give to pods, by resource. */
+  /** The node's allocatable resources. */
   readonly allocatable: ResourceList;
 }
 
-/** Undefined where what the source names does not exist. */
+/** Undefined where the object that the source names does not exist. */
 type Files = readonly VolumeFile[] | undefined;
 
 /**
- * Where the files of one kind of source come from: a `downwardAPI`, and with an API server a `configMap`, a `secret`, … A
- * volume of such a kind, and a source of that kind in a projected volume, ask alike.
+ * Where the files of one kind of source come from: a `downwardAPI`, and with an API server a `configMap`, a `secret`, … It serves
+ * volumes of that kind, and sources of that kind in projected volumes.
  */
 export interface VolumeContents {
   files(source: VolumeProjection, request: ContentsRequest, signal: AbortSignal): Files | Promise<Files>;
@@ -36,7 +36,7 @@ export const downwardAPIContents: VolumeContents = {
     downwardAPIFiles(pod, downwardAPI?.items ?? [], defaultMode, allocatable),
 };
 
-/** An optional source that does not exist, or that nobody can give, has no files. */
+/** No files for an optional source that does not exist, or whose kind this node cannot read. */
 export async function filesOf(
   source: VolumeProjection,
   contents: VolumeContentsByKind,

@@ -8,20 +8,20 @@ import { ifThere } from '../../system/system-errors.ts';
 import { hasFilesystem, mountFilesystem } from './mounter.ts';
 import { PLUGIN_FOLDER_MODE, PRIVATE_FOLDER_MODE } from './pod-paths.ts';
 
-/** To whom what is in a volume is given. */
+/** The group that a volume's files are given to. */
 export interface Ownership {
   readonly fsGroup: number | undefined;
   readonly logger: Logger;
 }
 
-/** The group first: a change of owner may take bits of the mode away. */
+/** Sets the group first: a change of owner may clear bits of the mode. */
 export async function setOwnership(
   path: string,
   mode: number,
   { fsGroup, logger }: Ownership,
 ): Promise<void> {
   if (fsGroup !== undefined) {
-    // As with the kubelet a node that may not change groups, or a filesystem that has none, does not hold up the pod.
+    // As with the kubelet, the pod starts even if the agent may not change groups or the filesystem has none.
     await chown(path, -1, fsGroup).catch((error: unknown) =>
       logger.warn({ path, fsGroup }, `cannot give a volume to its fsGroup: ${errorMessage(error)}`),
     );
@@ -30,8 +30,8 @@ export async function setOwnership(
 }
 
 /**
- * The root of a volume, on the disk. It comes into being under its name with mode and group: one that is there is never
- * touched again, whatever a container has made of it, and one that a killed agent left half-made is not taken for it.
+ * The root of a volume, on the disk. It is renamed to its name once mode and group are set. So a folder of that name is complete, even
+ * if an agent was killed while making one, and is not touched again: a container may have changed it.
  */
 export async function makeVolumeFolder(folder: string, ownership: Ownership): Promise<void> {
   if ((await ifThere(stat(folder))) !== undefined) return;
@@ -42,14 +42,14 @@ export async function makeVolumeFolder(folder: string, ownership: Ownership): Pr
   await rename(draft, folder);
 }
 
-/** The root of a volume that is a filesystem of its own. Mode and group come with the mount. */
+/** The root of a volume that is a filesystem. The mount sets mode and group. */
 export async function mountVolumeFolder(folder: string, filesystem: MemoryFilesystem): Promise<void> {
   await makePluginFolder(folder);
   await mkdir(folder, { recursive: true, mode: PRIVATE_FOLDER_MODE });
   if (!(await hasFilesystem(folder))) await mountFilesystem(filesystem, folder);
 }
 
-/** The one in which the volume lies. Only the agent gets there: the folders above it are closed to others. */
+/** Makes the folder in which the volume lies. Only the agent has access: the folders above it are closed to others. */
 async function makePluginFolder(volume: string): Promise<void> {
   const folder = dirname(volume);
   await mkdir(dirname(folder), { recursive: true, mode: PRIVATE_FOLDER_MODE });

@@ -30,12 +30,12 @@ import { bindSubPath, removeSubPaths } from './sub-path.ts';
 import { downwardAPIContents, type VolumeContentsByKind } from './volume-contents.ts';
 import { makeVolumeFolder, mountVolumeFolder } from './volume-folder.ts';
 
-/** More than the kernel would pass on to a process. */
+/** More than the kernel would pass to a process. */
 const ENV_FILE_MAX_BYTES = 1024 * 1024;
 
 export interface VolumeManagerOptions {
   readonly rootDir: string;
-  /** What the node can give to pods, by resource name, as quantities. */
+  /** The node's allocatable resources: quantities by name. */
   readonly allocatable: Readonly<Record<string, string>>;
   /** The domain of pods with a subdomain ends in it; may be empty. */
   readonly clusterDomain: string;
@@ -56,16 +56,15 @@ export interface ContainerMountsRequest extends Omit<TerminationMountRequest, 'a
   readonly env: ReadonlyMap<string, string>;
   readonly addresses: PodAddresses;
   readonly hostname: string;
-  /** What the runtime calls the images of volumes, by the names of these. */
+  /** The runtime's ids of images that are mounted as volumes, by the names of the volumes. */
   readonly images?: ReadonlyMap<string, string>;
-  /** Whether the runtime can mount read-only with all that is mounted below; no where it is left out. */
+  /** Whether the runtime can make a mount and all mounts below it read-only. Default: no. */
   readonly supportsRecursiveReadOnly?: boolean;
 }
 
 /**
- * What pods keep on the node, below `<rootDir>/pods/<uid>`: volumes, `/etc/hosts`, termination messages. Remembers nothing:
- * what is there and what is mounted is looked up, so that an agent goes on from where another one was killed. Calls for
- * one pod must not overlap.
+ * The files of pods below `<rootDir>/pods/<uid>`: volumes, `/etc/hosts`, termination messages. Keeps no state in memory: files and
+ * mounts are looked up each time, so that an agent can continue the work of a killed one. Calls for one pod must not overlap.
  */
 export class VolumeManager {
   readonly #options: VolumeManagerOptions;
@@ -78,9 +77,9 @@ export class VolumeManager {
   }
 
   /**
-   * Before the first container of the pod, and on every sync: sets up the volumes that its containers mount, and brings
-   * what the agent writes into them up to date. Rejects with a StateletError that has the messages of the kubelet's
-   * FailedMount events; nothing is in flight then.
+   * Before the first container of the pod starts, and on every sync: sets up the volumes that its containers mount, and updates the
+   * files that the agent writes into them. Rejects with a StateletError that has the messages of the kubelet's FailedMount events;
+   * no work is under way then.
    */
   async mountPod(pod: Pod, signal: AbortSignal): Promise<void> {
     const paths = await this.#pathsOf(pod.metadata.uid);
@@ -95,8 +94,8 @@ export class VolumeManager {
   }
 
   /**
-   * What is mounted into a container beside what its image has and its termination message, once `mountPod` has resolved.
-   * Rejects with a StateletError where a mount cannot be had as the container asks for it.
+   * The mounts of a container, without that of its termination message. `mountPod` must have resolved. Rejects with a StateletError
+   * where a mount is not possible as the container asks for it.
    */
   async containerMounts(request: ContainerMountsRequest): Promise<readonly Mount[]> {
     const paths = await this.#pathsOf(request.pod.metadata.uid);
@@ -110,7 +109,7 @@ export class VolumeManager {
     return mounts;
   }
 
-  /** The file for the termination message of an instance, for one that is about to be created: an empty one is left. */
+  /** Makes an empty file for the termination message of an instance that is about to be created. */
   async terminationMount(request: TerminationMountRequest): Promise<readonly Mount[]> {
     const containerPath = messagePath(request);
     if (containerPath === '') return [];
@@ -119,7 +118,7 @@ export class VolumeManager {
     return [fileMount(containerPath, file)];
   }
 
-  /** A file of an emptyDir that variables of a container are read from. A pod must not learn what else is on the node. */
+  /** A file of an emptyDir from which variables of a container are read. The pod must not learn of other files on the node. */
   async envFile(pod: Pod, { volumeName, path }: FileKeyRef): Promise<EnvFile> {
     if (!usedVolumes(pod).some(({ name }) => name === volumeName)) {
       const message = `cannot find the volume "${volumeName}" referenced by FileKeyRef`;
@@ -139,8 +138,8 @@ export class VolumeManager {
   }
 
   /**
-   * After the pod is Terminated, never before: takes its volumes away. What its containers left as their last words stays
-   * for as long as they can be asked for. Rejects where something stays mounted. An unknown UID is no error.
+   * After the pod is Terminated, never before: removes its volumes. Termination messages stay until the
+   * pod is forgotten. Rejects where something stays mounted. An unknown UID is no error.
    */
   async releaseVolumes(uid: string): Promise<void> {
     const paths = await this.#pathsOnDisk(uid);
@@ -152,8 +151,8 @@ export class VolumeManager {
   }
 
   /**
-   * Once the pod is forgotten: unmounts what is mounted below the pod's folder and removes the folder.
-   * Rejects, and keeps what is left for the next try, where something stays mounted. An unknown UID is no error.
+   * Once the pod is forgotten: unmounts everything below the pod's folder and removes the folder. Rejects where something stays
+   * mounted, and leaves the folder for the next try. An unknown UID is no error.
    */
   async unmountPod(uid: string): Promise<void> {
     const paths = await this.#pathsOnDisk(uid);
@@ -169,7 +168,7 @@ export class VolumeManager {
     return (await ifThere(readdir(join(this.#options.rootDir, 'pods')))) ?? [];
   }
 
-  /** Undefined where the pod has no folder. Makes nothing: on a full disk pods are removed as well. */
+  /** Undefined where the pod has no folder. Makes no folder: pods must be removable on a full disk. */
   async #pathsOnDisk(uid: string): Promise<PodPaths | undefined> {
     const { podDir } = podPaths(join(this.#options.rootDir, 'pods'), uid);
     return (await ifThere(stat(podDir))) === undefined ? undefined : this.#pathsOf(uid);
@@ -179,7 +178,7 @@ export class VolumeManager {
     if (this.#podsDir === undefined) {
       const podsDir = join(this.#options.rootDir, 'pods');
       await mkdir(podsDir, { recursive: true, mode: PRIVATE_FOLDER_MODE });
-      // As the kernel names it in its table of mounts.
+      // The name by which the kernel lists it among mounts.
       this.#podsDir = await realpath(podsDir);
     }
     return podPaths(this.#podsDir, uid);
@@ -197,7 +196,7 @@ export class VolumeManager {
   async #setUpByKind(pod: Pod, volume: Volume, paths: PodPaths, signal: AbortSignal): Promise<void> {
     const { allocatable, clock, logger } = this.#options;
     const kind = volumeKind(volume);
-    // The runtime has it, and mounts it.
+    // The runtime mounts images itself.
     if (kind === 'image') return;
     if (kind === 'hostPath') {
       await setUpHostPath({ path: hostPathOf(volume), type: volume.hostPath?.type ?? '' });
@@ -234,7 +233,7 @@ export class VolumeManager {
     const { subPath, ...plan } = mountPlan(mount, { container, kind, env, supportsRecursiveReadOnly });
     if (kind === 'image') return imageMount(pod, volume, plan, subPath, images?.get(volume.name) ?? '');
     const folder = kind === 'hostPath' ? hostPathOf(volume) : paths.volume(kind, volume.name);
-    // Where a hostPath shares its mounts is up to the node; the pod's own folders are the agent's.
+    // The node decides how a hostPath shares mounts; the agent does for the pod's own folders.
     if (kind !== 'hostPath' && plan.propagation !== 'PROPAGATION_PRIVATE') await shareMounts(folder);
     if (subPath === undefined) return { ...plan, hostPath: folder };
     const target = paths.subPath(volume.name, container.name, index);
@@ -242,7 +241,7 @@ export class VolumeManager {
     return { ...plan, hostPath: target };
   }
 
-  /** As with the kubelet the message does not tell what the node's filesystem looks like: the log does. */
+  /** As with the kubelet, details of the node's filesystem go to the log and not into the message. */
   async #bindSubPath(
     pod: Pod,
     container: string,
@@ -253,13 +252,13 @@ export class VolumeManager {
       await work();
     } catch (error) {
       const message = `failed to prepare subPath for volumeMount "${name}" of container "${container}"`;
-      this.#options.logger.warn({ ...podFields(pod.metadata) }, `${message}: ${errorMessage(error)}`);
+      this.#options.logger.warn(podFields(pod.metadata), `${message}: ${errorMessage(error)}`);
       throw new StateletError(errorKind(error), message, { cause: error });
     }
   }
 }
 
-/** `imageRef`: what the runtime calls the image. Labels belong to the image, which others use, too. */
+/** `imageRef`: the runtime's id of the image. The image is not labelled for SELinux, as other pods use it too. */
 function imageMount(
   { metadata: { annotations } }: Pod,
   { image }: Volume,
@@ -270,7 +269,8 @@ function imageMount(
   const userSpecifiedImage = image?.reference ?? '';
   return {
     ...plan,
-    ...{ hostPath: '', selinuxRelabel: false },
+    hostPath: '',
+    selinuxRelabel: false,
     image: { image: imageRef, userSpecifiedImage, ...(annotations && { annotations }) },
     ...(subPath.length > 0 && { imageSubPath: subPath.join('/') }),
   };

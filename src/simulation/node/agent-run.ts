@@ -27,7 +27,7 @@ import type { SimulatedResources } from '../resources/simulated-resources.ts';
 import { SimulatedStats, type StatsFaults } from '../resources/simulated-stats.ts';
 import { ActorInspection } from './actor-inspection.ts';
 import { AgentClock } from './agent-clock.ts';
-import { type NodeFaults, type SimulatedDisk, SimulatedNode } from './simulated-node.ts';
+import { type NodeFaults, type SimulatedDisk, simulatedNode } from './simulated-node.ts';
 import { SimulatedReclaimer } from './simulated-reclaimer.ts';
 import type { SimulatedSources } from './simulated-sources.ts';
 
@@ -204,7 +204,7 @@ export class AgentRun {
     const { disk, random, faults, clock } = this.#options;
     const runtime = this.connection;
     const reclaimer = this.#reclaimer;
-    const node = new SimulatedNode({
+    const node = simulatedNode({
       runtime,
       disk,
       random,

@@ -1,20 +1,17 @@
 import { containerConfig } from '../../policies/cri/container-config.ts';
 import { podSandboxConfig } from '../../policies/cri/sandbox-config.ts';
-import type { ContainerConfig, PodSandboxConfig } from '../../types/cri.ts';
 import { StateletError } from '../../types/errors.ts';
-import type { PodReference } from '../../types/event-recorder.ts';
-import type { Container, EphemeralContainer, Pod } from '../../types/kubernetes.ts';
-import type { RuntimePodStatus } from '../../types/runtime-pod.ts';
 import { ImageError } from '../../runtime/images/image-error.ts';
+import { composeNode, podOfUID } from '../../runtime/node/compose-node.ts';
 import {
-  type ContainerRequest,
-  type ImageInUse,
+  type PodDetails,
   type PodNode,
+  type PodSubsystem,
   PrepareError,
 } from '../../runtime/node/pod-node.ts';
 import type { RuntimeService } from '../../runtime/service/runtime-service.ts';
 
-/** The folder of a pod on the disk of a simulated node. It outlives the agent. */
+/** What a simulated node has of a pod on its disk. The next agent on the node finds it. */
 interface PodFolder {
   startTime?: string;
   mounted: boolean;
@@ -40,132 +37,113 @@ export interface SimulatedNodeOptions {
   /** In [0, 1), by the key. */
   readonly random: (key: string) => number;
   readonly faults: () => NodeFaults;
-  /** The release of the pod's volumes begins. It may fail. */
+  /** The release of the pod's volumes begins. It may still fail. */
   readonly onRelease?: (uid: string) => void;
-  /** A killed agent does not change the disk any more. */
+  /** Whether the agent still lives: a killed one changes nothing on the disk any more. */
   readonly isAlive?: () => boolean;
 }
 
-/** The PodNode of a simulated node: volumes and image pulls that may fail. */
-export class SimulatedNode implements PodNode {
-  readonly #options: SimulatedNodeOptions;
-  readonly #asked = new Map<string, number>();
+/** What a simulated node puts around the containers of its pods: volumes that may fail, images that are pulled. */
+export function simulatedNode(options: SimulatedNodeOptions): PodNode {
+  const faults = new Faults(options);
+  return composeNode([podFolders(options), volumes(options, faults)], podDetails(options, faults));
+}
 
-  constructor(options: SimulatedNodeOptions) {
-    this.#options = options;
-  }
+function podFolders({ disk }: SimulatedNodeOptions): PodSubsystem {
+  return {
+    name: 'pod folders',
+    created: ({ uid }, _containerId, { metadata }) => {
+      folderOf(disk, uid).instances.set(metadata.name, metadata.attempt + 1);
+    },
+    remove: ({ uid }) => {
+      disk.delete(uid);
+      return Promise.resolve();
+    },
+    podsOnDisk: () => Promise.resolve([...disk.keys()].map(podOfUID)),
+  };
+}
 
-  unsupportedFields(): readonly string[] {
-    return [];
-  }
+function volumes(options: SimulatedNodeOptions, faults: Faults): PodSubsystem {
+  const { disk, now, onRelease } = options;
+  return {
+    name: 'volumes',
+    prepare: async ({ metadata: { uid } }, signal) => {
+      await stepOf(options);
+      const folder = folderOf(disk, uid);
+      if (folder.mounted) return;
+      signal.throwIfAborted();
+      if (faults.happens('mount', uid))
+        throw new PrepareError('FailedMount', new Error('the disk did not answer'));
+      folder.mounted = true;
+      folder.mountedAt = now();
+    },
+    release: async (uid) => {
+      onRelease?.(uid);
+      await stepOf(options);
+      if (faults.happens('release', uid)) throw new StateletError('Internal', 'the volume is busy');
+      const folder = disk.get(uid);
+      if (folder !== undefined) folder.mounted = false;
+    },
+  };
+}
 
-  rejection(): undefined {
-    return undefined;
-  }
+function podDetails(options: SimulatedNodeOptions, faults: Faults): PodDetails {
+  const { disk } = options;
+  return {
+    startTime: async (uid, now) => {
+      await stepOf(options);
+      return (folderOf(disk, uid).startTime ??= now);
+    },
+    sandbox: (pod, attempt) =>
+      Promise.resolve({ config: podSandboxConfig(pod, attempt, { podLogsDir: '/var/log/pods' }) }),
+    image: imagePuller(options, faults),
+    container: ({ pod, container, attempt, image: { imageRef } }) => {
+      const { command = [], args = [] } = container;
+      const resolved = { command, args, envs: [] };
+      return Promise.resolve(containerConfig({ pod, container, attempt, resolved, imageRef }));
+    },
+    pastInstances: ({ uid }, containerName) => disk.get(uid)?.instances.get(containerName) ?? 0,
+    podIP: ({ spec }, { sandboxes: [sandbox] }) => (spec.hostNetwork === true ? '127.0.0.1' : sandbox?.ip),
+  };
+}
 
-  async startTime(uid: string, now: string): Promise<string> {
-    await this.#step();
-    return (this.#folder(uid).startTime ??= now);
-  }
-
-  async prepare({ metadata: { uid } }: Pod, signal: AbortSignal): Promise<void> {
-    await this.#step();
-    const folder = this.#folder(uid);
-    if (folder.mounted) return;
-    signal.throwIfAborted();
-    if (this.#happens('mount', uid))
-      throw new PrepareError('FailedMount', new Error('the disk did not answer'));
-    folder.mounted = true;
-    folder.mountedAt = this.#options.now();
-  }
-
-  sandbox(pod: Pod, attempt: number): Promise<{ config: PodSandboxConfig }> {
-    return Promise.resolve({ config: podSandboxConfig(pod, attempt, { podLogsDir: '/var/log/pods' }) });
-  }
-
-  async image(
-    { metadata: { uid } }: Pod,
-    { image = '' }: Container | EphemeralContainer,
-    sandboxConfig: PodSandboxConfig,
-    signal: AbortSignal,
-  ): Promise<ImageInUse> {
-    const { runtime } = this.#options;
+function imagePuller({ runtime }: SimulatedNodeOptions, faults: Faults): PodDetails['image'] {
+  return async ({ metadata: { uid } }, { image = '' }, sandboxConfig, signal) => {
     try {
       const known = await runtime.imageStatus(image, { signal });
       if (known !== undefined) return { imageRef: known.id };
-      if (this.#happens('pull', uid)) throw new StateletError('Unavailable', 'the registry did not answer');
+      if (faults.happens('pull', uid)) throw new StateletError('Unavailable', 'the registry did not answer');
       return { imageRef: await runtime.pullImage(image, { sandboxConfig, signal }) };
     } catch (error) {
       signal.throwIfAborted();
       const cause = error instanceof StateletError ? error : new StateletError('Internal', String(error));
       throw new ImageError('ErrImagePull', cause.message, { kind: cause.kind, cause });
     }
+  };
+}
+
+/** Of an agent that has been killed, it never ends. */
+async function stepOf({ isAlive }: SimulatedNodeOptions): Promise<void> {
+  await Promise.resolve();
+  if (isAlive?.() === false) await new Promise(() => undefined);
+}
+
+function folderOf(disk: SimulatedDisk, uid: string): PodFolder {
+  const folder = disk.get(uid) ?? { mounted: false, mountedAt: 0, instances: new Map<string, number>() };
+  disk.set(uid, folder);
+  return folder;
+}
+
+/** Whether a fault happens to a pod: of the same seed, the same each time that it is asked for the nth time. */
+class Faults {
+  readonly #options: Pick<SimulatedNodeOptions, 'faults' | 'random'>;
+  readonly #asked = new Map<string, number>();
+
+  constructor(options: Pick<SimulatedNodeOptions, 'faults' | 'random'>) {
+    this.#options = options;
   }
 
-  container({ pod, container, attempt, image }: ContainerRequest): Promise<ContainerConfig> {
-    const { command = [], args = [] } = container;
-    const resolved = { command, args, envs: [] };
-    const { imageRef } = image;
-    return Promise.resolve(containerConfig({ pod, container, attempt, resolved, imageRef }));
-  }
-
-  created({ uid }: PodReference, _containerId: string, { metadata }: ContainerConfig): void {
-    this.#folder(uid).instances.set(metadata.name, metadata.attempt + 1);
-  }
-
-  removing(): Promise<void> {
-    return Promise.resolve();
-  }
-
-  pastInstances({ uid }: PodReference, containerName: string): number {
-    return this.#options.disk.get(uid)?.instances.get(containerName) ?? 0;
-  }
-
-  forgetImage(): void {
-    // It asks the runtime for an image each time.
-  }
-
-  podIP({ spec }: Pod, { sandboxes: [sandbox] }: RuntimePodStatus): string | undefined {
-    return spec.hostNetwork === true ? '127.0.0.1' : sandbox?.ip;
-  }
-
-  async release(uid: string): Promise<void> {
-    this.#options.onRelease?.(uid);
-    await this.#step();
-    if (this.#happens('release', uid)) throw new StateletError('Internal', 'the volume is busy');
-    const folder = this.#options.disk.get(uid);
-    if (folder !== undefined) folder.mounted = false;
-  }
-
-  async remove({ uid }: PodReference): Promise<void> {
-    await this.release(uid);
-    this.#options.disk.delete(uid);
-  }
-
-  podsOnDisk(): Promise<readonly PodReference[]> {
-    const uids = [...this.#options.disk.keys()];
-    return Promise.resolve(uids.map((uid) => ({ uid, name: '', namespace: '' })));
-  }
-
-  collectGarbage(): void {
-    // It keeps nothing that has to be collected.
-  }
-
-  /** Never resolves for a killed agent. */
-  async #step(): Promise<void> {
-    await Promise.resolve();
-    if (this.#options.isAlive?.() === false) await new Promise(() => undefined);
-  }
-
-  #folder(uid: string): PodFolder {
-    const { disk } = this.#options;
-    let folder = disk.get(uid);
-    if (folder === undefined)
-      disk.set(uid, (folder = { mounted: false, mountedAt: 0, instances: new Map() }));
-    return folder;
-  }
-
-  #happens(fault: keyof NodeFaults, uid: string): boolean {
+  happens(fault: keyof NodeFaults, uid: string): boolean {
     const probability = this.#options.faults()[fault];
     if (probability === 0) return false;
     const ordinal = (this.#asked.get(`${fault} ${uid}`) ?? 0) + 1;

@@ -2,7 +2,7 @@ import { expect, test } from '@jest/globals';
 import { CRASH_LOOP_BACK_OFF } from '../../../src/policies/sync/crash-loop-backoff.ts';
 import { OrphanRemoval } from '../../../src/actors/pods/orphan-removal.ts';
 import { PodRemoval } from '../../../src/actors/pods/pod-removal.ts';
-import { SimulatedNode } from '../../../src/simulation/node/simulated-node.ts';
+import { simulatedNode } from '../../../src/simulation/node/simulated-node.ts';
 import { SimulatedRuntime } from '../../../src/runtime/simulated/simulated-runtime.ts';
 import { Pleg } from '../../../src/runtime/pleg/pleg.ts';
 import { PodRuntime } from '../../../src/runtime/pods/pod-runtime.ts';
@@ -20,7 +20,7 @@ function bed(...uids: string[]) {
     uids.map((uid) => [uid, { mounted: true, mountedAt: 0, instances: new Map<string, number>() }]),
   );
   const faults = { mount: 0, release: 0, pull: 0 };
-  const node = new SimulatedNode({ runtime, disk, now: () => 0, random: () => 0.5, faults: () => faults });
+  const node = simulatedNode({ runtime, disk, now: () => 0, random: () => 0.5, faults: () => faults });
   const pleg = new Pleg({ runtime, clock, relistPeriodMs: 10_000, onRelist: () => undefined });
   const podRuntime = new PodRuntime({
     ...{ runtime, node, clock, recorder: { event: () => undefined }, logger: silentLogger },

@@ -7,7 +7,7 @@ import { Pleg } from '../../../src/runtime/pleg/pleg.ts';
 import { PodRuntime } from '../../../src/runtime/pods/pod-runtime.ts';
 import { SimulatedRuntime } from '../../../src/runtime/simulated/simulated-runtime.ts';
 import { StartGate } from '../../../src/runtime/pods/start-gate.ts';
-import { SimulatedNode } from '../../../src/simulation/node/simulated-node.ts';
+import { simulatedNode } from '../../../src/simulation/node/simulated-node.ts';
 import { settled, VirtualClock } from '../../../src/simulation/node/virtual-clock.ts';
 import { silentLogger } from '../../support/silent-logger.ts';
 
@@ -30,7 +30,7 @@ async function bed(answerOf: (id: string) => Promise<void>) {
   }
   runtime.removeContainer = answerOf;
   const faults = { mount: 0, release: 0, pull: 0 };
-  const node = new SimulatedNode({
+  const node = simulatedNode({
     runtime,
     disk: new Map(),
     now: () => 0,

@@ -33,7 +33,7 @@ const newCollector = (tasks: readonly Partial<GarbageTask>[]) =>
       name: 'Some',
       periodMs: MINUTE_MS,
       failureReason: 'SomeFailed',
-      mishapsAllowed: 0,
+      failuresTolerated: 0,
       collect: () => Promise.resolve(),
       ...task,
     })),
@@ -113,7 +113,7 @@ test('the end gives up what is under way, and waits for it', async () => {
 
 test('a failure is told, and tried again; the others are not held up', async () => {
   const collector = newCollector([
-    { collect: () => Promise.reject(new Error('no disk')), mishapsAllowed: 1 },
+    { collect: () => Promise.reject(new Error('no disk')), failuresTolerated: 1 },
     { collect: () => Promise.resolve(void note('other')) },
   ]);
   await clock.advance(2 * MINUTE_MS);

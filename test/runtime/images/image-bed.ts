@@ -89,8 +89,17 @@ export function imageBed(options: Partial<ImageManagerOptions> = {}) {
     return manager.ensureImage(pod, { name: 'main', image: 'app:1', ...container }, sandboxOf(pod), signal);
   };
   return {
-    ...{ clock, manager, runtime, present, asked, annotations, pulls },
-    ...{ events, containers, add, ensure },
+    clock,
+    manager,
+    runtime,
+    present,
+    asked,
+    annotations,
+    pulls,
+    events,
+    containers,
+    add,
+    ensure,
   };
 }
 

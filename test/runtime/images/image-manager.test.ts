@@ -378,3 +378,34 @@ describe('a pull that is not wanted any more', () => {
     await expect(given).rejects.toMatchObject({ name: 'AbortError' });
   });
 });
+
+test('each event names the container', async () => {
+  const { add, containers, ensure, events, runtime } = imageBed();
+  add('app:1');
+  await ensure('a', {});
+  runtime.pullImage = () => Promise.reject(new Error('no'));
+  const missing = { image: 'app:2' };
+  for (const container of [
+    missing,
+    missing,
+    { image: 'UPPER//' },
+    { ...missing, imagePullPolicy: 'Never' },
+  ]) {
+    await expect(ensure('a', container)).rejects.toThrow();
+  }
+  const reasons = events.map((event) => event.split(' ')[2]);
+  expect(new Set(reasons)).toEqual(
+    new Set(['Pulled', 'Pulling', 'Failed', 'BackOff', 'InspectFailed', 'ErrImageNeverPull']),
+  );
+  expect(new Set(containers)).toEqual(new Set(['main']));
+});
+
+test('an image is asked about and pulled with the annotations of the pod that wants it', async () => {
+  const bed = imageBed();
+  const asking = bed.ensure('pod', {});
+  await settled();
+  bed.pulls[0]?.succeed();
+  await asking;
+  expect(bed.asked).toEqual(['app:1', 'id of app:1']);
+  expect(bed.annotations).toEqual([{ for: 'pod' }, { for: 'pod' }, { for: 'pod' }]);
+});

@@ -44,8 +44,14 @@ const start = (options: Partial<ContainerLogManagerDeps> = {}): void => {
     await reopen(containers.find((container) => container.id === id)?.logPath ?? '');
   };
   manager = new ContainerLogManager({
-    ...{ runtime: { reopenContainerLog }, clock, logger, containers: () => containers },
-    ...{ maxSizeBytes: 1000, maxFiles: 5, maxWorkers: 1, monitorPeriodMs: PERIOD_MS },
+    runtime: { reopenContainerLog },
+    clock,
+    logger,
+    containers: () => containers,
+    maxSizeBytes: 1000,
+    maxFiles: 5,
+    maxWorkers: 1,
+    monitorPeriodMs: PERIOD_MS,
     ...options,
   });
   manager.start();

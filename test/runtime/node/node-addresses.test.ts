@@ -45,10 +45,18 @@ describe('addresses of the node', () => {
 
 describe('facts of this node', () => {
   const OPTIONS = {
-    ...{ rootDir: tmpdir(), nodeName: 'node1', maxPods: 10, podsPerCore: 0 },
-    ...{ systemReserved: {}, kubeReserved: { cpu: '100m' }, evictionHard: { 'memory.available': '100Mi' } },
-    ...{ extendedResources: { 'example.com/gpu': '2' }, nodeLabels: { disk: 'ssd' }, registerWithTaints: [] },
-    ...{ mergeDefaultEvictionSettings: false, preemptionLowerPriorityFirst: true },
+    rootDir: tmpdir(),
+    nodeName: 'node1',
+    maxPods: 10,
+    podsPerCore: 0,
+    systemReserved: {},
+    kubeReserved: { cpu: '100m' },
+    evictionHard: { 'memory.available': '100Mi' },
+    extendedResources: { 'example.com/gpu': '2' },
+    nodeLabels: { disk: 'ssd' },
+    registerWithTaints: [],
+    mergeDefaultEvictionSettings: false,
+    preemptionLowerPriorityFirst: true,
   };
   const value = (text?: string) => quantityValue(parseQuantity(text ?? 'none'));
 

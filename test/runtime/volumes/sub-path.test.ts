@@ -5,15 +5,12 @@ import {
   readdirSync,
   readFileSync,
   renameSync,
-  rmSync,
   statSync,
   symlinkSync,
   writeFileSync,
 } from 'node:fs';
 import { join } from 'node:path';
-import { Worker } from 'node:worker_threads';
-import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
-import { openInVolume } from '../../../src/runtime/volumes/safe-open.ts';
+import { afterEach, beforeEach, expect, test } from '@jest/globals';
 import type { Pod } from '../../../src/types/kubernetes.ts';
 import { describeAsRoot, modeOf, podWith, run, VolumeBed } from './bed.ts';
 
@@ -178,72 +175,3 @@ test.each(['../x', '/etc', 'a/../../b'])(
     expect(existsSync(join(bed.podDir(), 'volume-subpaths'))).toBe(false);
   },
 );
-
-describe('opening below a volume', () => {
-  /** Exchanges a folder and a link to the outside, as fast as it goes, from another thread. */
-  const SWAP = `
-    const { renameSync, rmSync } = require('node:fs');
-    const { workerData: { at, folder, link, stop } } = require('node:worker_threads');
-    const flag = new Int32Array(stop);
-    function move(from, to) {
-      for (;;) {
-        try { return renameSync(from, to); }
-        // Whoever opens has made a folder here, since there was none for a moment.
-        catch { try { rmSync(to, { recursive: true, force: true }); } catch {} }
-      }
-    }
-    while (Atomics.load(flag, 0) === 0) {
-      move(at, folder); move(link, at);
-      move(at, link); move(folder, at);
-      Atomics.store(flag, 1, 1); Atomics.notify(flag, 1);
-    }`;
-
-  test('is never led astray by one who exchanges folders for links meanwhile', async () => {
-    mkdirSync(join(volume, 'a'));
-    writeFileSync(join(volume, 'a/secret'), 'ours');
-    symlinkSync(join(bed.dir, 'outside'), join(volume, 'link'));
-    const ours = statSync(join(volume, 'a/secret')).ino;
-    const stop = new SharedArrayBuffer(8);
-    const workerData = {
-      at: join(volume, 'a'),
-      folder: join(volume, 'hidden'),
-      link: join(volume, 'link'),
-      stop,
-    };
-    const worker = new Worker(SWAP, { eval: true, workerData });
-    const ended = new Promise((resolve) => worker.once('exit', resolve));
-    const flag = new Int32Array(stop);
-    await Atomics.waitAsync(flag, 1, 0).value;
-    let opened = 0;
-    try {
-      for (let i = 0; i < 500; i++) {
-        const handle = await openInVolume(volume, ['a', 'secret']).catch(() => undefined);
-        if (handle === undefined) continue;
-        const { ino } = await handle.stat();
-        await handle.close();
-        // A folder that was made in the place of one that was away for a moment is the volume's own as well.
-        if (ino === ours) opened++;
-        else expect(ino).not.toBe(statSync(join(bed.dir, 'outside/secret')).ino);
-      }
-    } finally {
-      Atomics.store(flag, 0, 1);
-      await ended;
-    }
-    expect(opened).toBeGreaterThan(0);
-    expect(readdirSync(join(bed.dir, 'outside'))).toEqual(['secret']);
-  });
-
-  test('leaves no file open, whether it succeeds or not', async () => {
-    mkdirSync(join(volume, 'a/b'), { recursive: true });
-    writeFileSync(join(volume, 'file'), '');
-    symlinkSync('/etc', join(volume, 'link'));
-    const open = () => readdirSync('/proc/self/fd').length;
-    const before = open();
-    await (await openInVolume(volume, ['a', 'b', 'c', 'd'])).close();
-    for (const names of [['link'], ['file', 'below'], ['a', 'x'.repeat(300)]]) {
-      await expect(openInVolume(volume, names)).rejects.toThrow();
-    }
-    expect(open()).toBe(before);
-    rmSync(join(volume, 'a'), { recursive: true });
-  });
-});

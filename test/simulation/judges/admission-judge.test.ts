@@ -6,12 +6,10 @@ import type { PodEvent } from '../../../src/machines/pod-machine.ts';
 import type { Pod } from '../../../src/types/kubernetes.ts';
 import { CLEANED_UP, killed, STOPPED } from './lifecycle-judge-bed.ts';
 import { critical, pod, AdmissionJudgeBed, withPort } from './admission-judge-bed.ts';
-import { LEAVE_TO_START } from '../../support/pod-chart.ts';
+import { LEAVE_TO_ASK_FOR_ROOM } from '../../support/pod-chart.ts';
 
 const staticPod = (name: string, cpu: string) =>
   pod(name, cpu, { annotations: { [CONFIG_SOURCE_ANNOTATION]: 'file' } });
-
-const LEAVE_TO_ASK_FOR_ROOM = LEAVE_TO_START.slice(0, -1);
 
 /** The agent rejects the pod. */
 function reject(bed: AdmissionJudgeBed, rejected: Pod, reason: string): void {

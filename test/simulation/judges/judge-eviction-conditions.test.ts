@@ -1,8 +1,10 @@
 /** Conditions of pressure, and who may come while they hold: each mistake is reported, and nothing else is. */
 import { describe, expect, test } from '@jest/globals';
+import type { PodEvent } from '../../../src/machines/pod-machine.ts';
 import type { EvictionSignal } from '../../../src/policies/eviction/signals.ts';
 import type { Pod } from '../../../src/types/kubernetes.ts';
 import { requestingPod } from '../../support/admission.ts';
+import { LEAVE_TO_ASK_FOR_ROOM } from '../../support/pod-chart.ts';
 import { EvictionCourt, pod, rule } from './eviction-court.ts';
 import { CRITICAL } from './admission-judge-bed.ts';
 
@@ -43,8 +45,8 @@ describe('conditions', () => {
   });
 
   const reject = (court: EvictionCourt, rejected: Pod) => {
-    const status = { phase: 'Failed', reason: 'Evicted' };
-    court.waiting(rejected).send({ type: 'SyncPodUpdate', pod: { ...rejected, status } });
+    const rejection: PodEvent = { type: 'REJECTED', reason: 'Evicted', message: 'pressure' };
+    court.waiting(rejected).send(...LEAVE_TO_ASK_FOR_ROOM, rejection);
   };
   const AWAY = 'is rejected because of a pressure that does not concern it';
   const ADMITTED = 'is admitted, though the node is short of something';

@@ -1,5 +1,5 @@
 import { expect, test } from '@jest/globals';
-import { type SimulatedDisk, SimulatedNode } from '../../../src/simulation/node/simulated-node.ts';
+import { type SimulatedDisk, simulatedNode } from '../../../src/simulation/node/simulated-node.ts';
 import { simulatedBed } from '../../runtime/simulated/simulated-bed.ts';
 import { testPod } from '../../support/pods.ts';
 
@@ -11,7 +11,7 @@ const REFERENCE = { uid: UID, name: 'web', namespace: 'default' };
 function node({ failing, isAlive = true }: { failing?: 'mount' | 'release'; isAlive?: boolean } = {}) {
   const disk: SimulatedDisk = new Map();
   const { runtime, clock } = simulatedBed();
-  const simulated = new SimulatedNode({
+  const simulated = simulatedNode({
     runtime,
     disk,
     now: () => clock.now(),
@@ -47,7 +47,7 @@ test('the first start time of a pod is kept, and so is the number of its instanc
   expect(await simulated.startTime(UID, '2030-01-01T00:00:00Z')).toBe('2030-01-01T00:00:00Z');
   expect(await simulated.startTime(UID, '2031-01-01T00:00:00Z')).toBe('2030-01-01T00:00:00Z');
   expect(simulated.pastInstances(REFERENCE, 'main')).toBe(0);
-  simulated.created(REFERENCE, 'c1', { metadata: { name: 'main', attempt: 2 } } as never);
+  simulated.created(REFERENCE, 'c1', { metadata: { name: 'main', attempt: 2 } } as never, '');
   expect(simulated.pastInstances(REFERENCE, 'main')).toBe(3);
 });
 

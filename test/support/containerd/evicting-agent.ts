@@ -40,15 +40,25 @@ export async function startEvictingAgent(
     openNode: ({ recorder, ...context }) => {
       folders = context;
       return openCriNode({
-        ...{ ...context, endpoint, recorder, nodeName: 'node-a', facts: testNode() },
+        ...context,
+        endpoint,
+        recorder,
+        nodeName: 'node-a',
+        facts: testNode(),
         reservations: { systemReserved: {}, kubeReserved: {} },
         settings: resolveNodeSettings({}, { cgroupRoot, ...config }, 'test'),
       });
     },
     eviction: (pods, { runtime }) => {
       stats = openStatsProvider({
-        ...{ nodeName: 'node-a', cgroupRoot, runtime, pods, logger: SILENT, clock: systemClock },
-        ...{ rootDir: folders.rootDir, podLogsDir: folders.podLogsDir },
+        nodeName: 'node-a',
+        cgroupRoot,
+        runtime,
+        pods,
+        logger: SILENT,
+        clock: systemClock,
+        rootDir: folders.rootDir,
+        podLogsDir: folders.podLogsDir,
       });
       const watched = new Looks(stats);
       looks = watched;
@@ -90,7 +100,8 @@ type OnCrossed = Parameters<EvictionStats['watchPressure']>[1];
 
 /** Watched all the same. */
 const NEVER_MET = pressureThresholds({
-  ...{ evictionPSI: { 'io.pressure.full.avg10': '99.99%' }, evictionPSIGracePeriod: {} },
+  evictionPSI: { 'io.pressure.full.avg10': '99.99%' },
+  evictionPSIGracePeriod: {},
 });
 
 /** The figures of the node, and a way to have them asked for: as if a threshold of pressure had been crossed. */

@@ -43,11 +43,16 @@ export async function criStage(containerd: ContainerdBed): Promise<Stage> {
   const surroundings: PodSurroundings = {
     shell: (script, fields) => bed.shell(script, { volumeMounts, ...fields }),
     fields: { hostNetwork: true, volumes },
-    ...{ image, journal },
+    image,
+    journal,
   };
   const flags = ['--pod-manifest-path', bed.manifestDir, '--container-runtime-endpoint', proxy.endpoint];
   return {
-    ...{ bed, surroundings, tap: proxy, runtime: bed.runtime, witness },
+    bed,
+    surroundings,
+    tap: proxy,
+    runtime: bed.runtime,
+    witness,
     launch: () => bed.launch(flags),
     leftovers: async () => [
       ...(await bed.leftBehind()),

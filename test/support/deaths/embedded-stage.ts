@@ -10,7 +10,8 @@ import type { Stage } from './stage.ts';
 import { type Turn, Witness } from './witness.ts';
 
 const CONFIG = {
-  ...{ apiVersion: 'kubelet.config.k8s.io/v1beta1', kind: 'KubeletConfiguration' },
+  apiVersion: 'kubelet.config.k8s.io/v1beta1',
+  kind: 'KubeletConfiguration',
   // What crashes is seen to come back.
   crashLoopBackOff: { maxContainerRestartPeriod: '1s' },
 };
@@ -35,7 +36,11 @@ export async function embeddedStage(): Promise<Stage> {
     fields: {},
   };
   return {
-    ...{ bed, surroundings, tap: proxy, runtime, witness },
+    bed,
+    surroundings,
+    tap: proxy,
+    runtime,
+    witness,
     launch: () => bed.launch(['--pod-manifest-path', bed.manifestDir, '--config', config]),
     leftovers: async () => [...(await bed.leftBehind()), ...processesOfPods(bed.dir)],
     close: async () => {

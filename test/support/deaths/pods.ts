@@ -47,11 +47,15 @@ const END = 'note ends';
 
 export const KINDS = {
   two: {
-    ...{ lasting: ['main', 'second'], once: [], restless: [] },
+    lasting: ['main', 'second'],
+    once: [],
+    restless: [],
     spec: (container) => ({ containers: [container('main', SERVE), container('second', SERVE)] }),
   },
   staged: {
-    ...{ lasting: ['main'], once: ['first'], restless: [] },
+    lasting: ['main'],
+    once: ['first'],
+    restless: [],
     spec: (container) => ({
       initContainers: [container('first', `sleep 0.1; ${END}`)],
       containers: [container('main', END_SLOWLY)],
@@ -59,7 +63,9 @@ export const KINDS = {
   },
   /** On a network of its own. */
   sidecar: {
-    ...{ lasting: ['side', 'main'], once: [], restless: [] },
+    lasting: ['side', 'main'],
+    once: [],
+    restless: [],
     spec: (container) => ({
       hostNetwork: false,
       initContainers: [container('side', SERVE, { restartPolicy: 'Always' })],
@@ -67,22 +73,30 @@ export const KINDS = {
     }),
   },
   job: {
-    ...{ lasting: [], once: ['main'], restless: [] },
+    lasting: [],
+    once: ['main'],
+    restless: [],
     spec: (container) => ({ restartPolicy: 'Never', containers: [container('main', `sleep 0.3; ${END}`)] }),
   },
   crash: {
-    ...{ lasting: [], once: [], restless: ['main'] },
+    lasting: [],
+    once: [],
+    restless: ['main'],
     spec: (container) => ({ containers: [container('main', 'sleep 0.1; exit 3')] }),
   },
   stubborn: {
-    ...{ lasting: ['main'], once: [], restless: [] },
+    lasting: ['main'],
+    once: [],
+    restless: [],
     spec: (container) => ({
       terminationGracePeriodSeconds: 1,
       containers: [container('main', IGNORE_TERM)],
     }),
   },
   hooked: {
-    ...{ lasting: ['main'], once: [], restless: [] },
+    lasting: ['main'],
+    once: [],
+    restless: [],
     spec: (container) => ({
       containers: [container('main', SERVE, { lifecycle: { preStop: exec('sleep 0.2') } })],
     }),
@@ -110,7 +124,8 @@ export function manifestOf(
   const container: Containers = (containerName, script, more = {}) => {
     const note = `note() { echo "${uid} ${containerName} ${String(revision)} $1" >> ${journal}; }`;
     return shell(`${note}; note starts; ${script}`, {
-      ...{ name: containerName, image: image(revision) },
+      name: containerName,
+      image: image(revision),
       ...more,
     });
   };

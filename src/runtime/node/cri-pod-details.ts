@@ -1,0 +1,207 @@
+/** What sandboxes and containers of a CRI runtime are made from. */
+import { mkdir } from 'node:fs/promises';
+import { containerConfig, targetContainerId } from '../../policies/cri/container-config.ts';
+import { type EnvFile, envFileKey, envFileRefs, resolveCommand } from '../../policies/cri/container-env.ts';
+import type { PodAddresses } from '../../policies/volumes/downward-fields.ts';
+import { podAddresses } from '../../policies/status/pod-addresses.ts';
+import { podHostname } from '../../policies/network/pod-hostname.ts';
+import { runtimeHandler } from '../../policies/admission/runtime-class.ts';
+import { podSandboxConfig } from '../../policies/cri/sandbox-config.ts';
+import { imageVolumesOf } from '../../policies/volumes/volume-source.ts';
+import type { ContainerFacts, ResolvedCommand } from '../../policies/cri/container-config.ts';
+import type { ContainerConfig, Mount, PodSandboxConfig, UserNamespace } from '../../types/cri.ts';
+import { StateletError } from '../../types/errors.ts';
+import type { PodReference } from '../../types/event-recorder.ts';
+import type { Container, EphemeralContainer, Pod } from '../../types/kubernetes.ts';
+import type { RuntimePodStatus } from '../../types/runtime-pod.ts';
+import type { PodCgroups } from '../cgroups/pod-cgroups.ts';
+import type { ImageManager } from '../images/image-manager.ts';
+import type { PodLogs } from '../logs/pod-logs.ts';
+import type { ContainerRequest, ImageInUse, PodDetails, SandboxRequest } from './pod-node.ts';
+import type { PodDNSSource } from './pod-dns-source.ts';
+import type { RuntimeCapabilities } from '../service/runtime-capabilities.ts';
+import type { StartTimes } from '../pods/start-times.ts';
+import type { UserNamespaces } from './user-namespace-ranges.ts';
+import type { VolumeManager } from '../volumes/volume-manager.ts';
+
+export interface CriPodDetailsOptions {
+  readonly podLogsDir: string;
+  readonly hostIPs: readonly string[];
+  /** The node's name: the host name of pods on the node's network. */
+  readonly hostname: string;
+  readonly allocatable: Readonly<Record<string, string>>;
+  readonly containers: ContainerFacts;
+  /** The domain of pods with a subdomain ends in it; may be empty. */
+  readonly clusterDomain: string;
+  /** Whether SELinux is enabled: elsewhere there is nothing to label. */
+  readonly selinux: boolean;
+  /** Handlers by the names of their RuntimeClasses. */
+  readonly runtimeHandlers: ReadonlyMap<string, string>;
+  readonly dns: PodDNSSource;
+  readonly startTimes: StartTimes;
+  readonly cgroups: PodCgroups;
+  readonly volumes: VolumeManager;
+  readonly users: UserNamespaces;
+  readonly capabilities: RuntimeCapabilities;
+  readonly images: ImageManager;
+  readonly podLogs: PodLogs;
+}
+
+export class CriPodDetails implements PodDetails {
+  readonly #options: CriPodDetailsOptions;
+
+  constructor(options: CriPodDetailsOptions) {
+    this.#options = options;
+  }
+
+  startTime(uid: string, now: string): Promise<string> {
+    return this.#options.startTimes.of(uid, now);
+  }
+
+  async sandbox(pod: Pod, attempt: number): Promise<SandboxRequest> {
+    const { podLogsDir, cgroups, containers, runtimeHandlers } = this.#options;
+    const dns = await this.#options.dns.of(pod);
+    const handler = runtimeHandler(pod, runtimeHandlers);
+    const cgroupParent = cgroups.parentOf(pod);
+    const users = await this.#users(pod, handler);
+    const config = podSandboxConfig(pod, attempt, {
+      podLogsDir,
+      dns,
+      cgroupParent,
+      resources: containers,
+      ...(users && { users }),
+    });
+    await mkdir(config.logDirectory, { recursive: true, mode: 0o755 });
+    return { config, ...(handler !== undefined && { runtimeHandler: handler }) };
+  }
+
+  /** As with the kubelet, images that the container mounts as volumes are pulled before its own. */
+  async image(
+    pod: Pod,
+    container: Container | EphemeralContainer,
+    sandboxConfig: PodSandboxConfig,
+    signal: AbortSignal,
+  ): Promise<ImageInUse> {
+    const { images } = this.#options;
+    const volumes = new Map<string, string>();
+    // An image that the runtime cannot mount is not pulled: `container` reports the problem.
+    const problem = await this.#imageVolumesProblem(pod, container);
+    for (const { name, image: source } of problem ? [] : imageVolumesOf(pod, container)) {
+      const { reference, pullPolicy } = source ?? {};
+      const image = {
+        name: container.name,
+        image: reference ?? '',
+        ...(pullPolicy && { imagePullPolicy: pullPolicy }),
+      };
+      volumes.set(name, (await images.ensureImage(pod, image, sandboxConfig, signal)).imageRef);
+    }
+    const own = await images.ensureImage(pod, container, sandboxConfig, signal);
+    return volumes.size === 0 ? own : { ...own, volumes };
+  }
+
+  async #imageVolumesProblem(
+    pod: Pod,
+    container: Container | EphemeralContainer,
+  ): Promise<StateletError | undefined> {
+    if (imageVolumesOf(pod, container).length === 0) return undefined;
+    return this.#options.capabilities.imageVolumesProblem();
+  }
+
+  async container(request: ContainerRequest): Promise<ContainerConfig> {
+    const { pod, container, attempt, podStatus } = request;
+    const { allocatable, containers, runtimeHandlers, selinux } = this.#options;
+    const addresses = this.#addresses(pod, podStatus);
+    const envFiles = await this.#envFiles(pod, container);
+    const resolved = resolveCommand(pod, container, { ...addresses, allocatable, envFiles });
+    const targetId = targetContainerId(container, podStatus);
+    const users = await this.#users(pod, runtimeHandler(pod, runtimeHandlers));
+    const mounts = await this.#mounts(request, resolved, addresses);
+    const { imageRef, ...imageUser } = request.image;
+    const node = { ...containers, ...(users && { users }) };
+    const config = containerConfig({
+      pod,
+      container,
+      attempt,
+      resolved,
+      imageRef,
+      imageUser,
+      node,
+      ...(targetId !== undefined && { targetId }),
+    });
+    // Last: a container whose configuration fails leaves no file.
+    const termination = await this.#options.volumes.terminationMount(request);
+    return { ...config, mounts: mountsFor([...mounts, ...termination], { users, selinux }) };
+  }
+
+  pastInstances(pod: PodReference, containerName: string): number {
+    return this.#options.podLogs.pastInstances(pod, containerName);
+  }
+
+  podIP(pod: Pod, podStatus: RuntimePodStatus): string | undefined {
+    return this.#addresses(pod, podStatus).podIPs[0];
+  }
+
+  async #mounts(
+    { pod, container, image: { volumes: images } }: ContainerRequest,
+    { envs }: ResolvedCommand,
+    addresses: PodAddresses,
+  ): Promise<readonly Mount[]> {
+    const { volumes, capabilities, runtimeHandlers } = this.#options;
+    const problem = await this.#imageVolumesProblem(pod, container);
+    if (problem) throw problem;
+    const features = capabilities.of(runtimeHandler(pod, runtimeHandlers));
+    return volumes.containerMounts({
+      pod,
+      container,
+      addresses,
+      hostname: this.#hostname(pod),
+      env: new Map(envs.map(({ key, value }) => [key, value])),
+      supportsRecursiveReadOnly: features.recursiveReadOnlyMounts,
+      ...(images && { images }),
+    });
+  }
+
+  async #envFiles(
+    pod: Pod,
+    container: Container | EphemeralContainer,
+  ): Promise<ReadonlyMap<string, EnvFile>> {
+    const files = new Map<string, EnvFile>();
+    for (const ref of envFileRefs(container)) {
+      files.set(envFileKey(ref), await this.#options.volumes.envFile(pod, ref));
+    }
+    return files;
+  }
+
+  /** Undefined for a pod that has the users of the node. */
+  async #users(pod: Pod, handler: string | undefined): Promise<UserNamespace | undefined> {
+    if (pod.spec.hostUsers !== false) return undefined;
+    const { capabilities, users } = this.#options;
+    if (capabilities.of(handler).userNamespaces) return users.ensure(pod.metadata.uid);
+    const who = handler === undefined ? 'runtime' : `RuntimeClass handler "${handler}"`;
+    const message = `can't set \`spec.hostUsers: false\`, ${who} does not support user namespaces`;
+    throw new StateletError('FailedPrecondition', message);
+  }
+
+  #addresses(pod: Pod, podStatus: RuntimePodStatus): PodAddresses {
+    const { hostIPs } = this.#options;
+    const { podIPs = [] } = podAddresses(pod, podStatus, undefined, hostIPs);
+    return { podIPs: podIPs.map(({ ip }) => ip), hostIPs };
+  }
+
+  #hostname(pod: Pod): string {
+    const { hostname, clusterDomain } = this.#options;
+    return pod.spec.hostNetwork === true ? hostname : podHostname(pod, clusterDomain);
+  }
+}
+
+function mountsFor(
+  mounts: readonly Mount[],
+  { users, selinux }: { readonly users: UserNamespace | undefined; readonly selinux: boolean },
+): readonly Mount[] {
+  return mounts.map((mount) => ({
+    ...mount,
+    selinuxRelabel: selinux && mount.selinuxRelabel === true,
+    // Root of the pod owns the files that the agent, root of the node, has made for the pod.
+    ...(users && { uidMappings: users.uids, gidMappings: users.gids }),
+  }));
+}

@@ -1,0 +1,92 @@
+/** Pods that go because others wait for them: for the disks that they keep busy, for the memory that they turn over. */
+import { mkdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { afterEach, expect, test } from '@jest/globals';
+import { pressureThresholds } from '../../../../src/policies/eviction/pressure-settings.ts';
+import {
+  type EvictingAgent,
+  evictablePod,
+  startEvictingAgent,
+} from '../../../support/containerd/evicting-agent.ts';
+import { waitFor } from '../../../support/wait-for.ts';
+import { describeOnBed } from '../../../support/cri-suite.ts';
+
+const MIB = 2 ** 20;
+const PATIENCE_MS = 100_000;
+const SCRATCH = { volumes: [{ name: 'scratch', emptyDir: {} }] };
+const MOUNTED = { volumeMounts: [{ name: 'scratch', mountPath: '/scratch' }] };
+/** Past the page cache, each block on its own. */
+const WRITING =
+  'for i in 1 2 3; do while :; do dd if=/dev/zero of=/scratch/$i bs=4k count=2000 oflag=direct; done & done; wait';
+/** More than all else on this machine is likely to bring about. */
+const IO_PERCENT = 15;
+const MEMORY_PERCENT = 8;
+/** A file that does not fit into what the container may have is read again and again. */
+const THRASHING =
+  'dd if=/dev/zero of=/scratch/file bs=1M count=96; for i in 1 2 3; do while :; do cat /scratch/file > /dev/null; done & done; wait';
+
+describeOnBed('a node whose pods wait', (bed) => {
+  let agent: EvictingAgent;
+
+  afterEach(() => agent.cleanUp());
+
+  /** With a pod that does nothing. */
+  async function start(resource: 'io' | 'memory', percent: number, rootDir: string): Promise<void> {
+    await isCalm(resource, percent / 2);
+    const thresholds = pressureThresholds({
+      evictionPSI: { [`${resource}.pressure.some.avg10`]: `${percent}%` },
+      evictionPSIGracePeriod: {},
+    });
+    mkdirSync(rootDir);
+    agent = await startEvictingAgent(bed.containerd, { rootDir, settings: () => ({ thresholds }) });
+    agent.add(evictablePod('modest', bed.server({ resources: { requests: { memory: '64Mi' } } })));
+  }
+
+  const isEvicted = (name: string) =>
+    waitFor(() => agent.state(`uid-${name}`) === 'Terminated.Finished', {
+      what: `${name} to be evicted (it is in ${agent.state(`uid-${name}`)}); ${agent.log.slice(-5).join('; ')}`,
+      timeoutMs: PATIENCE_MS,
+      pauseMs: 100,
+    });
+  const statusOf = (name: string) => agent.statusManager.get(`uid-${name}`);
+
+  /** Under pressure nobody would be let in. */
+  const isCalm = (resource: string, percent: number) =>
+    waitFor(() => stalledPercent(resource) < percent, {
+      what: `nobody else to wait for ${resource}`,
+      timeoutMs: PATIENCE_MS,
+      pauseMs: 500,
+    });
+
+  test('for disks loses the pod that keeps them busy', async () => {
+    await start('io', IO_PERCENT, join(await bed.containerd.smallDisk('busy', 64 * MIB), 'root'));
+    agent.add(evictablePod('writer', bed.shell(WRITING, MOUNTED), SCRATCH));
+    await isEvicted('writer');
+    expect(statusOf('writer')).toMatchObject({ phase: 'Failed', reason: 'Evicted' });
+    expect(statusOf('writer')?.message).toMatch(
+      /^The node was low on resource: io\. Threshold of io\.pressure\.some\.avg10: 15%, observed: [\d.]+%\. $/,
+    );
+    expect(agent.conditions()).toEqual(['DiskPressure']);
+    const told = agent.log.find((line) => line.includes('default/writer (uses '));
+    expect(told).toMatch(/default\/writer \(uses \d+\w*\/s, priority 0\) goes/);
+    expect(agent.state('uid-modest')).toBe('Syncing.Settled');
+  });
+
+  test('for memory loses the pod that takes more than it requested', async () => {
+    await start('memory', MEMORY_PERCENT, join(bed.containerd.dir, 'turning'));
+    const limited = { resources: { requests: { memory: '1Mi' }, limits: { memory: '32Mi' } }, ...MOUNTED };
+    agent.add(evictablePod('greedy', bed.shell(THRASHING, limited), SCRATCH));
+    await isEvicted('greedy');
+    expect(statusOf('greedy')).toMatchObject({ phase: 'Failed', reason: 'Evicted' });
+    expect(statusOf('greedy')?.message).toContain(
+      'The node was low on resource: memory. Threshold of memory.pressure.some.avg10: 8%, observed: ',
+    );
+    expect(agent.conditions()).toEqual(['MemoryPressure']);
+    expect(agent.state('uid-modest')).toBe('Syncing.Settled');
+  });
+});
+
+function stalledPercent(resource: string): number {
+  const text = readFileSync(`/proc/pressure/${resource}`, 'utf8');
+  return Number(/^some avg10=([\d.]+)/u.exec(text)?.[1]);
+}

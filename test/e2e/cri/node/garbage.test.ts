@@ -1,0 +1,127 @@
+import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect, test } from '@jest/globals';
+import { findCgroupMounts } from '../../../../src/policies/cgroups/cgroup-mounts.ts';
+import { containerLabels, sandboxLabels } from '../../../../src/policies/cri/cri-labels.ts';
+import type { Pod } from '../../../../src/types/kubernetes.ts';
+import type { CriDaemonBed } from '../../../support/cri-daemon.ts';
+import { type CriDaemonOptions, SERVING } from '../../../support/cri-daemon.ts';
+import { describeOnContainerd } from '../../../support/cri-suite.ts';
+import { containerStatus, type Daemon } from '../../../support/daemon.ts';
+import { shell, startPod, whenExited } from '../../../support/runtime-configs.ts';
+import { waitFor } from '../../../support/wait-for.ts';
+
+const PATIENCE_MS = 100_000;
+const SHORT_BACK_OFF = { crashLoopBackOff: { maxContainerRestartPeriod: '1s' } };
+
+describeOnContainerd('garbage', ({ containerd, openBed }) => {
+  let bed: CriDaemonBed;
+  let daemon: Daemon;
+
+  const createBed = (config: CriDaemonOptions['config'] = {}) => (bed = openBed({ config }));
+
+  /** What an agent has left that knew of it: a sandbox and one container, by the kubelet's labels. */
+  async function orphan(name: string, script: string) {
+    const uid = `uid-of-${name}`;
+    const pod: Pod = { metadata: { name, namespace: 'lost', uid }, spec: { containers: [] } };
+    const network = { network: 'NODE', pid: 'CONTAINER', ipc: 'POD' } as const;
+    const linux = { securityContext: { namespaceOptions: network } };
+    const labels = containerLabels(pod, { name: 'main' });
+    const image = { image: containerd.image };
+    return startPod(bed.runtime, '', shell(script, { image, labels, linux }), {
+      metadata: { name, namespace: 'lost', uid, attempt: 0 },
+      logDirectory: join(bed.podLogsDir, `lost_${name}_${uid}`),
+      labels: sandboxLabels(pod),
+      linux,
+    });
+  }
+
+  test('what nobody knows is ended and removed, with its logs, folders and cgroups', async () => {
+    createBed();
+    // One that does not listen, one that is at its end, one whose sandbox is left alone, and what is left without either.
+    await orphan('runs', 'trap "" TERM; while :; do sleep 1; done');
+    const dead = await orphan('dead', 'exit 3');
+    await whenExited(bed.runtime, dead.id);
+    const empty = await orphan('empty', 'exit 0');
+    await whenExited(bed.runtime, empty.id);
+    await bed.runtime.removeContainer(empty.id);
+    await bed.runtime.stopPodSandbox(empty.sandboxId);
+    const { hierarchies } = findCgroupMounts(readFileSync('/proc/self/mountinfo', 'utf8'));
+    const groups = hierarchies.map(({ mountPoint }) =>
+      join(mountPoint, containerd.cgroupRoot, 'kubepods/besteffort/poduid-of-gone'),
+    );
+    for (const group of groups) mkdirSync(group, { recursive: true });
+    const logs = join(bed.podLogsDir, 'lost_gone_uid-of-gone');
+    mkdirSync(join(logs, 'main'), { recursive: true });
+    writeFileSync(join(logs, 'main/0.log'), '2026-01-01T00:00:00.123456789Z stdout F said\n');
+    const folder = join(bed.rootDir, 'pods/uid-of-gone');
+    mkdirSync(join(folder, 'volumes/kubernetes.io~empty-dir/data'), { recursive: true });
+    writeFileSync(join(folder, 'volumes/kubernetes.io~empty-dir/data/file'), '');
+    // Not a pod's: it carries no UID.
+    const foreign = {
+      metadata: { name: 'foreign', namespace: 'lost', uid: 'foreign', attempt: 0 },
+      labels: {},
+    };
+    const { sandboxId } = await startPod(
+      bed.runtime,
+      bed.dir,
+      shell(SERVING, { image: { image: containerd.image } }),
+      {
+        ...foreign,
+        linux: { securityContext: { namespaceOptions: { network: 'NODE', pid: 'CONTAINER', ipc: 'POD' } } },
+      },
+    );
+
+    bed.apply('wanted', { containers: [bed.server()] });
+    daemon = await bed.start();
+    const wanted = await daemon.running('wanted');
+    const sandboxNames = async () =>
+      (await bed.runtime.listPodSandbox()).map(({ metadata }) => metadata.name);
+    await waitFor(async () => (await sandboxNames()).length === 2, {
+      what: 'the orphans to be gone',
+      timeoutMs: PATIENCE_MS,
+    });
+    expect((await sandboxNames()).toSorted()).toEqual(['foreign', wanted.metadata.name]);
+    expect(await bed.runtime.listContainers()).toHaveLength(2);
+    const left = () => [...groups, folder, ...lostLogs()].filter((path) => existsSync(path));
+    await waitFor(() => left().length === 0, { what: 'the rest of the orphans to be gone' });
+    await bed.runtime.removePodSandbox(sandboxId);
+  });
+
+  const lostLogs = () =>
+    readdirSync(bed.podLogsDir)
+      .filter((name) => name.startsWith('lost_'))
+      .map((name) => join(bed.podLogsDir, name));
+
+  test('of dead containers one is kept beside the running one; what has completed does not run again for it', async () => {
+    createBed({ ...SHORT_BACK_OFF });
+    const script = `n=$(ls /runs | wc -l); : > /runs/$n; [ $n = 3 ] || exit 1; ${SERVING}`;
+    const volumeMounts = [{ name: 'runs', mountPath: '/runs' }];
+    const once = (name: string, text: string) => bed.shell(text, { name, volumeMounts });
+    bed.apply('mixed', {
+      restartPolicy: 'OnFailure',
+      volumes: [{ name: 'runs', emptyDir: {} }],
+      initContainers: [bed.shell('exit 0', { name: 'first' })],
+      containers: [once('main', script), bed.shell('exit 0', { name: 'once' })],
+    });
+    daemon = await bed.start('--maximum-dead-containers-per-container', '0');
+    const isAtLast = (pod: Pod) => {
+      const { restartCount, state } = containerStatus(pod) ?? {};
+      return restartCount === 3 && state?.running !== undefined;
+    };
+    const pod = await daemon.until('mixed', 'running for the fourth time', isAtLast, PATIENCE_MS);
+    expect(containerStatus(pod, 'once')).toMatchObject({
+      restartCount: 0,
+      state: { terminated: { exitCode: 0 } },
+    });
+    const instances = (await bed.runtime.listContainers()).map(
+      ({ metadata, state }) => `${metadata.name} ${metadata.attempt} ${state}`,
+    );
+    expect(instances.toSorted()).toEqual([
+      'first 0 CONTAINER_EXITED',
+      'main 2 CONTAINER_EXITED',
+      'main 3 CONTAINER_RUNNING',
+      'once 0 CONTAINER_EXITED',
+    ]);
+  });
+});

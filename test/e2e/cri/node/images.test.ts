@@ -1,0 +1,165 @@
+/** Images from a real registry on loopback: policies, secrets, back-off, limits, and registries that are not there. */
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { afterAll, beforeAll, beforeEach, expect, test } from '@jest/globals';
+import { type Registry, startRegistry } from '../../../support/containerd/registry.ts';
+import type { CriDaemonBed } from '../../../support/cri-daemon.ts';
+import { describeOnContainerd } from '../../../support/cri-suite.ts';
+import { containerStatus, type Daemon } from '../../../support/daemon.ts';
+import { TcpProxy } from '../../../support/tcp-proxy.ts';
+import { waitFor } from '../../../support/wait-for.ts';
+
+const AUTH = { username: 'puller', password: 'secret' };
+
+describeOnContainerd('images', ({ containerd, openBed, closeBeds }) => {
+  let registry: Registry;
+  let locked: Registry;
+  let proxy: TcpProxy;
+  let bed: CriDaemonBed;
+
+  beforeAll(async () => {
+    [registry, locked] = await Promise.all([startRegistry(), startRegistry({ auth: AUTH })]);
+    proxy = await new TcpProxy(registry.host).open();
+  });
+  afterAll(async () => {
+    await proxy.close();
+    await Promise.all([registry.stop(), locked.stop()]);
+  });
+  beforeEach(() => {
+    bed = openBed();
+  });
+
+  /** Of which the events are those. */
+  const texts = (daemon: Daemon, name: string, reason: string): string[] =>
+    daemon.log
+      .filter((line) => line.reason === reason && line.pod === `default/${name}-node-a`)
+      .map(({ msg }) => msg);
+  const waitsFor = (daemon: Daemon, name: string, reason: string, ...parts: string[]) =>
+    daemon.until(name, `waiting: ${reason}`, (pod) => {
+      const waiting = containerStatus(pod)?.state?.waiting;
+      return waiting?.reason === reason && parts.every((part) => waiting.message?.includes(part));
+    });
+  const credentials = (password: string) => {
+    const auth = Buffer.from(`${AUTH.username}:${password}`).toString('base64');
+    writeFileSync(join(bed.rootDir, 'config.json'), JSON.stringify({ auths: { [locked.host]: { auth } } }));
+  };
+
+  test('what can be pulled is pulled by its policy; what cannot says so, backs off, and runs once that is mended', async () => {
+    const images = {
+      always: await registry.push('always:1'),
+      locked: await locked.push('locked:1'),
+      away: (await registry.push('away:1')).replace(registry.host, proxy.host),
+    };
+    await proxy.close();
+    const daemon = await bed.start();
+    credentials('wrong');
+    const pod = (name: string, image: string, imagePullPolicy?: string) =>
+      bed.apply(name, { containers: [bed.server({ image, imagePullPolicy })] });
+    pod('always', images.always, 'Always');
+    pod('locked', images.locked);
+    pod('away', images.away);
+    pod('missing', `${registry.host}/missing:1`);
+    pod('never', `${registry.host}/never:1`, 'Never');
+    pod('invalid', 'Not A Name!');
+    pod('present', containerd.image, 'Never');
+
+    const [always] = await Promise.all([daemon.running('always'), daemon.running('present')]);
+    expect(texts(daemon, 'always', 'Pulling')).toEqual([`Pulling image "${images.always}"`]);
+    expect(texts(daemon, 'always', 'Pulled')[0]).toMatch(
+      new RegExp(
+        `^Successfully pulled image "${images.always}" in [\\d.]+m?s \\([\\d.]+m?s including waiting\\)\\. Image size: \\d+ bytes\\.$`,
+      ),
+    );
+    expect(texts(daemon, 'present', 'Pulled')).toEqual([
+      `Container image "${containerd.image}" already present on machine and can be accessed by the pod`,
+    ]);
+    expect(texts(daemon, 'present', 'Pulling')).toEqual([]);
+    expect(containerStatus(always)).toMatchObject({
+      image: images.always,
+      imageID: expect.stringContaining(`${registry.host}/always@sha256:`),
+    });
+
+    await waitsFor(daemon, 'locked', 'ImagePullBackOff', 'Back-off pulling image', 'ErrImagePull', '401');
+    expect(texts(daemon, 'locked', 'Failed')[0]).toMatch(/^Failed to pull image ".*locked:1": .*401/);
+    expect(texts(daemon, 'locked', 'Failed')[1]).toBe('Error: ErrImagePull');
+    expect(texts(daemon, 'locked', 'BackOff')).toContain(`Back-off pulling image "${images.locked}"`);
+    await waitsFor(daemon, 'away', 'ImagePullBackOff', 'connection refused');
+    await waitsFor(
+      ...([daemon, 'missing', 'ImagePullBackOff'] as const),
+      `Back-off pulling image "${registry.host}/missing:1": ErrImagePull: rpc error: code = NotFound desc = `,
+    );
+    await waitsFor(daemon, 'never', 'ErrImageNeverPull', 'pull policy of Never');
+    await waitsFor(daemon, 'invalid', 'InvalidImageName', 'Not A Name!');
+    expect(texts(daemon, 'invalid', 'InspectFailed')[0]).toContain('Failed to apply default image tag');
+    expect(await daemon.inPhase('locked', 'Pending')).toBeDefined();
+
+    credentials(AUTH.password);
+    await proxy.open();
+    await registry.push('missing:1');
+    // One that was wrong from the start is mended in place.
+    pod('invalid', containerd.image);
+    bed.withdraw('never');
+    await Promise.all(['locked', 'away', 'missing', 'invalid'].map((name) => daemon.running(name)));
+    expect(JSON.stringify(daemon.log)).not.toContain(AUTH.password);
+
+    // The registry says what is asked of it: a restart asks again with Always, and not without it.
+    const asked = { always: registry.requests('always').length, away: registry.requests('away').length };
+    bed.apply('again', {
+      containers: [
+        bed.server({ image: images.always, imagePullPolicy: 'Always' }),
+        bed.server({ name: 'other', image: images.away }),
+      ],
+    });
+    await daemon.running('again');
+    expect(registry.requests('always').length).toBeGreaterThan(asked.always);
+    expect(registry.requests('away').length).toBe(asked.away);
+  });
+
+  test('a registry that never answers holds up the pulls behind it, and no pod that needs none; its pod can be deleted', async () => {
+    await proxy.close();
+    await proxy.open({ silent: true });
+    const before = proxy.connections;
+    const daemon = await bed.start();
+    bed.apply('stuck', { containers: [bed.server({ image: `${proxy.host}/stuck:1` })] });
+    await waitFor(() => proxy.connections > before, { what: 'the pull to hang' });
+    const image = await registry.push('next:1');
+    bed.apply('next', { containers: [bed.server({ image })] });
+    bed.apply('other', { containers: [bed.server()] });
+    await daemon.running('other');
+    await daemon.event('next', 'Pulling');
+    await daemon.inState('next', 'Syncing.Working');
+    expect(registry.requests('next')).toEqual([]);
+
+    bed.withdraw('stuck');
+    await daemon.running('next');
+    await daemon.onlyPods('next', 'other');
+    expect(texts(daemon, 'stuck', 'Failed')).toEqual([]);
+  });
+
+  test('with parallel pulls nobody waits for a registry that never answers; too many at once are turned down', async () => {
+    await closeBeds();
+    bed = openBed({
+      config: { serializeImagePulls: false, registryPullQPS: 1, registryBurst: 2 },
+    });
+    await proxy.close();
+    await proxy.open({ silent: true });
+    const before = proxy.connections;
+    const daemon = await bed.start();
+    bed.apply('stuck', { containers: [bed.server({ image: `${proxy.host}/stuck:1` })] });
+    await waitFor(() => proxy.connections > before, { what: 'the pull to hang' });
+    bed.apply('next', { containers: [bed.server({ image: await registry.push('parallel:1') })] });
+    await daemon.running('next');
+
+    const names = [1, 2, 3, 4, 5].map((number) => `burst-${number}`);
+    for (const name of names) {
+      bed.apply(name, { containers: [bed.server({ image: await registry.push(`${name}:1`) })] });
+    }
+    const { pod = '' } = await daemon.logged('a pull too many', ({ msg }) =>
+      msg.includes('pull QPS exceeded'),
+    );
+    const late = pod.slice('default/'.length, -'-node-a'.length);
+    await waitsFor(daemon, late, 'ImagePullBackOff', 'pull QPS exceeded');
+    for (const name of ['stuck', 'next', ...names]) bed.withdraw(name);
+    await daemon.onlyPods();
+  });
+});

@@ -1,0 +1,127 @@
+import { expect, test } from '@jest/globals';
+import type { Pod } from '../../../../src/types/kubernetes.ts';
+import type { CriDaemonBed } from '../../../support/cri-daemon.ts';
+import { describeOnContainerd } from '../../../support/cri-suite.ts';
+import { type Daemon, NODE_NAME } from '../../../support/daemon.ts';
+import { waitFor } from '../../../support/wait-for.ts';
+
+const PATIENCE_MS = 100_000;
+const NAMES = ['a', 'b', 'c', 'd'];
+
+describeOnContainerd('an agent that is killed', ({ openBed }) => {
+  let bed: CriDaemonBed;
+  let daemon: Daemon;
+
+  function apply(): void {
+    for (const name of NAMES) {
+      const initContainers = [bed.shell('exit 0', { name: 'first' })];
+      bed.apply(name, { initContainers, containers: [bed.server()] });
+    }
+  }
+
+  /** Of what runs: `sandbox name` and `container name`. */
+  async function running(): Promise<string[]> {
+    const [sandboxes, containers] = [await bed.runtime.listPodSandbox(), await bed.runtime.listContainers()];
+    const names = new Map(sandboxes.map(({ id, metadata }) => [id, metadata.name]));
+    return [
+      ...sandboxes
+        .filter(({ state }) => state === 'SANDBOX_READY')
+        .map(({ metadata }) => `sandbox ${metadata.name}`),
+      ...containers
+        .filter(({ state }) => state === 'CONTAINER_RUNNING')
+        .map(({ metadata, podSandboxId }) => `${metadata.name} ${names.get(podSandboxId) ?? '?'}`),
+    ].toSorted();
+  }
+
+  const eachOnce = (...names: string[]) =>
+    names.flatMap((name) => [`main ${name}-${NODE_NAME}`, `sandbox ${name}-${NODE_NAME}`]).toSorted();
+  /** Containerd may have given a start up when the agent died: what was begun ends, and is started again. */
+  const eachRunsOnce = (...names: string[]) =>
+    waitFor(async () => JSON.stringify(await running()) === JSON.stringify(eachOnce(...names)), {
+      what: 'each to run once',
+      timeoutMs: PATIENCE_MS,
+    });
+  const idsOf = (pods: readonly Pod[]) => pods.map((pod) => bed.idOf(pod));
+  const allRunning = () => Promise.all(NAMES.map((name) => daemon.running(name)));
+
+  /** A start that was cut short may have to wait for its retry. */
+  const allInPhaseRunning = () =>
+    Promise.all(NAMES.map((name) => daemon.until(name, 'Running', isRunning, PATIENCE_MS)));
+
+  /** Resolves when the daemon has written the line for so many pods. */
+  const when = (reason: string, count: number) =>
+    daemon.logged(`${reason} of ${count} pods`, () => {
+      const lines = daemon.log.filter((line) => line.reason === reason || line.msg.startsWith(reason));
+      return new Set(lines.map(({ pod }) => pod)).size >= count;
+    });
+
+  test.each([
+    ['before anything is created', 'Added', 0, 'when the first is told to stop', 'Killing', 1],
+    ['when the first container has been created', 'Created', 1, 'in the midst of it', 'Killing', 3],
+    ['in the midst of it', 'Started', 2, 'when the first has ended', 'Container ended', 1],
+    ['when all have begun', 'Started', 4, 'when all have ended', 'Container ended', 4],
+  ])(
+    'while it starts pods, %s (%s of %i), and ends them, %s, is followed by one that goes on',
+    async (...points) => {
+      const [, startReason, started, , endReason, ended] = points;
+      bed = openBed();
+      apply();
+      daemon = await bed.startToLeavePods();
+      await (started === 0
+        ? daemon.logged('a pod', ({ msg }) => msg.startsWith('Added'))
+        : when(startReason, started));
+      await daemon.end('SIGKILL');
+      bed.apply('stays', { containers: [bed.server()] });
+      daemon = await bed.startToLeavePods();
+      await allInPhaseRunning();
+      const stays = await daemon.running('stays');
+      await eachRunsOnce('stays', ...NAMES);
+
+      for (const name of NAMES) bed.withdraw(name);
+      await when(endReason, ended);
+      await daemon.end('SIGKILL');
+      daemon = await bed.start();
+      await daemon.onlyPods('stays');
+      expect(bed.idOf(await daemon.running('stays'))).toBe(bed.idOf(stays));
+      const count = async () =>
+        (await bed.runtime.listContainers()).length + (await bed.runtime.listPodSandbox()).length;
+      await waitFor(async () => (await count()) === 2, {
+        what: 'the others to be gone',
+        timeoutMs: PATIENCE_MS,
+      });
+    },
+  );
+
+  test('while they run is followed by one that leaves them be, however often', async () => {
+    bed = openBed();
+    apply();
+    daemon = await bed.startToLeavePods();
+    const before = idsOf(await allRunning());
+    const containers = (await bed.runtime.listContainers()).map(({ id }) => id).toSorted();
+    for (let round = 0; round < 2; round++) {
+      await daemon.end('SIGKILL');
+      daemon = await bed.startToLeavePods();
+      expect(idsOf(await allRunning())).toEqual(before);
+    }
+    expect((await bed.runtime.listContainers()).map(({ id }) => id).toSorted()).toEqual(containers);
+    expect(
+      daemon.log.filter(({ reason }) => ['Created', 'Started', 'Killing'].includes(reason ?? '')),
+    ).toEqual([]);
+  });
+
+  test('while it ends pods that are wanted again starts them once the old ones have ended', async () => {
+    bed = openBed();
+    apply();
+    daemon = await bed.startToLeavePods();
+    await allRunning();
+    for (const name of NAMES) bed.withdraw(name);
+    await when('Killing', 2);
+    await daemon.end('SIGKILL');
+    apply();
+    daemon = await bed.start();
+    await allInPhaseRunning();
+    await eachRunsOnce(...NAMES);
+  });
+});
+
+const isRunning = ({ status }: Pod) => status?.phase === 'Running';

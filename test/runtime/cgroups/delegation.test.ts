@@ -1,0 +1,58 @@
+import { mkdirSync, writeFileSync } from 'node:fs';
+import { afterEach, beforeEach, expect, test } from '@jest/globals';
+import { CgroupTree } from '../../../src/runtime/cgroups/cgroup-tree.ts';
+import { delegateControllers } from '../../../src/runtime/cgroups/delegation.ts';
+import { warnings } from '../../support/warnings.ts';
+import { PlainCgroups } from './cgroup-bed.ts';
+
+let plain: PlainCgroups;
+beforeEach(() => {
+  plain = new PlainCgroups();
+});
+afterEach(() => plain.remove());
+
+const open = () => new CgroupTree(plain.mountinfoFile, [], warnings().logger);
+const enabled = (...parts: string[]) => plain.values('v2', ...parts)['cgroup.subtree_control'];
+
+test('v2: every cgroup on the way down enables the controllers that it has', () => {
+  plain.mountV2('cpu memory rdma');
+  mkdirSync(plain.path('v2/a/b'), { recursive: true });
+  delegateControllers(open(), '/a/b', ['cpu']);
+  expect([enabled(), enabled('a'), enabled('a/b')]).toEqual(['+cpu +memory', '+cpu +memory', '+cpu +memory']);
+});
+
+test('v2: a cgroup that has enabled some of them enables the others', () => {
+  plain.mountV2('cpu memory');
+  writeFileSync(plain.path('v2/cgroup.subtree_control'), 'cpu\n');
+  delegateControllers(open(), '/', ['cpu']);
+  expect(enabled()).toBe('+memory');
+});
+
+test('v2: a controller that is needed and cannot be enabled is named, with its file', () => {
+  plain.mountV2('cpu memory');
+  mkdirSync(plain.path('v2/cgroup.subtree_control'));
+  expect(() => delegateControllers(open(), '/', ['memory'])).toThrow(
+    /cgroup\.subtree_control: the controller memory cannot be enabled/,
+  );
+  expect(() => delegateControllers(open(), '/', [])).not.toThrow();
+});
+
+test('v1: an empty cpuset gets the CPUs and the memory of the cpuset above it', () => {
+  plain.mountV1('cpuset');
+  mkdirSync(plain.path('cpuset/a/b'), { recursive: true });
+  for (const [folder, cpus] of [
+    ['cpuset', '0-3'],
+    ['cpuset/a', '\n'],
+    ['cpuset/a/b', '1'],
+  ] as const) {
+    writeFileSync(plain.path(folder, 'cpuset.cpus'), cpus);
+    writeFileSync(plain.path(folder, 'cpuset.mems'), '0');
+  }
+  delegateControllers(open(), '/a/b', []);
+  expect(plain.read('cpuset/a', 'cpuset.cpus')).toBe('0-3');
+  expect(plain.values('cpuset/a/b')).toEqual({
+    'cpuset.cpus': '1',
+    'cpuset.mems': '0',
+    'cgroup.clone_children': '1',
+  });
+});

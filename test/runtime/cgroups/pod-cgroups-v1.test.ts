@@ -1,0 +1,161 @@
+import { afterAll, afterEach, beforeEach, describe, expect, test } from '@jest/globals';
+import type { ChildProcess } from 'node:child_process';
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { existsSync, mkdirSync, readdirSync, readFileSync, rmdirSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { findCgroupMounts } from '../../../src/policies/cgroups/cgroup-mounts.ts';
+import { removeCgroups } from '../../../src/runtime/cgroups/cgroup-removal.ts';
+import type { PodCgroupsOptions } from '../../../src/runtime/cgroups/pod-cgroups.ts';
+import { warnings } from '../../support/warnings.ts';
+import { openCgroups, podOf } from './cgroup-bed.ts';
+
+const { version, hierarchies } = findCgroupMounts(readFileSync('/proc/self/mountinfo', 'utf8'));
+const isUsable = process.getuid?.() === 0 && version === 1;
+if (!isUsable) process.stderr.write('SKIPPED: tests of cgroup v1 need root, and a machine with cgroup v1\n');
+
+const children: ChildProcess[] = [];
+/** A process that runs until it is killed. */
+function sleeper(): { pid: number; ended: Promise<unknown> } {
+  const child = spawn('sleep', ['1000'], { stdio: 'ignore' });
+  children.push(child);
+  return { pid: child.pid ?? NaN, ended: once(child, 'exit') };
+}
+
+afterAll(() => {
+  for (const child of children) child.kill('SIGKILL');
+});
+
+(isUsable ? describe : describe.skip)('on the cgroup v1 of this machine', () => {
+  const root = `/statelet-test-${process.pid}`;
+  const withControllers = hierarchies.filter(({ controllers }) => controllers.length > 0);
+  const mountOf = (controller: string): string =>
+    hierarchies.find(({ controllers }) => controllers.includes(controller))?.mountPoint ?? '/none';
+  const file = (controller: string, ...parts: string[]) => join(mountOf(controller), root, ...parts);
+  const read = (controller: string, ...parts: string[]) =>
+    readFileSync(file(controller, 'kubepods', ...parts), 'utf8').trim();
+  const open = async (options: Partial<PodCgroupsOptions> = {}) => {
+    const cgroups = await openCgroups({ cgroupRoot: root, podPidsLimit: 100, ...options });
+    await cgroups.setUp();
+    return cgroups;
+  };
+
+  beforeEach(() => {
+    for (const controller of ['cpu', 'memory', 'pids']) mkdirSync(file(controller), { recursive: true });
+  });
+
+  afterEach(() => removeCgroups(hierarchies.map(({ mountPoint }) => join(mountPoint, root))));
+
+  test('what pods use already cannot be taken from them: once they do not, all are held to what they may have', async () => {
+    await open();
+    const procs = file('memory', 'kubepods', 'burstable', 'cgroup.procs');
+    const hold = 'const held = Buffer.alloc(64 << 20, 1); console.log("up"); setInterval(() => held, 1e6)';
+    const script = `echo $$ > ${procs}; exec "${process.execPath}" -e '${hold}'`;
+    const child = spawn('sh', ['-c', script], { stdio: ['ignore', 'pipe', 'inherit'] });
+    children.push(child);
+    await once(child.stdout, 'data');
+
+    const { logger, messages } = warnings();
+    const cgroups = await openCgroups({ cgroupRoot: root, podPidsLimit: 100, logger });
+    await cgroups.setUp({ cpu: '2', memory: '32Mi', pid: '999' });
+    expect(messages).toEqual([expect.stringContaining('Failed to update Node Allocatable Limits: ')]);
+    expect([read('cpu', 'cpu.shares'), read('pids', 'pids.max')]).toEqual(['2048', '999']);
+
+    child.kill('SIGKILL');
+    await once(child, 'exit');
+    await cgroups.updateQoS([]);
+    expect(read('memory', 'memory.limit_in_bytes')).toBe(String(32 * 2 ** 20));
+    expect(messages).toHaveLength(1);
+  });
+
+  test('all pods together are held to the processes that the node can have, where none are reserved', async () => {
+    const cgroups = await openCgroups({ cgroupRoot: root });
+    await cgroups.setUp({ pid: '4321' });
+    expect(read('pids', 'pids.max')).toBe('4321');
+  });
+
+  test('every controller has the groups, and the shares are right', async () => {
+    const cgroups = await open();
+    await cgroups.updateQoS([podOf('b', { cpu: '250m' })]);
+    expect(cgroups.version).toBe(1);
+    for (const { mountPoint } of withControllers) {
+      expect(readdirSync(join(mountPoint, root, 'kubepods'))).toEqual(
+        expect.arrayContaining(['besteffort', 'burstable']),
+      );
+    }
+    expect(read('cpu', 'besteffort/cpu.shares')).toBe('2');
+    expect(read('cpu', 'burstable/cpu.shares')).toBe('256');
+  });
+
+  test('the kernel takes the limits of a pod', async () => {
+    const cgroups = await open();
+    const full = { cpu: '500m', memory: '100Mi' };
+    await cgroups.ensurePod(podOf('g', full, full));
+    expect(read('cpu', 'podg/cpu.shares')).toBe('512');
+    expect(read('memory', 'podg/memory.limit_in_bytes')).toBe('104857600');
+    expect(read('pids', 'podg/pids.max')).toBe('100');
+    if (!existsSync(file('cpu', 'kubepods/cpu.cfs_quota_us'))) return;
+    expect(read('cpu', 'podg/cpu.cfs_quota_us')).toBe('50000');
+  });
+
+  test('a process can be put into a pod at once, in every controller', async () => {
+    const cgroups = await open();
+    await cgroups.ensurePod(podOf('e'));
+    const { pid } = sleeper();
+    for (const { mountPoint } of withControllers) {
+      const procs = join(mountPoint, root, 'kubepods/besteffort/pode/cgroup.procs');
+      writeFileSync(procs, String(pid));
+      expect(readFileSync(procs, 'utf8').trim()).toBe(String(pid));
+    }
+    await cgroups.removePod('e');
+  });
+
+  test('a pod that is removed takes its processes and the groups of its containers along', async () => {
+    const before = await open();
+    await before.ensurePod(podOf('b', { cpu: '1' }));
+    const first = sleeper();
+    const second = sleeper();
+    for (const controller of ['memory', 'pids']) {
+      const container = file(controller, 'kubepods/burstable/podb/container');
+      mkdirSync(join(container, 'below'), { recursive: true });
+      writeFileSync(join(container, 'cgroup.procs'), String(first.pid));
+      writeFileSync(join(container, 'below/cgroup.procs'), String(second.pid));
+    }
+    const cgroups = await open();
+    expect(await cgroups.podsOnDisk()).toEqual(['b']);
+    await cgroups.removePod('b');
+    await Promise.all([first.ended, second.ended]);
+    expect(await cgroups.podsOnDisk()).toEqual([]);
+  });
+
+  test('folders that a runtime made in trees of its own are removed as well', async () => {
+    const cgroups = await open();
+    const others = hierarchies.filter(({ controllers }) => controllers.length === 0);
+    const folders = others.map(({ mountPoint }) => join(mountPoint, root, 'kubepods/burstable/podb/c'));
+    for (const folder of folders) mkdirSync(folder, { recursive: true });
+    await cgroups.removePod('b');
+    for (const folder of folders) expect(existsSync(join(folder, '..'))).toBe(false);
+  });
+
+  test('a pod removed from some hierarchies only is still found, and made whole again', async () => {
+    const cgroups = await open();
+    await cgroups.ensurePod(podOf('b', { cpu: '1' }));
+    rmdirSync(file('memory', 'kubepods/burstable/podb'));
+    expect(await cgroups.podsOnDisk()).toEqual(['b']);
+    await cgroups.ensurePod(podOf('b', { cpu: '1' }));
+    expect(existsSync(file('memory', 'kubepods/burstable/podb'))).toBe(true);
+  });
+});
+
+const UNIFIED = '/sys/fs/cgroup/unified';
+const hasV2 = isUsable && hierarchies.some(({ mountPoint }) => mountPoint === UNIFIED);
+
+(hasV2 ? test : test.skip)('a group of v2 is killed and removed with all below', async () => {
+  const group = `${UNIFIED}/statelet-test-${process.pid}`;
+  mkdirSync(join(group, 'container/below'), { recursive: true });
+  const { pid, ended } = sleeper();
+  writeFileSync(join(group, 'container/below/cgroup.procs'), String(pid));
+  await removeCgroups([group]);
+  await ended;
+  expect(existsSync(group)).toBe(false);
+});

@@ -1,0 +1,241 @@
+import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
+import { existsSync, mkdirSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import type { PodCgroupsOptions } from '../../../src/runtime/cgroups/pod-cgroups.ts';
+import { warnings } from '../../support/warnings.ts';
+import { openCgroups, PlainCgroups, podOf } from './cgroup-bed.ts';
+
+const FULL = { cpu: '500m', memory: '100Mi' };
+const guaranteed = podOf('g', FULL, FULL);
+const burstable = podOf('b', { cpu: '250m' });
+const bestEffort = podOf('e');
+
+let plain: PlainCgroups;
+const open = (options: Partial<PodCgroupsOptions> = {}) =>
+  openCgroups({ mountinfoFile: plain.mountinfoFile, ...options });
+const opened = async (options: Partial<PodCgroupsOptions> = {}) => {
+  const cgroups = await open(options);
+  await cgroups.setUp();
+  return cgroups;
+};
+
+beforeEach(() => {
+  plain = new PlainCgroups();
+});
+
+afterEach(() => plain.remove());
+
+describe('on cgroup v2', () => {
+  beforeEach(() => plain.mountV2('cpuset cpu io memory pids rdma'));
+
+  test('the groups above the pods pass the controllers on, and have their shares', async () => {
+    const cgroups = await open();
+    await cgroups.setUp({ cpu: '2', memory: '1Gi' });
+    expect(cgroups.version).toBe(2);
+    const enabled = { 'cgroup.subtree_control': '+cpu +memory +pids +cpuset +io' };
+    expect(plain.values('v2')).toMatchObject(enabled);
+    expect(plain.values('v2/kubepods')).toEqual({
+      ...enabled,
+      'cpu.weight': '174',
+      'memory.max': '1073741824',
+    });
+    expect(plain.values('v2/kubepods/burstable')).toEqual({ ...enabled, 'cpu.weight': '1' });
+    expect(plain.values('v2/kubepods/besteffort')).toEqual({ ...enabled, 'cpu.weight': '1' });
+  });
+
+  test('where processes are reserved, all pods together are held to the others', async () => {
+    const cgroups = await open({ reservesPIDs: true });
+    await cgroups.setUp({ pid: '30000' });
+    expect(plain.values('v2/kubepods')).toMatchObject({ 'pids.max': '30000' });
+  });
+
+  test('where none are reserved, a group that cannot limit processes does without', async () => {
+    const cgroups = await open();
+    await cgroups.setUp({ pid: '30000' });
+    expect(plain.values('v2/kubepods')).not.toHaveProperty('pids.max');
+  });
+
+  test('a pod is where its class belongs, with its limits', async () => {
+    const cgroups = await opened({ podPidsLimit: 100 });
+    for (const pod of [guaranteed, burstable, bestEffort]) await cgroups.ensurePod(pod);
+    expect([guaranteed, burstable, bestEffort].map((pod) => cgroups.parentOf(pod))).toEqual([
+      '/kubepods/podg',
+      '/kubepods/burstable/podb',
+      '/kubepods/besteffort/pode',
+    ]);
+    expect(plain.values('v2/kubepods/podg')).toEqual({
+      'cpu.weight': '59',
+      'cpu.max': '50000 100000',
+      'memory.max': '104857600',
+      'pids.max': '100',
+    });
+    expect(plain.values('v2/kubepods/burstable/podb')).toEqual({ 'cpu.weight': '35', 'pids.max': '100' });
+    expect(plain.values('v2/kubepods/besteffort/pode')).toEqual({ 'cpu.weight': '1', 'pids.max': '100' });
+  });
+
+  test('the shares of the burstable pods follow the pods that are prepared and not released', async () => {
+    const cgroups = await opened();
+    const weight = () => plain.values('v2/kubepods/burstable')['cpu.weight'];
+    await cgroups.prepare(burstable);
+    expect(weight()).toBe('35');
+    await cgroups.release('unknown');
+    expect(weight()).toBe('35');
+    plain.dropFiles('v2/kubepods/burstable/podb');
+    await cgroups.release('b');
+    expect(weight()).toBe('1');
+    expect(existsSync(plain.path('v2/kubepods/burstable/podb'))).toBe(false);
+  });
+
+  test('cgroupRoot is where it all begins, and is delegated to on the way', async () => {
+    mkdirSync(plain.path('v2/a/b'), { recursive: true });
+    const cgroups = await opened({ cgroupRoot: '/a/b' });
+    await cgroups.ensurePod(burstable);
+    expect(cgroups.parentOf(burstable)).toBe('/a/b/kubepods/burstable/podb');
+    expect(plain.values('v2/a')).toHaveProperty(['cgroup.subtree_control']);
+    expect(plain.values('v2/a/b/kubepods/burstable/podb')).toEqual({ 'cpu.weight': '35' });
+  });
+
+  test('what a pod has already is not written again; what has changed is', async () => {
+    const cgroups = await opened();
+    await cgroups.ensurePod(burstable);
+    writeFileSync(plain.path('v2/kubepods/burstable/podb/cpu.weight'), 'untouched');
+    await cgroups.ensurePod(podOf('b', { cpu: '250m' }));
+    expect(plain.values('v2/kubepods/burstable/podb')).toEqual({ 'cpu.weight': 'untouched' });
+    await cgroups.ensurePod(podOf('b', { cpu: '500m' }));
+    expect(plain.values('v2/kubepods/burstable/podb')).toEqual({ 'cpu.weight': '59' });
+  });
+
+  test('a group that somebody removed is made again, those above it as well', async () => {
+    const cgroups = await opened();
+    await cgroups.ensurePod(burstable);
+    await cgroups.updateQoS([burstable]);
+    rmSync(plain.path('v2/kubepods'), { recursive: true });
+    await cgroups.ensurePod(burstable);
+    expect(plain.values('v2/kubepods/burstable/podb')).toEqual({ 'cpu.weight': '35' });
+    expect(plain.read('v2/kubepods/burstable/cpu.weight')).toBe('35');
+    expect(plain.read('v2/kubepods/besteffort/cpu.weight')).toBe('1');
+  });
+
+  test("the burstable group follows its pods' requests, and is written only then", async () => {
+    const cgroups = await opened();
+    await cgroups.updateQoS([burstable, burstable, guaranteed, bestEffort]);
+    expect(plain.read('v2/kubepods/burstable/cpu.weight')).toBe('59');
+    writeFileSync(plain.path('v2/kubepods/burstable/cpu.weight'), 'untouched');
+    await cgroups.updateQoS([burstable, burstable]);
+    expect(plain.read('v2/kubepods/burstable/cpu.weight')).toBe('untouched');
+    await cgroups.updateQoS([]);
+    expect(plain.read('v2/kubepods/burstable/cpu.weight')).toBe('1');
+  });
+
+  test('an agent that starts again leaves the burstable group as it is until it knows the pods', async () => {
+    await (await opened()).updateQoS([burstable]);
+    const cgroups = await opened();
+    expect(plain.read('v2/kubepods/burstable/cpu.weight')).toBe('35');
+    await cgroups.updateQoS([]);
+    expect(plain.read('v2/kubepods/burstable/cpu.weight')).toBe('1');
+  });
+
+  test('pods are found on disk, and removed by an agent that has not made them', async () => {
+    const before = await opened();
+    for (const pod of [guaranteed, burstable, bestEffort]) await before.ensurePod(pod);
+    const cgroups = await opened();
+    expect([...(await cgroups.podsOnDisk())].sort()).toEqual(['b', 'e', 'g']);
+    mkdirSync(plain.path('v2/kubepods/burstable/podb/container/below'), { recursive: true });
+    for (const path of ['podg', 'burstable/podb', 'besteffort/pode']) plain.dropFiles('v2/kubepods', path);
+    for (const uid of ['b', 'e', 'g', 'unknown']) await cgroups.removePod(uid);
+    expect(await cgroups.podsOnDisk()).toEqual([]);
+    expect(existsSync(plain.path('v2/kubepods/burstable'))).toBe(true);
+  });
+
+  test('a file that cannot be written fails the pod, and is named', async () => {
+    const cgroups = await opened();
+    mkdirSync(plain.path('v2/kubepods/burstable/podb/cpu.weight'), { recursive: true });
+    await expect(cgroups.ensurePod(burstable)).rejects.toMatchObject({
+      kind: 'Internal',
+      message: expect.stringMatching(/burstable\/podb\/cpu\.weight cannot be set to "35": EISDIR/),
+    });
+  });
+
+  test('a limit that this kernel does not have fails no pod, and is told once', async () => {
+    const { logger, messages } = warnings();
+    const cgroups = await opened({ logger });
+    for (const uid of ['one', 'two']) {
+      mkdirSync(plain.path(`v2/kubepods/pod${uid}`));
+      // Neither there nor to be made, as a file that the kernel does not have.
+      symlinkSync('/no/such/folder/file', plain.path(`v2/kubepods/pod${uid}/cpu.max`));
+      await cgroups.ensurePod(podOf(uid, FULL, FULL));
+      expect(plain.read(`v2/kubepods/pod${uid}/memory.max`)).toBe('104857600');
+    }
+    expect(messages).toEqual(['This kernel has no cpu.max: pods run without that limit']);
+  });
+
+  test('a group above that passes nothing on is named, with the likely cause', async () => {
+    mkdirSync(plain.path('v2/cgroup.subtree_control'));
+    await expect((await open()).setUp()).rejects.toMatchObject({
+      kind: 'FailedPrecondition',
+      message: expect.stringContaining(
+        'cgroup.subtree_control: the controller cpu cannot be enabled: EISDIR',
+      ),
+    });
+  });
+});
+
+test('huge pages are limited where there is a controller for them', async () => {
+  plain.mountV2('cpu memory hugetlb');
+  mkdirSync(plain.path('v2/kubepods'));
+  for (const size of ['2MB', '1GB']) writeFileSync(plain.path(`v2/kubepods/hugetlb.${size}.max`), 'max');
+  const cgroups = await opened();
+  await cgroups.ensurePod(podOf('h', { 'hugepages-2Mi': '4Mi' }, { 'hugepages-2Mi': '4Mi' }));
+  expect(plain.values('v2/kubepods/besteffort/podh')).toEqual({
+    'cpu.weight': '1',
+    'hugetlb.2MB.max': '4194304',
+    'hugetlb.1GB.max': '0',
+  });
+  expect(plain.read('v2/kubepods/hugetlb.2MB.max')).toBe('max');
+});
+
+describe('what cannot be used is refused at once:', () => {
+  const refusal = (text: string) =>
+    expect.objectContaining({
+      kind: 'FailedPrecondition',
+      message: expect.stringContaining(text),
+    }) as object;
+
+  test('no cgroups at all', async () => {
+    writeFileSync(plain.mountinfoFile, '23 1 254:0 / / rw - ext4 /dev/vda rw\n');
+    await expect(open()).rejects.toEqual(refusal('no cgroup file system is mounted'));
+  });
+
+  test('v2 without a controller that is needed', async () => {
+    plain.mountV2('cpu pids');
+    await expect(open()).rejects.toEqual(refusal('cgroup v2 has no controller memory (found: cpu, pids)'));
+    await expect(open()).rejects.toEqual(refusal('cgroup_enable=memory'));
+  });
+
+  test('no pids where processes are to be limited, and only then', async () => {
+    plain.mountV1('cpu,cpuacct', 'memory');
+    await expect(open({ podPidsLimit: 100 })).rejects.toEqual(refusal('cgroup v1 has no controller pids'));
+    await expect(open()).resolves.toMatchObject({ version: 1 });
+  });
+
+  test('a cgroupRoot that does not exist', async () => {
+    plain.mountV2('cpu memory');
+    await expect(open({ cgroupRoot: '/mine' })).rejects.toEqual(refusal('cgroupRoot /mine does not exist'));
+  });
+});
+
+test('without cgroupsPerQOS nothing is needed and nothing made', async () => {
+  writeFileSync(plain.mountinfoFile, '');
+  const cgroups = await opened({ cgroupsPerQOS: false });
+  await cgroups.ensurePod(burstable);
+  await cgroups.updateQoS([burstable]);
+  await cgroups.removePod('b');
+  expect(await cgroups.podsOnDisk()).toEqual([]);
+  expect(cgroups.version).toBeUndefined();
+  expect(cgroups.parentOf(burstable)).toBe('');
+  expect((await open({ cgroupsPerQOS: false, cgroupRoot: '/mine/' })).parentOf(burstable)).toBe('/mine');
+});
+
+test('without cgroupsPerQOS the version of the machine is known nevertheless', async () => {
+  plain.mountV2('');
+  expect((await open({ cgroupsPerQOS: false })).version).toBe(2);
+});

@@ -1,0 +1,189 @@
+import { expect, test } from '@jest/globals';
+import { composeNode, podOfUID } from '../../../src/runtime/node/compose-node.ts';
+import {
+  orPrepareError,
+  type PodDetails,
+  type PodSubsystem,
+  PrepareError,
+} from '../../../src/runtime/node/pod-node.ts';
+import type { Pod } from '../../../src/types/kubernetes.ts';
+import { runtimePodStatus } from '../../support/runtime-pod-status.ts';
+
+const POD: Pod = {
+  metadata: { uid: 'uid-web', name: 'web', namespace: 'default' },
+  spec: { containers: [{ name: 'main', image: 'app:1' }] },
+};
+const [CONTAINER] = runtimePodStatus({
+  containers: [{ id: 'c1', name: 'main', state: 'exited' }],
+}).containers;
+const NEVER = new AbortController().signal;
+
+const unused = () => {
+  throw new Error('not asked in this test');
+};
+const DETAILS: PodDetails = {
+  startTime: unused,
+  sandbox: unused,
+  image: unused,
+  container: unused,
+  pastInstances: unused,
+  podIP: unused,
+};
+
+/** A subsystem with every hook of a pod's life, which notes its calls. `failing`: the calls that reject. */
+function noting(name: string, calls: string[], failing: ReadonlySet<string> = new Set()): PodSubsystem {
+  const call = (hook: string) => {
+    const noted = `${hook} ${name}`;
+    calls.push(noted);
+    return failing.has(noted) ? Promise.reject(new Error(`${name} is busy`)) : Promise.resolve();
+  };
+  return {
+    name,
+    prepare: () => call('prepare'),
+    removing: () => call('removing'),
+    release: () => call('release'),
+    remove: () => call('remove'),
+  };
+}
+
+test('a pod is prepared in the order of the list, and released and removed in the reverse order', async () => {
+  const calls: string[] = [];
+  const node = composeNode(
+    ['cgroups', 'volumes', 'logs'].map((name) => noting(name, calls)),
+    DETAILS,
+  );
+  await node.prepare(POD, NEVER);
+  await node.removing(POD.metadata, CONTAINER!);
+  await node.release('uid-web');
+  await node.remove(POD.metadata);
+  expect(calls).toEqual([
+    ...['prepare cgroups', 'prepare volumes', 'prepare logs'],
+    ...['removing logs', 'removing volumes', 'removing cgroups'],
+    ...['release logs', 'release volumes', 'release cgroups'],
+    ...['remove logs', 'remove volumes', 'remove cgroups'],
+  ]);
+});
+
+test('each subsystem is ready before the next one begins', async () => {
+  const calls: string[] = [];
+  const { promise: made, resolve: make } = Promise.withResolvers<undefined>();
+  const slow = {
+    name: 'slow',
+    prepare: async () => {
+      await made;
+    },
+  };
+  const prepared = composeNode([slow, noting('next', calls)], DETAILS).prepare(POD, NEVER);
+  await Promise.resolve();
+  expect(calls).toEqual([]);
+  make(undefined);
+  await prepared;
+  expect(calls).toEqual(['prepare next']);
+});
+
+test('a subsystem that cannot be prepared keeps those after it from being prepared', async () => {
+  const calls: string[] = [];
+  const failing = new Set(['prepare devices']);
+  const node = composeNode(
+    ['cgroups', 'devices', 'volumes'].map((name) => noting(name, calls, failing)),
+    DETAILS,
+  );
+  await expect(node.prepare(POD, NEVER)).rejects.toThrow('devices is busy');
+  expect(calls).toEqual(['prepare cgroups', 'prepare devices']);
+});
+
+test.each(['release', 'remove'] as const)(
+  '%s that fails leaves the subsystems before it in the list as they are; the next try goes through all',
+  async (hook) => {
+    const calls: string[] = [];
+    const failing = new Set([`${hook} volumes`]);
+    const node = composeNode(
+      ['cgroups', 'volumes', 'logs'].map((name) => noting(name, calls, failing)),
+      DETAILS,
+    );
+    const work = () => (hook === 'release' ? node.release('uid-web') : node.remove(POD.metadata));
+    await expect(work()).rejects.toThrow('volumes is busy');
+    expect(calls.splice(0)).toEqual([`${hook} logs`, `${hook} volumes`]);
+    failing.clear();
+    await work();
+    expect(calls).toEqual([`${hook} logs`, `${hook} volumes`, `${hook} cgroups`]);
+  },
+);
+
+test('where a subsystem has nothing of its own to remove, it releases the pod', async () => {
+  const calls: string[] = [];
+  const release = (uid: string) => {
+    calls.push(`release ${uid}`);
+    return Promise.resolve();
+  };
+  const node = composeNode([noting('folder', calls), { name: 'cgroups', release }], DETAILS);
+  await node.remove(POD.metadata);
+  expect(calls).toEqual(['release uid-web', 'remove folder']);
+});
+
+test('the first reason not to run a pod is told, and the fields that any of them ignores', () => {
+  const refusing = (reason: string): PodSubsystem => ({
+    name: reason,
+    unsupportedFields: () => [`spec.${reason}`],
+    rejection: () => ({ reason, message: `no ${reason}` }),
+  });
+  const node = composeNode([{ name: 'volumes' }, refusing('sysctls'), refusing('devices')], DETAILS);
+  expect(node.rejection(POD)).toEqual({ reason: 'sysctls', message: 'no sysctls' });
+  expect(node.unsupportedFields(POD)).toEqual(['spec.sysctls', 'spec.devices']);
+  expect(composeNode([{ name: 'volumes' }], DETAILS).rejection(POD)).toBeUndefined();
+});
+
+test('a pod is on the disk once, by its name where a subsystem knows it', async () => {
+  const recordedBefore: string[][] = [];
+  const names: PodSubsystem = {
+    name: 'logs',
+    podsOnDisk: (recorded) => {
+      recordedBefore.push([...recorded]);
+      return Promise.resolve([POD.metadata, { uid: 'uid-old', name: 'old', namespace: 'default' }]);
+    },
+  };
+  const uids: PodSubsystem = {
+    name: 'cgroups',
+    podsOnDisk: () => Promise.resolve(['uid-web', 'uid-nameless'].map(podOfUID)),
+  };
+  const pods = await composeNode([uids, names], DETAILS).podsOnDisk();
+  expect(pods).toEqual([
+    POD.metadata,
+    podOfUID('uid-nameless'),
+    { uid: 'uid-old', name: 'old', namespace: 'default' },
+  ]);
+  expect(recordedBefore).toEqual([['uid-web', 'uid-nameless']]);
+  expect(await composeNode([names, uids], DETAILS).podsOnDisk()).toContain(POD.metadata);
+});
+
+test('every subsystem is told of a created container, of an image that is gone and of the time to tidy up', () => {
+  const calls: string[] = [];
+  const told = (name: string): PodSubsystem => ({
+    name,
+    created: (_pod, id) => calls.push(`${name} created ${id}`),
+    forgetImage: (image) => calls.push(`${name} forget ${image}`),
+    collectGarbage: () => calls.push(`${name} collect`),
+  });
+  const node = composeNode([told('images'), told('links')], DETAILS);
+  const config = { metadata: { name: 'main', attempt: 0 } } as Parameters<typeof node.created>[2];
+  node.created(POD.metadata, 'c1', config, '/logs');
+  node.forgetImage('app:1');
+  node.collectGarbage();
+  expect(calls).toEqual([
+    ...['images created c1', 'links created c1'],
+    ...['images forget app:1', 'links forget app:1'],
+    ...['images collect', 'links collect'],
+  ]);
+});
+
+test('the event of a failed step has the kubelet’s reason and words', async () => {
+  const failing = (reason: PrepareError['reason']) =>
+    orPrepareError(reason, () => Promise.reject(new Error('no space'))).catch((error: unknown) => error);
+  const [mount, group] = await Promise.all([failing('FailedMount'), failing('FailedCreatePodContainer')]);
+  expect(mount).toMatchObject({ reason: 'FailedMount', message: 'no space' });
+  expect(group).toMatchObject({
+    reason: 'FailedCreatePodContainer',
+    message: 'unable to ensure pod container exists: no space',
+  });
+  expect(mount).toBeInstanceOf(PrepareError);
+});

@@ -1,0 +1,47 @@
+import { expect, test } from '@jest/globals';
+import {
+  downwardAPIContents,
+  filesOf,
+  type VolumeContents,
+} from '../../../src/runtime/volumes/volume-contents.ts';
+import type { VolumeProjection } from '../../../src/policies/volumes/volume-source.ts';
+import type { Pod } from '../../../src/types/kubernetes.ts';
+
+const POD: Pod = { metadata: { name: 'web', namespace: 'shop', uid: 'u-1' }, spec: { containers: [] } };
+const NEVER = new AbortController().signal;
+const request = { pod: POD, defaultMode: 0o644, allocatable: {} };
+const files = (source: VolumeProjection, configMap?: VolumeContents['files']) => {
+  const contents = new Map<'downwardAPI' | 'configMap', VolumeContents>([
+    ['downwardAPI', downwardAPIContents],
+  ]);
+  if (configMap) contents.set('configMap', { files: configMap });
+  return filesOf(source, contents, request, NEVER);
+};
+
+test('a downwardAPI source has the fields of the pod as files', async () => {
+  const items = [{ path: 'name', fieldRef: { fieldPath: 'metadata.name' } }];
+  expect(await files({ downwardAPI: { items } })).toEqual([
+    expect.objectContaining({ path: 'name', content: 'web' }),
+  ]);
+});
+
+test('a kind that needs an API server fails, with what helps; an optional source of it is empty', async () => {
+  await expect(files({ configMap: { name: 'conf' } })).rejects.toMatchObject({
+    kind: 'FailedPrecondition',
+    message: expect.stringContaining('mark it optional or use a hostPath volume'),
+  });
+  expect(await files({ configMap: { name: 'conf', optional: true } })).toEqual([]);
+});
+
+test('an object that does not exist fails, and an optional one is empty', async () => {
+  const missing = () => undefined;
+  await expect(files({ configMap: { name: 'conf' } }, missing)).rejects.toMatchObject({
+    kind: 'NotFound',
+    message: 'configMap "conf" not found',
+  });
+  expect(await files({ configMap: { name: 'conf', optional: true } }, missing)).toEqual([]);
+});
+
+test('a source without a kind is refused', async () => {
+  await expect(files({})).rejects.toMatchObject({ kind: 'InvalidArgument' });
+});

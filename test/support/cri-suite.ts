@@ -1,0 +1,107 @@
+/** Suites of tests with daemons on a containerd of their own. What a suite is given is there once its tests run. */
+import { afterAll, afterEach, beforeAll } from '@jest/globals';
+import { type ContainerdBed, type ContainerdOptions, startContainerd } from './containerd/containerd.ts';
+import { describeWithContainerd } from './containerd/suite.ts';
+import { CriDaemonBed, type CriDaemonOptions } from './cri-daemon.ts';
+import type { Daemon } from './daemon.ts';
+
+/** The suite, after its options where it has any. */
+type SuiteArgs<Options, Given> =
+  [suite: (given: Given) => void] | [options: Options, suite: (given: Given) => void];
+
+export interface OnContainerd {
+  readonly containerd: ContainerdBed;
+  /** A bed that is cleaned up after the test that opens it, after the suite's own `afterEach`. */
+  readonly openBed: (options?: CriDaemonOptions) => CriDaemonBed;
+  /** Cleans the beds up at once, for a suite that has something to take down after them. */
+  readonly closeBeds: () => Promise<void>;
+}
+
+/** A suite with one containerd, in which each test has a bed of its own. */
+export function describeOnContainerd(
+  name: string,
+  ...args: SuiteArgs<ContainerdOptions, OnContainerd>
+): void {
+  const [suite, options = {}] = suiteFirst(args);
+  describeWithContainerd(name, () => {
+    let started: ContainerdBed | undefined;
+    const containerd = later('containerd', () => started);
+    const beds: CriDaemonBed[] = [];
+    const openBed = (bedOptions?: CriDaemonOptions) => {
+      const bed = new CriDaemonBed(containerd, bedOptions);
+      beds.push(bed);
+      return bed;
+    };
+    const closeBeds = async () => {
+      for (const bed of beds.splice(0)) await bed.cleanUp();
+    };
+
+    beforeAll(async () => {
+      started = await startContainerd(options);
+    });
+    suite({ containerd, openBed, closeBeds });
+    afterEach(closeBeds);
+    afterAll(() => started?.stop());
+  });
+}
+
+/** A suite in which all tests share one bed. Daemons are the tests' own. */
+export function describeOnBed(name: string, ...args: SuiteArgs<ContainerdOptions, CriDaemonBed>): void {
+  const [suite, options = {}] = suiteFirst(args);
+  describeWithContainerd(name, () => {
+    let started: CriDaemonBed | undefined;
+    beforeAll(async () => {
+      started = new CriDaemonBed(await startContainerd(options));
+    });
+    suite(later('the bed', () => started));
+    afterAll(() => started?.tearDown());
+  });
+}
+
+export interface DaemonSuiteOptions extends CriDaemonOptions {
+  readonly containerd?: ContainerdOptions;
+  /** Makes what the daemon needs before it starts, and returns its flags. */
+  readonly beforeStart?: (bed: CriDaemonBed) => readonly string[];
+}
+
+export interface OnDaemon {
+  readonly bed: CriDaemonBed;
+  readonly daemon: Daemon;
+  /** Starts another daemon in place of one that has ended. */
+  readonly restart: () => Promise<void>;
+}
+
+/** A suite in which all tests share one daemon. */
+export function describeOnDaemon(name: string, ...args: SuiteArgs<DaemonSuiteOptions, OnDaemon>): void {
+  const [suite, { containerd = {}, beforeStart = () => [], ...options } = {}] = suiteFirst(args);
+  describeWithContainerd(name, () => {
+    let bed: CriDaemonBed | undefined;
+    let daemon: Daemon | undefined;
+    beforeAll(async () => {
+      bed = new CriDaemonBed(await startContainerd(containerd), options);
+      daemon = await bed.start(...beforeStart(bed));
+    });
+    const restart = async () => {
+      daemon = await bed?.start();
+    };
+    suite({ bed: later('the bed', () => bed), daemon: later('the daemon', () => daemon), restart });
+    afterAll(() => bed?.tearDown());
+  });
+}
+
+function suiteFirst<Options, Given>(
+  args: SuiteArgs<Options, Given>,
+): [suite: (given: Given) => void, options?: Options] {
+  return args.length === 1 ? args : [args[1], args[0]];
+}
+
+/** Stands for an object that is made later: whatever it is asked goes to that object. */
+function later<T extends object>(what: string, current: () => T | undefined): T {
+  const get = (_: T, key: string | symbol): unknown => {
+    const object = current();
+    if (object === undefined) throw new Error(`${what} is not there before the tests run`);
+    const value: unknown = Reflect.get(object, key);
+    return typeof value === 'function' ? (value.bind(object) as unknown) : value;
+  };
+  return new Proxy({} as T, { get });
+}
