@@ -69,11 +69,13 @@ const IN_SEQUENCE = new Set(
 );
 
 /**
- * A pod's calls before and after a moment. Probes that run at that moment, or after it, are left out: they depend on timing.
+ * A pod's calls before and after a moment, without those that depend on timing: probes that run at that moment or after it,
+ * and the end of containers that are started again and again.
  */
 export function splitAt(
   calls: readonly PodCall[],
   momentMs: number,
+  restarting: ReadonlySet<string> = new Set(),
 ): { readonly starts: readonly PodCall[]; readonly ends: readonly PodCall[] } {
   const before = calls.filter(({ atMs }) => atMs < momentMs);
   const probes = new Set(before.filter(isExec).map(commandOf));
@@ -81,6 +83,7 @@ export function splitAt(
   const ends = calls.filter(
     (call) =>
       call.atMs >= momentMs &&
+      !restarting.has(call.container.split('/')[0] ?? '') &&
       (call.method.startsWith('Stop') || (isExec(call) && !probes.has(commandOf(call)))),
   );
   return { starts, ends };

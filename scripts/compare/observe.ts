@@ -10,8 +10,9 @@ import { makeCgroup } from '../../test/support/containerd/cgroups.ts';
 import type { Agent, AgentOptions } from './agent.ts';
 import { countsOf, podCalls, type PodCall, requests, sequence, splitAt } from './calls.ts';
 import type { Observation, Observed } from './differences.ts';
+import { eventLines } from './events.ts';
 import type { Manifest } from './manifests.ts';
-import { type Names, normalise, normaliseText, withoutEmpty } from './normalise.ts';
+import { type Names, normalise, withoutEmpty } from './normalise.ts';
 import { cgroupSettings, filesBelow, logsBelow, podCgroup } from './places.ts';
 import { RecordingProxy } from './recording-proxy.ts';
 import type { Calls } from './report.ts';
@@ -199,19 +200,19 @@ class Observer {
     { startMs, told }: { readonly startMs: number; readonly told: number },
   ): Observation {
     const calls = Map.groupBy(podCalls(this.#proxy.calls), ({ pod }) => pod);
-    // Whether a probe fails because its container is ending depends on timing.
-    const heard = this.#agent.events().filter(({ reason }, index) => index < told || reason !== 'Unhealthy');
-    const events = Map.groupBy(heard, ({ pod }) => pod);
+    const observedEvents = this.#agent.events().map((event, index) => ({ ...event, isAtEnd: index >= told }));
+    const events = Map.groupBy(observedEvents, ({ pod }) => pod);
     const byManifest = this.#options.manifests.flatMap(({ name, pods: fullNames }) =>
       fullNames.map((fullName, index): [string, Observed] => {
         const pod = pods.get(fullName);
         const names = this.#namesOf(pod?.status?.podIP);
+        const restarting = restartingContainers(pod?.status);
         const observed = {
           accepted: pod !== undefined,
-          ...whatItDid(calls.get(fullName) ?? [], startMs, names),
+          ...whatItDid(calls.get(fullName) ?? [], startMs, restarting, names),
           ...(pod && { pod: podAsServed(pod, names), status: withoutEmpty(normalise(statusOf(pod), names)) }),
           ...places.get(fullName),
-          events: eventLines(events.get(fullName) ?? [], names),
+          events: eventLines(events.get(fullName) ?? [], restarting, names),
         };
         return [fullNames.length === 1 ? name : `${name}/${index}`, observed];
       }),
@@ -233,8 +234,13 @@ class Observer {
 /** How long to wait for the first pods, which agents read after they have begun to serve `/pods`. */
 const FIRST_PODS_MS = 30_000;
 
-function whatItDid(calls: readonly PodCall[], endsFromMs: number, names: Names): Observed {
-  const { starts, ends } = splitAt(calls, endsFromMs);
+function whatItDid(
+  calls: readonly PodCall[],
+  endsFromMs: number,
+  restarting: ReadonlySet<string>,
+  names: Names,
+): Observed {
+  const { starts, ends } = splitAt(calls, endsFromMs, restarting);
   const { sandboxes, containers, pulls } = requests(calls);
   const said = {
     sandbox: sandboxes,
@@ -260,13 +266,4 @@ const statusOf = ({ status }: Pod): object => {
 
 function podAsServed({ metadata, spec }: Pod, names: Names): unknown {
   return withoutEmpty(normalise({ metadata, spec }, names));
-}
-
-/** Each event once: how often it comes depends on timing. */
-function eventLines(events: ReturnType<Agent['events']>, names: Names): Readonly<Record<string, 'told'>> {
-  const lines = events.map(({ type, reason, message, container }) => {
-    const about = container === undefined ? '' : ` of ${container}`;
-    return normaliseText(`${type} ${reason}${about}: ${message}`, names);
-  });
-  return Object.fromEntries(lines.map((line) => [line, 'told']));
 }

@@ -116,6 +116,12 @@ describe('calls that were recorded', () => {
     expect(sequence(ends)).toEqual(['ExecSync main/0 ["hook"]', 'StopContainer main/0 timeout 2']);
   });
 
+  test('are without the end of a container that is started again and again', () => {
+    const calls = [runSandbox, create('main', 0, 2), create('good', 0, 3), stop('main-0', 11, 12)];
+    const { ends } = splitAt(podCalls([...calls, stop('good-0', 13, 14)]), 10, new Set(['main']));
+    expect(sequence(ends)).toEqual(['StopContainer good/0 timeout 2']);
+  });
+
   test('give what was asked for, by what it was asked for', () => {
     const found = requests(podCalls([runSandbox, create('main', 0, 2)]));
     expect(found.sandboxes).toMatchObject({

@@ -38,16 +38,16 @@ export class Fault {
   readonly method: MethodName;
   /** How many calls it has hit. */
   hits = 0;
-  readonly meet: (call: Call, answer: Answer) => void;
+  readonly handle: (call: Call, answer: Answer) => void;
   #lift: () => void;
 
-  constructor(method: MethodName, meet: Fault['meet'], lift: () => void) {
+  constructor(method: MethodName, handle: Fault['handle'], lift: () => void) {
     this.method = method;
-    this.meet = meet;
+    this.handle = handle;
     this.#lift = lift;
   }
 
-  async met(times = 1): Promise<void> {
+  async wasHit(times = 1): Promise<void> {
     const what = `${this.method} to be called ${times} times`;
     await waitFor(() => this.hits >= times, { what });
   }
@@ -156,9 +156,9 @@ export class CriProxy implements RuntimeTap {
     }
   }
 
-  #add(method: MethodName, pod: string | undefined, meet: Fault['meet']): Fault {
+  #add(method: MethodName, pod: string | undefined, handle: Fault['handle']): Fault {
     const applies = (request: Buffer) => pod === undefined || this.#isOf(request, pod);
-    const fault: Fault = new Fault(method, meet, () => this.#faults.delete(entry));
+    const fault: Fault = new Fault(method, handle, () => this.#faults.delete(entry));
     const entry = { fault, applies };
     this.#faults.add(entry);
     return fault;
@@ -174,13 +174,13 @@ export class CriProxy implements RuntimeTap {
     const name = call.getPath().split('/').at(-1) ?? '';
     const fate = this.decide?.(name) ?? 'passes';
     if (fate === 'held') this.#held.push(() => new Promise((done) => this.#pass(call, answer, done)));
-    else if (fate === 'passes') this.#meet(name, call, answer);
+    else if (fate === 'passes') this.#handle(name, call, answer);
     else if (fate === 'lost') return;
-    else if ('waitsFor' in fate) void fate.waitsFor.then(() => this.#meet(name, call, answer));
+    else if ('waitsFor' in fate) void fate.waitsFor.then(() => this.#handle(name, call, answer));
     else this.#pass(call, fate.carriedOut);
   }
 
-  #meet(name: string, call: Call, answer: Answer): void {
+  #handle(name: string, call: Call, answer: Answer): void {
     const found = [...this.#faults].find(
       ({ fault, applies }) => fault.method === name && applies(call.request),
     );
@@ -189,7 +189,7 @@ export class CriProxy implements RuntimeTap {
       return;
     }
     found.fault.hits += 1;
-    found.fault.meet(call, answer);
+    found.fault.handle(call, answer);
   }
 
   #pass(call: Call, answer: Answer, done?: () => void): void {

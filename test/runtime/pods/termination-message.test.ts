@@ -6,6 +6,7 @@ import { afterEach, beforeEach, expect, test } from '@jest/globals';
 import { TERMINATION_MESSAGE_POLICY_ANNOTATION } from '../../../src/policies/cri/cri-labels.ts';
 import { terminationMessage } from '../../../src/runtime/pods/termination-message.ts';
 
+const run = (command: string, ...args: string[]) => execFileSync(command, args);
 const FALLBACK = { [TERMINATION_MESSAGE_POLICY_ANNOTATION]: 'FallbackToLogsOnError' };
 
 let dir: string;
@@ -50,6 +51,6 @@ test('a link is not followed, and a pipe does not block', () => {
   symlinkSync(join(dir, 'secret'), message);
   expect(read()).toBe('');
   rmSync(message);
-  execFileSync('mkfifo', [message]);
+  run('mkfifo', message);
   expect(read()).toBe('');
 });

@@ -113,7 +113,7 @@ describeOnContainerd('faulty calls', ({ containerd, openBed, closeBeds }) => {
       proxy.fail('StopPodSandbox', grpc.status.UNKNOWN, 'the network plugin failed', 'network-fails-node-a'),
     ];
     serve(...starts);
-    await Promise.all(Object.values(held).map((hold) => hold.met()));
+    await Promise.all(Object.values(held).map((hold) => hold.wasHit()));
     for (const name of [...starts, ...stops]) bed.withdraw(name);
     await Promise.all(starts.map((name) => daemon.inState(name, 'Syncing.Draining')));
     await daemon.onlyPods('stop-hangs', 'stop-fails', 'network-fails', 'other');
@@ -139,7 +139,7 @@ describeOnContainerd('faulty calls', ({ containerd, openBed, closeBeds }) => {
     ];
     const names = ['start', 'sandbox', 'create'];
     serve(...names);
-    await Promise.all(held.map((hold) => hold.met()));
+    await Promise.all(held.map((hold) => hold.wasHit()));
     await first.end('SIGKILL');
     for (const hold of held) hold.lift();
     const second = await start();
@@ -166,7 +166,7 @@ describeOnContainerd('faulty calls', ({ containerd, openBed, closeBeds }) => {
     );
     serve('unseen', 'seen');
     await daemon.running('seen');
-    await notFound.met();
+    await notFound.wasHit();
     notFound.lift();
     await daemon.running('unseen');
     await runsOnce('unseen');
