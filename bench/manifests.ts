@@ -1,6 +1,6 @@
 /**
- * For how long manifests hold up the event loop at most: CPU time of one turn, on the production agent with a simulated
- * runtime, beside one `JSON.parse` of as many pods in the same process. `npm run bench:manifests -- --pods 1000 [--kib 9]`.
+ * How long manifests block the event loop at most: the CPU time of the longest turn, on the production agent with a simulated
+ * runtime. For comparison: one `JSON.parse` of as many pods in the same process. `npm run bench:manifests -- --pods 1000 [--kib 9]`.
  */
 import { mkdirSync, renameSync, writeFileSync } from 'node:fs';
 import { loadavg } from 'node:os';
@@ -10,14 +10,14 @@ import { parseArgs } from 'node:util';
 import { cpuMs, LoopMeter } from './support/loop-meter.ts';
 import { ManifestAgent } from './support/manifest-agent.ts';
 
-/** Until what was set going has come to rest: what is kept on the disk, what has ended. */
+/** Time for work in the background to end: writes to the disk, pods that end. */
 const SETTLING_MS = 1_000;
 const NODE_NAME = 'node1';
 
 const { values } = parseArgs({
   options: {
     pods: { type: 'string', default: '1000' },
-    /** Of each pod of the large manifest. */
+    /** The size of each pod of the large manifest. */
     kib: { type: 'string', default: '9' },
   },
 });

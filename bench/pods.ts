@@ -1,7 +1,7 @@
 /**
- * How long pods take to start and to end under the daemon, beside (in the same run, on the same containerd, in turns)
- * the bare calls of CRI that they need, which no node agent can beat. Also what the daemon takes for itself, and how soon
- * a dead container is back, and, where `KUBELET` names one or `../shared/control-plane` has one, the kubelet in its place.
+ * How long pods take to start and to end under the daemon; how much CPU time and memory the daemon takes; and how soon a dead
+ * container is restarted. For comparison, in the same run and on the same containerd: the bare CRI calls that the pods need,
+ * and the kubelet, where `KUBELET` or `../shared/control-plane` has one.
  * `npm run bench:pods -- --pods 30 [--runs 3] [--concurrency N] [--idle-seconds 30] [--bare] [--without-kubelet] [-o json]`.
  */
 import { loadavg } from 'node:os';
@@ -19,7 +19,7 @@ import {
 } from './support/report.ts';
 
 const CONCURRENCIES = [2, 4, 8, 16, 32];
-/** Of two tries the better one counts: a choice by bad luck would favour the daemon. */
+/** The better of two attempts counts: a bad choice by chance would favour the daemon. */
 const TRIES = 2;
 
 const { values } = parseArgs({
@@ -28,7 +28,7 @@ const { values } = parseArgs({
     runs: { type: 'string', default: '3' },
     restarts: { type: 'string', default: '9' },
     'idle-seconds': { type: 'string', default: '30' },
-    /** How many bare calls at a time; without it the best number is looked for. */
+    /** How many bare calls at a time; without it, the bench searches the best number. */
     concurrency: { type: 'string' },
     /** Without the daemon. */
     bare: { type: 'boolean', default: false },
@@ -60,7 +60,7 @@ function fastest(found: Report['search'], pick: (times: Times) => number): numbe
 
 async function measure(bed: ContainerdBed, bench: PodsBench): Promise<Report> {
   const loadAverage = loadavg()[0] ?? 0;
-  // The first of everything is slow, and not what is asked about.
+  // The first start of each kind is slow, and is not measured.
   await bench.timeBare({ startsAtOnce: 4, endsAtOnce: 4 });
   const found = await search(bench);
   const concurrency: Concurrency = {

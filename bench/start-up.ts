@@ -1,6 +1,6 @@
 /**
- * How long the daemon takes from its start until pods run, and what it weighs when nothing happens. Beside it, in the
- * same run: an empty Node process, which no daemon in Node can beat. `node bench/start-up.ts [--pods N] [--runs N]`.
+ * How long the daemon takes from its start until pods run, and how much memory it takes when idle. For comparison, in the same
+ * run: an empty Node process. `node bench/start-up.ts [--pods N] [--runs N]`.
  */
 import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
@@ -29,7 +29,7 @@ interface Run {
   readonly idle?: { readonly rssMiB: number; readonly monitorRssMiB: number; readonly cpuPercent: number };
 }
 
-/** Each container notes when it began to run: Unix nanoseconds, as a file of its own. */
+/** Each container writes its start time, in Unix nanoseconds, into its own file. */
 function layOut(folder: string): { manifests: string; marks: string } {
   const [manifests, marks] = [join(folder, 'manifests'), join(folder, 'marks')];
   mkdirSync(manifests);

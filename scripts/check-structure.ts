@@ -1,7 +1,7 @@
 /**
- * Holds the folders of `src` to what ARCHITECTURE.md says of floors: no file name stands twice, no folder is too large to look over or
- * too small to be one, and no files import each other in a circle, types included (ESLint's rule does not see those).
- * Exit code 1: something breaks a rule; each break is a line.
+ * Checks the rules of ARCHITECTURE.md for folders of `src`: no two files have the same name, no folder is too large or too small, and
+ * no files import each other in a circle. Imports of types count too; ESLint's rule does not see those.
+ * Exit code 1: a rule is broken; each problem is a line.
  */
 import { readdirSync, readFileSync } from 'node:fs';
 import { basename, dirname, join, normalize, relative } from 'node:path';
@@ -11,7 +11,7 @@ const FILES_MAX = 20;
 const FILES_MIN = 3;
 const IMPORT = /(?:from|import\()\s*'(\.[^']+)'/gu;
 
-/** What a file imports, by the path of the file. All paths are relative to one root. */
+/** The imports of each file, by its path. All paths are relative to one root. */
 export type ImportGraph = ReadonlyMap<string, readonly string[]>;
 
 export function structureProblems(graph: ImportGraph): readonly string[] {
@@ -36,7 +36,7 @@ function folderSizes(files: readonly string[]): readonly string[] {
   return problems;
 }
 
-/** One line for each circle: the files of it, in the order in which they import each other. */
+/** One line for each circle, with its files in the order in which they import each other. */
 function importCircles(graph: ImportGraph): readonly string[] {
   const problems: string[] = [];
   const done = new Set<string>();

@@ -1,6 +1,6 @@
 /**
  * Writes `src/sources/pod-schema.json`: JSON Schema of a pod, from the models of @kubernetes/client-node (fields, types,
- * which are required) and our supplement. `--check` only says whether the file is up to date.
+ * which are required) and the supplement. `--check` only checks whether the file is up to date.
  */
 import { readFileSync, writeFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
@@ -32,7 +32,7 @@ const PLAIN_TYPES: Readonly<Record<string, Schema>> = {
   IntOrString: { $ref: '#/$defs/IntOrString' },
 };
 
-/** The schema of a type as the models spell it; classes that it names are added to `classes`. */
+/** The schema of a type of the models. Classes that it refers to are added to `classes`. */
 function schemaOf(type: string, form: string, classes: Set<string>): Schema {
   const item = /^Array<(.*)>$/.exec(type)?.[1];
   if (item !== undefined) return { type: 'array', items: schemaOf(item, form, classes) };
@@ -103,7 +103,7 @@ function supplemented(name: string, definition: Definition, supplement: Definiti
 async function podSchema(): Promise<Schema> {
   const classes = new Set(['V1Pod']);
   const definitions: Record<string, Schema> = { ...SHAPES };
-  // The set grows while it is walked: every class found is visited once.
+  // The set grows during the loop, so that every class is visited once.
   for (const className of classes) {
     const name = definitionName(className);
     definitions[name] = supplemented(name, await definitionOf(className, classes), SUPPLEMENT[name] ?? {});

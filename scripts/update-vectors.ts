@@ -1,6 +1,6 @@
 /**
- * `npm run update:vectors`: rewrites `test/vectors` from the full vectors beside the project. Of every file that has an
- * adapter it takes the seeded cases, thinned out evenly until all files together are below 1 MB.
+ * `npm run update:vectors`: rewrites `test/vectors` from the full vectors, which are outside the project. From every file with an
+ * adapter it takes seeded cases at even distances, so that all files together are below 1 MB.
  */
 import { existsSync } from 'node:fs';
 import { mkdir, rm, writeFile } from 'node:fs/promises';
@@ -26,7 +26,7 @@ function sizeBytes(file: VectorFile): number {
   return Buffer.byteLength(render(file));
 }
 
-/** Seeded cases are called `rnd…`, in some files `… #N`; a file without either has only cases made for it. */
+/** Seeded cases have names like `rnd…`, in some files `… #N`. A file without such names has only hand-made cases. */
 function seededCases(cases: readonly VectorCase[]): readonly VectorCase[] {
   const random = cases.filter(({ name }) => name.startsWith('rnd'));
   if (random.length > 0) return random;
@@ -46,7 +46,7 @@ function thinOut(file: VectorFile, bytesMax: number): VectorFile {
   throw new Error(`${file.name}: not one case fits into ${bytesMax} bytes`);
 }
 
-/** Shares the room: small files first, what they leave goes to the larger ones. */
+/** Divides the space: small files come first, and what they do not need goes to the larger ones. */
 function shareOut(files: readonly VectorFile[]): VectorFile[] {
   let room = TOTAL_BYTES_MAX;
   const smallestFirst = files.toSorted((a, b) => sizeBytes(a) - sizeBytes(b));

@@ -1,4 +1,4 @@
-/** `npm run vectors -- [DIR]`: holds our policies against golden vectors. Exit code 1: a difference; 2: nothing to run. */
+/** `npm run vectors -- [DIR]`: compares the policies with golden vectors. Exit code 1: a difference; 2: nothing to run. */
 import { parseArgs } from 'node:util';
 import type { VectorReport } from '../test/support/vectors.ts';
 import {
@@ -27,7 +27,7 @@ function messageOf(error: unknown): string {
   return error instanceof Error ? error.message : String(error);
 }
 
-/** The folder to run, or undefined where only the help was asked for. */
+/** The folder to run; undefined when only the help is wanted. */
 function folderFromCommandLine(): string | undefined {
   try {
     const options = { help: { type: 'boolean', short: 'h' } } as const;

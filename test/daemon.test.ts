@@ -17,14 +17,14 @@ afterEach(() => rmSync(rootDir, { recursive: true }));
 const start = (flags: RunFlags = {}) =>
   startDaemon(resolveConfig({ rootDir, healthzPort: 'auto', ...flags }), { logger });
 
-test('what could not be started leaves the root folder to whoever comes next', async () => {
+test('a daemon that could not start releases the root folder for the next one', async () => {
   await expect(start({ systemReserved: { cpu: '1000' } })).rejects.toThrow(/cpu/);
   const daemon = await start();
   expect(daemon.address).toMatch(/^127\.0\.0\.1:\d+$/);
   await daemon.stop();
 });
 
-test('neither password nor header of the URL of manifests gets into the log, whatever becomes of it', async () => {
+test('neither the password nor the headers of the manifest URL are logged, also when it fails', async () => {
   const lines: string[] = [];
   const { promise: failed, resolve: fail } = Promise.withResolvers<string>();
   const keep = (fields: object, message: string) => {

@@ -1,4 +1,4 @@
-/** The calls of CRI that pods need, and nothing else: what no node agent can beat. */
+/** Only the CRI calls that pods need: the lower bound for every node agent. */
 import { createCriRuntime } from '../../src/runtime/cri/cri-runtime.ts';
 import type { RuntimeService } from '../../src/runtime/service/runtime-service.ts';
 import type { ContainerdBed } from '../../test/support/containerd/containerd.ts';
@@ -27,7 +27,7 @@ export class BarePods {
     this.#runtime = createCriRuntime({ endpoint, requestTimeoutMs: REQUEST_TIMEOUT_MS, logger });
   }
 
-  /** Starts so many pods, a number of them at a time. Returns when it began too, in Unix milliseconds. */
+  /** Starts `count` pods, some at a time. Also returns when it began, in Unix milliseconds. */
   async start(count: number, concurrency: number): Promise<{ begunMs: number; pods: readonly BarePod[] }> {
     const configs = Array.from({ length: count }, (_, index) => barePodConfig(this.#bed, `pod-${index}`));
     const begunMs = nowMs();
@@ -41,14 +41,14 @@ export class BarePods {
     return begunMs;
   }
 
-  /** Starts the pod's container anew; the old one stays, as the kubelet keeps it. Returns when it began, in Unix milliseconds. */
+  /** Restarts the pod's container; the old one stays, as with the kubelet. Returns when it began, in Unix milliseconds. */
   async restart({ config, sandboxId }: BarePod): Promise<number> {
     const begunMs = nowMs();
     await this.#startContainer(sandboxId, config, 1);
     return begunMs;
   }
 
-  /** Whoever made them. */
+  /** Also pods that another client has made. */
   async removeAll(): Promise<void> {
     await eachOf(await this.#runtime.listPodSandbox(), REMOVALS_AT_ONCE, async ({ id }) => {
       await this.#runtime.stopPodSandbox(id);
@@ -56,7 +56,7 @@ export class BarePods {
     });
   }
 
-  /** The runtime makes the cgroups of pods as it needs them, and leaves it to others to remove them. */
+  /** The runtime makes the cgroups of pods, and does not remove them. */
   cleanUp(): void {
     removeCgroups(podCgroups(this.#bed));
   }

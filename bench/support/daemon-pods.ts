@@ -1,4 +1,4 @@
-/** The daemon as a child on the containerd of the bench, with pods that come and go as files in its folder. */
+/** The daemon as a child process on the containerd of the bench; its pods are files that are moved into and out of its folder. */
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { ContainerdBed } from '../../test/support/containerd/containerd.ts';

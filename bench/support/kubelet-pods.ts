@@ -5,7 +5,7 @@ import { makeCgroup } from '../../test/support/containerd/cgroups.ts';
 import type { ContainerdBed } from '../../test/support/containerd/containerd.ts';
 import { type AgentPods, ManifestFolder } from './manifest-folder.ts';
 
-/** What it logs is its own affair here, as with the daemon. */
+/** Its log is not read, as with the daemon. */
 const CONFIG = { logging: { verbosity: 0 } };
 
 export class KubeletPods extends ManifestFolder implements AgentPods {

@@ -1,4 +1,4 @@
-/** Measures how long the event loop was held up: CPU time of this thread between two of its turns, so that others' load does not count. */
+/** Measures how long the event loop was blocked: the CPU time of this thread between two turns. The load of other processes does not count. */
 export class LoopMeter {
   #last = process.threadCpuUsage();
   #longestMs = 0;
@@ -8,7 +8,7 @@ export class LoopMeter {
     this.#turn();
   }
 
-  /** Milliseconds of the longest turn since this was last asked. */
+  /** Milliseconds of the longest turn since the last call. */
   take(): number {
     const longestMs = this.#longestMs;
     this.#longestMs = 0;
@@ -26,7 +26,7 @@ export class LoopMeter {
   }
 }
 
-/** Milliseconds of CPU that this thread has had since. */
+/** Milliseconds of CPU time of this thread since then. */
 export function cpuMs(since: NodeJS.CpuUsage): number {
   const { user, system } = process.threadCpuUsage(since);
   return (user + system) / 1000;

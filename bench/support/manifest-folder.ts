@@ -1,4 +1,4 @@
-/** The pods of an agent under test: files that come to its folder of manifests and go from it. */
+/** The pods of an agent under test: files that are moved into and out of its folder of manifests. */
 import { mkdirSync, mkdtempSync, readdirSync, renameSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
@@ -6,7 +6,7 @@ import type { ContainerdBed } from '../../test/support/containerd/containerd.ts'
 import { nowMs } from './measures.ts';
 import { manifest } from './pod-configs.ts';
 
-/** Until what a start has set going has come to rest: compilers, timers, the first relists. */
+/** Time for the work after a start to end: compilers, timers, the first relists. */
 const SETTLING_MS = 3_000;
 
 /** A node agent as a child, with pods that are prepared for it. */
@@ -22,7 +22,7 @@ export interface AgentPods {
 }
 
 export class ManifestFolder {
-  /** Of the agent's own, for whatever else it needs. */
+  /** The agent's own folder, for its other files. */
   readonly folder: string;
   readonly manifests: string;
   readonly #prepared: string;

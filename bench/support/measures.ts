@@ -1,9 +1,9 @@
-/** What the benches measure of processes, and how they sum it up. */
+/** Measurements of processes, and their summaries. */
 import { readFileSync } from 'node:fs';
 
 const TICKS_PER_SECOND = 100;
 
-/** User and system time that the process has had. */
+/** The user and system time of the process so far. */
 export function cpuSeconds(pid: number): number {
   const fields = readFileSync(`/proc/${pid}/stat`, 'latin1').split(') ')[1]?.split(' ') ?? [];
   return (Number(fields[11]) + Number(fields[12])) / TICKS_PER_SECOND;

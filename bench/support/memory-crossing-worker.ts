@@ -1,4 +1,4 @@
-/** A thread that tells when less memory is left than that, in Unix milliseconds: to the millisecond, at the cost of looking as often. */
+/** A thread that reports when the available memory falls below a limit, in Unix milliseconds. It checks every millisecond. */
 import { parentPort, workerData } from 'node:worker_threads';
 import { openStatsProvider } from '../../src/runtime/stats/stats-provider.ts';
 import { systemClock } from '../../src/system/system-clock.ts';

@@ -1,4 +1,4 @@
-/** The pods of the bench: as a manifest for the daemon, and as the daemon asks CRI for them. */
+/** The pods of the bench: as manifests for the daemon, and as the CRI configurations that the daemon sends for them. */
 import { randomUUID } from 'node:crypto';
 import { existsSync, mkdirSync, writeFileSync } from 'node:fs';
 import { totalmem } from 'node:os';
@@ -12,10 +12,10 @@ import type { ContainerConfig, PodSandboxConfig } from '../../src/types/cri.ts';
 import type { Container, Pod } from '../../src/types/kubernetes.ts';
 import type { ContainerdBed } from '../../test/support/containerd/containerd.ts';
 
-/** As the first process of a container `sleep` would be deaf to SIGTERM. */
+/** As the first process of a container, `sleep` would ignore SIGTERM. */
 const COMMAND = ['sh', '-c', 'trap "exit 0" TERM; sleep 1000000 & wait'];
 
-/** What the daemon finds out about an ordinary node. */
+/** The facts that the daemon reads of an ordinary node. */
 const NODE: ContainerFacts = {
   seccompDefault: false,
   seccompProfileRoot: '/var/lib/statelet/seccomp',
@@ -27,7 +27,7 @@ const NODE: ContainerFacts = {
   swapController: false,
 };
 
-/** What CRI is to be asked for a pod of the bench. */
+/** The CRI configuration of a pod of the bench. */
 export interface BarePodConfig {
   readonly sandbox: PodSandboxConfig;
   container(attempt: number): ContainerConfig;
@@ -38,10 +38,10 @@ export function manifest(bed: ContainerdBed, name: string): object {
   return { apiVersion: 'v1', kind: 'Pod', metadata: { name }, spec };
 }
 
-/** Below it are the cgroups of pods. */
+/** The parent of the cgroups of pods. */
 export const podCgroups = (bed: ContainerdBed): string => `${bed.cgroupRoot}/kubepods`;
 
-/** Makes the folders and files too that the runtime expects to be there. */
+/** Also makes the folders and files that the runtime expects. */
 export function barePodConfig(bed: ContainerdBed, name: string): BarePodConfig {
   const pod = barePod(bed, name);
   const sandbox = podSandboxConfig(pod, 0, {

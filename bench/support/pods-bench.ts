@@ -1,4 +1,4 @@
-/** The measurements of `bench:pods`, on one containerd: each leaves it as empty as it was. */
+/** The measurements of `bench:pods` on one containerd. Each removes its pods at the end. */
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { RecordingProxy } from '../../scripts/compare/recording-proxy.ts';
@@ -10,7 +10,7 @@ import { cpuSeconds, rssMiB } from './measures.ts';
 import type { AgentStart, DaemonTimes, Idle, Times } from './report.ts';
 import { RuntimeEvents } from './runtime-events.ts';
 
-/** Between two deaths, so that one does not disturb the next. */
+/** The pause between two deaths of containers, so that one does not disturb the next. */
 const PAUSE_MS = 500;
 
 export type AgentName = 'daemon' | 'kubelet';
@@ -68,7 +68,7 @@ export class PodsBench {
     return { ...start, endMs };
   }
 
-  /** The kubelet deletes what has ended when it collects garbage: its end is not timed. */
+  /** The kubelet deletes ended pods when it collects garbage: the end of its pods is not measured. */
   async timeKubelet(): Promise<AgentStart> {
     const kubelet = await this.#listen('kubelet');
     const start = await this.#timeStart(kubelet);
@@ -76,7 +76,7 @@ export class PodsBench {
     return start;
   }
 
-  /** An agent with all pods running and nothing to do, and how often it asks the runtime then. */
+  /** An idle agent with all pods running: its CPU time and memory, and how often it calls the runtime. */
   async idle(agent: AgentName, idleSeconds: number): Promise<Idle> {
     const socket = join(this.#bed.dir, `${agent}.sock`);
     const proxy = await new RecordingProxy(socket, this.#bed.endpoint, { keepsMessages: false }).start();
@@ -99,7 +99,7 @@ export class PodsBench {
     }
   }
 
-  /** From a container's death to its next instance's start, one after the other. */
+  /** The time from a container's death to its restart, for one container after another. */
   async daemonRestarts(restarts: number): Promise<readonly number[]> {
     const daemon = await this.#listen('daemon');
     this.#events.clear();
@@ -116,7 +116,7 @@ export class PodsBench {
     return restartMs;
   }
 
-  /** From the first call that a dead container needs to its next instance's start. */
+  /** The time from the first CRI call for a dead container to its restart. */
   async bareRestarts(
     { startsAtOnce, endsAtOnce }: Concurrency,
     restarts: number,
@@ -162,20 +162,20 @@ export class PodsBench {
     await daemon.stop();
   }
 
-  /** Ends the agent alone, and removes its pods without it. */
+  /** Stops the agent, then removes its pods. */
   async #abandon(agent: AgentPods): Promise<void> {
     await agent.stop();
     await this.#bare.removeAll();
     await this.#untilEmpty();
   }
 
-  /** When the last of so many things happened, in Unix milliseconds. */
+  /** When the last of `count` events happened, in Unix milliseconds. */
   async #lastOf(topic: string, count: number): Promise<number> {
     const seen = await this.#events.seen(topic, count);
     return Math.max(...seen.map(({ atMs }) => atMs));
   }
 
-  /** A sandbox is a container to the runtime, too. */
+  /** containerd counts a sandbox as a container too. */
   #allRunning(): Promise<number> {
     return this.#lastOf('/tasks/start', 2 * this.#pods);
   }
@@ -187,7 +187,7 @@ export class PodsBench {
     return atMs;
   }
 
-  /** Where nothing is timed any more. */
+  /** Not measured. */
   async #untilEmpty(): Promise<void> {
     while ((await this.#bed.leftovers()).length > 0) await delay(PAUSE_MS);
   }

@@ -1,4 +1,4 @@
-/** A node full of pods of all classes, and what a critical pod could lack there. */
+/** A node full of pods of all QoS classes, and the resources that a critical pod lacks there. */
 import type { MissingResource } from '../../src/policies/admission/rejection.ts';
 import { resourceRequest } from '../../src/policies/pod/resources.ts';
 import type { Container, Pod } from '../../src/types/kubernetes.ts';
@@ -10,7 +10,7 @@ export const CRITICAL_POD: Pod = {
 
 const MISSING = ['cpu', 'memory', 'ephemeral-storage'];
 
-/** Of every ten pods three are BestEffort, five Burstable and two Guaranteed. Hardly two request the same. */
+/** Of every ten pods three are BestEffort, five Burstable and two Guaranteed. Almost all requests differ. */
 export function fullNode(count: number): readonly Pod[] {
   return Array.from({ length: count }, (_, index) => ({
     metadata: { name: `pod-${index}`, namespace: 'default', uid: `uid-${index}` },
@@ -28,7 +28,7 @@ function mainContainer(index: number): Container {
   return { name: 'main', resources: { requests, limits: { cpu, memory } } };
 }
 
-/** As much as so many pods of the node request on average, of three resources. */
+/** Three resources, each in the amount that `count` pods of the node request on average. */
 export function missingFor(pods: readonly Pod[], victims: number): readonly MissingResource[] {
   return MISSING.map((resource) => {
     const all = pods.reduce((sum, pod) => sum + Number(resourceRequest(pod, resource)), 0);

@@ -1,4 +1,4 @@
-/** What `bench:pods` found, and how it is shown. */
+/** The results of `bench:pods`, and their text. */
 import { median } from './measures.ts';
 
 export interface Times {
@@ -8,16 +8,16 @@ export interface Times {
 
 export interface AgentStart {
   readonly startMs: number;
-  /** Of the agent, for the start of the pods. */
+  /** CPU time of the agent for the start of the pods. */
   readonly cpuSeconds: number;
 }
 
 export interface DaemonTimes extends Times, AgentStart {}
 
-/** An agent with all pods running, while nothing happens. */
+/** An idle agent with all pods running. */
 export interface Idle {
   readonly rssMiB: number;
-  /** Of a core. */
+  /** Percent of one core. */
   readonly cpuPercent: number;
   /** Of the runtime. */
   readonly callsPerMinute: number;
@@ -27,21 +27,21 @@ export interface Report {
   readonly pods: number;
   readonly runs: number;
   readonly containerd: string;
-  /** Of the machine before the bench: whoever else runs on it takes part in what is measured. */
+  /** The load of the machine before the bench: other processes affect the results. */
   readonly loadAverage: number;
-  /** Bare calls by how many there were at a time: which number is best is a matter of the machine. */
+  /** Bare calls, by how many there were at a time: the best number depends on the machine. */
   readonly search: readonly (Times & { readonly atOnce: number })[];
   readonly startsAtOnce: number;
   readonly endsAtOnce: number;
   readonly bare: readonly Times[];
-  /** From the first call that a dead container needs to its next instance's start. */
+  /** The time from the first CRI call for a dead container to its restart. */
   readonly bareRestartMs: readonly number[];
   readonly daemon: readonly DaemonTimes[];
-  /** From a container's death to its next instance's start. */
+  /** The time from a container's death to its restart. */
   readonly restartMs: readonly number[];
   readonly idleSeconds: number;
   readonly idle?: Idle;
-  /** Where there is a kubelet. */
+  /** Set when there is a kubelet. */
   readonly kubelet: readonly AgentStart[];
   readonly kubeletIdle?: Idle;
 }

@@ -1,6 +1,6 @@
 /**
- * What happens in the runtime, as containerd's own client tells it: pushed, so that looking does not disturb, and with
- * containerd's own times, so that it does not matter when they are read.
+ * The events of containerd, from its own client. They are pushed, so that no polling disturbs the measurement, and have
+ * containerd's times, so that it does not matter when they are read.
  */
 import { spawn, type ChildProcess } from 'node:child_process';
 import { EventEmitter, once } from 'node:events';
@@ -14,7 +14,7 @@ export interface RuntimeEvent {
   /** `/tasks/start`, `/containers/delete`, … */
   readonly topic: string;
   readonly containerId: string;
-  /** Of tasks: the first process, by its number on the node. */
+  /** For tasks: the process ID of the first process on the node. */
   readonly pid: number;
 }
 
@@ -43,12 +43,12 @@ export class RuntimeEvents {
     return events;
   }
 
-  /** Forgets what has happened so far. */
+  /** Drops all events so far. */
   clear(): void {
     this.#events.length = 0;
   }
 
-  /** Resolves with the events of a topic as soon as there are so many of them since `clear`. */
+  /** Resolves with the events of a topic as soon as there are `count` of them since `clear`. */
   async seen(topic: string, count: number): Promise<readonly RuntimeEvent[]> {
     const signal = AbortSignal.timeout(TIMEOUT_MS);
     for (;;) {

@@ -30,7 +30,7 @@ const node = (version: string) =>
   `Object.defineProperty(process, 'versions', { value: { ...process.versions, node: '${version}' } })`;
 
 describe('bin/statelet.js', () => {
-  test.each(['12.22.0', '20.19.0', '22.18.0'])('says on Node %s which one it needs', (version) => {
+  test.each(['12.22.0', '20.19.0', '22.18.0'])('names the required version on Node %s', (version) => {
     dist("console.log('started')");
     const { status, stdout, stderr } = run(node(version));
     expect([status, stdout]).toEqual([1, '']);
@@ -42,14 +42,14 @@ describe('bin/statelet.js', () => {
     expect(run(node(version))).toMatchObject({ status: 0, stdout: 'started\n', stderr: '' });
   });
 
-  test('says what to do in a clone that has not been built', () => {
+  test('says what to do in a checkout that has not been built', () => {
     expect(run()).toMatchObject({
       status: 1,
       stderr: 'statelet: it has not been built: run "npm run build"\n',
     });
   });
 
-  test('says what to do when the packages are not there', () => {
+  test('says what to do when the packages are not installed', () => {
     dist("import 'a-package-that-is-not-there'");
     expect(run()).toMatchObject({
       status: 1,

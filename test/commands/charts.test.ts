@@ -45,7 +45,7 @@ const lamp = setup({
 });
 
 describe('mermaid', () => {
-  test('has nested states, shared arrows, what a state asks for by itself, and [else] for the last resort; no assigns', () => {
+  test('has nested states, shared arrows, entry and exit actions, and [else] for the last transition; no assigns', () => {
     expect(toMermaid(lamp)).toBe(`stateDiagram-v2
   state "lamp" as lamp {
     [*] --> Off
@@ -70,7 +70,7 @@ describe('mermaid', () => {
 `);
   });
 
-  test('parts the regions of a parallel machine, inside a state of its own', () => {
+  test('separates the regions of a parallel machine, inside a state of its own', () => {
     const machine = createMachine({
       id: 'node',
       type: 'parallel',
@@ -193,7 +193,7 @@ describe('statelet charts', () => {
     expect(charts('pod', 'xstate')).toBe(toXStateSource(machines.pod!));
   });
 
-  test('says which there are when the name is wrong', () => {
+  test('lists the names when the name is unknown', () => {
     expect(() => charts('pods', 'mermaid')).toThrow(
       /"pods"; did you mean "pod"\?\nthere are: eviction, pod,/,
     );

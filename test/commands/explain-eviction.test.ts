@@ -28,7 +28,7 @@ const summary = summaryOf({ memory: 400, pids: 900 }, [
 const files = () => ({ stats: file('stats.json', summary), pods: file('pods.json', { items: pods }) });
 
 describe('of figures in files', () => {
-  test('tells each threshold, and the order in which pods would go', async () => {
+  test('shows each threshold, and the order in which pods would be evicted', async () => {
     const evictionHard = { 'memory.available': '500Mi', 'pid.available': '10%' };
     expect(await explainEviction({ ...files(), evictionHard })).toBe(
       [
@@ -52,7 +52,7 @@ describe('of figures in files', () => {
     );
   });
 
-  test('is JSON where that is asked for', async () => {
+  test('is JSON with -o json', async () => {
     const text = await explainEviction({
       ...files(),
       evictionHard: { 'memory.available': '1Mi' },
@@ -64,7 +64,7 @@ describe('of figures in files', () => {
     ]);
   });
 
-  test('says so where there are no thresholds', async () => {
+  test('says that there are no thresholds', async () => {
     expect(await explainEviction({ ...files(), evictionHard: {} })).toContain(
       'There are no eviction thresholds',
     );
@@ -101,7 +101,7 @@ describe('of a daemon', () => {
     }
   });
 
-  test('that evicts nobody is told apart from one that is not there', async () => {
+  test('without eviction is another error than no daemon', async () => {
     const server = await startApiServer(
       { host: '127.0.0.1', port: 0 },
       { health: () => undefined, pods: () => [] },

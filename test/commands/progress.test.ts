@@ -14,7 +14,7 @@ function bed(isTTY?: boolean) {
   return { written, progress, tell };
 }
 
-test('a terminal has one line that is written anew, a few times a second, and removed', () => {
+test('on a terminal one line is rewritten a few times a second, and removed at the end', () => {
   const { written, progress, tell } = bed(true);
   tell(249, 'too early');
   tell(250, 'one');
@@ -25,7 +25,7 @@ test('a terminal has one line that is written anew, a few times a second, and re
   expect(written).toEqual(['\r\u001b[Kone', '\r\u001b[Ktwo', '\r\u001b[K']);
 });
 
-test('a log gets a line every half minute, and nothing is removed from it', () => {
+test('a log gets a line every half minute', () => {
   const { written, progress, tell } = bed();
   tell(29_999, 'too early');
   tell(30_000, 'one');
@@ -35,7 +35,7 @@ test('a log gets a line every half minute, and nothing is removed from it', () =
   expect(written).toEqual(['one\n', 'two\n']);
 });
 
-test('what is not shown is not written down', () => {
+test('the text is not made when no line is due', () => {
   const { progress } = bed();
   progress.tell(() => {
     throw new Error('asked for');

@@ -7,7 +7,7 @@ function parse(...args: string[]): unknown {
   return addRunFlags(command).parse(args, { from: 'user' }).opts();
 }
 
-test('nothing is filled in for a flag that is not given, so that the file can have its say', () => {
+test('a flag that is not given has no value, so that the file can set it', () => {
   expect(parse()).toEqual({});
 });
 
@@ -32,7 +32,7 @@ test.each([['-v', '4'], ['-v=4'], ['-v4'], ['--v', '4'], ['--v=4']])(
   },
 );
 
-describe('headers are as the kubelet takes them', () => {
+describe('headers are read as by the kubelet', () => {
   test('several, with commas between or by repeating the flag', () => {
     expect(
       parse('--manifest-url-header', 'a:hello, b:again', '--manifest-url-header', 'b : beautiful'),
@@ -59,7 +59,7 @@ test.each([
   expect(parse(`--inspect=${value}`)).toEqual({ inspect: { host, port } });
 });
 
-test('lists of what the node has come as maps, and add up where the flag is given again', () => {
+test('lists of resources become maps; repeated flags are combined', () => {
   expect(
     parse(
       '--kube-reserved=cpu=200m,memory=500Mi',
@@ -86,7 +86,7 @@ test.each([
   expect(() => parse(flag, value)).toThrow(message);
 });
 
-test('--inspect alone is the default place', () => {
+test('--inspect without a value is the default address', () => {
   expect(parse('--inspect', '--exit-with-pods')).toEqual({ inspect: true, exitWithPods: true });
 });
 
@@ -102,7 +102,7 @@ describe('statelet run-once', () => {
   const parseOnce = (...args: string[]): unknown =>
     addRunOnceFlags(new Command('run-once')).exitOverride().parse(args, { from: 'user' }).opts();
 
-  test('takes the flags that say which pods run here, and those of its retries', () => {
+  test('has the flags that say which pods run here, and those of its retries', () => {
     expect(
       parseOnce(
         '--pod-manifest-path',

@@ -64,7 +64,7 @@ describe('statelet run', () => {
     },
   );
 
-  test('takes its configuration from a file, and warns of what it does not support yet', async () => {
+  test('reads its configuration from a file, and warns about fields that it does not support yet', async () => {
     await mkdir(join(folder, 'pods'));
     const config = join(folder, 'kubelet.yaml');
     await writeFile(
@@ -82,7 +82,7 @@ describe('statelet run', () => {
     expect(stdout).not.toContain('no source of pods');
   });
 
-  test('with -v 4 says what the node has, and what of it pods may have', async () => {
+  test('with -v 4 logs the capacity and the allocatable resources of the node', async () => {
     const reserved = ['--extended-resources', 'example.com/gpu=2', '--max-pods', '7', '--eviction-hard='];
     const { child, address, finished } = start('-v', '4', ...reserved);
     await address();
@@ -94,7 +94,7 @@ describe('statelet run', () => {
     expect(logLines((await finished).stdout)).toContainEqual(expect.objectContaining(line));
   });
 
-  test('does not start where more is reserved than the node has', async () => {
+  test('does not start when more is reserved than the node has', async () => {
     const { code, stdout, stderr } = await start('--kube-reserved', 'memory=1Ei').finished;
     expect([code, stdout]).toEqual([2, expect.not.stringContaining('Running the pods')]);
     expect(stderr).toMatch(
@@ -160,7 +160,7 @@ spec:
     });
   });
 
-  test('warns when nothing says where pods come from', async () => {
+  test('warns when there is no source of pods', async () => {
     const { child, address, finished } = start();
     await address();
     child.kill('SIGTERM');
@@ -192,7 +192,7 @@ spec:
     },
   );
 
-  test('ignores SIGUSR1, which would open a debugger, SIGUSR2, and without a terminal SIGHUP', async () => {
+  test('ignores SIGUSR1 (which would open a debugger), SIGUSR2, and SIGHUP without a terminal', async () => {
     const { child, address, output, finished } = start();
     await address();
     for (const signal of ['SIGUSR1', 'SIGUSR2', 'SIGHUP'] as const) {
@@ -204,7 +204,7 @@ spec:
     expect(await finished).toMatchObject({ code: 0, stderr: '' });
   });
 
-  test('leaves at once on SIGQUIT', async () => {
+  test('exits at once on SIGQUIT', async () => {
     const { child, address, finished } = start('--exit-with-pods');
     await address();
     child.kill('SIGQUIT');
@@ -213,7 +213,7 @@ spec:
     expect(logLines(stdout).at(-1)).toMatchObject({ msg: 'leaving at once: pods may be left running' });
   });
 
-  test('makes no file that others may write, whatever the umask of its shell', async () => {
+  test('makes no file that other users may write, whatever the umask of its shell', async () => {
     const before = process.umask(0);
     try {
       const { child, address, finished } = start();
@@ -228,7 +228,7 @@ spec:
     }
   });
 
-  test('takes two Ctrl-C at once for one, and leaves at once on a later one', async () => {
+  test('takes two SIGINT at once as one Ctrl-C, and exits at once on a later one', async () => {
     const pid = join(folder, 'pid');
     await mkdir(join(folder, 'pods'));
     await writeFile(

@@ -17,7 +17,7 @@ const admission = {
   ...resolveEvictionSettings({}, {}, ''),
 };
 
-test('with a CRI runtime logs are where others look for them', () => {
+test('with a CRI runtime, logs are in the usual folder of pod logs', () => {
   const containerRuntimeEndpoint = 'unix:///run/containerd/containerd.sock';
   expect(resolved({ containerRuntimeEndpoint })).toMatchObject({
     containerRuntimeEndpoint,
@@ -119,7 +119,7 @@ test('flags win over the file', () => {
   });
 });
 
-test('zero and empty ask for the default, as with the kubelet', () => {
+test('zero and empty mean the default, as with the kubelet', () => {
   const file: KubeletConfiguration = {
     staticPodPath: '',
     staticPodURL: '',
@@ -164,7 +164,7 @@ describe('errors', () => {
   const invalid = (message: RegExp) =>
     expect.objectContaining({ kind: 'InvalidArgument', message: expect.stringMatching(message) });
 
-  test('an endpoint that is no socket names where it stands, and says what would be one', () => {
+  test('an endpoint that is not a socket names its flag or field, and shows a valid one', () => {
     const file = { containerRuntimeEndpoint: 'tcp://127.0.0.1:1' };
     const sample = /unix:\/\/\/run\/containerd\/containerd\.sock$/.source;
     expect(() => resolved({ config: 'kubelet.yaml' }, file)).toThrow(
@@ -175,7 +175,7 @@ describe('errors', () => {
     );
   });
 
-  test('the systemd driver of cgroups is refused where it would matter', () => {
+  test('the systemd cgroup driver is refused with a CRI runtime', () => {
     const file = { cgroupDriver: 'systemd' } as KubeletConfiguration;
     expect(resolved({}, file).node.cgroupDriver).toBe('systemd');
     expect(() => resolved({ containerRuntimeEndpoint: 'unix:///x' }, file)).toThrow(

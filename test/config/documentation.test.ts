@@ -50,7 +50,7 @@ describe('docs/configuration.md', () => {
     for (const flag of flags.filter((name) => name !== '--help')) expect(documented).toContain(flag);
   });
 
-  test('names every flag that statelet run-once has of its own; all others are those of statelet run', async () => {
+  test('names every flag that only statelet run-once has; all its other flags are those of statelet run', async () => {
     const { stdout } = await cli('run-once', '--help');
     const flags = [...stdout.matchAll(/^ {2}(?:-\w, )?(--[\w-]+)/gmu)].map(([, flag]) => flag ?? '');
     const shared = addRunFlags(new Command()).options.map(({ long }) => long ?? '');

@@ -22,12 +22,12 @@ test("without flags and file everything is the kubelet's default, and lower prio
   });
 });
 
-test('every field of the table is one of KubeletConfiguration', () => {
+test('every field of the table is a field of KubeletConfiguration', () => {
   const fields = ALL_ADMISSION_SETTINGS.flatMap(({ field }) => field ?? []);
   expect(Object.keys(KUBELET_CONFIGURATION_SCHEMA.properties ?? {})).toEqual(expect.arrayContaining(fields));
 });
 
-test('the file goes before the default, and a flag takes the place of what the file says', () => {
+test('the file goes before the default, and a flag before the file', () => {
   const taint = { key: 'maint', effect: 'NoSchedule' };
   const file = {
     podsPerCore: 10,
@@ -43,7 +43,7 @@ test('the file goes before the default, and a flag takes the place of what the f
   expect(resolve({ kubeReserved: { cpu: '2' } }, file).kubeReserved).toEqual({ cpu: '2' });
 });
 
-describe('a value that does not fit is an error that names', () => {
+describe('a value that is not valid is an error that names', () => {
   test.each<[string, Record<string, unknown>, Record<string, unknown>, string]>([
     [
       'the flag and the resource',
@@ -110,7 +110,7 @@ describe('the text of a flag', () => {
     expect(parseSetting(setting(flag), text)).toEqual(value);
   });
 
-  test('adds to a list of pairs that was given before, and takes the place of anything else', () => {
+  test('adds to pairs of the same flag given before, and replaces any other value', () => {
     const again = (flag: string, first: string, second: string) =>
       parseSetting(setting(flag), second, parseSetting(setting(flag), first));
     expect(again('--node-labels', 'a=1,b=1', 'b=2')).toEqual({ a: '1', b: '2' });
@@ -130,6 +130,6 @@ describe('the text of a flag', () => {
   });
 });
 
-test('defaults are shown as they would be given', () => {
+test('defaults are shown in the notation of the flag', () => {
   expect(shownDefault(setting('--kube-reserved'))).toBe('');
 });

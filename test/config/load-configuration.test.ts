@@ -28,7 +28,7 @@ async function problem(content: string, name?: string): Promise<string> {
 }
 
 describe('a KubeletConfiguration', () => {
-  test('is read from YAML, with its fields as they stand', async () => {
+  test('is read from YAML, with all its fields', async () => {
     const { configuration, warnings } = await load(
       `${HEAD}syncFrequency: 2m\nmaxPods: 5\nlogging: { verbosity: 4 }\n`,
     );
@@ -49,7 +49,7 @@ describe('a KubeletConfiguration', () => {
     expect((await load(json, 'kubelet.json')).configuration.staticPodURLHeader).toEqual({ A: ['b', 'c'] });
   });
 
-  test('may leave fields empty, which is to leave them out', async () => {
+  test('may have empty fields, which are not set', async () => {
     const { configuration } = await load(`${HEAD}staticPodPath:\nlogging:\n  format: null\n`);
     expect(configuration.staticPodPath).toBeUndefined();
     expect(configuration.logging).toEqual({});
@@ -60,11 +60,11 @@ describe('a KubeletConfiguration', () => {
     expect(configuration).toMatchObject({ staticPodPath: join(folder, 'pods'), podLogsDir: '/var/log/pods' });
   });
 
-  test('may say yes and no as the kubelet lets it', async () => {
+  test('may have yes and no as booleans, as with the kubelet', async () => {
     await expect(load(`${HEAD}failSwapOn: no\n`)).resolves.toBeDefined();
   });
 
-  test('warns of fields that are known and not supported yet, nested ones by their path', async () => {
+  test('has warnings for known fields that are not supported yet, nested ones with their path', async () => {
     const { warnings } = await load(
       `${HEAD}memorySwap: {}\nlogging: { verbosity: 2, flushFrequency: 5s }\nmaxPods: 9\n`,
     );
@@ -73,7 +73,7 @@ describe('a KubeletConfiguration', () => {
   });
 });
 
-describe('an error names file, field, what was found and the mend', () => {
+describe('an error has the file, the field, the value and what to do', () => {
   const cases: [string, string, string][] = [
     [
       'a number for a duration',
@@ -195,7 +195,7 @@ describe('an error names file, field, what was found and the mend', () => {
     expect(await problem(`${HEAD}maxPods: *many\n`)).toMatch(/^kubelet\.yaml.*many/);
   });
 
-  test('a file that is not there, or is a folder, or may not be read', async () => {
+  test('a file that does not exist, is a folder, or may not be read', async () => {
     await expect(loadConfiguration(join(folder, 'none.yaml'))).rejects.toThrow(
       /none\.yaml: no such file; .*--config/,
     );

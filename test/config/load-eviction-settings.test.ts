@@ -29,7 +29,7 @@ test("without flags and file everything is the kubelet's default", () => {
   });
 });
 
-test('every field of the table is one of KubeletConfiguration', () => {
+test('every field of the table is a field of KubeletConfiguration', () => {
   const fields = ALL_EVICTION_SETTINGS.flatMap(({ field }) => field ?? []);
   expect(Object.keys(KUBELET_CONFIGURATION_SCHEMA.properties ?? {})).toEqual(expect.arrayContaining(fields));
 });
@@ -37,19 +37,19 @@ test('every field of the table is one of KubeletConfiguration', () => {
 describe('hard thresholds that are given', () => {
   const file = { evictionHard: { 'memory.available': '1Gi' } };
 
-  test('stand alone', () => {
+  test('replace all defaults', () => {
     expect(resolve({}, file).evictionHard).toEqual(file.evictionHard);
     expect(resolve({}, { evictionHard: {} }).evictionHard).toEqual({});
   });
 
-  test('have the defaults of the others beside them where the file says so', () => {
+  test('are merged with the defaults where the file says so', () => {
     const merged = { ...file, mergeDefaultEvictionSettings: true };
     const wanted = { ...DEFAULT_THRESHOLDS, 'memory.available': '1Gi' };
     expect(resolve({}, merged).evictionHard).toEqual(wanted);
   });
 });
 
-describe('a value that does not fit is an error that names', () => {
+describe('a value that is not valid is an error that names', () => {
   test.each<[string, Record<string, unknown>, Record<string, unknown>, string]>([
     [
       'the signal',
@@ -115,13 +115,13 @@ describe('the text of a flag', () => {
     expect(parseSetting(setting(flag), text)).toEqual(wanted);
   });
 
-  test('without the sign that it should have says what is expected', () => {
+  test('without its separator is an error that says what is expected', () => {
     expect(() => parseSetting(setting('--eviction-hard'), 'memory.available=1Gi')).toThrow(
       'It must be SIGNAL<VALUE with commas between',
     );
   });
 
-  test('is how the default is shown', () => {
+  test('is the form in which the default is shown', () => {
     expect(shownDefault(setting('--eviction-hard'))).toBe(
       'memory.available<100Mi,nodefs.available<10%,nodefs.inodesFree<5%,imagefs.available<15%,imagefs.inodesFree<5%',
     );

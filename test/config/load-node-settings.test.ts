@@ -42,7 +42,7 @@ test("without flags and file everything is the kubelet's default", () => {
   });
 });
 
-test('every field of the table is one of KubeletConfiguration', () => {
+test('every field of the table is a field of KubeletConfiguration', () => {
   const fields = ALL_NODE_SETTINGS.flatMap(({ field }) => field ?? []);
   expect(Object.keys(KUBELET_CONFIGURATION_SCHEMA.properties ?? {})).toEqual(expect.arrayContaining(fields));
 });
@@ -56,7 +56,7 @@ test('the file goes before the default, a flag before the file', () => {
   });
 });
 
-test('what the file leaves empty, or at the 0 that stands for it, is the default', () => {
+test('an empty field, or 0 where it means not set, is the default', () => {
   const file = { resolvConf: '', runtimeRequestTimeout: '0s', containerLogMaxFiles: 0, registryPullQPS: 0 };
   expect(resolve({}, file)).toMatchObject({
     resolvConf: '/etc/resolv.conf',
@@ -67,7 +67,7 @@ test('what the file leaves empty, or at the 0 that stands for it, is the default
   });
 });
 
-describe('a value that does not fit is an error that names', () => {
+describe('a value that is not valid is an error that names', () => {
   test.each<[string, Record<string, unknown>, Record<string, unknown>, string]>([
     ['the flag', { nodeIp: ['here'] }, {}, '--node-ip: must be IP addresses (got here)'],
     [

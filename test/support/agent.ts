@@ -25,9 +25,9 @@ export interface AgentOptions {
   readonly preemptionLowerPriorityFirst?: boolean;
   /** The node to run on; without it, the embedded runtime. */
   readonly openNode?: (context: NodeContext) => Promise<NodeParts>;
-  /** With what is known of the pods of the agent that is being built. */
+  /** Makes the parts of eviction; `pods` returns the pods in the runtime. */
   readonly eviction?: (pods: () => Iterable<RuntimePodStatus>, parts: NodeParts) => EvictionParts;
-  /** Puts something between the pod actors and their real effects. */
+  /** Replaces or wraps the effects of the pod actors. */
   readonly wrapEffects?: (effects: PodEffects) => PodEffects;
 }
 
@@ -39,7 +39,7 @@ export interface NodeContext {
   readonly logger: Logger;
 }
 
-/** A supervisor with its actors, on the embedded runtime unless the test has another, without sources: the test sends the events of the streams. */
+/** A supervisor with its actors, by default on the embedded runtime. It has no sources: the test sends the events. */
 export async function startAgent(options: AgentOptions = {}) {
   const rootDir = options.rootDir ?? (await mkdtemp(join(tmpdir(), 'statelet-agent-')));
   const events: string[] = [];
@@ -79,7 +79,7 @@ export async function startAgent(options: AgentOptions = {}) {
   const { supervisor, statusManager } = agent;
   agent.start();
   await waitFor(() => supervisor.runtimeProblem === undefined, { what: 'the runtime to be ready' });
-  // It is the test that says when.
+  // The test decides when.
   supervisor.send({ type: 'RUNTIME_NOT_READY', problem: 'the test has not begun' });
 
   const state = (uid: string) =>
@@ -106,12 +106,12 @@ export async function startAgent(options: AgentOptions = {}) {
       supervisor.send({ type: 'RUNTIME_READY' });
       supervisor.send({ type: 'SOURCE_SEEN', source: 'file' });
     },
-    /** Leaves the pods running, as a daemon that ends does. */
+    /** Stops the agent; its pods keep running, as when a daemon stops. */
     detach: async () => {
       await agent.stop();
       await parts.stop();
     },
-    /** Ends everything and removes the folder. */
+    /** Ends all pods and removes the folder. */
     cleanUp: async () => {
       await agent.shutDown(true);
       await agent.stop();
@@ -123,7 +123,7 @@ export async function startAgent(options: AgentOptions = {}) {
 
 export type TestAgent = Awaited<ReturnType<typeof startAgent>>;
 
-/** As `staticPod`, but from the API server: it may be turned away, and others may push it out. */
+/** As `staticPod`, but from the API server: it may be rejected and preempted. */
 export function apiPod(name: string, uid: string, spec: Partial<PodSpec> = {}): Pod {
   return { ...staticPod(name, uid, spec), metadata: { name, namespace: 'default', uid } };
 }

@@ -10,7 +10,7 @@ export interface Finished {
   readonly stderr: string;
 }
 
-/** The real command line as a child process, straight from the sources. */
+/** Runs the real command line as a child process, from the sources. */
 export function startCli(...args: string[]) {
   const child = spawn(process.execPath, ['--disable-warning=ExperimentalWarning', MAIN, ...args], {
     stdio: ['ignore', 'pipe', 'pipe'],

@@ -1,4 +1,4 @@
-/** The real command line as child processes, on a root folder and a folder of manifests of their own. */
+/** Runs the real command line in child processes, with their own root folder and folder of manifests. */
 import { execFile, spawn, type ChildProcess } from 'node:child_process';
 import { EventEmitter } from 'node:events';
 import { mkdirSync, mkdtempSync, readdirSync, readFileSync, readlinkSync } from 'node:fs';
@@ -27,7 +27,7 @@ export interface CommandResult {
   readonly stderr: string;
 }
 
-/** Runs a command that ends by itself; killed when it does not. */
+/** Runs a command that ends by itself, and kills it when it does not. */
 export function statelet(...args: string[]): Promise<CommandResult> {
   return startStatelet(...args).result;
 }
@@ -102,19 +102,19 @@ export class Daemon {
     return this.#address;
   }
 
-  /** Resolves when it serves, whether or not it can do anything for its pods. */
+  /** Resolves when it serves, even if its runtime is not ready. */
   async serves(): Promise<void> {
     const { address } = await this.logged('where it serves', (line) => line.address !== undefined);
     this.#address = address ?? '';
   }
 
-  /** Resolves when it serves, and has taken up what runs already. */
+  /** Resolves when it serves, and has adopted the pods that run already. */
   async ready(): Promise<void> {
     await this.serves();
     await this.logged('the runtime to be ready', ({ msg }) => msg === 'Container runtime is ready');
   }
 
-  /** The first line of the log that matches, which may have come already. */
+  /** The first line of the log that matches; waits for it if it has not come yet. */
   logged(what: string, matches: (line: LogLine) => boolean): Promise<LogLine> {
     const { promise, resolve, reject } = Promise.withResolvers<LogLine>();
     const fail = (why: string) => reject(new Error(`${why} ${what}; ${this.#transcript()}`));
@@ -154,7 +154,7 @@ export class Daemon {
     return ((await (await this.fetch('/pods')).json()) as { items: Pod[] }).items;
   }
 
-  /** The pod of that name in its manifest, as soon as there is one that is as wanted. */
+  /** The pod of that name in its manifest, as soon as it matches. */
   async until(
     name: string,
     what: string,
@@ -227,19 +227,19 @@ export class DaemonBed {
   readonly rootDir = join(this.dir, 'root');
   readonly manifestDir = join(this.dir, 'manifests');
   readonly #daemons: Daemon[] = [];
-  /** Since the last daemon. */
+  /** Since the last daemon was started. */
   #ranOnce = false;
 
   constructor() {
     mkdirSync(this.manifestDir);
   }
 
-  /** On the manifests, taking the pods along when it leaves. */
+  /** Starts a daemon on the manifests that ends the pods when it stops. */
   start(...flags: string[]): Promise<Daemon> {
     return this.run(['--pod-manifest-path', this.manifestDir, '--exit-with-pods', ...flags]);
   }
 
-  /** On the manifests, leaving the pods running when it leaves. */
+  /** Starts a daemon on the manifests that leaves the pods running when it stops. */
   startToLeavePods(...flags: string[]): Promise<Daemon> {
     return this.run(['--pod-manifest-path', this.manifestDir, ...flags]);
   }
@@ -250,19 +250,19 @@ export class DaemonBed {
     return daemon;
   }
 
-  /** Whatever else a command needs that runs pods here. */
+  /** Further flags for commands that run pods here. */
   protected get runtimeFlags(): readonly string[] {
     return [];
   }
 
-  /** `statelet run-once`, by the same root folder and the same name of the node. */
+  /** Runs `statelet run-once` with the same root folder and node name. */
   runOnce(...flags: string[]): RunningCommand {
     this.#ranOnce = true;
     const fixed = ['run-once', '--root-dir', this.rootDir, '--hostname-override', NODE_NAME];
     return startStatelet(...fixed, ...this.runtimeFlags, ...flags);
   }
 
-  /** Waits for nothing. */
+  /** Does not wait. */
   launch(flags: readonly string[], env: Readonly<Record<string, string>> = {}): Daemon {
     const daemon = new Daemon(this.rootDir, [...this.runtimeFlags, ...flags], env);
     this.#ranOnce = false;
@@ -270,7 +270,7 @@ export class DaemonBed {
     return daemon;
   }
 
-  /** Of a container's first instance, or a later one: the lines as they were written, in CRI's format. */
+  /** The log lines of an instance of a container, in CRI's format; without `attempt`, of the first. */
   containerLog(pod: Pod['metadata'], container: string, attempt = 0): string {
     return readFileSync(join(this.podLogs(pod), container, `${attempt}.log`), 'utf8');
   }
@@ -280,7 +280,7 @@ export class DaemonBed {
     return join(this.rootDir, 'pods', `${namespace}_${name}_${uid}`);
   }
 
-  /** Ends every daemon with its pods, proves that nothing is left, and removes the folder. */
+  /** Ends every daemon with its pods, asserts that nothing is left, and removes the folder. */
   async cleanUp(): Promise<void> {
     try {
       await this.#endDaemons();
@@ -292,7 +292,7 @@ export class DaemonBed {
     }
   }
 
-  /** What was killed takes a moment to go. */
+  /** A killed process takes a moment to end. */
   async #noProcesses(): Promise<void> {
     const left = () => processesOf(this.dir).map(({ text }) => text);
     await waitFor(() => left().length === 0, { what: 'every process to go', timeoutMs: 10_000 }).catch(() => {
@@ -313,7 +313,7 @@ export class DaemonBed {
     if (left.length > 0) throw new Error(`left behind: ${left.join()}`);
   }
 
-  /** What is still there of pods once all of them have ended. */
+  /** What is left of pods after all of them have ended. */
   leftBehind(): Promise<readonly string[]> {
     const records = ['sandboxes', 'containers'].flatMap((kind) =>
       readdirSync(join(this.rootDir, 'runtime', kind)),
@@ -322,7 +322,7 @@ export class DaemonBed {
     return Promise.resolve([...records, ...folders]);
   }
 
-  /** It would go by itself, having nothing to do; a service manager would not wait for that, nor do we. */
+  /** The monitor ends by itself when it has no pods; the test does not wait for that. */
   async #endMonitor(): Promise<void> {
     const monitor = processesOf(this.dir).find(({ text }) => text.startsWith('statelet-monitor'));
     if (monitor === undefined) return;
@@ -344,7 +344,7 @@ export function containerStatus({ status }: Pod, name = 'main'): ContainerStatus
 
 export { isRunning };
 
-/** The main processes of a container's present instance that run: one or none, were it not for defects. */
+/** The main processes of a container's present instance: one or none, unless there is a defect. */
 export function mainProcesses(pod: Pod, container = 'main'): readonly ProcessIdentity[] {
   const id = containerStatus(pod, container)?.containerID?.replace('statelet://', '');
   if (id === undefined) return [];
@@ -353,7 +353,7 @@ export function mainProcesses(pod: Pod, container = 'main'): readonly ProcessIde
     .map(({ pid, startTicks }) => ({ pid, startTicks }));
 }
 
-/** Every process that has something to do with the folder: daemons, the monitor, containers and their children. */
+/** Every process that uses the folder: daemons, the monitor, containers and their children. */
 export function processesOf(dir: string): readonly { pid: number; text: string }[] {
   return processTable()
     .filter(({ pid }) => pid !== process.pid)

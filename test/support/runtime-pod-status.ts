@@ -1,4 +1,4 @@
-/** A runtime's view of a pod. A vector or test gives only the fields that it is about. Times here are Unix seconds. */
+/** Makes the runtime's status of a pod from the few fields that a vector or a test has. Times here are Unix seconds. */
 import type {
   RuntimeContainerStatus,
   RuntimePodStatus,

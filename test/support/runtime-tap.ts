@@ -1,30 +1,30 @@
-/** What stands between daemons and their runtime, and decides what becomes of single calls. */
+/** A proxy between daemons and their runtime, which can delay or drop single calls. */
 
-/** The calls that change what a runtime holds, by CRI's names. */
+/** The calls that change pods or containers, by CRI's names. */
 export const CHANGES: readonly string[] = [
   ...['RunPodSandbox', 'CreateContainer', 'StartContainer', 'StopContainer', 'StopPodSandbox'],
   ...['RemoveContainer', 'RemovePodSandbox'],
 ];
 
 /**
- * - `passes`: as if nobody stood there; with `waitsFor`, once that has come about.
+ * - `passes`: goes through unchanged; with `waitsFor`, when that promise has resolved.
  * - `lost`: it never reaches the runtime.
- * - `held`: it reaches the runtime when it is released, also when the caller has gone.
- * - `carriedOut`: called when the runtime has answered; nobody else hears of that.
+ * - `held`: it reaches the runtime when it is released, even if the caller has disconnected.
+ * - `carriedOut`: called when the runtime has answered; the caller gets no answer.
  */
 export type Fate =
   'passes' | 'lost' | 'held' | { readonly waitsFor: Promise<unknown> } | { readonly carriedOut: () => void };
 
-/** Of a sandbox or a container: they tell whose it is. */
+/** The labels of a sandbox or a container, which name its pod. */
 export type Labels = Readonly<Record<string, string>>;
 
 export interface RuntimeTap {
-  /** Asked about each call; without it all of them pass. */
+  /** Decides about each call; without it all calls pass. */
   decide: ((call: string) => Fate) | undefined;
-  /** Everything that was made by way of it, by id. */
+  /** All sandboxes and containers that were made through it, by ID. */
   readonly made: ReadonlyMap<string, Labels>;
-  /** Containers whose start the runtime gave up half-way, because the caller had gone. */
+  /** Containers whose start the runtime gave up half-way, because the caller had disconnected. */
   readonly cutShort: ReadonlySet<string>;
-  /** Passes on what was held; resolves when the runtime has answered all of it. */
+  /** Passes on the held calls; resolves when the runtime has answered all of them. */
   release(): Promise<void>;
 }

@@ -1,20 +1,20 @@
 import { setTimeout as delay } from 'node:timers/promises';
 
-/** A machine that does much else takes ten times as long as one that does not. */
+/** A loaded machine takes ten times as long as an idle one. */
 export const PATIENCE_MS = 100_000;
 
 export interface WaitOptions {
-  /** What is waited for, as the error message names it. */
+  /** What is waited for; shown in the error message. */
   readonly what: string;
-  /** Nothing is proved by it: it only has to end before the test is given up, however busy the machine is. */
+  /** A limit so that a test that fails ends with this error; it asserts no time. */
   readonly timeoutMs?: number;
-  /** Longer where asking costs those who are to get there. */
+  /** Longer when each check slows down what is waited for. */
   readonly pauseMs?: number;
 }
 
 /**
- * Asks again and again until there is an answer other than `undefined` and `false`, and returns it. Only for what has
- * no event to await: a file appears, a process goes.
+ * Polls until the answer is neither `undefined` nor `false`, and returns it. Only for things without an event to await: a file
+ * that appears, a process that ends.
  */
 export async function waitFor<T>(
   check: () => T | undefined | false | Promise<T | undefined | false>,

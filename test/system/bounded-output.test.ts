@@ -4,7 +4,7 @@ import { BoundedOutput } from '../../src/system/bounded-output.ts';
 const CHUNK_BYTES = 64 * 1024;
 
 describe('a bounded output', () => {
-  test('is what was added, until it is full', () => {
+  test('keeps what was added until it is full', () => {
     const output = new BoundedOutput(5);
     expect([output.toString(), output.isFull]).toEqual(['', false]);
     for (const text of ['a', '', 'bcd']) output.add(Buffer.from(text));

@@ -20,7 +20,7 @@ const WAYS = {
 };
 
 describe.each(Object.entries(WAYS))('%s', (_name, replace) => {
-  test('replaces a file whole, with its mode, and leaves nothing beside it', async () => {
+  test('replaces a file as a whole, with its mode, and leaves no draft', async () => {
     const file = join(dir, 'state.json');
     await replace(file, 'old');
     await replace(file, 'new');
@@ -28,13 +28,13 @@ describe.each(Object.entries(WAYS))('%s', (_name, replace) => {
     expect(readdirSync(dir)).toEqual(['state.json']);
   });
 
-  test('fails where the new content cannot be put in its place, and leaves nothing', async () => {
+  test('fails when the file cannot be replaced, and leaves no draft', async () => {
     mkdirSync(join(dir, 'state.json', 'full'), { recursive: true });
     await expect(replace(join(dir, 'state.json'), 'new')).rejects.toThrow('EISDIR');
     expect(readdirSync(dir)).toEqual(['state.json']);
   });
 
-  testAsRoot('leaves the old content on a full disk, and nothing beside it', async () => {
+  testAsRoot('keeps the old content on a full disk, and leaves no draft', async () => {
     const disk = mountSmallDisk(dir);
     try {
       const file = join(disk.path, 'state.json');
@@ -49,7 +49,7 @@ describe.each(Object.entries(WAYS))('%s', (_name, replace) => {
   });
 });
 
-test('what a killed process left is removed, and known by its name', () => {
+test('the draft of a killed process is known by its name, and can be removed', () => {
   const file = join(dir, 'a.json');
   writeFileSync(`${file}.tmp`, '{"half');
   expect(readdirSync(dir).map((name) => fileOfDraft(name))).toEqual(['a.json']);

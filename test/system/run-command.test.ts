@@ -5,11 +5,11 @@ const shell = (script: string, timeoutMs?: number) =>
   runCommand('sh', ['-c', script], timeoutMs === undefined ? {} : { timeoutMs });
 
 describe('a command', () => {
-  test('that succeeds says nothing', async () => {
+  test('that succeeds resolves', async () => {
     await expect(shell('echo fine >&2')).resolves.toBeUndefined();
   });
 
-  test('that fails is told by what it says', async () => {
+  test('that fails rejects with its output on stderr', async () => {
     await expect(shell('echo " no such device" >&2; exit 32')).rejects.toMatchObject({
       message: 'no such device',
       isTimeout: false,
@@ -17,7 +17,7 @@ describe('a command', () => {
     await expect(shell('exit 32')).rejects.toThrow('sh ended with 32');
   });
 
-  test('that says too much is not ended for it', async () => {
+  test('with too much output goes on to its end', async () => {
     const failure = shell('head -c 20000000 /dev/zero | tr "\\0" x >&2; exit 1');
     await expect(failure).rejects.toMatchObject({ message: 'x'.repeat(10 * 1024), isTimeout: false });
   });
@@ -26,7 +26,7 @@ describe('a command', () => {
     await expect(shell('exec sleep 1000', 10)).rejects.toMatchObject({ isTimeout: true });
   });
 
-  test('that is not there is an error of the system', async () => {
+  test('that does not exist is an error of the system', async () => {
     await expect(runCommand('no-such-command', [])).rejects.toMatchObject({ code: 'ENOENT' });
   });
 });

@@ -20,7 +20,7 @@ test('calls once, after the delay', async () => {
   expect(timer.isArmed).toBe(false);
 });
 
-test('armed anew, forgets what it was armed for before', async () => {
+test('armed again, drops the call that was pending', async () => {
   const { clock, calls } = armed(100, 300);
   await clock.advance(1000);
   expect(calls).toEqual([300]);
@@ -41,7 +41,7 @@ test('may be armed again by its own call', async () => {
   expect(calls).toHaveLength(1);
 });
 
-test('waits no longer than a timer of Node can', async () => {
+test('waits at most as long as a Node timer can', async () => {
   const { clock, calls } = armed(Infinity);
   await clock.advance(MAX_TIMER_MS);
   expect(calls).toEqual([MAX_TIMER_MS]);

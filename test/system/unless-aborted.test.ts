@@ -1,0 +1,18 @@
+import { expect, test } from '@jest/globals';
+import { unlessAborted } from '../../src/system/unless-aborted.ts';
+
+test('has the outcome of the work', async () => {
+  const { signal } = new AbortController();
+  await expect(unlessAborted(Promise.resolve('done'), signal)).resolves.toBe('done');
+  await expect(unlessAborted(Promise.reject(new Error('failed')), signal)).rejects.toThrow('failed');
+});
+
+test('rejects with the reason of the signal while the work goes on', async () => {
+  const stop = new AbortController();
+  const { promise, resolve } = Promise.withResolvers<string>();
+  const waiting = unlessAborted(promise, stop.signal);
+  stop.abort(new Error('stopping'));
+  await expect(waiting).rejects.toThrow('stopping');
+  resolve('done all the same');
+  await expect(promise).resolves.toBe('done all the same');
+});
