@@ -1,16 +1,16 @@
 /**
- * What a pod's life costs the agent itself, on simulated nodes where the runtime takes no time: lives in a second of one
- * process, and memory, for 100 to 10,000 pods on one node and spread over many. Beside it, in the same process: the bare
- * charts of as many pods, led through the same states without an agent. `node bench/simulate.ts [--runs N]`.
+ * What the start and end of a pod cost the agent itself, on simulated nodes whose runtime takes no time: pod lives per second of one
+ * process, and memory, for 100 to 10,000 pods on one node and on many nodes. For comparison, in the same process: as many bare
+ * charts that go through the same states without an agent. `node bench/simulate.ts [--runs N]`.
  */
 import { spawnSync } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
 import { median } from './support/measures.ts';
-import type { Lives } from './support/simulated-lives.ts';
+import type { PodCosts } from './support/simulated-pods.ts';
 
-const WORKER = fileURLToPath(new URL('./support/simulated-lives-worker.ts', import.meta.url));
-/** A young generation of 4 MB instead of 16: no slower, and a quarter less resident. */
+const WORKER = fileURLToPath(new URL('./support/simulated-pods-worker.ts', import.meta.url));
+/** A young generation of 4 MB instead of 16 MB is no slower, and needs a quarter less resident memory. */
 const NODE_FLAGS = ['--max-semi-space-size=4', '--expose-gc'];
 const QUIET = '--disable-warning=ExperimentalWarning';
 
@@ -26,17 +26,17 @@ const ON_MANY: readonly Case[] = [1, 10, 100].map((nodes) => ({ nodes, pods: 100
 const { values } = parseArgs({ options: { runs: { type: 'string', default: '3' } } });
 const runs = Number(values.runs);
 
-/** Each in a process of its own: none finds the other's code warm, or its garbage. */
-function measure({ nodes, pods }: Case): Lives {
+/** In a process of its own: no case finds compiled code or garbage of another one. */
+function measure({ nodes, pods }: Case): PodCosts {
   const args = [...NODE_FLAGS, QUIET, WORKER, String(nodes), String(pods)];
   const { stdout, stderr, status } = spawnSync(process.execPath, args, { encoding: 'utf8' });
   if (status !== 0) throw new Error(`the worker failed: ${stderr}`);
-  return JSON.parse(stdout) as Lives;
+  return JSON.parse(stdout) as PodCosts;
 }
 
 function row({ nodes, pods }: Case): string {
   const all = Array.from({ length: runs }, () => measure({ nodes, pods }));
-  const pick = (of: (lives: Lives) => number) => median(all.map(of));
+  const pick = (of: (costs: PodCosts) => number) => median(all.map(of));
   const lives = pick(({ livesPerSecond }) => livesPerSecond);
   const bare = pick(({ bareLivesPerSecond }) => bareLivesPerSecond);
   const cells = [

@@ -1,4 +1,4 @@
-/** Opens the node and its agent from a configuration: shared by the daemon and by run-once. */
+/** Opens the node that a configuration describes, and says what its agent is made from: for the daemon and for run-once. */
 import { setTimeout as delay } from 'node:timers/promises';
 import type { NodeAgent, NodeAgentOptions } from './actors/node-agent.ts';
 import { EMBEDDED, type StateletConfig } from './config/config.ts';
@@ -12,15 +12,15 @@ import type { EventRecorder, NodeEventRecorder } from './types/event-recorder.ts
 import type { Logger } from './types/logger.ts';
 import type { OwnNodeFacts } from './types/node-facts.ts';
 
-/** How long calls to the runtime that are under way may take when the agent stops. */
-const REST_MS = 2_000;
+/** How long an agent that stops waits for calls to the runtime that are under way. */
+const STOP_LIMIT_MS = 2_000;
 
 export interface Node {
   readonly facts: OwnNodeFacts;
   readonly parts: NodeParts;
 }
 
-/** The root folder must exist. Rejects when this machine cannot be a node of that configuration. */
+/** The root folder must exist. Rejects where this machine cannot be such a node. */
 export async function openNode(
   config: StateletConfig,
   recorder: EventRecorder,
@@ -33,21 +33,21 @@ export async function openNode(
   return { facts, parts: await openParts(config, facts, recorder, logger) };
 }
 
-/** On a full disk the agent starts without the folder, so that it can remove images and pods; starting pods make the folder too. */
+/** On a full disk the agent goes on, so that it can remove what is not needed; the folder is made again when a pod starts. */
 async function makePodLogsDir({ podLogsDir }: StateletConfig, logger: Logger): Promise<void> {
   try {
     await makeFolder(podLogsDir);
   } catch (error) {
     const problem = `podLogsDir ${podLogsDir} cannot be made: ${errorMessage(error)}`;
     if (!isOutOfSpace(error)) {
-      const advice = 'name a folder in the --config file that this user may write';
-      throw new StateletError('InvalidArgument', `${problem}: ${advice}`, { cause: error });
+      const mend = 'name a folder in the --config file that this user may write';
+      throw new StateletError('InvalidArgument', `${problem}: ${mend}`, { cause: error });
     }
     logger.warn({}, problem);
   }
 }
 
-/** In the form of the flags: `cpu=2,memory=4Gi`. */
+/** As in flags: `cpu=2,memory=4Gi`. */
 function amountsText(amounts: Readonly<Record<string, string>>): string {
   return Object.entries(amounts)
     .map((pair) => pair.join('='))
@@ -83,22 +83,22 @@ async function openParts(
     nodeName,
     hostIPs,
     facts,
+    reservations: config,
+    settings: node,
     recorder,
     logger,
-    settings: node,
-    reservations: config,
   });
 }
 
-export interface AgentParts extends Node {
+export interface AgentSurroundings extends Node {
   readonly recorder: EventRecorder & NodeEventRecorder;
   readonly logger: Logger;
 }
 
-/** All options of an agent but its sources of pods. */
+/** The options of an agent, without its sources of pods. */
 export function nodeAgentOptions(
   config: StateletConfig,
-  { parts, facts, recorder, logger }: AgentParts,
+  { parts, facts, recorder, logger }: AgentSurroundings,
 ): Omit<NodeAgentOptions, 'sources' | 'configuration'> {
   const { syncFrequencyMs, maxContainerRestartPeriodMs, preemptionLowerPriorityFirst, node } = config;
   const { maximumDeadContainersPerContainer, nodeIP } = node;
@@ -118,12 +118,12 @@ export function nodeAgentOptions(
   };
 }
 
-/** Pods keep running. When this resolves, no container is being started any more, unless the runtime does not answer. */
-export async function stopAgent(agent: NodeAgent): Promise<void> {
-  await withinRestTime(agent.stop());
+/** Stops the agent; its pods keep running. Once this resolves no container is being started, unless the runtime does not answer. */
+export async function leavePodsRunning(agent: NodeAgent): Promise<void> {
+  await withinStopLimit(agent.stop());
 }
 
-/** Stops waiting after `REST_MS`: a runtime that hangs must not keep the agent from exiting. */
-export async function withinRestTime(work: Promise<void>): Promise<void> {
-  await Promise.race([work, delay(REST_MS, undefined, { ref: false })]);
+/** Waits for the work, but not longer than an agent that stops may wait for a runtime that hangs. */
+export async function withinStopLimit(work: Promise<void>): Promise<void> {
+  await Promise.race([work, delay(STOP_LIMIT_MS, undefined, { ref: false })]);
 }

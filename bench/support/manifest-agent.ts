@@ -1,26 +1,22 @@
-/** The production agent on a simulated runtime that does everything at once, with a folder of manifests on the disk. */
+/** The production agent on a simulated runtime that answers at once, with a folder of manifests on the disk. */
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { map } from 'rxjs';
-import { NodeAgent } from '../../src/actors/node-agent.ts';
+import type { NodeAgent } from '../../src/actors/node-agent.ts';
 import { servedPods } from '../../src/actors/pods/served-pods.ts';
 import { startApiServer } from '../../src/server/http-server.ts';
-import { NO_LATENCIES } from '../../src/runtime/simulated/latencies.ts';
-import { SimulatedRuntime } from '../../src/runtime/simulated/simulated-runtime.ts';
 import { systemClock } from '../../src/system/system-clock.ts';
-import { SimulatedNode } from '../../src/simulation/node/simulated-node.ts';
 import { inBatches } from '../../src/sources/config-batches.ts';
 import { fileSource } from '../../src/sources/file-source.ts';
 import { LastGoodManifests } from '../../src/sources/manifests/last-good-manifests.ts';
 import { channelEvent, podConfig } from '../../src/sources/pod-config.ts';
 import { problemText } from '../../src/sources/source.ts';
 import { nodeOf } from '../../test/support/admission.ts';
+import { instantAgent } from './instant-agent.ts';
 
-const nothing = (): void => undefined;
-const random = () => 0.5;
-const LOOK_MS = 20;
+const POLL_MS = 20;
 
 export class ManifestAgent {
   readonly dir = mkdtempSync(join(tmpdir(), 'statelet-bench-'));
@@ -28,33 +24,18 @@ export class ManifestAgent {
   readonly #agent: NodeAgent;
 
   constructor(podsMax: number) {
-    const runtime = new SimulatedRuntime({ clock: systemClock, random, latencies: NO_LATENCIES }).connect();
-    const faults = () => ({ mount: 0, release: 0, pull: 0 });
-    const now = () => systemClock.now();
-    const facts = nodeOf({ pods: String(podsMax) });
-    const node = new SimulatedNode({ runtime, disk: new Map(), now, random, faults });
-    this.#agent = new NodeAgent({
-      parts: { runtime, node, start: nothing, stop: () => Promise.resolve() },
-      sources: ['file'],
-      configuration: this.#configuration(facts.name),
-      ...{ clock: systemClock, random, hostIPs: ['192.0.2.1'], syncFrequencyMs: 60_000 },
-      nodeFacts: () => facts,
-      preemptionLowerPriorityFirst: true,
-      maxContainerRestartPeriodMs: 300_000,
-      maximumDeadContainersPerContainer: 1,
-      startsAtOnce: 16,
-      recorder: { event: nothing, nodeEvent: nothing },
-      logger: { trace: nothing, debug: nothing, info: nothing, warn: nothing, error: nothing },
-    });
+    const nodeFacts = nodeOf({ pods: String(podsMax) });
+    const configuration = this.#configuration(nodeFacts.name);
+    this.#agent = instantAgent({ clock: systemClock, configuration, nodeFacts });
     this.#agent.start();
   }
 
-  /** Resolves when pods of these names, and no others, have been started. */
+  /** Resolves when the pods of exactly these names have settled. */
   async runs(names: ReadonlySet<string>): Promise<void> {
-    while (!this.#runs(names)) await delay(LOOK_MS);
+    while (!this.#runs(names)) await delay(POLL_MS);
   }
 
-  /** The length of what `/pods` answers. */
+  /** The length of the answer to `/pods`. */
   async listLength(): Promise<number> {
     const { registry } = this.#agent.supervisor;
     const pods = () => servedPods(registry, this.#agent.statusManager);

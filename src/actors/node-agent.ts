@@ -34,7 +34,7 @@ export interface NodeAgentOptions {
   readonly parts: NodeParts;
   /** Every source must be seen once before anything is removed. */
   readonly sources: readonly string[];
-  /** What the sources say; subscribed to once the runtime has told what it holds. */
+  /** The events of the sources. Subscribed to once the runtime has listed its pods. */
   readonly configuration: Observable<SupervisorEvent>;
   readonly clock: Clock;
   /** In [0, 1). */
@@ -42,20 +42,20 @@ export interface NodeAgentOptions {
   /** Addresses of the node, the primary one first. */
   readonly hostIPs: readonly string[];
   readonly syncFrequencyMs: number;
-  /** As they are now; what the runtime can do is asked of it. */
+  /** As they are now, without the capabilities of the runtime. */
   readonly nodeFacts: () => OwnNodeFacts;
   /** Of victims of preemption that are otherwise equal, lower priority goes first. */
   readonly preemptionLowerPriorityFirst: boolean;
-  /** Without it nobody is evicted. */
+  /** Without it no pod is evicted. */
   readonly eviction?: EvictionParts;
   readonly maxContainerRestartPeriodMs: number;
   readonly maximumDeadContainersPerContainer: number;
-  /** How many starts are with the runtime at a time. */
+  /** How many sandboxes and containers the runtime starts at a time. */
   readonly startsAtOnce: number;
   readonly recorder: EventRecorder & NodeEventRecorder;
   readonly logger: Logger;
   readonly inspect?: ActorOptions<typeof supervisorMachine>['inspect'];
-  /** Puts something between the pod actors and their effects: whoever watches an agent does. */
+  /** Puts something between the pod actors and their effects: the judges of tests and simulation do. */
   readonly wrapEffects?: (effects: PodEffects) => PodEffects;
   /** The same for what pods ask before they start. */
   readonly wrapGates?: (gates: StartGates) => StartGates;
@@ -85,11 +85,14 @@ export class NodeAgent {
     this.#lastLoopAt = clock.now();
     this.#housekeeping = new Timer(clock);
     this.pleg = new Pleg({
-      ...{ runtime, clock, relistPeriodMs: RELIST_PERIOD_MS },
+      runtime,
+      clock,
+      relistPeriodMs: RELIST_PERIOD_MS,
       onRelist: (relist) => this.#checkWith(relist),
     });
     this.#runtimeState = new RuntimeState({
-      ...{ runtime, clock },
+      runtime,
+      clock,
       prepare: () => this.#prepare(),
       onReady: () => this.#onRuntimeReady(),
       onNotReady: (problem) => this.supervisor.send({ type: 'RUNTIME_NOT_READY', problem }),
@@ -99,19 +102,19 @@ export class NodeAgent {
     this.#eviction = this.#buildEviction();
   }
 
-  /** Begins as soon as the runtime is ready. A runtime that does not answer keeps nobody from stopping the agent. */
+  /** Begins as soon as the runtime is ready. The agent can be stopped while the runtime does not answer. */
   start(): void {
     this.supervisor.start();
     void this.#runtimeState.check();
   }
 
-  /** Ends routing, its pods too where asked to; resolves when that is done. The effects in flight may still be at work. */
+  /** Stops routing, and ends the pods first where asked to. Effects may still be in flight when this resolves. */
   async shutDown(exitWithPods: boolean): Promise<void> {
     this.supervisor.send({ type: 'SHUTDOWN', exitWithPods });
     await this.#stopped.promise;
   }
 
-  /** Lets go of everything; resolves when the effects in flight are at rest. What runs keeps running. */
+  /** Stops all parts. Resolves when no effect is in flight. Containers keep running. */
   async stop(): Promise<void> {
     this.#subscriptions.unsubscribe();
     this.#housekeeping.disarm();
@@ -122,7 +125,7 @@ export class NodeAgent {
     await this.supervisor.stop();
   }
 
-  /** Who would be evicted now. Rejects where the node cannot be measured. */
+  /** Which pods would be evicted now. Rejects where the node cannot be measured. */
   async explainEviction(): Promise<EvictionExplanation | undefined> {
     return this.#eviction?.explain();
   }
@@ -135,7 +138,7 @@ export class NodeAgent {
     return this.supervisor.runtimeProblem ?? this.pleg.health();
   }
 
-  /** What the runtime can do is known once it is ready. */
+  /** With the capabilities of the runtime, which are known once it is ready. */
   nodeFacts(): NodeFacts {
     const { supplementalGroupsPolicy } = this.#runtimeState;
     const facts = this.#options.nodeFacts();
@@ -147,7 +150,11 @@ export class NodeAgent {
     const { parts, clock, random, recorder, logger } = this.#options;
     const { runtime, node } = parts;
     return new ProbeManager({
-      ...{ runtime, clock, random, recorder, logger },
+      runtime,
+      clock,
+      random,
+      recorder,
+      logger,
       podStatus: (uid) => this.statusManager.get(uid),
       podIP: (pod) => {
         const seen = this.pleg.lastSeen(pod.metadata.uid);
@@ -166,7 +173,15 @@ export class NodeAgent {
     const { pleg, probes, statusManager } = this;
     const podRuntime = this.#buildPodRuntime();
     const effects = podEffects({
-      ...{ node, pleg, probes, statusManager, podRuntime, clock, recorder, logger, hostIPs },
+      node,
+      pleg,
+      probes,
+      statusManager,
+      podRuntime,
+      clock,
+      recorder,
+      logger,
+      hostIPs,
       containerEnds: this.#containerEnds,
       runtimeName: () => this.#runtimeName,
       runtimeProblem: () => this.#runtimeState.runtimeProblem(),
@@ -215,7 +230,11 @@ export class NodeAgent {
     const { parts, clock, recorder, logger, startsAtOnce } = this.#options;
     const { runtime, node } = parts;
     return new PodRuntime({
-      ...{ runtime, node, recorder, logger, clock },
+      runtime,
+      node,
+      recorder,
+      logger,
+      clock,
       backOff: crashLoopBackOff(this.#options.maxContainerRestartPeriodMs),
       gate: new StartGate({ clock, atOnce: startsAtOnce }),
       deadInstancesKept: this.#options.maximumDeadContainersPerContainer,
@@ -223,19 +242,19 @@ export class NodeAgent {
     });
   }
 
-  /** Before the runtime counts as ready: which one it is, and what it holds. */
+  /** Before the runtime counts as ready: asks for its name and lists its pods. */
   async #prepare(): Promise<void> {
     this.#runtimeName = (await this.#options.parts.runtime.version()).runtimeName;
     await this.pleg.relist();
   }
 
-  /** At once: a runtime that hangs lets no relist come to its end for minutes. */
+  /** Asks at once: with a runtime that hangs, a relist ends only after minutes. */
   #checkWith(relist: Promise<void>): void {
     void this.#runtimeState.check();
     relist.catch(() => this.#runtimeState.check());
   }
 
-  /** The first time, everything that depends on knowing what already runs is started. */
+  /** The first time, starts everything that depends on knowing what runs already. */
   #onRuntimeReady(): void {
     if (!this.#looping) this.#startLoop();
     this.supervisor.send({ type: 'RUNTIME_READY' });

@@ -49,7 +49,7 @@ export interface SupervisorOptions {
   readonly logger: Logger;
   readonly inspect?: ActorOptions<typeof supervisorMachine>['inspect'];
   readonly onStopped: () => void;
-  /** Puts something between pods and what they ask before they start. */
+  /** Puts something between pods and the answers to what they ask before they start: tests do. */
   readonly wrapGates?: (gates: StartGates) => StartGates;
 }
 
@@ -301,7 +301,7 @@ export class Supervisor {
     });
   }
 
-  /** A pod that is ending is not synced any more; whether it is ready shows nevertheless. */
+  /** A pod that is ending is not synced any more, but its status still shows whether it is ready. */
   #handleProbeResult(uid: string): void {
     this.#sync(uid);
     const snapshot = this.registry.get(uid)?.actor.getSnapshot();

@@ -1,4 +1,4 @@
-/** What a pod's chart is about: what it knows of the pod, what it is told, and what others may ask of its states. */
+/** The context, the events and the tags of a pod's chart. */
 import type { Rejection } from '../policies/admission/rejection.ts';
 import { roomDelay, runtimeDelay, type StartDelay } from '../policies/admission/start-delay.ts';
 import {
@@ -9,28 +9,28 @@ import {
 import type { ResyncReason } from '../policies/sync/resync.ts';
 import type { Pod } from '../types/kubernetes.ts';
 
-/** What the runtime was seen to hold of a pod: nothing, only what has ended, or something that runs. */
+/** What the runtime held of a pod when it was last read: nothing, only ended containers, or something that runs. */
 export type RuntimeHolds = 'nothing' | 'ended' | 'running';
 
 export interface PodInput {
   readonly uid: string;
   /** `name_namespace`. */
   readonly fullName: string;
-  /** As the runtime reported it when this actor came into being. */
+  /** When this actor was spawned. */
   readonly runtimeHolds: RuntimeHolds;
 }
 
 export interface PodContext extends PodInput {
   /** The newest version seen; undefined for a pod that only the runtime knows. */
   readonly pod: Pod | undefined;
-  /** Why the pod has not been started yet; undefined where nothing has stood in its way. */
+  /** Why the pod has not been started yet; undefined where nothing delays it. */
   readonly delay: StartDelay | undefined;
   /** Why the pod may never run on this node. */
   readonly rejection: Rejection | undefined;
-  /** Something newer than what the effect in flight looks at is waiting. */
+  /** An update has come since the effect in flight began. */
   readonly updatePending: boolean;
   readonly lastOutcome: ResyncReason;
-  /** Seconds; undefined until the pod is asked to end. Never grows (I4). */
+  /** Seconds; undefined until the pod is told to end. Never grows (I4). */
   readonly gracePeriodSeconds: number | undefined;
   readonly statusOverride: PodStatusOverride | undefined;
   readonly evicted: boolean;
@@ -56,11 +56,11 @@ export type PodEvent =
   | ({ readonly type: 'SHORT' } & Rejection)
   /** Pods are ending to make room for this one. */
   | { readonly type: 'PREEMPTING'; readonly delay: StartDelay }
-  /** `lack`: what the pod lacks, where that is only room: it would fit once others have ended. */
+  /** `lack`: what the pod lacks, where it lacks only room and would fit once other pods have ended. */
   | ({ readonly type: 'REJECTED'; readonly lack?: Rejection } & Rejection)
   /** There may be room now. */
   | { readonly type: 'ROOM_FREED' }
-  /** `again`: what the runtime shows after the effect asks for more, apart from what has just failed. */
+  /** `again`: after the effect the runtime shows that there is more to do, apart from what has just failed. */
   | { readonly type: 'SYNC_DONE'; readonly terminal: boolean; readonly again: boolean }
   | { readonly type: 'SYNC_FAILED'; readonly reason: ResyncReason; readonly again: boolean }
   | { readonly type: 'STOP_DONE' }
@@ -69,7 +69,7 @@ export type PodEvent =
   | { readonly type: 'CLEANUP_FAILED' }
   | { readonly type: 'AT_REST' };
 
-/** What others may ask about a pod by its UID; each is a tag of the states in which the answer is yes. */
+/** What other parts may ask about a pod: a state has the tag if the answer is yes. */
 export type PodTag =
   | 'couldHaveRunningContainers'
   /** The pod has not been given leave to start. */
@@ -78,7 +78,7 @@ export type PodTag =
   | 'containersTerminating'
   | 'terminated'
   | 'finished'
-  /** An effect is at work: the pod is on its way to another state. */
+  /** An effect is in flight: the pod is on its way to another state. */
   | 'atWork';
 
 export function initialContext({ input }: { input: PodInput }): PodContext {
@@ -103,7 +103,7 @@ export function delayOf(event: PodEvent): StartDelay | undefined {
   return event.type === 'REJECTED' && event.lack !== undefined ? roomDelay(event.lack) : undefined;
 }
 
-/** In force once the pod has been told this. */
+/** The grace period in seconds after this event. */
 export function gracePeriodAfter(context: PodContext, event: PodEvent): number {
   const pod = 'pod' in event ? (event.pod ?? context.pod) : context.pod;
   const options = event.type === 'SyncPodKill' ? event.options : undefined;

@@ -135,7 +135,7 @@ export const podMachine = setup({
       event.type === 'REJECTED' ? { rejection: { reason: event.reason, message: event.message } } : {},
     ),
 
-    // What the machine asks for; the actor provides it.
+    // Asked of the actor.
     awaitRuntime: ask(),
     awaitRemoval: ask(),
     requestName: ask(),
@@ -166,7 +166,7 @@ export const podMachine = setup({
       initial: 'New',
       states: {
         New: {
-          description: 'Has been asked for nothing yet',
+          description: 'The actor has not been told anything yet',
           tags: ['starting'],
           on: {
             SyncPodCreate: [HAD_RUN_TO_ITS_END, ENDS_UNSEEN, ENDS, FIRST_SEEN],
@@ -214,7 +214,7 @@ export const podMachine = setup({
           },
         },
         Admitting: {
-          description: 'The node is asked whether the pod has a place on it',
+          description: 'The node decides whether it has room for the pod',
           tags: ['starting'],
           entry: ['requestRoom'],
           on: {
@@ -228,7 +228,7 @@ export const podMachine = setup({
           },
         },
         AwaitingRoom: {
-          description: 'A static pod that fits once others have ended',
+          description: 'A static pod waits until other pods have freed room',
           tags: ['starting'],
           on: {
             SyncPodCreate: [HAD_RUN_TO_ITS_END, ENDS_UNSEEN, ENDS, ASKS_AGAIN],
@@ -239,7 +239,7 @@ export const podMachine = setup({
           },
         },
         MakingRoom: {
-          description: 'A critical pod for which others are ended (see the preemption chart)',
+          description: 'Other pods are ended to make room for this critical pod (see the preemption chart)',
           tags: ['starting'],
           entry: ['makeRoom'],
           on: {

@@ -1,9 +1,9 @@
 /**
- * One probe of one container as a statechart: when it runs, and what its outcomes add up to. What is decided, and when the
- * next run is due, is said by src/policies/probes/probe.ts and src/policies/probe-schedule.ts.
+ * One probe of one container as a statechart: when it runs, and the result of its runs. The result is decided by
+ * src/policies/probes/probe.ts, the time of the next run by src/policies/probes/probe-schedule.ts.
  *
- * Whoever runs it promises: STATUS whenever the pod's status may have changed; DUE when a timer that was armed and not
- * disarmed has run out; a run that was started ends with exactly one event, `PROBED` or, after an abort, `AT_REST`.
+ * The actor keeps to this: STATUS is sent whenever the pod's status may have changed; DUE when the armed timer has
+ * run out; a run that was started ends with exactly one event, `PROBED` or, after an abort, `AT_REST`.
  */
 import { assign, setup } from 'xstate';
 import {
@@ -97,7 +97,7 @@ export const probeMachine = setup({
       'now' in event ? { delayMs: nextDelayMs(probeOf(context.target), context.ranAt, event.now) } : {},
     ),
 
-    // What the machine asks for; the actor provides it.
+    // Asked of the actor.
     armTimer: ask(),
     disarmTimer: ask(),
     startProbe: ask(),
@@ -106,7 +106,7 @@ export const probeMachine = setup({
   },
 }).createMachine({
   id: 'probe',
-  description: 'One probe of one container: its runs, and the result that they add up to',
+  description: 'One probe of one container: its runs and their result',
   context: initialContext,
   initial: 'Idle',
   on: {

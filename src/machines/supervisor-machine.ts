@@ -1,6 +1,6 @@
 /**
- * The agent's loop as a statechart: reads the streams and routes what they bring to the pod actors. It decides nothing
- * about a pod's life. Names of streams and of their handlers are those of the kubelet's sync loop.
+ * The agent's loop as a statechart: it reads the streams and routes their events to the pod actors. It decides nothing
+ * about a pod's life. The streams and their handlers have the names of the kubelet's sync loop.
  */
 import { type AnyActorRef, assign, type ErrorActorEvent, setup, stateIn, stopChild } from 'xstate';
 import type { Pod } from '../types/kubernetes.ts';
@@ -84,7 +84,7 @@ export const supervisorMachine = setup({
 
     stopActor: stopChild(({ event }) => (event.type === 'ACTOR_FORGOTTEN' ? event.actor : '')),
 
-    // What the machine asks for; the actor provides it.
+    // Asked of the actor.
     handlePodAdditions: ask(),
     handlePodUpdates: ask(),
     dropDesiredPods: ask(),
@@ -167,7 +167,7 @@ export const supervisorMachine = setup({
         ACTOR_FORGOTTEN: { actions: ['stopActor'] },
         HOUSEKEEPING: { guard: 'sourcesReady', actions: ['handlePodCleanups'] },
         'xstate.error.actor.*': {
-          description: 'A pod actor that fails takes nobody down',
+          description: 'A pod actor that fails does not stop the supervisor',
           actions: ['handlePodError'],
         },
       },
@@ -180,7 +180,7 @@ export const supervisorMachine = setup({
             'CONFIG.REMOVE': [
               { guard: 'sourcesReady', actions: ['dropDesiredPods', 'handlePodRemoves'] },
               {
-                description: 'Housekeeping ends them once all sources have been seen',
+                description: 'Housekeeping ends the pods once all sources have been seen',
                 actions: ['dropDesiredPods'],
               },
             ],
@@ -189,7 +189,7 @@ export const supervisorMachine = setup({
           },
         },
         EndingPods: {
-          description: 'The agent leaves and takes its pods with it',
+          description: 'The agent ends all pods before it stops',
           entry: ['killAllPods'],
           on: {
             HOUSEKEEPING: { actions: ['handlePodCleanups'] },

@@ -4,7 +4,13 @@ import { NodeAgent } from '../actors/node-agent.ts';
 import { eventLog } from '../server/event-log.ts';
 import type { StateletConfig } from '../config/config.ts';
 import type { SupervisorEvent } from '../machines/supervisor-machine.ts';
-import { type AgentParts, nodeAgentOptions, openNode, stopAgent, withinRestTime } from '../open-node.ts';
+import {
+  type AgentSurroundings,
+  withinStopLimit,
+  leavePodsRunning,
+  nodeAgentOptions,
+  openNode,
+} from '../open-node.ts';
 import { podSources } from '../pod-sources.ts';
 import type { Rejection } from '../policies/admission/rejection.ts';
 import { CONFIG_SOURCE_ANNOTATION, fullName, podFullName } from '../policies/pod/pod-kinds.ts';
@@ -70,7 +76,7 @@ async function runPods(
   }
 }
 
-interface RunParts extends AgentParts {
+interface RunParts extends AgentSurroundings {
   readonly recorder: LastWarnings;
 }
 
@@ -95,9 +101,9 @@ class Run {
   async results(options: RunOnceOptions): Promise<readonly PodResult[]> {
     const agent = this.#agent;
     agent.start();
-    const outcomes = await this.#outcomes(options).finally(() => stopAgent(agent));
-    // An effect may have changed the pods since the last relist.
-    await withinRestTime(agent.pleg.relist().catch(() => undefined));
+    const outcomes = await this.#outcomes(options).finally(() => leavePodsRunning(agent));
+    // What an effect had begun may not show yet.
+    await withinStopLimit(agent.pleg.relist().catch(() => undefined));
     return outcomes.map(({ pod, outcome }) => this.#result(pod, outcome));
   }
 

@@ -37,7 +37,11 @@ const crashing = {
   startTime: '2030-01-01T00:30:00Z',
   containerStatuses: [
     {
-      ...{ name: 'c', image: 'i', imageID: '', ready: false, restartCount: 3 },
+      name: 'c',
+      image: 'i',
+      imageID: '',
+      ready: false,
+      restartCount: 3,
       state: { waiting: { reason: 'CrashLoopBackOff' } },
       lastState: { terminated: { exitCode: 1, finishedAt: '2030-01-01T00:59:20Z' } },
     },

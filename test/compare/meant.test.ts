@@ -7,8 +7,11 @@ import type { Difference } from '../../scripts/compare/differences.ts';
 import { judge, matches, readMeant } from '../../scripts/compare/meant.ts';
 
 const difference: Difference = {
-  ...{ manifest: 'volume-memory', area: 'files', path: 'volumes/kubernetes.io~empty-dir/v' },
-  ...{ kubelet: '"folder 1777 0:0"', statelet: undefined },
+  manifest: 'volume-memory',
+  area: 'files',
+  path: 'volumes/kubernetes.io~empty-dir/v',
+  kubelet: '"folder 1777 0:0"',
+  statelet: undefined,
 };
 const entry = { area: 'files', path: 'volumes/**', reason: 'for the test' };
 

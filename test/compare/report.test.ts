@@ -3,13 +3,18 @@ import type { Difference } from '../../scripts/compare/differences.ts';
 import { type ComparisonReport, grouped, textReport } from '../../scripts/compare/report.ts';
 
 const status = (manifest: string, container: string): Difference => ({
-  ...{ manifest, area: 'status', path: `containerStatuses/[${container}]/ready` },
-  ...{ kubelet: 'true', statelet: 'false' },
+  manifest,
+  area: 'status',
+  path: `containerStatuses/[${container}]/ready`,
+  kubelet: 'true',
+  statelet: 'false',
 });
 const meantEntry = { area: 'files', path: 'plugins', reason: 'a record of its own' };
 const idleEntry = { area: 'cgroups', path: 'pids.max', reason: 'was different once' };
 const report: ComparisonReport = {
-  ...{ manifests: 3, equal: 1, unexpected: [status('a', 'main'), status('b', 'other')] },
+  manifests: 3,
+  equal: 1,
+  unexpected: [status('a', 'main'), status('b', 'other')],
   meant: [{ entry: meantEntry, differences: [status('a', 'main')] }],
   idle: [idleEntry],
   unsettled: { kubelet: ['default/a-node-a'], statelet: [] },
@@ -23,7 +28,10 @@ describe('the report of a comparison', () => {
   test('tells a difference of several manifests once, whichever container it is of', () => {
     expect(grouped(report.unexpected)).toEqual([
       {
-        ...{ area: 'status', path: 'containerStatuses/[*]/ready', kubelet: 'true', statelet: 'false' },
+        area: 'status',
+        path: 'containerStatuses/[*]/ready',
+        kubelet: 'true',
+        statelet: 'false',
         manifests: ['a', 'b'],
       },
     ]);

@@ -24,14 +24,14 @@ const QUIET_MS = 8_000;
 const STUCK_MS = 20_000;
 
 describe('a pod has come to rest', () => {
-  test('when what it was at rest has stood for a while', () => {
+  test('when a status at rest has not changed for some time', () => {
     const settling = new Settling();
     settling.see([running], 0);
     expect(settling.unsettled(QUIET_MS - 1)).toEqual(['default/a']);
     expect(settling.unsettled(QUIET_MS)).toEqual([]);
   });
 
-  test('not while its container is made, but when nothing changes for long', () => {
+  test('not while its container is created, but when nothing changes for long', () => {
     const settling = new Settling();
     settling.see([creating], 0);
     expect(settling.unsettled(STUCK_MS - 1)).toEqual(['default/a']);

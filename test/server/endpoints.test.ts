@@ -46,7 +46,11 @@ afterEach(async () => {
 async function open(options: Partial<EndpointsOptions> = {}) {
   const { logger, messages } = warnings();
   const endpoints = await Endpoints.open({
-    ...{ rootDir, nodeName: 'node-a', address: LOOPBACK, sources, logger },
+    rootDir,
+    nodeName: 'node-a',
+    address: LOOPBACK,
+    sources,
+    logger,
     ...options,
   });
   closing.push(() => endpoints.close());

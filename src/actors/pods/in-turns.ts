@@ -1,6 +1,6 @@
 import type { Clock } from '../../types/clock.ts';
 
-/** What is done for all pods is done for so many in one turn of the event loop: probes and eviction go on in between. */
+/** So many pods are handled in one turn of the event loop: probes and eviction go on between the turns. */
 const PODS_A_TURN = 25;
 
 /** Handles the items in their order, the first ones at once and the others in later turns of the event loop. */

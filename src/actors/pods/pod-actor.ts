@@ -15,12 +15,12 @@ import type { PodMachine } from './pod-registry.ts';
 import type { StatusManager } from './status-manager.ts';
 import type { WorkQueue } from './work-queue.ts';
 
-/** What a pod actor can do in the world. Each that takes time resolves to the event that tells the outcome. */
+/** The effects of a pod actor. An effect that takes time resolves to the event that says how it ended. */
 export interface PodEffects {
   syncPod(context: PodContext, signal: AbortSignal): Promise<PodEvent>;
   stopPod(context: PodContext, signal: AbortSignal): Promise<PodEvent>;
   cleanUpPod(context: PodContext, signal: AbortSignal): Promise<PodEvent>;
-  /** Brings the status up to date with what is known besides the runtime's view: no effect, may be done beside one. */
+  /** Computes the status anew from what was last read of the runtime. May be called while an effect is in flight. */
   refreshStatus(context: PodContext): void;
 }
 
@@ -104,7 +104,7 @@ export function providePodMachine(deps: PodActorDeps): PodMachine {
         const now = clock.now();
         const delayMs = resyncDelayMs(context.lastOutcome, { syncFrequencyMs, now, random: random() });
         const deadline = context.pod && activeDeadline(context.pod, statusManager.get(context.uid));
-        // One that has passed was seen by the last sync, or that failed and is tried again in its own time.
+        // The last sync has seen a deadline that has passed; if that sync failed, it is tried again after its back-off.
         const isAhead = deadline !== undefined && deadline > now;
         workQueue.enqueue(context.uid, isAhead ? Math.min(delayMs, deadline - now) : delayMs);
       },
@@ -116,7 +116,7 @@ export function providePodMachine(deps: PodActorDeps): PodMachine {
   });
 }
 
-/** What a pod asks before it starts, and what is told of the answers. */
+/** What a pod asks before it starts, and what is reported of the answers. */
 function startActions({ gates, statusManager, recorder, clock }: PodActorDeps) {
   return {
     awaitRuntime: ({ context, self }: PodActionArgs) => gates.awaitRuntime(context, answerTo(self)),

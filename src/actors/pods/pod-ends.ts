@@ -4,7 +4,7 @@ import type { PodReference } from '../../types/event-recorder.ts';
 export type PodEnd = 'Terminated' | 'Finished' | 'Forgotten';
 export type PodEndListener = (pod: PodReference, end: PodEnd) => void;
 
-/** The one place where the end of a pod is told: each part of the agent that waits for one listens here. */
+/** The one place where ends of pods are told: each part of the agent that waits for an end listens here. */
 export class PodEnds {
   readonly #listeners: PodEndListener[] = [];
   /** By UID. */
@@ -21,7 +21,7 @@ export class PodEnds {
     this.#waiting.delete(pod.uid);
   }
 
-  /** Resolves when the pod is Terminated. To be asked while it is not. */
+  /** Resolves when the pod becomes Terminated. */
   async terminated(uid: string): Promise<void> {
     const waiting = this.#waiting.get(uid) ?? Promise.withResolvers<undefined>();
     this.#waiting.set(uid, waiting);

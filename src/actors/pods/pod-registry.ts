@@ -20,7 +20,7 @@ export interface PodEntry {
   readonly pod: PodReference;
   readonly fullName: string;
   readonly actor: PodActor;
-  /** What is sent to the pod after its actor has failed waits here for the next one. */
+  /** Events that were sent after the actor failed; the next actor gets them. */
   readonly backlog: PodEvent[];
 }
 

@@ -20,7 +20,7 @@ export interface PodRetirementOptions {
   readonly logger: Logger;
 }
 
-/** Forgets finished pods that no source wants, or that were asked for again: these start anew. */
+/** Forgets finished pods that no source wants or that are wanted anew. The latter start again. */
 export class PodRetirement {
   readonly #options: PodRetirementOptions;
   /** UIDs of the pods that are being retired. */
@@ -30,7 +30,7 @@ export class PodRetirement {
     this.#options = options;
   }
 
-  /** At once where it is due: the next housekeeping need not be waited for. */
+  /** Does not wait for the next housekeeping. */
   retireIfDue(uid: string): void {
     const { registry, desired } = this.#options;
     const snapshot = registry.get(uid)?.actor.getSnapshot();
@@ -38,7 +38,7 @@ export class PodRetirement {
     if (snapshot.context.restartRequested || !desired.has(uid)) void this.retire(uid);
   }
 
-  /** What the runtime keeps of the finished pod is removed first: its UID must not find exited containers of its earlier life. */
+  /** Removes the pod from the runtime first: a new pod of this UID must not find its exited containers. */
   async retire(uid: string): Promise<void> {
     const { registry, desired, ends, create, onForgotten } = this.#options;
     const entry = registry.get(uid);

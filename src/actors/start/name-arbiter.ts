@@ -19,8 +19,8 @@ interface NameRequest {
 }
 
 /**
- * Who may run under a static pod's full name: one pod at a time, first come first served (lifecycle 10, I6). A pod that
- * asks is answered at once, and again when the name is granted to it or to another.
+ * Which pod may run under a static pod's full name: one at a time, first come first served (lifecycle 10, I6). A pod that
+ * asks is answered at once, and again when the name is granted to it or to another pod.
  */
 export class NameArbiter {
   /** By full name. */
@@ -50,11 +50,11 @@ export class NameArbiter {
     const request = { pod, answer };
     if (this.#decide(request)) return;
     this.#waiting.set(uid, request);
-    // An adopted pod that waits is not in the way of the others of its name any more.
+    // Other pods of the name do not wait for an adopted pod that waits itself.
     if (isNew && this.#adopted.get(name)?.has(uid) === true) this.#decideWaiting(name);
   }
 
-  /** The pod has ended, or does not want to start any more: another of its name may start. */
+  /** The pod has ended, or will not start: another pod of its name may start. */
   ended(pod: PodReference): void {
     const { uid } = pod;
     const name = fullName(pod);
@@ -88,8 +88,8 @@ export class NameArbiter {
   }
 
   /**
-   * The UID of the pod that has to end first. Every adopted pod of the name has to, unless it is wanted as well and waits
-   * in its turn: it would never end.
+   * The UID of a pod that has to end first. Every adopted pod of the name has to, unless it waits for the name itself: it
+   * would never end.
    */
   #inTheWayOf(pod: PodReference): string | undefined {
     const name = fullName(pod);

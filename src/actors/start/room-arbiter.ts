@@ -49,11 +49,11 @@ export interface RoomArbiterOptions {
 export class RoomArbiter {
   readonly #options: RoomArbiterOptions;
   readonly #ledger = new ResourceLedger();
-  /** Pods that ran before this agent: what they hold is theirs, and whether they may stay is still to be decided. */
+  /** Pods that ran before this agent: they hold their room, and whether they may stay is still to be decided. */
   readonly #unchecked = new Set<string>();
   /** The latest request of each pod that has no place, by UID, in the order in which they first asked. */
   readonly #requests = new Map<string, RoomRequest>();
-  /** What the pods lack for which others may be ended, by UID. */
+  /** What a pod lacks for which other pods may be ended, by UID. */
   readonly #shortages = new Map<string, Rejection>();
   readonly #preemptions: Preemptions;
 
@@ -79,7 +79,7 @@ export class RoomArbiter {
     });
   }
 
-  /** A pod that runs already holds what it has, before any other is admitted. */
+  /** A pod that runs already holds what it requests, before any other pod is admitted. */
   adopt(pod: Pod): void {
     const { uid } = pod.metadata;
     if (this.#ledger.has(uid)) return;
@@ -88,8 +88,8 @@ export class RoomArbiter {
   }
 
   /**
-   * Answers at once: ADMITTED; SHORT where pods may be ended for this one; else REJECTED. To a pod that lacks only room,
-   * ROOM_FREED comes whenever there may be some.
+   * Answers at once: with ADMITTED; with SHORT where other pods may be ended for this one; else with REJECTED. Whenever there
+   * may be room, ROOM_FREED is sent to each pod that waits for some.
    */
   request(pod: Pod, answer: (event: RoomAnswer) => void): void {
     const { uid } = pod.metadata;
@@ -120,7 +120,7 @@ export class RoomArbiter {
   }
 
   /**
-   * The pod has ended, or does not want to start any more. A preemption that waited for it goes on. Returns the UIDs of the
+   * The pod has ended, or will not start. A preemption that waited for it goes on. Returns the UIDs of the
    * pods to which what it held is to be offered.
    */
   ended(uid: string): readonly string[] {
@@ -128,7 +128,7 @@ export class RoomArbiter {
     this.#requests.delete(uid);
     this.#shortages.delete(uid);
     const hasFreed = this.#ledger.remove(uid);
-    // A pod that begins to wait by what follows has seen what is free.
+    // Listed first: a pod that begins to wait below has seen already what is free.
     const waiting = hasFreed ? this.#waiting() : [];
     this.#preemptions.ended(uid);
     return waiting;
@@ -165,7 +165,7 @@ export class RoomArbiter {
       if (rejection) return { kind: 'rejected', ...rejection };
       return isRunning ? { kind: 'admitted' } : this.#fit(node, pod);
     } catch (error) {
-      // A pod that cannot be made out must not hold up the others.
+      // A pod for which admission throws must not hold up other pods.
       return { kind: 'rejected', ...unexpectedAdmissionError(errorMessage(error)) };
     }
   }
@@ -189,7 +189,7 @@ export class RoomArbiter {
     answer({ type: 'SHORT', ...shortage });
   }
 
-  /** What a pod lacks is told rather than why no other pod can be ended for it. */
+  /** The pod is told what it lacks, rather than why no other pod can be ended for it. */
   #reject({ pod, answer }: RoomRequest, rejection: Rejection): void {
     const { reason } = rejection;
     const shortage =
@@ -211,7 +211,7 @@ export class RoomArbiter {
     if (request !== undefined) this.#reject(request, rejection);
   }
 
-  /** With the newest version of its pod; undefined for a pod that is to end by now. */
+  /** With the newest version of its pod; undefined for a pod that has been told to end. */
   #wanted(uid: string): RoomRequest | undefined {
     const { registry } = this.#options;
     const [request, pod] = [this.#requests.get(uid), podOf(registry, uid)];

@@ -1,4 +1,4 @@
-/** Why a pod has not been started yet, as text for users. Each of these delays ends by itself. */
+/** Why a wanted pod has not been started yet, in words for people. Each of these delays comes to an end. */
 import type { PodReference } from '../../types/event-recorder.ts';
 import type { Rejection } from './rejection.ts';
 

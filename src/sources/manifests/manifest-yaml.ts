@@ -30,10 +30,23 @@ export function parseYaml(text: string): unknown[] {
     // The library compares each key with all keys before it, which takes quadratic time: `repeatedKey` does it below.
     uniqueKeys: false,
   });
-  const documents = [...composer.compose(boundedTokens(text, lines))];
-  const problems = documents.flatMap((document) => syntaxProblems(document, lines));
+  const values: unknown[] = [];
+  const problems: string[] = [];
+  let failure: Error | undefined;
+  for (const document of composer.compose(boundedTokens(text, lines))) {
+    problems.push(...syntaxProblems(document, lines));
+    if (problems.length > 0 || failure !== undefined) continue;
+    try {
+      // At once: the tree of a document takes many times the memory of its values, and can then be collected.
+      flattenTexts(document);
+      values.push(document.toJS());
+    } catch (error) {
+      failure = error as Error;
+    }
+  }
   if (problems.length > 0) throw new YamlSyntaxError(problems);
-  return documents.map((document) => document.toJS() as unknown).filter((value) => value != null);
+  if (failure !== undefined) throw failure;
+  return values.filter((value) => value != null);
 }
 
 export class YamlSyntaxError extends Error {
@@ -108,6 +121,21 @@ function syntaxProblems(document: Document.Parsed, lines: LineCounter): string[]
   if (offset === undefined) return [];
   const { line, col } = lines.linePos(offset);
   return [`${error?.message ?? 'Map keys must be unique'} at line ${line}, column ${col}`];
+}
+
+/** Never matches. */
+const NOTHING = /(?!)/u;
+
+/**
+ * The library builds quoted texts character by character. V8 keeps such a text as a tree of some 30 bytes for each character
+ * until something searches it.
+ */
+function flattenTexts(document: Document): void {
+  visit(document, {
+    Scalar: (_key, scalar) => {
+      if (typeof scalar.value === 'string') scalar.value = scalar.value.replace(NOTHING, '');
+    },
+  });
 }
 
 /** The offset of the first key that stands twice in its map. */

@@ -16,7 +16,7 @@ afterEach(async () => bed.reset());
 afterAll(async () => bed.cleanup());
 
 describe("the runtime's events", () => {
-  test('the death of a container is told without a relist, with what it died of', async () => {
+  test('the end of a container is told without a relist, and its exit code is known', async () => {
     const { uid, id } = await bed.runPod();
     const pleg = await bed.started();
     await bed.other.stopContainer(id, 1);
@@ -26,7 +26,7 @@ describe("the runtime's events", () => {
     expect(pleg.lastSeen(uid)?.containers[0]).toMatchObject({ id, state: 'exited', exitCode: 143 });
   });
 
-  test('a pod that comes is told, sandbox and container', async () => {
+  test('a new pod is told, sandbox and container', async () => {
     await bed.started();
     const { uid, id, sandboxId } = await bed.runPod();
     await bed.untilTold(uid, `${id}=running`);
@@ -41,7 +41,7 @@ describe("the runtime's events", () => {
     expect(bed.told.of(one.uid)).toEqual([]);
   });
 
-  test('an event of before the last observation leads to no read', async () => {
+  test('an event from before the last read leads to no read', async () => {
     const { pod, id } = await bed.runPod();
     const counted = bed.reads();
     const hints = new Subject<ContainerEvent>();
@@ -54,7 +54,7 @@ describe("the runtime's events", () => {
     await waitFor(() => counted.count > 0, { what: 'a read of the pod' });
   });
 
-  test('of many events during a read the pod is read once more, not once for each', async () => {
+  test('many events during a read lead to one more read', async () => {
     const { pod, id } = await bed.runPod();
     const counted = bed.reads();
     const hints = new Subject<ContainerEvent>();
@@ -73,7 +73,7 @@ describe("the runtime's events", () => {
 });
 
 describe('the relist', () => {
-  test('finds what no event told of', async () => {
+  test('finds a change that had no event', async () => {
     const { uid, id } = await bed.runPod();
     const pleg = await bed.started(DEAF);
     await bed.other.stopContainer(id, 1);
@@ -82,7 +82,7 @@ describe('the relist', () => {
     expect(bed.told.of(uid)).toEqual([`${id}=exited`]);
   });
 
-  test('finds pods that came and pods that went', async () => {
+  test('finds new pods and pods that are gone', async () => {
     const gone = await bed.runPod();
     const pleg = await bed.started(DEAF);
     await bed.other.removePodSandbox(gone.sandboxId);
@@ -102,7 +102,7 @@ describe('the relist', () => {
     expect([counted.count, bed.told.all]).toEqual([0, []]);
   });
 
-  test('comes every period, and is told to whoever watches the runtime', async () => {
+  test('comes every period, and onRelist is called', async () => {
     const { uid, id } = await bed.runPod();
     await bed.started(DEAF);
     await bed.other.stopContainer(id, 1);
@@ -115,13 +115,13 @@ describe('the relist', () => {
     await waitFor(() => bed.relists === 2, { what: 'the next relist' });
   });
 
-  test('one that failed is told as well, and the next one tries again', async () => {
+  test('onRelist is called for one that fails, too, and the next one tries again', async () => {
     const { uid, id } = await bed.runPod();
     let down = false;
-    const nobody = () => Promise.reject(new StateletError('Unavailable', 'nobody answers'));
+    const refuse = () => Promise.reject(new StateletError('Unavailable', 'nobody answers'));
     const pleg = await bed.started({
       ...DEAF,
-      listContainers: (...args) => (down ? nobody() : bed.runtime.listContainers(...args)),
+      listContainers: (...args) => (down ? refuse() : bed.runtime.listContainers(...args)),
     });
     await bed.other.stopContainer(id, 1);
     down = true;
@@ -148,7 +148,7 @@ describe('the relist', () => {
     expect(bed.told.of(uid)).toEqual([`${id}=exited`]);
   });
 
-  test('a pod that was listed and could not be read is taken as listed, and read before it is acted upon', async () => {
+  test('a pod that was listed and could not be read has the listed status, and is read before an effect', async () => {
     const { pod, uid, id } = await bed.runPod();
     const reads = bed.reads();
     reads.failing = 1;
@@ -160,7 +160,7 @@ describe('the relist', () => {
     expect(reads.count).toBe(2);
   });
 
-  test('a pod that is gone is forgotten, but not before that is told: its name is still known then', async () => {
+  test('a pod that is gone is forgotten after that was told: its name is still known then', async () => {
     const { uid, id, sandboxId } = await bed.runPod();
     const pleg = await bed.started(DEAF);
     const names: (string | undefined)[] = [];
@@ -172,7 +172,7 @@ describe('the relist', () => {
     expect([pleg.lastSeen(uid), pleg.runtimeHolds(uid)]).toEqual([undefined, 'nothing']);
   });
 
-  test('two at once are one', async () => {
+  test('two at the same time are one', async () => {
     let lists = 0;
     const pleg = await bed.started({
       ...DEAF,
@@ -187,7 +187,7 @@ describe('the relist', () => {
   });
 });
 
-describe('where the runtime tells of no events', () => {
+describe('if the runtime has no events', () => {
   test.each([
     ['says so', EMPTY],
     ['breaks them off', throwError(() => new StateletError('Unimplemented', 'no events here'))],
@@ -245,7 +245,7 @@ describe('what is known', () => {
     expect([pleg.runtimeHolds(uid), pleg.pods().length]).toEqual(['nothing', 0]);
   });
 
-  test('a pod that an effect only asked after is not kept', async () => {
+  test('a pod that an effect has only read, and that is not in the runtime, is not kept', async () => {
     const pleg = await bed.started();
     const pod = podOf({});
     pleg.hold(pod.metadata);
@@ -254,7 +254,7 @@ describe('what is known', () => {
     expect([pleg.lastSeen(pod.metadata.uid), pleg.pods()]).toEqual([undefined, []]);
   });
 
-  test('what another put into the runtime, without a pod UID, is not a pod', async () => {
+  test('a sandbox without the UID of a pod is not a pod', async () => {
     const pleg = await bed.started(DEAF);
     const logDirectory = '';
     const metadata = { name: 'foreign', uid: 'foreign', namespace: 'default', attempt: 0 };
@@ -290,7 +290,7 @@ describe('health', () => {
 });
 
 describe('stopped', () => {
-  test('nothing is armed, and the changes are over', async () => {
+  test('no timer is armed, and changes complete', async () => {
     const { id } = await bed.runPod();
     const pleg = await bed.started();
     let over = false;
@@ -302,7 +302,7 @@ describe('stopped', () => {
     expect([bed.told.all, bed.relists]).toEqual([[], 0]);
   });
 
-  test('a relist under way is not told any more and plans no other', async () => {
+  test('a relist under way is not told and arms no timer', async () => {
     const { promise: gate, resolve: open } = Promise.withResolvers<undefined>();
     let waiting = false;
     const pleg = await bed.started({

@@ -16,7 +16,7 @@ const notFound = () => Promise.reject(new StateletError('NotFound', 'no such thi
 const read = (pod: ReturnType<typeof podOf>, more: Partial<RuntimeService>) =>
   readPod({ ...bed.runtime, ...more }, pod.metadata, Date.now());
 
-test('what is said not to be there and is listed all the same is as the list shows it: nothing is made twice', async () => {
+test('a container without a status that is still listed has the listed state: it is not made twice', async () => {
   const pod = podOf({ containers: [shell('main', 'sleep 1000')] });
   const { containers, sandboxes } = await bed.run(pod);
   const seen = await read(pod, { containerStatus: notFound, podSandboxStatus: notFound });
@@ -24,7 +24,7 @@ test('what is said not to be there and is listed all the same is as the list sho
   expect(seen.containers).toMatchObject([{ id: containers[0]?.id, name: 'main', state: 'running' }]);
 });
 
-test('of an end of which only the list knows nothing more is known', async () => {
+test('an end that only the list shows has an unknown reason', async () => {
   const pod = podOf({ containers: [shell('main', 'exit 0')] });
   const { containers } = await bed.run(pod);
   await whenExited(bed.runtime, containers[0]?.id ?? '');
@@ -34,7 +34,7 @@ test('of an end of which only the list knows nothing more is known', async () =>
   ]);
 });
 
-test('what has gone between being listed and being looked at is gone', async () => {
+test('a container that is gone before its status is read is left out', async () => {
   const pod = podOf({ containers: [shell('main', 'sleep 1000')] });
   const { containers } = await bed.run(pod);
   const seen = await read(pod, {

@@ -13,9 +13,15 @@ import { systemClock } from '../../../src/system/system-clock.ts';
 import { podBed, type PodBed, podOf, shell } from './pod-bed.ts';
 
 const NOTHING: PodActions = {
-  ...{ killPod: false, createSandbox: false, sandboxId: '', attempt: 0 },
-  ...{ initContainersToStart: [], containersToStart: [], ephemeralContainersToStart: [] },
-  ...{ containersToKill: [], containersToReset: [] },
+  killPod: false,
+  createSandbox: false,
+  sandboxId: '',
+  attempt: 0,
+  initContainersToStart: [],
+  containersToStart: [],
+  ephemeralContainersToStart: [],
+  containersToKill: [],
+  containersToReset: [],
 };
 
 let bed: PodBed;
@@ -30,14 +36,16 @@ beforeEach(() => {
 
 const newRuntime = (runtime: Partial<RuntimeService> = {}) =>
   new PodRuntime({
-    ...{ ...bed, runtime: { ...bed.runtime, ...runtime }, clock: systemClock },
+    ...bed,
+    runtime: { ...bed.runtime, ...runtime },
+    clock: systemClock,
     node: processNode({ hostIPs: ['127.0.0.1'], podLogsDir: join(bed.rootDir, 'pods') }),
     gate: new StartGate({ clock: systemClock, atOnce: 1 }),
     backOff: CRASH_LOOP_BACK_OFF,
     deadInstancesKept: 1,
   });
 
-test('why there is no sandbox is told as the runtime said it, with its code', async () => {
+test('a sandbox that cannot be created has an event with the message and code of the runtime', async () => {
   const details = 'failed to set up the network';
   const answer = callError('RunPodSandbox', 'unix:///run/x.sock', { code: status.UNKNOWN, details });
   const pod = podOf({ containers: [shell('main', 'exit 0')] });
@@ -49,12 +57,15 @@ test('why there is no sandbox is told as the runtime said it, with its code', as
   ]);
 });
 
-test('a container that runs while all start over is killed with the word of the kubelet', async () => {
+test('a container that runs when all are started over is killed with the message of the kubelet', async () => {
   const pod = podOf({ containers: [shell('main', 'sleep 1000')] });
   const podStatus = await bed.run(pod);
   const [container] = pod.spec.containers;
   const containersToReset = podStatus.containers.map(({ id, name }) => ({
-    ...{ id, name, container: container!, kill: true },
+    id,
+    name,
+    container: container!,
+    kill: true,
   }));
   const actions = { ...NOTHING, containersToReset };
   await newRuntime().syncPod(pod, podStatus, actions, new AbortController().signal);
@@ -62,7 +73,7 @@ test('a container that runs while all start over is killed with the word of the 
   expect((await bed.read(pod)).containers).toEqual([]);
 });
 
-test('a pod whose cgroup cannot be made is told of in the words of the kubelet', () => {
+test('a cgroup that cannot be created has the message of the kubelet', () => {
   expect(new PrepareError('FailedCreatePodContainer', new Error('no space left')).message).toBe(
     'unable to ensure pod container exists: no space left',
   );

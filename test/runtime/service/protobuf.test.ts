@@ -118,7 +118,10 @@ describe('a message of protocol buffers', () => {
     const data = Buffer.from([0, 255, 7]);
     const encoded = ours.encode({ ...full, data, spec: 'image', groups: [5, 0, 7] });
     expect(read(encoded)).toEqual({
-      ...{ ...full, data, spec: { image: 'image' }, groups: [5, 0, 7] },
+      ...full,
+      data,
+      spec: { image: 'image' },
+      groups: [5, 0, 7],
       inners: [{ name: 'first' }, {}, { name: 'third' }],
     });
   });
@@ -138,15 +141,22 @@ describe('a message of protocol buffers', () => {
 
   test('has what proto3 gives for absent fields; an absent message is undefined', () => {
     expect(ours.decode(Buffer.alloc(0))).toEqual({
-      ...{ text: '', data: Buffer.alloc(0), number: 0, flag: false, mode: 'POD' },
-      ...{ texts: [], inners: [], labels: {}, groups: [] },
+      text: '',
+      data: Buffer.alloc(0),
+      number: 0,
+      flag: false,
+      mode: 'POD',
+      texts: [],
+      inners: [],
+      labels: {},
+      groups: [],
     });
     expect(ours.encode({ text: '', number: 0, flag: false, mode: 'POD', texts: [], labels: {} }).length).toBe(
       0,
     );
   });
 
-  test('keeps a wrapped value that is zero apart from one that is not there', () => {
+  test('tells a wrapped zero from an absent value', () => {
     expect(ours.decode(ours.encode({ user: 0 })).user).toBe(0);
     expect(ours.decode(ours.encode({})).user).toBeUndefined();
   });

@@ -23,14 +23,25 @@ function memory(group: string, usage: number, stat: Record<string, number>, limi
 describe('on cgroup v1, the node', () => {
   test('what is left of its memory is its capacity less the working set of all', async () => {
     memory('', 600 * MIB, {
-      ...{ rss: MIB, inactive_file: 2 * MIB, pgfault: 1, hierarchical_memory_limit: MIB },
-      ...{ total_cache: 200 * MIB, total_rss: 400 * MIB, total_inactive_file: 100 * MIB },
-      ...{ total_pgfault: 70, total_pgmajfault: 7 },
+      rss: MIB,
+      inactive_file: 2 * MIB,
+      pgfault: 1,
+      hierarchical_memory_limit: MIB,
+      total_cache: 200 * MIB,
+      total_rss: 400 * MIB,
+      total_inactive_file: 100 * MIB,
+      total_pgfault: 70,
+      total_pgmajfault: 7,
     });
     const { node } = await bed.summary(ONLY);
     expect(node.memory).toEqual({
-      ...{ time: TIME, usageBytes: 600 * MIB, workingSetBytes: 500 * MIB, rssBytes: 400 * MIB },
-      ...{ availableBytes: 500 * MIB, pageFaults: 70, majorPageFaults: 7 },
+      time: TIME,
+      usageBytes: 600 * MIB,
+      workingSetBytes: 500 * MIB,
+      rssBytes: 400 * MIB,
+      availableBytes: 500 * MIB,
+      pageFaults: 70,
+      majorPageFaults: 7,
     });
     expect(bed.open().memoryAvailable('memory.available')).toEqual({
       availableBytes: 500 * MIB,
@@ -150,8 +161,12 @@ describe('on cgroup v1, a pod', () => {
           startTime: TIME,
           cpu: { time: TIME, usageCoreNanoSeconds: 6 },
           memory: {
-            ...{ time: TIME, usageBytes: 60 * MIB, workingSetBytes: 56 * MIB, rssBytes: 49 * MIB },
-            ...{ availableBytes: 44 * MIB, ...faults },
+            time: TIME,
+            usageBytes: 60 * MIB,
+            workingSetBytes: 56 * MIB,
+            rssBytes: 49 * MIB,
+            availableBytes: 44 * MIB,
+            ...faults,
           },
         },
       ],

@@ -16,12 +16,22 @@ afterEach(() => bed.cleanUp());
 describe('on cgroup v2, the node', () => {
   test('the top does not count its memory: it is what processes hold and what is cached of files', async () => {
     bed.figures('v2/memory.stat', {
-      ...{ anon: 400 * MIB, file: 200 * MIB, inactive_anon: 5 * MIB, active_file: 100 * MIB },
-      ...{ inactive_file: 100 * MIB, pgfault: 70, pgmajfault: 7 },
+      anon: 400 * MIB,
+      file: 200 * MIB,
+      inactive_anon: 5 * MIB,
+      active_file: 100 * MIB,
+      inactive_file: 100 * MIB,
+      pgfault: 70,
+      pgmajfault: 7,
     });
     expect((await bed.summary(ONLY)).node.memory).toEqual({
-      ...{ time: TIME, usageBytes: 600 * MIB, workingSetBytes: 500 * MIB, rssBytes: 400 * MIB },
-      ...{ availableBytes: 500 * MIB, pageFaults: 70, majorPageFaults: 7 },
+      time: TIME,
+      usageBytes: 600 * MIB,
+      workingSetBytes: 500 * MIB,
+      rssBytes: 400 * MIB,
+      availableBytes: 500 * MIB,
+      pageFaults: 70,
+      majorPageFaults: 7,
     });
   });
 
@@ -69,14 +79,21 @@ test('on cgroup v2, a pod has figures of memory, processors and PIDs, and how lo
     full: { avg10: 0, avg60: 0, avg300: 0, total: 1 },
   });
   const memory = {
-    ...{ time: TIME, usageBytes: 40 * MIB, workingSetBytes: 32 * MIB, rssBytes: 30 * MIB },
-    ...{ availableBytes: 32 * MIB, pageFaults: 3, majorPageFaults: 0, psi: psi(1.25) },
+    time: TIME,
+    usageBytes: 40 * MIB,
+    workingSetBytes: 32 * MIB,
+    rssBytes: 30 * MIB,
+    availableBytes: 32 * MIB,
+    pageFaults: 3,
+    majorPageFaults: 0,
+    psi: psi(1.25),
   };
   const cpu = { time: TIME, usageCoreNanoSeconds: 9000, psi: psi(5) };
   expect(await bed.podStats(ONLY)).toEqual({
     podRef: { name: 'pod', namespace: 'ns', uid: 'uid' },
     startTime: TIME,
-    ...{ cpu, memory },
+    cpu,
+    memory,
     io: { time: TIME, psi: psi(2.5) },
     process_stats: { process_count: 3 },
     containers: [{ name: 'main', startTime: TIME, cpu, memory }],

@@ -13,7 +13,7 @@ afterEach(() => bed.cleanUp());
 const ofNode = async () => (await bed.summary()).node.network;
 
 describe('the network of the node', () => {
-  test('is all its interfaces, and the counts of eth0 for itself', async () => {
+  test('has all interfaces, and the counts of eth0', async () => {
     writeInterfaces(bed, 'proc', { ens5: [10, 1, 20, 2], eth0: [1000, 3, 2000, 4] });
     expect(await ofNode()).toEqual({
       time: TIME,
@@ -22,15 +22,18 @@ describe('the network of the node', () => {
     });
   });
 
-  test('is not what only leads into pods and containers', async () => {
+  test('is without the interfaces that lead to pods and containers', async () => {
     writeInterfaces(bed, 'proc', {
-      ...{ eth0: [1, 0, 1, 0], veth1a2b: [5, 0, 5, 0], docker0: [5, 0, 5, 0], nerdctl0: [5, 0, 5, 0] },
-      ...{ cni0: [2, 0, 2, 0] },
+      eth0: [1, 0, 1, 0],
+      veth1a2b: [5, 0, 5, 0],
+      docker0: [5, 0, 5, 0],
+      nerdctl0: [5, 0, 5, 0],
+      cni0: [2, 0, 2, 0],
     });
     expect((await ofNode())?.interfaces?.map(({ name }) => name)).toEqual(['eth0', 'cni0']);
   });
 
-  test('reads counts that stand right behind the name', async () => {
+  test('reads counts that follow the name without a space', async () => {
     bed.write('proc/net/dev', `${HEAD}  eth0:123456789 1 2 0 0 0 0 0 987654321 1 3 0 0 0 0 0\n`);
     expect(await ofNode()).toMatchObject(figures('eth0', [123456789, 2, 987654321, 3]));
   });
@@ -70,7 +73,7 @@ describe('the network of the node', () => {
     expect(network?.interfaces).toHaveLength(3);
   });
 
-  test('is left out where it cannot be read, and where only processor and memory are asked for', async () => {
+  test('is left out if it cannot be read, or only CPU and memory are asked for', async () => {
     expect((await bed.summary()).node).not.toHaveProperty('network');
     writeInterfaces(bed, 'proc', { eth0: [1, 0, 2, 0] });
     expect((await bed.summary({ onlyCPUAndMemory: true })).node).not.toHaveProperty('network');

@@ -29,7 +29,7 @@ describe.each([
   const runs = (networkMode: string) =>
     bed.runs({ sandboxes: [{ ...SANDBOX, networkMode }], containers: [container('id', 'main')] });
 
-  test('is what its sandbox sees', async () => {
+  test('is read through a process of the sandbox', async () => {
     runs('POD');
     expect((await bed.podStats()).network).toEqual({
       time: TIME,
@@ -38,7 +38,7 @@ describe.each([
     });
   });
 
-  test('is what a container sees where the runtime has no process for the sandbox', async () => {
+  test('is read through a process of a container if the sandbox has none', async () => {
     runs('POD');
     processes('sandbox');
     expect((await bed.podStats()).network).toMatchObject({ rxBytes: 55 });
@@ -46,19 +46,19 @@ describe.each([
     expect((await bed.podStats()).network).toMatchObject({ rxBytes: 55 });
   });
 
-  test('is the node’s, and none of its own, on the network of the node', async () => {
+  test('is left out if the pod is on the network of the node', async () => {
     runs('NODE');
     expect(await bed.podStats()).not.toHaveProperty('network');
   });
 
-  test('is left out of one whose processes are gone, or of another PID namespace', async () => {
+  test('is left out if its processes are gone, or in another PID namespace', async () => {
     runs('POD');
     processes('sandbox', 0);
     processes('id', 4711);
     expect(await bed.podStats()).not.toHaveProperty('network');
   });
 
-  test('is left out of one that has no group, and of one that has lost its sandbox', async () => {
+  test('is left out without a group or a sandbox that is ready', async () => {
     bed.runs({
       sandboxes: [{ ...SANDBOX, ready: false }],
       containers: [container('id', 'main')],
@@ -70,7 +70,7 @@ describe.each([
     expect(await bed.podStats()).not.toHaveProperty('network');
   });
 
-  test('is left out where only processor and memory are asked for', async () => {
+  test('is left out if only CPU and memory are asked for', async () => {
     runs('POD');
     expect(await bed.podStats({ onlyCPUAndMemory: true })).not.toHaveProperty('network');
     expect(await bed.podStats({ network: false })).not.toHaveProperty('network');

@@ -1,4 +1,4 @@
-/** An agent that is killed in the midst of something, and the one that comes after it (I10). */
+/** An agent is killed while it works, and the next agent goes on (I10). */
 import { describe, expect, test } from '@jest/globals';
 import { ALL_WELL, container, podSpec, SimulatedAgent } from '../../support/simulated-agent.ts';
 
@@ -20,7 +20,7 @@ const CONTAINERS = 4;
 const isGone = ({ host, runtime }: SimulatedAgent) =>
   host.sources.get('web') === undefined && runtime.uids().length === 0 && host.disk.size === 0;
 
-/** A pod comes, lives for ten seconds, and goes. */
+/** A pod is created, runs for ten seconds, and is deleted. */
 async function wholeLife(agent = new SimulatedAgent()): Promise<SimulatedAgent> {
   agent.create('web', SPEC);
   await agent.clock.advance(10_000);
@@ -30,7 +30,7 @@ async function wholeLife(agent = new SimulatedAgent()): Promise<SimulatedAgent> 
 }
 
 describe('between STOP_DONE and the clean-up', () => {
-  test('what the dead one did not do, the next one does, and starts nothing', async () => {
+  test('the next agent cleans up, and starts nothing', async () => {
     const agent = new SimulatedAgent();
     const uid = agent.create('web');
     await agent.untilState(uid, 'Syncing.Settled');
@@ -48,13 +48,13 @@ describe('between STOP_DONE and the clean-up', () => {
     expect(await agent.verdict()).toEqual(ALL_WELL);
   });
 
-  test('of a pod that has run to its end: its end is told by the next one', async () => {
+  test('of a pod that has run to its end: the next agent reports its end', async () => {
     const agent = new SimulatedAgent();
     const job = podSpec({ containers: [container('main', 'run exit-after=5s')], restartPolicy: 'Never' });
     agent.atNext(/STOP_DONE -> Terminated.CleaningUp/, () => agent.crash(1_000));
     const uid = agent.create('job', job);
     await agent.until(() => agent.host.agentRun === undefined, 'the agent to be dead');
-    await agent.until(() => agent.host.sources.get('job')?.status !== undefined, 'its end to be told');
+    await agent.until(() => agent.host.sources.get('job')?.status !== undefined, 'its end to be reported');
     expect(agent.host.sources.get('job')?.status).toMatchObject({ phase: 'Succeeded' });
     expect(agent.told(uid, /^container .* runs/)).toHaveLength(1);
     expect(await agent.verdict()).toEqual(ALL_WELL);
@@ -63,7 +63,7 @@ describe('between STOP_DONE and the clean-up', () => {
 
 describe('at any moment of a pod’s life', () => {
   test.each([0, 3_000])(
-    'and another one comes %d ms later: nothing runs twice, nothing is left',
+    'and the next agent comes %d ms later: nothing runs twice, nothing is left',
     async (downMs) => {
       const whole = await wholeLife();
       for (let moment = 1; moment <= whole.history.length; moment++) {
@@ -71,7 +71,7 @@ describe('at any moment of a pod’s life', () => {
         agent.atMoment(moment, () => agent.crash(downMs));
         await wholeLife(agent);
         const after = whole.history[moment - 1]?.what;
-        // A start that lands only after its agent's death may come too late to be of use.
+        // A start that is carried out after the death of its agent may come too late to be of use.
         const late = agent.told('web', /^StartContainer .*: carried out late/).length;
         const starts = agent.told('web', /^container .* runs/).length - late;
         const outcome = {
@@ -84,7 +84,7 @@ describe('at any moment of a pod’s life', () => {
     },
   );
 
-  test('and the pod is deleted by force before another one comes: it is ended nevertheless', async () => {
+  test('and the pod is deleted by force before the next agent comes: the pod is ended all the same', async () => {
     const whole = await wholeLife();
     for (let moment = 3; moment <= whole.history.length; moment++) {
       const agent = new SimulatedAgent();

@@ -1,11 +1,11 @@
-/** How long an end may take, and who may still shorten it. Times are of the virtual clock, to the millisecond. */
+/** How long the end of a pod may take, and what shortens it. Times are those of the virtual clock, exact to the millisecond. */
 import { describe, expect, test } from '@jest/globals';
 import type { Container, PodSpec } from '../../../src/types/kubernetes.ts';
 import { ALL_WELL, container, podSpec, SimulatedAgent } from '../../support/simulated-agent.ts';
 
-/** A runtime is never asked to stop a container faster than that. */
+/** The shortest stop that a runtime is asked for. */
 const MIN_STOP_MS = 2_000;
-/** What the runtime and the reads around a stop take, at most. */
+/** The longest time that the runtime and the reads around a stop take. */
 const CALLS_MS = 300;
 
 const STUBBORN = podSpec({ containers: [container('main', 'run ignore-term')] });
@@ -24,7 +24,7 @@ async function untilTerminated(agent: SimulatedAgent, uid: string): Promise<numb
 }
 
 describe('a deletion by force (rule 4)', () => {
-  test('cuts short what a deletion with a long grace period has begun', async () => {
+  test('shortens the stop of a deletion with a long grace period', async () => {
     const { agent, uid } = await settled(STUBBORN);
     agent.delete('web', 30);
     await agent.clock.advance(5_000);
@@ -34,14 +34,14 @@ describe('a deletion by force (rule 4)', () => {
     expect(await agent.verdict()).toEqual(ALL_WELL);
   });
 
-  test('again and again, each time shorter, and at last by force, within one millisecond', async () => {
+  test('after several deletions with shorter and shorter grace periods, all within one millisecond', async () => {
     const { agent, uid } = await settled(STUBBORN);
     for (const graceSeconds of [30, 20, 10, 5, 0]) agent.delete('web', graceSeconds);
     expect(await untilTerminated(agent, uid)).toBeLessThan(MIN_STOP_MS + CALLS_MS);
     expect(await agent.verdict()).toEqual(ALL_WELL);
   });
 
-  test('ends the wait of a stop that has failed', async () => {
+  test('ends the wait after a failed stop', async () => {
     const { agent, uid } = await settled(STUBBORN);
     agent.runtime.podFaults.set(uid, { calls: { StopContainer: { fail: 1 } } });
     agent.delete('web', 30);
@@ -52,7 +52,7 @@ describe('a deletion by force (rule 4)', () => {
     expect(await agent.verdict()).toEqual(ALL_WELL);
   });
 
-  test('counts also where the sync that was given up is not yet at rest', async () => {
+  test('also counts while the aborted sync has not ended yet', async () => {
     const agent = new SimulatedAgent();
     const uid = agent.create('web', STUBBORN);
     await agent.untilCalled(uid, 'StartContainer');
@@ -63,7 +63,7 @@ describe('a deletion by force (rule 4)', () => {
     expect(await agent.verdict()).toEqual(ALL_WELL);
   });
 
-  test('leaves the shortened time as it is when a longer one comes after it', async () => {
+  test('is not lengthened by a later deletion with a longer grace period', async () => {
     const { agent, uid } = await settled(STUBBORN);
     agent.delete('web', 5);
     const kill = agent.kill(uid, { podTerminationGracePeriodSecondsOverride: 60 });
@@ -79,7 +79,7 @@ describe('an eviction of a pod that is being deleted', () => {
   const PREEMPTED = { phase: 'Failed', reason: 'Preempting' } as const;
   const EVICTED = { phase: 'Failed', reason: 'Evicted' } as const;
 
-  test('with a shorter grace period: that counts, the last status stands, each of two waiters is answered once', async () => {
+  test('with a shorter grace period: it counts, the last status counts, and both kills are answered once', async () => {
     const { agent, uid } = await settled(STUBBORN);
     agent.delete('web', 30);
     await agent.clock.advance(1_000);
@@ -106,7 +106,7 @@ describe('an eviction of a pod that is being deleted', () => {
     }
   });
 
-  test('with a longer one: nothing is granted that the deletion did not', async () => {
+  test('with a longer grace period: that of the deletion counts', async () => {
     const { agent, uid } = await settled(STUBBORN);
     agent.delete('web', 4);
     await agent.clock.advance(1_000);
@@ -146,13 +146,13 @@ describe('a preStop hook that uses the whole grace period', () => {
       hooked('succeed takes=1h', { initContainers: [sidecar('first'), sidecar('second')] }),
     ],
     [
-      'belongs to a sidecar, which has waited for its container as long',
+      'belongs to a sidecar, which has waited for its container just as long',
       hooked('succeed takes=1h', {
         initContainers: [{ ...sidecar('first'), ...preStop('succeed takes=1h') }],
       }),
     ],
   ])(
-    'and %s: hook, SIGTERM, sidecars and sandbox share one deadline, and the least that a stop gets',
+    'and %s: hook, SIGTERM, sidecars and sandbox share one deadline, plus the shortest stop',
     async (_, spec) => {
       const { agent, took } = await deleted(spec);
       expect([took >= GRACE_MS, took < GRACE_MS + MIN_STOP_MS + CALLS_MS]).toEqual([true, true]);
@@ -160,13 +160,13 @@ describe('a preStop hook that uses the whole grace period', () => {
     },
   );
 
-  test('in part: SIGTERM gets the rest', async () => {
+  test('a hook that uses a part of it: SIGTERM gets the remaining time', async () => {
     const { agent, took } = await deleted(hooked('succeed takes=4s'));
     expect([took >= GRACE_MS, took < GRACE_MS + CALLS_MS]).toEqual([true, true]);
     expect(await agent.verdict()).toEqual(ALL_WELL);
   });
 
-  test('is given up where a kill in its midst grants less, and is not run again', async () => {
+  test('is aborted by a kill with a shorter grace period, and is not run again', async () => {
     const { agent, uid } = await settled(hooked('succeed takes=1h', { initContainers: [sidecar('first')] }));
     agent.delete('web', GRACE_SECONDS);
     await agent.clock.advance(4_000);

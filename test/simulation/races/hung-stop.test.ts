@@ -1,23 +1,23 @@
-/** A pod that does not come to its end must not keep others from theirs. */
+/** A pod that does not end must not delay the ends of other pods. */
 import { expect, test } from '@jest/globals';
 import { NO_FAULTS, type RuntimeFaults } from '../../../src/runtime/simulated/call-faults.ts';
 import { ALL_WELL, container, podSpec, SimulatedAgent } from '../../support/simulated-agent.ts';
 
 const OTHERS = 100;
-/** The client's for a StopContainer that grants 2 s. */
+/** The client's deadline for a StopContainer with a grace period of 2 s. */
 const DEADLINE_MS = 122_000;
-/** After an effect that failed, at most. */
+/** The longest back-off after a failed effect. */
 const BACK_OFF_MS = 15_000;
 
 const SPEC = podSpec({ containers: [container('main', 'run term-takes=1s'), container('second')] });
 
-interface Life {
+interface PodTimes {
   readonly startedAtMs: number | undefined;
   readonly goneAtMs: number | undefined;
 }
 
-/** A hundred pods come and go, ten each second; each is deleted 20 s later. */
-async function othersCome(agent: SimulatedAgent): Promise<ReadonlyMap<string, Life>> {
+/** A hundred pods are created, ten each second. Each is deleted 20 s later. */
+async function othersCome(agent: SimulatedAgent): Promise<ReadonlyMap<string, PodTimes>> {
   const names = Array.from({ length: OTHERS }, (_, index) => `pod-${index}`);
   for (const name of names) {
     agent.create(name, SPEC);
@@ -49,14 +49,14 @@ test.each<[string, RuntimeFaults]>([
   ['the stop of one pod', { calls: { StopContainer: { hang: 1 } } }],
   ['every call about one pod that ends', { anyCall: { hang: 1 } }],
 ])(
-  '%s hangs: a hundred others live as if it did not, and it ends once the runtime answers',
+  '%s hangs: a hundred other pods are not delayed, and the pod ends when the runtime answers',
   async (_, faults) => {
     const { agent: usual } = await deleted(NO_FAULTS);
     const { agent, uid, deletedAtMs } = await deleted(faults);
-    const lives = await othersCome(agent);
+    const times = await othersCome(agent);
     expect(agent.state(uid)).toBe('Terminating.Stopping');
-    expect([...lives].filter(([, { goneAtMs }]) => goneAtMs === undefined)).toEqual([]);
-    expect(lives).toEqual(await othersCome(usual));
+    expect([...times].filter(([, { goneAtMs }]) => goneAtMs === undefined)).toEqual([]);
+    expect(times).toEqual(await othersCome(usual));
 
     agent.runtime.podFaults.clear();
     await agent.untilState(uid, '');

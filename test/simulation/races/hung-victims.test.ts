@@ -1,11 +1,11 @@
-/** Pods that do not end in time for a critical one. */
+/** Victims that do not end in time. */
 import { expect, test } from '@jest/globals';
 import { simulatedNodeFacts } from '../../../src/simulation/node/simulated-node-facts.ts';
 import type { PodSpec } from '../../../src/types/kubernetes.ts';
 import { container, podSpec, SimulatedAgent } from '../../support/simulated-agent.ts';
 
 const CRITICAL = 2_000_000_000;
-/** The kubelet's, for pods of half a minute's grace. */
+/** How long the kubelet waits for a victim with a grace period of 30 s. */
 const PATIENCE_MS = 45_000;
 
 function agentOn(cpu: string): SimulatedAgent {
@@ -27,7 +27,7 @@ async function running(agent: SimulatedAgent, name: string, spec: PodSpec): Prom
 const hang = (agent: SimulatedAgent, uid: string) =>
   agent.runtime.podFaults.set(uid, { calls: { StopContainer: { hang: 1 } } });
 
-test('what one holds that does not end is counted on by nobody: no other pod gets the room that is being made', async () => {
+test('the resources of a victim that does not end are not free, and no other pod gets the room that is being made', async () => {
   const agent = agentOn('3');
   const hung = await running(agent, 'hung', asking('1', 1));
   await running(agent, 'quick', asking('1', 2));
@@ -40,7 +40,7 @@ test('what one holds that does not end is counted on by nobody: no other pod get
   expect(agent.status(ordinary)).toMatchObject({ phase: 'Failed', reason: 'OutOfcpu' });
 });
 
-test('a static pod that has waited for one in vain waits until something ends, rather than ask again at once', async () => {
+test('a static pod whose victim did not end waits until a pod ends, and does not retry at once', async () => {
   const agent = agentOn('1');
   const hung = await running(agent, 'hung', asking('1', 0));
   hang(agent, hung);

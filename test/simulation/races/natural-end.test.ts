@@ -1,4 +1,4 @@
-/** A kill that meets the end to which the pod has come by itself. */
+/** A kill that comes when the pod ends by itself. */
 import { describe, expect, test } from '@jest/globals';
 import {
   ALL_WELL,
@@ -17,7 +17,7 @@ interface Story {
   readonly kill: Kill | undefined;
 }
 
-/** A job that runs to its end; `arrange` sees to it that `kill` is called in its course. */
+/** A job that runs to its end. `arrange` arranges that `kill` is called on the way. */
 async function story(arrange: (agent: SimulatedAgent, kill: () => void) => void): Promise<Story> {
   const agent = new SimulatedAgent();
   const story: { agent: SimulatedAgent; kill: Kill | undefined } = { agent, kill: undefined };
@@ -27,7 +27,7 @@ async function story(arrange: (agent: SimulatedAgent, kill: () => void) => void)
   return story;
 }
 
-/** It ended by itself before anybody stopped it, once, and who killed it was told so, once. */
+/** The job ended by itself, once, before it was stopped, and the kill was answered once. */
 async function expectOneEnd({ agent, kill }: Story) {
   expect(agent.status(UID)).toMatchObject({
     phase: 'Succeeded',
@@ -48,9 +48,9 @@ async function msOf(pattern: RegExp): Promise<number> {
 }
 
 describe('a kill at the millisecond of the container’s end', () => {
-  test('and just before it', async () => {
+  test('just before it', async () => {
     const endMs = await msOf(/^container main .* has ended/);
-    // Timers of one time fire in the order in which they were armed: this one comes before all others.
+    // Timers with equal deadlines fire in the order in which they were armed: this one is the first.
     const told = await story((agent, kill) => agent.clock.setTimeout(kill, endMs));
     expect(told.agent.told(UID, /^SyncPodKill/)).toMatchObject([
       { atMs: endMs, what: 'SyncPodKill -> Terminating.Stopping' },
@@ -58,7 +58,7 @@ describe('a kill at the millisecond of the container’s end', () => {
     await expectOneEnd(told);
   });
 
-  test('and just after it, before the runtime has told of it', async () => {
+  test('just after it, before the event of the runtime', async () => {
     const told = await story((agent, kill) => agent.atNext(/container main .* has ended/, kill));
     const [end, killed] = told.agent.told(UID, /^SyncPodKill|has ended/);
     expect(killed).toMatchObject({ atMs: end?.atMs, what: 'SyncPodKill -> Terminating.Stopping' });
@@ -66,8 +66,8 @@ describe('a kill at the millisecond of the container’s end', () => {
   });
 });
 
-describe('a kill in the tick of the SYNC_DONE that says so', () => {
-  test('and just before it: the sync is drained by its own good end', async () => {
+describe('a kill in the same tick as the SYNC_DONE of the last sync', () => {
+  test('just before it: the end of the sync ends Draining', async () => {
     const { agent: whole } = await story(() => undefined);
     const isEnd = ({ what }: { what: string }) => what === 'SYNC_DONE -> Terminating.Stopping';
     const moment = whole.history.findIndex(isEnd);
@@ -79,7 +79,7 @@ describe('a kill in the tick of the SYNC_DONE that says so', () => {
     await expectOneEnd(told);
   });
 
-  test('and just after it', async () => {
+  test('just after it', async () => {
     const told = await story((agent, kill) => agent.atNext(/SYNC_DONE -> Terminating/, kill));
     const [done, ...rest] = told.agent.told(UID, /^SYNC_DONE -> Terminating|^SyncPodKill/);
     expect(done?.what).toBe('SYNC_DONE -> Terminating.Stopping');
@@ -90,7 +90,7 @@ describe('a kill in the tick of the SYNC_DONE that says so', () => {
   });
 });
 
-test('a kill at any moment from the container’s end to the pod’s changes nothing of it', async () => {
+test('a kill at any moment between the end of the container and the end of the pod does not change how the pod ends', async () => {
   const { agent: whole } = await story(() => undefined);
   const end = whole.history.findIndex(({ what }) => what.includes('has ended')) + 1;
   for (let moment = end; moment <= whole.history.length; moment++) {
@@ -98,8 +98,8 @@ test('a kill at any moment from the container’s end to the pod’s changes not
   }
 });
 
-test('a job that has failed in time has not exceeded its deadline, though it is cleaned up after later', async () => {
-  // Its volumes are mounted at once, and released the third time.
+test('a job that has failed before its deadline does not exceed it when its clean-up takes longer', async () => {
+  // Its volumes are mounted at the first try, and released at the third.
   const chance = (key: string) => {
     if (/\/mount\/\d+$/.test(key)) return 1;
     return /\/release\/[12]$/.test(key) ? 0 : CHANCE(key);

@@ -1,4 +1,4 @@
-/** Critical pods that come where there is no room, and what happens while room is being made for them. */
+/** Critical pods that do not fit, and what happens while room is being made for them. */
 import { describe, expect, test } from '@jest/globals';
 import { PREEMPTING, PREEMPTING_MESSAGE } from '../../../src/policies/preemption/preemption-message.ts';
 import { simulatedNodeFacts } from '../../../src/simulation/node/simulated-node-facts.ts';
@@ -9,14 +9,14 @@ const CRITICAL = 2_000_000_000;
 
 const room = (cpu: string) => simulatedNodeFacts({ cpu, memory: '4Gi', pods: '100' });
 
-/** A node that gives its pods so much CPU. */
+/** A node with that much CPU for its pods. */
 function nodeWith(cpu: string): SimulatedAgent {
   const agent = new SimulatedAgent();
   agent.nodeFacts = room(cpu);
   return agent;
 }
 
-/** Takes as long to end as it says, if its grace period lets it. */
+/** A pod that takes that long to end, if its grace period allows it. */
 function wanting(cpu: string, termTakes = '5s', more: Partial<PodSpec> = {}): PodSpec {
   const resources = { requests: { cpu } };
   return podSpec({ containers: [container('main', `run term-takes=${termTakes}`, { resources })], ...more });
@@ -24,21 +24,21 @@ function wanting(cpu: string, termTakes = '5s', more: Partial<PodSpec> = {}): Po
 
 const critical = (cpu: string, priority = CRITICAL) => wanting(cpu, '1s', { priority });
 
-/** Those that were let in, and run. */
+/** The pods that were admitted, and run. */
 async function running(agent: SimulatedAgent, ...pods: readonly [name: string, spec: PodSpec][]) {
   const uids = pods.map(([name, spec]) => agent.create(name, spec));
   for (const uid of uids) await agent.untilState(uid, 'Syncing.Settled');
   return uids as [string, ...string[]];
 }
 
-/** Names of those that were ended for others, each as often as that. */
+/** The names of the preempted pods, once for each preemption. */
 const victims = (agent: SimulatedAgent) =>
   agent.history.filter(({ what }) => what === 'event Warning Preempting').map(({ who }) => who.split(' ')[1]);
 
 const startsOf = (agent: SimulatedAgent, uid: string) => agent.told(uid, /^container main .* runs/);
 const endOf = (agent: SimulatedAgent, uid: string) => agent.told(uid, /-> Terminated\.CleaningUp/);
 
-/** A node that is full with one pod, which is ending now for another one. */
+/** A full node whose only pod is being preempted. */
 async function endingVictim(victim: PodSpec = wanting('2')) {
   const agent = nodeWith('2');
   const [victimUid] = await running(agent, ['victim', victim]);
@@ -48,7 +48,7 @@ async function endingVictim(victim: PodSpec = wanting('2')) {
   return { agent, victim: victimUid, uid };
 }
 
-test('one that needs room gets that of the victim as soon as it has ended, and no sooner', async () => {
+test('the preemptor starts as soon as its victim has ended, and not before', async () => {
   const { agent, victim, uid } = await endingVictim();
   await agent.untilState(uid, 'Syncing.Settled');
   expect(agent.status(victim)).toMatchObject({ phase: 'Failed', reason: 'Preempting' });
@@ -57,8 +57,8 @@ test('one that needs room gets that of the victim as soon as it has ended, and n
   expect(await agent.verdict()).toEqual(ALL_WELL);
 });
 
-describe('the pod that room is made for is deleted while its victims end', () => {
-  test('these end all the same, it never starts, and the next that comes has the room', async () => {
+describe('the preemptor is deleted while its victims end', () => {
+  test('the victims end, the preemptor never starts, and the next pod gets the room', async () => {
     const { agent, victim, uid } = await endingVictim();
     agent.delete('critical');
     const early = agent.create('early', wanting('2'));
@@ -71,7 +71,7 @@ describe('the pod that room is made for is deleted while its victims end', () =>
     expect(await agent.verdict()).toEqual(ALL_WELL);
   });
 
-  test('a static pod that waited behind it has the room', async () => {
+  test('a static pod that waited gets the room', async () => {
     const { agent, victim } = await endingVictim();
     const waiting = agent.create('waiting', wanting('1'), 'file');
     await agent.clock.advance(100);
@@ -83,7 +83,7 @@ describe('the pod that room is made for is deleted while its victims end', () =>
   });
 });
 
-test('room that was free and promised is free again as soon as the pod that it was promised to is deleted', async () => {
+test('room that was promised is free as soon as its preemptor is deleted', async () => {
   const agent = nodeWith('2');
   const [victim] = await running(agent, ['victim', wanting('1')], ['other', critical('500m')]);
   const uid = agent.create('critical', critical('1500m'));
@@ -101,7 +101,7 @@ test('room that was free and promised is free again as soon as the pod that it w
 
 describe('the agent is killed while the victims end', () => {
   test.each([0, 300, 3_000, 20_000])(
-    'and comes back after %d ms: the pod runs, where it was never beside the victim',
+    'and starts again after %d ms: the preemptor runs, and never beside the victim',
     async (downMs) => {
       const { agent, victim, uid } = await endingVictim();
       agent.crash(downMs);
@@ -120,12 +120,12 @@ describe('a victim that hangs in its stop', () => {
     [2, 10],
     [20, 30],
   ])(
-    'with a grace period of %d s is waited for %d s, then another one goes',
+    'with a grace period of %d s is waited for %d s, then another victim is chosen',
     async (terminationGracePeriodSeconds, patienceSeconds) => {
       const agent = nodeWith('2');
       const spec = wanting('1', '1s', { terminationGracePeriodSeconds });
       const uids = await running(agent, ['one', spec], ['other', spec]);
-      // Equal as they are, the later one goes first.
+      // Of equal pods, the younger one is the victim.
       agent.runtime.podFaults.set(uids[1]!, { calls: { StopContainer: { hang: 1 } } });
       const begunAtMs = agent.nowMs;
       const uid = agent.create('critical', critical('1'));
@@ -140,7 +140,7 @@ describe('a victim that hangs in its stop', () => {
     },
   );
 
-  test('and nobody else could go: it is rejected, and a static pod gets the room when it comes at last', async () => {
+  test('and there is no other candidate: the preemptor is rejected, and a static pod gets the room when the victim ends', async () => {
     const { agent, victim, uid } = await endingVictim(wanting('2', '1s'));
     agent.runtime.podFaults.set(victim, { anyCall: { hang: 1 } });
     const waiting = agent.create('waiting', wanting('2'), 'file');
@@ -155,7 +155,7 @@ describe('a victim that hangs in its stop', () => {
 });
 
 describe('two critical pods in the same tick', () => {
-  test('each has a victim of its own, and nobody goes in vain', async () => {
+  test('each has a victim of its own, and no pod is ended needlessly', async () => {
     const agent = nodeWith('3');
     const spec = wanting('1');
     await running(agent, ['a', spec], ['b', spec], ['c', spec]);
@@ -167,7 +167,7 @@ describe('two critical pods in the same tick', () => {
     expect(await agent.verdict()).toEqual(ALL_WELL);
   });
 
-  test('one victim that frees enough for both goes alone', async () => {
+  test('one victim that frees enough for both is the only one', async () => {
     const agent = nodeWith('3');
     await running(agent, ['big', wanting('2')], ['small', critical('1', CRITICAL + 1)]);
     const uids = [agent.create('first', critical('1')), agent.create('second', critical('1'))];
@@ -178,10 +178,10 @@ describe('two critical pods in the same tick', () => {
   });
 });
 
-describe('a victim whose end is also asked for otherwise', () => {
+describe('a victim that is also told to end for another reason', () => {
   const STUBBORN = wanting('2', '60s');
 
-  test('by a deletion with a shorter grace period: the room is there that much sooner', async () => {
+  test('a deletion with a shorter grace period: the room is free sooner', async () => {
     const { agent, victim, uid } = await endingVictim(STUBBORN);
     const deletedAtMs = agent.nowMs;
     agent.delete('victim', 1);
@@ -190,12 +190,14 @@ describe('a victim whose end is also asked for otherwise', () => {
     expect(await agent.verdict()).toEqual(ALL_WELL);
   });
 
-  test('by an eviction with a shorter one: it reads Evicted, and the room is there that much sooner (rule 5)', async () => {
+  test('an eviction with a shorter grace period: its status says Evicted, and the room is free sooner (rule 5)', async () => {
     const { agent, victim, uid } = await endingVictim(STUBBORN);
     const evictedAtMs = agent.nowMs;
     const podStatus = { phase: 'Failed', reason: 'Evicted' } as const;
     const kill = agent.kill(victim, {
-      ...{ evict: true, podStatus, podTerminationGracePeriodSecondsOverride: 1 },
+      evict: true,
+      podStatus,
+      podTerminationGracePeriodSecondsOverride: 1,
     });
     await agent.untilState(uid, 'Syncing.Settled');
     expect(agent.status(victim)).toMatchObject(podStatus);
@@ -204,7 +206,7 @@ describe('a victim whose end is also asked for otherwise', () => {
     expect(await agent.verdict()).toEqual(ALL_WELL);
   });
 
-  test('by a deletion, right as it is chosen: the pod gets the room all the same', async () => {
+  test('a deletion at the moment in which it is chosen: the preemptor gets the room', async () => {
     const agent = nodeWith('2');
     const [victim] = await running(agent, ['victim', STUBBORN]);
     agent.atNext(/preemption: VICTIMS_SELECTED/, () => agent.delete('victim', 1));
@@ -224,7 +226,7 @@ describe('a static pod that is replaced in place on a full node', () => {
     return { agent, first };
   }
 
-  test('takes over the room of the one before it, and nobody else goes', async () => {
+  test('gets the room of its predecessor, and no pod is preempted', async () => {
     const { agent, first } = await fullNode();
     const second = agent.create('web', wanting('1'), 'file');
     await agent.untilState(second, 'Syncing.Settled');
@@ -234,7 +236,7 @@ describe('a static pod that is replaced in place on a full node', () => {
     expect(await agent.verdict()).toEqual(ALL_WELL);
   });
 
-  test('comes before others that have waited for room', async () => {
+  test('comes before other pods that wait for room', async () => {
     const { agent } = await fullNode();
     const waiting = agent.create('waiting', wanting('3'), 'file');
     await agent.clock.advance(100);
@@ -244,7 +246,7 @@ describe('a static pod that is replaced in place on a full node', () => {
     expect(await agent.verdict()).toEqual(ALL_WELL);
   });
 
-  test('by one that needs more: the other goes for it', async () => {
+  test('by a larger one: another pod is preempted', async () => {
     const { agent } = await fullNode();
     const second = agent.create('web', wanting('2'), 'file');
     await agent.untilState(second, 'Syncing.Settled');
@@ -254,10 +256,10 @@ describe('a static pod that is replaced in place on a full node', () => {
   });
 });
 
-test('a storm of ordinary pods gets nothing of what is promised to a critical one, be it free already or not', async () => {
+test('many ordinary pods get nothing of the room that is promised to a critical pod, not even if it is free already', async () => {
   const agent = nodeWith('2');
   const [victim] = await running(agent, ['victim', wanting('1')], ['other', wanting('750m')]);
-  // A quarter of a core is free, and needed.
+  // A quarter of a core is free, and the preemptor needs it.
   const uid = agent.create('critical', critical('1250m'));
   await agent.clock.advance(100);
   const storm: string[] = [];
@@ -273,7 +275,7 @@ test('a storm of ordinary pods gets nothing of what is promised to a critical on
   expect(await agent.verdict()).toEqual(ALL_WELL);
 });
 
-describe('a victim that is asked for again with its UID while it ends', () => {
+describe('a victim that is created again with its UID while it ends', () => {
   const again = (agent: SimulatedAgent) => agent.apply('victim', { kind: 'flap', times: 3 });
 
   test('does not get its room back: it is rejected', async () => {
@@ -285,7 +287,7 @@ describe('a victim that is asked for again with its UID while it ends', () => {
     expect(await agent.verdict()).toEqual(ALL_WELL);
   });
 
-  test('as a static one waits, until the critical one is gone', async () => {
+  test('if it is static, it waits until the critical pod is gone', async () => {
     const agent = nodeWith('2');
     const victim = agent.create('victim', wanting('2', '5s', { priority: 1 }), 'file');
     await agent.untilState(victim, 'Syncing.Settled');
@@ -302,7 +304,7 @@ describe('a victim that is asked for again with its UID while it ends', () => {
   });
 });
 
-test('a critical pod goes for one of higher priority, and for none that is as critical', async () => {
+test('a critical pod is preempted by one of higher priority, and not by an equally critical one', async () => {
   const agent = nodeWith('2');
   const [equal] = await running(agent, ['equal', critical('2')]);
   const uid = agent.create('critical', critical('2'));
@@ -318,8 +320,8 @@ test('a critical pod goes for one of higher priority, and for none that is as cr
   expect(await agent.verdict()).toEqual(ALL_WELL);
 });
 
-describe('a critical pod that is to end before it has leave to start, and of which something is left', () => {
-  /** It ran beside another pod, and has died; another agent comes, and there is room for one of them. */
+describe('a critical pod that is told to end before it may start, and that has old containers', () => {
+  /** It ran beside another pod, and its containers have died. Another agent starts, with room for one of the two pods. */
   async function died() {
     const agent = nodeWith('4');
     const [uid, other] = await running(agent, ['critical', critical('2')], ['other', wanting('2')]);
@@ -330,17 +332,17 @@ describe('a critical pod that is to end before it has leave to start, and of whi
     return { agent, uid, other: other! };
   }
 
-  /** Its stop fails: it takes a while to end. */
+  /** Its stop fails at first, so it takes a while to end. */
   async function giveUp(agent: SimulatedAgent, uid: string) {
     agent.runtime.podFaults.set(uid, { anyCall: { fail: 1 } });
     agent.apply('critical', { kind: 'remove' });
     await agent.untilState(uid, 'Terminating.BackingOff');
   }
 
-  test('takes no room, and nobody goes for it', async () => {
+  test('holds no room, and no pod is preempted for it', async () => {
     const { agent, uid, other } = await died();
     agent.apply('critical', { kind: 'remove' });
-    // It comes again, and is given up, while what is left of it is being removed.
+    // It is created again and removed again while its old containers are being removed.
     await agent.untilCalled(uid, 'RemovePodSandbox');
     agent.apply('critical', { kind: 'create again' });
     await giveUp(agent, uid);

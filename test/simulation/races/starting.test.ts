@@ -1,11 +1,11 @@
-/** A pod that is deleted while it is being started: a call that has been made may still land. */
+/** A pod that is deleted while it starts: calls that were made may still be carried out. */
 import { describe, expect, test } from '@jest/globals';
 import type { EventFaults } from '../../../src/runtime/simulated/call-faults.ts';
 import { ALL_WELL, container, podSpec, SimulatedAgent } from '../../support/simulated-agent.ts';
 
 const STARTS = /^(?:RunPodSandbox|CreateContainer|StartContainer|PullImage|ExecSync)\b/;
 
-/** With all that there is in a start. */
+/** A start with all its steps. */
 const SPEC = podSpec({
   containers: [
     container('main', 'run', { lifecycle: { postStart: { exec: { command: ['succeed', 'takes=5s'] } } } }),
@@ -26,7 +26,7 @@ describe.each(['api', 'file'] as const)('a pod of the source %s', (source) => {
     ['StartContainer', 'StartContainer uid-1.c1: done'],
     ['ExecSync', 'ExecSync uid-1.c1: Canceled'],
   ] as const)(
-    'that is deleted during %s of its first container is at its end at once: nothing is started afterwards',
+    'that is deleted during %s of its first container ends at once, and nothing is started afterwards',
     async (call, outcome) => {
       const agent = new SimulatedAgent();
       const uid = agent.create('web', SPEC, source);
@@ -44,9 +44,9 @@ describe.each(['api', 'file'] as const)('a pod of the source %s', (source) => {
 
 test.each<[string, EventFaults]>([
   ['', {}],
-  [', though no event of the runtime comes', { lost: 1 }],
-  [', though events of the runtime come twice and in any order', { doubled: 1, reordered: 1 }],
-])('a pod that is deleted at any moment of its start is at its end at once%s', async (_, events) => {
+  [', even without events of the runtime', { lost: 1 }],
+  [', even if events of the runtime come twice and in the wrong order', { doubled: 1, reordered: 1 }],
+])('a pod that is deleted at any moment of its start ends at once%s', async (_, events) => {
   const begun = () => {
     const agent = new SimulatedAgent();
     agent.runtime.podFaults.set('uid-1', { events });

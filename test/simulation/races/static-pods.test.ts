@@ -1,12 +1,12 @@
-/** Static pods whose manifests go and come back faster than they can end. */
+/** Static pods whose manifests are removed and created again faster than the pods can end. */
 import { describe, expect, test } from '@jest/globals';
 import { ALL_WELL, container, podSpec, SimulatedAgent } from '../../support/simulated-agent.ts';
 
 const TIMES = 50;
-/** Takes a moment to end. */
+/** A container that takes a moment to end. */
 const SPEC = podSpec({ containers: [container('main', 'run term-takes=2s')] });
 
-/** Of all that ran under a name, each sandbox and each container had ended before the next began. */
+/** Each sandbox and each container of a pod name had ended before the next one started. */
 function expectOneAtATime(agent: SimulatedAgent, name: string): void {
   for (const kind of [/^sandbox .* is (not )?ready/, /^container main .* (?:runs|(has ended))/]) {
     const changes = agent.told(name, kind).map(({ what }) => (kind.exec(what)?.[1] ? 'ends' : 'begins'));
@@ -55,7 +55,7 @@ describe('a static pod that is recreated with its fixed UID, 50 times', () => {
     },
   );
 
-  test('while the agent dies again and again: the same', async () => {
+  test('the same while the agent is killed several times', async () => {
     const { agent, uid } = await running();
     for (let time = 0; time < TIMES; time++) {
       recreate(agent);
@@ -66,7 +66,7 @@ describe('a static pod that is recreated with its fixed UID, 50 times', () => {
     expect(startsOf(agent, 'web')).toBeGreaterThan(5);
   });
 
-  test('and is removed at last: it ends, and nothing brings it back', async () => {
+  test('and is removed at last: it ends, and does not start again', async () => {
     const { agent, uid } = await running();
     for (let time = 0; time < TIMES; time++) {
       recreate(agent);
@@ -82,7 +82,7 @@ describe('a static pod that is recreated with its fixed UID, 50 times', () => {
 });
 
 describe('static pods of one full name and UIDs of their own (rule 10)', () => {
-  test('a manifest changed in place 50 times, while the agent dies again and again: never two at once, the last one runs', async () => {
+  test('a manifest is changed in place 50 times while the agent is killed several times: never two pods run at once, and the last one runs', async () => {
     const agent = new SimulatedAgent();
     let uid = '';
     for (let time = 0; time < TIMES; time++) {
@@ -97,7 +97,7 @@ describe('static pods of one full name and UIDs of their own (rule 10)', () => {
     expect(await agent.verdict()).toEqual(ALL_WELL);
   });
 
-  test('one that is removed while it waits for the name is skipped', async () => {
+  test('a pod that is removed while it waits for the name is skipped', async () => {
     const agent = new SimulatedAgent();
     const first = agent.create('web', SPEC, 'file');
     await agent.untilState(first, 'Syncing.Settled');

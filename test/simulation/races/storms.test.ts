@@ -1,4 +1,4 @@
-/** What comes a thousand times must not cost a thousand times as much. */
+/** A thousand events must not cost a thousand times as much as one. */
 import { merge, Subject } from 'rxjs';
 import { describe, expect, test } from '@jest/globals';
 import type { ContainerEvent } from '../../../src/types/cri.ts';
@@ -7,7 +7,7 @@ import { ALL_WELL, SimulatedAgent } from '../../support/simulated-agent.ts';
 const CALL = /^[A-Z][A-Za-z]+(?: \S+)?: /;
 const START = /^container main .* runs/;
 
-/** How many sync effects a pod has had, by its chart: each begins as Working is entered. */
+/** How many sync effects a pod has had: each begins when its chart enters Working. */
 function syncsOf(agent: SimulatedAgent, uid: string, from: number): number {
   let state = '';
   let syncs = 0;
@@ -45,7 +45,7 @@ describe('a storm of 1,000 updates of one pod', () => {
     expect(await agent.verdict()).toEqual(ALL_WELL);
   });
 
-  test('while it is being started costs a few syncs, and the newest is what runs in the end', async () => {
+  test('while it starts costs a few syncs, and the newest version runs in the end', async () => {
     const agent = new SimulatedAgent();
     const uid = agent.create('web');
     await agent.untilCalled(uid, 'PullImage');
@@ -61,7 +61,7 @@ describe('a storm of 1,000 updates of one pod', () => {
     expect(await agent.verdict()).toEqual(ALL_WELL);
   });
 
-  test('that change its image, one each millisecond, restarts its container a few times, and the newest is what runs', async () => {
+  test('that change its image, one each millisecond, restarts its container a few times, and the newest version runs in the end', async () => {
     const { agent, uid, before } = await settled();
     for (let update = 0; update < UPDATES; update++) {
       agent.apply('web', { kind: 'change image' });
@@ -78,7 +78,7 @@ describe('a storm of 1,000 updates of one pod', () => {
 describe('a storm of 10,000 runtime events of one pod', () => {
   const EVENTS = 10_000;
 
-  /** The agent hears what the runtime says, and what the test says besides. */
+  /** The agent receives the events of the runtime and those of the test. */
   async function settled() {
     const agent = new SimulatedAgent();
     const { connection } = agent.run;
@@ -89,12 +89,12 @@ describe('a storm of 10,000 runtime events of one pod', () => {
     connection.containerEvents = () => merge(real, storm);
     const uid = agent.create('web');
     await agent.untilState(uid, 'Syncing.Settled');
-    // Whatever was hinted at has been read.
+    // The agent has read everything that events hinted at.
     await agent.clock.advance(1_000);
     return { agent, uid, heard, storm };
   }
 
-  test('of which each says what was known before costs no read', async () => {
+  test('that tell only what is known already costs no read', async () => {
     const { agent, uid, heard, storm } = await settled();
     const before = agent.history.length;
     for (let event = 0; event < EVENTS; event++) {
@@ -107,7 +107,7 @@ describe('a storm of 10,000 runtime events of one pod', () => {
     expect(await agent.verdict()).toEqual(ALL_WELL);
   });
 
-  test('in one tick, of which each might be news, costs two reads', async () => {
+  test('in one tick, each of which may tell something new, costs two reads', async () => {
     const { agent, uid, heard, storm } = await settled();
     const before = agent.history.length;
     const createdAt = agent.clock.now() * 1e6;

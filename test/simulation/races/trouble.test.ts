@@ -1,4 +1,4 @@
-/** Ends that meet a runtime in trouble, and beginnings that meet an end. */
+/** Pods that end while the runtime has faults, and pods that start while their old containers are removed. */
 import { describe, expect, test } from '@jest/globals';
 import { answerTo } from '../../../src/runtime/simulated/chance.ts';
 import { sandboxConfig } from '../../runtime/simulated/simulated-bed.ts';
@@ -8,7 +8,7 @@ describe('a pod is deleted whose sandbox creation hangs', () => {
   /** The client's deadline for RunPodSandbox. */
   const DEADLINE_MS = 240_000;
 
-  /** Of all that is left to chance, only this is chosen: whether the call that hangs lands, and when. */
+  /** Only this is chosen, all else is drawn: whether and when the hanging call is carried out. */
   function hanging(lands: (value: number) => boolean): SimulatedAgent {
     const value = Array.from({ length: 1_000 }, (_, index) => index / 1_000).find(lands) ?? NaN;
     const random = (key: string) => (key === 'uid-1/RunPodSandbox/1' ? value : CHANCE(key));
@@ -30,8 +30,8 @@ describe('a pod is deleted whose sandbox creation hangs', () => {
 
   test.each([
     ['never lands', (value: number) => !landsUnawaited(value), 0],
-    ['lands before its deadline', (value: number) => landsUnawaited(value) && late(value) < 0.5, 1],
-  ])('and %s: it ends once the deadline of the call has passed', async (_, lands, sandboxes) => {
+    ['is carried out before its deadline', (value: number) => landsUnawaited(value) && late(value) < 0.5, 1],
+  ])('and %s: the pod ends when the deadline of the call has passed', async (_, lands, sandboxes) => {
     const agent = hanging(lands);
     const uid = await deleted(agent);
     expect([agent.nowMs > DEADLINE_MS, agent.nowMs < DEADLINE_MS + 1_000]).toEqual([true, true]);
@@ -42,8 +42,8 @@ describe('a pod is deleted whose sandbox creation hangs', () => {
 
   test.each([
     ['', {}],
-    [', of which no event tells', { lost: 1 }],
-  ])('and lands after the end of the pod%s: what has landed is removed', async (_, events) => {
+    [', without an event', { lost: 1 }],
+  ])('and is carried out after the end of the pod%s: the new sandbox is removed', async (_, events) => {
     const agent = hanging((value) => landsUnawaited(value) && late(value) > 0.8);
     const uid = await deleted(agent);
     agent.runtime.podFaults.set(uid, { events });
@@ -56,7 +56,7 @@ describe('a pod is deleted whose sandbox creation hangs', () => {
   });
 });
 
-test('a pod is deleted whose image pull hangs, for which there is no deadline: it ends at once', async () => {
+test('a pod is deleted whose image pull hangs, without a deadline: the pod ends at once', async () => {
   const agent = new SimulatedAgent();
   agent.runtime.podFaults.set('uid-1', { calls: { PullImage: { hang: 1 } } });
   const uid = agent.create('web');
@@ -69,7 +69,7 @@ test('a pod is deleted whose image pull hangs, for which there is no deadline: i
   expect(await agent.verdict()).toEqual(ALL_WELL);
 });
 
-test('what begins to run during a stop, behind the agent’s back, makes the stop be repeated (rule 7)', async () => {
+test('if another client starts something during a stop, the stop is repeated (rule 7)', async () => {
   const agent = new SimulatedAgent();
   const uid = agent.create('web', podSpec({ containers: [container('main', 'run term-takes=2s')] }));
   await agent.untilState(uid, 'Syncing.Settled');
@@ -85,10 +85,10 @@ test('what begins to run during a stop, behind the agent’s back, makes the sto
   expect(kill.answers).toHaveLength(1);
 });
 
-describe('the runtime restarts in the midst of a termination', () => {
+describe('the runtime restarts while a pod ends', () => {
   const SPEC = podSpec({ containers: [container('main', 'run ignore-term'), container('second')] });
 
-  test('the pod is not taken for ended while the runtime is away, and ends once it is back', async () => {
+  test('the pod does not become Terminated while the runtime is down, and ends when it is back', async () => {
     const agent = new SimulatedAgent();
     const uid = agent.create('web', SPEC);
     await agent.untilState(uid, 'Syncing.Settled');
@@ -109,7 +109,7 @@ describe('the runtime restarts in the midst of a termination', () => {
     expect(kill.answers).toHaveLength(1);
   });
 
-  test('at any moment of it', async () => {
+  test('at any moment of the end', async () => {
     const terminated = async (arrange: (agent: SimulatedAgent) => void) => {
       const agent = new SimulatedAgent();
       const uid = agent.create('web', SPEC);
@@ -135,8 +135,8 @@ describe('the runtime restarts in the midst of a termination', () => {
   });
 });
 
-describe('a UID comes back while what is left of it is being removed', () => {
-  /** Once it is removed, what has been there before is no longer in its way. */
+describe('a UID is created again while its old containers are being removed', () => {
+  /** The new sandbox starts only after the old one has been removed. */
   async function expectStartAfterRemoval(agent: SimulatedAgent, uid: string) {
     await agent.untilState(uid, 'Syncing.Settled');
     const order = agent.told(uid, /^RemovePodSandbox .*: done|^sandbox .* is ready/).map(({ what }) => what);
@@ -150,7 +150,7 @@ describe('a UID comes back while what is left of it is being removed', () => {
   }
 
   test.each(['RemoveContainer', 'RemovePodSandbox'] as const)(
-    'as %s of its last life is under way: it starts after that',
+    'while %s of its old container or sandbox is under way: it starts after that',
     async (call) => {
       const agent = new SimulatedAgent();
       const uid = agent.create('web', podSpec(), 'file');
@@ -163,7 +163,7 @@ describe('a UID comes back while what is left of it is being removed', () => {
     },
   );
 
-  test('as an agent removes what it has found of it: it starts after that', async () => {
+  test('while a new agent removes what it has found of it: it starts after that', async () => {
     const agent = new SimulatedAgent();
     const uid = agent.create('web', podSpec(), 'file');
     await agent.untilState(uid, 'Syncing.Settled');

@@ -22,7 +22,7 @@ describe('a call to a runtime', () => {
   afterEach(() => fake.cleanup());
 
   describe('that hangs', () => {
-    test('fails with DeadlineExceeded, and says which call of which runtime it was', async () => {
+    test('fails with DeadlineExceeded, with the names of the call and the runtime', async () => {
       await fake.serve(
         answer(methods.LIST_IMAGES, never),
         answer(methods.VERSION, () => VERSION),
@@ -36,8 +36,8 @@ describe('a call to a runtime', () => {
 
     test.each([
       ['RunPodSandbox gets twice the time', methods.RUN_POD_SANDBOX, 'within 0.1 s'],
-      ['StopContainer its own time more', methods.STOP_CONTAINER, 'within 1.05 s'],
-      ['ExecSync its own time more', methods.EXEC_SYNC, 'within 1.05 s'],
+      ['StopContainer gets its own timeout in addition', methods.STOP_CONTAINER, 'within 1.05 s'],
+      ['ExecSync gets its own timeout in addition', methods.EXEC_SYNC, 'within 1.05 s'],
     ] as const)('%s', async (_name, method, limit) => {
       await fake.serve(answer(method as typeof methods.STOP_CONTAINER, never));
       const client = fake.client(50);
@@ -50,7 +50,7 @@ describe('a call to a runtime', () => {
       expect([error.kind, error.message]).toEqual(['DeadlineExceeded', expect.stringContaining(limit)]);
     });
 
-    test('can be given up', async () => {
+    test('can be aborted', async () => {
       let asked = false;
       await fake.serve(answer(methods.PULL_IMAGE, () => ((asked = true), never())));
       const abort = new AbortController();
@@ -60,7 +60,7 @@ describe('a call to a runtime', () => {
       expect((await pulled).kind).toBe('Canceled');
     });
 
-    test('ends when the client is closed, and later calls say that it was', async () => {
+    test('ends when the client is closed, and later calls fail with that reason', async () => {
       let asked = false;
       await fake.serve(answer(methods.VERSION, () => ((asked = true), never())));
       const client = fake.client();
@@ -112,14 +112,14 @@ describe('a call to a runtime', () => {
     expect((await client.execSync('c', ['3'], 0)).stdout.length).toBe(3);
   });
 
-  test('to a socket that is not there fails at once, naming it and what to check', async () => {
+  test('to a missing socket fails at once, and the message names it and what to check', async () => {
     const error = await errorOf(fake.client().version());
     expect(error.kind).toBe('Unavailable');
     expect(error.message).toContain(fake.endpoint);
     expect(error.message).toContain('Check that it runs');
   });
 
-  test('works again by itself once the runtime is back', async () => {
+  test('works again when the runtime is back', async () => {
     const version = answer(methods.VERSION, () => VERSION);
     const client = fake.client();
     await fake.serve(version);
@@ -131,14 +131,14 @@ describe('a call to a runtime', () => {
     expect(again).toEqual(VERSION);
   });
 
-  test('to a runtime that is still reading what it had is Unavailable, and worth repeating', async () => {
+  test('to a runtime that is still restoring its state is Unavailable and can be repeated', async () => {
     const starting = failure(grpc.status.UNKNOWN, 'server is not initialized yet');
     await fake.serve(answer(methods.LIST_CONTAINERS, () => Promise.reject(starting)));
     const error = await errorOf(fake.client().listContainers());
     expect([error.kind, error.retriable]).toEqual(['Unavailable', true]);
   });
 
-  test('to something that is no runtime says what may be wrong', async () => {
+  test('to a server that is no runtime fails with what may be wrong', async () => {
     const details = 'unknown service runtime.v1.RuntimeService';
     const refuse = () => Promise.reject(failure(grpc.status.UNIMPLEMENTED, details));
     await fake.serve(answer(methods.VERSION, refuse));

@@ -50,11 +50,23 @@ describe('events of a runtime', () => {
 
   const metadata = { name: 'pod', uid: 'uid', namespace: 'default', attempt: 2 };
   const sandbox = (id: string, state: PodSandboxState = 'SANDBOX_READY'): PodSandbox => ({
-    ...{ id, metadata, state, createdAt: 1, labels: {}, annotations: {} },
+    id,
+    metadata,
+    state,
+    createdAt: 1,
+    labels: {},
+    annotations: {},
   });
   const container = (id: string, state: ContainerStateName): Container => ({
-    ...{ id, podSandboxId: 's', metadata: { name: 'main', attempt: 0 }, image: '', imageRef: '', state },
-    ...{ createdAt: 1, labels: {}, annotations: {} },
+    id,
+    podSandboxId: 's',
+    metadata: { name: 'main', attempt: 0 },
+    image: '',
+    imageRef: '',
+    state,
+    createdAt: 1,
+    labels: {},
+    annotations: {},
   });
   const lists = (
     containers: () => readonly Container[] = () => [],
@@ -81,14 +93,16 @@ describe('events of a runtime', () => {
     const serve = answerStream(SUBSCRIBE, (stream) => void streams.push(stream));
     const tell = (topic: keyof typeof TOPICS, id: string) =>
       streams.at(-1)?.write({
-        ...{ timestamp: { seconds: SECOND, nanos: 500 }, namespace: 'k8s.io', topic: TOPICS[topic] },
+        timestamp: { seconds: SECOND, nanos: 500 },
+        namespace: 'k8s.io',
+        topic: TOPICS[topic],
         event: { value: { id } },
       });
     const connected = (count = 1) => waitFor(() => streams.length >= count, { what: `stream ${count}` });
     return { serve, tell, connected, streams };
   }
 
-  test('are CRI’s own where the runtime has them', async () => {
+  test('are those of CRI if the runtime has them', async () => {
     const streams: grpc.ServerWritableStream<object, ContainerEventResponse>[] = [];
     const serve = answerStream(methods.GET_CONTAINER_EVENTS, (stream) => void streams.push(stream));
     await fake.serve(serve);
@@ -104,7 +118,7 @@ describe('events of a runtime', () => {
     expect(heard).toEqual([{ ...event, podSandboxMetadata: metadata }]);
   });
 
-  test('are containerd’s own where it has no others, of its namespace for CRI', async () => {
+  test('are containerd’s own otherwise, of its namespace for CRI', async () => {
     const containerd = containerdEvents();
     await fake.serve(containerd.serve, ...lists(() => [container('c', 'CONTAINER_RUNNING')]));
     listen(fake.client());
@@ -115,13 +129,15 @@ describe('events of a runtime', () => {
     await whenTold(1);
     expect(heard).toEqual([
       {
-        ...{ containerId: 'c', containerEventType: 'CONTAINER_STARTED_EVENT' },
-        ...{ createdAt: SECOND * 1e9 + 500, podSandboxMetadata: metadata },
+        containerId: 'c',
+        containerEventType: 'CONTAINER_STARTED_EVENT',
+        createdAt: SECOND * 1e9 + 500,
+        podSandboxMetadata: metadata,
       },
     ]);
   });
 
-  test('end where the runtime has neither, with one warning and no error', async () => {
+  test('end if the runtime has neither, with one warning and no error', async () => {
     await fake.serve();
     listen(fake.client());
     await waitFor(() => complete, { what: 'the end' });
@@ -129,7 +145,7 @@ describe('events of a runtime', () => {
     expect(fake.warnings[0]).toContain(fake.endpoint);
   });
 
-  test('of one container keep their order, though the first ones need a lookup and the others a look', async () => {
+  test('of one container keep their order, also if the first ones wait for a lookup', async () => {
     const containerd = containerdEvents();
     let state: ContainerStateName = 'CONTAINER_RUNNING';
     let looks = 0;
@@ -147,13 +163,13 @@ describe('events of a runtime', () => {
     expect(told()).toEqual(
       ['CREATED', 'STARTED', 'STOPPED', 'DELETED'].map((type) => `c CONTAINER_${type}_EVENT`),
     );
-    // Told when the runtime showed it, so that nobody takes an earlier read for a later one.
+    // The time at which the status showed the end, so that an earlier read does not count as a later one.
     expect(looks).toBe(6);
     expect(heard[2]?.createdAt).toBeGreaterThanOrEqual(before);
     expect(heard[3]?.createdAt).toBeGreaterThanOrEqual(before);
   });
 
-  test('of what a call of our own is just making wait for that call, and ask nothing', async () => {
+  test('of a container that this client is creating wait for that call, and need no other', async () => {
     const containerd = containerdEvents();
     const made = Promise.withResolvers<string>();
     const config = podConfig(fake.dir);
@@ -180,7 +196,7 @@ describe('events of a runtime', () => {
     expect(heard.map((event) => event.podSandboxMetadata)).toEqual(Array(3).fill(config.metadata));
   });
 
-  test('of what a call of our own is just removing wait for that call, and ask nothing', async () => {
+  test('of a container that this client is removing wait for that call, and need no other', async () => {
     const containerd = containerdEvents();
     const removal = Promise.withResolvers<object>();
     await fake.serve(
@@ -203,7 +219,7 @@ describe('events of a runtime', () => {
     expect(told()[1]).toBe('c CONTAINER_DELETED_EVENT');
   });
 
-  test('of what nobody knows are not told, and hold up nothing', async () => {
+  test('of unknown containers are dropped, and other events do not wait for them', async () => {
     const containerd = containerdEvents();
     await fake.serve(containerd.serve, ...lists());
     listen(fake.client());
@@ -214,7 +230,7 @@ describe('events of a runtime', () => {
     expect(told()).toEqual(['s CONTAINER_STARTED_EVENT']);
   });
 
-  test('that went unheard while the runtime was down are made up for by the present states', async () => {
+  test('that were missed while the runtime was down are replaced by the present states', async () => {
     const containerd = containerdEvents();
     let containers = [container('ended', 'CONTAINER_RUNNING'), container('gone', 'CONTAINER_RUNNING')];
     let sandboxes = [sandbox('s'), sandbox('killed')];
@@ -245,7 +261,7 @@ describe('events of a runtime', () => {
     await whenTold(6);
   });
 
-  test('are heard once for two who listen, until the second one stops', async () => {
+  test('come from one stream for two subscribers, until the second one unsubscribes', async () => {
     const containerd = containerdEvents();
     await fake.serve(containerd.serve, ...lists());
     const runtime = fake.client();

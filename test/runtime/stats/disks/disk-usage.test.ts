@@ -56,24 +56,26 @@ describe('the disk of a pod', () => {
     expect(volumes[0]?.usedBytes).toBeGreaterThanOrEqual(100 * KIB);
     const volumeBytes = volumes.reduce((sum, { usedBytes = 0 }) => sum + usedBytes, 0);
     expect(pod['ephemeral-storage']).toMatchObject({
-      ...{ capacityBytes, usedBytes: MIB + logBytes + volumeBytes, inodesUsed: 7 + 3 + 4 },
+      capacityBytes,
+      usedBytes: MIB + logBytes + volumeBytes,
+      inodesUsed: 7 + 3 + 4,
     });
   });
 
-  test('has no layer that the runtime has not looked at yet', async () => {
+  test('has no figures of a layer that the runtime has not measured yet', async () => {
     const [told] = bed.containerStats;
     const layer = { timestamp: 0, mountpoint: '/x', usedBytes: 0, inodesUsed: 0 };
     bed.containerStats = [{ ...told!, writableLayer: layer }];
     expect((await bed.podStats()).containers?.[0]).not.toHaveProperty('rootfs');
   });
 
-  test('is not asked for when only processor and memory are', async () => {
+  test('is left out if only CPU and memory are asked for', async () => {
     const { node, pods } = await bed.summary({ onlyCPUAndMemory: true });
     expect(Object.keys(node)).not.toContain('fs');
     expect(Object.keys(pods[0] ?? {})).not.toContain('volume');
   });
 
-  test('is measured anew when what is known is too old for whoever asks', async () => {
+  test('is measured again if the figures are too old for the caller', async () => {
     const stats = bed.open();
     const bytes = async (options = {}) => (await stats.summary(options)).pods[0]?.volume?.[0]?.usedBytes ?? 0;
     const before = await bytes();
@@ -82,7 +84,7 @@ describe('the disk of a pod', () => {
     expect(await bytes({ diskUsageMaxAgeMs: -1 })).toBeGreaterThanOrEqual(before + MIB);
   });
 
-  test('is measured anew after a minute, and when the clock was set back', async () => {
+  test('is measured again after a minute, and when the clock was set back', async () => {
     let nowMs = NOW;
     const stats = bed.open({ clock: { ...systemClock, now: () => nowMs } });
     const inodes = async () => (await stats.summary()).pods[0]?.volume?.[0]?.inodesUsed;
@@ -94,7 +96,7 @@ describe('the disk of a pod', () => {
     }
   });
 
-  test('is still known after somebody has asked about the node alone', async () => {
+  test('is still known after a summary of the node alone', async () => {
     const stats = bed.open();
     const volume = async () => (await stats.summary()).pods[0]?.volume?.[0];
     const before = await volume();
@@ -103,7 +105,7 @@ describe('the disk of a pod', () => {
     expect(await volume()).toMatchObject({ usedBytes: before?.usedBytes });
   });
 
-  test('what somebody has no patience for is there the next time', async () => {
+  test('that takes too long for one summary is in a later one', async () => {
     const stats = bed.open();
     const volume = async (options = {}) => (await stats.summary(options)).pods[0]?.volume;
     for (let index = 0; index < 600; index += 1) {
@@ -113,7 +115,7 @@ describe('the disk of a pod', () => {
     expect(await waitFor(() => volume({ diskUsagePatienceMs: 0 }), { what: 'the volumes' })).toHaveLength(2);
   });
 
-  test('whose folders are gone has none', async () => {
+  test('without folders has no volumes', async () => {
     rmSync(bed.cgroups.path('logs'), { recursive: true });
     rmSync(bed.cgroups.path('root/pods'), { recursive: true });
     const pod = await bed.podStats();
@@ -121,7 +123,7 @@ describe('the disk of a pod', () => {
     expect(pod['ephemeral-storage']).toMatchObject({ usedBytes: MIB });
   });
 
-  test('that has more than can be looked at is told of once, with what was seen', async () => {
+  test('with more files than can be counted in time has one warning, and the figures so far', async () => {
     for (let index = 0; index < 600; index += 1) {
       bed.write(`${VOLUMES}/kubernetes.io~empty-dir/data/${index}`, '');
     }
@@ -137,7 +139,7 @@ describe('the disk of a pod', () => {
     await usage.stop();
   });
 
-  test('is not measured any more once the provider is closed', async () => {
+  test('is not measured after the provider was closed', async () => {
     const stats = bed.open();
     await stats.close();
     expect((await stats.summary()).pods[0]).not.toHaveProperty('volume');

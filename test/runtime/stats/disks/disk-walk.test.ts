@@ -14,8 +14,8 @@ const used = () => diskUsed(bed.cgroups.path('data'), pace());
 const text = (bytes: number) => 'x'.repeat(bytes);
 const onDisk = (path: string) => statSync(bed.cgroups.path(path)).blocks * 512;
 
-describe('what a folder takes', () => {
-  test('is the blocks of all that is in it, itself included', async () => {
+describe('the disk usage of a folder', () => {
+  test('is the blocks of the folder and everything in it', async () => {
     bed.write('data/one', text(10_000));
     bed.write('data/below/two', text(100));
     const paths = ['data', 'data/one', 'data/below', 'data/below/two'];
@@ -24,7 +24,7 @@ describe('what a folder takes', () => {
     expect(usedBytes).toBeGreaterThan(10_000);
   });
 
-  test('a file of several names counts once, a link as itself', async () => {
+  test('counts a file with several names once, and a link as itself', async () => {
     bed.write('data/one', text(MIB));
     linkSync(bed.cgroups.path('data/one'), bed.cgroups.path('data/same'));
     bed.write('outside', text(MIB));
@@ -34,11 +34,11 @@ describe('what a folder takes', () => {
     expect(usedBytes).toBeLessThan(1.5 * MIB);
   });
 
-  test('what is not there takes nothing', async () => {
+  test('is zero if there is no folder', async () => {
     expect(await used()).toEqual({ usedBytes: 0, inodesUsed: 0 });
   });
 
-  test('that is not seen to its end takes what was seen, and it is known that there is more', async () => {
+  test('is what was counted if the time is over, and isOver is set', async () => {
     for (let index = 0; index < 600; index += 1) bed.write(`data/${index}`, '');
     const hurried = pace();
     const { inodesUsed } = await hurried.within(-1, () => diskUsed(bed.cgroups.path('data'), hurried));
@@ -46,7 +46,7 @@ describe('what a folder takes', () => {
     expect(inodesUsed).toBe(256);
   });
 
-  test('a walk that is given up ends', async () => {
+  test('rejects when the signal aborts', async () => {
     for (let index = 0; index < 600; index += 1) bed.write(`data/${index}`, '');
     const given = new Pace(AbortSignal.abort());
     await expect(diskUsed(bed.cgroups.path('data'), given)).rejects.toMatchObject({ name: 'AbortError' });

@@ -13,7 +13,7 @@ afterEach(() => bed.cleanUp());
 describe('the disks of the node', () => {
   const at = (path: string) => ({ timestamp: 0, mountpoint: path, usedBytes: 5 * MIB, inodesUsed: 50 });
 
-  test('are what the kernel says of them, and what the runtime says that it uses', async () => {
+  test('have their size from the kernel, and the usage of images from the runtime', async () => {
     bed.imageFs = [at(folder)];
     const { node } = await bed.summary();
     const { blocks, bsize, files } = statfsSync(folder);
@@ -24,19 +24,19 @@ describe('the disks of the node', () => {
     expect(node.runtime).toMatchObject({ imageFs: ofRuntime, containerFs: ofRuntime });
   });
 
-  test('layers of containers may be apart from images', async () => {
+  test('writable layers may be on another disk than images', async () => {
     bed.imageFs = [at(folder)];
     bed.containerFs = [{ ...at('/proc'), usedBytes: MIB }];
     expect((await bed.summary()).node.runtime).toMatchObject({ containerFs: { usedBytes: MIB } });
     expect(await bed.open().diskLayout()).toEqual({ dedicatedImageFs: false, dedicatedContainerFs: true });
   });
 
-  test('images may be apart from the root directory', async () => {
+  test('images may be on another disk than the root directory', async () => {
     bed.imageFs = [at('/proc')];
     expect(await bed.open().diskLayout()).toEqual({ dedicatedImageFs: true, dedicatedContainerFs: false });
   });
 
-  test('a runtime without images has no disk of its own', async () => {
+  test('a runtime without images has no disk', async () => {
     mkdirSync(bed.cgroups.path('root'), { recursive: true });
     expect((await bed.summary()).node).not.toHaveProperty('runtime');
     await expect(bed.open().diskLayout()).rejects.toThrow('does not say where it keeps images');

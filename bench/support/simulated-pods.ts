@@ -1,18 +1,14 @@
-/** Pods that live and end on simulated nodes, as fast as the agents take them: nothing waits, nothing fails. */
-import { testNode } from '../../test/support/admission.ts';
-import { LEAVE_TO_START, podChart } from '../../test/support/pod-chart.ts';
+/** Pods that start and end on simulated nodes, as fast as the agents can: no call waits or fails. */
 import { Subject } from 'rxjs';
 import { createActor } from 'xstate';
-import { NodeAgent } from '../../src/actors/node-agent.ts';
+import type { NodeAgent } from '../../src/actors/node-agent.ts';
 import type { PodEvent } from '../../src/machines/pod-machine.ts';
 import type { SupervisorEvent } from '../../src/machines/supervisor-machine.ts';
-import { NO_LATENCIES } from '../../src/runtime/simulated/latencies.ts';
-import { SimulatedRuntime } from '../../src/runtime/simulated/simulated-runtime.ts';
-import { SimulatedNode } from '../../src/simulation/node/simulated-node.ts';
 import { VirtualClock } from '../../src/simulation/node/virtual-clock.ts';
 import type { Pod } from '../../src/types/kubernetes.ts';
-
-const nothing = () => undefined;
+import { testNode } from '../../test/support/admission.ts';
+import { LEAVE_TO_START, podChart } from '../../test/support/pod-chart.ts';
+import { instantAgent } from './instant-agent.ts';
 
 class BenchNode {
   readonly #pods: readonly Pod[];
@@ -21,35 +17,10 @@ class BenchNode {
 
   constructor(clock: VirtualClock, node: number, pods: number) {
     this.#pods = Array.from({ length: pods }, (_, index) => podOf(node, index));
-    const runtime = new SimulatedRuntime({ clock, random: () => 0.5, latencies: NO_LATENCIES }).connect();
-    const faults = { mount: 0, release: 0, pull: 0 };
-    const facts = testNode({ allocatable: { cpu: '1', memory: '1Gi', pods: String(pods) } });
-    this.#agent = new NodeAgent({
-      parts: {
-        runtime,
-        node: new SimulatedNode({
-          runtime,
-          disk: new Map(),
-          now: () => 0,
-          random: () => 0.5,
-          faults: () => faults,
-        }),
-        start: nothing,
-        stop: () => Promise.resolve(),
-      },
-      sources: ['file'],
-      configuration: this.#events,
+    this.#agent = instantAgent({
       clock,
-      random: () => 0.5,
-      hostIPs: ['192.0.2.1'],
-      syncFrequencyMs: 60_000,
-      nodeFacts: () => facts,
-      preemptionLowerPriorityFirst: true,
-      maxContainerRestartPeriodMs: 300_000,
-      maximumDeadContainersPerContainer: 1,
-      startsAtOnce: 16,
-      recorder: { event: nothing, nodeEvent: nothing },
-      logger: { trace: nothing, debug: nothing, info: nothing, warn: nothing, error: nothing },
+      configuration: this.#events,
+      nodeFacts: testNode({ allocatable: { cpu: '1', memory: '1Gi', pods: String(pods) } }),
     });
     this.#agent.start();
   }
@@ -63,7 +34,7 @@ class BenchNode {
     this.#events.next({ type: 'CONFIG.REMOVE', source: 'file', pods: this.#pods });
   }
 
-  /** Whether all pods run, as far as their charts know. */
+  /** Whether all pods have settled, according to their charts. */
   get isUp(): boolean {
     const entries = [...this.#agent.supervisor.registry.entries()];
     return (
@@ -93,9 +64,9 @@ function podOf(node: number, index: number): Pod {
   };
 }
 
-export interface Lives {
+export interface PodCosts {
   readonly livesPerSecond: number;
-  /** Of the same number of bare charts, led through the same states. */
+  /** The same for bare charts that go through the same states. */
   readonly bareLivesPerSecond: number;
   /** While all pods run. */
   readonly heapPerPodKiB: number;
@@ -104,12 +75,16 @@ export interface Lives {
 }
 
 const MIB = 2 ** 20;
-/** Of virtual time: more than any step of a life takes where nothing waits. */
+/** A limit of virtual milliseconds: without waits, all pods change their states sooner. */
 const MAX_STEPS = 10_000;
 
-export async function measureLives(nodes: number, pods: number, collectGarbage: () => void): Promise<Lives> {
+export async function measurePods(
+  nodes: number,
+  pods: number,
+  collectGarbage: () => void,
+): Promise<PodCosts> {
   const clock = new VirtualClock();
-  // What is loaded and compiled once is not a life's cost.
+  // Loading and compiling the code does not count.
   await liveThrough(clock, [new BenchNode(clock, -1, 100)], () => undefined);
   const all = Array.from({ length: nodes }, (_, node) => new BenchNode(clock, node, pods));
   collectGarbage();
@@ -129,13 +104,13 @@ export async function measureLives(nodes: number, pods: number, collectGarbage: 
   };
 }
 
-/** Milliseconds, without what is done in the middle. */
+/** Milliseconds, without `inTheMiddle`. */
 async function liveThrough(
   clock: VirtualClock,
   nodes: readonly BenchNode[],
   inTheMiddle: () => void,
 ): Promise<number> {
-  // The sources are heard once the runtime has said what it holds.
+  // The agent reads its sources after it has listed the runtime's pods.
   await clock.advance(0);
   const began = performance.now();
   for (const node of nodes) node.add();
@@ -148,14 +123,14 @@ async function liveThrough(
   return performance.now() - middle + (up - began);
 }
 
-async function until(clock: VirtualClock, isSo: () => boolean): Promise<void> {
-  for (let step = 0; !isSo(); step++) {
-    if (step > MAX_STEPS) throw new Error('the pods do not get there');
+async function until(clock: VirtualClock, holds: () => boolean): Promise<void> {
+  for (let step = 0; !holds(); step++) {
+    if (step > MAX_STEPS) throw new Error('the pods do not start or end');
     await clock.advance(1);
   }
 }
 
-/** Milliseconds for so many charts alone: from SyncPodCreate to Terminated.Finished, with actions that do nothing. */
+/** Milliseconds for that many bare charts, from SyncPodCreate to Terminated.Finished, with actions that do nothing. */
 function bareLives(count: number): number {
   const began = performance.now();
   for (let index = 0; index < count; index++) {

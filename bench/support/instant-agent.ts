@@ -1,0 +1,44 @@
+/** The production agent on a simulated runtime that answers at once and never fails: what the benches of the agent itself measure. */
+import { NodeAgent, type NodeAgentOptions } from '../../src/actors/node-agent.ts';
+import { NO_LATENCIES } from '../../src/runtime/simulated/latencies.ts';
+import { SimulatedRuntime } from '../../src/runtime/simulated/simulated-runtime.ts';
+import { SimulatedNode } from '../../src/simulation/node/simulated-node.ts';
+import type { Clock } from '../../src/types/clock.ts';
+import type { NodeFacts } from '../../src/types/node-facts.ts';
+
+const nothing = (): void => undefined;
+const random = () => 0.5;
+
+export interface InstantAgentOptions {
+  readonly clock: Clock;
+  /** Its one source is `file`. */
+  readonly configuration: NodeAgentOptions['configuration'];
+  readonly nodeFacts: NodeFacts;
+}
+
+export function instantAgent({ clock, configuration, nodeFacts }: InstantAgentOptions): NodeAgent {
+  const runtime = new SimulatedRuntime({ clock, random, latencies: NO_LATENCIES }).connect();
+  const node = new SimulatedNode({
+    runtime,
+    disk: new Map(),
+    now: () => clock.now(),
+    random,
+    faults: () => ({ mount: 0, release: 0, pull: 0 }),
+  });
+  return new NodeAgent({
+    parts: { runtime, node, start: nothing, stop: () => Promise.resolve() },
+    sources: ['file'],
+    configuration,
+    clock,
+    random,
+    hostIPs: ['192.0.2.1'],
+    syncFrequencyMs: 60_000,
+    nodeFacts: () => nodeFacts,
+    preemptionLowerPriorityFirst: true,
+    maxContainerRestartPeriodMs: 300_000,
+    maximumDeadContainersPerContainer: 1,
+    startsAtOnce: 16,
+    recorder: { event: nothing, nodeEvent: nothing },
+    logger: { trace: nothing, debug: nothing, info: nothing, warn: nothing, error: nothing },
+  });
+}
