@@ -16,7 +16,7 @@ export const REMOVAL_DELAY: StartDelay = {
   message: 'waits until what is left of an earlier pod of its UID has been removed',
 };
 
-/** `holder` has the pod's full name and has not ended. */
+/** Another pod has the same full name and has not ended: the one that is given. */
 export function nameDelay({ namespace, name, uid }: PodReference): StartDelay {
   return {
     reason: 'NameTaken',
@@ -24,7 +24,7 @@ export function nameDelay({ namespace, name, uid }: PodReference): StartDelay {
   };
 }
 
-/** Nothing but room is missing, and no pod is ended for this one. */
+/** The pod lacks only resources, and no pod is preempted for it. */
 export function roomDelay({ reason, message }: Rejection): StartDelay {
   return { reason, message: `Waits until others have ended: ${message}` };
 }

@@ -50,7 +50,7 @@ function describeVictim({ candidate, distance }: Victim): string {
   return `${namespace}/${name} (${qosClass}, priority ${priority}, distance ${Number(distance.toFixed(3))})`;
 }
 
-/** What was missing when the victims were chosen: `cpu=300m`. Empty where nothing was. */
+/** What was missing when the victims were chosen: `cpu=300m`. Empty if nothing was missing. */
 export function describeMissing(decision: PreemptionDecision | undefined): string {
   return decision === undefined || decision.missing.length === 0 ? '' : amounts(decision.missing);
 }

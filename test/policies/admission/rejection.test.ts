@@ -1,6 +1,7 @@
 import { expect, test } from '@jest/globals';
 import {
   type AdmissionFailure,
+  isForWantOfRoom,
   missingResources,
   rejectionFor,
   unexpectedAdmissionError,
@@ -52,4 +53,16 @@ test('an admission that fails with an error has its own reason', () => {
     reason: 'UnexpectedAdmissionError',
     message: 'Unexpected error while attempting to recover from admission failure: no pods',
   });
+});
+
+test.each([
+  ['OutOfcpu', true],
+  ['OutOfpods', true],
+  ['NodePorts', true],
+  ['UnexpectedAdmissionError', true],
+  ['NodeAffinity', false],
+  ['TaintToleration', false],
+  ['Evicted', false],
+])('a pod rejected with the reason %s may be admitted later, when others have ended: %s', (reason, want) => {
+  expect(isForWantOfRoom(reason)).toBe(want);
 });

@@ -8,8 +8,8 @@ const problems = (dnsConfig: unknown) =>
 
 test('a good dnsConfig has no problems', () => {
   const dnsConfig = {
-    nameservers: ['10.0.0.10', 'fd00::10', '::ffff:10.0.0.1'],
-    searches: ['shop.svc.cluster.local', '_tcp.example.com', 'example.com.', '.'],
+    nameservers: ['250.0.0.10', 'fd00::10', '::ffff:10.0.0.1'],
+    searches: ['shop.svc.cluster.local', '_tcp.example.com', 'example.com.', 'a', '.'],
     options: [{ name: 'ndots', value: '2' }, { name: 'edns0' }],
   };
   expect(problems(dnsConfig)).toEqual([]);
@@ -43,8 +43,11 @@ describe('searches', () => {
   test('are at most 32, with at most 2048 characters together', () => {
     const many = Array.from({ length: 33 }, (_, index) => `d${index}`);
     expect(problems({ searches: many })).toEqual(['searches: must have at most 32 items']);
+    expect(problems({ searches: many.slice(1) })).toEqual([]);
     const long = Array.from({ length: 9 }, (_, index) => `d${index}.${'a.'.repeat(120)}example`);
     expect(problems({ searches: long })).toEqual(['searches: must have at most 2048 characters in all']);
+    const longest = [...Array<string>(8).fill('a'.repeat(253)), 'a'.repeat(2048 - 8 * 254)];
+    expect(problems({ searches: longest })).toEqual([]);
   });
 
   test.each(['Example.com', 'a..b', '-a.b', 'a b', '', 'a'.repeat(254)])('"%s" is no domain', (search) => {

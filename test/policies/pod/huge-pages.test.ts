@@ -7,6 +7,8 @@ test.each([
   [512 * 1024 ** 2, '512MB'],
   [1024 ** 3, '1GB'],
   [16 * 1024 ** 3, '16GB'],
+  [1024 ** 5, '1PB'],
+  [1024 ** 6, '1024PB'],
 ])('pages of %d bytes are called %s', (bytes, name) => {
   expect(hugePageSizeName(bytes)).toBe(name);
 });

@@ -7,7 +7,11 @@ const CRITICAL = requestingPod('critical', { critical: true });
 describe('candidates of a preemption', () => {
   test('are the pods that the preemptor may preempt, in their order', () => {
     const pods = [requestingPod('b'), requestingPod('other', { critical: true }), requestingPod('a')];
-    expect(preemptionCandidates(CRITICAL, pods, []).map(({ name }) => name)).toEqual(['b', 'a']);
+    const candidates = preemptionCandidates(CRITICAL, pods, []);
+    expect(candidates.map(({ name, priority }) => [name, priority])).toEqual([
+      ['b', 0],
+      ['a', 0],
+    ]);
   });
 
   test('carry what their end frees of each missing resource, and their size', () => {

@@ -24,24 +24,24 @@ function plan(preemptor: Pod, holders: readonly Pod[], facts: Partial<Preemption
   return made.kind === 'evict' ? { victims, awaited: made.awaited } : { victims, ...made.rejection };
 }
 
-describe('alone', () => {
-  test('the victims are those that are waited for', () => {
+describe('a plan while no resources are promised', () => {
+  test('waits for its victims', () => {
     expect(plan(pod('new', '1', true), [pod('a', '1'), pod('b', '3')])).toEqual({
       victims: ['a'],
       awaited: ['a'],
     });
   });
 
-  test('nobody has to go where there is room by now', () => {
+  test('has no victims if the pod fits meanwhile', () => {
     expect(plan(pod('new', '1', true), [pod('b', '3')])).toEqual({ victims: [], awaited: [] });
   });
 
-  test('a pod for which no room can be made is rejected, with the decision', () => {
+  test('rejects a pod for which no victims are found, with the decision', () => {
     const made = plan(pod('new', '2', true), [pod('a', '1'), pod('b', '3', true)]);
     expect(made).toMatchObject({ reason: 'UnexpectedAdmissionError', victims: [] });
   });
 
-  test('a pod against which something else stands by now is rejected for that', () => {
+  test('rejects a pod that fails another check meanwhile', () => {
     const node = testNode({ taints: [{ key: 'maint', effect: 'NoExecute' }] });
     expect(plan(pod('new', '2', true), [pod('a', '4')], { node })).toMatchObject({
       reason: 'TaintToleration',
@@ -49,7 +49,7 @@ describe('alone', () => {
     });
   });
 
-  test('one that could not be ended is not chosen again, and keeps what it holds', () => {
+  test('does not choose a pod again that could not be ended; it keeps its resources', () => {
     const holders = [pod('a', '1'), pod('b', '3')];
     expect(plan(pod('new', '1', true), holders, { unendable: new Set(['a']) })).toEqual({
       victims: ['b'],
@@ -58,59 +58,59 @@ describe('alone', () => {
   });
 });
 
-describe('while room is made for another', () => {
+describe('a plan while resources are promised to another pod', () => {
   const first = pod('first', '1', true);
   const second = pod('second', '1', true);
   const holders = [pod('a', '1'), pod('b', '1'), pod('c', '2')];
 
-  test('the second does not choose the same room', () => {
+  test('does not choose the same victims', () => {
     expect(plan(first, holders)).toEqual({ victims: ['b'], awaited: ['b'] });
     expect(plan(second, holders, { room: room(['b'], first) })).toEqual({ victims: ['a'], awaited: ['a'] });
   });
 
-  test('room that is free already, and that the other counts on, is not chosen either', () => {
+  test('does not use free resources that the other pod needs', () => {
     const large = pod('large', '2', true);
     const free = [pod('a', '1'), pod('c', '2')];
     expect(plan(large, free)).toEqual({ victims: ['a'], awaited: ['a'] });
     expect(plan(second, free, { room: room(['a'], large) })).toMatchObject({ victims: ['c'] });
   });
 
-  test('what the other leaves over is used: nobody else goes, but the end is waited for', () => {
+  test('uses what the other pod leaves over: without victims, but it waits for the same end', () => {
     const roomy = [pod('b', '2'), pod('c', '2')];
     expect(plan(first, roomy)).toEqual({ victims: ['c'], awaited: ['c'] });
     expect(plan(second, roomy, { room: room(['c'], first) })).toEqual({ victims: [], awaited: ['c'] });
   });
 
-  test('what is ending for the other is not waited for where it is not needed', () => {
+  test('does not wait for a victim of the other pod that it does not need', () => {
     const half = [pod('a', '1'), pod('c', '2', true)];
     expect(plan(second, half, { room: room(['a']) })).toEqual({ victims: [], awaited: [] });
   });
 
-  test('what should have been ending and could not be ended is no room', () => {
+  test('does not count a victim that could not be ended', () => {
     const roomy = [pod('b', '2'), pod('c', '2')];
     const facts = { room: room(['c'], first), unendable: new Set(['c']) };
     expect(plan(second, roomy, facts)).toEqual({ victims: ['b'], awaited: ['b'] });
   });
 
-  test('a pod is not in its own way: what it was promised before is its own', () => {
+  test('does not count a promise to the pod itself against it', () => {
     expect(plan(first, [pod('a', '3')], { room: room([], first) })).toEqual({ victims: [], awaited: [] });
   });
 
-  describe('a pod of higher priority', () => {
+  describe('for a pod of higher priority', () => {
     const higher = (cpu: string) => requestingPod('higher', { priority: 2_000_000_001, requests: { cpu } });
     const waiting = room(['a'], first);
 
-    test('leaves it to the other where somebody else can go', () => {
+    test('leaves it to the other pod if there are other victims', () => {
       const full = [pod('a', '1'), pod('b', '3')];
       expect(plan(higher('1'), full, { room: waiting })).toEqual({ victims: ['b'], awaited: ['b'] });
     });
 
-    test('takes it where nobody else can', () => {
+    test('takes it if there are no other victims', () => {
       expect(plan(higher('4'), [pod('a', '4')], { room: waiting })).toEqual({ victims: [], awaited: ['a'] });
       expect(admitPodBeside(NODE, higher('4'), [], waiting).kind).toBe('admitted');
     });
 
-    test('does not take it from a pod that matters as much', () => {
+    test('does not take it from a pod of the same priority', () => {
       const equal = room(['a'], requestingPod('equal', { priority: 2_000_000_001, requests: { cpu: '1' } }));
       expect(plan(higher('4'), [pod('a', '4')], { room: equal })).toMatchObject({
         reason: 'UnexpectedAdmissionError',
@@ -119,40 +119,12 @@ describe('while room is made for another', () => {
   });
 });
 
-describe('others that come meanwhile', () => {
-  const critical = pod('critical', '2', true);
-  const holders = [pod('a', '2'), pod('b', '1')];
-  const waiting = room(['a'], critical);
-  const admit = (newcomer: Pod, others = holders, coming = waiting) =>
-    admitPodBeside(NODE, newcomer, others, coming);
-
-  test('take room that nobody was promised', () => {
-    expect(admit(pod('new', '1')).kind).toBe('admitted');
-  });
-
-  test('take none that was promised, though it is free now', () => {
-    const free = [pod('b', '1')];
-    expect(admit(pod('new', '2'), free).kind).toBe('rejected');
-    expect(admit(pod('new', '2', true), free).kind).toBe('short');
-    expect(admit(pod('new', '2'), free, QUIET).kind).toBe('admitted');
-  });
-
-  test('take none that is not free yet', () => {
-    expect(admit(pod('new', '2'), holders, room(['a'])).kind).toBe('rejected');
-  });
-
-  test('the one that it was promised to takes it', () => {
-    expect(admit(critical, [pod('b', '1')]).kind).toBe('admitted');
-    expect(admit(critical).kind).toBe('short');
-  });
-});
-
-/** A node on which critical pods come while victims of others are ending; what happens when is drawn. */
+/** A node on which critical pods arrive while victims of others are ending. The order of events is random. */
 class Story {
   readonly #random;
   #holders: readonly Pod[] = [];
   readonly #ending = new Set<string>();
-  /** Who waits for room, and for whose end. */
+  /** The waiting pods, and the UIDs whose end they wait for. */
   readonly #waiting = new Map<Pod, readonly string[]>();
   rejected = 0;
   victims = 0;
@@ -166,7 +138,7 @@ class Story {
     }
   }
 
-  /** Until nobody waits any more. */
+  /** Runs until no pod waits any more. */
   run(): this {
     for (let index = 0; index < 12; index += 1) {
       const newcomer = this.#draw(`critical-${index}`, true);
@@ -174,7 +146,7 @@ class Story {
       if (this.#waiting.size > 0 && this.#random.next() < 0.5) this.#proceed();
     }
     for (let step = 0; this.#waiting.size > 0; step += 1) {
-      if (step > 50) throw new Error('somebody waits for ever');
+      if (step > 50) throw new Error('a pod waits for ever');
       this.#proceed();
     }
     return this;
@@ -209,7 +181,7 @@ class Story {
     this.#waiting.set(preemptor, made.awaited);
   }
 
-  /** Whom one of those that wait has waited for is gone now. Others may still be ending whose room it needs after all. */
+  /** The pods that one waiting pod waits for have ended. It may have to wait for others that are still ending. */
   #proceed(): void {
     const preemptor = this.#random.pick([...this.#waiting.keys()]);
     const awaited = this.#waiting.get(preemptor) ?? [];
@@ -223,7 +195,7 @@ class Story {
   }
 }
 
-test('whoever was promised room gets it, whatever comes and in whatever order, and no room is chosen twice', () => {
+test('every pod gets what it was promised, in every order of events, and no victim is chosen twice', () => {
   const stories = Array.from({ length: 200 }, (_, index) => new Story(index + 1).run());
   expect(stories.filter(({ victims }) => victims > 2).length).toBeGreaterThan(100);
   expect(stories.filter(({ rejected }) => rejected > 0).length).toBeGreaterThan(10);

@@ -107,7 +107,7 @@ describe('an init container that the runtime does not hold', () => {
   const waiting = reported({ waiting: {} });
   const withApp = (state: 'created' | 'unknown') =>
     factsOf({
-      pod: podOf({ initContainers: [setup] }),
+      pod: podOf({ containers: [APP, { name: 'other' }], initContainers: [setup] }),
       podStatus: runtimePodStatus({ containers: [{ id: 'a1', name: 'app', state }] }),
     });
 

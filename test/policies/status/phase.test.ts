@@ -113,6 +113,16 @@ describe('the phase by sidecars', () => {
     expect(podPhase(withSidecar, [starting, running], false, true)).toBe('Running');
   });
 
+  test('is Pending while one of several starts', () => {
+    const two = pod('Never', { initContainers: [SIDECAR, { name: 'logs', restartPolicy: 'Always' }] });
+    const statuses = [status('proxy', RUNNING, { started: true }), status('logs', RUNNING), running];
+    expect(podPhase(two, statuses, false, false)).toBe('Pending');
+  });
+
+  test('does not wait for a sidecar that has stopped', () => {
+    expect(podPhase(withSidecar, [status('proxy', ended(1)), running], false, false)).toBe('Running');
+  });
+
   test('does not depend on sidecars that have stopped', () => {
     expect(phase(withSidecar, status('proxy', ended(1)), status('app', ended(0)))).toBe('Succeeded');
   });

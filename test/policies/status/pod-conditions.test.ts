@@ -4,7 +4,10 @@ import type { PodCondition } from '../../../src/types/kubernetes.ts';
 import { BEFORE, NOW, podOf, SANDBOX } from '../../support/pod-status-facts.ts';
 import { runtimePodStatus } from '../../support/runtime-pod-status.ts';
 
-const RESTARTING_RULE = [{ action: 'RestartAllContainers', exitCodes: { operator: 'In', values: [42] } }];
+const RESTARTING_RULE = [
+  { action: 'Restart', exitCodes: { operator: 'In', values: [1] } },
+  { action: 'RestartAllContainers', exitCodes: { operator: 'In', values: [42] } },
+];
 
 function factsOf(fields: Partial<ConditionFacts> = {}): ConditionFacts {
   return {

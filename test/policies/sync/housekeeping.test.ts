@@ -27,64 +27,64 @@ const plan = (desired: string[], pods: KnownPod[], runtimePods: RuntimePodStatus
   planHousekeeping({ desired: new Set(desired), known: pods, runtimePods });
 
 describe('pods that have an actor', () => {
-  test('one that is desired and alive is left alone', () => {
+  test('a desired pod that runs is left alone', () => {
     expect(plan(['a'], [known('a')], [inRuntime('a', RUNNING)])).toEqual(NOTHING);
   });
 
-  test('9: a finished one that is no longer desired is forgotten', () => {
+  test('9: a finished pod that is no longer desired is retired', () => {
     expect(plan([], [finished('a')])).toEqual({ ...NOTHING, retire: ['a'] });
   });
 
-  test('9: a finished one that is still desired stays, and does not start again', () => {
+  test('9: a finished pod that is still desired is kept, and not started again', () => {
     expect(plan(['a'], [finished('a')])).toEqual(NOTHING);
   });
 
-  test('9: a finished one that was asked for again starts again', () => {
+  test('9: a finished pod whose restart was requested is retired, to be started again', () => {
     const again = finished('a', { restartRequested: true });
     expect(plan(['a'], [again])).toEqual({ ...NOTHING, retire: ['a'] });
   });
 
-  test('9: one that is ending and was asked for again has to end first', () => {
+  test('9: an ending pod whose restart was requested has to end first', () => {
     const again = known('a', { terminationRequested: true, restartRequested: true });
     expect(plan(['a'], [again])).toEqual(NOTHING);
   });
 
-  test('3: one that left the desired set is ended', () => {
+  test('3: a pod that is no longer desired is killed', () => {
     expect(plan([], [known('a')])).toEqual({ ...NOTHING, kill: ['a'] });
   });
 
-  test('6: one that is ending already is not killed once more', () => {
+  test('6: an ending pod is not killed a second time', () => {
     expect(plan([], [known('a', { terminationRequested: true })])).toEqual(NOTHING);
   });
 
-  test('what the runtime holds of them is their own affair, whether it runs or not', () => {
+  test('what the runtime holds of a pod with an actor is left to the actor', () => {
     const runtimePods = [inRuntime('a', ENDED), inRuntime('b', RUNNING)];
     const pods = [finished('a'), known('b', { terminationRequested: true })];
     expect(plan([], pods, runtimePods)).toEqual({ ...NOTHING, retire: ['a'] });
   });
 });
 
-describe('pods that have none', () => {
-  test('a desired one is started', () => {
+describe('pods without an actor', () => {
+  test('a desired pod is started', () => {
     expect(plan(['a'], [])).toEqual({ ...NOTHING, start: ['a'] });
   });
 
-  test('I10: a desired one that the runtime holds is started, and neither killed nor removed', () => {
+  test('I10: a desired pod that the runtime holds is started, and neither killed nor removed', () => {
     const runtimePods = [inRuntime('a', RUNNING), inRuntime('b', ENDED)];
     expect(plan(['a', 'b'], [], runtimePods)).toEqual({ ...NOTHING, start: ['a', 'b'] });
   });
 
-  test('3: one that only the runtime knows is killed while something of it runs', () => {
+  test('3: a pod that only the runtime knows is killed while a part of it runs', () => {
     const orphan = inRuntime('a', RUNNING);
     expect(plan([], [], [orphan])).toEqual({ ...NOTHING, killRuntimePods: [orphan] });
   });
 
-  test('one that only the runtime knows and that has ended is removed', () => {
+  test('a pod that only the runtime knows is removed once it has ended', () => {
     const orphan = inRuntime('a', ENDED);
     expect(plan([], [], [orphan])).toEqual({ ...NOTHING, removeRuntimePods: [orphan] });
   });
 
-  test('I10: one whose container is in an unknown state counts as running', () => {
+  test('I10: a pod with a container in an unknown state counts as running', () => {
     const orphan = inRuntime('a', { containers: [{ id: 'c', name: 'main', state: 'unknown' }] });
     expect(plan([], [], [orphan]).killRuntimePods).toEqual([orphan]);
   });
