@@ -39,14 +39,29 @@ const HOUSE = {
 };
 const ROOMS = [...Object.keys(HOUSE), 'daemon.ts', 'main.ts', 'open-node.ts', 'pod-sources.ts'];
 
-const PURE_GLOBALS = [
-  'Date',
-  'performance',
-  'setTimeout',
-  'setInterval',
-  'setImmediate',
-  'queueMicrotask',
-].concat(['process', 'console', 'fetch', 'Buffer', 'crypto']);
+const IMPURE_GLOBALS = ['performance', 'setTimeout', 'setInterval', 'setImmediate', 'queueMicrotask'].concat([
+  'process',
+  'console',
+  'fetch',
+  'Buffer',
+  'crypto',
+]);
+
+/** What of Date reads neither the clock nor the machine's time zone. */
+const PURE_DATE = [
+  {
+    selector:
+      "Identifier[name='Date']:not(NewExpression[arguments.length=1] > Identifier.callee, MemberExpression[property.name=/^(UTC|parse)$/] > Identifier.object)",
+    message:
+      'Machines and policies are pure. Of Date they may use only new Date(ms), Date.UTC and Date.parse.',
+  },
+  {
+    selector:
+      'MemberExpression[property.name=/^([gs]et(Date|Day|FullYear|Hours|Milliseconds|Minutes|Month|Seconds)|getTimezoneOffset|to(Date|Time)String|toLocale(Date|Time)?String)$/]',
+    message:
+      "Machines and policies are pure: this reads the machine's time zone or language. Use the UTC form.",
+  },
+];
 
 const arrows = Object.entries(HOUSE).map(([room, { rooms, packages }]) => {
   const allowed = new Set([room, 'types', ...rooms]);
@@ -120,10 +135,12 @@ export default tseslint.config(
     rules: {
       'no-restricted-globals': [
         'error',
-        ...PURE_GLOBALS.filter((name) => !['Buffer', 'queueMicrotask'].includes(name)).map((name) => ({
-          name,
-          message: 'The simulated runtime has a clock and a source of chance: use those.',
-        })),
+        ...['Date', ...IMPURE_GLOBALS.filter((name) => !['Buffer', 'queueMicrotask'].includes(name))].map(
+          (name) => ({
+            name,
+            message: 'The simulated runtime has a clock and a source of chance: use those.',
+          }),
+        ),
       ],
       'no-restricted-properties': [
         'error',
@@ -147,7 +164,7 @@ export default tseslint.config(
     rules: {
       'no-restricted-globals': [
         'error',
-        ...PURE_GLOBALS.map((name) => ({ name, message: 'Machines and policies are pure: pass it in.' })),
+        ...IMPURE_GLOBALS.map((name) => ({ name, message: 'Machines and policies are pure: pass it in.' })),
       ],
       'no-restricted-properties': [
         'error',
@@ -157,6 +174,7 @@ export default tseslint.config(
           message: 'Machines and policies are pure: pass randomness in.',
         },
       ],
+      'no-restricted-syntax': ['error', ...PURE_DATE],
     },
   },
   {
@@ -164,6 +182,7 @@ export default tseslint.config(
     rules: {
       'no-restricted-syntax': [
         'error',
+        ...PURE_DATE,
         {
           selector:
             "CallExpression[callee.property.name='createMachine'] > ObjectExpression :matches(ArrowFunctionExpression, FunctionExpression)",

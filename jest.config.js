@@ -1,13 +1,15 @@
 export default {
   testEnvironment: 'node',
-  roots: ['<rootDir>/test'],
+  // With src and scripts, Jest can tell which tests a changed file concerns.
+  roots: ['<rootDir>/src', '<rootDir>/scripts', '<rootDir>/test'],
   testMatch: ['**/*.test.ts'],
   extensionsToTreatAsEsm: ['.ts'],
   moduleFileExtensions: ['ts', 'js', 'json', 'node'],
+  globalSetup: '<rootDir>/test/support/global-setup.ts',
   // Node's own type stripping: positions are kept, so that stack traces need no source maps.
   transform: { '\\.ts$': '<rootDir>/scripts/jest-strip-types.cjs' },
   // Two cores are what CI has; end-to-end tests start processes of their own.
   maxWorkers: 2,
-  // Longer than what a test waits for, on a busy machine too, so that it is said what has not come.
+  // Longer than any wait inside a test, on a busy machine too: the wait fails first, and its message says what did not happen.
   testTimeout: 300_000,
 };

@@ -1,7 +1,7 @@
 #!/usr/bin/env node
-// Parsed by whatever Node is there: no syntax that an old one does not know, and neither `require` nor static `import`.
+// Any version of Node parses this file: it has no new syntax, no `require` and no static `import`.
 (function () {
-  // Node would open its debugger, which every user of the machine can reach.
+  // Without a listener, SIGUSR1 opens Node's debugger, which every user of the machine can reach.
   process.on('SIGUSR1', function () {});
   var version = process.versions.node.split('.');
   var major = Number(version[0]);

@@ -1,38 +1,60 @@
 /**
  * Builds `dist/` from `src/`, with the libraries in it: a few files load in half the time of five hundred, and take 20 MB less
- * of memory. What a mode does not need stays in files of its own, which are loaded when they are asked for. The validators
- * are generated first: compiling them at every start would cost 0.2 s.
+ * of memory. What only some commands need is in files of its own, which are loaded when such a command runs. The validators
+ * are generated first: compiling them at every start would cost 0.2 s. With `--if-stale` nothing is built when `dist/` is newer than
+ * everything that it is built from.
  */
-import { rmSync } from 'node:fs';
+import { rmSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { build } from 'esbuild';
 import { generateValidators } from './generate-validators.ts';
+import { isStale } from './is-stale.ts';
+import { thirdPartyNotices } from './third-party-notices.ts';
 
-const path = (relative: string) => fileURLToPath(new URL(`../${relative}`, import.meta.url));
+const root = fileURLToPath(new URL('..', import.meta.url));
+/** Written last, so that a build that was interrupted is stale. */
+const NOTICES = join(root, 'dist/THIRD-PARTY-NOTICES.txt');
+const SOURCES = ['src', 'scripts/build.ts', 'scripts/generate-validators.ts', 'package-lock.json'];
 
-generateValidators();
-rmSync(path('dist'), { recursive: true, force: true });
-await build({
-  entryPoints: {
-    main: path('src/main.ts'),
-    monitor: path('src/runtime/process/monitor/monitor.ts'),
-    'manifest-worker': path('src/sources/manifests/manifest-worker.ts'),
-  },
-  // Flat: what a file finds beside itself, or one folder up, it finds there from every file of dist/.
-  outdir: path('dist'),
-  chunkNames: '[name]-[hash]',
-  bundle: true,
-  splitting: true,
-  format: 'esm',
-  platform: 'node',
-  target: 'node22.19',
-  // They start workers or other files of theirs, or are seldom needed.
-  external: ['pino', 'pino-pretty', 'ws', '@statelyai/inspect'],
-  // Names stay, so that stack traces can be read.
-  minifyWhitespace: true,
-  minifySyntax: true,
-  legalComments: 'linked',
-  // Libraries in the old format of modules ask for Node's own by `require`.
-  banner: { js: "import{createRequire as __r}from'node:module';const require=__r(import.meta.url);" },
-  logLevel: 'warning',
-});
+async function buildAll(): Promise<void> {
+  generateValidators();
+  rmSync(join(root, 'dist'), { recursive: true, force: true });
+  const { metafile } = await build({
+    absWorkingDir: root,
+    entryPoints: {
+      main: 'src/main.ts',
+      monitor: 'src/runtime/process/monitor/monitor.ts',
+      'manifest-worker': 'src/sources/manifests/manifest-worker.ts',
+    },
+    // Flat: a path relative to a file of dist/ is the same from all of them.
+    outdir: 'dist',
+    chunkNames: '[name]-[hash]',
+    bundle: true,
+    splitting: true,
+    format: 'esm',
+    platform: 'node',
+    target: 'node22.19',
+    // Not bundled, and therefore the dependencies of the published package: they start workers or other files of theirs, or are
+    // seldom needed.
+    external: ['pino', 'pino-pretty', 'ws', '@statelyai/inspect'],
+    // Names stay, so that stack traces can be read.
+    minifyWhitespace: true,
+    minifySyntax: true,
+    legalComments: 'linked',
+    // CommonJS libraries call `require` for Node's own modules.
+    banner: { js: "import{createRequire as __r}from'node:module';const require=__r(import.meta.url);" },
+    metafile: true,
+    logLevel: 'warning',
+  });
+  writeFileSync(NOTICES, thirdPartyNotices(metafile, root));
+}
+
+if (
+  !process.argv.includes('--if-stale') ||
+  isStale(
+    NOTICES,
+    SOURCES.map((name) => join(root, name)),
+  )
+)
+  await buildAll();

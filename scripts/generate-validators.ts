@@ -3,12 +3,27 @@
  * and loading ajv 8 MB, loading the result costs 10 ms.
  */
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { fileURLToPath } from 'node:url';
 import { Ajv2020 } from 'ajv/dist/2020.js';
 import standalone from 'ajv/dist/standalone/index.js';
 import { KUBELET_CONFIGURATION_SCHEMA } from '../src/config/kubelet-configuration.ts';
+import { isStale } from './is-stale.ts';
 
 const POD_SCHEMA = new URL('../src/sources/pod-schema.json', import.meta.url);
+/** What the schemas come from. */
+const SOURCES = [POD_SCHEMA, new URL('../src/config', import.meta.url), new URL(import.meta.url)];
 const GENERATED = new URL('../src/generated/', import.meta.url);
+
+export function generateStaleValidators(): void {
+  const target = fileURLToPath(new URL('configuration-validator.js', GENERATED));
+  if (
+    isStale(
+      target,
+      SOURCES.map((source) => fileURLToPath(source)),
+    )
+  )
+    generateValidators();
+}
 
 /** Writes the validators and their declarations. */
 export function generateValidators(): void {
@@ -27,7 +42,7 @@ function generate(name: string, schema: object, source: string): void {
     messages: false,
     allowUnionTypes: true,
     strictTypes: false,
-    // They are code, which a module without imports cannot hold: whoever validates checks them.
+    // They are code, which a module without imports cannot hold: the validating code checks them.
     validateFormats: false,
     code: { source: true, esm: true },
   });

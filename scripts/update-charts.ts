@@ -1,11 +1,14 @@
-/** Draws the charts of ARCHITECTURE.md anew from the machines. `--check` only says whether they are stale. */
+/** Draws the charts of ARCHITECTURE.md and the picture in README.md from the machines. `--check` only says whether they are stale. */
 import { readFileSync, writeFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import type { AnyStateMachine } from 'xstate';
 import { toMermaid } from '../src/commands/charts/mermaid.ts';
 import { machines } from '../src/machines/index.ts';
+import { podMachine } from '../src/machines/pod-machine.ts';
+import { pictureOf } from './picture/picture.ts';
 
 const FILE = fileURLToPath(new URL('../ARCHITECTURE.md', import.meta.url));
+const PICTURE = fileURLToPath(new URL('../docs/pod.svg', import.meta.url));
 const BLOCK = /(<!-- chart:([\w-]+) -->\n).*?(<!-- \/chart:\2 -->)/gsu;
 
 /** The text with every `<!-- chart:NAME -->` … `<!-- /chart:NAME -->` block filled. Throws for a name that is no machine. */
@@ -23,7 +26,12 @@ export function missingCharts(markdown: string, known: Readonly<Record<string, A
   return Object.keys(known).filter((name) => !shown.has(name));
 }
 
-function main(): void {
+/** `docs/pod.svg`, as it should be. */
+export function podPicture(): Promise<string> {
+  return pictureOf(podMachine, 'The states of a pod, and the events that lead from one to the next');
+}
+
+async function main(): Promise<void> {
   const before = readFileSync(FILE, 'utf8');
   const missing = missingCharts(before, machines);
   if (missing.length > 0) {
@@ -33,13 +41,18 @@ function main(): void {
     process.exitCode = 1;
     return;
   }
-  const after = withCharts(before, machines);
-  if (!process.argv.includes('--check')) {
-    writeFileSync(FILE, after);
-  } else if (after !== before) {
-    console.error('The charts in ARCHITECTURE.md are stale: npm run update:charts');
-    process.exitCode = 1;
+  const drawn = new Map([
+    [FILE, withCharts(before, machines)],
+    [PICTURE, await podPicture()],
+  ]);
+  for (const [file, text] of drawn) {
+    if (!process.argv.includes('--check')) {
+      writeFileSync(file, text);
+    } else if (text !== readFileSync(file, 'utf8')) {
+      console.error(`${file} is stale: npm run update:charts`);
+      process.exitCode = 1;
+    }
   }
 }
 
-if (import.meta.main) main();
+if (import.meta.main) await main();

@@ -1,4 +1,4 @@
-/** The composition root: the only file that knows every part. Builds the agent, starts it, and takes it down again. */
+/** The composition root, the only file that knows every part. Builds the agent, starts it and stops it. */
 import { map, type Observable } from 'rxjs';
 import { type ActorOptions, toObserver } from 'xstate';
 import { NodeAgent } from './actors/node-agent.ts';
@@ -10,7 +10,7 @@ import { EMBEDDED, type StateletConfig } from './config/config.ts';
 import { evictionThresholds } from './config/load-eviction-settings.ts';
 import type { EvictionParts } from './actors/eviction/eviction-figures.ts';
 import type { supervisorMachine, SupervisorEvent } from './machines/supervisor-machine.ts';
-import { letGo, nodeAgentOptions, openNode } from './open-node.ts';
+import { leavePodsRunning, nodeAgentOptions, openNode } from './open-node.ts';
 import { podSources } from './pod-sources.ts';
 import { shownURL } from './policies/formats/shown-url.ts';
 import type { NodeParts } from './runtime/node/pod-node.ts';
@@ -26,7 +26,7 @@ import type { Logger } from './types/logger.ts';
 import type { OwnNodeFacts } from './types/node-facts.ts';
 import type { RuntimePodStatus } from './types/runtime-pod.ts';
 
-/** What is logged of the charts of pods: each transition, or the ways from one state of rest to another. */
+/** Which transitions of the pod charts are logged: each one, or in one line the way from one settled state to the next. */
 export type StateLog = 'transitions' | 'ways';
 
 type Inspect = NonNullable<ActorOptions<typeof supervisorMachine>['inspect']>;
@@ -35,7 +35,7 @@ export interface DaemonDeps {
   readonly logger: Logger;
   readonly inspect?: Inspect;
   readonly stateLog?: StateLog;
-  /** People read the log as it comes: they are told how to go on. */
+  /** A person reads the log in a terminal: it begins with instructions. */
   readonly forPeople?: boolean;
 }
 
@@ -46,7 +46,7 @@ export interface Daemon {
   stop(): Promise<void>;
 }
 
-/** Rejects, with everything taken down again, when the agent cannot run as configured. */
+/** Rejects when the agent cannot run as configured; everything is closed again then. */
 export async function startDaemon(config: StateletConfig, deps: DaemonDeps): Promise<Daemon> {
   const lock = await lockRootDir(config.rootDir);
   const { logger } = deps;
@@ -66,7 +66,7 @@ export async function startDaemon(config: StateletConfig, deps: DaemonDeps): Pro
   }
 }
 
-/** Loaded where it is asked for. Actors that nobody inspects have nothing to tell. */
+/** The state log is loaded only when it is wanted: actors are cheaper without inspection. */
 async function withStateLog({ logger, inspect, stateLog }: DaemonDeps): Promise<Inspect | undefined> {
   if (stateLog === undefined) return inspect;
   const { transitionLog, wayLog } = await import('./actors/pods/state-log.ts');
@@ -136,14 +136,14 @@ class Agent implements Daemon {
   }
 
   async takeDown(): Promise<void> {
-    await letGo(this.#agent);
+    await leavePodsRunning(this.#agent);
     await (await this.#stats)?.close();
     await this.#endpoints?.close();
     await this.#parts.stop();
     this.#lock.release();
   }
 
-  /** Loaded when eviction begins, or somebody asks. */
+  /** Loaded when eviction starts, or for the first request. */
   #statsProvider(): Promise<StatsProvider> {
     const { rootDir, podLogsDir, nodeName, node, containerRuntimeEndpoint } = this.#config;
     const { pleg } = this.#agent;
@@ -152,8 +152,14 @@ class Agent implements Daemon {
     const cgroupRoot = isEmbedded || !node.cgroupsPerQOS ? undefined : node.cgroupRoot;
     return (this.#stats ??= import('./runtime/stats/stats-provider.ts').then(({ openStatsProvider }) =>
       openStatsProvider({
-        ...{ rootDir, podLogsDir, nodeName, cgroupRoot, clock: systemClock },
-        ...{ runtime: this.#parts.runtime, pods: () => pleg.pods(), logger: this.#deps.logger },
+        rootDir,
+        podLogsDir,
+        nodeName,
+        cgroupRoot,
+        clock: systemClock,
+        runtime: this.#parts.runtime,
+        pods: () => pleg.pods(),
+        logger: this.#deps.logger,
         ...(isEmbedded && {
           scratchOf: ({ sandboxes }: RuntimePodStatus) => sandboxes.map(({ id }) => podScratch(id)),
         }),
@@ -191,7 +197,7 @@ function configuration(sources: PodSources, logger: Logger): Observable<Supervis
   }).pipe(inBatches(), map(channelEvent));
 }
 
-/** What the configuration says of eviction. Pods that have cgroups are held to allocatable, and are evicted before that is spent. */
+/** The settings of eviction. Where pods have cgroups, these are limited to allocatable, and pods are evicted before that is used up. */
 function evictionConfiguration(config: StateletConfig): EvictionParts['configuration'] {
   const hasCgroups = config.containerRuntimeEndpoint !== EMBEDDED && config.node.cgroupsPerQOS;
   return {

@@ -1,4 +1,4 @@
-/** Entry point; started by bin/statelet.js, which has looked at the version of Node by then. */
+/** Entry point; bin/statelet.js starts it after it has checked the version of Node. */
 import { runProgram } from './commands/command-line.ts';
 
 process.exitCode = await runProgram(process.argv);

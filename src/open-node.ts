@@ -1,4 +1,4 @@
-/** The node and its agent as a configuration says: for everything that runs pods on this machine. */
+/** Opens the node that a configuration describes, and says what its agent is made from: for the daemon and for run-once. */
 import { setTimeout as delay } from 'node:timers/promises';
 import type { NodeAgent, NodeAgentOptions } from './actors/node-agent.ts';
 import { EMBEDDED, type StateletConfig } from './config/config.ts';
@@ -12,15 +12,15 @@ import type { EventRecorder, NodeEventRecorder } from './types/event-recorder.ts
 import type { Logger } from './types/logger.ts';
 import type { OwnNodeFacts } from './types/node-facts.ts';
 
-/** How long what is in flight gets to come to rest when an agent leaves its pods running. */
-const REST_MS = 2_000;
+/** How long an agent that stops waits for calls to the runtime that are under way. */
+const STOP_LIMIT_MS = 2_000;
 
 export interface Node {
   readonly facts: OwnNodeFacts;
   readonly parts: NodeParts;
 }
 
-/** The root folder has to be there. Rejects where this machine cannot be such a node. */
+/** The root folder must exist. Rejects where this machine cannot be such a node. */
 export async function openNode(
   config: StateletConfig,
   recorder: EventRecorder,
@@ -33,7 +33,7 @@ export async function openNode(
   return { facts, parts: await openParts(config, facts, recorder, logger) };
 }
 
-/** Pods make it as well when they start: on a full disk the agent goes on, and removes what is not needed any more. */
+/** On a full disk the agent goes on, so that it can remove what is not needed; the folder is made again when a pod starts. */
 async function makePodLogsDir({ podLogsDir }: StateletConfig, logger: Logger): Promise<void> {
   try {
     await makeFolder(podLogsDir);
@@ -47,14 +47,14 @@ async function makePodLogsDir({ podLogsDir }: StateletConfig, logger: Logger): P
   }
 }
 
-/** As flags are given it: `cpu=2,memory=4Gi`. */
+/** As in flags: `cpu=2,memory=4Gi`. */
 function amountsText(amounts: Readonly<Record<string, string>>): string {
   return Object.entries(amounts)
     .map((pair) => pair.join('='))
     .join(',');
 }
 
-/** Only the runtime that is used is loaded. */
+/** Loads only the runtime that is used. */
 async function openParts(
   config: StateletConfig,
   facts: OwnNodeFacts,
@@ -66,14 +66,27 @@ async function openParts(
   if (endpoint === EMBEDDED) {
     const { openProcessNode } = await import('./runtime/process/process-node.ts');
     return openProcessNode({
-      ...{ rootDir, podLogsDir, hostIPs, allocatable: facts.allocatable, settings: node, logger },
+      rootDir,
+      podLogsDir,
+      hostIPs,
+      allocatable: facts.allocatable,
+      settings: node,
+      logger,
       requestTimeoutMs: node.runtimeRequestTimeoutMs,
     });
   }
   const { openCriNode } = await import('./runtime/node/open-cri-node.ts');
   return openCriNode({
-    ...{ endpoint, rootDir, podLogsDir, nodeName, hostIPs, facts, recorder, logger },
-    ...{ settings: node, reservations: config },
+    endpoint,
+    rootDir,
+    podLogsDir,
+    nodeName,
+    hostIPs,
+    facts,
+    reservations: config,
+    settings: node,
+    recorder,
+    logger,
   });
 }
 
@@ -82,7 +95,7 @@ export interface AgentSurroundings extends Node {
   readonly logger: Logger;
 }
 
-/** All that an agent needs but its pods. */
+/** The options of an agent, without its sources of pods. */
 export function nodeAgentOptions(
   config: StateletConfig,
   { parts, facts, recorder, logger }: AgentSurroundings,
@@ -90,8 +103,13 @@ export function nodeAgentOptions(
   const { syncFrequencyMs, maxContainerRestartPeriodMs, preemptionLowerPriorityFirst, node } = config;
   const { maximumDeadContainersPerContainer, nodeIP } = node;
   return {
-    ...{ parts, recorder, logger, syncFrequencyMs, maxContainerRestartPeriodMs },
-    ...{ preemptionLowerPriorityFirst, maximumDeadContainersPerContainer },
+    parts,
+    recorder,
+    logger,
+    syncFrequencyMs,
+    maxContainerRestartPeriodMs,
+    preemptionLowerPriorityFirst,
+    maximumDeadContainersPerContainer,
     nodeFacts: () => facts,
     clock: systemClock,
     random: Math.random,
@@ -100,12 +118,12 @@ export function nodeAgentOptions(
   };
 }
 
-/** Pods keep running. Nothing is being started any more when this resolves, unless the runtime does not answer. */
-export async function letGo(agent: NodeAgent): Promise<void> {
-  await briefly(agent.stop());
+/** Stops the agent; its pods keep running. Once this resolves no container is being started, unless the runtime does not answer. */
+export async function leavePodsRunning(agent: NodeAgent): Promise<void> {
+  await withinStopLimit(agent.stop());
 }
 
-/** Who leaves does not wait for a runtime that hangs. */
-export async function briefly(work: Promise<void>): Promise<void> {
-  await Promise.race([work, delay(REST_MS, undefined, { ref: false })]);
+/** Waits for the work, but not longer than an agent that stops may wait for a runtime that hangs. */
+export async function withinStopLimit(work: Promise<void>): Promise<void> {
+  await Promise.race([work, delay(STOP_LIMIT_MS, undefined, { ref: false })]);
 }

@@ -7,7 +7,7 @@ import { LastGoodManifests } from './sources/manifests/last-good-manifests.ts';
 import type { PodSources } from './sources/pod-config.ts';
 
 export interface PodSourcesOptions {
-  /** Whether the last good manifests are kept in the root folder, and used where a source is broken at the next start. */
+  /** Whether the last good manifests are kept in the root folder, for a source that is broken at the next start. */
   readonly keepsLastGood?: boolean;
 }
 
@@ -19,7 +19,7 @@ export function podSources(
   const { fileCheckFrequencyMs, httpCheckFrequencyMs, rootDir } = config;
   const lastGoodOf = (source: string) => new LastGoodManifests(join(rootDir, 'manifests', source));
   const kept = (source: string) => keepsLastGood && { lastGood: lastGoodOf(source) };
-  // What was kept of a source that is not configured any more may hold secrets.
+  // Manifests of a source that is no longer configured are removed: they may contain secrets.
   if (keepsLastGood && path === undefined) lastGoodOf('file').keepOnly(new Set());
   if (keepsLastGood && url === undefined) lastGoodOf('http').keepOnly(new Set());
   return {

@@ -1,7 +1,7 @@
 import { readFile } from 'node:fs/promises';
 import { describe, expect, test } from '@jest/globals';
 import { setup } from 'xstate';
-import { missingCharts, withCharts } from '../scripts/update-charts.ts';
+import { missingCharts, podPicture, withCharts } from '../scripts/update-charts.ts';
 import { machines } from '../src/machines/index.ts';
 
 describe('ARCHITECTURE.md', () => {
@@ -10,6 +10,11 @@ describe('ARCHITECTURE.md', () => {
     expect(missingCharts(markdown, machines)).toEqual([]);
     expect(markdown).toBe(withCharts(markdown, machines));
   });
+});
+
+test('docs/pod.svg shows the machine of a pod as it is; if not: npm run update:charts', async () => {
+  const svg = await readFile(new URL('../docs/pod.svg', import.meta.url), 'utf8');
+  expect(svg).toBe(await podPicture());
 });
 
 describe('charts in a text', () => {

@@ -11,7 +11,12 @@ const nothing = () => undefined;
 const logger = { trace: nothing, debug: nothing, info: nothing, warn: nothing, error: nothing };
 const none = () => Promise.resolve([]);
 const stats = openStatsProvider({
-  ...{ nodeName: '', rootDir: '', podLogsDir: '', cgroupRoot: '/', pods: () => [], logger },
+  nodeName: '',
+  rootDir: '',
+  podLogsDir: '',
+  cgroupRoot: '/',
+  pods: () => [],
+  logger,
   runtime: { listContainerStats: none, imageFsInfo: none },
   clock: systemClock,
 });

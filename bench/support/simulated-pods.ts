@@ -2,28 +2,13 @@
 import { Subject } from 'rxjs';
 import { createActor } from 'xstate';
 import type { NodeAgent } from '../../src/actors/node-agent.ts';
-import { podMachine, type PodEvent } from '../../src/machines/pod-machine.ts';
+import type { PodEvent } from '../../src/machines/pod-machine.ts';
 import type { SupervisorEvent } from '../../src/machines/supervisor-machine.ts';
 import { VirtualClock } from '../../src/simulation/node/virtual-clock.ts';
 import type { Pod } from '../../src/types/kubernetes.ts';
 import { testNode } from '../../test/support/admission.ts';
+import { LEAVE_TO_START, podChart } from '../../test/support/pod-chart.ts';
 import { instantAgent } from './instant-agent.ts';
-
-const nothing = (): void => undefined;
-const NO_ACTIONS = {
-  requestStart: nothing,
-  startSync: nothing,
-  abortSync: nothing,
-  startStop: nothing,
-  abortStop: nothing,
-  startCleanup: nothing,
-  armResync: nothing,
-  disarmResync: nothing,
-  answerWaiters: nothing,
-  answerThisWaiter: nothing,
-  reportTerminated: nothing,
-  reportFinished: nothing,
-};
 
 class BenchNode {
   readonly #pods: readonly Pod[];
@@ -147,15 +132,14 @@ async function until(clock: VirtualClock, holds: () => boolean): Promise<void> {
 
 /** Milliseconds for that many bare charts, from SyncPodCreate to Terminated.Finished, with actions that do nothing. */
 function bareLives(count: number): number {
-  const machine = podMachine.provide({ actions: NO_ACTIONS });
   const began = performance.now();
   for (let index = 0; index < count; index++) {
     const pod = podOf(0, index);
     const { uid } = pod.metadata;
-    const actor = createActor(machine, { input: { uid, fullName: uid, runtimeHolds: 'nothing' } }).start();
+    const actor = createActor(podChart, { input: { uid, fullName: uid, runtimeHolds: 'nothing' } }).start();
     const events: PodEvent[] = [
       { type: 'SyncPodCreate', pod },
-      { type: 'START_GRANTED' },
+      ...LEAVE_TO_START,
       { type: 'SYNC_DONE', terminal: false, again: false },
       { type: 'SyncPodKill' },
       { type: 'STOP_DONE' },

@@ -1,4 +1,4 @@
-/** What a comparison needs of a node agent, and what both agents are told alike. */
+/** The interface of an agent in the comparison, and the configuration that both agents share. */
 import { once } from 'node:events';
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { type IncomingMessage, request } from 'node:http';
@@ -6,13 +6,13 @@ import { join } from 'node:path';
 import { json } from 'node:stream/consumers';
 import type { Pod } from '../../src/types/kubernetes.ts';
 
-/** An event of a pod, as it would reach an API server. */
+/** An event of a pod, as an API server would get it. */
 export interface AgentEvent {
   readonly pod: string;
   readonly type: string;
   readonly reason: string;
   readonly message: string;
-  /** Which container of the pod it is about, where it is about one. */
+  /** The container, if the event is about one. */
   readonly container?: string;
 }
 
@@ -20,18 +20,18 @@ export interface Agent {
   readonly name: 'kubelet' | 'statelet';
   readonly pid: number;
   readonly folders: AgentFolders;
-  /** How it ended; undefined while it runs. */
+  /** How the agent ended; undefined while it runs. */
   readonly ending: string | undefined;
-  /** As it serves them, or undefined while it serves nothing. */
+  /** The pods that the agent serves; undefined while it does not answer. */
   pods(): Promise<readonly Pod[] | undefined>;
   events(): readonly AgentEvent[];
-  /** What it has written to its log. */
+  /** The agent's log so far. */
   log(): string;
-  /** Ends the agent alone: its pods stay. */
+  /** Ends the agent; its pods keep running. */
   stop(): Promise<void>;
 }
 
-/** All of them lie in one folder of the agent's own. */
+/** The folders of one agent. */
 export interface AgentFolders {
   readonly rootDir: string;
   readonly podLogsDir: string;
@@ -40,17 +40,17 @@ export interface AgentFolders {
 }
 
 export interface AgentOptions {
-  /** A folder that need not be there yet. */
+  /** The agent's folder; it may be missing. */
   readonly dir: string;
   readonly cgroupRoot: string;
-  /** Of the runtime. */
+  /** The runtime's endpoint. */
   readonly endpoint: string;
   readonly manifests: string;
-  /** Fields of KubeletConfiguration beside the common ones. */
+  /** More fields of KubeletConfiguration. */
   readonly config?: Readonly<Record<string, unknown>>;
 }
 
-/** Of both: it ends the names of static pods, and goes into their UIDs. */
+/** The node's name of both agents: static pods have it in their names and UIDs. */
 export const NODE_NAME = 'node-a';
 
 export function makeFolders({ dir, cgroupRoot }: AgentOptions): AgentFolders {
@@ -59,7 +59,7 @@ export function makeFolders({ dir, cgroupRoot }: AgentOptions): AgentFolders {
   return folders;
 }
 
-/** Writes the configuration that both agents get, with some fields of the agent's own. Returns its path. */
+/** Writes the common configuration with the agent's own fields. Returns its path. */
 export function writeConfig(options: AgentOptions, own: Readonly<Record<string, unknown>>): string {
   const file = join(options.dir, 'config.json');
   const header = { apiVersion: 'kubelet.config.k8s.io/v1beta1', kind: 'KubeletConfiguration' };
@@ -72,7 +72,7 @@ export function writeConfig(options: AgentOptions, own: Readonly<Record<string, 
     maxPods: 1000,
     clusterDNS: ['10.96.0.10'],
     clusterDomain: 'cluster.local',
-    // How full this machine's disks are must not decide what becomes of pods and images.
+    // A full disk of this machine must not lead to evictions or the removal of images.
     evictionHard: { 'memory.available': '1Mi', 'nodefs.available': '0.1%', 'imagefs.available': '0.1%' },
     imageGCHighThresholdPercent: 100,
     imageGCLowThresholdPercent: 99,
@@ -81,7 +81,7 @@ export function writeConfig(options: AgentOptions, own: Readonly<Record<string, 
   return file;
 }
 
-/** The pods that a URL serves as a PodList; undefined where nothing answers. `socketPath`: of a unix socket to ask instead. */
+/** The pods that a URL serves as a PodList; undefined without an answer. `socketPath`: a unix socket to ask instead. */
 export async function fetchPods(url: string, socketPath?: string): Promise<readonly Pod[] | undefined> {
   try {
     const options = { ...(socketPath !== undefined && { socketPath }), timeout: FETCH_TIMEOUT_MS };

@@ -1,4 +1,4 @@
-/** What the calls that were recorded say of each pod. Pure. */
+/** Sorts recorded calls by pod, and prepares them for the comparison. Pure. */
 import { decodeMessage, isDescribed, type PlainMessage } from './cri-messages.ts';
 import { ATTEMPTS } from './normalise.ts';
 import type { RecordedCall } from './recording-proxy.ts';
@@ -7,7 +7,7 @@ import type { RecordedCall } from './recording-proxy.ts';
 export interface PodCall {
   readonly pod: string;
   readonly method: string;
-  /** `main/0`; empty where the call is about the sandbox. */
+  /** `main/0`; empty if the call is about the sandbox. */
   readonly container: string;
   readonly request: PlainMessage;
   readonly code: number | undefined;
@@ -23,7 +23,7 @@ interface Metadata {
 
 export const methodOf = ({ path }: RecordedCall): string => path.slice(path.lastIndexOf('/') + 1);
 
-/** Those that say what is to be done for a pod; pods are named `namespace/name`. */
+/** The calls that belong to a pod; `pod` is `namespace/name`. */
 export function podCalls(calls: readonly RecordedCall[]): readonly PodCall[] {
   const owners = new Map<string, { pod: string; container: string }>();
   return calls.flatMap((call): PodCall[] => {
@@ -59,7 +59,7 @@ function learn(method: string, call: RecordedCall, owner: ReturnType<Owners['get
   owners.set(String(answer.pod_sandbox_id ?? answer.container_id), owner);
 }
 
-/** Not what is deleted and when, which is the agent's own affair. */
+/** The calls that are compared in their order. Removals are not among them: each agent has its own time for them. */
 const IN_SEQUENCE = new Set(
   ['RunPodSandbox', 'PullImage', 'CreateContainer', 'StartContainer', 'StopContainer'].concat([
     'StopPodSandbox',
@@ -69,8 +69,7 @@ const IN_SEQUENCE = new Set(
 );
 
 /**
- * What a pod's calls were until a moment, and from then on. A probe that the moment meets is in neither: which one it was,
- * and whether its container's end cut it short, is a matter of time. So are probes of a pod that ends.
+ * A pod's calls before and after a moment. Probes that run at that moment, or after it, are left out: they depend on timing.
  */
 export function splitAt(
   calls: readonly PodCall[],
@@ -94,8 +93,8 @@ const isEarly = ({ container }: PodCall): boolean =>
   container === '' || Number(container.split('/')[1]) < ATTEMPTS;
 
 /**
- * The calls of a pod in their order, each as a line, and each line once: how often something is tried again is a matter of
- * time. What goes on at the same time has the order of the alphabet.
+ * The calls of a pod in their order, each as a line, and each line once: how often something is tried again depends on timing.
+ * Calls that overlap are in alphabetical order.
  */
 export function sequence(calls: readonly PodCall[]): readonly string[] {
   const lines = calls.filter((call) => IN_SEQUENCE.has(call.method) && isEarly(call));
@@ -120,7 +119,7 @@ function lineOf({ method, container, request, code }: PodCall): string {
   return [method, container].filter(Boolean).join(' ') + (details?.() ?? '') + outcome;
 }
 
-/** What was asked for, by what it was asked for: of several requests of one kind the first. */
+/** The requests of a pod by sandbox, container and image: the first one of each. */
 export function requests(calls: readonly PodCall[]): {
   readonly sandboxes: Readonly<Record<string, unknown>>;
   readonly containers: Readonly<Record<string, unknown>>;
@@ -133,11 +132,12 @@ export function requests(calls: readonly PodCall[]): {
   for (const call of calls.filter(isEarly)) {
     const { method, request, container } = call;
     if (method === 'RunPodSandbox') add('sandboxes', String(attemptOf(request)), request);
-    // The sandbox's id is the runtime's own, and its configuration is compared as such.
+    // Without the sandbox's id, which the runtime makes, and its configuration, which is compared apart.
     if (method === 'CreateContainer') add('containers', container, request.config);
     if (method === 'PullImage')
       add('pulls', String((request.image as { image?: string } | undefined)?.image), {
-        ...{ image: request.image, auth: request.auth },
+        image: request.image,
+        auth: request.auth,
       });
   }
   return {

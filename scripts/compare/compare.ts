@@ -1,4 +1,4 @@
-/** Runs both agents on the same manifests, and judges where they differ. */
+/** Runs both agents with the same manifests, and compares them. */
 import type { ContainerdBed } from '../../test/support/containerd/containerd.ts';
 import type { Agent } from './agent.ts';
 import { differences } from './differences.ts';
@@ -12,14 +12,14 @@ export interface CompareOptions extends Pick<
   'manifests' | 'idleSeconds' | 'settleMs' | 'progress'
 > {
   readonly bed: ContainerdBed;
-  /** The path of its binary. */
+  /** The path of the kubelet's binary. */
   readonly kubelet: string;
   readonly meant: readonly MeantDifference[];
   readonly keepLog?: (agent: Agent['name'], log: string) => void;
 }
 
 export async function compareAgents(options: CompareOptions): Promise<ComparisonReport> {
-  // It insists on a build of the daemon, which is better learnt now than after minutes.
+  // It fails at once if the daemon's build is out of date.
   const { startStatelet } = await import('./statelet.ts');
   const run = (name: Agent['name'], start: ObserveOptions['start']) =>
     observe({ ...options, name, start, keepLog: (log) => options.keepLog?.(name, log) });

@@ -1,6 +1,6 @@
 /**
- * Requests of runtime.v1 with all their fields, those included of which Statelet knows nothing: its own descriptions
- * would skip just what is to be found. Field numbers as in `api.proto` of k8s.io/cri-api.
+ * Requests of runtime.v1 with all their fields, including those that Statelet does not use: Statelet's own descriptions would
+ * hide differences in them. Field numbers as in `api.proto` of k8s.io/cri-api.
  */
 import protobuf from 'protobufjs';
 
@@ -108,7 +108,7 @@ const { root } = protobuf.parse(
 
 export type PlainMessage = Readonly<Record<string, unknown>>;
 
-/** As plain values: enumerations by name, 64-bit integers as numbers, and what is not set left out. */
+/** Decodes to plain values: enumerations by name, 64-bit integers as numbers, without fields that are not set. */
 export function decodeMessage(name: string, bytes: Uint8Array): PlainMessage {
   const type = root.lookupType(`runtime.v1.${name}`);
   const plain = type.toObject(type.decode(bytes), { enums: String, longs: Number });
@@ -116,11 +116,11 @@ export function decodeMessage(name: string, bytes: Uint8Array): PlainMessage {
   return unknown.length === 0 ? plain : { ...plain, [UNKNOWN]: unknown };
 }
 
-/** What a newer agent says and this description lacks must not pass for nothing. */
+/** Fields that a newer agent sets and this description lacks are reported under this name. */
 const UNKNOWN = 'fields that compare does not know';
 const LENGTH_DELIMITED = 2;
 
-/** Their numbers, after the names of the messages that they are in. */
+/** The numbers of unknown fields, with the path of the message. */
 function unknownFields(type: protobuf.Type, bytes: Uint8Array, path = ''): readonly string[] {
   const reader = protobuf.Reader.create(bytes);
   const found: string[] = [];
@@ -136,5 +136,5 @@ function unknownFields(type: protobuf.Type, bytes: Uint8Array, path = ''): reado
   return [...new Set(found)];
 }
 
-/** Whether requests of the method can be decoded: others only count. */
+/** Whether requests of the method can be decoded. Calls of other methods are only counted. */
 export const isDescribed = (method: string): boolean => root.lookup(`runtime.v1.${method}Request`) !== null;

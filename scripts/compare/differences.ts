@@ -1,22 +1,22 @@
-/** Finds where what one agent did differs from what the other did. Pure. */
+/** Finds the differences between what two agents did. Pure. */
 
-/** What was seen of a pod, or of the node, by area: `status`, `files`, … */
+/** What was observed of a pod or of the node, by area: `status`, `files`, … */
 export type Observed = Readonly<Record<string, unknown>>;
 
-/** By manifest; the node is one, too. */
+/** By manifest, with one more entry for the node. */
 export type Observation = Readonly<Record<string, Observed>>;
 
 export interface Difference {
   readonly manifest: string;
   readonly area: string;
-  /** Names with slashes between them; elements of lists by what identifies them. */
+  /** Names with slashes between them; `[name]` for elements of lists. */
   readonly path: string;
-  /** As JSON; undefined where there is nothing. */
+  /** As JSON; undefined if there is no value. */
   readonly kubelet: string | undefined;
   readonly statelet: string | undefined;
 }
 
-/** By which the elements of a list are told apart, where they have all one of them. */
+/** Fields that identify the elements of a list, if all elements have one of them. */
 const IDENTITIES = ['name', 'type', 'container_path', 'key', 'mountPath', 'container_port', 'page_size'];
 
 const below = (path: string, key: string): string => (path === '' ? key : `${path}/${key}`);
@@ -26,7 +26,7 @@ type Found = Pick<Difference, 'path' | 'kubelet' | 'statelet'>;
 export function differences(kubelet: Observation, statelet: Observation): readonly Difference[] {
   return union(kubelet, statelet).flatMap((manifest) => {
     const [theirs, ours] = [kubelet[manifest] ?? {}, statelet[manifest] ?? {}];
-    // What only one has taken on is not looked at further.
+    // If only one agent has accepted the manifest, nothing else is compared.
     const differ = compare(theirs.accepted, ours.accepted, '');
     if (differ.length > 0) return differ.map((found) => ({ manifest, area: 'accepted', ...found }));
     return union(theirs, ours).flatMap((area) =>
@@ -55,13 +55,13 @@ const sorted = (value: unknown): string =>
     isObject(item) ? Object.fromEntries(Object.entries(item).toSorted(([a], [b]) => (a < b ? -1 : 1))) : item,
   );
 
-/** The elements of both that are in another order. */
+/** The difference in the order of the common elements. */
 function order(a: Observed, b: Observed, path: string): readonly Found[] {
   const common = (of: Observed, other: Observed) => Object.keys(of).filter((key) => key in other);
   return differ(below(path, '<order>'), common(a, b), common(b, a));
 }
 
-/** The members of an object, or of a list by what identifies them; undefined where there are none to look into. */
+/** The members of an object, or the elements of a list by their identity; undefined for other values. */
 function keyed(value: unknown): Observed | undefined {
   if (isObject(value)) return value;
   if (!Array.isArray(value) || value.length === 0 || !value.every(isObject)) return undefined;

@@ -1,4 +1,4 @@
-/** The real kubelet as a child process, without an API server: it has static pods alone. */
+/** The real kubelet as a child process, without an API server: it has only static pods. */
 import { type ChildProcess, execFileSync, spawn } from 'node:child_process';
 import { chmodSync, closeSync, existsSync, openSync, readFileSync, statSync } from 'node:fs';
 import { createServer } from 'node:net';
@@ -16,15 +16,15 @@ import {
   writeConfig,
 } from './agent.ts';
 
-/** Beside the project: a script that unpacks a control plane, and prints the folder that it is in. */
+/** A folder beside the project that has the kubelet in packed form. */
 const CONTROL_PLANE = fileURLToPath(new URL('../../../shared/control-plane', import.meta.url));
 const START_TIMEOUT_MS = 60_000;
 
-/** What to set where there is none. */
+/** The message if there is no kubelet. */
 export const NO_KUBELET =
   'no kubelet: set KUBELET to the path of one, or have ../shared/control-plane beside the project';
 
-/** The path of the kubelet's binary: `$KUBELET`, or one that is unpacked below `dir`. Undefined where there is none. */
+/** The path of the kubelet's binary: `$KUBELET`, or one that is unpacked into `dir`. Undefined if there is none. */
 export function findKubelet(dir: string): string | undefined {
   const given = givenKubelet();
   if (given !== undefined || !hasPackedKubelet()) return given;
@@ -33,14 +33,14 @@ export function findKubelet(dir: string): string | undefined {
   return join(dir, 'kubelet');
 }
 
-/** Whether `findKubelet` would find one. Throws, as that does, where `$KUBELET` is no file. */
+/** Whether `findKubelet` will find one. Throws if `$KUBELET` is no file. */
 export const hasKubelet = (): boolean => givenKubelet() !== undefined || hasPackedKubelet();
 
 function givenKubelet(): string | undefined {
   const given = process.env.KUBELET ?? '';
   if (given === '') return undefined;
   if (statSync(given, { throwIfNoEntry: false })?.isFile()) return given;
-  throw new Error(`KUBELET is to be the path of a kubelet; there is no file ${given}`);
+  throw new Error(`KUBELET must be the path of a kubelet; there is no file ${given}`);
 }
 
 const packed = (): string => join(CONTROL_PLANE, 'bin', 'kubelet.zst');
@@ -51,8 +51,15 @@ export async function startKubelet(binary: string, options: AgentOptions): Promi
   const folders = makeFolders(options);
   const [port, readOnlyPort] = [await freePort(), await freePort()];
   const config = writeConfig(options, {
-    ...{ port, readOnlyPort, healthzPort: 0, address: '127.0.0.1', enableServer: true },
-    ...{ failCgroupV1: false, failSwapOn: false, makeIPTablesUtilChains: false, oomScoreAdj: 0 },
+    port,
+    readOnlyPort,
+    healthzPort: 0,
+    address: '127.0.0.1',
+    enableServer: true,
+    failCgroupV1: false,
+    failSwapOn: false,
+    makeIPTablesUtilChains: false,
+    oomScoreAdj: 0,
     volumePluginDir: join(options.dir, 'volume-plugins'),
     authentication: { anonymous: { enabled: true }, webhook: { enabled: false } },
     authorization: { mode: 'AlwaysAllow' },
@@ -60,7 +67,9 @@ export async function startKubelet(binary: string, options: AgentOptions): Promi
   });
   const flags = ['--config', config, '--root-dir', folders.rootDir, '--hostname-override', NODE_NAME];
   const kubelet = new Kubelet(binary, [...flags, '--cert-dir', join(options.dir, 'pki')], {
-    ...{ folders, podsUrl: `http://127.0.0.1:${readOnlyPort}/pods`, logFile: join(options.dir, 'log') },
+    folders,
+    podsUrl: `http://127.0.0.1:${readOnlyPort}/pods`,
+    logFile: join(options.dir, 'log'),
   });
   try {
     await waitFor(() => kubelet.serves(), {
@@ -76,7 +85,7 @@ export async function startKubelet(binary: string, options: AgentOptions): Promi
   return kubelet;
 }
 
-/** From here on the kubelet's log has its events. */
+/** The lowest verbosity at which the kubelet's log has events. */
 const EVENTS_VERBOSITY = 3;
 
 interface Place {
@@ -138,7 +147,7 @@ export class Kubelet implements Agent {
   }
 }
 
-/** The event that a line of the kubelet's log in JSON tells of. */
+/** The event in a line of the kubelet's JSON log, if the line has one. */
 export function eventOf(line: string): AgentEvent | undefined {
   if (!line.includes('"Event occurred"')) return undefined;
   const fields = parse(line);
@@ -163,7 +172,7 @@ function parse(line: string): EventLine | undefined {
   try {
     return JSON.parse(line) as EventLine;
   } catch {
-    // The last line may be half written.
+    // The last line may not be complete.
     return undefined;
   }
 }

@@ -1,4 +1,4 @@
-/** The manifests of a comparison: which there are, and which pods they name. */
+/** Reads the manifests of a comparison, with the names of their pods. */
 import { readdirSync, readFileSync } from 'node:fs';
 import { basename, extname, join } from 'node:path';
 import { parseAllDocuments } from 'yaml';
@@ -8,11 +8,11 @@ export interface Manifest {
   /** The file's name without its ending. */
   readonly name: string;
   readonly file: string;
-  /** The full names that its pods have once they are static pods of the node. */
+  /** The full names of its pods as static pods of the node. */
   readonly pods: readonly string[];
 }
 
-/** `only`: those whose names contain that. */
+/** `only`: only the manifests whose names contain this text. */
 export function readManifests(folder: string, only = ''): readonly Manifest[] {
   const files = readdirSync(folder).filter((file) => ['.yaml', '.yml', '.json'].includes(extname(file)));
   return files
@@ -25,7 +25,7 @@ export function readManifests(folder: string, only = ''): readonly Manifest[] {
     .filter(({ name }) => name.includes(only));
 }
 
-/** None where the text is not YAML: what there is none of cannot be accepted. */
+/** Empty if the text is not YAML. */
 function podsOf(text: string): readonly string[] {
   return parseAllDocuments(text).flatMap((document) => {
     const content: unknown = document.errors.length === 0 ? document.toJS() : undefined;

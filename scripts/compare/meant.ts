@@ -1,14 +1,14 @@
-/** The list of differences that are meant to be, each with a reason. Pure, but for reading the file. */
+/** The list of differences that are meant, each with a reason. */
 import { readFileSync } from 'node:fs';
 import { parse } from 'yaml';
 import type { Difference } from './differences.ts';
 
-/** All that is given has to match; `*` stands for anything in a path's part, `**` for any parts. */
+/** An entry of the list. All given fields must match. `*` matches anything within a part of a path, `**` any parts. */
 export interface MeantDifference {
   readonly area: string;
   readonly path: string;
   readonly manifest?: string;
-  /** The value in JSON; '' stands for one that is not there. */
+  /** The value in JSON; '' if there must be none. */
   readonly kubelet?: string;
   readonly statelet?: string;
   readonly reason: string;
@@ -17,11 +17,11 @@ export interface MeantDifference {
 export interface Judged {
   readonly unexpected: readonly Difference[];
   readonly meant: readonly { readonly entry: MeantDifference; readonly differences: readonly Difference[] }[];
-  /** Entries that match nothing: what they were made for has gone. */
+  /** Entries that match nothing: their difference is gone. */
   readonly idle: readonly MeantDifference[];
 }
 
-/** The first entry that matches counts. */
+/** Each difference belongs to the first entry that matches. */
 export function judge(found: readonly Difference[], entries: readonly MeantDifference[]): Judged {
   const byEntry = new Map<MeantDifference | undefined, Difference[]>();
   for (const difference of found) {
@@ -63,17 +63,17 @@ const REQUIRED = ['area', 'path', 'reason'];
 /** Throws an error that names the file and the entry. */
 export function readMeant(file: string): readonly MeantDifference[] {
   const entries: unknown = parse(readFileSync(file, 'utf8'));
-  if (!Array.isArray(entries)) throw new Error(`${file}: is to be a list of entries`);
+  if (!Array.isArray(entries)) throw new Error(`${file}: must be a list of entries`);
   return entries.map((entry: unknown, index) => checked(entry, `${file}: entry ${index + 1}`));
 }
 
 function checked(entry: unknown, where: string): MeantDifference {
-  if (typeof entry !== 'object' || entry === null) throw new Error(`${where} is to be a map`);
+  if (typeof entry !== 'object' || entry === null) throw new Error(`${where} must be a map`);
   const fields = entry as Record<string, unknown>;
   for (const [name, value] of Object.entries(fields)) {
     if (!FIELDS.includes(name))
       throw new Error(`${where} has a field "${name}"; known are ${FIELDS.join(', ')}`);
-    if (typeof value !== 'string') throw new Error(`${where}: ${name} is to be a string`);
+    if (typeof value !== 'string') throw new Error(`${where}: ${name} must be a string`);
   }
   const missing = REQUIRED.filter((name) => fields[name] === undefined);
   if (missing.length > 0) throw new Error(`${where} has no ${missing.join(', ')}`);

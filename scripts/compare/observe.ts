@@ -1,4 +1,4 @@
-/** Lets one agent run the manifests, and tells what it did: the same for both. */
+/** Lets one agent run the manifests, and observes what it does. */
 import { copyFileSync, mkdirSync, rmSync } from 'node:fs';
 import { basename, join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
@@ -23,9 +23,9 @@ export interface ObserveOptions {
   readonly bed: ContainerdBed;
   readonly manifests: readonly Manifest[];
   readonly idleSeconds: number;
-  /** Longest that is waited for pods to come to rest. */
+  /** How long to wait for pods to come to rest. */
   readonly settleMs: number;
-  /** Gets the agent's log in the end. */
+  /** Called with the agent's log at the end. */
   readonly keepLog?: (log: string) => void;
   readonly progress: (text: string) => void;
 }
@@ -37,7 +37,7 @@ export interface AgentObservation {
 }
 
 const POLL_MS = 500;
-/** Longest that pods may take to end. */
+/** How long to wait for pods to end. */
 const END_MS = 120_000;
 const REQUEST_TIMEOUT_MS = 30_000;
 const REMOVALS_AT_ONCE = 8;
@@ -67,7 +67,7 @@ export async function observe(options: ObserveOptions): Promise<AgentObservation
   }
 }
 
-/** In the same place for both agents: a pod's UID comes from there, too. */
+/** Copies the manifests to the same folder for both agents: its path goes into the pods' UIDs. */
 function layOut({ bed, manifests }: ObserveOptions): string {
   const folder = join(bed.dir, 'manifests');
   rmSync(folder, { recursive: true, force: true });
@@ -81,7 +81,7 @@ function clientOf({ endpoint }: ContainerdBed): RuntimeService {
   return createCriRuntime({ endpoint, requestTimeoutMs: REQUEST_TIMEOUT_MS, logger });
 }
 
-/** What does not go is left to the end of the containerd. */
+/** A sandbox that cannot be removed ends with the containerd. */
 async function removeAll(runtime: RuntimeService): Promise<void> {
   const queue = (await runtime.listPodSandbox()).values();
   const worker = async () => {
@@ -152,7 +152,7 @@ class Observer {
     }
   }
 
-  /** Nothing runs any more. */
+  /** Resolves when nothing runs any more. */
   async #ended(): Promise<void> {
     const begunMs = performance.now();
     for (;;) {
@@ -165,7 +165,7 @@ class Observer {
     }
   }
 
-  /** What has to be read while pods run, by full name. */
+  /** What is read while pods run, by full name. */
   #places(pods: ReadonlyMap<string, Pod>): ReadonlyMap<string, Observed> {
     const { rootDir, podLogsDir, cgroupRoot } = this.#agent.folders;
     return new Map(
@@ -173,7 +173,8 @@ class Observer {
         const { namespace, name, uid } = metadata;
         const names = this.#namesOf(status?.podIP);
         const cgroup = podCgroup(cgroupRoot, uid);
-        const logs = logsBelow(join(podLogsDir, `${namespace}_${name}_${uid}`), names);
+        const logFolder = join(podLogsDir, `${namespace}_${name}_${uid}`);
+        const logs = logsBelow(logFolder, names, restartingContainers(status));
         const files = filesBelow(join(rootDir, 'pods', uid), names);
         const cgroups = cgroup && {
           path: this.#normalise(`/${cgroup}`.replace(uid, '<uid>')),
@@ -198,7 +199,7 @@ class Observer {
     { startMs, told }: { readonly startMs: number; readonly told: number },
   ): Observation {
     const calls = Map.groupBy(podCalls(this.#proxy.calls), ({ pod }) => pod);
-    // A probe that meets a container which is ending is a matter of time.
+    // Whether a probe fails because its container is ending depends on timing.
     const heard = this.#agent.events().filter(({ reason }, index) => index < told || reason !== 'Unhealthy');
     const events = Map.groupBy(heard, ({ pod }) => pod);
     const byManifest = this.#options.manifests.flatMap(({ name, pods: fullNames }) =>
@@ -229,17 +230,27 @@ class Observer {
   }
 }
 
-/** Longest that an agent takes from serving `/pods` to having read its manifests. */
+/** How long to wait for the first pods, which agents read after they have begun to serve `/pods`. */
 const FIRST_PODS_MS = 30_000;
 
 function whatItDid(calls: readonly PodCall[], endsFromMs: number, names: Names): Observed {
   const { starts, ends } = splitAt(calls, endsFromMs);
   const { sandboxes, containers, pulls } = requests(calls);
   const said = {
-    ...{ sandbox: sandboxes, container: containers, pulls },
-    ...{ calls: sequence(starts), ends: sequence(ends) },
+    sandbox: sandboxes,
+    container: containers,
+    pulls,
+    calls: sequence(starts),
+    ends: sequence(ends),
   };
   return normalise(said, names) as Observed;
+}
+
+/** The names of the containers that wait for their next restart. */
+function restartingContainers(status: Pod['status']): ReadonlySet<string> {
+  const statuses = [...(status?.initContainerStatuses ?? []), ...(status?.containerStatuses ?? [])];
+  const waiting = statuses.filter(({ state }) => state?.waiting?.reason === 'CrashLoopBackOff');
+  return new Set(waiting.map(({ name }) => name));
 }
 
 const statusOf = ({ status }: Pod): object => {
@@ -251,7 +262,7 @@ function podAsServed({ metadata, spec }: Pod, names: Names): unknown {
   return withoutEmpty(normalise({ metadata, spec }, names));
 }
 
-/** Each once: how often one comes is a matter of time. */
+/** Each event once: how often it comes depends on timing. */
 function eventLines(events: ReturnType<Agent['events']>, names: Names): Readonly<Record<string, 'told'>> {
   const lines = events.map(({ type, reason, message, container }) => {
     const about = container === undefined ? '' : ` of ${container}`;

@@ -1,17 +1,18 @@
 /** Reads what an agent keeps of pods on the node: cgroups, files and logs. */
 import { type Dirent, lstatSync, readdirSync, readFileSync, readlinkSync } from 'node:fs';
 import { join } from 'node:path';
+import { parseMountInfo } from '../../src/policies/formats/mountinfo.ts';
 import { ATTEMPTS, type Names, normaliseLogLine, normaliseText } from './normalise.ts';
 
 const CGROUPS = '/sys/fs/cgroup';
-/** Those that an agent sets, of version 1 and 2. */
+/** The files that agents set, of cgroup v1 and v2. */
 const CGROUP_FILES = [
   ...['cpu.shares', 'cpu.cfs_quota_us', 'cpu.cfs_period_us', 'memory.limit_in_bytes', 'pids.max'],
   ...['cpu.weight', 'cpu.max', 'cpu.idle', 'memory.max', 'memory.min', 'memory.low', 'memory.high'],
 ];
 const CONTENT_SHOWN_BYTES = 4096;
 
-/** What is set of a cgroup, by file; undefined where there is no such cgroup. */
+/** The settings of a cgroup, by file; undefined if there is no such cgroup. */
 export function cgroupSettings(path: string): Readonly<Record<string, string>> | undefined {
   const hierarchies = [CGROUPS, ...readdirSync(CGROUPS).map((name) => join(CGROUPS, name))];
   const found = hierarchies.flatMap((hierarchy) =>
@@ -31,7 +32,7 @@ export function podCgroup(cgroupRoot: string, uid: string): string | undefined {
     .find((path) => cgroupSettings(path) !== undefined);
 }
 
-/** Kind, mode, owner and content of everything below a folder, by path; what is mounted is told by its type. */
+/** Kind, mode, owner, content and mounted file system of everything below a folder, by path. */
 export function filesBelow(folder: string, names: Names): Readonly<Record<string, string>> {
   const mounts = mountTypes();
   const found: Record<string, string> = {};
@@ -45,18 +46,33 @@ export function filesBelow(folder: string, names: Names): Readonly<Record<string
   return found;
 }
 
-/** The lines of the first logs of each container, by container and number. */
-export function logsBelow(folder: string, names: Names): Readonly<Record<string, readonly string[]>> {
-  const found = entriesOf(folder).flatMap((container) =>
-    Array.from({ length: ATTEMPTS }, (_, attempt): [string, readonly string[]][] => {
-      const text = readIfThere(join(folder, container.name, `${attempt}.log`));
-      if (text === undefined) return [];
-      const lines = text.split('\n').filter(Boolean);
-      return [[`${container.name}/${attempt}`, lines.map((line) => normaliseLogLine(line, names))]];
-    }).flat(),
-  );
+/**
+ * The lines of the first logs of each container, by container and number. Of a container that is started again and again,
+ * agents remove the oldest logs: its oldest log that is left is compared, which belongs to an instance that has ended.
+ */
+export function logsBelow(
+  folder: string,
+  names: Names,
+  restarting: ReadonlySet<string>,
+): Readonly<Record<string, readonly string[]>> {
+  const found = entriesOf(folder).flatMap(({ name }) => {
+    const numbers = logNumbers(join(folder, name));
+    const compared = restarting.has(name)
+      ? numbers.slice(0, 1).map((number) => ({ number, key: `${name}/ended` }))
+      : numbers.filter((number) => number < ATTEMPTS).map((number) => ({ number, key: `${name}/${number}` }));
+    return compared.map(({ number, key }): [string, readonly string[]] => {
+      const lines = (readIfThere(join(folder, name, `${number}.log`)) ?? '').split('\n').filter(Boolean);
+      return [key, lines.map((line) => normaliseLogLine(line, names))];
+    });
+  });
   return Object.fromEntries(found);
 }
+
+const logNumbers = (folder: string): readonly number[] =>
+  entriesOf(folder)
+    .flatMap(({ name }) => /^(\d+)\.log$/.exec(name)?.[1] ?? [])
+    .map(Number)
+    .toSorted((a, b) => a - b);
 
 function describe(path: string, mount: string | undefined, names: Names): string | undefined {
   const stats = lstatSync(path, { throwIfNoEntry: false });
@@ -70,23 +86,17 @@ function describe(path: string, mount: string | undefined, names: Names): string
   return normaliseText(['file', ...facts, JSON.stringify(content)].join(' '), names);
 }
 
-/** By mount point. */
+/** The types of mounted file systems, by mount point. */
 function mountTypes(): ReadonlyMap<string, string> {
-  const lines = readFileSync('/proc/self/mountinfo', 'utf8').split('\n');
-  return new Map(
-    lines.flatMap((line): [string, string][] => {
-      const [fields = '', rest = ''] = line.split(' - ');
-      const point = fields.split(' ')[4];
-      return point === undefined ? [] : [[point, rest.split(' ')[0] ?? '']];
-    }),
-  );
+  const mounts = parseMountInfo(readFileSync('/proc/self/mountinfo', 'utf8'));
+  return new Map(mounts.map(({ path, type }) => [path, type]));
 }
 
 function entriesOf(folder: string): readonly Dirent[] {
   try {
     return readdirSync(folder, { withFileTypes: true });
   } catch {
-    // Not a folder, or gone.
+    // It is no folder, or is gone.
     return [];
   }
 }

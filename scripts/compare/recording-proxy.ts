@@ -1,6 +1,6 @@
 /**
- * Stands between an agent and its runtime, passes every call on as it is, and keeps what was asked and answered. It works
- * on the frames of HTTP/2 and knows no method: an agent may use calls that Statelet has never heard of.
+ * A proxy between an agent and its runtime that passes calls on unchanged and records requests and answers. It works on HTTP/2
+ * streams and knows no methods: an agent may use calls that Statelet does not know.
  */
 import { rmSync } from 'node:fs';
 import {
@@ -16,7 +16,7 @@ import {
 } from 'node:http2';
 import { createConnection } from 'node:net';
 
-/** One call, by its path: `/runtime.v1.RuntimeService/Version`. */
+/** A recorded call; `path` is `/runtime.v1.RuntimeService/Version`, for example. */
 export interface RecordedCall {
   readonly path: string;
   /** Milliseconds since the proxy was started. */
@@ -25,16 +25,16 @@ export interface RecordedCall {
   endMs?: number;
   /** Without gRPC's prefix. */
   readonly request: Buffer;
-  /** Of a stream: the last message. */
+  /** The last message, if the answer is a stream. */
   response: Buffer;
-  /** gRPC's: 0 is OK. */
+  /** gRPC's status code: 0 is OK. */
   code?: number;
   message?: string;
 }
 
-/** Of every message of gRPC: a flag of compression, and the length. */
+/** Each gRPC message begins with a compression flag and its length. */
 const PREFIX_BYTES = 5;
-/** As large as an answer of CRI may be: the windows are no bottleneck then. */
+/** As large as the largest answer of CRI, so that flow control does not slow calls down. */
 const WINDOW_BYTES = 16 * 1024 * 1024;
 
 export class RecordingProxy {
@@ -46,10 +46,10 @@ export class RecordingProxy {
   readonly #server: Http2Server;
   readonly #sessions = new Set<ServerHttp2Session>();
   readonly #startedMs = performance.now();
-  /** Counts calls only: what they say is thrown away. */
+  /** If false, only the calls are recorded, without their messages. */
   readonly #keepsMessages: boolean;
 
-  /** `socket`: where it listens; `target`: the runtime's endpoint. */
+  /** `socket`: the path on which the proxy listens; `target`: the runtime's endpoint. */
   constructor(socket: string, target: string, { keepsMessages = true } = {}) {
     this.#socket = socket;
     this.endpoint = `unix://${socket}`;
@@ -77,7 +77,7 @@ export class RecordingProxy {
     return performance.now() - this.#startedMs;
   }
 
-  /** Each connection of the agent has one of its own to the runtime: one that breaks breaks the other. */
+  /** Each connection of the agent has its own connection to the runtime. If one breaks, the other is closed. */
   #serve(session: ServerHttp2Session): void {
     this.#sessions.add(session);
     const settings = { initialWindowSize: WINDOW_BYTES };
@@ -97,7 +97,9 @@ export class RecordingProxy {
 
   #pass(down: ServerHttp2Stream, headers: IncomingHttpHeaders, up: ClientHttp2Session): void {
     const call: RecordedCall = {
-      ...{ path: headers[':path'] ?? '', atMs: this.now(), response: Buffer.alloc(0) },
+      path: headers[':path'] ?? '',
+      atMs: this.now(),
+      response: Buffer.alloc(0),
       request: Buffer.alloc(0),
     };
     this.calls.push(call);
@@ -135,7 +137,7 @@ export class RecordingProxy {
   }
 }
 
-/** Tells each message of a stream, and goes on where a message comes in pieces. */
+/** Calls `tell` with each message of a stream, also if a message comes in several parts. */
 function collect(
   stream: ServerHttp2Stream | ClientHttp2Stream,
   keeps: boolean,

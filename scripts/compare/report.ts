@@ -1,4 +1,4 @@
-/** What a comparison found, and how it is shown. Pure. */
+/** The result of a comparison as a text. Pure. */
 import type { Difference } from './differences.ts';
 import type { Judged } from './meant.ts';
 
@@ -9,11 +9,11 @@ export interface Calls {
 
 export interface ComparisonReport extends Judged {
   readonly manifests: number;
-  /** Of a manifest: whether all that was seen is equal, but for what is meant. */
+  /** How many manifests have no differences except those that are meant. */
   readonly equal: number;
-  /** While pods were at rest. */
+  /** Calls while pods were at rest. */
   readonly idleCalls: { readonly kubelet: Calls; readonly statelet: Calls };
-  /** What did not come to rest in time, by agent. */
+  /** The pods that did not come to rest in time, by agent. */
   readonly unsettled: { readonly kubelet: readonly string[]; readonly statelet: readonly string[] };
 }
 
@@ -43,7 +43,7 @@ interface Group extends Omit<Difference, 'manifest'> {
   readonly manifests: readonly string[];
 }
 
-/** The same difference of several manifests is one. */
+/** Merges equal differences of several manifests into one. */
 export function grouped(found: readonly Difference[]): readonly Group[] {
   const groups = new Map<string, { first: Difference; manifests: string[] }>();
   for (const difference of found) {
@@ -55,11 +55,15 @@ export function grouped(found: readonly Difference[]): readonly Group[] {
     else if (!group.manifests.includes(difference.manifest)) group.manifests.push(difference.manifest);
   }
   return [...groups.values()].map(({ first: { area, path, kubelet, statelet }, manifests }) => ({
-    ...{ area, path, kubelet, statelet, manifests },
+    area,
+    path,
+    kubelet,
+    statelet,
+    manifests,
   }));
 }
 
-/** The path, whichever container it is of. */
+/** The path with `*` in place of the container's name. */
 function anyContainer({ area, path }: Difference): string {
   if (area === 'container') return path.replace(/^[^/]+\/\d+/, '*');
   return path.replace(/(ontainers|ontainerStatuses)\/\[[^\]]+\]/, '$1/[*]');
@@ -91,11 +95,13 @@ function unsettledLines({ unsettled }: ComparisonReport): readonly string[] {
 }
 
 function callLines({ idleCalls }: ComparisonReport): readonly string[] {
-  return (['kubelet', 'statelet'] as const).map((agent) => {
+  return (['kubelet', 'statelet'] as const).flatMap((agent) => {
     const { seconds, counts } = idleCalls[agent];
+    if (seconds === 0) return [];
     const perMinute = (count: number) => Math.round((count / seconds) * 60);
     const all = perMinute(Object.values(counts).reduce((sum, count) => sum + count, 0));
     const most = Object.entries(counts).map(([method, count]) => `${method} ${perMinute(count)}`);
-    return `calls a minute while pods were at rest (${agent}): ${all}${most.length > 0 ? ` (${most.join(', ')})` : ''}`;
+    const details = most.length > 0 ? ` (${most.join(', ')})` : '';
+    return [`calls a minute while pods were at rest (${agent}): ${all}${details}`];
   });
 }

@@ -1,79 +1,104 @@
-/** Says when pods have come to rest, by their statuses. Pure. */
-import type { Pod } from '../../src/types/kubernetes.ts';
+/** Decides when pods have come to rest, by their statuses. Pure. */
+import { containerShouldRestart, isRestartableInitContainer } from '../../src/policies/sync/restart.ts';
+import type { ContainerStatus, Pod } from '../../src/types/kubernetes.ts';
 import { normalise } from './normalise.ts';
 
-/** A status that has to stand so long before it counts as the last. */
-const QUIET_MS = 6_000;
-/** As long as what looks as if it was about to change does not. */
+/** A pod is at rest when a status at rest has not changed for so long. */
+const QUIET_MS = 8_000;
+/** Any other status counts as the last one when it has not changed for so long. */
 const STUCK_MS = 20_000;
+
+/** A pod with a deadline of at most so many seconds comes to rest when the deadline has ended it. */
+const DEADLINE_SECONDS_MAX = 60;
 
 interface Seen {
   readonly pod: Pod;
   readonly text: string;
   readonly sinceMs: number;
-  readonly rests: boolean;
 }
 
 export class Settling {
-  readonly #now = new Map<string, Seen>();
+  /** The last status of each pod, by full name. */
+  readonly #latest = new Map<string, Seen>();
+  /**
+   * The status at rest of each pod that has one. A pod that backs off keeps the status in which it waits for its next
+   * restart, so that both agents are looked at in the same state.
+   */
   readonly #rested = new Map<string, Seen>();
 
   /** Takes the pods as they are served at a time, in milliseconds. */
   see(pods: readonly Pod[], nowMs: number): void {
     for (const pod of pods) {
       const name = fullName(pod);
-      const seen = { pod, text: JSON.stringify(normalise(pod.status ?? {}, [])), rests: isAtRest(pod) };
-      keep(this.#now, name, { ...seen, sinceMs: nowMs });
-      // One that comes and goes is at rest while it has to wait for its next start.
-      const before = this.#rested.get(name);
-      if (seen.rests && (isBackingOff(pod) || !isBackingOff(before?.pod)))
-        keep(this.#rested, name, { ...seen, sinceMs: nowMs });
+      const seen = { pod, text: JSON.stringify(normalise(pod.status ?? {}, [])), sinceMs: nowMs };
+      keep(this.#latest, name, seen);
+      if (isBackingOff(pod)) keep(this.#rested, name, seen);
+      else if (!isBackingOff(this.#rested.get(name)?.pod)) {
+        if (isAtRest(pod)) keep(this.#rested, name, seen);
+        else this.#rested.delete(name);
+      }
     }
   }
 
   /** The pods, by full name, that have not come to rest. */
   unsettled(nowMs: number): readonly string[] {
-    return [...this.#now].flatMap(([name, seen]) => {
+    return [...this.#latest].flatMap(([name, seen]) => {
       const rested = this.#rested.get(name);
-      const settled = rested !== undefined && nowMs - rested.sinceMs >= QUIET_MS;
-      return settled || nowMs - seen.sinceMs >= STUCK_MS ? [] : [name];
+      if (rested !== undefined) return nowMs - rested.sinceMs >= QUIET_MS ? [] : [name];
+      const isStuck = nowMs - seen.sinceMs >= STUCK_MS && !willChange(seen.pod);
+      return isStuck ? [] : [name];
     });
   }
 
-  /** Each pod as it was when it was last at rest, else as it is, by full name. */
+  /** Each pod as it was at rest, or as it is now if it has not come to rest; by full name. */
   pods(): ReadonlyMap<string, Pod> {
-    return new Map([...this.#now].map(([name, { pod }]) => [name, this.#rested.get(name)?.pod ?? pod]));
+    return new Map([...this.#latest].map(([name, { pod }]) => [name, this.#rested.get(name)?.pod ?? pod]));
   }
 }
 
 export const fullName = ({ metadata }: Pod): string => `${metadata.namespace}/${metadata.name}`;
 
+/** Of statuses with the same text, the first one stays, with its time. */
 function keep(all: Map<string, Seen>, name: string, seen: Seen): void {
   if (all.get(name)?.text !== seen.text) all.set(name, seen);
 }
 
-function containers({ status }: Pod) {
-  return [...(status?.initContainerStatuses ?? []), ...(status?.containerStatuses ?? [])];
-}
-
 const BACK_OFFS = ['CrashLoopBackOff', 'ImagePullBackOff'];
 
+const statusesOf = ({ status }: Pod): readonly ContainerStatus[] => [
+  ...(status?.initContainerStatuses ?? []),
+  ...(status?.containerStatuses ?? []),
+];
+
 const isBackingOff = (pod: Pod | undefined): boolean =>
-  pod !== undefined && containers(pod).some(({ state }) => BACK_OFFS.includes(state?.waiting?.reason ?? ''));
+  pod !== undefined && statusesOf(pod).some(({ state }) => BACK_OFFS.includes(state?.waiting?.reason ?? ''));
+
+const hasEnded = ({ status }: Pod): boolean => status?.phase === 'Succeeded' || status?.phase === 'Failed';
 
 function isAtRest(pod: Pod): boolean {
-  const phase = pod.status?.phase;
-  if (phase === 'Succeeded' || phase === 'Failed') return true;
-  const policies = new Map(pod.spec.containers.map(({ name, restartPolicy }) => [name, restartPolicy]));
-  const restarts = (name: string) => (policies.get(name) ?? pod.spec.restartPolicy) === 'Always';
-  const regular = pod.status?.containerStatuses ?? [];
-  const others = pod.status?.initContainerStatuses ?? [];
-  if (isBackingOff(pod)) return true;
+  if (hasEnded(pod)) return true;
   return (
-    regular.length === pod.spec.containers.length &&
-    regular.every(({ name, state }) =>
-      state?.terminated ? !restarts(name) : state?.waiting === undefined,
-    ) &&
-    others.every(({ state }) => state?.waiting === undefined)
+    pod.status?.containerStatuses?.length === pod.spec.containers.length &&
+    statusesOf(pod).every(({ state }) => state?.waiting === undefined) &&
+    !willChange(pod)
   );
+}
+
+/** Whether the pod is about to change by itself: its deadline ends it, or a container that has ended is started again. */
+function willChange(pod: Pod): boolean {
+  if (hasEnded(pod)) return false;
+  return (pod.spec.activeDeadlineSeconds ?? Infinity) <= DEADLINE_SECONDS_MAX || hasContainerToRestart(pod);
+}
+
+function hasContainerToRestart(pod: Pod): boolean {
+  const { containers, initContainers = [] } = pod.spec;
+  const completes = (name: string) =>
+    initContainers.some((container) => container.name === name && !isRestartableInitContainer(container));
+  return statusesOf(pod).some(({ name, state }) => {
+    const container = [...initContainers, ...containers].find((candidate) => candidate.name === name);
+    const exitCode = state?.terminated?.exitCode;
+    if (container === undefined || exitCode === undefined || (exitCode === 0 && completes(name)))
+      return false;
+    return containerShouldRestart(pod, container, exitCode);
+  });
 }

@@ -1,4 +1,4 @@
-/** Statelet as it was built, as a child process. */
+/** The built Statelet as a child process. */
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Pod } from '../../src/types/kubernetes.ts';
@@ -45,7 +45,7 @@ export class Statelet implements Agent {
   }
 
   async pods(): Promise<readonly Pod[] | undefined> {
-    // The socket tells everything; over TCP values may be hidden.
+    // Over TCP, values are hidden; over the socket they are not.
     const socket = join(this.folders.rootDir, 'statelet.sock');
     return fetchPods(`http://${this.#daemon.address}/pods`, existsSync(socket) ? socket : undefined);
   }
@@ -54,7 +54,7 @@ export class Statelet implements Agent {
     return this.#daemon.log.flatMap(({ level, msg, pod, reason, container }) => {
       if (reason === undefined || pod === undefined) return [];
       const type = level === 'warn' ? 'Warning' : 'Normal';
-      // How the log puts together what resembles each other: the kubelet's log does not.
+      // Statelet's log combines similar events; the kubelet's does not.
       const message = msg.replace(/^\(combined from similar events\): /, '');
       return [{ pod, type, reason, message, ...(container !== undefined && { container }) }];
     });

@@ -3,6 +3,8 @@ import type { Mutant } from './mutant.ts';
 
 const SLOTS = 'src/actors/pods/effect-slots.ts';
 const STARTS = 'src/actors/start/pod-starts.ts';
+const NAMES = 'src/actors/start/name-arbiter.ts';
+const RETIREMENT = 'src/actors/pods/pod-retirement.ts';
 const EFFECTS = 'src/actors/pods/pod-effects.ts';
 const SUPERVISOR = 'src/actors/supervisor.ts';
 const WORK_QUEUE = 'src/actors/pods/work-queue.ts';
@@ -25,59 +27,61 @@ export const ACTOR_MUTANTS: readonly Mutant[] = [
     name: 'kill-not-awaited',
     breaks: 'A kill is answered before the pod is Terminated (rule 6)',
     file: SUPERVISOR,
-    find: `    await answered;`,
-    replace: `    void answered;`,
+    find: `    await terminated;`,
+    replace: `    void terminated;`,
   },
   {
     name: 'same-name-overlap',
     breaks: 'A static pod starts while another of its name has not ended (I6)',
-    file: STARTS,
-    find: `    if (isStaticPod(pod) && !this.#mayTakeName(pod)) {`,
-    replace: `    if (false) {`,
+    file: NAMES,
+    find: `    if (inTheWay === undefined) {`,
+    replace: `    if (true) {`,
   },
   {
     name: 'name-never-released',
     breaks: 'A static pod that waits for its name never starts (rule 10)',
-    file: STARTS,
-    find: `    this.#claims.release(fullName, uid);
+    file: NAMES,
+    find: `    this.#claim(name, releaseName(this.#claims.get(name), uid));
 `,
     replace: ``,
   },
   {
     name: 'adopted-name-is-free',
     breaks: 'A pod that runs when the agent starts does not hold its name (I6, I10)',
-    file: STARTS,
-    find: `    this.#claims.request(fullName, uid);
-    this.#adopted.set(fullName, (this.#adopted.get(fullName) ?? new Set()).add(uid));
+    file: NAMES,
+    find: `    this.#claim(name, requestName(this.#claims.get(name), pod.uid));
+    this.#pods.set(pod.uid, pod);
+    this.#adopted.set(name, (this.#adopted.get(name) ?? new Set()).add(pod.uid));
 `,
-    replace: ``,
+    replace: `    this.#pods.set(name, pod);
+`,
   },
   {
     name: 'start-during-removal',
     breaks: 'A UID starts again while its old containers are being removed (rule 9, I8)',
     file: STARTS,
-    find: `    if (removal !== undefined) {`,
-    replace: `    if (false) {`,
+    find: `    if (removal === undefined) {`,
+    replace: `    if (true) {`,
   },
   {
     name: 'forgotten-before-removed',
     breaks: 'A UID starts again before its old containers have been removed (rule 9)',
-    file: SUPERVISOR,
-    find: `    if (!(await this.#removeFromRuntime(pod))) {`,
-    replace: `    if (!(void this.#removeFromRuntime(pod), true)) {`,
+    file: RETIREMENT,
+    find: `    const isRemoved = await this.removeFromRuntime(entry.pod);`,
+    replace: `    const isRemoved = (void this.removeFromRuntime(entry.pod), true);`,
   },
   {
     name: 'orphans-not-killed',
     breaks: 'Pods that run when the agent starts, and are not wanted, are left running (I10)',
     file: SUPERVISOR,
-    find: `    for (const pod of plan.killRuntimePods) this.#killRuntimePod(pod);`,
+    find: `    for (const pod of plan.killRuntimePods) this.#delivery.killRuntimePod(pod);`,
     replace: ``,
   },
   {
     name: 'orphans-not-removed',
     breaks: 'Ended pods that are not wanted are left in the runtime (I10)',
     file: SUPERVISOR,
-    find: `    for (const pod of plan.removeRuntimePods) void this.#removeFromRuntime(pod);`,
+    find: `    for (const pod of plan.removeRuntimePods) void this.#retirement.removeFromRuntime(pod);`,
     replace: ``,
   },
   {

@@ -3,7 +3,7 @@ import type { Mutant } from './mutant.ts';
 
 const CHART = 'src/machines/eviction-machine.ts';
 const MANAGER = 'src/actors/eviction/eviction-manager.ts';
-const LOOKS = 'src/actors/eviction/eviction-looks.ts';
+const WATCH = 'src/actors/eviction/eviction-watch.ts';
 const PASS = 'src/policies/eviction/pass.ts';
 const RANKING = 'src/policies/eviction/ranking.ts';
 const CONDITIONS = 'src/policies/eviction/pressure-conditions.ts';
@@ -11,14 +11,14 @@ const CONDITIONS = 'src/policies/eviction/pressure-conditions.ts';
 export const EVICTION_MUTANTS: readonly Mutant[] = [
   {
     name: 'critical-evicted',
-    breaks: 'Pods that the node must not do without are evicted (eviction)',
+    breaks: 'Critical pods are evicted (eviction)',
     file: PASS,
     find: `      !candidate.isCritical &&`,
     replace: `      candidate.uid !== '' &&`,
   },
   {
     name: 'idle-evicted',
-    breaks: 'A pod of which nothing runs yet is evicted before those that use the memory (eviction)',
+    breaks: 'A pod that does not run yet is evicted before those that use the memory (eviction)',
     file: MANAGER,
     find: `measured.has(uid) || ending.has(uid);`,
     replace: `measured.has(uid) || ending.size >= 0;`,
@@ -32,7 +32,7 @@ export const EVICTION_MUTANTS: readonly Mutant[] = [
   },
   {
     name: 'stale-figures',
-    breaks: 'Who goes is chosen by figures that are older than the choice (eviction)',
+    breaks: 'The victim is chosen by figures that are older than the choice (eviction)',
     file: MANAGER,
     find: `      const summary = await stats.summary(FIGURES_FOR[shortage.resource]);`,
     replace: `      const kept = this.#options as { summary?: Summary };
@@ -40,7 +40,7 @@ export const EVICTION_MUTANTS: readonly Mutant[] = [
   },
   {
     name: 'lower-priority-last',
-    breaks: 'Of those that use more than they request, the most important one goes first (eviction)',
+    breaks: 'Of the pods that use more than they request, the most important one is evicted first (eviction)',
     file: RANKING,
     find: `    a.priority - b.priority ||
     b.overRequest - a.overRequest
@@ -51,21 +51,21 @@ export const EVICTION_MUTANTS: readonly Mutant[] = [
   },
   {
     name: 'cleanup-not-awaited',
-    breaks: 'The node is looked at again before what the pod left has been removed (eviction)',
+    breaks: 'The node is measured again before the evicted pod has been cleaned up (eviction)',
     file: CHART,
     find: `              { guard: 'isLastAwaited', actions: ['recordEnd'], target: 'CleaningUp' },`,
     replace: `              { guard: 'isLastAwaited', actions: ['recordEnd'], target: 'Observing' },`,
   },
   {
     name: 'evicted-not-killed',
-    breaks: 'Who is to go is told of, and not ended (I9)',
+    breaks: 'A pod is said to be evicted, and is not ended (I9)',
     file: MANAGER,
     find: `    const isKnown = registry.send(pod.uid, { type: 'SyncPodKill', options: kill });`,
     replace: `    const isKnown = registry.get(pod.uid) !== undefined && kill.evict === true;`,
   },
   {
     name: 'look-forgets',
-    breaks: 'What was not looked at counts as well (eviction)',
+    breaks: 'What is not measured counts as plentiful (eviction)',
     file: PASS,
     find: `isPartial ? new Map([...state.observations, ...observed]) : observed;`,
     replace: `isPartial ? new Map(observed) : observed;`,
@@ -73,9 +73,41 @@ export const EVICTION_MUTANTS: readonly Mutant[] = [
   {
     name: 'memory-waits-for-disk',
     breaks: 'Memory that becomes short waits for what is being removed from the disk (eviction)',
-    file: LOOKS,
-    find: `(scope === 'memory' && isReclaiming())`,
-    replace: `(scope === 'memory' && isReclaiming() && isObserving())`,
+    file: CHART,
+    find: `            description: 'Memory has become short: it does not wait for the removal',
+            guard: 'isMemoryDue',`,
+    replace: `            description: 'Memory has become short: it does not wait for the removal',
+            guard: 'isObserving',`,
+  },
+  {
+    name: 'memory-report-lost',
+    breaks: 'Memory that becomes short while everything is measured is forgotten (eviction)',
+    file: CHART,
+    find: `            MEMORY_SHORT: { actions: ['beginDoubt'], target: '.Due' },`,
+    replace: `            MEMORY_SHORT: { actions: ['beginDoubt'] },`,
+  },
+  {
+    name: 'everything-once',
+    breaks: 'Everything is measured once, and then memory alone (eviction)',
+    file: CHART,
+    find: `              always: { guard: 'isObserving', target: 'Waiting' },`,
+    replace: `              always: { guard: 'isMemoryDue', target: 'Waiting' },`,
+  },
+  {
+    name: 'no-doubt',
+    breaks: 'What the watch tells of memory is forgotten when the figures do not show it at once (eviction)',
+    file: CHART,
+    find: `                  { guard: 'showsMemoryShort', target: 'Confirmed' },
+                  { guard: 'hasDoubtsLeft', target: 'InDoubt' },`,
+    replace: `                  { guard: 'showsMemoryShort', target: 'Confirmed' },
+                  { guard: 'hasDoubtsLeft', target: 'NotDue' },`,
+  },
+  {
+    name: 'memory-unheard',
+    breaks: 'What the watch of memory tells is not sent (eviction)',
+    file: WATCH,
+    find: `send({ type: isBelow ? 'MEMORY_SHORT' : 'MEMORY_ENOUGH' }),`,
+    replace: `isBelow ? undefined : send({ type: 'MEMORY_ENOUGH' }),`,
   },
   {
     name: 'pressure-stuck',

@@ -4,10 +4,9 @@ import type { Mutant } from './mutant.ts';
 const CHART = 'src/machines/preemption-machine.ts';
 const PREEMPTIONS = 'src/actors/start/preemptions.ts';
 const END_LIMITS = 'src/actors/start/end-limits.ts';
-const ADMISSION = 'src/actors/start/pod-admission.ts';
+const ADMISSION = 'src/actors/start/room-arbiter.ts';
 const LEDGER = 'src/actors/start/resource-ledger.ts';
-const STARTS = 'src/actors/start/pod-starts.ts';
-const SUPERVISOR = 'src/actors/supervisor.ts';
+const DELIVERY = 'src/actors/pods/pod-delivery.ts';
 const PLAN = 'src/policies/preemption/victim-plan.ts';
 const PROMISES = 'src/policies/preemption/promised-room.ts';
 const KINDS = 'src/policies/pod/pod-kinds.ts';
@@ -18,9 +17,9 @@ export const ROOM_MUTANTS: readonly Mutant[] = [
   {
     name: 'admitted-without-looking',
     breaks: 'Pods are started without admission (admission)',
-    file: STARTS,
-    find: `    if (this.#options.admission.admits(request)) registry`,
-    replace: `    if ((this.#options.admission.admits(request), true)) registry`,
+    file: ADMISSION,
+    find: `    const admission = this.#decide(pod, isRunning);`,
+    replace: `    const admission = { kind: 'admitted' } as Admission;`,
   },
   {
     name: 'ending-pods-hold-nothing',
@@ -51,16 +50,17 @@ export const ROOM_MUTANTS: readonly Mutant[] = [
   {
     name: 'running-pods-hold-nothing',
     breaks: 'Pods that run when the agent starts are admitted like new ones (admission, I10)',
-    file: SUPERVISOR,
-    find: `      if (this.#runs(uid)) this.#admission.adopt(pod);`,
+    file: DELIVERY,
+    find: `      if (pleg.runtimeHolds(uid) === 'running') starts.adoptRoom(pod);
+`,
     replace: ``,
   },
   {
     name: 'waiting-never-retried',
     breaks: 'A static pod that waits for room is not asked again when room is freed (I7)',
     file: ADMISSION,
-    find: `    for (const other of waiting) this.#askAgain(other);`,
-    replace: `    if (waiting.length < 0) this.#askAgain('');`,
+    find: `    for (const uid of uids) this.#requests.get(uid)?.answer({ type: 'ROOM_FREED' });`,
+    replace: `    void uids;`,
   },
 
   // The choice of victims

@@ -9,7 +9,8 @@ import type { NodeParts } from '../runtime/node/pod-node.ts';
 import { PodRuntime } from '../runtime/pods/pod-runtime.ts';
 import { RuntimeState } from '../runtime/pleg/runtime-state.ts';
 import { StartGate } from '../runtime/pods/start-gate.ts';
-import type { Clock, TimerHandle } from '../types/clock.ts';
+import { Timer } from '../system/timer.ts';
+import type { Clock } from '../types/clock.ts';
 import type { EventRecorder, NodeEventRecorder } from '../types/event-recorder.ts';
 import type { Logger } from '../types/logger.ts';
 import type { NodeFacts, OwnNodeFacts } from '../types/node-facts.ts';
@@ -20,6 +21,7 @@ import type { PodEffects } from './pods/pod-actor.ts';
 import { podEffects } from './pods/pod-effects.ts';
 import { ProbeManager } from './probes/probe-manager.ts';
 import { StatusManager } from './pods/status-manager.ts';
+import type { StartGates } from './start/pod-starts.ts';
 import { Supervisor } from './supervisor.ts';
 
 const HOUSEKEEPING_PERIOD_MS = 2_000;
@@ -32,7 +34,7 @@ export interface NodeAgentOptions {
   readonly parts: NodeParts;
   /** Every source must be seen once before anything is removed. */
   readonly sources: readonly string[];
-  /** What the sources say; subscribed to once the runtime has told what it holds. */
+  /** The events of the sources. Subscribed to once the runtime has listed its pods. */
   readonly configuration: Observable<SupervisorEvent>;
   readonly clock: Clock;
   /** In [0, 1). */
@@ -40,21 +42,23 @@ export interface NodeAgentOptions {
   /** Addresses of the node, the primary one first. */
   readonly hostIPs: readonly string[];
   readonly syncFrequencyMs: number;
-  /** As they are now; what the runtime can do is asked of it. */
+  /** As they are now, without the capabilities of the runtime. */
   readonly nodeFacts: () => OwnNodeFacts;
   /** Of victims of preemption that are otherwise equal, lower priority goes first. */
   readonly preemptionLowerPriorityFirst: boolean;
-  /** Without it nobody is evicted. */
+  /** Without it no pod is evicted. */
   readonly eviction?: EvictionParts;
   readonly maxContainerRestartPeriodMs: number;
   readonly maximumDeadContainersPerContainer: number;
-  /** How many starts are with the runtime at a time. */
+  /** How many sandboxes and containers the runtime starts at a time. */
   readonly startsAtOnce: number;
   readonly recorder: EventRecorder & NodeEventRecorder;
   readonly logger: Logger;
   readonly inspect?: ActorOptions<typeof supervisorMachine>['inspect'];
-  /** Puts something between the pod actors and their effects: whoever watches an agent does. */
+  /** Puts something between the pod actors and their effects: the judges of tests and simulation do. */
   readonly wrapEffects?: (effects: PodEffects) => PodEffects;
+  /** The same for what pods ask before they start. */
+  readonly wrapGates?: (gates: StartGates) => StartGates;
 }
 
 export class NodeAgent {
@@ -71,7 +75,7 @@ export class NodeAgent {
   #runtimeName = '';
   #looping = false;
   #lastLoopAt: number;
-  #housekeeping: TimerHandle | undefined;
+  readonly #housekeeping: Timer;
 
   constructor(options: NodeAgentOptions) {
     this.#options = options;
@@ -79,12 +83,16 @@ export class NodeAgent {
     this.#containerEnds = new ContainerEnds(options.logger);
     const { runtime } = parts;
     this.#lastLoopAt = clock.now();
+    this.#housekeeping = new Timer(clock);
     this.pleg = new Pleg({
-      ...{ runtime, clock, relistPeriodMs: RELIST_PERIOD_MS },
+      runtime,
+      clock,
+      relistPeriodMs: RELIST_PERIOD_MS,
       onRelist: (relist) => this.#checkWith(relist),
     });
     this.#runtimeState = new RuntimeState({
-      ...{ runtime, clock },
+      runtime,
+      clock,
       prepare: () => this.#prepare(),
       onReady: () => this.#onRuntimeReady(),
       onNotReady: (problem) => this.supervisor.send({ type: 'RUNTIME_NOT_READY', problem }),
@@ -94,22 +102,22 @@ export class NodeAgent {
     this.#eviction = this.#buildEviction();
   }
 
-  /** Begins as soon as the runtime is ready. A runtime that does not answer keeps nobody from stopping the agent. */
+  /** Begins as soon as the runtime is ready. The agent can be stopped while the runtime does not answer. */
   start(): void {
     this.supervisor.start();
     void this.#runtimeState.check();
   }
 
-  /** Ends routing, its pods too where asked to; resolves when that is done. The effects in flight may still be at work. */
+  /** Stops routing, and ends the pods first where asked to. Effects may still be in flight when this resolves. */
   async shutDown(exitWithPods: boolean): Promise<void> {
     this.supervisor.send({ type: 'SHUTDOWN', exitWithPods });
     await this.#stopped.promise;
   }
 
-  /** Lets go of everything; resolves when the effects in flight are at rest. What runs keeps running. */
+  /** Stops all parts. Resolves when no effect is in flight. Containers keep running. */
   async stop(): Promise<void> {
     this.#subscriptions.unsubscribe();
-    if (this.#housekeeping !== undefined) this.#options.clock.clearTimeout(this.#housekeeping);
+    this.#housekeeping.disarm();
     this.#runtimeState.stop();
     this.probes.stop();
     this.pleg.stop();
@@ -117,7 +125,7 @@ export class NodeAgent {
     await this.supervisor.stop();
   }
 
-  /** Who would be evicted now. Rejects where the node cannot be measured. */
+  /** Which pods would be evicted now. Rejects where the node cannot be measured. */
   async explainEviction(): Promise<EvictionExplanation | undefined> {
     return this.#eviction?.explain();
   }
@@ -130,7 +138,7 @@ export class NodeAgent {
     return this.supervisor.runtimeProblem ?? this.pleg.health();
   }
 
-  /** What the runtime can do is known once it is ready. */
+  /** With the capabilities of the runtime, which are known once it is ready. */
   nodeFacts(): NodeFacts {
     const { supplementalGroupsPolicy } = this.#runtimeState;
     const facts = this.#options.nodeFacts();
@@ -142,7 +150,11 @@ export class NodeAgent {
     const { parts, clock, random, recorder, logger } = this.#options;
     const { runtime, node } = parts;
     return new ProbeManager({
-      ...{ runtime, clock, random, recorder, logger },
+      runtime,
+      clock,
+      random,
+      recorder,
+      logger,
       podStatus: (uid) => this.statusManager.get(uid),
       podIP: (pod) => {
         const seen = this.pleg.lastSeen(pod.metadata.uid);
@@ -154,31 +166,52 @@ export class NodeAgent {
   }
 
   #buildSupervisor(): Supervisor {
-    const { parts, sources, clock, random, recorder, logger, inspect, wrapEffects } = this.#options;
+    const { parts, sources, clock, random, recorder, logger, inspect, wrapEffects, wrapGates } =
+      this.#options;
     const { hostIPs, syncFrequencyMs, preemptionLowerPriorityFirst } = this.#options;
     const { node } = parts;
     const { pleg, probes, statusManager } = this;
     const podRuntime = this.#buildPodRuntime();
     const effects = podEffects({
-      ...{ node, pleg, probes, statusManager, podRuntime, clock, recorder, logger, hostIPs },
+      node,
+      pleg,
+      probes,
+      statusManager,
+      podRuntime,
+      clock,
+      recorder,
+      logger,
+      hostIPs,
       containerEnds: this.#containerEnds,
       runtimeName: () => this.#runtimeName,
       runtimeProblem: () => this.#runtimeState.runtimeProblem(),
       networkProblem: () => this.#runtimeState.networkProblem(),
       onRuntimeDoubtful: () => void this.#runtimeState.check(),
     });
-    return new Supervisor({
-      ...{ node, pleg, probes, statusManager, podRuntime, clock, random, recorder, logger },
-      ...{ sources, syncFrequencyMs, preemptionLowerPriorityFirst },
+    const supervisor = new Supervisor({
+      node,
+      pleg,
+      probes,
+      statusManager,
+      podRuntime,
+      clock,
+      random,
+      recorder,
+      logger,
+      sources,
+      syncFrequencyMs,
+      preemptionLowerPriorityFirst,
       nodeFacts: () => this.nodeFacts(),
       effects: wrapEffects?.(effects) ?? effects,
+      ...(wrapGates && { wrapGates }),
       ...(inspect && { inspect }),
       onStopped: () => this.#stopped.resolve(undefined),
-      onPodEnd: (uid, how) => {
-        if (how === 'Forgotten') this.#containerEnds.forget(uid);
-        this.#eviction?.podEnded(uid, how);
-      },
     });
+    supervisor.ends.subscribe(({ uid }, end) => {
+      if (end === 'Forgotten') this.#containerEnds.forget(uid);
+      this.#eviction?.podEnded(uid, end);
+    });
+    return supervisor;
   }
 
   #buildEviction(): EvictionManager | undefined {
@@ -197,7 +230,11 @@ export class NodeAgent {
     const { parts, clock, recorder, logger, startsAtOnce } = this.#options;
     const { runtime, node } = parts;
     return new PodRuntime({
-      ...{ runtime, node, recorder, logger, clock },
+      runtime,
+      node,
+      recorder,
+      logger,
+      clock,
       backOff: crashLoopBackOff(this.#options.maxContainerRestartPeriodMs),
       gate: new StartGate({ clock, atOnce: startsAtOnce }),
       deadInstancesKept: this.#options.maximumDeadContainersPerContainer,
@@ -205,19 +242,19 @@ export class NodeAgent {
     });
   }
 
-  /** Before the runtime counts as ready: which one it is, and what it holds. */
+  /** Before the runtime counts as ready: asks for its name and lists its pods. */
   async #prepare(): Promise<void> {
     this.#runtimeName = (await this.#options.parts.runtime.version()).runtimeName;
     await this.pleg.relist();
   }
 
-  /** At once: a runtime that hangs lets no relist come to its end for minutes. */
+  /** Asks at once: with a runtime that hangs, a relist ends only after minutes. */
   #checkWith(relist: Promise<void>): void {
     void this.#runtimeState.check();
     relist.catch(() => this.#runtimeState.check());
   }
 
-  /** The first time, everything that depends on knowing what already runs is started. */
+  /** The first time, starts everything that depends on knowing what runs already. */
   #onRuntimeReady(): void {
     if (!this.#looping) this.#startLoop();
     this.supervisor.send({ type: 'RUNTIME_READY' });
@@ -233,7 +270,7 @@ export class NodeAgent {
       isPodRemovable: (uid) => this.supervisor.registry.shouldPodContentBeRemoved(uid),
       isPodTerminated: (uid) => this.supervisor.registry.shouldPodRuntimeBeRemoved(uid),
     });
-    this.#route(this.pleg.changes, (change) => this.supervisor.send({ type: 'PLEG', ...change }));
+    this.#route(this.pleg.changes, (uid) => this.supervisor.send({ type: 'PLEG', uid }));
     this.#armHousekeeping();
     this.#eviction?.start();
     this.#route(configuration, (event) => this.supervisor.send(event));
@@ -245,10 +282,10 @@ export class NodeAgent {
 
   #armHousekeeping(): void {
     const { clock } = this.#options;
-    this.#housekeeping = clock.setTimeout(() => {
+    this.#housekeeping.arm(HOUSEKEEPING_PERIOD_MS, () => {
       this.#armHousekeeping();
       this.#lastLoopAt = clock.now();
       this.supervisor.send({ type: 'HOUSEKEEPING' });
-    }, HOUSEKEEPING_PERIOD_MS);
+    });
   }
 }

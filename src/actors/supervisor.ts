@@ -2,38 +2,34 @@
 import { type ActorOptions, type ActorRefFrom, type AnyActorRef, createActor } from 'xstate';
 import { supervisorMachine, type SupervisorEvent } from '../machines/supervisor-machine.ts';
 import { planHousekeeping } from '../policies/sync/housekeeping.ts';
-import { fullName } from '../policies/pod/pod-kinds.ts';
-import {
-  isTerminalPhase,
-  type KillPodOptions,
-  RUNTIME_ONLY_GRACE_PERIOD_SECONDS,
-} from '../policies/sync/pod-termination.ts';
-import type { Pleg } from '../runtime/pleg/pleg.ts';
+import { isTerminalPhase, type KillPodOptions } from '../policies/sync/pod-termination.ts';
 import type { PodNode } from '../runtime/node/pod-node.ts';
+import type { Pleg } from '../runtime/pleg/pleg.ts';
 import type { PodRuntime } from '../runtime/pods/pod-runtime.ts';
 import type { Clock } from '../types/clock.ts';
-import { errorMessage } from '../types/errors.ts';
 import type { EventRecorder, PodReference } from '../types/event-recorder.ts';
 import type { Pod } from '../types/kubernetes.ts';
 import { type Logger, podFields } from '../types/logger.ts';
 import type { NodeFacts } from '../types/node-facts.ts';
-import type { RuntimePodStatus } from '../types/runtime-pod.ts';
-import { EffectSlots } from './pods/effect-slots.ts';
-import { KillWaiters } from './pods/kill-waiters.ts';
-import { type PodEffects, providePodMachine } from './pods/pod-actor.ts';
 import { DesiredPods } from './pods/desired-pods.ts';
-import { type PodEntry, PodRegistry, uidOfActor } from './pods/pod-registry.ts';
-import { interruptedEnd } from './pods/interrupted-end.ts';
+import { EffectSlots } from './pods/effect-slots.ts';
+import { inTurns } from './pods/in-turns.ts';
 import { OrphanRemoval } from './pods/orphan-removal.ts';
-import { PodAdmission } from './start/pod-admission.ts';
+import { type PodEffects, providePodMachine } from './pods/pod-actor.ts';
+import { PodDelivery } from './pods/pod-delivery.ts';
+import { PodEnds } from './pods/pod-ends.ts';
+import { PodRegistry } from './pods/pod-registry.ts';
 import { PodRemoval } from './pods/pod-removal.ts';
-import { PodStarts } from './start/pod-starts.ts';
-import type { ProbeManager } from './probes/probe-manager.ts';
+import { PodRetirement } from './pods/pod-retirement.ts';
+import { PodRevival } from './pods/pod-revival.ts';
 import type { StatusManager } from './pods/status-manager.ts';
 import { WorkQueue } from './pods/work-queue.ts';
+import type { ProbeManager } from './probes/probe-manager.ts';
+import { NameArbiter } from './start/name-arbiter.ts';
+import { PodStarts, type StartGates } from './start/pod-starts.ts';
+import { RoomArbiter } from './start/room-arbiter.ts';
 
-/** A pod actor that failed is replaced after this time. */
-const REVIVE_DELAY_MS = 1_000;
+const ACTOR_ERROR = 'xstate.error.actor.';
 
 export interface SupervisorOptions {
   readonly sources: readonly string[];
@@ -53,56 +49,67 @@ export interface SupervisorOptions {
   readonly logger: Logger;
   readonly inspect?: ActorOptions<typeof supervisorMachine>['inspect'];
   readonly onStopped: () => void;
-  /** A pod's actor has come that far; `Forgotten`: there is none any more. */
-  readonly onPodEnd?: (uid: string, how: 'Terminated' | 'Finished' | 'Forgotten') => void;
+  /** Puts something between pods and the answers to what they ask before they start: tests do. */
+  readonly wrapGates?: (gates: StartGates) => StartGates;
 }
 
 export class Supervisor {
   readonly registry: PodRegistry;
+  /** Tells how far pods have come on the way to their end. */
+  readonly ends = new PodEnds();
   readonly #options: SupervisorOptions;
   readonly #actor: ActorRefFrom<typeof supervisorMachine>;
   readonly #slots = new EffectSlots();
-  readonly #waiters = new KillWaiters();
   readonly #desired = new DesiredPods();
-  readonly #removal: PodRemoval;
-  readonly #admission: PodAdmission;
   readonly #starts: PodStarts;
+  readonly #delivery: PodDelivery;
+  readonly #retirement: PodRetirement;
+  readonly #revival: PodRevival;
   readonly #orphans: OrphanRemoval;
   readonly #workQueue: WorkQueue;
-  #exiting = false;
+  #isExiting = false;
 
   constructor(options: SupervisorOptions) {
     this.#options = options;
-    const { inspect, clock, pleg, podRuntime, node } = options;
-    this.#removal = new PodRemoval(pleg, podRuntime, node);
-    this.#admission = this.#buildAdmission();
-    this.#starts = new PodStarts({
-      registry: () => this.registry,
-      ...{ removal: this.#removal, admission: this.#admission },
-      askAgain: (request) => this.send(request),
-    });
-    this.#orphans = new OrphanRemoval({
-      ...{ node, clock, removal: this.#removal },
-      isKnown: (uid) => this.#isKnown(uid) || pleg.runtimeHolds(uid) !== 'nothing',
-    });
-    this.#workQueue = new WorkQueue(clock, (uids) => this.send({ type: 'SYNC', uids }));
+    const { sources, inspect, clock, pleg, podRuntime, node, logger, statusManager } = options;
     this.#actor = createActor(this.#machine(), {
       id: 'supervisor',
-      input: { sources: options.sources },
+      input: { sources },
       ...(inspect && { inspect }),
     });
-    this.registry = new PodRegistry({
-      machine: providePodMachine({
-        ...options,
-        slots: this.#slots,
-        workQueue: this.#workQueue,
-        waiters: this.#waiters,
-        supervisor: this,
-      }),
+    const registry = new PodRegistry({
       parent: this.#actor,
       ...(inspect && { inspect }),
       synced: () => this.synced,
     });
+    this.registry = registry;
+    this.#workQueue = new WorkQueue(clock, (uids) => this.send({ type: 'SYNC', uids }));
+    const removal = new PodRemoval(pleg, podRuntime, node);
+    this.#starts = this.#buildStarts(removal);
+    const machine = this.#podMachine();
+    this.#delivery = new PodDelivery({ registry, machine, pleg, node, starts: this.#starts, logger });
+    this.#orphans = new OrphanRemoval({
+      node,
+      clock,
+      removal,
+      isKnown: (uid) => this.#isKnown(uid) || pleg.runtimeHolds(uid) !== 'nothing',
+    });
+    const { ends } = this;
+    ends.subscribe(({ uid }, end) => {
+      if (end === 'Forgotten') statusManager.forget(uid);
+    });
+    const [desired, orphans, delivery] = [this.#desired, this.#orphans, this.#delivery];
+    this.#retirement = new PodRetirement({
+      registry,
+      desired,
+      removal,
+      orphans,
+      ends,
+      create: (pod) => this.#create(pod),
+      onForgotten: () => this.#reportWhenAllGone(),
+      logger,
+    });
+    this.#revival = new PodRevival({ registry, slots: this.#slots, desired, delivery, clock, logger });
   }
 
   /** The root of the tree of actors. */
@@ -124,47 +131,75 @@ export class Supervisor {
     this.#actor.start();
   }
 
-  /** What runs already holds its name: a static pod of that name that comes now waits for it to end. */
+  /** A pod that runs already holds its name: a static pod of that name that comes now waits for it to end. */
   adopt(): void {
-    for (const pod of this.#options.pleg.pods()) {
-      if (this.#runs(pod.uid)) this.#starts.adopt(fullName(pod), pod.uid);
-    }
+    for (const pod of this.#options.pleg.pods()) if (this.#runs(pod.uid)) this.#starts.adoptName(pod);
   }
 
   send(event: SupervisorEvent): void {
     this.#actor.send(event);
   }
 
-  /**
-   * Ends a pod: the one way for eviction, preemption and shutdown. Resolves when it is Terminated; at once when there
-   * is no such pod.
-   */
-  async killPod(uid: string, options: Omit<KillPodOptions, 'waiter'> = {}): Promise<void> {
-    if (this.registry.get(uid) === undefined) return;
-    const { waiter, answered } = this.#waiters.add();
-    this.registry.send(uid, { type: 'SyncPodKill', options: { ...options, waiter } });
-    await answered;
+  /** Ends a pod. Resolves when it is Terminated; at once when there is no such pod. */
+  async killPod(uid: string, options: KillPodOptions = {}): Promise<void> {
+    const { registry } = this;
+    if (registry.get(uid) === undefined || registry.isPodKnownTerminated(uid)) return;
+    const terminated = this.ends.terminated(uid);
+    registry.kill(uid, options);
+    await terminated;
+  }
+
+  /** Ends a pod that runs and that no source wants. */
+  killRuntimePod(pod: PodReference): void {
+    this.#delivery.killRuntimePod(pod);
   }
 
   /** Stops routing and asks the effects in flight to come to rest; resolves when they have. */
   async stop(): Promise<void> {
     this.#workQueue.stop();
-    this.#admission.stop();
+    this.#starts.stop();
     await this.#slots.close();
     this.#actor.stop();
   }
 
-  #buildAdmission(): PodAdmission {
-    return new PodAdmission({
-      ...this.#options,
-      registry: () => this.registry,
-      askAgain: (request) => this.send(request),
-      parent: () => this.#actor,
+  #buildStarts(removal: PodRemoval): PodStarts {
+    const { node, nodeFacts, preemptionLowerPriorityFirst } = this.#options;
+    const { clock, recorder, logger, inspect } = this.#options;
+    const room = new RoomArbiter({
+      registry: this.registry,
+      rejectionOf: (pod) => node.rejection(pod),
+      nodeFacts,
+      preemptionLowerPriorityFirst,
+      clock,
+      recorder,
+      logger,
+      parent: this.#actor,
+      ...(inspect && { inspect }),
+    });
+    const askForRuntime = (uid: string) => this.send({ type: 'RUNTIME_AWAITED', uid });
+    return new PodStarts({ removal, names: new NameArbiter(), room, askForRuntime });
+  }
+
+  #podMachine() {
+    const { effects, statusManager, clock, random, syncFrequencyMs, recorder, logger } = this.#options;
+    const { wrapGates } = this.#options;
+    return providePodMachine({
+      effects,
+      slots: this.#slots,
+      workQueue: this.#workQueue,
+      gates: wrapGates?.(this.#starts) ?? this.#starts,
+      statusManager,
+      supervisor: this,
+      clock,
+      random,
+      syncFrequencyMs,
+      recorder,
+      logger,
     });
   }
 
   #machine(): typeof supervisorMachine {
-    const { logger, onStopped } = this.#options;
+    const { onStopped } = this.#options;
     return supervisorMachine.provide({
       actions: {
         handlePodAdditions: on<'CONFIG.ADD'>(({ pods, source }) => {
@@ -179,7 +214,7 @@ export class Supervisor {
         }),
         handlePodReconcile: on<'CONFIG.RECONCILE'>(({ pods }) => {
           for (const pod of pods) this.#desired.set(pod);
-          for (const { metadata } of pods) this.registry.send(metadata.uid, { type: 'SyncPodSync' });
+          for (const { metadata } of pods) this.#sync(metadata.uid);
         }),
         handlePodLifecycleEvents: on<'PLEG'>(({ uid }) => this.#handleLifecycleEvents(uid)),
         handlePodSyncs: on<'SYNC'>(({ uids }) => uids.forEach((uid) => this.#sync(uid))),
@@ -187,13 +222,24 @@ export class Supervisor {
         handlePodCleanups: () => this.#cleanUpPods(),
         handlePodTerminated: on<'POD_TERMINATED'>(({ uid }) => this.#handleTerminated(uid)),
         handlePodFinished: on<'POD_FINISHED'>((event) => this.#handleFinished(event)),
-        handlePodError: ({ event }) => this.#handlePodError(event),
-        decideStart: on<'START_REQUESTED'>((event) => this.#starts.decide(event)),
-        holdStart: on<'START_REQUESTED'>((event) => this.#starts.hold(event)),
-        decideHeldStarts: () => this.#starts.decideHeld(),
-        syncAllPods: () => [...this.registry.entries()].forEach(({ pod }) => this.#sync(pod.uid)),
+        handlePodError: ({ event }) => {
+          const error: unknown = 'error' in event ? event.error : undefined;
+          this.#revival.failed(event.type.slice(ACTOR_ERROR.length), error);
+        },
+        answerRuntimeReady: on<'RUNTIME_AWAITED'>(({ uid }) =>
+          this.registry.send(uid, { type: 'RUNTIME_READY' }),
+        ),
+        answerRuntimeNotReady: ({ context, event }) => {
+          if (event.type === 'RUNTIME_AWAITED') this.#tellProblem(event.uid, context.runtimeProblem);
+        },
+        resumeAllPods: () => this.#resumeAllPods(),
+        tellRuntimeProblem: on<'RUNTIME_NOT_READY'>(({ problem }) => {
+          for (const { pod, actor } of [...this.registry.entries()])
+            if (actor.getSnapshot().hasTag('starting')) this.#tellProblem(pod.uid, problem);
+        }),
         killAllPods: () => this.#killAllPods(),
         reportRuntimeState: on<'RUNTIME_NOT_READY' | 'RUNTIME_READY'>((event) => {
+          const { logger } = this.#options;
           if (event.type === 'RUNTIME_READY') logger.info({}, 'Container runtime is ready');
           else logger.warn({ problem: event.problem }, 'Container runtime is not ready');
         }),
@@ -221,50 +267,17 @@ export class Supervisor {
   #update(pod: Pod): void {
     const { isMirror } = this.#desired.set(pod);
     if (isMirror) this.#updateStaticPodOf(pod);
-    else this.#deliver(pod, 'SyncPodUpdate');
+    else this.#delivery.update(pod);
   }
 
   #updateStaticPodOf(mirrorPod: Pod): void {
     const pod = this.#desired.staticPodOf(mirrorPod);
-    if (pod !== undefined) this.#deliver(pod, 'SyncPodUpdate');
+    if (pod !== undefined) this.#delivery.update(pod);
   }
 
   #create(pod: Pod): void {
-    if (this.registry.get(pod.metadata.uid) === undefined) this.#warnOfUnsupported(pod);
-    this.#deliver(pod, 'SyncPodCreate');
-  }
-
-  #warnOfUnsupported(pod: Pod): void {
-    const fields = this.#options.node.unsupportedFields(pod);
-    if (fields.length === 0) return;
-    this.#options.logger.warn(
-      podFields(pod.metadata),
-      `Not supported on this node, without effect: ${fields.join(', ')}`,
-    );
-  }
-
-  #deliver(pod: Pod, type: 'SyncPodCreate' | 'SyncPodUpdate'): void {
-    const { uid } = pod.metadata;
-    if (this.registry.get(uid) === undefined) {
-      this.#spawn(pod.metadata);
-      if (this.#runs(uid)) this.#admission.adopt(pod);
-    }
-    const mirrorPod = this.#desired.mirrorPodOf(pod);
-    this.registry.send(uid, { type, pod, ...(mirrorPod && { mirrorPod }) });
-    const entry = this.registry.get(uid);
-    if (entry && type === 'SyncPodCreate') this.#retireIfDue(entry);
-  }
-
-  #spawn({ uid, name, namespace }: PodReference): PodEntry {
-    return this.registry.spawn({ uid, name, namespace }, this.#options.pleg.runtimeHolds(uid));
-  }
-
-  #handleTerminated(uid: string): void {
-    const entry = this.registry.get(uid);
-    // Who takes over its name comes before others that wait for room.
-    if (entry !== undefined) this.#starts.ended(entry.fullName, uid);
-    this.#admission.ended(uid);
-    this.#options.onPodEnd?.(uid, 'Terminated');
+    this.#delivery.create(pod);
+    this.#retirement.retireIfDue(pod.metadata.uid);
   }
 
   // Routing
@@ -273,7 +286,22 @@ export class Supervisor {
     this.registry.send(uid, { type: 'SyncPodSync' });
   }
 
-  /** A pod that is ending is not synced any more; whether it is ready shows nevertheless. */
+  #tellProblem(uid: string, problem = 'it has not been asked yet'): void {
+    this.registry.send(uid, { type: 'RUNTIME_NOT_READY', problem });
+  }
+
+  /** The runtime is ready, and may have been away: pods that wait for it go on, all others look at what it holds. */
+  #resumeAllPods(): void {
+    const pods = Array.from(this.registry.entries(), ({ pod }) => pod);
+    inTurns(this.#options.clock, pods, ({ uid }) => {
+      const snapshot = this.registry.get(uid)?.actor.getSnapshot();
+      // It may have been lost again since the first turn; when it is back, all pods are told again.
+      if (snapshot?.hasTag('starting') === true) this.send({ type: 'RUNTIME_AWAITED', uid });
+      else this.send({ type: 'SYNC', uids: [uid] });
+    });
+  }
+
+  /** A pod that is ending is not synced any more, but its status still shows whether it is ready. */
   #handleProbeResult(uid: string): void {
     this.#sync(uid);
     const snapshot = this.registry.get(uid)?.actor.getSnapshot();
@@ -284,9 +312,8 @@ export class Supervisor {
 
   #handleLifecycleEvents(uid: string): void {
     if (this.registry.send(uid, { type: 'SyncPodSync' })) return;
-    // A pod that only the runtime knew has ended by itself: its name is free.
     const pod = this.#options.pleg.lastSeen(uid);
-    if (pod !== undefined && !this.#runs(uid)) this.#starts.ended(fullName(pod), uid);
+    if (pod !== undefined && !this.#runs(uid)) this.#starts.nameFreed(pod);
   }
 
   #runs(uid: string): boolean {
@@ -295,81 +322,46 @@ export class Supervisor {
 
   // Ending
 
-  #handleFinished({ uid, restartRequested }: EventOf<'POD_FINISHED'>): void {
+  #handleTerminated(uid: string): void {
     const entry = this.registry.get(uid);
-    if (entry) this.#tellEnd(entry);
-    this.#options.onPodEnd?.(uid, 'Finished');
-    if (entry !== undefined && (restartRequested || !this.#desired.has(uid))) void this.#retire(entry);
+    if (entry === undefined) return;
+    this.#starts.ended(entry.pod);
+    this.ends.tell(entry.pod, 'Terminated');
   }
 
-  #tellEnd({ pod }: PodEntry): void {
+  #handleFinished({ uid, restartRequested }: EventOf<'POD_FINISHED'>): void {
+    const entry = this.registry.get(uid);
+    if (entry === undefined) return;
+    this.#tellEnd(entry.pod);
+    this.ends.tell(entry.pod, 'Finished');
+    if (restartRequested || !this.#desired.has(uid)) void this.#retirement.retire(uid);
+  }
+
+  #tellEnd(pod: PodReference): void {
     const { phase, reason } = this.#options.statusManager.get(pod.uid) ?? {};
     const how = isTerminalPhase(phase) ? [phase, reason && `(${reason})`] : ['stopped'];
-    const message = `Finished: ${how.filter(Boolean).join(' ')}`;
-    this.#options.logger.info(podFields(pod), message);
+    this.#options.logger.info(podFields(pod), `Finished: ${how.filter(Boolean).join(' ')}`);
   }
 
   /** No source wants it any more. */
   #removeDesired(uid: string): void {
-    this.registry.send(uid, { type: 'SyncPodKill' });
-    const entry = this.registry.get(uid);
-    if (entry !== undefined) this.#retireIfDue(entry);
-  }
-
-  /** Finished, and not wanted any more or asked for again: nobody has to wait for housekeeping's next turn. */
-  #retireIfDue(entry: PodEntry): void {
-    const snapshot = entry.actor.getSnapshot();
-    if (!snapshot.hasTag('finished')) return;
-    if (snapshot.context.restartRequested || !this.#desired.has(entry.pod.uid)) void this.#retire(entry);
-  }
-
-  /** Removes what the runtime keeps of a finished pod, then forgets it; it starts again if it was asked for again. */
-  async #retire(entry: PodEntry): Promise<void> {
-    const { pod } = entry;
-    if (entry.retiring) return;
-    entry.retiring = true;
-    if (!(await this.#removeFromRuntime(pod))) {
-      entry.retiring = false;
-      return;
-    }
-    if (this.registry.get(pod.uid) !== entry) return;
-    this.registry.forget(pod.uid);
-    this.#options.statusManager.forget(pod.uid);
-    this.#options.onPodEnd?.(pod.uid, 'Forgotten');
-    const desired = this.#desired.get(pod.uid);
-    if (desired !== undefined) this.#create(desired);
-    this.#reportWhenAllGone();
-  }
-
-  async #removeFromRuntime(pod: PodReference): Promise<boolean> {
-    try {
-      return await this.#removal.remove(pod);
-    } catch (error) {
-      const message = `Cannot remove what is left of the pod, will be tried again: ${errorMessage(error)}`;
-      this.#options.logger.warn(podFields(pod), message);
-      this.#orphans.beginLater();
-      return false;
-    }
+    this.registry.kill(uid);
+    this.#retirement.retireIfDue(uid);
   }
 
   #killAllPods(): void {
-    this.#exiting = true;
+    this.#isExiting = true;
     this.#desired.clear();
     for (const pod of this.#options.pleg.pods()) {
-      if (this.registry.get(pod.uid) === undefined) this.#killRuntimePod(pod);
+      if (this.registry.get(pod.uid) === undefined) this.#delivery.killRuntimePod(pod);
     }
-    for (const { pod } of [...this.registry.entries()]) this.#removeDesired(pod.uid);
+    const uids = Array.from(this.registry.entries(), ({ pod }) => pod.uid);
+    inTurns(this.#options.clock, uids, (uid) => this.#removeDesired(uid));
     this.#reportWhenAllGone();
   }
 
   #reportWhenAllGone(): void {
-    if (this.#exiting && this.registry.size === 0) this.send({ type: 'ALL_PODS_GONE' });
-  }
-
-  #killRuntimePod(pod: RuntimePodStatus): void {
-    this.#spawn(pod);
-    const options = { podTerminationGracePeriodSecondsOverride: RUNTIME_ONLY_GRACE_PERIOD_SECONDS };
-    this.registry.send(pod.uid, { type: 'SyncPodKill', options });
+    if (this.#isExiting && this.registry.size === 0) this.send({ type: 'ALL_PODS_GONE' });
   }
 
   // Housekeeping
@@ -386,20 +378,17 @@ export class Supervisor {
       known: this.#knownPods(),
       runtimePods: pleg.pods(),
     });
-    for (const uid of plan.retire) {
-      const entry = this.registry.get(uid);
-      if (entry !== undefined) void this.#retire(entry);
-    }
+    for (const uid of plan.retire) void this.#retirement.retire(uid);
     const isKnown = (uid: string) => this.#isKnown(uid);
     statusManager.keepOnly(isKnown);
     probes.keepOnly(isKnown);
-    for (const uid of plan.kill) this.registry.send(uid, { type: 'SyncPodKill' });
+    for (const uid of plan.kill) this.registry.kill(uid);
     for (const uid of plan.start) {
       const pod = this.#desired.get(uid);
       if (pod !== undefined) this.#create(pod);
     }
-    for (const pod of plan.killRuntimePods) this.#killRuntimePod(pod);
-    for (const pod of plan.removeRuntimePods) void this.#removeFromRuntime(pod);
+    for (const pod of plan.killRuntimePods) this.#delivery.killRuntimePod(pod);
+    for (const pod of plan.removeRuntimePods) void this.#retirement.removeFromRuntime(pod);
     this.#orphans.turn();
     podRuntime.collectBackOffGarbage();
   }
@@ -418,35 +407,6 @@ export class Supervisor {
         restartRequested: snapshot.context.restartRequested,
       };
     }
-  }
-
-  // Failures
-
-  #handlePodError(event: SupervisorEvent): void {
-    const uid = uidOfActor(event.type.slice('xstate.error.actor.'.length));
-    const entry = this.registry.get(uid);
-    if (entry === undefined) return;
-    const error: unknown = 'error' in event ? event.error : undefined;
-    this.#options.logger.error(
-      { ...podFields(entry.pod), err: error },
-      `The pod's actor failed, and is started anew: ${errorMessage(error)}`,
-    );
-    this.#options.clock.setTimeout(() => void this.#revive(entry), REVIVE_DELAY_MS);
-  }
-
-  /** Replaces an actor that failed, once its effect is at rest. What was to end goes on ending (I1). */
-  async #revive(entry: PodEntry): Promise<void> {
-    const { uid } = entry.pod;
-    this.#slots.abort(entry.actor);
-    await this.#slots.atRest(entry.actor);
-    if (this.registry.get(uid) !== entry) return;
-    this.registry.forget(uid);
-    this.#spawn(entry.pod);
-    const pod = this.#desired.get(uid);
-    const { ending, kills } = interruptedEnd(entry);
-    if (pod !== undefined && !ending) this.#deliver(pod, 'SyncPodCreate');
-    else for (const kill of kills) this.registry.send(uid, kill);
-    for (const event of entry.backlog) this.registry.send(uid, event);
   }
 }
 

@@ -1,4 +1,4 @@
-/** `statelet charts`: any machine of the project, as text that others draw. */
+/** `statelet charts`: prints a state machine as XState source or as a Mermaid diagram. */
 import type { AnyStateMachine } from 'xstate';
 import { didYouMean } from '../policies/formats/did-you-mean.ts';
 import { machines } from '../machines/index.ts';
@@ -10,7 +10,7 @@ import { formatTable } from './table.ts';
 const FORMATS = { xstate: toXStateSource, mermaid: toMermaid };
 export type ChartFormat = keyof typeof FORMATS;
 
-/** What to print: without a name the list of machines. Throws `InvalidArgument` for a name that is not there. */
+/** Returns what to print: without a name, the list of machines. Throws `InvalidArgument` for an unknown name. */
 export function charts(name: string | undefined, format: ChartFormat): string {
   return name === undefined ? listOfMachines() : FORMATS[format](machineOf(name));
 }

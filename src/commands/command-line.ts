@@ -1,4 +1,4 @@
-/** The command line: names, flags and help. What a command does is loaded when it is called. */
+/** The command line: names, flags and help. The code of a command is loaded when it is called. */
 import { styleText } from 'node:util';
 import { Argument, Command, CommanderError, Option } from 'commander';
 import type { RunFlags } from '../config/config.ts';
@@ -15,11 +15,11 @@ import { ownVersion } from '../version.ts';
 const EXIT_FAILURE = 1;
 const EXIT_USAGE = 2;
 
-/** Carries out what `argv` says and resolves with the exit code. */
+/** Runs the command in `argv` and resolves with the exit code. */
 export async function runProgram(argv: readonly string[]): Promise<number> {
-  // A reader that has seen enough (`| head`) is no failure.
+  // A reader that closes the pipe (`| head`) is no failure.
   process.stdout.on('error', () => process.exit(0));
-  // A terminal that was closed.
+  // The terminal was closed.
   process.stderr.on('error', () => undefined);
   try {
     await program().parseAsync(argv);
@@ -29,10 +29,10 @@ export async function runProgram(argv: readonly string[]): Promise<number> {
   }
 }
 
-/** Commander has printed its own errors by then. */
+/** Commander has already printed its own errors. */
 function exitCode(error: unknown): number {
   if (error instanceof CommanderError) return error.exitCode === 0 ? 0 : EXIT_USAGE;
-  // Anything that is not a StateletError is a defect: where it is helps.
+  // An error that is not a StateletError is a defect: its stack says where.
   const text =
     error instanceof StateletError || !(error instanceof Error) ? errorMessage(error) : error.stack;
   process.stderr.write(`statelet: ${text ?? errorMessage(error)}\n`);
@@ -64,8 +64,10 @@ function version(): string {
 
 function addRun(root: Command): void {
   addRunFlags(root.command('run'))
-    .description('Run the daemon: learn which pods belong here, run them, keep them as their spec says')
-    .showHelpAfterError('"statelet run --help" lists what it takes.')
+    .description(
+      'Run the daemon: read the pods of this node from manifests, run them, and keep them as their specs say',
+    )
+    .showHelpAfterError('"statelet run --help" lists its flags.')
     .addHelpText('after', RUN_EXAMPLES)
     .action(async (flags: RunFlags) => {
       const { run } = await import('./run.ts');
@@ -75,15 +77,15 @@ function addRun(root: Command): void {
 
 function addRunOnce(root: Command): void {
   addRunOnceFlags(root.command('run-once'))
-    .description('Start the pods that belong here, tell what came of each, and leave them running')
+    .description('Start the pods of this node, report the result of each, and leave them running')
     .addOption(
-      new Option('-o, --output <FORMAT>', 'one document instead of lines and table').choices(['json']),
+      new Option('-o, --output <FORMAT>', 'one JSON document instead of lines and a table').choices(['json']),
     )
-    .showHelpAfterError('"statelet run-once --help" lists what it takes.')
+    .showHelpAfterError('"statelet run-once --help" lists its flags.')
     .addHelpText('after', RUN_ONCE_EXAMPLES)
     .action(async (flags: RunOnceFlags) => {
       const { runOnce } = await import('./run-once-command.ts');
-      // Everything has been closed: whatever still holds the event loop must not hold the process.
+      // Everything has been closed. A handle that is left must not keep the process running.
       process.exit(await runOnce(flags));
     });
 }
@@ -95,12 +97,12 @@ function addPods(root: Command): void {
     .addOption(rootDirFlag())
     .option(
       '--server <URL>',
-      'where it serves /pods, secrets left out (default: the socket in its root folder)',
+      'address of its /pods, without secrets (default: the socket in its root folder)',
     )
     .addOption(
-      new Option('-o, --output <FORMAT>', 'another form than the table').choices(['json', 'yaml', 'wide']),
+      new Option('-o, --output <FORMAT>', 'another format than the table').choices(['json', 'yaml', 'wide']),
     )
-    .showHelpAfterError('"statelet pods --help" lists what it takes.')
+    .showHelpAfterError('"statelet pods --help" lists its flags.')
     .addHelpText('after', PODS_EXAMPLES)
     .action(async (flags: PodsFlags) => {
       const { pods } = await import('./pods.ts');
@@ -111,16 +113,16 @@ function addPods(root: Command): void {
 function addExplainEviction(root: Command): void {
   const command = root
     .command('explain-eviction')
-    .description('Show which pods of a running daemon would be evicted now, in order, and why')
+    .description('Show which pods of a running daemon would be evicted now, in which order, and why')
     .addOption(rootDirFlag())
-    .option('--server <URL>', 'where it serves /eviction (default: the socket in its root folder)')
-    .addOption(new Option('-o, --output <FORMAT>', 'another form than the tables').choices(['json']))
+    .option('--server <URL>', 'address of its /eviction (default: the socket in its root folder)')
+    .addOption(new Option('-o, --output <FORMAT>', 'another format than the tables').choices(['json']))
     .option(
       '--stats <FILE>',
-      "figures to go by instead: a Summary, as the kubelet's /stats/summary serves it",
+      "take figures from a file: a Summary, as the kubelet's /stats/summary serves it",
     )
-    .option('--pods <FILE>', 'the pods that they are about: a PodList, as kubectl prints it in JSON')
-    .showHelpAfterError('"statelet explain-eviction --help" lists what it takes.')
+    .option('--pods <FILE>', 'the pods of these figures: a PodList, as kubectl prints it in JSON')
+    .showHelpAfterError('"statelet explain-eviction --help" lists its flags.')
     .action(async (flags: ExplainEvictionFlags) => {
       const { explainEviction } = await import('./explain-eviction.ts');
       process.stdout.write(await explainEviction(flags));
@@ -132,13 +134,13 @@ function addCharts(root: Command): void {
   root
     .command('charts')
     .description('Print a statechart of the daemon, or the list of them')
-    .addArgument(new Argument('[NAME]', 'which chart; without it they are listed'))
+    .addArgument(new Argument('[NAME]', 'which chart; without it, all are listed'))
     .addOption(
-      new Option('--format <FORMAT>', 'xstate can be pasted into the Stately editor')
+      new Option('--format <FORMAT>', 'xstate: code for the Stately editor; mermaid: a diagram for Markdown')
         .choices(['xstate', 'mermaid'])
         .default('xstate'),
     )
-    .showHelpAfterError('"statelet charts --help" lists what it takes.')
+    .showHelpAfterError('"statelet charts --help" lists its flags.')
     .addHelpText('after', CHARTS_EXAMPLES)
     .action(async (name: string | undefined, { format }: { format: ChartFormat }) => {
       const { charts } = await import('./charts.ts');
@@ -152,26 +154,24 @@ function addSimulate(root: Command): void {
     .description(
       'Run whole nodes on a simulated runtime under a virtual clock, and check the invariants at every step',
     )
-    .option(
-      '--seed <NUMBER>',
-      'what is drawn by chance follows from it: the same seed, the same history',
-      '1',
-    )
+    .option('--seed <NUMBER>', 'seed of all random draws: the same seed gives the same history', '1')
     .option('--nodes <NUMBER>', 'how many nodes', '1')
-    .option('--pods <NUMBER>', 'how many names of pods there are on each node', '20')
+    .option('--pods <NUMBER>', 'how many names of pods each node has', '20')
     .option('--hours <NUMBER>', 'simulated time', '1')
-    .option('--faults <LIST>', 'what goes wrong: all, none, or some of what is listed below', 'all')
-    .option('--only <LIST>', 'carry out only the operations of these numbers')
-    .option('--history <FILE>', 'write everything that happens to a file')
-    .option('--shrink', 'reduce a history that violates an invariant to what it takes')
-    .option('--runs <NUMBER>', 'so many simulations, each with the next seed', '1')
-    .addOption(
-      new Option(
-        '--for <DURATION>',
-        'simulations, each with the next seed, until so much time has passed',
-      ).conflicts('runs'),
+    .option('--faults <LIST>', 'which faults happen: all, none, or names from the list below', 'all')
+    .option('--only <LIST>', 'run only the operations with these numbers')
+    .option('--history <FILE>', 'write everything that happens to this file')
+    .option(
+      '--shrink',
+      'reduce a history that violates an invariant to the operations that are needed for it',
     )
-    .showHelpAfterError('"statelet simulate --help" lists what it takes.')
+    .option('--runs <NUMBER>', 'how many simulations, each with the next seed', '1')
+    .addOption(
+      new Option('--for <DURATION>', 'run simulations, each with the next seed, for this time').conflicts(
+        'runs',
+      ),
+    )
+    .showHelpAfterError('"statelet simulate --help" lists its flags.')
     .addHelpText('after', simulateHelp)
     .action(async (flags: SimulateFlags) => {
       const { simulate } = await import('./simulate.ts');
@@ -190,15 +190,15 @@ const FAULT_WIDTH = 15;
 const HELP_TAIL = `
 Examples:
   statelet run --pod-manifest-path examples/pods   run the pods of a folder
-  statelet run-once --pod-manifest-path pods       start them, and leave
-  statelet pods                                    see how they are
-  statelet charts pod --format mermaid             draw the life of a pod
-  statelet simulate --seed 7 --hours 24            a day of a node, in seconds
+  statelet run-once --pod-manifest-path pods       start them, and leave them running
+  statelet pods                                    show their states
+  statelet charts pod --format mermaid             draw the chart of a pod
+  statelet simulate --seed 7 --hours 24            a simulated day of a node
 
 Exit codes:
   0  done, or stopped in good order
-  1  failed while running: a port in use, no daemon that answers, a defect
-  2  not started: an unknown flag or command, or a configuration that does not hold`;
+  1  failed while running: for example, a port is in use, no daemon answers, or a defect
+  2  not started: an unknown flag or command, or a wrong configuration`;
 
 const RUN_EXAMPLES = `
 Examples:
@@ -207,9 +207,9 @@ Examples:
   statelet run --manifest-url https://example.com/pods.yaml --manifest-url-header "Authorization:Bearer abc"
   statelet run --pod-manifest-path examples/pods --inspect
 
-Durations are written as 300ms, 20s or 1m30s. Ctrl-C or SIGTERM stops the daemon; its pods keep running, and
-the next start takes them up again, unless --exit-with-pods is given. So does closing its terminal. A second Ctrl-C, or
-SIGQUIT, leaves at once.`;
+Durations are written as 300ms, 20s or 1m30s. Ctrl-C, SIGTERM or closing the terminal stops the daemon. Its pods keep
+running, and the next start adopts them; with --exit-with-pods they are ended first. A second Ctrl-C, or SIGQUIT, ends the
+daemon at once.`;
 
 const RUN_ONCE_EXAMPLES = `
 Examples:
@@ -217,13 +217,13 @@ Examples:
   statelet run-once --manifest-url https://example.com/pods.yaml -o json
   statelet run-once --pod-manifest-path pods --max-retries 3 --retry-delay 500ms
 
-Pods that run, or have run to their end, are good. What the agent logs is on stderr.
+Pods that run, or have completed, are good. The agent's log is on stderr.
 
 Exit codes:
   0    all pods are good
-  1    a pod is not, a manifest is wrong, no pod came, or a daemon runs in the root folder
-  2    not started: an unknown flag, or a configuration that does not hold
-  130  left on Ctrl-C (143: on SIGTERM, 129: the terminal was closed); pods that had been started keep running`;
+  1    a pod is not good, a manifest is wrong, there was no pod, or a daemon uses the root folder
+  2    not started: an unknown flag, or a wrong configuration
+  130  stopped by Ctrl-C (143: by SIGTERM, 129: the terminal was closed); pods that had been started keep running`;
 
 const PODS_EXAMPLES = `
 Examples:
@@ -234,9 +234,9 @@ const SIMULATE_EXAMPLES = `
 Examples:
   statelet simulate --seed 7 --pods 50 --hours 24
   statelet simulate --runs 100 --faults agent,hang     a hundred seeds
-  statelet simulate --for 30m --shrink                 for half an hour; what fails is made small
+  statelet simulate --for 30m --shrink                 for half an hour; a failure is reduced
 
-Exit code 1 tells of a violated invariant; what is printed then says how to replay it.`;
+Exit code 1: an invariant was violated; the output says how to replay it.`;
 
 const CHARTS_EXAMPLES = `
 Examples:

@@ -1,4 +1,4 @@
-/** From the flags, and the file that they name, to a configuration. */
+/** Makes the configuration from the flags and the file of --config. */
 import { resolveConfig, type RunFlags, type StateletConfig } from '../config/config.ts';
 
 export interface Configured {
@@ -13,7 +13,7 @@ export async function configure(flags: RunFlags): Promise<Configured> {
   return { config: resolveConfig(flags, configuration), warnings };
 }
 
-/** What to say where a configuration brings no pods; undefined where it does. */
+/** A warning for a configuration without a source of pods; undefined where there is one. */
 export function adviceOnSources({ staticPodPath, staticPodURL }: StateletConfig): string | undefined {
   if (staticPodPath !== undefined || staticPodURL !== undefined) return undefined;
   return 'no source of pods was given: --pod-manifest-path or --manifest-url, or the same in the --config file';

@@ -1,4 +1,4 @@
-/** Questions to a running daemon. */
+/** Requests to a running daemon. */
 import { once } from 'node:events';
 import { get, type IncomingMessage } from 'node:http';
 import { resolve } from 'node:path';
@@ -18,8 +18,8 @@ const ANSWER_TIMEOUT_MS = 10_000;
 const MAX_SHOWN = 200;
 
 /**
- * The JSON at that path: from the socket in the root folder, which only its owner may use; others get from the daemon's
- * address what that serves to everybody. Rejects with `Unavailable` when no daemon answers, or with something else.
+ * Gets the JSON at that path from the socket in the root folder. Users who may not use the socket get it from the address of the
+ * daemon, which leaves secrets out. Rejects with `Unavailable` when no daemon answers.
  */
 export async function askDaemon<T>(
   path: string,
@@ -64,7 +64,7 @@ async function askFolder(path: string, folder: string): Promise<Reply> {
   }
 }
 
-/** It belongs to another user, or could not be made. */
+/** The socket belongs to another user, or could not be made. */
 function isOutOfReach(error: unknown): boolean {
   return isMissing(error) || codeOf(error) === 'EACCES';
 }
@@ -78,7 +78,7 @@ function codeOf(error: unknown): string | undefined {
 }
 
 function noAnswer(origin: string, error: unknown): StateletError {
-  // The message of a failed call names the path that the socket is reached by, which says nothing to people.
+  // The system's message has the internal path of the socket (/proc/self/fd/…): only its code is shown.
   const message = `no statelet answers at ${origin}; is it running? (${codeOf(error) ?? errorMessage(error)})`;
   return new StateletError('Unavailable', message);
 }
@@ -105,7 +105,7 @@ function urlOf(path: string, server: string): URL {
   );
 }
 
-/** Not fetch(), which refuses a number of ports. */
+/** fetch() is not used: it refuses some ports. */
 async function request(
   url: URL,
   options: { readonly socketPath?: string },

@@ -1,4 +1,4 @@
-/** `statelet explain-eviction`: who would be evicted now, and why. */
+/** `statelet explain-eviction`: which pods would be evicted now, in which order, and why. */
 import { readFile } from 'node:fs/promises';
 import { evictionThresholds, resolveEvictionSettings } from '../config/load-eviction-settings.ts';
 import { withContainerFsThresholds } from '../policies/eviction/container-fs-thresholds.ts';
@@ -22,11 +22,11 @@ export interface ExplainEvictionFlags extends DaemonFlags {
   /** Files with a Summary and a PodList, instead of a daemon. */
   readonly stats?: string;
   readonly pods?: string;
-  /** Those of eviction, by their keys. */
+  /** The settings of eviction, by their keys. */
   readonly [evictionSetting: string]: unknown;
 }
 
-/** What to print. Rejects with `Unavailable` when no daemon answers, with `InvalidArgument` for files that are something else. */
+/** Returns what to print. Rejects with `Unavailable` when no daemon answers, and with `InvalidArgument` for files of the wrong kind. */
 export async function explainEviction(flags: ExplainEvictionFlags): Promise<string> {
   const { stats, pods } = flags;
   if ((stats === undefined) !== (pods === undefined))
@@ -65,11 +65,15 @@ async function explainFiles(
       ...withContainerFsThresholds(given, layout),
       maxPodGracePeriodSeconds: settings.evictionMaxPodGracePeriod,
     },
-    ...{ summary, pods: items, conditions: [], ending: new Set<string>(), unendable: new Set<string>() },
+    summary,
+    pods: items,
+    conditions: [],
+    ending: new Set<string>(),
+    unendable: new Set<string>(),
   });
 }
 
-/** File systems of one size that have the same left are taken for one. */
+/** File systems of the same capacity and available space count as one. */
 function layoutOf({ node: { fs, runtime } }: Summary): FileSystemLayout {
   const { imageFs, containerFs } = runtime ?? {};
   const isOther = (a: FsStats | undefined, b: FsStats | undefined) =>
@@ -146,7 +150,7 @@ interface Ranking {
   readonly candidates: readonly EvictionCandidate[];
 }
 
-/** Of what was measured; those of one resource rank the same pods in the same order. */
+/** One ranking for each resource that was measured: thresholds of one resource rank the pods in the same order. */
 function oneOfEach(thresholds: readonly ExplainedThreshold[]): readonly Ranking[] {
   const rankings = new Map<string, Ranking>();
   for (const { signal, resource, candidates } of thresholds) {

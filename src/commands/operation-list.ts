@@ -1,10 +1,10 @@
-/** Numbers of operations as `--only` has them: `1,4-17`. */
+/** Numbers of operations in the notation of `--only`: `1,4-17`. */
 import { StateletError } from '../types/errors.ts';
 
-/** From so many in a row on a range is shorter. */
+/** At least this many numbers in a row are written as a range. */
 const MIN_RANGE = 3;
 
-/** `count`: how many operations there are. */
+/** `count` returns how many operations there are. */
 export function parseOperations(text: string, count: () => number): readonly number[] {
   const ranges = text
     .split(',')
@@ -27,7 +27,7 @@ function range(part: string): readonly [from: number, to: number] {
 
 const invalid = (what: string): StateletError => new StateletError('InvalidArgument', `--only: ${what}`);
 
-/** Of numbers in their order. None at all is told as 0: there is no such operation. */
+/** `numbers` are in ascending order. An empty list is written as 0, which no operation has. */
 export function formatOperations(numbers: readonly number[]): string {
   const parts: string[] = [];
   for (let from = 0; from < numbers.length;) {

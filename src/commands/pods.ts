@@ -1,7 +1,8 @@
-/** `statelet pods`: what a running daemon says of its pods, as kubectl would show it. */
-import { STATE_ANNOTATION } from '../server/http-server.ts';
+/** `statelet pods`: the pods of a running daemon, as kubectl shows pods. */
+import { STATE_ANNOTATION, WAITS_FOR_ANNOTATION } from '../server/http-server.ts';
 import { CONFIG_SEEN_ANNOTATION } from '../policies/pod/pod-kinds.ts';
-import { humanDuration, podSummary } from '../policies/status/pod-table.ts';
+import { humanDuration } from '../policies/formats/duration.ts';
+import { podSummary } from '../policies/status/pod-table.ts';
 import type { Pod } from '../types/kubernetes.ts';
 import { askDaemon, type DaemonFlags } from './daemon-request.ts';
 import { formatTable } from './table.ts';
@@ -14,11 +15,11 @@ interface PodList {
   readonly items: readonly Pod[];
 }
 
-/** What to print. Rejects with `Unavailable` when no daemon answers. */
+/** Returns what to print. Rejects with `Unavailable` when no daemon answers. */
 export async function pods({ output, ...flags }: PodsFlags, nowMs = Date.now()): Promise<string> {
   const list = await askDaemon('/pods', flags, isPodList);
   if (output === 'json') return `${JSON.stringify(list, null, 2)}\n`;
-  if (output === 'yaml') return (await import('./to-yaml.ts')).toYaml(list);
+  if (output === 'yaml') return (await import('yaml')).stringify(list);
   return list.items.length === 0 ? 'No pods.\n' : table(list.items, output === 'wide', nowMs);
 }
 
@@ -46,6 +47,7 @@ function table(items: readonly Pod[], wide: boolean, nowMs: number): string {
 function row(pod: Pod, wide: boolean, nowMs: number): string[] {
   const { metadata, spec, status } = pod;
   const state = metadata.annotations?.[STATE_ANNOTATION];
+  const waitsFor = metadata.annotations?.[WAITS_FOR_ANNOTATION];
   const { ready, total, status: shown, restarts, lastRestart } = podSummary(pod, isEnding(state));
   const ago = lastRestart === undefined ? '' : ` (${age(lastRestart, nowMs)} ago)`;
   return [
@@ -55,17 +57,17 @@ function row(pod: Pod, wide: boolean, nowMs: number): string[] {
     shown,
     `${restarts}${ago}`,
     age(since(pod), nowMs),
-    state ?? '<none>',
+    waitsFor === undefined ? (state ?? '<none>') : `${state ?? ''} (${waitsFor})`,
     ...(wide ? [status?.podIP ?? '<none>', spec.nodeName ?? '<none>', metadata.uid] : []),
   ];
 }
 
-/** From when the pod's end was asked for until its containers have ended. */
+/** The pod has been told to end, and its containers have not ended yet. */
 function isEnding(state: string | undefined): boolean {
   return state === 'Syncing.Draining' || state?.startsWith('Terminating.') === true;
 }
 
-/** A static pod that has not started yet is as old as its source has known it. */
+/** Static pods have no creation time. One that has not started yet counts from when its source first had it. */
 function since({ metadata, status }: Pod): string | undefined {
   return metadata.creationTimestamp ?? status?.startTime ?? metadata.annotations?.[CONFIG_SEEN_ANNOTATION];
 }

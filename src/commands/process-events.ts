@@ -1,20 +1,20 @@
-/** What befalls a process that has pods: it is asked to leave, loses its terminal, or finds a defect in itself. */
+/** Handles signals, a closed terminal and uncaught errors of a process that runs pods. */
 import { isatty } from 'node:tty';
 import type { Logger } from '../server/open-logger.ts';
 
-/** npm passes a Ctrl-C on to a process that the terminal has told already: both are one. */
+/** On Ctrl-C the terminal and npm both send SIGINT: signals within this time are one request. */
 const SAME_REQUEST_MS = 1000;
 
-/** Files that others than their owner may write are never made, whoever starts this. */
+/** Files that are made from now on can be written only by their owner, whatever umask the process was started with. */
 export function tightenUmask(): void {
   const given = process.umask(0o077);
   process.umask(given | 0o022);
 }
 
 /**
- * Resolves with the first signal that asks to leave in good order: SIGINT, SIGTERM, or SIGHUP. A later SIGINT or SIGTERM,
- * and any SIGQUIT, do not wait for anything; `leaving` says what that means. SIGUSR1, with which Node would open its
- * debugger to every user of the machine, and SIGUSR2 are ignored.
+ * Resolves with the first SIGINT, SIGTERM or SIGHUP, which ask to stop in good order. A later SIGINT or SIGTERM, and any
+ * SIGQUIT, end the process at once; `leaving` is then logged. SIGUSR1 and SIGUSR2 are ignored: on SIGUSR1, Node would open
+ * its debugger to every user of the machine.
  */
 export function stopRequest(logger: Logger, leaving: string): Promise<NodeJS.Signals> {
   return new Promise((resolve) => {
@@ -36,9 +36,9 @@ export function stopRequest(logger: Logger, leaving: string): Promise<NodeJS.Sig
 }
 
 /**
- * With a terminal, SIGHUP says that it was closed: kernel, shell and npm may each say so, and none means to hurry.
- * Without one it is what service managers send to have a configuration read again, which happens by itself; nohup has no
- * other way, as Node takes back that the signal is ignored.
+ * With a terminal, SIGHUP means that the terminal was closed: the agent stops in good order, even if the signal comes several
+ * times. Without a terminal it is ignored: service managers send it to have the configuration read again, which the sources
+ * do by themselves, and with nohup it must not stop the agent (Node undoes that nohup ignores the signal).
  */
 function hangUp(
   resolve: (signal: NodeJS.Signals) => void,
@@ -47,14 +47,14 @@ function hangUp(
   return [0, 1, 2].some((fd) => isatty(fd)) ? resolve : ignore;
 }
 
-/** What becomes of pods does not depend on whether somebody still reads what is printed. */
+/** The process goes on when its output is closed. */
 export function outliveOutput(): void {
   for (const stream of [process.stdout, process.stderr]) {
     stream.removeAllListeners('error').on('error', () => undefined);
   }
 }
 
-/** What nobody caught is a defect: the state in memory cannot be trusted, but pods outlive the process. */
+/** An uncaught error is a defect: the state in memory may be wrong, so the process ends; its pods keep running. */
 export function reportDefects(logger: Logger): void {
   process.on('uncaughtException', (err) => {
     logger.fatal({ err }, 'a defect of statelet; pods keep running, and the next start takes them up again');

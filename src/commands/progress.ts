@@ -1,11 +1,11 @@
-/** How far a long piece of work is, told to people on stderr. */
+/** Shows the progress of a long operation on stderr. */
 
 interface Stream {
   readonly isTTY?: boolean;
   write(text: string): unknown;
 }
 
-/** On a terminal one line is written anew; a log gets a line now and then. */
+/** On a terminal one line is rewritten; a log gets a new line at longer intervals. */
 const TERMINAL_PERIOD_MS = 250;
 const LOG_PERIOD_MS = 30_000;
 const CLEAR_LINE = '\r\u001b[K';
@@ -24,7 +24,7 @@ export class Progress {
     this.#nextAt = now() + this.#periodMs;
   }
 
-  /** May be called as often as there is something to tell: `text` is asked for when it is shown. */
+  /** May be called at any rate: `text` is called only when a line is due. */
   tell(text: () => string): void {
     const now = this.#now();
     if (now < this.#nextAt) return;
@@ -33,7 +33,7 @@ export class Progress {
     this.#stream.write(this.#isShown ? `${CLEAR_LINE}${text()}` : `${text()}\n`);
   }
 
-  /** Makes room for what is printed next. */
+  /** Removes the line, before other text is printed. */
   clear(): void {
     if (this.#isShown) this.#stream.write(CLEAR_LINE);
     this.#isShown = false;

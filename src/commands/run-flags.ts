@@ -4,18 +4,17 @@ import { InvalidArgumentError, Option } from 'commander';
 import type { Command } from 'commander';
 import { DEFAULTS, defaultRootDir, EMBEDDED, thisHost } from '../config/config.ts';
 import type { Endpoint, LogFormat } from '../config/config.ts';
-import { formatDuration, MAX_DURATION_MS, parseDuration } from '../policies/formats/duration.ts';
+import { MAX_DURATION_MS, parseDuration, shortDuration } from '../policies/formats/duration.ts';
 import { isHttpURL } from '../config/kubelet-configuration.ts';
 import { ALL_ADMISSION_SETTINGS } from '../config/load-admission-settings.ts';
 import { ALL_EVICTION_SETTINGS } from '../config/load-eviction-settings.ts';
 import { ALL_NODE_SETTINGS } from '../config/load-node-settings.ts';
 import { parseSetting, type Setting, shownDefault } from '../config/setting.ts';
-import { RUN_ONCE_DEFAULTS } from '../run-once/defaults.ts';
 import { errorMessage, StateletError } from '../types/errors.ts';
 
 const MAX_VERBOSITY = 10;
 
-/** The default is part of the text: commander must not fill it in, or it could not be told from a flag that was given. */
+/** The default is part of the text. Commander must not set it: a default could then not be told from a given flag. */
 function flag(
   flags: string,
   description: string,
@@ -29,14 +28,16 @@ export function addRunFlags(command: Command): Command {
   return addFlags(command, runFlags());
 }
 
-/** Those of `statelet run` that say which pods run here, and how; not those of what goes on after that. */
+/** The flags of `statelet run` that say which pods run here, and how; without those of a daemon that goes on. */
 export function addRunOnceFlags(command: Command): Command {
   return addFlags(command, { ...podFlags(), Retries: retryFlags(), Logging: loggingFlags() });
 }
 
-/** By which figures out of files are judged. */
+/** Settings for figures from files. */
 export function addEvictionFlags(command: Command): Command {
-  return addFlags(command, { 'Settings that the files are judged by': settingFlags(ALL_EVICTION_SETTINGS) });
+  return addFlags(command, {
+    'Eviction settings for figures from files': settingFlags(ALL_EVICTION_SETTINGS),
+  });
 }
 
 function addFlags(command: Command, flags: Flags): Command {
@@ -48,12 +49,12 @@ function addFlags(command: Command, flags: Flags): Command {
 
 type Flags = Readonly<Record<string, readonly Option[]>>;
 
-/** By the headings of the help. */
+/** Flags by the headings of the help. */
 function runFlags(): Flags {
   return { ...podFlags(), ...howToRun() };
 }
 
-/** Which pods run here, and on what. */
+/** Which pods run here, and in which runtime. */
 function podFlags(): Flags {
   return {
     ...whatToRun(),
@@ -76,7 +77,7 @@ function whatToRun(): Flags {
       flag('--manifest-url <URL>', 'URL of manifests of static pods', httpURL),
       flag(
         '--manifest-url-header <NAME:VALUE>',
-        'header for that URL; repeated, or several with commas between',
+        'header for that URL; may be repeated, or hold several, separated by commas',
         header,
       ),
       flag('--max-pods <N>', `how many pods may run here (default: ${DEFAULTS.maxPods})`, wholeNumber()),
@@ -95,7 +96,7 @@ function onWhatToRun(): Flags {
   };
 }
 
-/** One for each row of a table that has a flag. */
+/** A flag for each row of a table that names one. */
 function settingFlags(settings: readonly Setting[]): readonly Option[] {
   return settings.flatMap((setting) => {
     if (setting.flag === undefined) return [];
@@ -120,17 +121,17 @@ function howToRun(): Flags {
     Timing: [
       flag(
         '--file-check-frequency <DURATION>',
-        `between two looks at manifests ${by(fileCheckFrequencyMs)}`,
+        `how often manifests are read again ${by(fileCheckFrequencyMs)}`,
         frequency,
       ),
       flag(
         '--http-check-frequency <DURATION>',
-        `between two looks at the URL ${by(httpCheckFrequencyMs)}`,
+        `how often the URL is read ${by(httpCheckFrequencyMs)}`,
         frequency,
       ),
       flag(
         '--sync-frequency <DURATION>',
-        `between two syncs of a pod that is well ${by(syncFrequencyMs)}`,
+        `how often a pod is synced without a change ${by(syncFrequencyMs)}`,
         frequency,
       ),
     ],
@@ -150,11 +151,11 @@ function howToRun(): Flags {
       ...loggingFlags(),
       flag(
         '--inspect [HOST:PORT]',
-        `every actor in Stately's inspector (default: ${inspect.host}:${inspect.port})`,
+        `show every actor in Stately's inspector (default: ${inspect.host}:${inspect.port})`,
         endpoint,
       ),
     ],
-    Stopping: [flag('--exit-with-pods', 'end the pods before leaving (default: they keep running)')],
+    Stopping: [flag('--exit-with-pods', 'end the pods before the daemon stops (default: they keep running)')],
   };
 }
 
@@ -173,29 +174,32 @@ function loggingFlags(): readonly Option[] {
   ];
 }
 
+/** The kubelet's, of the releases that had `--runonce`. */
+export const RUN_ONCE_DEFAULTS = { maxRetries: 10, retryDelayMs: 1_000 } as const;
+
 function retryFlags(): readonly Option[] {
   const { maxRetries, retryDelayMs } = RUN_ONCE_DEFAULTS;
   return [
     flag(
       '--max-retries <N>',
-      `how often to try a pod again that does not run (default: ${maxRetries})`,
+      `how often a pod that does not run is tried again (default: ${maxRetries})`,
       wholeNumber(),
     ),
     flag(
       '--retry-delay <DURATION>',
-      `before the first of them, doubling from there ${by(retryDelayMs)}`,
+      `delay before the first retry, then doubled each time ${by(retryDelayMs)}`,
       frequency,
     ),
   ];
 }
 
-/** Shared with `statelet pods`, which looks there for a running daemon. */
+/** Also a flag of `statelet pods`, which finds the running daemon there. */
 export function rootDirFlag(): Option {
   return flag('--root-dir <DIR>', `where state is kept (default: ${defaultRootDir(thisHost())})`);
 }
 
 function by(durationMs: number): string {
-  return `(default: ${formatDuration(durationMs)})`;
+  return `(default: ${shortDuration(durationMs)})`;
 }
 
 function wholeNumber(most = 2 ** 31 - 1) {
@@ -211,7 +215,7 @@ function frequency(value: string): number {
   const durationMs = parseDuration(value);
   if (durationMs !== undefined && durationMs >= 1 && durationMs <= MAX_DURATION_MS) return durationMs;
   throw new InvalidArgumentError(
-    `It must be a duration such as 1m30s, from 1ms to ${formatDuration(MAX_DURATION_MS)}.`,
+    `It must be a duration such as 1m30s, from 1ms to ${shortDuration(MAX_DURATION_MS)}.`,
   );
 }
 
@@ -255,14 +259,14 @@ function endpoint(value: string): Endpoint {
   throw new InvalidArgumentError('It must be HOST:PORT, such as 127.0.0.1:10247.');
 }
 
-/** Unlike commander's own this does not repeat what was given, which may hold a password. */
+/** Unlike commander's own error this does not repeat the value, which may hold a password. */
 function secretFlagError(name: string, rule: string): StateletError {
   return new StateletError('InvalidArgument', `${name} ${rule}`);
 }
 
 type Headers = Readonly<Record<string, readonly string[]>>;
 
-/** `a:hello,b:again`, as the kubelet takes it: a name may come several times. */
+/** `a:hello,b:again`, as in the kubelet: a name may come several times. */
 function header(value: string, previous: Headers | undefined): Headers {
   const pairs = value.split(',').map((pair) => /^([^:]+):(.*)$/su.exec(pair.trim()));
   return pairs.reduce<Headers>((headers, pair) => {

@@ -1,13 +1,13 @@
-/** `statelet run-once`: configuration in, pods up, and gone again. */
+/** `statelet run-once`: starts the pods of the sources, prints their outcomes, and exits. */
 import { constants } from 'node:os';
 import { createLogger } from '../server/open-logger.ts';
 import type { RunFlags } from '../config/config.ts';
-import { RUN_ONCE_DEFAULTS } from '../run-once/defaults.ts';
 import { isGood } from '../run-once/pod-result.ts';
 import { runOnce as runPodsOnce, type RunOnceReport } from '../run-once/run-once.ts';
 import { StateletError } from '../types/errors.ts';
 import { adviceOnSources, configure } from './configure.ts';
 import { outliveOutput, reportDefects, stopRequest, tightenUmask } from './process-events.ts';
+import { RUN_ONCE_DEFAULTS } from './run-flags.ts';
 import { podText, resultJson, resultLine, resultTable } from './run-once-report.ts';
 
 export interface RunOnceFlags extends RunFlags {
@@ -16,7 +16,7 @@ export interface RunOnceFlags extends RunFlags {
   readonly output?: 'json';
 }
 
-/** Resolves with the exit code. Rejects where nothing could be started as configured. */
+/** Resolves with the exit code. Rejects when no pod could be started as configured. */
 export async function runOnce(flags: RunOnceFlags): Promise<number> {
   tightenUmask();
   outliveOutput();
@@ -35,7 +35,10 @@ export async function runOnce(flags: RunOnceFlags): Promise<number> {
   const { maxRetries = RUN_ONCE_DEFAULTS.maxRetries, retryDelay = RUN_ONCE_DEFAULTS.retryDelayMs } = flags;
   const asJson = flags.output === 'json';
   const report = await runPodsOnce(config, {
-    ...{ maxRetries, retryDelayMs: retryDelay, logger, signal: stop.signal },
+    maxRetries,
+    retryDelayMs: retryDelay,
+    logger,
+    signal: stop.signal,
     onOutcome: (pod, outcome) => {
       if (!asJson) print(`${resultLine(pod, outcome)}\n`);
     },

@@ -1,4 +1,4 @@
-/** What `statelet run-once` prints: a line per pod as soon as its result is known, then a table or one JSON document. */
+/** The output of `statelet run-once`: a line for each pod when its outcome is known, then a table; or one JSON document. */
 import { CONFIG_SOURCE_ANNOTATION } from '../policies/pod/pod-kinds.ts';
 import { podSummary } from '../policies/status/pod-table.ts';
 import type { PodOutcome, PodResult } from '../run-once/pod-result.ts';
@@ -36,8 +36,15 @@ function podView({ pod, result, reason, message, failedContainers, leftRunning }
   const { metadata, status } = pod;
   const { namespace, name, uid } = metadata;
   return {
-    ...{ namespace, name, uid, source: metadata.annotations?.[CONFIG_SOURCE_ANNOTATION] },
-    ...{ result, reason, message, failedContainers, leftRunning },
+    namespace,
+    name,
+    uid,
+    source: metadata.annotations?.[CONFIG_SOURCE_ANNOTATION],
+    result,
+    reason,
+    message,
+    failedContainers,
+    leftRunning,
     phase: status?.phase,
     podIP: status?.podIP,
     initContainers: status?.initContainerStatuses?.map(containerView) ?? [],

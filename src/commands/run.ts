@@ -1,4 +1,4 @@
-/** `statelet run`: configuration in, daemon up, and down again when asked to. */
+/** `statelet run`: starts the daemon, and stops it on a signal. */
 import { setFlagsFromString } from 'node:v8';
 import { createLogger, isForPeople } from '../server/open-logger.ts';
 import type { Logger } from '../server/open-logger.ts';
@@ -23,7 +23,8 @@ export async function run(flags: RunFlags): Promise<void> {
   try {
     const stateLog = stateLogOf(logger, config);
     const daemon = await startDaemon(config, {
-      ...{ logger, forPeople: isForPeople(config.logging) },
+      logger,
+      forPeople: isForPeople(config.logging),
       ...(inspector && { inspect: inspector.inspect }),
       ...(stateLog && { stateLog }),
     });
@@ -33,13 +34,13 @@ export async function run(flags: RunFlags): Promise<void> {
     await inspector?.close();
   }
   logger.info('stopped');
-  // Everything has been closed: whatever still holds the event loop must not hold the process.
+  // Everything is closed: exit even if a handle of a library still keeps the event loop alive.
   process.exit(0);
 }
 
 /**
- * A node agent is overhead. Left alone, V8 lets a burst of work (a hundred pods that start at once) grow the heap by 30 MB,
- * and keeps it; it costs no CPU that could be measured to collect more often instead.
+ * A node agent should take little memory. By default, V8 lets a burst of work (a hundred pods that start at once) grow the heap
+ * by 30 MB, and keeps it. To collect more often instead costs no measurable CPU time.
  */
 function keepHeapSmall(): void {
   setFlagsFromString('--semi-space-growth-factor=1');
@@ -55,7 +56,7 @@ async function startInspector(config: StateletConfig, logger: Logger): Promise<R
   return inspector;
 }
 
-/** People see where each pod goes, and who debugs each transition. A log that machines read has none: it costs nothing there. */
+/** At debug level each transition is logged; in text, the way of each pod; in JSON nothing, which costs nothing. */
 function stateLogOf(logger: Logger, { logging }: StateletConfig): StateLog | undefined {
   if (logger.isLevelEnabled('debug')) return 'transitions';
   return isForPeople(logging) ? 'ways' : undefined;

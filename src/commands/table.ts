@@ -1,4 +1,4 @@
-/** Columns of text, each as wide as its widest cell, as kubectl aligns them. Ends with a line break. */
+/** A table as kubectl prints it: each column is as wide as its widest cell. Ends with a line break. */
 export function formatTable(rows: readonly (readonly string[])[]): string {
   const widths = (rows[0] ?? []).map((_, column) =>
     Math.max(...rows.map((row) => (row[column] ?? '').length)),

@@ -1,4 +1,4 @@
-/** What the daemon is told to do: flags, then the file, then the kubelet's defaults, in that order of precedence. */
+/** The configuration of the daemon. A flag goes before the file, and the file before the kubelet's default. */
 import { homedir, hostname } from 'node:os';
 import { join, resolve } from 'node:path';
 import type { AdmissionSettings } from '../types/admission-settings.ts';
@@ -19,12 +19,12 @@ export interface Endpoint {
 
 export type LogFormat = 'auto' | 'text' | 'json';
 
-/** Complete and checked: paths are absolute, durations in milliseconds. */
+/** Complete and checked. Paths are absolute, durations are in milliseconds. */
 export interface StateletConfig extends AdmissionSettings, EvictionConfiguration {
   readonly rootDir: string;
   readonly podLogsDir: string;
   readonly nodeName: string;
-  /** A manifest, or a folder of them. */
+  /** A manifest or a folder of manifests. */
   readonly staticPodPath?: string;
   readonly staticPodURL?: string;
   readonly staticPodURLHeader: Readonly<Record<string, readonly string[]>>;
@@ -33,7 +33,7 @@ export interface StateletConfig extends AdmissionSettings, EvictionConfiguration
   readonly syncFrequencyMs: number;
   /** `embedded`, or the socket of a CRI runtime: `unix:///PATH`. */
   readonly containerRuntimeEndpoint: string;
-  /** What matters to real containers only. */
+  /** Settings that only matter with real containers. */
   readonly node: NodeSettings;
   readonly maxPods: number;
   /** The longest delay of CrashLoopBackOff. */
@@ -47,7 +47,7 @@ export interface StateletConfig extends AdmissionSettings, EvictionConfiguration
   readonly inspect?: Endpoint;
 }
 
-/** Flags of `statelet run`, parsed one by one; what was not given is left out. Those of tables of settings come by their keys. */
+/** The parsed flags of `statelet run`; flags that were not given are left out. Flags of the tables of settings have the keys of the tables. */
 export interface RunFlags {
   readonly [setting: string]: unknown;
   readonly config?: string;
@@ -65,13 +65,13 @@ export interface RunFlags {
   /** 0: off, as with the kubelet. */
   readonly healthzPort?: number | 'auto';
   readonly exitWithPods?: boolean;
-  /** true: where it is by default. */
+  /** true: at the default address. */
   readonly inspect?: Endpoint | true;
   readonly v?: number;
   readonly loggingFormat?: LogFormat;
 }
 
-/** What the machine itself says. */
+/** Facts of the machine that defaults depend on. */
 export interface Host {
   readonly hostname: string;
   readonly homedir: string;
@@ -79,7 +79,7 @@ export interface Host {
   readonly env: Readonly<Record<string, string | undefined>>;
 }
 
-/** The runtime inside this process. */
+/** The value of `containerRuntimeEndpoint` for the runtime inside this process. */
 export const EMBEDDED = 'embedded';
 
 export const DEFAULTS = {
@@ -98,7 +98,7 @@ export function thisHost(): Host {
   return { hostname: hostname(), homedir: homedir(), isRoot: process.getuid?.() === 0, env: process.env };
 }
 
-/** Throws `InvalidArgument` where the values do not fit this build or this machine. */
+/** Throws `InvalidArgument` when a value is not valid here. */
 export function resolveConfig(
   flags: RunFlags,
   file: KubeletConfiguration = {},
@@ -145,7 +145,7 @@ export function resolveConfig(
   };
 }
 
-/** Where state is kept when nobody says where: a folder that this user may write. */
+/** The default of `--root-dir`: a folder that this user may write. */
 export function defaultRootDir({ isRoot, env, homedir }: Host): string {
   if (isRoot) return '/var/lib/statelet';
   return join(given(env.XDG_STATE_HOME) ?? join(homedir, '.local', 'state'), 'statelet');
@@ -179,7 +179,7 @@ function runtimeEndpoint(flags: RunFlags, file: KubeletConfiguration): string {
   );
 }
 
-/** Where others look for logs too; containers that are plain processes have theirs beside the agent's state. */
+/** With a CRI runtime the usual folder, in which log collectors look; the embedded runtime keeps logs in the root folder. */
 function defaultPodLogsDir(endpoint: string, rootDir: string): string {
   return endpoint === EMBEDDED ? join(rootDir, 'pods') : '/var/log/pods';
 }
@@ -192,7 +192,7 @@ function healthzEndpoint(flags: RunFlags, file: KubeletConfiguration): Endpoint 
   return { host, port: port === 'auto' ? 0 : port };
 }
 
-/** The kubelet's meaning of a setting that is empty: not given. */
+/** As with the kubelet, an empty setting means not given. */
 function given(text: string | undefined): string | undefined {
   return text === '' ? undefined : text;
 }

@@ -1,6 +1,6 @@
 /**
- * KubeletConfiguration of `kubelet.config.k8s.io/v1beta1`, Kubernetes 1.36: every field by its name and type, so that
- * a spelling mistake is told from a setting that Statelet does not support yet.
+ * KubeletConfiguration of `kubelet.config.k8s.io/v1beta1`, Kubernetes 1.36. It has the name and type of every field: a field
+ * that Statelet does not support yet is a warning, and a spelling mistake is an error.
  */
 import { isIP } from 'node:net';
 import { MAX_DURATION_MS, parseDuration } from '../policies/formats/duration.ts';
@@ -11,7 +11,7 @@ import { NODE_FIELDS } from './load-node-settings.ts';
 export const API_VERSION = 'kubelet.config.k8s.io/v1beta1';
 export const KIND = 'KubeletConfiguration';
 
-/** The part of a configuration that Statelet uses, as it stands in the file. */
+/** The fields of the file that Statelet uses, with the file's types. */
 export interface KubeletConfiguration {
   readonly staticPodPath?: string;
   readonly staticPodURL?: string;
@@ -29,7 +29,7 @@ export interface KubeletConfiguration {
   readonly resolvConf?: string;
 }
 
-/** Fields that have an effect; whatever else the schema knows is accepted with a warning. */
+/** Fields that have an effect. Other fields of the schema are accepted with a warning. */
 export const SUPPORTED_FIELDS: readonly string[] = [
   'apiVersion',
   'kind',
@@ -65,7 +65,7 @@ export interface Schema {
   readonly additionalProperties?: Schema | false;
 }
 
-/** Checks of text beyond JSON Schema's own. 0 asks for the default, as with the kubelet. */
+/** Checks of texts that JSON Schema does not have. As with the kubelet, 0 means the default. */
 export const FORMATS = {
   duration: (text: string) => parseDuration(text) !== undefined,
   frequency: (text: string) => isBetween(text, 1, MAX_DURATION_MS) || parseDuration(text) === 0,

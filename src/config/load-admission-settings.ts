@@ -1,4 +1,4 @@
-/** Settings of which pods may come, on every runtime. */
+/** Settings that decide which pods are admitted, for every runtime. */
 import type { AdmissionSettings } from '../types/admission-settings.ts';
 import type { Taint } from '../types/kubernetes.ts';
 import { reservationProblem } from '../policies/node/node-allocatable.ts';
@@ -48,46 +48,66 @@ const reserved = (value: Texts) => {
 };
 const ADMISSION_SETTINGS: { readonly [Name in keyof AdmissionSettings]: Setting<AdmissionSettings[Name]> } = {
   podsPerCore: {
-    ...{ flag: '--pods-per-core <N>', field: 'podsPerCore', default: 0, kind: number, problem: atLeast(0) },
+    flag: '--pods-per-core <N>',
+    field: 'podsPerCore',
+    default: 0,
+    kind: number,
+    problem: atLeast(0),
     description: 'how many pods may run here for each CPU, up to --max-pods; 0: --max-pods alone counts',
   },
   systemReserved: {
-    ...{ flag: '--system-reserved <LIST>', field: 'systemReserved', default: {}, kind: amounts },
+    flag: '--system-reserved <LIST>',
+    field: 'systemReserved',
+    default: {},
+    kind: amounts,
     description: 'what of the node is kept for its system, such as cpu=200m,memory=500Mi',
     problem: reserved,
   },
   kubeReserved: {
-    ...{ flag: '--kube-reserved <LIST>', field: 'kubeReserved', default: {}, kind: amounts },
+    flag: '--kube-reserved <LIST>',
+    field: 'kubeReserved',
+    default: {},
+    kind: amounts,
     description: 'what of the node is kept for Statelet and the container runtime',
     problem: reserved,
   },
   extendedResources: {
-    ...{ flag: '--extended-resources <LIST>', default: {}, kind: amounts, problem: extendedResourceProblem },
+    flag: '--extended-resources <LIST>',
+    default: {},
+    kind: amounts,
+    problem: extendedResourceProblem,
     description: 'what else the node has, in whole amounts, such as example.com/gpu=2',
   },
   nodeLabels: {
-    ...{ flag: '--node-labels <LIST>', default: {}, problem: nodeLabelsProblem },
+    flag: '--node-labels <LIST>',
+    default: {},
+    problem: nodeLabelsProblem,
     kind: texts('=', 'NAME=VALUE with commas between'),
     description: 'labels of this node beside those of its name, operating system and architecture',
   },
   registerWithTaints: {
-    ...{ flag: '--register-with-taints <LIST>', field: 'registerWithTaints', default: [], kind: taints },
+    flag: '--register-with-taints <LIST>',
+    field: 'registerWithTaints',
+    default: [],
+    kind: taints,
     description: 'taints of this node, as KEY=VALUE:EFFECT with commas between',
     problem: taintsProblem,
   },
   preemptionLowerPriorityFirst: {
-    ...{ flag: '--preemption-lower-priority-first [BOOL]', default: true, kind: flagOrNot },
+    flag: '--preemption-lower-priority-first [BOOL]',
+    default: true,
+    kind: flagOrNot,
     description: 'whether, of pods that could equally make room, those of lower priority go first',
   },
 };
 
-/** The rows, for those who do not ask for one by its name. */
+/** All rows of the table. */
 export const ALL_ADMISSION_SETTINGS = Object.values(ADMISSION_SETTINGS) as unknown as readonly Setting[];
 
-/** The fields of KubeletConfiguration that the table serves. */
+/** The fields of KubeletConfiguration that are in the table. */
 export const ADMISSION_FIELDS: readonly string[] = fieldsOf(ALL_ADMISSION_SETTINGS);
 
-/** Throws `InvalidArgument` that names the flag or the file's field whose value does not fit. */
+/** Throws `InvalidArgument`; the message names the flag or the field whose value is not valid. */
 export function resolveAdmissionSettings(
   flags: Readonly<Record<string, unknown>>,
   file: Readonly<Record<string, unknown>>,

@@ -1,4 +1,4 @@
-/** Reads a KubeletConfiguration from a file. Loads yaml, so it is itself loaded only when a file is given. */
+/** Reads a KubeletConfiguration from a file. It imports yaml, so it is loaded only when a file is given. */
 import { readFile } from 'node:fs/promises';
 import { dirname, resolve } from 'node:path';
 import { LineCounter, parseDocument } from 'yaml';
@@ -19,11 +19,11 @@ import type { KubeletConfiguration, Schema } from './kubelet-configuration.ts';
 export interface LoadedConfiguration {
   readonly file: string;
   readonly configuration: KubeletConfiguration;
-  /** Each a sentence for the log: fields that are known and have no effect yet, or not all of it. */
+  /** Sentences for the log, about known fields that have no effect or only a part of it. */
   readonly warnings: readonly string[];
 }
 
-/** Relative paths inside the file are meant relative to it. Rejects with `InvalidArgument`, naming file and field. */
+/** Relative paths in the file are relative to its folder. Rejects with `InvalidArgument`; the message names file and field. */
 export async function loadConfiguration(file: string): Promise<LoadedConfiguration> {
   const document = withoutNulls(parse(file, await read(file)));
   checkIdentity(file, document);
@@ -54,7 +54,7 @@ async function read(file: string): Promise<string> {
   }
 }
 
-/** YAML 1.1 as the kubelet reads it (`yes` is true); JSON is a part of it. */
+/** Reads YAML 1.1 as the kubelet does (`yes` is true). JSON is YAML too. */
 function parse(file: string, content: string): object {
   const lineCounter = new LineCounter();
   const document = parseDocument(content, { version: '1.1', lineCounter, prettyErrors: false });
@@ -69,7 +69,7 @@ function parse(file: string, content: string): object {
   throw invalid(file, `must hold an object of apiVersion ${API_VERSION} and kind ${KIND}`);
 }
 
-/** Aliases are resolved here, so an unknown one, or a few that would expand without end, show only now. */
+/** Resolves aliases; throws for an unknown alias, and for aliases that expand to too much. */
 function toJS(file: string, document: Document): unknown {
   try {
     return document.toJS();
@@ -78,7 +78,7 @@ function toJS(file: string, document: Document): unknown {
   }
 }
 
-/** A null is a field that was not given. */
+/** As with the kubelet, null means not given. */
 function withoutNulls(value: object): Record<string, unknown> {
   const given = Object.entries(value).filter(([, item]) => item !== null && item !== undefined);
   return Object.fromEntries(
@@ -106,7 +106,7 @@ function checkFields(file: string, document: Record<string, unknown>): void {
   if (errors.length > 0) throw invalid(file, ...new Set(errors.map(problemOf)));
 }
 
-/** Texts that are not what their format says; what is no text at all the validator has found. */
+/** Texts that do not have the format of their field. The schema validation reports values that are no texts. */
 function* formatErrors(schema: Schema, data: unknown, instancePath: string): Generator<SchemaError> {
   const { format, properties = {}, items, additionalProperties } = schema;
   if (typeof data === 'string') {
@@ -133,7 +133,7 @@ function problemOf({ instancePath, keyword, params, parentSchema, data }: Schema
   return `${[...path, name].join('.')}: is not a field of ${KIND} ${API_VERSION}${hint}`;
 }
 
-/** A URL may hold a password, a header a token. */
+/** A URL may contain a password, and a header a token. */
 function isSecret([field]: readonly string[]): boolean {
   return field === 'staticPodURL' || field === 'staticPodURLHeader';
 }

@@ -1,4 +1,4 @@
-/** Settings of eviction, on every runtime. */
+/** Settings of eviction, for every runtime. */
 import { gracePeriods } from '../policies/eviction/grace-periods.ts';
 import {
   pressureGracePeriods,
@@ -28,7 +28,7 @@ import {
 
 type Texts = Readonly<Record<string, string>>;
 
-/** What is wrong with these texts, as the policy says that reads them. */
+/** The problem that the parser of these thresholds reports. */
 const readBy = (read: (value: Texts) => unknown, what: string) => (value: Texts) => {
   const problem = problemOf(() => read(value));
   return problem && `${what} by signal; ${problem}`;
@@ -41,68 +41,89 @@ const EVICTION_SETTINGS: {
   readonly [Name in keyof EvictionConfiguration]: Setting<EvictionConfiguration[Name]>;
 } = {
   evictionHard: {
-    ...{ flag: '--eviction-hard <LIST>', field: 'evictionHard', default: DEFAULT_EVICTION_HARD },
+    flag: '--eviction-hard <LIST>',
+    field: 'evictionHard',
+    default: DEFAULT_EVICTION_HARD,
     kind: bySignal('<', 'memory.available<100Mi,nodefs.available<10%'),
     description: 'below how much that is left of something pods are evicted at once',
     problem: thresholds,
   },
   mergeDefaultEvictionSettings: {
-    ...{ field: 'mergeDefaultEvictionSettings', default: false, kind: flagOrNot },
+    field: 'mergeDefaultEvictionSettings',
+    default: false,
+    kind: flagOrNot,
     description: 'whether the signals that `evictionHard` leaves out have their defaults',
   },
   evictionSoft: {
-    ...{ flag: '--eviction-soft <LIST>', field: 'evictionSoft', default: {}, problem: thresholds },
+    flag: '--eviction-soft <LIST>',
+    field: 'evictionSoft',
+    default: {},
+    problem: thresholds,
     kind: bySignal('<', 'memory.available<500Mi'),
     description: 'below how much that is left of something pods are evicted when it lasts',
   },
   evictionSoftGracePeriod: {
-    ...{ flag: '--eviction-soft-grace-period <LIST>', field: 'evictionSoftGracePeriod', default: {} },
+    flag: '--eviction-soft-grace-period <LIST>',
+    field: 'evictionSoftGracePeriod',
+    default: {},
     kind: bySignal('=', 'memory.available=1m30s'),
     description: 'how long a soft threshold has to be met before pods are evicted',
     problem: readBy(gracePeriods, 'durations'),
   },
   evictionMinimumReclaim: {
-    ...{ flag: '--eviction-minimum-reclaim <LIST>', field: 'evictionMinimumReclaim', default: {} },
+    flag: '--eviction-minimum-reclaim <LIST>',
+    field: 'evictionMinimumReclaim',
+    default: {},
     kind: bySignal('=', 'nodefs.available=500Mi'),
     description: 'how much more than the threshold has to be there again before eviction ends',
     problem: readBy(minimumReclaims, 'quantities or percentages'),
   },
   evictionPSI: {
-    ...{ flag: '--eviction-psi <LIST>', default: {} },
+    flag: '--eviction-psi <LIST>',
+    default: {},
     kind: bySignal('>', 'memory.pressure.full.avg10>20%'),
     description: 'how much of the time tasks may wait for memory or disks before pods are evicted',
     problem: readBy(pressureLimits, 'percentages'),
   },
   evictionPSIGracePeriod: {
-    ...{ flag: '--eviction-psi-grace-period <LIST>', default: {} },
+    flag: '--eviction-psi-grace-period <LIST>',
+    default: {},
     kind: bySignal('=', 'memory.pressure.full.avg10=30s'),
     description: 'how long that has to last; without one, pods are evicted at once',
     problem: readBy(pressureGracePeriods, 'durations'),
   },
   evictionMaxPodGracePeriod: {
-    ...{ flag: '--eviction-max-pod-grace-period <SECONDS>', field: 'evictionMaxPodGracePeriod', default: 0 },
-    ...{ kind: number, problem: atLeast(0) },
+    flag: '--eviction-max-pod-grace-period <SECONDS>',
+    field: 'evictionMaxPodGracePeriod',
+    default: 0,
+    kind: number,
+    problem: atLeast(0),
     description: 'the most that a pod which is evicted for a soft threshold has to end, in seconds',
   },
   evictionPressureTransitionPeriodMs: {
     flag: '--eviction-pressure-transition-period <DURATION>',
-    ...{ field: 'evictionPressureTransitionPeriod', default: 300_000, kind: duration, problem: timer(0) },
+    field: 'evictionPressureTransitionPeriod',
+    default: 300_000,
+    kind: duration,
+    problem: timer(0),
     description: 'how long the node says that it is under pressure after it last was',
   },
   localStorageCapacityIsolation: {
-    ...{ flag: '--local-storage-capacity-isolation [BOOL]', field: 'localStorageCapacityIsolation' },
-    ...{ default: true, kind: flagOrNot },
+    flag: '--local-storage-capacity-isolation [BOOL]',
+    field: 'localStorageCapacityIsolation',
+    default: true,
+    kind: flagOrNot,
     description: 'whether pods are evicted that exceed their own limits of local storage',
   },
 };
 
-/** The rows, for those who do not ask for one by its name. */
+/** All rows of the table. */
 export const ALL_EVICTION_SETTINGS = Object.values(EVICTION_SETTINGS) as unknown as readonly Setting[];
 
-/** The fields of KubeletConfiguration that the table serves. */
+/** The fields of KubeletConfiguration that are in the table. */
 export const EVICTION_FIELDS: readonly string[] = fieldsOf(ALL_EVICTION_SETTINGS);
 
-/** All thresholds that are set. `enforceNodeAllocatable`: what is held to that, as the kubelet names it. */
+/** All thresholds that are set. `enforceNodeAllocatable` as in KubeletConfiguration: with `pods`, pods are limited to allocatable. */
 export function evictionThresholds(
   settings: EvictionConfiguration,
   enforceNodeAllocatable: readonly string[],
@@ -110,7 +131,7 @@ export function evictionThresholds(
   return [...parseThresholds({ ...settings, enforceNodeAllocatable }), ...pressureThresholds(settings)];
 }
 
-/** Throws `InvalidArgument` that names the flag or the file's field whose value does not fit. */
+/** Throws `InvalidArgument`; the message names the flag or the field whose value is not valid. */
 export function resolveEvictionSettings(
   flags: Readonly<Record<string, unknown>>,
   file: Readonly<Record<string, unknown>>,
@@ -125,7 +146,7 @@ export function resolveEvictionSettings(
   return resolved;
 }
 
-/** Each of the values fits by now; whether they go together is another question. */
+/** Each value is valid by itself; here they are checked together. */
 function requireGracePeriods(settings: EvictionConfiguration, fileName: string): void {
   const problems: readonly (readonly [where: string, problem: string | undefined])[] = [
     [

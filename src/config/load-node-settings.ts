@@ -1,4 +1,4 @@
-/** Settings of real containers, by the kubelet's flags and fields. */
+/** Settings for real containers, with the kubelet's flags and fields. */
 import { isIP } from 'node:net';
 import { StateletError } from '../types/errors.ts';
 import type { NodeSettings } from '../types/node-settings.ts';
@@ -28,76 +28,108 @@ const socket = (value: string) =>
 
 export const NODE_SETTINGS: { readonly [Name in keyof NodeSettings]: Setting<NodeSettings[Name]> } = {
   imageServiceEndpoint: {
-    ...{
-      flag: '--image-service-endpoint <ENDPOINT>',
-      field: 'imageServiceEndpoint',
-      default: '',
-      kind: text,
-    },
+    flag: '--image-service-endpoint <ENDPOINT>',
+    field: 'imageServiceEndpoint',
+    default: '',
+    kind: text,
     description: "socket of the image service, where it is not the runtime's own",
     problem: socket,
   },
   runtimeRequestTimeoutMs: {
-    ...{ flag: '--runtime-request-timeout <DURATION>', field: 'runtimeRequestTimeout', kind: duration },
+    flag: '--runtime-request-timeout <DURATION>',
+    field: 'runtimeRequestTimeout',
+    kind: duration,
     default: 120_000,
     description: 'how long a call of the runtime may take; pulls may take longer',
     problem: timer(1),
   },
   nodeIP: {
-    ...{ flag: '--node-ip <IP>', default: [], kind: list, problem: addresses },
+    flag: '--node-ip <IP>',
+    default: [],
+    kind: list,
+    problem: addresses,
     description: 'address of this node, or one of each family with a comma between',
   },
   cgroupDriver: {
-    ...{ flag: '--cgroup-driver <DRIVER>', field: 'cgroupDriver', default: 'cgroupfs', kind: text },
+    flag: '--cgroup-driver <DRIVER>',
+    field: 'cgroupDriver',
+    default: 'cgroupfs',
+    kind: text,
     description: 'who makes the cgroups of pods; with a CRI runtime only cgroupfs is supported',
     problem: (value) => (['cgroupfs', 'systemd'].includes(value) ? undefined : 'cgroupfs or systemd'),
   },
   cgroupRoot: {
-    ...{ flag: '--cgroup-root <PATH>', field: 'cgroupRoot', default: '/', kind: text },
+    flag: '--cgroup-root <PATH>',
+    field: 'cgroupRoot',
+    default: '/',
+    kind: text,
     description: 'cgroup below which those of pods are made',
     problem: (value) => (value.startsWith('/') ? undefined : 'an absolute path within the cgroup tree'),
   },
   cgroupsPerQOS: {
-    ...{ flag: '--cgroups-per-qos [BOOL]', field: 'cgroupsPerQOS', default: true, kind: flagOrNot },
+    flag: '--cgroups-per-qos [BOOL]',
+    field: 'cgroupsPerQOS',
+    default: true,
+    kind: flagOrNot,
     description: 'whether pods get cgroups by QoS class, below kubepods',
   },
   podPidsLimit: {
-    ...{ flag: '--pod-max-pids <N>', field: 'podPidsLimit', default: -1, kind: number },
+    flag: '--pod-max-pids <N>',
+    field: 'podPidsLimit',
+    default: -1,
+    kind: number,
     description: 'how many processes a pod may have; -1: no limit',
     problem: (value) => (value === -1 || value > 0 ? undefined : 'positive, or -1 for no limit'),
   },
   cpuCFSQuota: {
-    ...{ flag: '--cpu-cfs-quota [BOOL]', field: 'cpuCFSQuota', default: true, kind: flagOrNot },
+    flag: '--cpu-cfs-quota [BOOL]',
+    field: 'cpuCFSQuota',
+    default: true,
+    kind: flagOrNot,
     description: 'whether CPU limits are enforced',
   },
   cpuCFSQuotaPeriodMs: {
-    ...{
-      flag: '--cpu-cfs-quota-period <DURATION>',
-      field: 'cpuCFSQuotaPeriod',
-      default: 100,
-      kind: duration,
-    },
+    flag: '--cpu-cfs-quota-period <DURATION>',
+    field: 'cpuCFSQuotaPeriod',
+    default: 100,
+    kind: duration,
     description: 'period within which a CPU limit is kept',
     problem: between(1, 1000),
   },
   clusterDNS: {
-    ...{ flag: '--cluster-dns <IP>', field: 'clusterDNS', default: [], kind: list, problem: addresses },
+    flag: '--cluster-dns <IP>',
+    field: 'clusterDNS',
+    default: [],
+    kind: list,
+    problem: addresses,
     description: 'DNS servers of pods with dnsPolicy ClusterFirst',
   },
   clusterDomain: {
-    ...{ flag: '--cluster-domain <DOMAIN>', field: 'clusterDomain', default: '', kind: text },
+    flag: '--cluster-domain <DOMAIN>',
+    field: 'clusterDomain',
+    default: '',
+    kind: text,
     description: 'domain that pods search beside those of the node',
   },
   resolvConf: {
-    ...{ flag: '--resolv-conf <FILE>', field: 'resolvConf', default: '/etc/resolv.conf', kind: text },
+    flag: '--resolv-conf <FILE>',
+    field: 'resolvConf',
+    default: '/etc/resolv.conf',
+    kind: text,
     description: "the node's resolver configuration, for the DNS of pods",
   },
   seccompDefault: {
-    ...{ flag: '--seccomp-default [BOOL]', field: 'seccompDefault', default: false, kind: flagOrNot },
+    flag: '--seccomp-default [BOOL]',
+    field: 'seccompDefault',
+    default: false,
+    kind: flagOrNot,
     description: 'whether RuntimeDefault is the seccomp profile of those who name none',
   },
   allowedUnsafeSysctls: {
-    ...{ flag: '--allowed-unsafe-sysctls <LIST>', field: 'allowedUnsafeSysctls', default: [], kind: list },
+    flag: '--allowed-unsafe-sysctls <LIST>',
+    field: 'allowedUnsafeSysctls',
+    default: [],
+    kind: list,
     description: 'unsafe sysctls, or patterns ending in *, that pods may set',
     problem: (value) =>
       value.some((pattern) => sysctlPatternProblem(pattern) !== undefined)
@@ -105,109 +137,127 @@ export const NODE_SETTINGS: { readonly [Name in keyof NodeSettings]: Setting<Nod
         : undefined,
   },
   runtimeClasses: {
-    ...{ flag: '--runtime-classes <LIST>', default: [], kind: list },
+    flag: '--runtime-classes <LIST>',
+    default: [],
+    kind: list,
     description: 'handlers of the RuntimeClasses that pods may name, as NAME=HANDLER with commas between',
     problem: (value) => (value.every((item) => /^[^=]+=[^=]+$/u.test(item)) ? undefined : 'NAME=HANDLER'),
   },
   serializeImagePulls: {
-    ...{
-      flag: '--serialize-image-pulls [BOOL]',
-      field: 'serializeImagePulls',
-      default: true,
-      kind: flagOrNot,
-    },
+    flag: '--serialize-image-pulls [BOOL]',
+    field: 'serializeImagePulls',
+    default: true,
+    kind: flagOrNot,
     description: 'whether images are pulled one at a time',
   },
   maxParallelImagePulls: {
-    ...{ field: 'maxParallelImagePulls', default: 0, kind: number, problem: atLeast(0) },
+    field: 'maxParallelImagePulls',
+    default: 0,
+    kind: number,
+    problem: atLeast(0),
     description: 'how many at a time, where they are not serialized; 0: no limit',
   },
   registryPullQPS: {
-    ...{
-      flag: '--registry-qps <N>',
-      field: 'registryPullQPS',
-      default: 5,
-      kind: number,
-      problem: atLeast(0),
-    },
+    flag: '--registry-qps <N>',
+    field: 'registryPullQPS',
+    default: 5,
+    kind: number,
+    problem: atLeast(0),
     description: 'how many pulls a second; 0: no limit',
   },
   registryBurst: {
-    ...{
-      flag: '--registry-burst <N>',
-      field: 'registryBurst',
-      default: 10,
-      kind: positive,
-      problem: atLeast(1),
-    },
+    flag: '--registry-burst <N>',
+    field: 'registryBurst',
+    default: 10,
+    kind: positive,
+    problem: atLeast(1),
     description: 'how many pulls at once, for a moment',
   },
   imageMinimumGCAgeMs: {
-    ...{ flag: '--minimum-image-ttl-duration <DURATION>', field: 'imageMinimumGCAge', kind: duration },
+    flag: '--minimum-image-ttl-duration <DURATION>',
+    field: 'imageMinimumGCAge',
+    kind: duration,
     default: 120_000,
     description: 'how long an unused image is kept in any case',
     problem: atLeast(0),
   },
   imageMaximumGCAgeMs: {
-    ...{ field: 'imageMaximumGCAge', default: 0, kind: duration, problem: atLeast(0) },
+    field: 'imageMaximumGCAge',
+    default: 0,
+    kind: duration,
+    problem: atLeast(0),
     description: 'how long an unused image is kept at most; 0: as long as there is room',
   },
   imageGCHighThresholdPercent: {
-    ...{ flag: '--image-gc-high-threshold <PERCENT>', field: 'imageGCHighThresholdPercent', kind: number },
+    flag: '--image-gc-high-threshold <PERCENT>',
+    field: 'imageGCHighThresholdPercent',
+    kind: number,
     default: 85,
     description: 'disk usage from which on unused images are removed',
     problem: between(0, 100),
   },
   imageGCLowThresholdPercent: {
-    ...{ flag: '--image-gc-low-threshold <PERCENT>', field: 'imageGCLowThresholdPercent', kind: number },
+    flag: '--image-gc-low-threshold <PERCENT>',
+    field: 'imageGCLowThresholdPercent',
+    kind: number,
     default: 80,
     description: 'disk usage down to which they are removed',
     problem: between(0, 100),
   },
   containerLogMaxSizeBytes: {
-    ...{ flag: '--container-log-max-size <SIZE>', field: 'containerLogMaxSize', kind: bytes },
+    flag: '--container-log-max-size <SIZE>',
+    field: 'containerLogMaxSize',
+    kind: bytes,
     default: 10 * 2 ** 20,
     description: "size from which on a container's log is rotated",
     problem: atLeast(1),
   },
   containerLogMaxFiles: {
-    ...{ flag: '--container-log-max-files <N>', field: 'containerLogMaxFiles', default: 5, kind: positive },
+    flag: '--container-log-max-files <N>',
+    field: 'containerLogMaxFiles',
+    default: 5,
+    kind: positive,
     description: 'how many files of a log are kept',
     problem: atLeast(2),
   },
   containerLogMaxWorkers: {
-    ...{ field: 'containerLogMaxWorkers', default: 1, kind: positive, problem: atLeast(1) },
+    field: 'containerLogMaxWorkers',
+    default: 1,
+    kind: positive,
+    problem: atLeast(1),
     description: 'how many logs are rotated at a time',
   },
   containerLogMonitorIntervalMs: {
-    ...{ field: 'containerLogMonitorInterval', default: 10_000, kind: duration, problem: timer(1000) },
+    field: 'containerLogMonitorInterval',
+    default: 10_000,
+    kind: duration,
+    problem: timer(1000),
     description: 'how often the sizes of logs are looked at',
   },
   minimumContainerTTLMs: {
-    ...{
-      flag: '--minimum-container-ttl-duration <DURATION>',
-      default: 0,
-      kind: duration,
-      problem: atLeast(0),
-    },
+    flag: '--minimum-container-ttl-duration <DURATION>',
+    default: 0,
+    kind: duration,
+    problem: atLeast(0),
     description: 'how long a dead container is kept in any case',
   },
   maximumDeadContainersPerContainer: {
-    ...{
-      flag: '--maximum-dead-containers-per-container <N>',
-      default: 1,
-      kind: number,
-      problem: atLeast(-1),
-    },
+    flag: '--maximum-dead-containers-per-container <N>',
+    default: 1,
+    kind: number,
+    problem: atLeast(-1),
     description: 'how many dead instances of a container are kept; -1: all',
   },
   maximumDeadContainers: {
-    ...{ flag: '--maximum-dead-containers <N>', default: -1, kind: number, problem: atLeast(-1) },
+    flag: '--maximum-dead-containers <N>',
+    default: -1,
+    kind: number,
+    problem: atLeast(-1),
     description: 'how many dead containers are kept on the node; -1: all',
   },
 };
 
-/** Throws `InvalidArgument` that names the flag or the file's field whose value does not fit. */
+/** Throws `InvalidArgument`; the message names the flag or the field whose value is not valid. */
 export function resolveNodeSettings(
   flags: Readonly<Record<string, unknown>>,
   file: Readonly<Record<string, unknown>>,
@@ -229,7 +279,7 @@ function checkThresholds({
   );
 }
 
-/** Throws `InvalidArgument` for what is set and cannot be had from a CRI runtime. */
+/** Throws `InvalidArgument` for a setting that is not possible with a CRI runtime. */
 export function checkForCri({ cgroupDriver }: NodeSettings): void {
   if (cgroupDriver === 'cgroupfs') return;
   throw new StateletError(
@@ -238,8 +288,8 @@ export function checkForCri({ cgroupDriver }: NodeSettings): void {
   );
 }
 
-/** The rows, for those who do not ask for one by its name. */
+/** All rows of the table. */
 export const ALL_NODE_SETTINGS = Object.values(NODE_SETTINGS) as unknown as readonly Setting[];
 
-/** The fields of KubeletConfiguration that the table serves. */
+/** The fields of KubeletConfiguration that are in the table. */
 export const NODE_FIELDS: readonly string[] = fieldsOf(ALL_NODE_SETTINGS);

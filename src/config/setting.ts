@@ -1,31 +1,31 @@
 /**
- * A setting as a row: its flag, its field of KubeletConfiguration, its default. Tables of rows serve the command line, the
- * file and the documentation.
+ * A setting is a row with its flag, its field of KubeletConfiguration and its default. The command line, the reader of the file
+ * and the test of the documentation use the tables of rows.
  */
 import { StateletError } from '../types/errors.ts';
 import { parseQuantity, quantityValue } from '../policies/formats/quantity.ts';
-import { formatDuration, MAX_DURATION_MS, parseDuration } from '../policies/formats/duration.ts';
+import { MAX_DURATION_MS, parseDuration, shortDuration } from '../policies/formats/duration.ts';
 
 export interface Setting<T = unknown> {
-  /** As commander spells it; undefined where the kubelet has none. */
+  /** In commander's notation; undefined where the kubelet has no flag. */
   readonly flag?: string;
-  /** Of KubeletConfiguration; undefined where the kubelet has none. */
+  /** The field of KubeletConfiguration; undefined where there is none. */
   readonly field?: string;
   readonly default: T;
   readonly description: string;
   readonly kind: Kind<T>;
-  /** Completes the sentence "must be …" when the value is out of range. */
+  /** For a value out of range: the end of the sentence "must be …". */
   readonly problem?: (value: T) => string | undefined;
 }
 
 export interface Kind<T> {
-  /** Undefined for what is no such value. */
+  /** Undefined for a text that is not valid. */
   readonly fromText: (text: string) => T | undefined;
-  /** What the file holds, which the schema has checked. Undefined: as if it had not been given. */
+  /** `value` has been checked by the schema. Undefined means not given. */
   readonly fromField: (value: unknown) => T | undefined;
   readonly expects: string;
   readonly show: (value: T) => string;
-  /** Of a flag that is given again. Without it, the last one counts. */
+  /** Combines the values of a flag that is given several times. Without it, the last value counts. */
   readonly merge?: (previous: T, value: T) => T;
 }
 
@@ -53,13 +53,13 @@ export const number: Kind<number> = {
   expects: 'a whole number',
   show: String,
 };
-/** Of these, 0 asks for the default, as with the kubelet. */
+/** As with the kubelet, 0 means the default. */
 export const positive: Kind<number> = { ...number, fromField: (value) => unlessZero(value as number) };
 export const duration: Kind<number> = {
   fromText: parseDuration,
   fromField: (value) => unlessZero(parseDuration(value as string)),
   expects: 'a duration such as 1m30s',
-  show: formatDuration,
+  show: shortDuration,
 };
 export const bytes: Kind<number> = {
   fromText: quantityBytes,
@@ -68,7 +68,7 @@ export const bytes: Kind<number> = {
   show: (value) => (value % 2 ** 20 === 0 ? `${value / 2 ** 20}Mi` : String(value)),
 };
 
-/** `NAME=TEXT,…`; a flag that is given again adds to what it was given before. */
+/** `NAME=TEXT,…`; the pairs of all flags are combined. */
 export function texts(separator: string, expects: string): Kind<Readonly<Record<string, string>>> {
   return {
     fromText: (given) => {
@@ -108,26 +108,26 @@ export const atLeast = (least: number) => (value: number) =>
 export const timer = (least: number) => (value: number) =>
   value >= least && value <= MAX_DURATION_MS
     ? undefined
-    : `from ${formatDuration(least)} to ${formatDuration(MAX_DURATION_MS)}`;
+    : `from ${shortDuration(least)} to ${shortDuration(MAX_DURATION_MS)}`;
 /** The name by which commander hands a flag's value over: `--node-ip <IP>` is `nodeIp`. */
 export function flagKey(flag: string): string {
   const name = flag.slice(2).split(' ')[0] ?? '';
   return name.replaceAll(/-(\w)/gu, (_, letter: string) => letter.toUpperCase());
 }
 
-/** Reads a flag's text; `previous` is what it was given as before. Throws an Error that says what is expected. */
+/** Reads a flag's text. `previous` is the value of the same flag given before. Throws an Error that says what is expected. */
 export function parseSetting({ kind }: Setting, given: string, previous?: unknown): unknown {
   const value = kind.fromText(given);
   if (value === undefined) throw new Error(`It must be ${kind.expects}.`);
   return previous === undefined || kind.merge === undefined ? value : kind.merge(previous, value);
 }
 
-/** The default as it is written on the command line; empty where there is none. */
+/** The default in the notation of the command line; empty where there is none. */
 export function shownDefault(setting: Setting): string {
   return setting.kind.show(setting.default);
 }
 
-/** A value for each row. Throws `InvalidArgument` that names the flag or the file's field whose value does not fit. */
+/** A value for each row. Throws `InvalidArgument`; the message names the flag or the field whose value is not valid. */
 export function resolveSettings<T extends object>(
   table: { readonly [Name in keyof T]: Setting<T[Name]> },
   flags: Readonly<Record<string, unknown>>,
@@ -140,7 +140,7 @@ export function resolveSettings<T extends object>(
   ) as T;
 }
 
-/** The fields of KubeletConfiguration that these rows serve. */
+/** The fields of KubeletConfiguration that are in these rows. */
 export function fieldsOf(settings: readonly Setting[]): readonly string[] {
   return settings.flatMap(({ field }) => field ?? []);
 }

@@ -1,177 +1,27 @@
 /**
- * How a node is kept from running out of memory, disk and process IDs, as a statechart: one actor per node. What is short, and
- * who has to go for it, is said by src/policies/eviction-pass.ts. Pods end by `SyncPodKill` alone (I9), and nobody is evicted
- * before those that were asked to end have ended and been cleaned up after.
+ * How a node is kept from running out of memory, disk and process IDs, as a statechart: one actor per node. Which resource is short and
+ * which pod is evicted for it is decided by src/policies/eviction/pass.ts. Pods end by `SyncPodKill` alone (I9), and no pod is evicted
+ * until the pods that were evicted before have ended and been cleaned up.
  *
- * Whoever runs it promises: OBSERVE whenever it is time to look, asked for by `armObservation`; `evaluate` is answered by one
- * EVALUATED or OBSERVATION_FAILED, from figures that are taken after it was asked; `reclaimNode` by one NODE_RECLAIMED, unless
- * OBSERVE comes first;
- * `rankPods` by one RANKED or RELIEVED; each pod awaited by one POD_ENDED or POD_FAILED, the latter also when it takes too long;
- * `awaitCleanup` by CLEANED_UP, also when that takes too long; POD_GONE for every pod that is no more.
+ * The actor promises:
+ * - `measureMemory` and `measureEverything` are answered by one EVALUATED or OBSERVATION_FAILED, from figures that are taken later than
+ *   the request; after `hurryMeasurement`, from the figures that are known at once;
+ * - `reclaimNode` is answered by one NODE_RECLAIMED, unless memory is measured first;
+ * - `rankPods` is answered by one RANKED or RELIEVED;
+ * - each evicted pod is answered by one POD_ENDED, or by one POD_FAILED when its end takes too long;
+ * - `awaitCleanup` is answered by one CLEANED_UP, also when the clean-up takes too long;
+ * - POD_ENDED and POD_GONE are sent for every pod, evicted or not;
+ * - `armPeriod` is answered by PERIOD_OVER, `armDoubt` by DOUBT_OVER, unless disarmed; the watches of memory and pressure send the rest.
  */
-import { assign, setup } from 'xstate';
-import {
-  type Eviction,
-  type EvictionEvaluation,
-  type EvictionState,
-  INITIAL_EVICTION_STATE,
-  type VictimChoice,
-} from '../policies/eviction/pass.ts';
-import type { Shortage } from '../policies/eviction/shortage.ts';
-import type { PressureCondition } from '../policies/eviction/signals.ts';
+import { evictionSetup, INITIAL_CONTEXT, type OfCondition } from './eviction-setup.ts';
 
-export interface EvictionContext {
-  /** What the last pass left to the next. */
-  readonly state: EvictionState;
-  /** What pods are evicted for; undefined where nothing is short. */
-  readonly shortage: Shortage | undefined;
-  /** The latest: who was ranked, by which figures, and who was chosen. */
-  readonly choice: VictimChoice | undefined;
-  /** The latest pods that were asked to end. */
-  readonly evictions: readonly Eviction[];
-  /** Of these, the UIDs of those whose end is still to come, and of those that have ended. */
-  readonly awaited: readonly string[];
-  readonly ended: readonly string[];
-  /** UIDs of pods that did not end in time. They are passed over until they are gone. */
-  readonly unendable: readonly string[];
-}
+export type { EvictionContext, EvictionEvent } from './eviction-setup.ts';
 
-export type EvictionEvent =
-  | { readonly type: 'OBSERVE' }
-  | { readonly type: 'EVALUATED'; readonly evaluation: EvictionEvaluation }
-  | { readonly type: 'OBSERVATION_FAILED'; readonly problem: string }
-  /** `shortage`: as measured after that; undefined where it is over. */
-  | { readonly type: 'NODE_RECLAIMED'; readonly shortage: Shortage | undefined }
-  | { readonly type: 'RANKED'; readonly choice: VictimChoice }
-  /** Measured once more before any pod is touched, nothing is short. */
-  | { readonly type: 'RELIEVED' }
-  | { readonly type: 'POD_ENDED'; readonly uid: string }
-  | { readonly type: 'POD_FAILED'; readonly uid: string; readonly problem: string }
-  | { readonly type: 'CLEANED_UP' }
-  | { readonly type: 'POD_GONE'; readonly uid: string };
+const MEMORY: OfCondition = { condition: 'MemoryPressure' };
+const DISK: OfCondition = { condition: 'DiskPressure' };
+const PID: OfCondition = { condition: 'PIDPressure' };
 
-/** What others may ask: whether the node has the condition. */
-export type EvictionTag = PressureCondition;
-
-interface OfCondition {
-  readonly condition: PressureCondition;
-}
-
-const INITIAL_CONTEXT: EvictionContext = {
-  state: INITIAL_EVICTION_STATE,
-  shortage: undefined,
-  choice: undefined,
-  evictions: [],
-  awaited: [],
-  ended: [],
-  unendable: [],
-};
-
-/** What is asked to end now. */
-function endOf(evictions: readonly Eviction[]): Partial<EvictionContext> {
-  return { evictions, awaited: evictions.map(({ pod }) => pod.uid), ended: [] };
-}
-
-function isLastAwaited({ awaited }: EvictionContext, event: EvictionEvent): boolean {
-  return 'uid' in event && awaited.length === 1 && awaited[0] === event.uid;
-}
-
-function holds(event: EvictionEvent, condition: PressureCondition): boolean {
-  return event.type === 'EVALUATED' && event.evaluation.conditions.includes(condition);
-}
-
-function isObserved(event: EvictionEvent, condition: PressureCondition): boolean {
-  return event.type === 'EVALUATED' && event.evaluation.observedConditions.includes(condition);
-}
-
-const unreachable = (): void => {
-  throw new Error('the eviction machine was run without its effects: provide them');
-};
-
-/** As `unreachable`, for what is asked of one condition. */
-const unreachableFor = (_: unknown, { condition }: OfCondition): void => {
-  throw new Error(`the eviction machine was run without its effects: nobody hears of ${condition}`);
-};
-
-export const evictionMachine = setup({
-  types: {
-    context: {} as EvictionContext,
-    events: {} as EvictionEvent,
-    tags: {} as EvictionTag,
-  },
-  guards: {
-    isOverLimit: ({ event }) => event.type === 'EVALUATED' && event.evaluation.overLimit.length > 0,
-    mustReclaimNode: ({ event }) =>
-      event.type === 'EVALUATED' && (event.evaluation.shortage?.reclaim.length ?? 0) > 0,
-    isShort: ({ event }) => event.type === 'EVALUATED' && event.evaluation.shortage !== undefined,
-    isRelieved: ({ event }) => event.type === 'NODE_RECLAIMED' && event.shortage === undefined,
-    hasVictim: ({ event }) => event.type === 'RANKED' && event.choice.eviction !== undefined,
-    isAwaited: ({ context, event }) => 'uid' in event && context.awaited.includes(event.uid),
-    isLastAwaited: ({ context, event }) => isLastAwaited(context, event),
-    isLastAndNoneHasEnded: ({ context, event }) =>
-      isLastAwaited(context, event) && context.ended.length === 0,
-    isObserved: ({ event }, { condition }: OfCondition) =>
-      holds(event, condition) && isObserved(event, condition),
-    isLingering: ({ event }, { condition }: OfCondition) =>
-      holds(event, condition) && !isObserved(event, condition),
-    isOver: ({ event }, { condition }: OfCondition) => !holds(event, condition),
-  },
-  actions: {
-    recordEvaluation: assign(({ event }) =>
-      event.type === 'EVALUATED'
-        ? { state: event.evaluation.state, shortage: event.evaluation.shortage }
-        : {},
-    ),
-    recordOverLimit: assign(({ event }) =>
-      event.type === 'EVALUATED' ? endOf(event.evaluation.overLimit) : {},
-    ),
-    recordReclaim: assign({
-      shortage: ({ context, event }) => (event.type === 'NODE_RECLAIMED' ? event.shortage : context.shortage),
-    }),
-    recordRelief: assign({ shortage: undefined }),
-    recordChoice: assign({
-      choice: ({ context, event }) => (event.type === 'RANKED' ? event.choice : context.choice),
-    }),
-    recordVictim: assign(({ event }) =>
-      event.type === 'RANKED' ? endOf(event.choice.eviction ? [event.choice.eviction] : []) : {},
-    ),
-    recordEnd: assign(({ context, event }) =>
-      event.type === 'POD_ENDED'
-        ? {
-            awaited: context.awaited.filter((uid) => uid !== event.uid),
-            ended: [...context.ended, event.uid],
-          }
-        : {},
-    ),
-    recordFailure: assign(({ context, event }) =>
-      event.type === 'POD_FAILED'
-        ? {
-            awaited: context.awaited.filter((uid) => uid !== event.uid),
-            unendable: [...context.unendable, event.uid],
-          }
-        : {},
-    ),
-    forgetUnendable: assign({
-      unendable: ({ context, event }) =>
-        'uid' in event ? context.unendable.filter((uid) => uid !== event.uid) : context.unendable,
-    }),
-
-    // What the machine asks for; the actor provides it.
-    armObservation: unreachable,
-    disarmObservation: unreachable,
-    evaluate: unreachable,
-    reportFailedObservation: unreachable,
-    reportShortage: unreachable,
-    reclaimNode: unreachable,
-    rankPods: unreachable,
-    reportChoice: unreachable,
-    endPods: unreachable,
-    reportFailedPod: unreachable,
-    awaitCleanup: unreachable,
-    reportPressure: unreachableFor,
-    reportNoPressure: unreachableFor,
-  },
-}).createMachine({
+export const evictionMachine = evictionSetup.createMachine({
   id: 'eviction',
   description: 'Ending pods before the node runs out of something',
   context: INITIAL_CONTEXT,
@@ -181,25 +31,42 @@ export const evictionMachine = setup({
   },
   states: {
     Pass: {
-      description: 'One look at the node, and what comes of it',
+      description: 'The node is measured once, and what is short is reclaimed',
       initial: 'Observing',
       states: {
         Observing: {
           description:
-            'Waits until it is time to look: a period is over, a threshold is near, a pod has ended',
-          entry: ['armObservation'],
-          exit: ['disarmObservation'],
-          on: {
-            OBSERVE: { target: 'Evaluating' },
-          },
+            'Waits until memory or everything is due to be measured: the regions of Schedule say why',
+          always: [
+            { guard: 'isMemoryDue', target: 'Evaluating.Memory' },
+            { guard: 'isEverythingDue', target: 'Evaluating.Everything' },
+          ],
         },
         Evaluating: {
-          description: 'The node is being measured, and held against its thresholds',
-          entry: ['evaluate'],
+          description: 'The node is being measured, and the figures are held against the thresholds',
+          initial: 'Everything',
+          states: {
+            Memory: {
+              description: 'Neither the runtime nor a disk is asked: the answer comes at once',
+              entry: ['raiseMeasuringMemory', 'measureMemory'],
+            },
+            Everything: {
+              entry: ['raiseMeasuringEverything', 'measureEverything'],
+              on: {
+                MEMORY_SHORT: {
+                  description:
+                    'Goes on with the figures that are there: memory does not wait for a slow disk',
+                  actions: ['hurryMeasurement'],
+                },
+                MEMORY_STALLED: { actions: ['hurryMeasurement'] },
+                POD_ENDED: { guard: 'isShortOfMemory', actions: ['hurryMeasurement'] },
+              },
+            },
+          },
           on: {
             EVALUATED: [
               {
-                description: 'Limits of their own come first, whatever else is short',
+                description: 'Pods that exceed limits of their own are evicted first, whatever else is short',
                 guard: 'isOverLimit',
                 actions: ['recordEvaluation', 'recordOverLimit'],
                 target: 'Evicting',
@@ -216,21 +83,23 @@ export const evictionMachine = setup({
           },
         },
         ReclaimingNode: {
-          description: 'Dead containers and unused images go before any pod; then it is measured again',
+          description:
+            'Dead containers and unused images are removed before any pod; then the node is measured again',
           entry: ['reclaimNode'],
+          always: {
+            description: 'Memory has become short: it does not wait for the removal',
+            guard: 'isMemoryDue',
+            target: 'Evaluating.Memory',
+          },
           on: {
             NODE_RECLAIMED: [
               { guard: 'isRelieved', actions: ['recordReclaim'], target: 'Observing' },
               { actions: ['recordReclaim'], target: 'Ranking' },
             ],
-            OBSERVE: {
-              description: 'Memory has become short meanwhile: that does not wait for what is being removed',
-              target: 'Evaluating',
-            },
           },
         },
         Ranking: {
-          description: 'Who would go is being put in order, by figures that are measured once more',
+          description: 'The pods are measured, and put in the order in which they would be evicted',
           entry: ['rankPods'],
           on: {
             RANKED: [
@@ -240,7 +109,7 @@ export const evictionMachine = setup({
                 target: 'Evicting',
               },
               {
-                description: 'Nobody may go, or somebody is ending already and is waited for',
+                description: 'No pod may be evicted, or a pod is ending already and its end is awaited',
                 actions: ['recordChoice', 'reportChoice'],
                 target: 'Observing',
               },
@@ -249,7 +118,7 @@ export const evictionMachine = setup({
           },
         },
         Evicting: {
-          description: 'Pods have been asked to end; each is waited for, whatever becomes of the others',
+          description: 'Pods have been asked to end: waits until each has ended, or has taken too long',
           entry: ['endPods'],
           on: {
             POD_ENDED: [
@@ -258,7 +127,7 @@ export const evictionMachine = setup({
             ],
             POD_FAILED: [
               {
-                description: 'None has ended: there is nothing to clean up',
+                description: 'No pod has ended: there is nothing to clean up',
                 guard: 'isLastAndNoneHasEnded',
                 actions: ['recordFailure', 'reportFailedPod'],
                 target: 'Observing',
@@ -274,7 +143,7 @@ export const evictionMachine = setup({
         },
         CleaningUp: {
           description:
-            'What the pods had on the local disk is being removed: before, the next look would deceive',
+            'What the pods had on the local disk is being removed: until then the disk looks fuller than it is',
           entry: ['awaitCleanup'],
           on: {
             CLEANED_UP: { target: 'Observing' },
@@ -282,8 +151,96 @@ export const evictionMachine = setup({
         },
       },
     },
+    Schedule: {
+      description:
+        'What is due to be measured, and why. What comes due during a pass is measured when the pass is over',
+      type: 'parallel',
+      states: {
+        Memory: {
+          description: 'When memory alone is measured',
+          initial: 'NotDue',
+          on: {
+            MEMORY_SHORT: { actions: ['beginDoubt'], target: '.Due' },
+            MEMORY_ENOUGH: { actions: ['endDoubt'] },
+            MEMORY_STALLED: { target: '.Due' },
+            POD_ENDED: { guard: 'isShortOfMemory', actions: ['endDoubt'], target: '.Due' },
+            POD_FAILED: { guard: 'isShortOfMemory', actions: ['endDoubt'], target: '.Due' },
+            CLEANED_UP: { guard: 'isShortOfMemory', actions: ['endDoubt'], target: '.Due' },
+          },
+          states: {
+            NotDue: {},
+            Due: {
+              on: { MEASURING_MEMORY: { target: 'Measuring' } },
+            },
+            Measuring: {
+              on: {
+                EVALUATED: [
+                  { guard: 'showsMemoryShort', target: 'Confirmed' },
+                  { guard: 'hasDoubtsLeft', target: 'InDoubt' },
+                  { target: 'NotDue' },
+                ],
+                OBSERVATION_FAILED: [{ guard: 'hasDoubtsLeft', target: 'InDoubt' }, { target: 'NotDue' }],
+              },
+            },
+            Confirmed: {
+              description: 'The figures show that memory is short',
+              on: {
+                RELIEVED: {
+                  description: 'By the figures for the ranking it is over; it may be back a moment later',
+                  guard: 'hasDoubtsLeft',
+                  target: 'InDoubt',
+                },
+              },
+            },
+            InDoubt: {
+              description:
+                'The watch told that memory is short, the figures do not show it: it is measured again soon',
+              entry: ['spendDoubt', 'armDoubt'],
+              exit: ['disarmDoubt'],
+              on: {
+                DOUBT_OVER: { target: 'Due' },
+                MEMORY_ENOUGH: { actions: ['endDoubt'], target: 'NotDue' },
+                EVALUATED: { guard: 'showsMemoryShort', target: 'Confirmed' },
+              },
+            },
+          },
+        },
+        Everything: {
+          description:
+            'When memory, disks and process IDs are measured, and local storage of pods that have limits of it',
+          initial: 'Waiting',
+          on: {
+            IO_STALLED: { target: '.Due' },
+            POD_ENDED: { guard: 'isShortOfOther', target: '.Due' },
+            POD_FAILED: { guard: 'isNotShortOfMemory', target: '.Due' },
+            CLEANED_UP: { guard: 'isNotShortOfMemory', target: '.Due' },
+          },
+          states: {
+            Waiting: {
+              description: 'Everything was measured less than a period ago',
+              entry: ['armPeriod'],
+              exit: ['disarmPeriod'],
+              on: { PERIOD_OVER: { target: 'Due' } },
+            },
+            Due: {
+              on: { MEASURING_EVERYTHING: { target: 'Measuring' } },
+            },
+            Measuring: {
+              description: 'Lasts as long as the pass does: the period begins after it',
+              always: { guard: 'isObserving', target: 'Waiting' },
+              on: {
+                MEASURING_MEMORY: {
+                  description: 'Memory has ended the pass before it was over',
+                  target: 'Waiting',
+                },
+              },
+            },
+          },
+        },
+      },
+    },
     Pressure: {
-      description: 'What the node tells of its state, each condition for itself',
+      description: 'The conditions of the node, each by itself',
       type: 'parallel',
       states: {
         Memory: {
@@ -292,43 +249,30 @@ export const evictionMachine = setup({
             Absent: {
               on: {
                 EVALUATED: {
-                  guard: { type: 'isObserved', params: { condition: 'MemoryPressure' } },
-                  actions: [{ type: 'reportPressure', params: { condition: 'MemoryPressure' } }],
-                  target: 'Observed',
+                  guard: { type: 'isObserved', params: MEMORY },
+                  actions: [{ type: 'reportPressure', params: MEMORY }],
+                  target: 'Present',
                 },
               },
             },
-            Observed: {
+            Present: {
               tags: ['MemoryPressure'],
               on: {
-                EVALUATED: [
-                  {
-                    guard: { type: 'isLingering', params: { condition: 'MemoryPressure' } },
-                    target: 'Lingering',
-                  },
-                  {
-                    guard: { type: 'isOver', params: { condition: 'MemoryPressure' } },
-                    actions: [{ type: 'reportNoPressure', params: { condition: 'MemoryPressure' } }],
-                    target: 'Absent',
-                  },
-                ],
+                EVALUATED: {
+                  guard: { type: 'isOver', params: MEMORY },
+                  actions: [{ type: 'reportNoPressure', params: MEMORY }],
+                  target: 'Absent',
+                },
               },
-            },
-            Lingering: {
-              description: 'The pressure is over, the transition period is not',
-              tags: ['MemoryPressure'],
-              on: {
-                EVALUATED: [
-                  {
-                    guard: { type: 'isObserved', params: { condition: 'MemoryPressure' } },
-                    target: 'Observed',
-                  },
-                  {
-                    guard: { type: 'isOver', params: { condition: 'MemoryPressure' } },
-                    actions: [{ type: 'reportNoPressure', params: { condition: 'MemoryPressure' } }],
-                    target: 'Absent',
-                  },
-                ],
+              initial: 'Observed',
+              states: {
+                Observed: {
+                  on: { EVALUATED: { guard: { type: 'isLingering', params: MEMORY }, target: 'Lingering' } },
+                },
+                Lingering: {
+                  description: 'The pressure is over, the transition period is not',
+                  on: { EVALUATED: { guard: { type: 'isObserved', params: MEMORY }, target: 'Observed' } },
+                },
               },
             },
           },
@@ -339,43 +283,30 @@ export const evictionMachine = setup({
             Absent: {
               on: {
                 EVALUATED: {
-                  guard: { type: 'isObserved', params: { condition: 'DiskPressure' } },
-                  actions: [{ type: 'reportPressure', params: { condition: 'DiskPressure' } }],
-                  target: 'Observed',
+                  guard: { type: 'isObserved', params: DISK },
+                  actions: [{ type: 'reportPressure', params: DISK }],
+                  target: 'Present',
                 },
               },
             },
-            Observed: {
+            Present: {
               tags: ['DiskPressure'],
               on: {
-                EVALUATED: [
-                  {
-                    guard: { type: 'isLingering', params: { condition: 'DiskPressure' } },
-                    target: 'Lingering',
-                  },
-                  {
-                    guard: { type: 'isOver', params: { condition: 'DiskPressure' } },
-                    actions: [{ type: 'reportNoPressure', params: { condition: 'DiskPressure' } }],
-                    target: 'Absent',
-                  },
-                ],
+                EVALUATED: {
+                  guard: { type: 'isOver', params: DISK },
+                  actions: [{ type: 'reportNoPressure', params: DISK }],
+                  target: 'Absent',
+                },
               },
-            },
-            Lingering: {
-              description: 'The pressure is over, the transition period is not',
-              tags: ['DiskPressure'],
-              on: {
-                EVALUATED: [
-                  {
-                    guard: { type: 'isObserved', params: { condition: 'DiskPressure' } },
-                    target: 'Observed',
-                  },
-                  {
-                    guard: { type: 'isOver', params: { condition: 'DiskPressure' } },
-                    actions: [{ type: 'reportNoPressure', params: { condition: 'DiskPressure' } }],
-                    target: 'Absent',
-                  },
-                ],
+              initial: 'Observed',
+              states: {
+                Observed: {
+                  on: { EVALUATED: { guard: { type: 'isLingering', params: DISK }, target: 'Lingering' } },
+                },
+                Lingering: {
+                  description: 'The pressure is over, the transition period is not',
+                  on: { EVALUATED: { guard: { type: 'isObserved', params: DISK }, target: 'Observed' } },
+                },
               },
             },
           },
@@ -386,40 +317,30 @@ export const evictionMachine = setup({
             Absent: {
               on: {
                 EVALUATED: {
-                  guard: { type: 'isObserved', params: { condition: 'PIDPressure' } },
-                  actions: [{ type: 'reportPressure', params: { condition: 'PIDPressure' } }],
-                  target: 'Observed',
+                  guard: { type: 'isObserved', params: PID },
+                  actions: [{ type: 'reportPressure', params: PID }],
+                  target: 'Present',
                 },
               },
             },
-            Observed: {
+            Present: {
               tags: ['PIDPressure'],
               on: {
-                EVALUATED: [
-                  {
-                    guard: { type: 'isLingering', params: { condition: 'PIDPressure' } },
-                    target: 'Lingering',
-                  },
-                  {
-                    guard: { type: 'isOver', params: { condition: 'PIDPressure' } },
-                    actions: [{ type: 'reportNoPressure', params: { condition: 'PIDPressure' } }],
-                    target: 'Absent',
-                  },
-                ],
+                EVALUATED: {
+                  guard: { type: 'isOver', params: PID },
+                  actions: [{ type: 'reportNoPressure', params: PID }],
+                  target: 'Absent',
+                },
               },
-            },
-            Lingering: {
-              description: 'The pressure is over, the transition period is not',
-              tags: ['PIDPressure'],
-              on: {
-                EVALUATED: [
-                  { guard: { type: 'isObserved', params: { condition: 'PIDPressure' } }, target: 'Observed' },
-                  {
-                    guard: { type: 'isOver', params: { condition: 'PIDPressure' } },
-                    actions: [{ type: 'reportNoPressure', params: { condition: 'PIDPressure' } }],
-                    target: 'Absent',
-                  },
-                ],
+              initial: 'Observed',
+              states: {
+                Observed: {
+                  on: { EVALUATED: { guard: { type: 'isLingering', params: PID }, target: 'Lingering' } },
+                },
+                Lingering: {
+                  description: 'The pressure is over, the transition period is not',
+                  on: { EVALUATED: { guard: { type: 'isObserved', params: PID }, target: 'Observed' } },
+                },
               },
             },
           },

@@ -2,106 +2,84 @@
  * A pod's life as a statechart: the single owner of "may a container of this pod be started" and "can one still be
  * running". One actor per incarnation of a UID. The rules and their numbers are those of docs/lifecycle.md.
  *
- * The machine asks for effects and timers by named actions and hears of their outcome as events. Whoever runs it
- * promises: at most one effect at a time; each effect ends with exactly one event, `*_DONE`, `*_FAILED` or, after an
- * abort, `AT_REST`; nothing that may start a container is in flight once that event has been sent.
+ * The machine asks for effects and timers by named actions and hears of their outcome as events. The actor that runs it
+ * keeps to this: at most one effect at a time; each effect ends with exactly one event, `*_DONE`, `*_FAILED` or, after an
+ * abort, `AT_REST`; nothing that may start a container is in flight once that event has been sent. `awaitRuntime`,
+ * `awaitRemoval`, `requestName`, `requestRoom` and `makeRoom` are answered by the events that their states wait for, at
+ * once or later, and asked again they are answered again.
  */
 import { assign, setup } from 'xstate';
+import { REMOVAL_DELAY } from '../policies/admission/start-delay.ts';
+import { isStaticPod } from '../policies/pod/pod-kinds.ts';
+import { isEnding, isTerminalPhase } from '../policies/sync/pod-termination.ts';
+import { asksOf } from './ask.ts';
 import {
-  effectiveGracePeriodSeconds,
-  isEnding,
-  isTerminalPhase,
-  type KillPodOptions,
-  type PodStatusOverride,
-} from '../policies/sync/pod-termination.ts';
-import type { ResyncReason } from '../policies/sync/resync.ts';
-import type { Pod } from '../types/kubernetes.ts';
+  delayOf,
+  gracePeriodAfter,
+  initialContext,
+  type PodContext,
+  type PodEvent,
+  type PodInput,
+  type PodTag,
+} from './pod-context.ts';
 
-/** What the runtime was seen to hold of a pod: nothing, only what has ended, or something that runs. */
-export type RuntimeHolds = 'nothing' | 'ended' | 'running';
+export type { PodContext, PodEvent, PodInput, PodTag, RuntimeHolds } from './pod-context.ts';
 
-export interface PodInput {
-  readonly uid: string;
-  /** `name_namespace`. */
-  readonly fullName: string;
-  /** As the runtime reported it when this actor came into being. */
-  readonly runtimeHolds: RuntimeHolds;
-}
+const ask = asksOf('pod', 'src/actors/pods/pod-actor.ts');
 
-export interface PodContext extends PodInput {
-  /** The newest version seen; undefined for a pod that only the runtime knows. */
-  readonly pod: Pod | undefined;
-  readonly mirrorPod: Pod | undefined;
-  /** Something newer than what the effect in flight looks at is waiting. */
-  readonly updatePending: boolean;
-  readonly lastOutcome: ResyncReason;
-  /** Seconds; undefined until the pod is asked to end. Never grows (I4). */
-  readonly gracePeriodSeconds: number | undefined;
-  readonly statusOverride: PodStatusOverride | undefined;
-  readonly evicted: boolean;
-  readonly waiters: readonly string[];
-  /** The same UID was asked for again while this incarnation was ending. */
-  readonly restartRequested: boolean;
-}
+// Transitions of several states. Each stands for one transition, so that the Stately editor draws them.
 
-interface PodUpdate {
-  readonly pod: Pod;
-  readonly mirrorPod?: Pod;
-}
-
-export type PodEvent =
-  | ({ readonly type: 'SyncPodCreate' } & PodUpdate)
-  | ({ readonly type: 'SyncPodUpdate' } & PodUpdate)
-  | { readonly type: 'SyncPodSync' }
-  | { readonly type: 'SyncPodKill'; readonly pod?: Pod; readonly options?: KillPodOptions }
-  | { readonly type: 'START_GRANTED' }
-  /** `again`: what the runtime shows after the effect asks for more, apart from what has just failed. */
-  | { readonly type: 'SYNC_DONE'; readonly terminal: boolean; readonly again: boolean }
-  | { readonly type: 'SYNC_FAILED'; readonly reason: ResyncReason; readonly again: boolean }
-  | { readonly type: 'STOP_DONE' }
-  | { readonly type: 'STOP_FAILED' }
-  | { readonly type: 'CLEANUP_DONE' }
-  | { readonly type: 'CLEANUP_FAILED' }
-  | { readonly type: 'AT_REST' };
-
-/** What others may ask about a pod by its UID; each is a tag of the states in which the answer is yes. */
-export type PodTag =
-  | 'couldHaveRunningContainers'
-  | 'terminationRequested'
-  | 'containersTerminating'
-  | 'terminated'
-  | 'finished'
-  /** An effect is at work: the pod is on its way to another state. */
-  | 'atWork';
-
-function initialContext({ input }: { input: PodInput }): PodContext {
-  return {
-    ...input,
-    pod: undefined,
-    mirrorPod: undefined,
-    updatePending: false,
-    lastOutcome: { kind: 'synced' },
-    gracePeriodSeconds: undefined,
-    statusOverride: undefined,
-    evicted: false,
-    waiters: [],
-    restartRequested: false,
-  };
-}
-
-function gracePeriodAfter(context: PodContext, event: PodEvent): number {
-  const pod = 'pod' in event ? (event.pod ?? context.pod) : context.pod;
-  const options = event.type === 'SyncPodKill' ? event.options : undefined;
-  return effectiveGracePeriodSeconds(
-    context.gracePeriodSeconds,
-    pod,
-    options?.podTerminationGracePeriodSecondsOverride,
-  );
-}
-
-const unreachable = (): void => {
-  throw new Error('the pod machine was run without its effects: provide them (src/actors/pods/pod-actor.ts)');
-};
+const HAD_RUN_TO_ITS_END = {
+  description: 'Rule 12',
+  guard: 'hadRunToItsEnd',
+  actions: ['recordUpdate', 'recordTermination'],
+  target: '#pod.Terminated.CleaningUp',
+} as const;
+const ENDS_UNSEEN = {
+  description: 'Rule 11',
+  guard: 'endsUnseenByRuntime',
+  actions: ['recordUpdate', 'recordTermination'],
+  target: '#pod.Terminated.Finished',
+} as const;
+const ENDS = {
+  guard: 'updateEndsPod',
+  actions: ['recordUpdate', 'recordTermination'],
+  target: '#pod.Terminating',
+} as const;
+const KILLED_UNSEEN = {
+  description: 'Rule 11',
+  guard: 'runtimeHoldsNothing',
+  actions: ['recordUpdate', 'recordTermination'],
+  target: '#pod.Terminated.CleaningUp',
+} as const;
+const KILLED = { actions: ['recordUpdate', 'recordTermination'], target: '#pod.Terminating' } as const;
+const RUNTIME_LOST = { actions: ['recordDelay'], target: 'AwaitingRuntime' } as const;
+const ADMITTED = { actions: ['forgetDelay', 'reportAdmitted'], target: 'Working' } as const;
+const WAITS_FOR_ROOM = {
+  guard: 'waitsForRoom',
+  actions: ['reportDelay', 'recordDelay'],
+  target: 'AwaitingRoom',
+} as const;
+const REJECTED_WHILE_RUNNING = {
+  guard: 'runtimeHoldsRunning',
+  actions: ['recordRejection', 'recordTermination', 'reportRejected'],
+  target: '#pod.Terminating',
+} as const;
+const REJECTED = {
+  actions: ['recordRejection', 'recordTermination', 'reportRejected'],
+  target: '#pod.Terminated.CleaningUp',
+} as const;
+const FIRST_SEEN = { actions: ['recordUpdate'], target: 'AwaitingRuntime' } as const;
+const ASKS_AGAIN = { actions: ['recordUpdate'], target: 'Admitting' } as const;
+const KEEPS_WAITING = { actions: ['recordUpdate'] } as const;
+const DRAINS = {
+  guard: 'updateEndsPod',
+  actions: ['recordUpdate', 'recordTermination'],
+  target: 'Draining',
+} as const;
+const SYNCED_LATER = { actions: ['recordUpdate', 'markUpdatePending'] } as const;
+const SYNCED_NOW = { actions: ['recordUpdate'], target: 'Working' } as const;
+const ENDS_SOONER = { actions: ['recordUpdate', 'recordTermination'] } as const;
 
 export const podMachine = setup({
   types: {
@@ -112,11 +90,19 @@ export const podMachine = setup({
   },
   guards: {
     updateEndsPod: ({ event }) => 'pod' in event && event.pod !== undefined && isEnding(event.pod),
-    ranToItsEndBefore: ({ context, event }) =>
+    hadRunToItsEnd: ({ context, event }) =>
       'pod' in event && isTerminalPhase(event.pod?.status?.phase) && context.runtimeHolds !== 'running',
     endsUnseenByRuntime: ({ context, event }) =>
       context.runtimeHolds === 'nothing' && 'pod' in event && event.pod !== undefined && isEnding(event.pod),
     runtimeHoldsNothing: ({ context }) => context.runtimeHolds === 'nothing',
+    runtimeHoldsRunning: ({ context }) => context.runtimeHolds === 'running',
+    isStatic: ({ context }) => context.pod !== undefined && isStaticPod(context.pod),
+    /** A static pod waits where it lacks only room: its source would not bring it a second time. */
+    waitsForRoom: ({ context, event }) =>
+      event.type === 'REJECTED' &&
+      event.lack !== undefined &&
+      context.pod !== undefined &&
+      isStaticPod(context.pod),
     hasRunToItsEnd: ({ event }) => event.type === 'SYNC_DONE' && event.terminal,
     moreToDo: ({ context, event }) => context.updatePending || ('again' in event && event.again),
     shortensGracePeriod: ({ context, event }) =>
@@ -124,10 +110,8 @@ export const podMachine = setup({
       gracePeriodAfter(context, event) < context.gracePeriodSeconds,
   },
   actions: {
-    recordUpdate: assign(({ context, event }) =>
-      'pod' in event && event.pod !== undefined
-        ? { pod: event.pod, mirrorPod: 'mirrorPod' in event ? event.mirrorPod : context.mirrorPod }
-        : {},
+    recordUpdate: assign(({ event }) =>
+      'pod' in event && event.pod !== undefined ? { pod: event.pod } : {},
     ),
     recordOutcome: assign(({ event }) => ({
       lastOutcome: event.type === 'SYNC_FAILED' ? event.reason : ({ kind: 'synced' } as const),
@@ -139,27 +123,36 @@ export const podMachine = setup({
         gracePeriodSeconds: gracePeriodAfter(context, event),
         evicted: context.evicted || options?.evict === true,
         statusOverride: options?.podStatus ?? context.statusOverride,
-        waiters: options?.waiter === undefined ? context.waiters : [...context.waiters, options.waiter],
       };
     }),
     markUpdatePending: assign({ updatePending: true }),
     clearUpdatePending: assign({ updatePending: false }),
     requestRestart: assign({ restartRequested: true }),
-    forgetWaiters: assign({ waiters: [] }),
+    recordDelay: assign(({ context, event }) => ({ delay: delayOf(event) ?? context.delay })),
+    recordRemoval: assign({ delay: REMOVAL_DELAY }),
+    forgetDelay: assign({ delay: undefined }),
+    recordRejection: assign(({ event }) =>
+      event.type === 'REJECTED' ? { rejection: { reason: event.reason, message: event.message } } : {},
+    ),
 
-    // What the machine asks for; the actor provides it.
-    requestStart: unreachable,
-    startSync: unreachable,
-    abortSync: unreachable,
-    startStop: unreachable,
-    abortStop: unreachable,
-    startCleanup: unreachable,
-    armResync: unreachable,
-    disarmResync: unreachable,
-    answerWaiters: unreachable,
-    answerThisWaiter: unreachable,
-    reportTerminated: unreachable,
-    reportFinished: unreachable,
+    // Asked of the actor.
+    awaitRuntime: ask(),
+    awaitRemoval: ask(),
+    requestName: ask(),
+    requestRoom: ask(),
+    makeRoom: ask(),
+    reportDelay: ask(),
+    reportAdmitted: ask(),
+    reportRejected: ask(),
+    startSync: ask(),
+    abortSync: ask(),
+    startStop: ask(),
+    abortStop: ask(),
+    startCleanup: ask(),
+    armResync: ask(),
+    disarmResync: ask(),
+    reportTerminated: ask(),
+    reportFinished: ask(),
   },
 }).createMachine({
   id: 'pod',
@@ -170,62 +163,93 @@ export const podMachine = setup({
     Syncing: {
       description: 'Containers may be started',
       tags: ['couldHaveRunningContainers'],
-      initial: 'AwaitingStart',
+      initial: 'New',
       states: {
-        AwaitingStart: {
-          description:
-            'Waits for leave to start: a static pod of this name is still ending, or the runtime is not ready',
+        New: {
+          description: 'The actor has not been told anything yet',
+          tags: ['starting'],
           on: {
-            SyncPodCreate: [
-              {
-                description: 'Rule 12',
-                guard: 'ranToItsEndBefore',
-                actions: ['recordUpdate', 'recordTermination'],
-                target: '#pod.Terminated.CleaningUp',
-              },
-              {
-                description: 'Rule 11',
-                guard: 'endsUnseenByRuntime',
-                actions: ['recordUpdate', 'recordTermination'],
-                target: '#pod.Terminated.Finished',
-              },
-              {
-                guard: 'updateEndsPod',
-                actions: ['recordUpdate', 'recordTermination'],
-                target: '#pod.Terminating',
-              },
-              { actions: ['recordUpdate', 'requestStart'] },
-            ],
-            SyncPodUpdate: [
-              {
-                description: 'Rule 12',
-                guard: 'ranToItsEndBefore',
-                actions: ['recordUpdate', 'recordTermination'],
-                target: '#pod.Terminated.CleaningUp',
-              },
-              {
-                description: 'Rule 11',
-                guard: 'endsUnseenByRuntime',
-                actions: ['recordUpdate', 'recordTermination'],
-                target: '#pod.Terminated.Finished',
-              },
-              {
-                guard: 'updateEndsPod',
-                actions: ['recordUpdate', 'recordTermination'],
-                target: '#pod.Terminating',
-              },
-              { actions: ['recordUpdate', 'requestStart'] },
-            ],
-            SyncPodKill: [
-              {
-                description: 'Rule 11',
-                guard: 'runtimeHoldsNothing',
-                actions: ['recordUpdate', 'recordTermination'],
-                target: '#pod.Terminated.CleaningUp',
-              },
-              { actions: ['recordUpdate', 'recordTermination'], target: '#pod.Terminating' },
-            ],
-            START_GRANTED: { target: 'Working' },
+            SyncPodCreate: [HAD_RUN_TO_ITS_END, ENDS_UNSEEN, ENDS, FIRST_SEEN],
+            SyncPodUpdate: [HAD_RUN_TO_ITS_END, ENDS_UNSEEN, ENDS, FIRST_SEEN],
+            SyncPodKill: KILLED,
+          },
+        },
+        AwaitingRuntime: {
+          description: 'The container runtime is not ready',
+          tags: ['starting'],
+          entry: ['awaitRuntime'],
+          on: {
+            SyncPodCreate: [HAD_RUN_TO_ITS_END, ENDS_UNSEEN, ENDS, KEEPS_WAITING],
+            SyncPodUpdate: [HAD_RUN_TO_ITS_END, ENDS_UNSEEN, ENDS, KEEPS_WAITING],
+            SyncPodKill: [KILLED_UNSEEN, KILLED],
+            RUNTIME_READY: { actions: ['forgetDelay'], target: 'AwaitingRemoval' },
+            RUNTIME_NOT_READY: { actions: ['recordDelay'] },
+          },
+        },
+        AwaitingRemoval: {
+          description: 'What is left of an earlier pod of this UID is being removed',
+          tags: ['starting'],
+          entry: ['awaitRemoval'],
+          exit: ['forgetDelay'],
+          on: {
+            SyncPodCreate: [HAD_RUN_TO_ITS_END, ENDS_UNSEEN, ENDS, KEEPS_WAITING],
+            SyncPodUpdate: [HAD_RUN_TO_ITS_END, ENDS_UNSEEN, ENDS, KEEPS_WAITING],
+            SyncPodKill: [KILLED_UNSEEN, KILLED],
+            RUNTIME_NOT_READY: RUNTIME_LOST,
+            REMOVING: { actions: ['recordRemoval'] },
+            REMOVED: [{ guard: 'isStatic', target: 'AwaitingName' }, { target: 'Admitting' }],
+          },
+        },
+        AwaitingName: {
+          description: 'Another static pod of this name has not ended (rule 10)',
+          tags: ['starting'],
+          entry: ['requestName'],
+          on: {
+            SyncPodCreate: [HAD_RUN_TO_ITS_END, ENDS_UNSEEN, ENDS, KEEPS_WAITING],
+            SyncPodUpdate: [HAD_RUN_TO_ITS_END, ENDS_UNSEEN, ENDS, KEEPS_WAITING],
+            SyncPodKill: [KILLED_UNSEEN, KILLED],
+            RUNTIME_NOT_READY: RUNTIME_LOST,
+            NAME_TAKEN: { actions: ['reportDelay', 'recordDelay'] },
+            NAME_GRANTED: { actions: ['forgetDelay'], target: 'Admitting' },
+          },
+        },
+        Admitting: {
+          description: 'The node decides whether it has room for the pod',
+          tags: ['starting'],
+          entry: ['requestRoom'],
+          on: {
+            SyncPodCreate: [HAD_RUN_TO_ITS_END, ENDS_UNSEEN, ENDS, KEEPS_WAITING],
+            SyncPodUpdate: [HAD_RUN_TO_ITS_END, ENDS_UNSEEN, ENDS, KEEPS_WAITING],
+            SyncPodKill: [KILLED_UNSEEN, KILLED],
+            RUNTIME_NOT_READY: RUNTIME_LOST,
+            ADMITTED,
+            SHORT: { target: 'MakingRoom' },
+            REJECTED: [WAITS_FOR_ROOM, REJECTED_WHILE_RUNNING, REJECTED],
+          },
+        },
+        AwaitingRoom: {
+          description: 'A static pod waits until other pods have freed room',
+          tags: ['starting'],
+          on: {
+            SyncPodCreate: [HAD_RUN_TO_ITS_END, ENDS_UNSEEN, ENDS, ASKS_AGAIN],
+            SyncPodUpdate: [HAD_RUN_TO_ITS_END, ENDS_UNSEEN, ENDS, ASKS_AGAIN],
+            SyncPodKill: [KILLED_UNSEEN, KILLED],
+            RUNTIME_NOT_READY: RUNTIME_LOST,
+            ROOM_FREED: { target: 'Admitting' },
+          },
+        },
+        MakingRoom: {
+          description: 'Other pods are ended to make room for this critical pod (see the preemption chart)',
+          tags: ['starting'],
+          entry: ['makeRoom'],
+          on: {
+            SyncPodCreate: [HAD_RUN_TO_ITS_END, ENDS_UNSEEN, ENDS, KEEPS_WAITING],
+            SyncPodUpdate: [HAD_RUN_TO_ITS_END, ENDS_UNSEEN, ENDS, KEEPS_WAITING],
+            SyncPodKill: [KILLED_UNSEEN, KILLED],
+            RUNTIME_NOT_READY: RUNTIME_LOST,
+            PREEMPTING: { actions: ['recordDelay'] },
+            ADMITTED,
+            REJECTED: [WAITS_FOR_ROOM, REJECTED_WHILE_RUNNING, REJECTED],
           },
         },
         Working: {
@@ -233,14 +257,8 @@ export const podMachine = setup({
           tags: ['atWork'],
           entry: ['clearUpdatePending', 'startSync'],
           on: {
-            SyncPodCreate: [
-              { guard: 'updateEndsPod', actions: ['recordUpdate', 'recordTermination'], target: 'Draining' },
-              { actions: ['recordUpdate', 'markUpdatePending'] },
-            ],
-            SyncPodUpdate: [
-              { guard: 'updateEndsPod', actions: ['recordUpdate', 'recordTermination'], target: 'Draining' },
-              { actions: ['recordUpdate', 'markUpdatePending'] },
-            ],
+            SyncPodCreate: [DRAINS, SYNCED_LATER],
+            SyncPodUpdate: [DRAINS, SYNCED_LATER],
             SyncPodSync: { actions: ['markUpdatePending'] },
             SyncPodKill: { actions: ['recordUpdate', 'recordTermination'], target: 'Draining' },
             SYNC_DONE: [
@@ -259,24 +277,10 @@ export const podMachine = setup({
           entry: ['armResync'],
           exit: ['disarmResync'],
           on: {
-            SyncPodCreate: [
-              {
-                guard: 'updateEndsPod',
-                actions: ['recordUpdate', 'recordTermination'],
-                target: '#pod.Terminating',
-              },
-              { actions: ['recordUpdate'], target: 'Working' },
-            ],
-            SyncPodUpdate: [
-              {
-                guard: 'updateEndsPod',
-                actions: ['recordUpdate', 'recordTermination'],
-                target: '#pod.Terminating',
-              },
-              { actions: ['recordUpdate'], target: 'Working' },
-            ],
+            SyncPodCreate: [ENDS, SYNCED_NOW],
+            SyncPodUpdate: [ENDS, SYNCED_NOW],
             SyncPodSync: { target: 'Working' },
-            SyncPodKill: { actions: ['recordUpdate', 'recordTermination'], target: '#pod.Terminating' },
+            SyncPodKill: KILLED,
           },
         },
         BackingOff: {
@@ -284,24 +288,10 @@ export const podMachine = setup({
           entry: ['armResync'],
           exit: ['disarmResync'],
           on: {
-            SyncPodCreate: [
-              {
-                guard: 'updateEndsPod',
-                actions: ['recordUpdate', 'recordTermination'],
-                target: '#pod.Terminating',
-              },
-              { actions: ['recordUpdate'], target: 'Working' },
-            ],
-            SyncPodUpdate: [
-              {
-                guard: 'updateEndsPod',
-                actions: ['recordUpdate', 'recordTermination'],
-                target: '#pod.Terminating',
-              },
-              { actions: ['recordUpdate'], target: 'Working' },
-            ],
+            SyncPodCreate: [ENDS, SYNCED_NOW],
+            SyncPodUpdate: [ENDS, SYNCED_NOW],
             SyncPodSync: { target: 'Working' },
-            SyncPodKill: { actions: ['recordUpdate', 'recordTermination'], target: '#pod.Terminating' },
+            SyncPodKill: KILLED,
           },
         },
         Draining: {
@@ -310,8 +300,8 @@ export const podMachine = setup({
           entry: ['abortSync'],
           on: {
             SyncPodCreate: { actions: ['requestRestart'] },
-            SyncPodUpdate: { actions: ['recordUpdate', 'recordTermination'] },
-            SyncPodKill: { actions: ['recordUpdate', 'recordTermination'] },
+            SyncPodUpdate: ENDS_SOONER,
+            SyncPodKill: ENDS_SOONER,
             SYNC_DONE: { target: '#pod.Terminating' },
             SYNC_FAILED: { target: '#pod.Terminating' },
             AT_REST: { target: '#pod.Terminating' },
@@ -325,8 +315,8 @@ export const podMachine = setup({
       initial: 'Stopping',
       on: {
         SyncPodCreate: { actions: ['requestRestart'] },
-        SyncPodUpdate: { actions: ['recordUpdate', 'recordTermination'] },
-        SyncPodKill: { actions: ['recordUpdate', 'recordTermination'] },
+        SyncPodUpdate: ENDS_SOONER,
+        SyncPodKill: ENDS_SOONER,
       },
       states: {
         Stopping: {
@@ -383,12 +373,11 @@ export const podMachine = setup({
     Terminated: {
       description: 'No container runs and none is coming',
       tags: ['terminationRequested', 'containersTerminating', 'terminated'],
-      entry: ['answerWaiters', 'forgetWaiters', 'reportTerminated'],
+      entry: ['reportTerminated'],
       initial: 'CleaningUp',
       on: {
         SyncPodCreate: { actions: ['requestRestart'] },
         SyncPodUpdate: { actions: ['recordUpdate'] },
-        SyncPodKill: { description: 'Rule 6', actions: ['answerThisWaiter'] },
       },
       states: {
         CleaningUp: {

@@ -1,29 +1,30 @@
 /**
- * How room is made for one critical pod, as a statechart: one actor per pod that is admitted but for want of resources. Who
- * has to go is said by src/policies/preemption-plan.ts. Victims end by `SyncPodKill` alone (I9).
+ * How room is made for one critical pod, as a statechart: one actor per pod that lacks only resources. The victims are chosen by
+ * src/policies/preemption/victim-plan.ts. They end by `SyncPodKill` alone (I9).
  *
- * Whoever runs it promises: `selectVictims` is answered by one VICTIMS_SELECTED or NO_VICTIMS; each pod awaited by one
- * VICTIM_ENDED or VICTIM_FAILED, the latter also when it takes too long; `tryAdmission` by one ADMITTED, STILL_SHORT or
- * REFUSED; `rejectPreemptor` by REJECTED. After PREEMPTOR_GONE none of these comes any more. As long as room is promised
- * (the tag), it is nobody else's.
+ * The actor keeps to this: `selectVictims` is answered by one VICTIMS_SELECTED or NO_VICTIMS; each awaited pod by one
+ * VICTIM_ENDED or VICTIM_FAILED, the latter also when its end takes too long; `tryAdmission` by one ADMITTED, STILL_SHORT or
+ * REFUSED; `rejectPreemptor` by REJECTED. None of these is sent after PREEMPTOR_GONE. In the states with the tag
+ * `roomPromised` no other pod gets the room.
  */
 import { assign, setup } from 'xstate';
 import type { Rejection } from '../policies/admission/rejection.ts';
 import type { PreemptionDecision } from '../policies/preemption/victims.ts';
 import type { PodReference } from '../types/event-recorder.ts';
+import { asksOf } from './ask.ts';
 
 export interface PreemptionInput {
   readonly preemptor: PodReference;
 }
 
 export interface PreemptionContext extends PreemptionInput {
-  /** The latest: who could have gone, how far each was from freeing what is missing, who goes. */
+  /** The latest: the candidates, the distance of each from what is missing, and the victims. */
   readonly decision: PreemptionDecision | undefined;
   /** UIDs of the pods whose end is still to come. */
   readonly awaited: readonly string[];
   /** UIDs of pods that could not be ended. They are not chosen again. */
   readonly unendable: readonly string[];
-  /** Somebody has been waited for since the latest decision. */
+  /** The latest decision had a pod to wait for. */
   readonly hasWaited: boolean;
   readonly rejection: Rejection | undefined;
 }
@@ -49,7 +50,7 @@ export type PreemptionEvent =
   | { readonly type: 'REJECTED' }
   | { readonly type: 'PREEMPTOR_GONE' };
 
-/** What others may ask: whether room that is free, or becomes free, is meant for this pod. */
+/** What other parts may ask: whether room that is free, or becomes free, is reserved for this pod. */
 export type PreemptionTag = 'roomPromised';
 
 function initialContext({ input }: { input: PreemptionInput }): PreemptionContext {
@@ -63,9 +64,7 @@ function initialContext({ input }: { input: PreemptionInput }): PreemptionContex
   };
 }
 
-const unreachable = (): void => {
-  throw new Error('the preemption machine was run without its effects: provide them');
-};
+const ask = asksOf('preemption', 'src/actors/start/preemptions.ts');
 
 export const preemptionMachine = setup({
   types: {
@@ -75,7 +74,7 @@ export const preemptionMachine = setup({
     tags: {} as PreemptionTag,
   },
   guards: {
-    awaitsNobody: ({ event }) => event.type === 'VICTIMS_SELECTED' && event.awaited.length === 0,
+    awaitsNone: ({ event }) => event.type === 'VICTIMS_SELECTED' && event.awaited.length === 0,
     isLastAwaited: ({ context, event }) =>
       'uid' in event && context.awaited.every((uid) => uid === event.uid),
     hasWaited: ({ context }) => context.hasWaited,
@@ -99,13 +98,13 @@ export const preemptionMachine = setup({
       rejection: ({ context, event }) => ('rejection' in event ? event.rejection : context.rejection),
     }),
 
-    // What the machine asks for; the actor provides it.
-    selectVictims: unreachable,
-    reportDecision: unreachable,
-    endVictims: unreachable,
-    reportFailedVictim: unreachable,
-    tryAdmission: unreachable,
-    rejectPreemptor: unreachable,
+    // Asked of the actor.
+    selectVictims: ask(),
+    reportDecision: ask(),
+    endVictims: ask(),
+    reportFailedVictim: ask(),
+    tryAdmission: ask(),
+    rejectPreemptor: ask(),
   },
 }).createMachine({
   id: 'preemption',
@@ -114,27 +113,27 @@ export const preemptionMachine = setup({
   initial: 'Idle',
   on: {
     PREEMPTOR_GONE: {
-      description: 'What has been set going goes on; nobody waits for it any more',
+      description: 'The victims go on ending; their end is not waited for any more',
       actions: ['beginAnew'],
       target: '.Idle',
     },
   },
   states: {
     Idle: {
-      description: 'The pod has not asked for room, or it is known what has become of it',
+      description: 'The pod has not asked for room, or its request has been decided',
       on: {
         PREEMPT: { actions: ['beginAnew'], target: 'SelectingVictims' },
       },
     },
     SelectingVictims: {
       description:
-        'Who has to go is being decided, from what holds resources now and what is promised to others',
+        'The victims are being chosen, from what pods hold now and what is reserved for other pods',
       entry: ['selectVictims'],
       on: {
         VICTIMS_SELECTED: [
           {
-            description: 'Room has appeared by itself',
-            guard: 'awaitsNobody',
+            description: 'There is room without a victim',
+            guard: 'awaitsNone',
             actions: ['recordDecision'],
             target: 'Admitting',
           },
@@ -144,7 +143,7 @@ export const preemptionMachine = setup({
       },
     },
     Evicting: {
-      description: 'The victims have been asked to end; each is waited for, whatever becomes of the others',
+      description: 'The victims have been told to end; the end of each is waited for',
       tags: ['roomPromised'],
       entry: ['reportDecision', 'endVictims'],
       on: {
@@ -163,7 +162,7 @@ export const preemptionMachine = setup({
       },
     },
     Admitting: {
-      description: 'Nobody is waited for any more: admission is tried again, with what is really free',
+      description: 'All awaited pods have ended: admission is tried again, with what is free now',
       tags: ['roomPromised'],
       entry: ['tryAdmission'],
       on: {
@@ -171,7 +170,7 @@ export const preemptionMachine = setup({
         STILL_SHORT: [
           {
             description:
-              'Somebody could not be ended, or came before; what is missing now is looked at, as long as waiting helps',
+              'A victim did not end, or another pod took the room: victims are chosen anew, as long as there is a pod to wait for',
             guard: 'hasWaited',
             target: 'SelectingVictims',
           },
@@ -181,7 +180,7 @@ export const preemptionMachine = setup({
       },
     },
     Rejecting: {
-      description: 'No room can be made, or something else than room has come to stand against the pod',
+      description: 'No room can be made, or the pod is refused for another reason than room',
       entry: ['rejectPreemptor'],
       on: {
         REJECTED: { target: 'Idle' },

@@ -1,16 +1,16 @@
 /**
- * One probe of one container as a statechart: when it runs, and what its outcomes add up to. What is decided, and when the
- * next run is due, is said by src/policies/probes/probe.ts and src/policies/probe-schedule.ts.
+ * One probe of one container as a statechart: when it runs, and the result of its runs. The result is decided by
+ * src/policies/probes/probe.ts, the time of the next run by src/policies/probes/probe-schedule.ts.
  *
- * Whoever runs it promises: STATUS whenever the pod's status may have changed; DUE when a timer that was armed and not
- * disarmed has run out; a run that was started ends with exactly one event, `PROBED` or, after an abort, `AT_REST`.
+ * The actor keeps to this: STATUS is sent whenever the pod's status may have changed; DUE when the armed timer has
+ * run out; a run that was started ends with exactly one event, `PROBED` or, after an abort, `AT_REST`.
  */
 import { assign, setup } from 'xstate';
 import {
+  decideProbe,
   judge,
-  type Look,
-  lookAt,
   NEW_PROBE_RECORD,
+  type ProbeDecision,
   probeOf,
   type ProbeOutcome,
   type ProbeRecord,
@@ -19,6 +19,7 @@ import {
   type Sighting,
 } from '../policies/probes/probe.ts';
 import { firstDelayMs, nextDelayMs, type ProbeBeat } from '../policies/probes/probe-schedule.ts';
+import { asksOf } from './ask.ts';
 
 export interface ProbeInput {
   readonly target: ProbeTarget;
@@ -51,8 +52,8 @@ function initialContext({ input }: { input: ProbeInput }): ProbeContext {
   return { ...input, record: NEW_PROBE_RECORD, delayMs: 0, ranAt: 0 };
 }
 
-function look({ target, record, beat }: ProbeContext, event: ProbeEvent): Look {
-  if ('seen' in event) return lookAt(target, record, event.seen, beat.agentStartedAt);
+function look({ target, record, beat }: ProbeContext, event: ProbeEvent): ProbeDecision {
+  if ('seen' in event) return decideProbe(target, record, event.seen, beat.agentStartedAt);
   return { record, step: { kind: 'idle' } };
 }
 
@@ -60,11 +61,7 @@ function outcomeRecord({ target, record }: ProbeContext, event: ProbeEvent): Pro
   return event.type === 'PROBED' ? judge(target, record, event.outcome) : record;
 }
 
-const unreachable = (): void => {
-  throw new Error(
-    'the probe machine was run without its effects: provide them (src/actors/probes/probe-worker.ts)',
-  );
-};
+const ask = asksOf('probe', 'src/actors/probes/probe-worker.ts');
 
 export const probeMachine = setup({
   types: {
@@ -100,16 +97,16 @@ export const probeMachine = setup({
       'now' in event ? { delayMs: nextDelayMs(probeOf(context.target), context.ranAt, event.now) } : {},
     ),
 
-    // What the machine asks for; the actor provides it.
-    armTimer: unreachable,
-    disarmTimer: unreachable,
-    startProbe: unreachable,
-    abortProbe: unreachable,
-    reportResult: unreachable,
+    // Asked of the actor.
+    armTimer: ask(),
+    disarmTimer: ask(),
+    startProbe: ask(),
+    abortProbe: ask(),
+    reportResult: ask(),
   },
 }).createMachine({
   id: 'probe',
-  description: 'One probe of one container: its runs, and the result that they add up to',
+  description: 'One probe of one container: its runs and their result',
   context: initialContext,
   initial: 'Idle',
   on: {

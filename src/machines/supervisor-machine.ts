@@ -1,10 +1,10 @@
 /**
- * The agent's loop as a statechart: reads the streams and routes what they bring to the pod actors. It decides nothing
- * about a pod's life. Names of streams and of their handlers are those of the kubelet's sync loop.
+ * The agent's loop as a statechart: it reads the streams and routes their events to the pod actors. It decides nothing
+ * about a pod's life. The streams and their handlers have the names of the kubelet's sync loop.
  */
 import { type AnyActorRef, assign, type ErrorActorEvent, setup, stateIn, stopChild } from 'xstate';
-import type { PodLifecycleEvent } from '../policies/sync/pod-lifecycle-events.ts';
 import type { Pod } from '../types/kubernetes.ts';
+import { asksOf } from './ask.ts';
 
 export interface SupervisorInput {
   /** Every source must be seen once before anything is removed. */
@@ -24,13 +24,12 @@ interface PodsOfSource {
 
 export type SupervisorEvent =
   | ({ readonly type: 'CONFIG.ADD' } & PodsOfSource)
-  | ({ readonly type: 'CONFIG.RESTORE' } & PodsOfSource)
   | ({ readonly type: 'CONFIG.UPDATE' } & PodsOfSource)
   | ({ readonly type: 'CONFIG.DELETE' } & PodsOfSource)
   | ({ readonly type: 'CONFIG.REMOVE' } & PodsOfSource)
   | ({ readonly type: 'CONFIG.RECONCILE' } & PodsOfSource)
   | { readonly type: 'SOURCE_SEEN'; readonly source: string }
-  | { readonly type: 'PLEG'; readonly uid: string; readonly events: readonly PodLifecycleEvent[] }
+  | { readonly type: 'PLEG'; readonly uid: string }
   | { readonly type: 'SYNC'; readonly uids: readonly string[] }
   | {
       readonly type: 'PROBE';
@@ -41,7 +40,8 @@ export type SupervisorEvent =
   | { readonly type: 'HOUSEKEEPING' }
   | { readonly type: 'RUNTIME_READY' }
   | { readonly type: 'RUNTIME_NOT_READY'; readonly problem: string }
-  | { readonly type: 'START_REQUESTED'; readonly pod: Pod }
+  /** A pod that is to start waits for the runtime. */
+  | { readonly type: 'RUNTIME_AWAITED'; readonly uid: string }
   | { readonly type: 'POD_TERMINATED'; readonly uid: string }
   | { readonly type: 'POD_FINISHED'; readonly uid: string; readonly restartRequested: boolean }
   | { readonly type: 'ACTOR_FORGOTTEN'; readonly actor: AnyActorRef }
@@ -49,11 +49,7 @@ export type SupervisorEvent =
   | { readonly type: 'ALL_PODS_GONE' }
   | ErrorActorEvent;
 
-const unreachable = (): void => {
-  throw new Error(
-    'the supervisor machine was run without its effects: provide them (src/actors/supervisor.ts)',
-  );
-};
+const ask = asksOf('supervisor', 'src/actors/supervisor.ts');
 
 function initialContext({ input }: { input: SupervisorInput }): SupervisorContext {
   return { unseenSources: input.sources, runtimeProblem: 'the runtime has not been asked yet' };
@@ -88,27 +84,27 @@ export const supervisorMachine = setup({
 
     stopActor: stopChild(({ event }) => (event.type === 'ACTOR_FORGOTTEN' ? event.actor : '')),
 
-    // What the machine asks for; the actor provides it.
-    handlePodAdditions: unreachable,
-    handlePodUpdates: unreachable,
-    dropDesiredPods: unreachable,
-    handlePodRemoves: unreachable,
-    handlePodReconcile: unreachable,
-    handlePodLifecycleEvents: unreachable,
-    handlePodSyncs: unreachable,
-    handleProbeResult: unreachable,
-    handlePodCleanups: unreachable,
-    handlePodTerminated: unreachable,
-    handlePodFinished: unreachable,
-    handlePodError: unreachable,
-    decideStart: unreachable,
-    holdStart: unreachable,
-    decideHeldStarts: unreachable,
-    syncAllPods: unreachable,
-    killAllPods: unreachable,
-    reportRuntimeState: unreachable,
-    reportSourcesReady: unreachable,
-    reportStopped: unreachable,
+    // Asked of the actor.
+    handlePodAdditions: ask(),
+    handlePodUpdates: ask(),
+    dropDesiredPods: ask(),
+    handlePodRemoves: ask(),
+    handlePodReconcile: ask(),
+    handlePodLifecycleEvents: ask(),
+    handlePodSyncs: ask(),
+    handleProbeResult: ask(),
+    handlePodCleanups: ask(),
+    handlePodTerminated: ask(),
+    handlePodFinished: ask(),
+    handlePodError: ask(),
+    answerRuntimeReady: ask(),
+    answerRuntimeNotReady: ask(),
+    resumeAllPods: ask(),
+    tellRuntimeProblem: ask(),
+    killAllPods: ask(),
+    reportRuntimeState: ask(),
+    reportSourcesReady: ask(),
+    reportStopped: ask(),
   },
 }).createMachine({
   id: 'supervisor',
@@ -142,18 +138,20 @@ export const supervisorMachine = setup({
               actions: ['recordRuntimeProblem', 'reportRuntimeState'],
               target: 'Ready',
             },
-            RUNTIME_NOT_READY: { actions: ['recordRuntimeProblem', 'reportRuntimeState'] },
-            START_REQUESTED: { actions: ['holdStart'] },
+            RUNTIME_NOT_READY: {
+              actions: ['recordRuntimeProblem', 'reportRuntimeState', 'tellRuntimeProblem'],
+            },
+            RUNTIME_AWAITED: { actions: ['answerRuntimeNotReady'] },
           },
         },
         Ready: {
-          entry: ['syncAllPods', 'decideHeldStarts'],
+          entry: ['resumeAllPods'],
           on: {
             RUNTIME_NOT_READY: {
-              actions: ['recordRuntimeProblem', 'reportRuntimeState'],
+              actions: ['recordRuntimeProblem', 'reportRuntimeState', 'tellRuntimeProblem'],
               target: 'NotReady',
             },
-            START_REQUESTED: { actions: ['decideStart'] },
+            RUNTIME_AWAITED: { actions: ['answerRuntimeReady'] },
             SYNC: { actions: ['handlePodSyncs'] },
           },
         },
@@ -169,7 +167,7 @@ export const supervisorMachine = setup({
         ACTOR_FORGOTTEN: { actions: ['stopActor'] },
         HOUSEKEEPING: { guard: 'sourcesReady', actions: ['handlePodCleanups'] },
         'xstate.error.actor.*': {
-          description: 'A pod actor that fails takes nobody down',
+          description: 'A pod actor that fails does not stop the supervisor',
           actions: ['handlePodError'],
         },
       },
@@ -177,13 +175,12 @@ export const supervisorMachine = setup({
         Running: {
           on: {
             'CONFIG.ADD': { actions: ['handlePodAdditions'] },
-            'CONFIG.RESTORE': { actions: ['handlePodAdditions'] },
             'CONFIG.UPDATE': { actions: ['handlePodUpdates'] },
             'CONFIG.DELETE': { actions: ['handlePodUpdates'] },
             'CONFIG.REMOVE': [
               { guard: 'sourcesReady', actions: ['dropDesiredPods', 'handlePodRemoves'] },
               {
-                description: 'Housekeeping ends them once all sources have been seen',
+                description: 'Housekeeping ends the pods once all sources have been seen',
                 actions: ['dropDesiredPods'],
               },
             ],
@@ -192,7 +189,7 @@ export const supervisorMachine = setup({
           },
         },
         EndingPods: {
-          description: 'The agent leaves and takes its pods with it',
+          description: 'The agent ends all pods before it stops',
           entry: ['killAllPods'],
           on: {
             HOUSEKEEPING: { actions: ['handlePodCleanups'] },

@@ -1,4 +1,4 @@
-/** Which of the pods may run: each beside those that were admitted before it. */
+/** Decides which pods may run. Each is admitted beside the pods that were admitted before it. */
 import { admitPod, admitRunningPod } from '../policies/admission/admit-pod.ts';
 import { type Rejection, unexpectedAdmissionError } from '../policies/admission/rejection.ts';
 import { heldBy } from '../policies/admission/held-resources.ts';
@@ -19,9 +19,9 @@ export interface Admissions {
 
 export interface AdmissionView {
   readonly facts: NodeFacts;
-  /** Why the node itself cannot take a pod, if so. */
+  /** Why this node cannot run the pod at all; undefined when it can. */
   readonly rejectionOf: (pod: Pod) => Rejection | undefined;
-  /** Something of the pod runs already: what it has is its own, whoever comes before it in the sources. */
+  /** A container of the pod runs already: the pod keeps its resources, and is admitted before the pods that do not run. */
   readonly runs: (pod: Pod) => boolean;
 }
 
@@ -37,7 +37,7 @@ export function admitInTurn(pods: readonly Pod[], view: AdmissionView): Admissio
   return { admitted, rejected };
 }
 
-/** Two sources may bring one name; only one pod of a name runs at a time (I6), and here the first does not end. */
+/** Two sources may have a pod of one name. Only one pod of a name runs at a time (I6), and the first is not ended for the second. */
 function nameConflict(pod: Pod, others: readonly Pod[]): Rejection | undefined {
   const { name, namespace, uid } = pod.metadata;
   const isTaken = others.some(
@@ -48,7 +48,7 @@ function nameConflict(pod: Pod, others: readonly Pod[]): Rejection | undefined {
   return { reason: 'NameConflict', message };
 }
 
-/** Nobody has to go for a pod that is short of room: its sources want all of them. */
+/** A pod that does not fit is rejected. No other pod is preempted for it: the sources want all of them. */
 function unfitness(pod: Pod, others: readonly Pod[], { facts, runs }: AdmissionView): Rejection | undefined {
   try {
     if (runs(pod)) return admitRunningPod(facts, pod);

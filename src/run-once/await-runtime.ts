@@ -1,9 +1,9 @@
 import type { NodeAgent } from '../actors/node-agent.ts';
 import type { Clock } from '../types/clock.ts';
 import { StateletError } from '../types/errors.ts';
-import { news } from './news.ts';
+import { awaitChange } from './await-change.ts';
 
-/** Resolves when the runtime is ready, or the signal aborts. Rejects when it is not ready after so long. */
+/** Resolves when the runtime is ready, or the signal aborts. Rejects with `Unavailable` when it is not ready after `patienceMs`. */
 export async function awaitRuntime(
   { supervisor }: NodeAgent,
   clock: Clock,
@@ -15,6 +15,6 @@ export async function awaitRuntime(
     if (clock.now() >= atMs) {
       throw new StateletError('Unavailable', `container runtime is not ready: ${supervisor.runtimeProblem}`);
     }
-    await news(supervisor.actor, { clock, signal, atMs });
+    await awaitChange(supervisor.actor, { clock, signal, atMs });
   }
 }

@@ -1,9 +1,9 @@
-/** Follows one pod until it is known what came of it, and has it tried again meanwhile. */
+/** Follows one pod until its outcome is known, and has the supervisor try again in between. */
 import type { NodeAgent } from '../actors/node-agent.ts';
 import type { Rejection } from '../policies/admission/rejection.ts';
 import type { Clock } from '../types/clock.ts';
 import type { Pod, PodStatus } from '../types/kubernetes.ts';
-import { news } from './news.ts';
+import { awaitChange } from './await-change.ts';
 import type { PodOutcome } from './pod-result.ts';
 import { failedContainers, podVerdict } from './pod-verdict.ts';
 
@@ -11,13 +11,13 @@ export interface FollowOptions {
   readonly agent: NodeAgent;
   readonly clock: Clock;
   readonly maxRetries: number;
-  /** Before the first retry, doubling from there; and how long containers must have run to count as running. */
+  /** The delay before the first retry; it doubles with each. Also how long containers must have run to count as running. */
   readonly retryDelayMs: number;
-  /** Aborts when there is no more time to find out. */
+  /** When it aborts, the outcome is `Interrupted`. */
   readonly signal: AbortSignal;
-  /** Why the pod may not run here, if so. Known once the runtime has told what it holds. */
+  /** Why the pod was rejected, if it was. Known once the runtime has listed its pods. */
   readonly rejectionOf: (pod: Pod) => Rejection | undefined;
-  /** What went wrong last, by UID. */
+  /** The last warning about the pod of that UID. */
   readonly lastWarning: (uid: string) => string | undefined;
 }
 
@@ -25,7 +25,7 @@ export async function followPod(pod: Pod, options: FollowOptions): Promise<PodOu
   const { agent, maxRetries, retryDelayMs } = options;
   const follower = new PodFollower(pod, options);
   for (let retry = 0; ; retry++) {
-    // What the last retry brought must show too.
+    // The last retry gets time to have an effect too.
     const delayMs = retry < maxRetries ? retryDelayMs * 2 ** retry : retryDelayMs;
     const outcome = await follower.outcomeWithin(delayMs);
     if (outcome !== undefined) return outcome;
@@ -43,7 +43,7 @@ class PodFollower {
     this.#options = options;
   }
 
-  /** The time begins when the pod is at rest: a slow pull is no reason to give up. Undefined when it is over. */
+  /** Undefined when there is none after that time. The time begins when no sync is under way: a slow pull uses up no retry. */
   async outcomeWithin(delayMs: number): Promise<PodOutcome | undefined> {
     const { agent, clock, signal } = this.#options;
     let deadline: number | undefined;
@@ -55,8 +55,8 @@ class PodFollower {
       if (verdict.outcome !== undefined) return verdict.outcome;
       const dueAt = verdict.settlesAt ?? deadline;
       if (dueAt !== undefined && dueAt <= now) return undefined;
-      // The supervisor tells when there is a pod actor.
-      await news(this.#actor ?? agent.supervisor.actor, { clock, signal, atMs: dueAt });
+      // Until the pod has an actor, the supervisor says when it gets one.
+      await awaitChange(this.#actor ?? agent.supervisor.actor, { clock, signal, atMs: dueAt });
     }
   }
 
@@ -71,7 +71,7 @@ class PodFollower {
     return { result: 'Interrupted', message, failedContainers: failedContainers(this.#status).map(nameOf) };
   }
 
-  /** `settlesAt`: when all containers will have run for long enough, if they run. */
+  /** `settlesAt`: all containers run, and at this time they will have run for long enough. */
   #verdict(): { readonly outcome?: PodOutcome; readonly settlesAt?: number } {
     const { agent, clock, retryDelayMs, rejectionOf } = this.#options;
     const rejection = rejectionOf(this.#pod);
@@ -85,20 +85,20 @@ class PodFollower {
         return settlesAt > clock.now() ? { settlesAt } : { outcome: good('Running') };
       }
       case 'completed':
-        return this.#isAtRest() ? { outcome: good('Completed') } : {};
+        return this.#isSettled() ? { outcome: good('Completed') } : {};
       case 'failed':
-        return this.#isAtRest() ? { outcome: this.#failure('ContainersFailed', 'a container failed') } : {};
+        return this.#isSettled() ? { outcome: this.#failure('ContainersFailed', 'a container failed') } : {};
     }
   }
 
   #failure(reason: string, message: string): PodOutcome {
     const failed = failedContainers(this.#status);
-    const { reason: given, message: said } = this.#status ?? {};
+    const { reason: statusReason, message: statusMessage } = this.#status ?? {};
     const details = failed.map(({ name, why }) => `${name}: ${why}`).join('; ') || this.#otherDetails();
     return {
       result: 'Failed',
-      reason: given ?? reason,
-      message: [said ?? message, details].filter(Boolean).join(': '),
+      reason: statusReason ?? reason,
+      message: [statusMessage ?? message, details].filter(Boolean).join(': '),
       failedContainers: failed.map(nameOf),
     };
   }
@@ -107,8 +107,7 @@ class PodFollower {
     const { agent, lastWarning } = this.#options;
     const problem = agent.supervisor.runtimeProblem;
     if (problem !== undefined) return `container runtime is not ready: ${problem}`;
-    const mayNotStart = this.#actor?.getSnapshot().matches({ Syncing: 'AwaitingStart' });
-    return mayNotStart ? 'another pod of its name has not ended' : lastWarning(this.#uid);
+    return this.#actor?.getSnapshot().context.delay?.message ?? lastWarning(this.#uid);
   }
 
   get #uid(): string {
@@ -127,8 +126,8 @@ class PodFollower {
     return this.#actor?.getSnapshot().matches({ Syncing: 'Working' }) === true;
   }
 
-  /** What has run to its end is not left half-ended: its sandbox, its volumes and its cgroup go first. */
-  #isAtRest(): boolean {
+  /** A pod that has run to its end must have been cleaned up as well: its sandbox, its volumes and its cgroup are gone. */
+  #isSettled(): boolean {
     const snapshot = this.#actor?.getSnapshot();
     if (snapshot === undefined || this.#isAtWork()) return false;
     return snapshot.hasTag('finished') || !snapshot.hasTag('terminationRequested');

@@ -1,6 +1,6 @@
 import type { EventRecorder, NodeEventRecorder } from '../types/event-recorder.ts';
 
-/** Passes events on, and keeps of each pod the last that went wrong: what no container's status tells. */
+/** Passes events on, and keeps the last warning of each pod: container statuses do not hold the cause of every failure. */
 export class LastWarnings implements EventRecorder, NodeEventRecorder {
   readonly #recorder: EventRecorder & NodeEventRecorder;
   readonly #warnings = new Map<string, string>();

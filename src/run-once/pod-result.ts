@@ -1,6 +1,6 @@
 import type { Pod } from '../types/kubernetes.ts';
 
-/** What came of a pod that was run once. */
+/** How it ended for a pod that was run once. */
 export interface PodOutcome {
   readonly result: 'Running' | 'Completed' | 'Rejected' | 'Failed' | 'Interrupted';
   readonly reason?: string;
@@ -9,9 +9,9 @@ export interface PodOutcome {
 }
 
 export interface PodResult extends PodOutcome {
-  /** With its status, where there is one. */
+  /** With its computed status, where there is one. */
   readonly pod: Pod;
-  /** The runtime holds a running sandbox or container of it. */
+  /** The runtime has a running sandbox or container of the pod. */
   readonly leftRunning: boolean;
 }
 

@@ -1,4 +1,4 @@
-/** How a pod that is run once is doing: well, badly for good, or not to be told yet. */
+/** Whether the containers of a pod run, have completed or have failed for good, from its status. */
 import { containerShouldRestart, isRestartableInitContainer } from '../policies/sync/restart.ts';
 import type { Container, ContainerStatus, Pod, PodStatus } from '../types/kubernetes.ts';
 import type { RuntimePodStatus } from '../types/runtime-pod.ts';
@@ -9,14 +9,14 @@ export interface FailedContainer {
 }
 
 export type PodVerdict =
-  /** All its containers run, or have done what they were there for; the youngest runs since then, Unix ms. */
+  /** Each container runs or has completed, and at least one runs. `sinceMs`: the latest start of one that runs, Unix ms. */
   | { readonly kind: 'running'; readonly sinceMs: number }
   | { readonly kind: 'completed' }
-  /** No restart will mend it. */
+  /** A container has failed and is not restarted. */
   | { readonly kind: 'failed' }
   | { readonly kind: 'pending' };
 
-/** `seen` is what the runtime held when `status` was put together. */
+/** `seen` is what the runtime reported when `status` was computed. */
 export function podVerdict(
   pod: Pod,
   status: PodStatus | undefined,
@@ -26,17 +26,17 @@ export function podVerdict(
   if (status?.phase === 'Failed') return { kind: 'failed' };
   const { initContainers = [], containers } = pod.spec;
   const progress = containers.map((container) => progressOf(pod, container, status?.containerStatuses));
-  if (progress.includes('lost')) return { kind: 'failed' };
+  if (progress.includes('failed')) return { kind: 'failed' };
   const sidecars = initContainers
     .filter(isRestartableInitContainer)
     .map((container) => progressOf(pod, container, status?.initContainerStatuses));
-  // Where nothing but sidecars runs any more the pod is about to succeed.
-  const allAreWell = progress.includes('running') && !progress.includes('open');
-  if (!allAreWell || sidecars.some((sidecar) => sidecar !== 'running')) return { kind: 'pending' };
-  return { kind: 'running', sinceMs: youngestStart(seen) };
+  // Where only sidecars still run, the pod is about to succeed.
+  const isRunning = progress.includes('running') && !progress.includes('pending');
+  if (!isRunning || sidecars.some((sidecar) => sidecar !== 'running')) return { kind: 'pending' };
+  return { kind: 'running', sinceMs: latestStart(seen) };
 }
 
-/** Those that ended with another code than 0, and those that cannot be started or wait to be started again. */
+/** Containers that ended with another code than 0, that cannot be started, or that wait for a restart. */
 export function failedContainers(status: PodStatus | undefined): readonly FailedContainer[] {
   const { initContainerStatuses = [], containerStatuses = [] } = status ?? {};
   return [...initContainerStatuses, ...containerStatuses].flatMap((container) => {
@@ -45,7 +45,7 @@ export function failedContainers(status: PodStatus | undefined): readonly Failed
   });
 }
 
-type Progress = 'running' | 'done' | 'lost' | 'open';
+type Progress = 'running' | 'done' | 'failed' | 'pending';
 
 function progressOf(
   pod: Pod,
@@ -54,17 +54,17 @@ function progressOf(
 ): Progress {
   const { running, terminated } = statuses?.find(({ name }) => name === container.name)?.state ?? {};
   if (running) return 'running';
-  if (!terminated || containerShouldRestart(pod, container, terminated.exitCode)) return 'open';
-  return terminated.exitCode === 0 ? 'done' : 'lost';
+  if (!terminated || containerShouldRestart(pod, container, terminated.exitCode)) return 'pending';
+  return terminated.exitCode === 0 ? 'done' : 'failed';
 }
 
-function youngestStart(seen: RuntimePodStatus | undefined): number {
+function latestStart(seen: RuntimePodStatus | undefined): number {
   const running = seen?.containers.filter(({ state }) => state === 'running') ?? [];
   return Math.max(0, ...running.map(({ startedAt }) => startedAt));
 }
 
-/** Reasons of containers that have not had their turn. */
-const NOT_BEGUN: ReadonlySet<string | undefined> = new Set([
+/** Waiting reasons of containers that have not been started yet: no failure. */
+const NOT_STARTED: ReadonlySet<string | undefined> = new Set([
   undefined,
   '',
   'ContainerCreating',
@@ -74,7 +74,7 @@ const NOT_BEGUN: ReadonlySet<string | undefined> = new Set([
 function failureOf({ state, lastState }: ContainerStatus): string | undefined {
   const { terminated, waiting } = state ?? {};
   if (terminated) return terminated.exitCode === 0 ? undefined : endText(terminated);
-  if (waiting === undefined || NOT_BEGUN.has(waiting.reason)) return undefined;
+  if (waiting === undefined || NOT_STARTED.has(waiting.reason)) return undefined;
   const text = withMessage(waiting.reason ?? '', waiting.message);
   return lastState?.terminated ? `${endText(lastState.terminated)}; ${text}` : text;
 }

@@ -2,7 +2,7 @@
 import { lastValueFrom, of, take, timeout, toArray } from 'rxjs';
 import { podConfig, type PodSources } from '../sources/pod-config.ts';
 import type { SourceProblem } from '../sources/source.ts';
-import { formatDuration } from '../policies/formats/duration.ts';
+import { shortDuration } from '../policies/formats/duration.ts';
 import type { PodSource } from '../policies/sync/pod-updates.ts';
 import type { Pod } from '../types/kubernetes.ts';
 
@@ -12,7 +12,7 @@ export interface FirstPods {
   readonly problems: readonly SourceProblem[];
 }
 
-/** A source that has not answered within `waitMs` has no pods, and that is a problem. */
+/** For a source that does not answer within `waitMs` there is a problem and no pods. */
 export async function readSources(
   sources: PodSources,
   now: () => number,
@@ -22,7 +22,7 @@ export async function readSources(
   const onProblem = (problem: SourceProblem) => problems.push(problem);
   const config = podConfig(readOnce(sources, waitMs), { now, onProblem });
   const events = await lastValueFrom(config.pipe(toArray()));
-  // Which source was the faster one must not decide who is admitted.
+  // Pods are admitted in this order: it must not depend on which source was read first.
   const inOrder = Object.keys(sources).flatMap((name) => events.filter(({ source }) => source === name));
   return { pods: inOrder.flatMap((event) => ('pods' in event ? event.pods : [])), problems };
 }
@@ -30,7 +30,7 @@ export async function readSources(
 function readOnce(sources: PodSources, waitMs: number): PodSources {
   const once = Object.entries(sources).map(([name, updates]) => {
     const source = name as PodSource;
-    const late: SourceProblem = { source, message: `did not answer within ${formatDuration(waitMs)}` };
+    const late: SourceProblem = { source, message: `did not answer within ${shortDuration(waitMs)}` };
     return [source, updates.pipe(take(1), timeout({ first: waitMs, with: () => of({ problems: [late] }) }))];
   });
   return Object.fromEntries(once) as PodSources;

@@ -1,14 +1,19 @@
-/** Runs the pods of the sources once: reads, admits, starts them, tells what came of each, and leaves them running. */
+/** Runs the pods of the sources once: reads, admits and starts them, reports an outcome for each, and leaves them running. */
 import { defer, from } from 'rxjs';
 import { NodeAgent } from '../actors/node-agent.ts';
 import { eventLog } from '../server/event-log.ts';
 import type { StateletConfig } from '../config/config.ts';
 import type { SupervisorEvent } from '../machines/supervisor-machine.ts';
-import { type AgentSurroundings, briefly, letGo, nodeAgentOptions, openNode } from '../open-node.ts';
+import {
+  type AgentSurroundings,
+  withinStopLimit,
+  leavePodsRunning,
+  nodeAgentOptions,
+  openNode,
+} from '../open-node.ts';
 import { podSources } from '../pod-sources.ts';
 import type { Rejection } from '../policies/admission/rejection.ts';
 import { CONFIG_SOURCE_ANNOTATION, fullName, podFullName } from '../policies/pod/pod-kinds.ts';
-import { RUNTIME_ONLY_GRACE_PERIOD_SECONDS } from '../policies/sync/pod-termination.ts';
 import { rfc3339 } from '../policies/formats/time.ts';
 import { lockRootDir } from '../runtime/node/root-lock.ts';
 import { systemClock } from '../system/system-clock.ts';
@@ -22,29 +27,29 @@ import { LastWarnings } from './last-warnings.ts';
 import type { PodOutcome, PodResult } from './pod-result.ts';
 import { readSources } from './read-sources.ts';
 
-/** How long the sources may take to say which pods there are. */
+/** How long each source may take to be read. */
 const FIRST_PODS_MS = 1_000;
-/** How long the runtime may take to be ready. */
+/** How long the runtime may take to become ready. */
 const RUNTIME_PATIENCE_MS = 10_000;
 
 export interface RunOnceOptions {
   readonly maxRetries: number;
   readonly retryDelayMs: number;
   readonly logger: Logger;
-  /** Aborts when it is to leave at once. */
+  /** Aborts when the command is to leave at once. */
   readonly signal: AbortSignal;
-  /** As soon as it is known what came of a pod. */
+  /** Called as soon as the outcome of a pod is known. */
   readonly onOutcome: (pod: Pod, outcome: PodOutcome) => void;
 }
 
 export interface RunOnceReport {
-  /** In the order in which the pods came. */
+  /** In the order of the sources. */
   readonly pods: readonly PodResult[];
-  /** Of the manifests. */
+  /** Of the sources: broken manifests, a source that does not answer. */
   readonly problems: readonly SourceProblem[];
 }
 
-/** Rejects when nothing can be run as configured. */
+/** Rejects when no pod can be run as configured. */
 export async function runOnce(config: StateletConfig, options: RunOnceOptions): Promise<RunOnceReport> {
   const lock = await lockRootDir(config.rootDir);
   try {
@@ -71,57 +76,61 @@ async function runPods(
   }
 }
 
-interface RunSurroundings extends AgentSurroundings {
+interface RunParts extends AgentSurroundings {
   readonly recorder: LastWarnings;
 }
 
 class Run {
   readonly #pods: readonly Pod[];
-  readonly #surroundings: RunSurroundings;
+  readonly #nodeParts: RunParts;
   readonly #agent: NodeAgent;
   readonly #rejections = new Map<Pod, Rejection>();
 
-  constructor(pods: readonly Pod[], config: StateletConfig, surroundings: RunSurroundings) {
+  constructor(pods: readonly Pod[], config: StateletConfig, nodeParts: RunParts) {
     this.#pods = pods;
-    this.#surroundings = surroundings;
+    this.#nodeParts = nodeParts;
     this.#agent = new NodeAgent({
-      ...nodeAgentOptions(config, surroundings),
-      // It is never told that one of them has been seen, and so removes nothing that it does not know.
+      ...nodeAgentOptions(config, nodeParts),
+      // No SOURCE_SEEN is sent, so pods that are unknown to the sources are not removed.
       sources: Object.keys(podSources(config)),
       configuration: defer(() => from(this.#admit().map(addition))),
     });
   }
 
-  /** When this settles nothing is being started any more. */
+  /** When this settles, no container is being started any more. */
   async results(options: RunOnceOptions): Promise<readonly PodResult[]> {
     const agent = this.#agent;
     agent.start();
-    const outcomes = await this.#outcomes(options).finally(() => letGo(agent));
+    const outcomes = await this.#outcomes(options).finally(() => leavePodsRunning(agent));
     // What an effect had begun may not show yet.
-    await briefly(agent.pleg.relist().catch(() => undefined));
+    await withinStopLimit(agent.pleg.relist().catch(() => undefined));
     return outcomes.map(({ pod, outcome }) => this.#result(pod, outcome));
   }
 
-  /** Side by side. */
+  /** All pods are followed at the same time. */
   async #outcomes({ maxRetries, retryDelayMs, signal, onOutcome }: RunOnceOptions) {
-    const [agent, { recorder }] = [this.#agent, this.#surroundings];
+    const [agent, { recorder }] = [this.#agent, this.#nodeParts];
     await awaitRuntime(agent, systemClock, signal, RUNTIME_PATIENCE_MS);
-    const means = {
-      ...{ agent, clock: systemClock, maxRetries, retryDelayMs, signal },
+    const followOptions = {
+      agent,
+      clock: systemClock,
+      maxRetries,
+      retryDelayMs,
+      signal,
       rejectionOf: (pod: Pod) => this.#rejections.get(pod),
       lastWarning: (uid: string) => recorder.of(uid),
     };
     const follow = async (pod: Pod) => {
-      const outcome = await followPod(pod, means);
+      const outcome = await followPod(pod, followOptions);
       onOutcome(pod, outcome);
       return { pod, outcome };
     };
     return Promise.all(this.#pods.map(follow));
   }
 
-  /** Once the runtime has told what it holds. */
+  /** Called when the runtime has listed its pods. */
   #admit(): readonly Pod[] {
-    const { parts, recorder } = this.#surroundings;
+    const { parts, recorder } = this.#nodeParts;
     const { pleg, statusManager } = this.#agent;
     const { admitted, rejected } = admitInTurn(this.#pods, {
       facts: this.#agent.nodeFacts(),
@@ -133,7 +142,7 @@ class Run {
       statusManager.reject(pod, rejection, rfc3339(systemClock.now()));
       recorder.event(pod.metadata, 'Warning', rejection.reason, rejection.message);
     }
-    endFormerVersions(this.#agent, admitted);
+    endOlderVersions(this.#agent, admitted);
     return admitted;
   }
 
@@ -151,14 +160,9 @@ function addition(pod: Pod): SupervisorEvent {
   return { type: 'CONFIG.ADD', source, pods: [pod] };
 }
 
-/** A pod whose manifest has changed has another UID: the one of its name that is there ends first (lifecycle 10). */
-function endFormerVersions({ pleg, supervisor }: NodeAgent, pods: readonly Pod[]): void {
+/** A changed manifest gives its pod another UID. The running pod of the same name ends first (lifecycle 10). */
+function endOlderVersions({ pleg, supervisor }: NodeAgent, pods: readonly Pod[]): void {
   const wanted = new Map(pods.map((pod) => [podFullName(pod), pod.metadata.uid]));
-  const former = pleg.pods().filter((pod) => (wanted.get(fullName(pod)) ?? pod.uid) !== pod.uid);
-  for (const { uid, name, namespace } of former) {
-    supervisor.registry.spawn({ uid, name, namespace }, pleg.runtimeHolds(uid));
-    void supervisor.killPod(uid, {
-      podTerminationGracePeriodSecondsOverride: RUNTIME_ONLY_GRACE_PERIOD_SECONDS,
-    });
-  }
+  const older = pleg.pods().filter((pod) => (wanted.get(fullName(pod)) ?? pod.uid) !== pod.uid);
+  for (const pod of older) supervisor.killRuntimePod(pod);
 }

@@ -1,21 +1,23 @@
-/** The file in its root folder that tells where a daemon serves `/healthz`: `statelet.addr`. */
-import { readFile, rename, rm, writeFile } from 'node:fs/promises';
+/** The file `statelet.addr` in the root folder: the address at which the daemon serves `/healthz`. */
+import { readFile, rm } from 'node:fs/promises';
 import { join } from 'node:path';
+import { replaceFile } from '../system/replace-file.ts';
+import { ifThere } from '../system/system-errors.ts';
 
 const FILE = 'statelet.addr';
+/** Not secret: any user may read it, unless the umask says otherwise. */
+const MODE = 0o666;
 
 export function addressFile(rootDir: string): string {
   return join(rootDir, FILE);
 }
 
-/** Others see the old address or the new one, whole. Where it cannot be written there is none, nor that of a former daemon. */
+/** A reader finds the old address or the new one, whole. When the file cannot be written, the address of an earlier daemon is removed. */
 export async function writeAddress(rootDir: string, address: string): Promise<void> {
-  const file = addressFile(rootDir);
   try {
-    await writeFile(`${file}.new`, `${address}\n`);
-    await rename(`${file}.new`, file);
+    await replaceFile(addressFile(rootDir), `${address}\n`, { mode: MODE });
   } catch (error) {
-    for (const path of [`${file}.new`, file]) await rm(path, { force: true }).catch(() => undefined);
+    await removeAddress(rootDir).catch(() => undefined);
     throw error;
   }
 }
@@ -24,12 +26,8 @@ export async function removeAddress(rootDir: string): Promise<void> {
   await rm(addressFile(rootDir), { force: true });
 }
 
-/** undefined when there is none: no daemon has served from this folder, or it stopped in good order. */
+/** Undefined when there is no file: no daemon has served from this folder, or the last one has stopped in good order. */
 export async function readAddress(rootDir: string): Promise<string | undefined> {
-  try {
-    return (await readFile(addressFile(rootDir), 'utf8')).trim();
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return undefined;
-    throw error;
-  }
+  const text = await ifThere(readFile(addressFile(rootDir), 'utf8'));
+  return text?.trim();
 }

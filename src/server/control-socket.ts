@@ -1,4 +1,4 @@
-/** The unix socket in the root folder, over which a daemon tells its owner everything. */
+/** The unix socket in the root folder, at which a daemon serves everything to its owner. */
 import { chmodSync, closeSync, constants, openSync, unlinkSync } from 'node:fs';
 import type { Server } from 'node:http';
 import { join } from 'node:path';
@@ -11,8 +11,8 @@ export function controlSocket(rootDir: string): string {
 }
 
 /**
- * Only for the holder of the folder's lock: a socket that is there is a dead daemon's. Rejects with the error of the
- * system. Returns how to close server and socket.
+ * Only the holder of the folder's lock may call this: it replaces the socket that a dead daemon has left. Rejects with the
+ * system's error. Returns the function that closes server and socket.
  */
 export async function listenOnControlSocket(server: Server, rootDir: string): Promise<() => Promise<void>> {
   const folder = openFolder(rootDir);
@@ -24,7 +24,7 @@ export async function listenOnControlSocket(server: Server, rootDir: string): Pr
     throw error;
   }
   return async () => {
-    // Closing removes the socket by its path, for which the folder has to be open.
+    // close() removes the socket by its path, which needs the open folder.
     await close(server);
     closeSync(folder.fd);
   };
@@ -48,7 +48,7 @@ function bind(server: Server, socket: string): Promise<void> {
   });
 }
 
-/** Calls `use` with a path to the socket, which holds until the promise settles. Throws where there is no such folder. */
+/** Calls `use` with a path to the socket that is valid until the promise settles. Rejects when there is no such folder. */
 export async function withControlSocket<T>(rootDir: string, use: (path: string) => Promise<T>): Promise<T> {
   const { fd, socket } = openFolder(rootDir);
   try {
@@ -58,7 +58,7 @@ export async function withControlSocket<T>(rootDir: string, use: (path: string) 
   }
 }
 
-/** The address of a socket may have 107 bytes, and root folders are often deeper: the path goes by the open folder. */
+/** The path of a socket may have 107 bytes, and root folders are often deeper: this path goes through the open folder. */
 function openFolder(rootDir: string): { readonly fd: number; readonly socket: string } {
   const fd = openSync(rootDir, constants.O_RDONLY | constants.O_DIRECTORY);
   return { fd, socket: `/proc/self/fd/${fd}/${SOCKET}` };

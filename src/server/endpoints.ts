@@ -1,6 +1,8 @@
-/** Where a daemon answers: at an address for everybody who reaches it, and at a socket for the owner of its root folder. */
+/** Where a daemon serves: at an address for clients on the network, and at a socket for the owner of its root folder. */
 import { hostname } from 'node:os';
 import { errorMessage } from '../types/errors.ts';
+import { systemClock } from '../system/system-clock.ts';
+import { Timer } from '../system/timer.ts';
 import type { Logger } from '../types/logger.ts';
 import { addressFile, removeAddress, writeAddress } from './address-file.ts';
 import { controlSocket } from './control-socket.ts';
@@ -14,18 +16,19 @@ export interface EndpointsOptions {
   readonly address: { readonly host: string; readonly port: number } | undefined;
   readonly sources: ApiSources;
   readonly logger: Logger;
-  /** Before what could not be written into the root folder is tried again. */
+  /** The delay before a failed write into the root folder is tried again. */
   readonly retryMs?: number;
 }
 
 const RETRY_MS = 10_000;
 
 export class Endpoints {
-  /** As bound; undefined where there is only the socket. */
+  /** With the port that was bound; undefined where there is only the socket. */
   readonly address: string | undefined;
   readonly #server: ApiServer | undefined;
   readonly #options: EndpointsOptions;
-  readonly #retries = new Set<NodeJS.Timeout>();
+  readonly #socketRetry = new Timer(systemClock);
+  readonly #addressRetry = new Timer(systemClock);
   #closeSocket: (() => Promise<void>) | undefined;
   #isClosed = false;
 
@@ -36,8 +39,8 @@ export class Endpoints {
   }
 
   /**
-   * Rejects with `FailedPrecondition` when the port cannot be had. What goes into the root folder is for the convenience of
-   * those who ask: a disk that is full or read-only is a warning.
+   * Rejects with `FailedPrecondition` when the port cannot be bound. When socket or address file cannot be made, because the
+   * disk is full or read-only, that is a warning: the daemon can do without them.
    */
   static async open(options: EndpointsOptions): Promise<Endpoints> {
     const { rootDir, nodeName, address, sources, logger } = options;
@@ -45,15 +48,19 @@ export class Endpoints {
     const server = address && (await startApiServer({ ...address, names }, sources));
     if (server && !isLoopback(address.host)) logger.warn({}, openWarning(server.address));
     const endpoints = new Endpoints(server, options);
-    await endpoints.#persistently(controlSocket(rootDir), () => endpoints.#listen());
-    if (server) await endpoints.#persistently(addressFile(rootDir), () => endpoints.#write(server.address));
+    await endpoints.#make(controlSocket(rootDir), endpoints.#socketRetry, () => endpoints.#listen());
+    if (server)
+      await endpoints.#make(addressFile(rootDir), endpoints.#addressRetry, () =>
+        endpoints.#write(server.address),
+      );
     return endpoints;
   }
 
   async close(): Promise<void> {
     if (this.#isClosed) return;
     this.#isClosed = true;
-    for (const timer of this.#retries) clearTimeout(timer);
+    this.#socketRetry.disarm();
+    this.#addressRetry.disarm();
     await removeAddress(this.#options.rootDir).catch(() => undefined);
     await Promise.all([this.#server?.close(), this.#closeSocket?.()]);
   }
@@ -68,25 +75,22 @@ export class Endpoints {
     if (!this.#isClosed) await writeAddress(this.#options.rootDir, address);
   }
 
-  async #persistently(what: string, work: () => Promise<void>, isFirst = true): Promise<void> {
+  /** Tries until it succeeds. Resolves after the first attempt. */
+  async #make(file: string, retry: Timer, work: () => Promise<void>, isFirst = true): Promise<void> {
     const { logger, retryMs = RETRY_MS } = this.#options;
     try {
       await work();
     } catch (error) {
       if (this.#isClosed) return;
-      if (isFirst) logger.warn({}, `${what} cannot be made, and is tried again: ${errorMessage(error)}`);
-      const timer = setTimeout(() => {
-        this.#retries.delete(timer);
-        void this.#persistently(what, work, false);
-      }, retryMs).unref();
-      this.#retries.add(timer);
+      if (isFirst) logger.warn({}, `${file} cannot be made, and is tried again: ${errorMessage(error)}`);
+      retry.arm(retryMs, () => void this.#make(file, retry, work, false));
     }
   }
 }
 
 function openWarning(address: string): string {
   return (
-    `whoever reaches ${address} may read the pods, their figures and what would be evicted, without a password; values of ` +
-    'environment variables are left out. --healthz-bind-address 127.0.0.1 is for this machine alone'
+    `anyone who can reach ${address} may read the pods, their resource usage and the eviction order, without a password; ` +
+    'values of environment variables are left out. --healthz-bind-address 127.0.0.1 limits it to this machine'
   );
 }

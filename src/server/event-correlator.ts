@@ -1,4 +1,4 @@
-/** Remembers events, so that those which resemble earlier ones can be told as one. */
+/** Remembers events, so that repeated and similar events are combined into one with a count. */
 import {
   combinedMessage,
   counted,
@@ -15,17 +15,17 @@ import {
 } from '../policies/status/event-correlation.ts';
 import { RecentMap } from './recent-map.ts';
 
-/** As many as client-go remembers of each kind. */
+/** As in client-go. */
 const REMEMBERED_MAX = 4_096;
 
-/** An event as it is to be told. */
+/** An event after correlation. */
 export interface CorrelatedEvent extends CountedEvent {
-  /** Of all that are told as this one. */
+  /** The same for all events that are combined into this one. */
   readonly key: string;
   readonly message: string;
-  /** It stands for events of several messages. */
+  /** It stands for events with several messages. */
   readonly combined: boolean;
-  /** It comes too often to be told. */
+  /** Events of its pod come too often: it is not shown. */
   readonly isSpam: boolean;
 }
 
@@ -44,12 +44,16 @@ export class EventCorrelator {
     const count = counted(this.#counted.get(key), eventName(event.object.name, now), now);
     this.#counted.set(key, count);
     return {
-      ...{ ...count, key, combined, isSpam: !this.#mayTell(event, now) },
+      ...count,
+      key,
+      combined,
+      isSpam: !this.#spend(event, now),
       message: combined ? combinedMessage(message) : message,
     };
   }
 
-  #mayTell(event: EventFacts, now: number): boolean {
+  /** Whether the budget of the event's pod allows one more event. */
+  #spend(event: EventFacts, now: number): boolean {
     const key = spamKey(event);
     const left = spent(this.#budgets.get(key), now);
     if (left !== undefined) this.#budgets.set(key, left);

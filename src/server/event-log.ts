@@ -4,34 +4,34 @@ import { type Logger, podFields } from '../types/logger.ts';
 import { EventCorrelator } from './event-correlator.ts';
 import { RecentMap } from './recent-map.ts';
 
-/** A warning that goes on is told again after this time, however often it has been told. */
+/** A repeated warning is logged at least this often. */
 const REMIND_MS = 10 * 60_000;
 const REMEMBERED_MAX = 4_096;
 const SOURCE = { component: 'statelet', host: '' };
 
-type About = Pick<EventFacts, 'object' | 'reason'>;
+type EventKind = Pick<EventFacts, 'object' | 'reason'>;
 
 /**
- * Kubernetes events as log lines, the only ones that have a `reason`. A warning that repeats itself is told again each time that it
- * has come twice as often, with its count, and is for debugging otherwise. `now` is Unix milliseconds.
+ * Logs Kubernetes events; only these log lines have a `reason`. A repeated warning is logged when its count doubles, and at debug
+ * level otherwise. `now` is Unix milliseconds.
  */
 export function eventLog(logger: Logger, now: () => number): EventRecorder & NodeEventRecorder {
   const correlator = new EventCorrelator();
-  const toldAt = new RecentMap<string, number>(REMEMBERED_MAX);
-  const warn = ({ object, reason }: About, fields: object, text: string): void => {
+  const loggedAt = new RecentMap<string, number>(REMEMBERED_MAX);
+  const warn = ({ object, reason }: EventKind, fields: object, text: string): void => {
     const at = now();
     const facts = { source: SOURCE, object, type: 'Warning' as const, reason, message: text };
     const { key, count, message, isSpam } = correlator.correlate(facts, at);
-    const isDue = at - (toldAt.get(key) ?? -Infinity) >= REMIND_MS || (!isSpam && isPowerOfTwo(count));
-    if (isDue) toldAt.set(key, at);
+    const isDue = at - (loggedAt.get(key) ?? -Infinity) >= REMIND_MS || (!isSpam && isPowerOfTwo(count));
+    if (isDue) loggedAt.set(key, at);
     const shown = { ...fields, ...(count > 1 && { count }) };
     if (isDue) logger.warn(shown, message);
     else logger.debug(shown, message);
   };
-  const log = (type: 'Normal' | 'Warning', about: About, fields: object, message: string): void => {
-    // What goes well happens again and again, and is news each time.
+  const log = (type: 'Normal' | 'Warning', kind: EventKind, fields: object, message: string): void => {
+    // Normal events are logged each time.
     if (type === 'Normal') logger.info(fields, message);
-    else warn(about, fields, message);
+    else warn(kind, fields, message);
   };
   return {
     event: (pod, type, reason, message, about) => {

@@ -1,40 +1,35 @@
-/** What a daemon tells, read-only: `/healthz`, and `/pods` and `/stats/summary` as the kubelet serves them. */
+/** The read-only HTTP server of a daemon: `/healthz`, `/eviction`, and `/pods` and `/stats/summary` as the kubelet serves them. */
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { errorMessage } from '../types/errors.ts';
 import type { EvictionExplanation } from '../policies/eviction/explanation.ts';
-import type { Pod, PodStatus } from '../types/kubernetes.ts';
+import type { ServedPod } from '../types/served-pod.ts';
 import type { Summary } from '../types/stats.ts';
 import { listenOnControlSocket } from './control-socket.ts';
 import { boundedServer, close, hostPort, listen } from './listen.ts';
 import { isForeign } from './own-request.ts';
 import { redact } from './redact.ts';
 
-/** On each pod of `/pods`, and nowhere else: the state of its chart, as `Syncing.Settled`. */
+/** The state of the pod's chart, such as `Syncing.Settled`. Only `/pods` sets this annotation. */
 export const STATE_ANNOTATION = 'statelet.dev/state';
-
-export interface ServedPod {
-  readonly pod: Pod;
-  /** The status as computed here; without one the pod's own stands. */
-  readonly status?: PodStatus;
-  readonly state: string;
-}
+/** On pods of `/pods` that have not been started, and nowhere else: why, in words for people. */
+export const WAITS_FOR_ANNOTATION = 'statelet.dev/waits-for';
 
 export interface ApiSources {
   /** Why the daemon is not healthy; undefined when it is. */
   health(): string | undefined;
   pods(): Iterable<ServedPod>;
-  /** Who would be evicted now; without it there is no `/eviction`. */
+  /** Which pods would be evicted now; without it there is no `/eviction`. */
   eviction?(): Promise<EvictionExplanation | undefined>;
   /** Without it there is no `/stats/summary`. */
   summary?(options: { readonly onlyCPUAndMemory: boolean }): Promise<Summary>;
 }
 
 export interface ApiServer {
-  /** As bound: `127.0.0.1:10248`, `[::1]:10248`. */
+  /** With the port that was bound: `127.0.0.1:10248`, `[::1]:10248`. */
   readonly address: string;
   readonly port: number;
-  /** Lets requests under way finish; resolves when the port is free again. */
+  /** Lets the requests under way finish; resolves when the port is free again. */
   close(): Promise<void>;
 }
 
@@ -42,13 +37,13 @@ export interface ApiAddress {
   readonly host: string;
   /** 0 takes any free one. */
   readonly port: number;
-  /** Names of this machine, as clients may call it beside its addresses and localhost. */
+  /** Names by which clients may call this machine, in addition to its addresses and localhost. */
   readonly names?: readonly string[];
 }
 
 /**
- * For everybody who reaches the address: what containers keep secret is left out, and browsers with foreign pages are
- * refused. Rejects with `FailedPrecondition` when the port cannot be had.
+ * The server that everything on the network can reach: it leaves secret values of containers out, and refuses requests that a
+ * browser sends for a foreign page. Rejects with `FailedPrecondition` when the port cannot be bound.
  */
 export async function startApiServer(
   { host, port, names = [] }: ApiAddress,
@@ -62,7 +57,7 @@ export async function startApiServer(
   return { address: hostPort(host, bound), port: bound, close: () => close(server) };
 }
 
-/** For the owner of the root folder: everything. Rejects with the error of the system; returns how to close it. */
+/** The server for the owner of the root folder: it serves everything. Rejects with the system's error. Returns its close function. */
 export function startControlServer(rootDir: string, sources: ApiSources): Promise<() => Promise<void>> {
   const answerTo = (request: IncomingMessage) => answer(request, sources, (pod) => pod);
   const server = boundedServer((request, response) => void serve(request, response, answerTo));
@@ -118,7 +113,7 @@ async function answer(
 }
 
 async function summary(sources: ApiSources, query: string | undefined): Promise<Answer> {
-  // As with the kubelet, `true` once and nothing else.
+  // The kubelet's rule: the parameter is given once, and is `true`.
   const wanted = new URLSearchParams(query).getAll('only_cpu_and_memory');
   const found = await sources.summary?.({ onlyCPUAndMemory: wanted.length === 1 && wanted[0] === 'true' });
   return json(found);
@@ -132,17 +127,21 @@ function healthz(problem: string | undefined): Answer {
   return problem === undefined ? { status: 200, body: 'ok' } : { status: 500, body: `${problem}\n` };
 }
 
-/** So many are written in one turn of the event loop. */
-const PODS_AT_ONCE = 25;
+/** How many pods are written in one turn of the event loop. */
+const PODS_A_TURN = 25;
 
-/** Items of a list do not repeat kind and version. All are as they were at one moment, however long it takes to write them. */
+/** Items of a list do not repeat kind and version. The list is taken at once, so that all pods are of the same moment. */
 async function podList(served: Iterable<ServedPod>, view: View): Promise<Answer> {
   const pods = [...served];
   const items: string[] = [];
-  for (const { pod, status, state } of pods) {
-    if (items.length > 0 && items.length % PODS_AT_ONCE === 0) await nextTurn();
+  for (const { pod, status, state, waitsFor } of pods) {
+    if (items.length > 0 && items.length % PODS_A_TURN === 0) await nextTurn();
     const { metadata, spec } = pod;
-    const annotations = { ...metadata.annotations, [STATE_ANNOTATION]: state };
+    const annotations = {
+      ...metadata.annotations,
+      [STATE_ANNOTATION]: state,
+      ...(waitsFor !== undefined && { [WAITS_FOR_ANNOTATION]: waitsFor }),
+    };
     const item = { metadata: { ...metadata, annotations }, spec, status: status ?? pod.status ?? {} };
     items.push(JSON.stringify(view(item)));
   }

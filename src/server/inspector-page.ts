@@ -1,7 +1,6 @@
 /**
- * The page that carries inspection events from this machine to Stately's inspector, which runs in a frame of it. The
- * events go from the daemon to the browser, and there from frame to frame. The socket is opened only once the
- * inspector is there to read, and again whenever it was reloaded.
+ * The page with Stately's inspector in a frame. The browser gets the events from the daemon through a WebSocket and posts them
+ * to the frame. The socket is opened when the inspector says that it is ready, and again after each reload of it.
  */
 export const INSPECTOR_PAGE = `<!doctype html>
 <html lang="en">

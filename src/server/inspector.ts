@@ -1,6 +1,6 @@
 /**
- * Feeds Stately's inspector with every actor of the daemon. Loaded only for `--inspect`. Nothing is serialised while
- * nobody is connected; who connects first gets every living actor as it is, then what happens from there on.
+ * Sends the state of every actor of the daemon to Stately's inspector. Loaded only for `--inspect`. Nothing is serialised
+ * without a client; a new client gets the present state of all actors, then every event.
  */
 import type { IncomingMessage } from 'node:http';
 import { createInspector } from '@statelyai/inspect';
@@ -22,7 +22,7 @@ export interface InspectorOptions {
 }
 
 export interface RunningInspector {
-  /** To be opened in a browser. A WebSocket client connects to the same place. */
+  /** To be opened in a browser. WebSocket clients connect to the same URL. */
   readonly url: string;
   /** For the `inspect` option of the root actor. */
   readonly inspect: Observer<InspectionEvent>;
@@ -32,11 +32,11 @@ export interface RunningInspector {
 type ActorEvent = InspectionEvent & { readonly type: '@xstate.actor' };
 type Client = Observer<InspectionEvent>;
 
-/** A browser that falls this far behind is cut off, rather than remembered for without end. */
+/** A browser that is this far behind is disconnected, so that its backlog does not fill the memory. */
 const MAX_BACKLOG_BYTES = 16 * 1024 * 1024;
 const FLAGS = { portFlag: '--inspect=HOST:PORT', hostFlag: '--inspect=HOST:PORT' };
 
-/** Rejects with `FailedPrecondition` when the port cannot be had. */
+/** Rejects with `FailedPrecondition` when the port cannot be bound. */
 export async function startInspector({ host, port, logger }: InspectorOptions): Promise<RunningInspector> {
   const actors = new Map<string, ActorEvent>();
   const clients = new Set<Client>();
@@ -48,14 +48,14 @@ export async function startInspector({ host, port, logger }: InspectorOptions): 
     maxPayload: 1024,
     verifyClient: ({ req }: { req: IncomingMessage }) => !isForeign(req.headers, [host]),
   });
-  sockets.on('error', () => undefined); // The server's own, answered by listen() below.
+  sockets.on('error', () => undefined); // Errors of the server, which listen() below handles.
   sockets.on('connection', (socket) => admit(socket, actors, clients, logger));
   const bound = await listen(server, { host, port, what: "Stately's inspector", ...FLAGS });
   if (!isLoopback(host)) {
-    const open = `whoever reaches ${hostPort(host, bound)} sees every actor and its pods, without a password`;
+    const open = `anyone who can reach ${hostPort(host, bound)} sees every actor and its pods, without a password`;
     logger.warn(
       {},
-      `${open}, values of environment variables and secrets left out; 127.0.0.1 is for this machine alone`,
+      `${open}; values of environment variables and secrets are left out. 127.0.0.1 limits it to this machine`,
     );
   }
   return {
@@ -69,7 +69,7 @@ export async function startInspector({ host, port, logger }: InspectorOptions): 
   };
 }
 
-/** Keeps the roll of living actors, which costs next to nothing, and passes the event on to whoever listens. */
+/** Keeps the list of actors that run, and passes the event on to the clients. */
 function tell(event: InspectionEvent, actors: Map<string, ActorEvent>, clients: ReadonlySet<Client>): void {
   if (event.type === '@xstate.actor') actors.set(event.actorRef.sessionId, event);
   for (const client of clients) client.next?.(event);

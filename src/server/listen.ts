@@ -1,4 +1,4 @@
-/** Binding an HTTP server to an address, and letting go of it, in good order. */
+/** Opens HTTP servers with limits, binds them to an address, and closes them in good order. */
 import { createServer, type RequestListener, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { StateletError } from '../types/errors.ts';
@@ -7,42 +7,62 @@ export interface Listener {
   readonly host: string;
   /** 0: any free port. */
   readonly port: number;
-  /** What is then served, for the message when it cannot be: `/healthz and /pods`. */
+  /** What the server serves, for the error message: `/healthz and /pods`. */
   readonly what: string;
   /** The flags that choose another port and another address. */
   readonly portFlag: string;
   readonly hostFlag: string;
 }
 
-/** More clients than a node has for one server; each has a descriptor, and the daemon needs its own for its pods. */
-const CONNECTIONS_MAX = 32;
-/** For the whole of a request, which has no body. */
-const REQUEST_TIMEOUT_MS = 10_000;
-/** A connection over which nothing goes. */
-const SILENCE_MS = 15_000;
+export interface ServerLimits {
+  /** Each connection takes a file descriptor, and the daemon needs descriptors for its pods. */
+  readonly connectionsMax: number;
+  /** How long a client may take to send a whole request. */
+  readonly requestMs: number;
+  /** How often requests are checked for that. */
+  readonly checkMs: number;
+  /** A connection without any traffic for so long is closed. */
+  readonly idleMs: number;
+  /** Of the request line and the headers. */
+  readonly headerBytesMax: number;
+}
 
-/** A server that no client can make hold more than some connections, or hold one for nothing. */
-export function boundedServer(onRequest: RequestListener): Server {
-  const limits = { requestTimeout: REQUEST_TIMEOUT_MS, headersTimeout: REQUEST_TIMEOUT_MS };
-  const server = createServer({ ...limits, maxHeaderSize: 8192 }, onRequest);
-  server.maxConnections = CONNECTIONS_MAX;
-  server.setTimeout(SILENCE_MS);
+export const SERVER_LIMITS: ServerLimits = {
+  connectionsMax: 32,
+  requestMs: 10_000,
+  checkMs: 30_000,
+  idleMs: 15_000,
+  headerBytesMax: 8192,
+};
+
+/** A server that bounds how many connections its clients open, and how long a slow client holds one. */
+export function boundedServer(onRequest: RequestListener, limits = SERVER_LIMITS): Server {
+  const { connectionsMax, requestMs, checkMs, idleMs, headerBytesMax } = limits;
+  const options = {
+    requestTimeout: requestMs,
+    headersTimeout: requestMs,
+    connectionsCheckingInterval: checkMs,
+    maxHeaderSize: headerBytesMax,
+  };
+  const server = createServer(options, onRequest);
+  server.maxConnections = connectionsMax;
+  server.setTimeout(idleMs);
   return server;
 }
 
-/** The port that was bound. Rejects with `FailedPrecondition`, naming address and flag. */
+/** Resolves with the port that was bound. Rejects with `FailedPrecondition`; the message names address and flag. */
 export function listen(server: Server, listener: Listener): Promise<number> {
   const { host, port, what } = listener;
   return new Promise((resolve, reject) => {
     server.once('error', (error: NodeJS.ErrnoException) => {
-      const message = `cannot serve ${what} on ${hostPort(host, port)}: ${mend(error, listener)}`;
+      const message = `cannot serve ${what} on ${hostPort(host, port)}: ${adviceOn(error, listener)}`;
       reject(new StateletError('FailedPrecondition', message, { cause: error }));
     });
     server.listen(port, host, () => resolve((server.address() as AddressInfo).port));
   });
 }
 
-function mend({ code, message }: NodeJS.ErrnoException, { portFlag, hostFlag }: Listener): string {
+function adviceOn({ code, message }: NodeJS.ErrnoException, { portFlag, hostFlag }: Listener): string {
   switch (code) {
     case 'EADDRINUSE':
       return `the port is in use, by a kubelet or another statelet perhaps; choose another with ${portFlag}`;
@@ -57,10 +77,10 @@ function mend({ code, message }: NodeJS.ErrnoException, { portFlag, hostFlag }: 
   }
 }
 
-/** How long a client may take over an answer that is under way when the server closes. */
+/** When the server closes, how long the answers under way may take. */
 const CLOSE_GRACE_MS = 1000;
 
-/** Lets requests under way finish; resolves when the port is free again. */
+/** Lets the requests under way finish; resolves when the port is free again. */
 export function close(server: Server): Promise<void> {
   return new Promise((resolve) => {
     const timer = setTimeout(() => server.closeAllConnections(), CLOSE_GRACE_MS);

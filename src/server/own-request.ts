@@ -1,6 +1,6 @@
 /**
- * Which requests a browser may have sent on behalf of a foreign page. Any page may send requests to this machine, and a
- * foreign host name may resolve to it: such a name then stands in `Host`, or in `Origin`. Other programs send no origin.
+ * Recognises requests that a browser may have sent for a foreign page. Any web page can send requests to this machine, and a
+ * foreign host name can resolve to it (DNS rebinding): then `Host` or `Origin` has the foreign name. Only browsers send `Origin`.
  */
 import { isIP } from 'node:net';
 
@@ -9,7 +9,7 @@ export interface Requested {
   readonly origin?: string | undefined;
 }
 
-/** `names`: host names of this machine, beside localhost. An address is nobody else's name. */
+/** `names`: host names of this machine besides localhost. IP addresses are never foreign: no other site can have them as its name. */
 export function isForeign({ host, origin }: Requested, names: readonly string[]): boolean {
   if (host !== undefined && !isOwnHost(host, names)) return true;
   return origin !== undefined && origin !== '' && !isOwnOrigin(origin, host ?? '', names);
@@ -29,7 +29,7 @@ function isOwnHost(host: string, names: readonly string[]): boolean {
   return names.some((own) => own.toLowerCase() === name);
 }
 
-/** Whether only this machine reaches that address. */
+/** Whether only programs of this machine can reach that address. */
 export function isLoopback(host: string): boolean {
   return host === 'localhost' || host === '::1' || /^(?:::ffff:)?127\./iu.test(host);
 }

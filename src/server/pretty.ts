@@ -1,4 +1,4 @@
-/** Log lines for people: `12:01:02.345 INFO: default/web: container started container=web attempt=0`. */
+/** Log lines as text: `12:01:02.345 INFO: default/web: container started container=web attempt=0`. */
 import type { DestinationStream } from 'pino';
 import { prettyFactory } from 'pino-pretty';
 import type { PrettyOptions } from 'pino-pretty';
@@ -6,7 +6,7 @@ import type { PrettyOptions } from 'pino-pretty';
 type Line = Readonly<Record<string, unknown>>;
 type Dim = (text: string) => string;
 
-/** Fields that have a place of their own in the line; a pod's UID is in the JSON form. */
+/** Fields that are shown elsewhere in the line, or only in JSON (a pod's UID). */
 const PLACED = new Set(['level', 'time', 'msg', 'pod', 'uid', 'err']);
 const FATAL = 60;
 
@@ -44,7 +44,7 @@ function errorText(error: unknown): string {
   return isRecord(error) && typeof error.message === 'string' ? printable(error.message) : '';
 }
 
-/** Where in the code: only for what is a defect of the daemon. */
+/** The stack trace, only for defects of the daemon. */
 function defect({ level, err }: Line): string[] {
   const stack = level === FATAL && isRecord(err) ? err.stack : undefined;
   return typeof stack === 'string' ? [printable(stack)] : [];
@@ -58,8 +58,8 @@ function isRecord(value: unknown): value is Line {
   return typeof value === 'object' && value !== null;
 }
 
-/** Without what would move the cursor or change colours: pods have a say in these texts. */
+/** Without control characters, which could move the cursor or change colours: these texts may come from pods. */
 function printable(text: string): string {
-  // eslint-disable-next-line no-control-regex -- they are what is looked for
+  // eslint-disable-next-line no-control-regex -- control characters are what it removes
   return text.replace(/[\u0000-\u0009\u000b-\u001f\u007f-\u009f]/gu, ' ');
 }

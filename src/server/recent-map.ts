@@ -1,4 +1,4 @@
-/** A map of at most so many entries: the one that was not used for longest makes room. */
+/** A map of at most `max` entries: when it is full, a new entry replaces the least recently used one. */
 export class RecentMap<Key, Value> {
   readonly #entries = new Map<Key, Value>();
   readonly #max: number;

@@ -1,13 +1,13 @@
-/** What leaves the daemon for someone to look at: plain JSON without what containers keep secret. */
+/** Removes secrets of containers from what the daemon shows: the result is plain JSON. */
 import { hasSecretValues, isCommandField, isSecretField } from '../policies/pod/secret-fields.ts';
 
 export const REDACTED = '***';
 
-/** Deeper than any pod; deeper things are cycles or not ours. */
+/** Deeper than any pod; a deeper value is probably a cycle. */
 const MAX_DEPTH = 24;
 const TOO_DEEP = '[…]';
 
-/** Annotations that hold a whole manifest, some of them packed, with everything that is redacted elsewhere. */
+/** Annotations that contain a whole manifest, some compressed, with all its secrets. */
 const APPLIED = /(?:last-applied(?:-configuration)?|\/applied|\/original)$/u;
 const USER_IN_URL = /(?<=\/\/)[^/\s]+(?=@)/gu;
 const SECRET_OPTION = String.raw`[\w-]*(?:passw(?:or)?d|secret|token|api[-_]?key|credentials?|authorization)[\w-]*`;
@@ -16,10 +16,10 @@ const SECRET_IN_COMMAND = new RegExp(
   String.raw`(${SECRET_OPTION}["']?\s*[=:]\s*["']?(?:(?:bearer|basic)\s+)?)[^\s"']+`,
   'giu',
 );
-/** What follows is the secret. */
+/** An option whose value is the next word. */
 const LONE_SECRET_OPTION = new RegExp(`^--?${SECRET_OPTION}$`, 'iu');
 
-/** A copy that JSON can hold: maps and sets as objects and lists, functions left out, errors by their message. */
+/** A copy that can be written as JSON: maps become objects, sets lists, and errors their messages; functions are left out. */
 export function redact(value: unknown, depth = 0): unknown {
   if (typeof value === 'string') return value.replace(USER_IN_URL, REDACTED);
   if (typeof value === 'bigint') return value.toString();
@@ -50,7 +50,7 @@ function redactField(name: string, field: unknown, depth: number): unknown {
   return secret ? redactWhole(field) : redact(field, depth);
 }
 
-/** A list of pods has to stay one for those who know its types: of lists and objects only the texts go. */
+/** Typed clients must still be able to read the result: in objects and lists only the texts are replaced. */
 function redactWhole(secret: unknown): unknown {
   return typeof secret === 'object' ? withoutTexts(secret, 0) : REDACTED;
 }
@@ -72,7 +72,7 @@ function redactCommand(words: readonly unknown[], depth: number): unknown[] {
   });
 }
 
-/** Texts that are JSON may be objects of Kubernetes. */
+/** An annotation may contain a Kubernetes object as JSON. */
 function redactAnnotations(annotations: object, depth: number): object {
   const others = redactFields(annotations, depth + 1);
   return Object.fromEntries(
@@ -89,7 +89,7 @@ function redactJson(text: unknown, depth: number): unknown {
   }
 }
 
-/** `valueFrom` goes as well: it names the secret, and may hold its key. */
+/** `valueFrom` is left out too: it names the secret and its key. */
 function redactPair(pair: unknown): unknown {
   const { name, key } = (pair ?? {}) as { name?: unknown; key?: unknown };
   return { ...(name !== undefined && { name }), ...(key !== undefined && { key }), value: REDACTED };

@@ -1,4 +1,4 @@
-/** What people who start the daemon in a terminal want to know first. */
+/** The first lines of a daemon that is started in a terminal. */
 import { isAbsolute, relative } from 'node:path';
 
 export interface WelcomeFacts {
@@ -10,26 +10,26 @@ export interface WelcomeFacts {
 }
 
 interface Shell {
-  /** Paths below it are told as seen from there. */
+  /** Paths inside it are shown relative to it. */
   readonly cwd: string;
-  /** Started by npm: `statelet` alone may not be found. */
+  /** Started by npm: `statelet` may not be in the PATH. */
   readonly isNpm: boolean;
 }
 
 export function welcome(facts: WelcomeFacts, { cwd, isNpm }: Shell): string {
   const { sources, rootDir, podLogsDir, exitWithPods } = facts;
-  const seen = (path: string) => seenFrom(cwd, path);
-  const what = `each pod of ${sources.map(seen).join(' and ') || 'its sources'}`;
+  const shortened = (path: string) => relativeTo(cwd, path);
+  const what = `each pod of ${sources.map(shortened).join(' and ') || 'its sources'}`;
   return [
     `Statelet runs ${what} as a statechart`,
-    `see them:   ${isNpm ? 'npx ' : ''}statelet pods --root-dir ${seen(rootDir)}   (in another terminal)`,
-    `their logs: ${seen(podLogsDir)}`,
+    `see them:   ${isNpm ? 'npx ' : ''}statelet pods --root-dir ${shortened(rootDir)}   (in another terminal)`,
+    `their logs: ${shortened(podLogsDir)}`,
     `to stop:    Ctrl-C${exitWithPods ? ', which ends the pods first' : '; the pods keep running'}`,
   ].join('\n');
 }
 
 /** A URL stays as it is. */
-function seenFrom(cwd: string, path: string): string {
+function relativeTo(cwd: string, path: string): string {
   const inside = relative(cwd, path);
   return isAbsolute(path) && inside !== '' && !inside.startsWith('..') ? inside : path;
 }

@@ -1,12 +1,12 @@
-/** Hands a long list of pods on in parts, so that the agent goes on with everything else in between. */
+/** Passes a long list of pods on in batches, one in each turn of the event loop, so that the list does not block it. */
 import { concatMap, from, map, type MonoTypeOperatorFunction, of, timer } from 'rxjs';
 import type { Pod } from '../types/kubernetes.ts';
 import type { PodConfigEvent } from './pod-config.ts';
 
-/** To begin with so many takes some 10 ms. */
-export const PODS_AT_ONCE = 25;
+/** The pods of a batch. To start this many takes some 10 ms. */
+export const PODS_A_BATCH = 25;
 
-/** A list that is no longer is passed on at once; the order stays. */
+/** A list of one batch is passed on at once. The order of the events stays. */
 export function inBatches(): MonoTypeOperatorFunction<PodConfigEvent> {
   return concatMap((event) =>
     from(batchesOf(event)).pipe(
@@ -16,13 +16,13 @@ export function inBatches(): MonoTypeOperatorFunction<PodConfigEvent> {
 }
 
 function batchesOf(event: PodConfigEvent): readonly PodConfigEvent[] {
-  if ('type' in event || event.pods.length <= PODS_AT_ONCE) return [event];
-  // The supervisor begins with the oldest of each list.
+  if ('type' in event || event.pods.length <= PODS_A_BATCH) return [event];
+  // The supervisor starts the oldest pods of each list first.
   const pods = event.pods.toSorted((a, b) => age(a).localeCompare(age(b)));
-  const count = Math.ceil(pods.length / PODS_AT_ONCE);
+  const count = Math.ceil(pods.length / PODS_A_BATCH);
   return Array.from({ length: count }, (_, index) => ({
     ...event,
-    pods: pods.slice(index * PODS_AT_ONCE, (index + 1) * PODS_AT_ONCE),
+    pods: pods.slice(index * PODS_A_BATCH, (index + 1) * PODS_A_BATCH),
   }));
 }
 

@@ -1,4 +1,4 @@
-/** Pods of a file or a folder of manifests, watched and read again at intervals. */
+/** The pods of a manifest file or of a folder of manifests. The path is watched, and also read at intervals. */
 import { resolve } from 'node:path';
 import { isDeepStrictEqual } from 'node:util';
 import {
@@ -24,23 +24,23 @@ import { watchPath, type PathWatch } from './path-watch.ts';
 import type { SourceProblem, SourceUpdate } from './source.ts';
 
 export interface FileSourceOptions {
-  /** A manifest, or a folder of them. Need not exist. */
+  /** A manifest or a folder of manifests. Need not exist. */
   readonly path: string;
   readonly nodeName: string;
-  /** How often to read where nothing was seen to change: `fileCheckFrequency`. */
+  /** How often to read when no change was seen: `fileCheckFrequency`. */
   readonly checkFrequencyMs: number;
-  /** How long it must have been quiet before a change is read, so that files are not read half-written. */
+  /** How long no change may have come before the path is read, so that no half-written file is read. */
   readonly quietMs?: number;
-  /** For manifests that are broken when the agent starts. */
+  /** Has pods for manifests that are broken when the agent starts. */
   readonly lastGood?: LastGoodManifests;
 }
 
 const QUIET_MS = 100;
 
 /**
- * Emits the whole source after the first reading and whenever it has changed. A manifest that is broken or unreadable
- * keeps its last good version. Of two pods with one full name the one that was there first stays, else the one whose file
- * sorts first; the other is a problem. Never fails, never completes.
+ * Emits the whole source after the first reading and after each change. A manifest that is broken or unreadable keeps the
+ * pods of its last good version. Of two pods with one full name the older one stays, or else the one whose file name sorts
+ * first; the other is a problem. Never fails, never completes.
  */
 export function fileSource(options: FileSourceOptions): Observable<SourceUpdate> {
   return defer(() => {
@@ -67,9 +67,9 @@ class FolderFollower {
   readonly path: string;
   readonly #options: ReadingOptions;
   #reading = NOTHING_READ;
-  /** Which file's pod has a full name or a UID. */
+  /** The file whose pod holds a full name or a UID. */
   #holders: ReadonlyMap<string, string> = new Map();
-  #wasDisturbed = false;
+  #wasUnstable = false;
 
   constructor({ path, nodeName, lastGood }: FileSourceOptions, signal: AbortSignal) {
     this.path = resolve(path);
@@ -77,15 +77,15 @@ class FolderFollower {
   }
 
   /**
-   * Undefined where the folder changed while it was read, or holds a file that may not be complete: it is read again when it
-   * is quiet, then whatever happens.
+   * Undefined when the folder changed while it was read, or when a file may not be complete. The next reading waits for
+   * quiet, and its result counts in any case.
    */
   async read(watch: PathWatch, quietMs: number): Promise<SourceUpdate | undefined> {
     const reading = await readManifests(this.path, this.#reading, this.#options);
-    const isBeingWritten = Math.abs(Date.now() - reading.newestNewsAt) < quietMs;
-    this.#wasDisturbed = (watch.changed || isBeingWritten) && !this.#wasDisturbed;
-    if (this.#wasDisturbed && isBeingWritten) watch.noteWriting();
-    if (this.#wasDisturbed) return undefined;
+    const isBeingWritten = Math.abs(Date.now() - reading.newestChangeAt) < quietMs;
+    this.#wasUnstable = (watch.changed || isBeingWritten) && !this.#wasUnstable;
+    if (this.#wasUnstable && isBeingWritten) watch.noteWriting();
+    if (this.#wasUnstable) return undefined;
     this.#reading = reading;
     const { pods, holders, problems } = withoutConflicts(reading, this.#holders);
     this.#holders = holders;
@@ -121,23 +121,23 @@ interface Claim {
   readonly pod: Pod;
 }
 
-/** Gives every full name and every UID to one pod. */
+/** Leaves out pods whose full name or UID another pod has. */
 function withoutConflicts({ files }: Reading, before: ReadonlyMap<string, string>) {
   const claims = [...files].flatMap(([file, { pods }]) => pods.map((pod): Claim => ({ file, pod })));
-  const heldAlready = ({ file, pod }: Claim) => before.get(podFullName(pod)) === file;
+  const heldBefore = ({ file, pod }: Claim) => before.get(podFullName(pod)) === file;
   const holders = new Map<string, string>();
   const problems: SourceProblem[] = [];
-  const lost = new Set<Pod>();
-  for (const claim of [...claims.filter(heldAlready), ...claims.filter((claim) => !heldAlready(claim))]) {
+  const leftOut = new Set<Pod>();
+  for (const claim of [...claims.filter(heldBefore), ...claims.filter((claim) => !heldBefore(claim))]) {
     const problem = conflict(claim, holders);
     if (problem) {
       problems.push(problem);
-      lost.add(claim.pod);
+      leftOut.add(claim.pod);
     } else {
       holders.set(podFullName(claim.pod), claim.file).set(claim.pod.metadata.uid, claim.file);
     }
   }
-  return { pods: claims.map(({ pod }) => pod).filter((pod) => !lost.has(pod)), holders, problems };
+  return { pods: claims.map(({ pod }) => pod).filter((pod) => !leftOut.has(pod)), holders, problems };
 }
 
 function conflict({ file, pod }: Claim, holders: ReadonlyMap<string, string>): SourceProblem | undefined {

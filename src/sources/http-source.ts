@@ -1,4 +1,4 @@
-/** Pods of a manifest that is fetched from a URL at intervals. */
+/** The pods of a manifest that is fetched from a URL at intervals. */
 import { createHash } from 'node:crypto';
 import { isDeepStrictEqual } from 'node:util';
 import { defer, distinctUntilChanged, finalize, from, map, repeat, tap, type Observable } from 'rxjs';
@@ -12,34 +12,34 @@ import type { ManifestProblem, SourceUpdate } from './source.ts';
 import type { StaticPodOrigin } from './static-pod.ts';
 
 export interface HttpSourceOptions {
-  /** A user name and a password in it are sent as the server expects them, and shown nowhere. */
+  /** A user name and a password in it are sent as basic authentication, and are left out of messages. */
   readonly url: string;
   /** Sent with each request, by name: `manifestURLHeader`. */
   readonly headers?: Readonly<Record<string, readonly string[]>>;
   readonly nodeName: string;
-  /** From the end of one request to the beginning of the next: `httpCheckFrequency`. */
+  /** The pause between two requests: `httpCheckFrequency`. */
   readonly checkFrequencyMs: number;
   /** For the whole of a request. */
   readonly timeoutMs?: number;
-  /** For a server that is away, or answers badly, when the agent starts. */
+  /** Has pods for a server that does not answer with a good manifest when the agent starts. */
   readonly lastGood?: LastGoodManifests;
 }
 
 const TIMEOUT_MS = 10_000;
 
 interface Answer {
-  /** Of the content that `pods` or `problems` are about; undefined when none came. */
+  /** Of the content that came last; undefined when none came. */
   readonly digest?: string;
   /** Of the last good answer. */
   readonly pods?: readonly Pod[];
-  /** `pods` are those that an agent before this one has read. */
+  /** The pods come from the last good manifest of an earlier agent. */
   readonly restored?: true;
   readonly problems: readonly ManifestProblem[];
 }
 
 /**
- * Emits the whole source after the first request and whenever it has changed. Whatever comes but a good manifest is a
- * problem and leaves the pods as they are. Never fails, never completes.
+ * Emits the whole source after the first request and after each change. Any answer but a good manifest is a problem, and the
+ * pods stay. Never fails, never completes.
  */
 export function httpSource(options: HttpSourceOptions): Observable<SourceUpdate> {
   return defer(() => {
@@ -118,7 +118,7 @@ function request({ url, headers = {} }: HttpSourceOptions, signal: AbortSignal):
   return [target, { headers: sent, signal }];
 }
 
-/** What `Headers` says of a value that is no good repeats it. */
+/** The error of `Headers` contains the value, which may be secret: this one does not. */
 function appendHeader(headers: Headers, name: string, value: string): void {
   try {
     headers.append(name, value);
@@ -130,7 +130,7 @@ function appendHeader(headers: Headers, name: string, value: string): void {
   }
 }
 
-/** Undefined where it is too large; the rest is not read then. */
+/** Undefined for a body that is too large; it is not read to its end. */
 async function bodyOf(response: Response): Promise<Buffer | undefined> {
   const chunks: Uint8Array[] = [];
   let length = 0;
@@ -163,7 +163,7 @@ async function parsed(
   return { digest, ...lastPods(before), problems: isPage ? [page] : problems };
 }
 
-/** As they were before. */
+/** The pods of an earlier answer. */
 function lastPods({ pods, restored }: Answer): Pick<Answer, 'pods' | 'restored'> {
   return { ...(pods && { pods }), ...(restored && { restored }) };
 }
@@ -172,14 +172,14 @@ function originOf({ url, nodeName }: HttpSourceOptions): StaticPodOrigin {
   return { source: 'http', location: withoutUser(url), nodeName };
 }
 
-/** `fetch` itself only says that it failed; its cause says why, for a host of several addresses once for each. */
+/** The error of `fetch` says only that it failed. Its cause says why; for a host of several addresses it lists one error for each. */
 function fetchMessage(error: unknown, timeoutMs: number): string {
   const { name, cause } = error as { name?: string; cause?: { errors?: readonly unknown[] } };
   if (name === 'TimeoutError') return `no answer within ${timeoutMs / 1000} s`;
   return cause?.errors?.map(errorMessage).join(', ') ?? errorMessage(cause ?? error);
 }
 
-/** Without name and password: they may change, and the pods stay the same. */
+/** The URL without user name and password: a new password must not make new pods. */
 function withoutUser(url: string): string {
   return url.replace(/^([a-z]+:\/\/)[^/@]*@/i, '$1');
 }

@@ -1,32 +1,32 @@
-/** Tells that something may have changed at a path. What it was, only reading again can say. */
+/** Says that something may have changed at a path. Only reading it again shows what. */
 import { watch, type WatchEventType } from 'node:fs';
 import { basename, dirname } from 'node:path';
 import { debounce, map, merge, ReplaySubject, take, timer, type Observable } from 'rxjs';
 import { errorMessage } from '../types/errors.ts';
 
 export interface PathWatch {
-  /** Whether anything has happened since the watch began. */
+  /** Whether an event has come since the watch began. */
   readonly changed: boolean;
-  /** Why the path cannot be watched. That it is not there is no reason: its coming will be seen. */
+  /** Why the path cannot be watched. Undefined for a path that does not exist: its creation will be seen. */
   readonly failure: string | undefined;
   /**
-   * Emits once: when it has been quiet for `quietMs` after something was written, at once after something came or went as
-   * a whole, and after `mostMs` in any case.
+   * Emits once: `quietMs` after the last write, at once after a file was created, moved or removed, and after `mostMs` in
+   * any case.
    */
   next(quietMs: number, mostMs: number): Observable<void>;
-  /** Something here is being written, whether or not an event has told so. */
+  /** Counts as an event: the caller knows that a file is being written. */
   noteWriting(): void;
   close(): void;
 }
 
 /**
- * Watches what is in `path` where it is a folder, and the place where `path` is or will be: a folder that is replaced, or
- * a link that is turned, is seen there. Begin it before reading, and begin a new one for each reading.
+ * Watches the content of `path` if it is a folder, and the folder that `path` is in: there a replaced folder or a changed
+ * symbolic link shows. Start a new watch for each reading, before the reading.
  */
 export function watchPath(path: string): PathWatch {
   const events = new ReplaySubject<WatchEventType>(1);
   const name = basename(path);
-  // Links into `..data`, which is turned as a whole, are how mounted ConfigMaps change.
+  // The files of a mounted ConfigMap are links into `..data`, a link that is replaced when the ConfigMap changes.
   const here = (file: string | null) => file === null || file === name || file.startsWith('..');
   const note = (event: WatchEventType) => {
     watched.changed = true;
@@ -50,12 +50,12 @@ export function watchPath(path: string): PathWatch {
   return watched;
 }
 
-/** What is moved in or out together is read together. */
+/** Files that are moved together are read together. */
 const AT_ONCE_MS = 10;
 
 type Watcher = { readonly close: () => void; readonly failure?: string };
 
-/** That it fails is a result: what cannot be watched is read at intervals. */
+/** A failure is no error: a path that cannot be watched is read at intervals. */
 function start(target: string, onChange: (event: WatchEventType, file: string | null) => void): Watcher {
   try {
     const watcher = watch(target, onChange).on('error', () => onChange('rename', null));
@@ -65,7 +65,7 @@ function start(target: string, onChange: (event: WatchEventType, file: string | 
   }
 }
 
-/** Whether a call of `node:fs` failed because there is nothing at the path. */
+/** Whether a call of `node:fs` failed because the path does not exist. */
 export function isAbsence(error: unknown): boolean {
   const { code } = error as NodeJS.ErrnoException;
   return code === 'ENOENT' || code === 'ENOTDIR';

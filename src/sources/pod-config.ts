@@ -1,20 +1,18 @@
-/** Merges the sources into the CONFIG channel: what each new list of a source means for the pods of this node. */
+/** Merges the sources into the CONFIG channel: turns each new list of a source into additions, updates and removals of pods. */
 import { concatMap, defer, merge, type Observable } from 'rxjs';
 import { podUpdates, type KnownPods, type PodSource, type PodUpdate } from '../policies/sync/pod-updates.ts';
 import type { Pod } from '../types/kubernetes.ts';
 import { problemText, type SourceProblem, type SourceUpdate } from './source.ts';
 
-/** The first list of a source has been passed on. Until all sources are seen no pod may be taken for unwanted. */
+/** The first list of a source has been passed on. Until all sources are seen, no unknown pod is removed. */
 export interface SourceSeen {
   readonly type: 'SOURCE_SEEN';
   readonly source: PodSource;
-  /** Whether that was the last one missing. */
-  readonly allSourcesReady: boolean;
 }
 
 export type PodConfigEvent = PodUpdate | SourceSeen;
 
-/** As the supervisor knows it: an operation of the CONFIG channel. */
+/** The supervisor's event for it. */
 export function channelEvent(event: PodConfigEvent) {
   if ('type' in event) return { type: event.type, source: event.source };
   return { type: `CONFIG.${event.op}` as const, source: event.source, pods: event.pods };
@@ -23,20 +21,19 @@ export function channelEvent(event: PodConfigEvent) {
 export type PodSources = Readonly<Partial<Record<PodSource, Observable<SourceUpdate>>>>;
 
 export interface PodConfigOptions {
-  /** Unix milliseconds: when a pod is first seen. */
+  /** Unix milliseconds; noted on a pod when it is first seen. */
   readonly now: () => number;
-  /** Called once for each problem, and again if it comes back after it was gone. */
+  /** Called once for each problem, and again when it comes back. */
   readonly onProblem: (problem: SourceProblem) => void;
 }
 
-/** Sources are merged side by side: a list of one says nothing about the pods of another. Never fails. */
+/** The sources are independent: a list of one says nothing about the pods of another. Never fails. */
 export function podConfig(sources: PodSources, options: PodConfigOptions): Observable<PodConfigEvent> {
   return defer(() => {
     const entries = Object.entries(sources) as [PodSource, Observable<SourceUpdate>][];
-    const unseen = new Set(entries.map(([source]) => source));
     return merge(
       ...entries.map(([source, updates]) => {
-        const eventsOf = sourceFollower(source, unseen, options);
+        const eventsOf = sourceFollower(source, options);
         return updates.pipe(concatMap(eventsOf));
       }),
     );
@@ -45,10 +42,10 @@ export function podConfig(sources: PodSources, options: PodConfigOptions): Obser
 
 function sourceFollower(
   source: PodSource,
-  unseen: Set<PodSource>,
   { now, onProblem }: PodConfigOptions,
 ): (update: SourceUpdate) => PodConfigEvent[] {
   let known: KnownPods = new Map();
+  let isSeen = false;
   let reported = new Set<string>();
   const report = (problems: readonly SourceProblem[]) => {
     const keyed = new Map(problems.map((problem) => [problemText(problem), problem]));
@@ -63,10 +60,9 @@ function sourceFollower(
     const next = podUpdates(known, source, pods, new Date(now()).toISOString());
     known = next.known;
     report([...problems, ...next.duplicates.map((pod) => duplicateProblem(source, pod))]);
-    if (restored)
-      return next.updates.map((update) => (update.op === 'ADD' ? { ...update, op: 'RESTORE' } : update));
-    if (!unseen.delete(source)) return [...next.updates];
-    return [...next.updates, { type: 'SOURCE_SEEN', source, allSourcesReady: unseen.size === 0 }];
+    if (restored || isSeen) return [...next.updates];
+    isSeen = true;
+    return [...next.updates, { type: 'SOURCE_SEEN', source }];
   };
 }
 

@@ -1,10 +1,10 @@
-/** What every source of pods has in common. */
+/** What a source of pods emits. */
 import type { PodSource } from '../policies/sync/pod-updates.ts';
 import type { Pod } from '../types/kubernetes.ts';
 
-/** What is wrong with a manifest. */
+/** One thing that is wrong with a manifest. */
 export interface ManifestProblem {
-  /** `spec.containers[0].image`; left out where it is not about one field. */
+  /** `spec.containers[0].image`; left out when the problem is not about one field. */
   readonly field?: string;
   readonly message: string;
 }
@@ -15,13 +15,13 @@ export interface SourceProblem extends ManifestProblem {
   readonly file?: string;
 }
 
-/** The whole of a source as it is now. Sources emit one whenever it has changed. */
+/** The whole state of a source. Sources emit one after each change. */
 export interface SourceUpdate {
-  /** Undefined until the source could be read for the first time: nothing is known of its pods, not even that there are none. */
+  /** Undefined until the source was read for the first time. */
   readonly pods?: readonly Pod[];
-  /** The pods are those that an agent before this one has read: the source itself has not been seen. */
+  /** The pods come from the last good manifests of an earlier agent: the source itself has not been read yet. */
   readonly restored?: true;
-  /** All that is wrong now, not only what is new. */
+  /** All problems at this time, not only the new ones. */
   readonly problems: readonly SourceProblem[];
 }
 

@@ -1,4 +1,4 @@
-/** Makes a static pod of what a file or URL says: who it is, on which node, and what the API server would have filled in. */
+/** Makes a static pod from the manifest of a file or URL: sets its identity, its node and the defaults of the API server. */
 import { createHash } from 'node:crypto';
 import { canonicalJson } from '../policies/formats/canonical-json.ts';
 import {
@@ -9,6 +9,13 @@ import {
 import type { Pod, PodSpec } from '../types/kubernetes.ts';
 import type { ManifestPod } from './manifests/read-manifest.ts';
 import { withDefaults } from './defaults/pod-defaults.ts';
+import type { ManifestProblem } from './source.ts';
+
+export interface StaticPods {
+  /** Empty where there is a problem. */
+  readonly pods: readonly Pod[];
+  readonly problems: readonly ManifestProblem[];
+}
 
 export interface StaticPodOrigin {
   readonly source: 'file' | 'http';
@@ -18,9 +25,9 @@ export interface StaticPodOrigin {
 }
 
 /**
- * Without a UID of its own the pod gets one from node, location and content: the same manifest in the same place is the
- * same pod whenever it is read, a changed one is another pod. The defaults are no part of it, so that a newer version of
- * the agent does not restart every pod. When it was first seen is noted by `podUpdates`. Deeply frozen.
+ * A pod without a UID gets one from node, location and content: the same manifest at the same location is always the same
+ * pod, and a changed manifest is another pod. Defaults do not count, so that an agent with newer defaults does not restart
+ * every pod. `podUpdates` notes when the pod was first seen. The result is deeply frozen.
  */
 export function staticPod(manifest: ManifestPod, { source, location, nodeName }: StaticPodOrigin): Pod {
   const { metadata } = manifest;
@@ -43,18 +50,18 @@ export function staticPod(manifest: ManifestPod, { source, location, nodeName }:
   });
 }
 
-/** A manifest that was copied from a mirror pod is none itself. */
+/** A manifest may be a copy of a mirror pod: the static pod is no mirror pod. */
 function withoutMirror(annotations: Readonly<Record<string, string>>): Record<string, string> {
   return Object.fromEntries(Object.entries(annotations).filter(([key]) => key !== CONFIG_MIRROR_ANNOTATION));
 }
 
-/** 32 hexadecimal digits, like the kubelet's. What the pod's status was when it was written down does not matter. */
+/** 32 hexadecimal digits, like the kubelet's. A status in the manifest does not count. */
 function contentUid(manifest: ManifestPod, location: string, nodeName: string): string {
   const identity = canonicalJson([nodeName, location, { ...manifest, status: undefined }]);
   return createHash('md5').update(identity).digest('hex');
 }
 
-/** A static pod stays whatever becomes of its node: nobody would bring it back. */
+/** A static pod tolerates every NoExecute taint: nothing would start it again after an eviction. */
 function tolerations({ tolerations: own = [] }: PodSpec): NonNullable<PodSpec['tolerations']> {
   const everything = { operator: 'Exists', effect: 'NoExecute' };
   const others = own.filter(

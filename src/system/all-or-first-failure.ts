@@ -1,6 +1,6 @@
 import { errorMessage, StateletError } from '../types/errors.ts';
 
-/** Waits for all of it; rejects only then where some of it failed: nothing of it is under way any more. */
+/** Waits until all promises have settled, then rejects if some have failed: none is under way any more. */
 export async function allOrFirstFailure(work: readonly Promise<unknown>[]): Promise<void> {
   const failures = (await Promise.allSettled(work)).filter((result) => result.status === 'rejected');
   const [first] = failures;

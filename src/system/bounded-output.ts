@@ -1,9 +1,9 @@
-/** As much as the kubelet keeps of what a probe, or a hook, has to say. */
+/** As the kubelet limits the output of probes and hooks. */
 export const OUTPUT_BYTES_MAX = 10 * 1024;
 
 /**
- * The beginning of a stream of bytes, copied into memory of its own: a view of a chunk would keep the whole chunk alive.
- * What is added beyond the limit is dropped.
+ * Keeps the beginning of a stream of bytes; bytes beyond the limit are dropped. The bytes are copied: a view would keep the
+ * whole chunk in memory.
  */
 export class BoundedOutput {
   readonly #limit: number;
@@ -21,12 +21,12 @@ export class BoundedOutput {
   add(chunk: Uint8Array): void {
     const part = chunk.subarray(0, this.#limit - this.#length);
     if (part.length === 0) return;
-    this.#makeRoom(this.#length + part.length);
+    this.#growTo(this.#length + part.length);
     this.#kept.set(part, this.#length);
     this.#length += part.length;
   }
 
-  /** What has been kept so far. */
+  /** The bytes that have been kept so far. */
   bytes(): Buffer {
     return this.#kept.subarray(0, this.#length);
   }
@@ -35,7 +35,7 @@ export class BoundedOutput {
     return this.bytes().toString('utf8');
   }
 
-  #makeRoom(bytes: number): void {
+  #growTo(bytes: number): void {
     if (bytes <= this.#kept.length) return;
     const grown = Buffer.allocUnsafeSlow(Math.min(this.#limit, Math.max(bytes, 2 * this.#kept.length)));
     this.#kept.copy(grown);

@@ -1,4 +1,4 @@
-/** Locks that the kernel keeps on a file: they go with the process that holds them, however that ends. */
+/** Locks of the kernel on a file: the lock is released when its process ends, however it ends. */
 import { spawnSync } from 'node:child_process';
 import { closeSync, constants, fchmodSync, ftruncateSync, openSync, readFileSync, writeSync } from 'node:fs';
 import { StateletError } from '../types/errors.ts';
@@ -8,24 +8,23 @@ export interface FileLock {
   release(): void;
 }
 
-/** Another process has the lock; its process ID where the file tells one. */
+/** Another process has the lock; with its process ID if the file has it. */
 export interface HeldLock {
   readonly holder: number | undefined;
 }
 
-/** Where flock(1) is, for a process that was started without a PATH. */
+/** Used to find flock(1) when the process was started without a PATH. */
 const DEFAULT_PATH = '/usr/sbin:/usr/bin:/sbin:/bin';
-/** What flock(1) ends with when another process has the lock. */
+/** The exit code of flock(1) when another process has the lock. */
 const IS_HELD = 1;
-/** Every process ID fits: a file that keeps its length needs no room on a disk that has become full. */
+/** Long enough for every process ID. A file whose length does not change can be written on a full disk. */
 const PID_LENGTH = 10;
 
 /**
- * Locks the file without waiting, and makes it where it does not exist. Throws the error of the system where the file can
- * be neither made nor opened.
+ * Locks the file without waiting; creates it if it does not exist. Throws the system's error when the file cannot be opened.
  *
- * Node has no flock(2). The lock belongs to the open file, which flock(1) shares while it runs, and so stays with this
- * process after flock(1) has ended. Programs that this process starts do not get the descriptor.
+ * Node has no flock(2), so the program flock(1) locks the descriptor that it inherits. The lock belongs to the open file, and
+ * stays with this process after flock(1) has ended. Programs that this process starts later do not inherit the descriptor.
  */
 export function lockFile(path: string): FileLock | HeldLock {
   const fd = open(path);
@@ -43,7 +42,7 @@ export function lockFile(path: string): FileLock | HeldLock {
   return { release: once(() => closeSync(fd)) };
 }
 
-/** Only its owner may open the file: whoever can open a file can lock it. */
+/** Only its owner may open the file, because every process that can open it could lock it. */
 function open(path: string): number {
   const { O_RDWR, O_RDONLY, O_CREAT, O_NOFOLLOW } = constants;
   try {
@@ -51,7 +50,7 @@ function open(path: string): number {
     fchmodSync(fd, 0o600);
     return fd;
   } catch (error) {
-    // A file system that has become read-only can still be locked.
+    // A file on a read-only file system can still be locked.
     if (errnoCode(error) !== 'EROFS') throw error;
     try {
       return openSync(path, O_RDONLY | O_NOFOLLOW);
@@ -61,7 +60,7 @@ function open(path: string): number {
   }
 }
 
-/** False where another process has the lock. */
+/** False when another process has the lock. */
 function flock(fd: number, path: string): boolean {
   const { status, signal, error, stderr } = spawnSync('flock', ['-n', '-x', '3'], {
     stdio: ['ignore', 'ignore', 'pipe', fd],
@@ -76,7 +75,7 @@ function flock(fd: number, path: string): boolean {
   throw new StateletError('FailedPrecondition', `${path} cannot be locked: ${cause}`, { cause: error });
 }
 
-/** For those who find the file locked. The lock holds without it. */
+/** Other processes show the ID when they find the file locked. The lock works without it. */
 function writePid(fd: number): void {
   try {
     writeSync(fd, `${String(process.pid).padEnd(PID_LENGTH)}\n`, 0);
@@ -85,12 +84,12 @@ function writePid(fd: number): void {
   }
 }
 
-/** The disk is full: better no process ID than that of a former holder. */
+/** The disk is full: the process ID of an earlier holder must not stay. */
 function forgetPid(fd: number): void {
   try {
     ftruncateSync(fd);
   } catch {
-    // It is a read-only file system.
+    // The file system is read-only.
   }
 }
 

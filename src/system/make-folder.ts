@@ -2,12 +2,12 @@ import { mkdir, stat } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { errnoCode, ifThere } from './system-errors.ts';
 
-/** Makes a folder with those above it, unless it exists. Rejects with the error of the system. */
+/** Makes a folder and its parent folders, unless they exist. Rejects with the system's error. */
 export async function makeFolder(path: string): Promise<void> {
   try {
     await mkdir(path, { recursive: true });
   } catch (error) {
-    // What Node says of a read-only file system: the folder itself, made alone, has the true reason.
+    // Node reports ENOENT for a read-only file system: to make the first missing folder alone gives the true error.
     if (errnoCode(error) === 'ENOENT') await mkdir(await firstMissing(path));
     throw error;
   }

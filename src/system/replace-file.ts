@@ -3,14 +3,14 @@ import { rename, rm, writeFile } from 'node:fs/promises';
 
 const DRAFT = '.tmp';
 
-/** Where the new content is until it is whole. */
+/** The file that has the new content until it is complete. */
 export function draftOf(path: string): string {
   return path + DRAFT;
 }
 
 /**
- * Writes a file so that others, and whoever comes after a kill in between, find the old content or the new one, whole.
- * Throws the error of the system, on a full disk, and leaves nothing beside the file then.
+ * Replaces a file. Readers find the whole old content or the whole new one, also after this process was killed in between.
+ * Throws the system's error, for example on a full disk, and then leaves no draft.
  */
 export function replaceFileSync(path: string, content: string, mode: number): void {
   const draft = draftOf(path);
@@ -23,7 +23,7 @@ export function replaceFileSync(path: string, content: string, mode: number): vo
   }
 }
 
-/** The same without holding up the process. `flush`: it is on the disk, and not only on its way, once this resolves. */
+/** The same without blocking the event loop. With `flush`, the content is on the disk when this resolves. */
 export async function replaceFile(
   path: string,
   content: string,
@@ -39,13 +39,13 @@ export async function replaceFile(
   }
 }
 
-/** What a process left that was killed while it replaced the file. */
+/** Removes the draft of a process that was killed while it replaced the file. */
 export function removeDraft(path: string): void {
   const draft = draftOf(path);
   if (existsSync(draft)) rmSync(draft, { force: true });
 }
 
-/** The file that a draft was to become; undefined for what is no draft. */
+/** The file that a draft is for; undefined for a name that is not a draft's. */
 export function fileOfDraft(draft: string): string | undefined {
   return draft.endsWith(DRAFT) ? draft.slice(0, -DRAFT.length) : undefined;
 }

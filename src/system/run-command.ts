@@ -3,11 +3,11 @@ import { BoundedOutput } from './bounded-output.ts';
 
 interface CommandOptions {
   readonly env?: NodeJS.ProcessEnv;
-  /** After that the command is killed. */
+  /** After this time the command is killed. */
   readonly timeoutMs?: number;
 }
 
-/** A command of the machine that did not succeed; the message is what it wrote to its standard error. */
+/** A command has failed. The message is what it wrote to stderr. */
 export class CommandError extends Error {
   readonly isTimeout: boolean;
 
@@ -17,7 +17,7 @@ export class CommandError extends Error {
   }
 }
 
-/** Runs a command of this machine for its effect. Rejects with a CommandError; with the system's where it cannot be started. */
+/** Runs a command. Rejects with a CommandError when it fails, and with the system's error when it cannot be started. */
 export async function runCommand(
   command: string,
   args: readonly string[],

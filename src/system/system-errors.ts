@@ -3,7 +3,7 @@ export function errnoCode(error: unknown): string | undefined {
   return (error as NodeJS.ErrnoException | undefined)?.code;
 }
 
-/** Whether there is no room left on a disk, or for its user. */
+/** Whether a disk is full, or the quota of its user is used up. */
 export function isOutOfSpace(error: unknown): boolean {
   const code = errnoCode(error);
   return code === 'ENOSPC' || code === 'EDQUOT';

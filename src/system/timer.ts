@@ -1,6 +1,6 @@
 import { type Clock, MAX_TIMER_MS, type TimerHandle } from '../types/clock.ts';
 
-/** One timer that is armed, armed anew and disarmed: at most one call is to come. */
+/** A timer that can be armed again and disarmed: at most one call is pending. */
 export class Timer {
   readonly #clock: Clock;
   #handle: TimerHandle | undefined;
@@ -13,7 +13,7 @@ export class Timer {
     return this.#handle !== undefined;
   }
 
-  /** Calls once after the delay, in place of what it was armed for before. A delay longer than a timer can wait is cut to that. */
+  /** Calls once after the delay; a call that was pending is dropped. The delay is at most `MAX_TIMER_MS`. */
   arm(delayMs: number, callback: () => void): void {
     this.disarm();
     const fire = () => {

@@ -1,4 +1,4 @@
-/** The outcome of the work, or the signal's reason as soon as it aborts: the work itself goes on for others. */
+/** The outcome of the work, or a rejection with the signal's reason as soon as it aborts. The work itself goes on. */
 export async function unlessAborted<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
   signal.throwIfAborted();
   const { promise, reject } = Promise.withResolvers<never>();

@@ -1,4 +1,4 @@
-/** Time from outside, so that a whole node can run under a virtual clock. */
+/** Time as a dependency, so that a whole node can run under a virtual clock. */
 export interface Clock {
   /** Unix milliseconds. */
   now(): number;
@@ -8,5 +8,5 @@ export interface Clock {
 
 export type TimerHandle = NodeJS.Timeout | number;
 
-/** The longest delay that a timer of Node takes: it fires at once for a longer one. */
+/** The longest delay of a Node timer: a timer with a longer one fires at once. */
 export const MAX_TIMER_MS = 2 ** 31 - 1;

@@ -29,14 +29,14 @@ export interface PortMapping {
 
 export type NamespaceMode = 'POD' | 'CONTAINER' | 'NODE' | 'TARGET';
 
-/** Which ids of the node stand for those of a container. */
+/** Maps user or group IDs of a container to IDs of the node. */
 export interface IDMapping {
   readonly hostId: number;
   readonly containerId: number;
   readonly length: number;
 }
 
-/** Users of mode NODE are those of the node. */
+/** In mode NODE, the users of the pod are those of the node. */
 export interface UserNamespace {
   readonly mode: NamespaceMode;
   readonly uids: readonly IDMapping[];
@@ -65,13 +65,13 @@ export interface SELinuxOption {
   readonly level: string;
 }
 
-/** The rest of CRI's fields is left to the runtime. 0: not set. */
+/** CRI's other fields are not used. 0: not set. */
 export interface LinuxContainerResources {
   readonly cpuPeriod: number;
   readonly cpuQuota: number;
   readonly cpuShares: number;
   readonly memoryLimitInBytes: number;
-  /** Memory and swap together, of cgroup v1. */
+  /** Memory and swap together, as in cgroup v1. */
   readonly memorySwapLimitInBytes?: number;
   readonly oomScoreAdj: number;
   readonly hugepageLimits?: readonly { readonly pageSize: string; readonly limit: number }[];
@@ -99,7 +99,7 @@ export interface PodSandboxConfig {
   readonly hostname?: string;
   /** Folder of the pod's log files: `<podLogsDir>/<namespace>_<name>_<uid>`. */
   readonly logDirectory: string;
-  /** Without it the runtime uses the node's own. */
+  /** Without it the runtime uses the node's configuration. */
   readonly dnsConfig?: DNSConfig;
   readonly portMappings?: readonly PortMapping[];
   readonly labels: Readonly<Record<string, string>>;
@@ -143,7 +143,7 @@ export interface KeyValue {
 export type MountPropagation =
   'PROPAGATION_PRIVATE' | 'PROPAGATION_HOST_TO_CONTAINER' | 'PROPAGATION_BIDIRECTIONAL';
 
-/** `image` is what the runtime calls it (an `imageRef`), `userSpecifiedImage` what the pod says. */
+/** `image` is the runtime's name of it (an `imageRef`), `userSpecifiedImage` the name in the pod. */
 export interface ImageSpec {
   readonly image: string;
   readonly userSpecifiedImage?: string;
@@ -152,16 +152,16 @@ export interface ImageSpec {
 
 export interface Mount {
   readonly containerPath: string;
-  /** Empty where an image is mounted. */
+  /** Empty for a mounted image. */
   readonly hostPath: string;
   readonly image?: ImageSpec;
-  /** Of the image, where not all of it is mounted. */
+  /** The path in the image, where only a part of it is mounted. */
   readonly imageSubPath?: string;
   readonly readonly: boolean;
   readonly recursiveReadOnly?: boolean;
   readonly selinuxRelabel?: boolean;
   readonly propagation: MountPropagation;
-  /** Of a pod with users of its own: whose the files appear to be. */
+  /** For a pod with its own user namespace: the owners that the files appear to have. */
   readonly uidMappings?: readonly IDMapping[];
   readonly gidMappings?: readonly IDMapping[];
 }
@@ -192,7 +192,7 @@ export interface LinuxContainerSecurityContext {
   readonly readonlyPaths?: readonly string[];
   readonly seccomp?: SecurityProfile;
   readonly apparmor?: SecurityProfile;
-  /** Deprecated: what `apparmor` says, in the words of the former annotation. */
+  /** Deprecated: the same as `apparmor`, in the form of the annotation that it replaced. */
   readonly apparmorProfile?: string;
 }
 
@@ -226,7 +226,7 @@ export interface Container {
   readonly metadata: ContainerMetadata;
   readonly image: string;
   readonly imageRef: string;
-  /** Where the runtime tells it apart from `imageRef`. */
+  /** Set when the runtime has one that differs from `imageRef`. */
   readonly imageId?: string;
   readonly state: ContainerStateName;
   readonly createdAt: number;
@@ -234,7 +234,7 @@ export interface Container {
   readonly annotations: Readonly<Record<string, string>>;
 }
 
-/** As whom the first process of a container has been started. */
+/** The user and groups of the first process of a container. */
 export interface LinuxContainerUser {
   readonly uid: number;
   readonly gid: number;
@@ -248,7 +248,7 @@ export interface ContainerStatus extends Container {
   readonly exitCode: number;
   /** `Completed`, `Error`, `OOMKilled`, `StartError`, … in an exited container. */
   readonly reason: string;
-  /** What the container left as its termination message, else what the runtime says about its end. */
+  /** The termination message of the container, or else the runtime's message about its end. */
   readonly message: string;
   readonly logPath: string;
   readonly mounts?: readonly Mount[];
@@ -286,7 +286,7 @@ export interface RuntimeHandlerFeatures {
   readonly userNamespaces: boolean;
 }
 
-/** The default handler has the empty name. */
+/** The name of the default handler is empty. */
 export interface RuntimeHandler {
   readonly name: string;
   readonly features?: RuntimeHandlerFeatures;
@@ -295,7 +295,7 @@ export interface RuntimeHandler {
 export interface RuntimeStatus {
   readonly conditions: readonly RuntimeCondition[];
   readonly handlers?: readonly RuntimeHandler[];
-  /** Whether the runtime can keep a container out of the groups that its image names. */
+  /** Whether the runtime supports `supplementalGroupsPolicy: Strict`, which ignores the groups of the image. */
   readonly supplementalGroupsPolicy: boolean;
 }
 
@@ -323,10 +323,10 @@ export interface Image {
   readonly repoTags: readonly string[];
   readonly repoDigests?: readonly string[];
   readonly size: number;
-  /** The user that the image runs as: by number, or by name where that is all the image says. */
+  /** The user of the image: its number, or its name if the image has only a name. */
   readonly uid?: number;
   readonly username?: string;
-  /** Never removed as garbage. */
+  /** The garbage collection never removes it. */
   readonly pinned?: boolean;
 }
 

@@ -1,13 +1,13 @@
-/** Every kind of error that a caller acts on. The gRPC names where gRPC has one. */
+/** The kinds of errors that callers distinguish, by gRPC's names where it has one. */
 export type ErrorKind =
   /** The call was aborted by its own signal. */
   | 'Canceled'
-  /** The thing asked for does not exist (any more). */
+  /** The object does not exist, or no longer. */
   | 'NotFound'
   | 'AlreadyExists'
   /** The request can never succeed as it is. */
   | 'InvalidArgument'
-  /** The state of the thing forbids it now (starting an exited container, say). */
+  /** The state of the object forbids the call now, for example to start an exited container. */
   | 'FailedPrecondition'
   | 'DeadlineExceeded'
   /** The runtime does not answer; trying again can help. */
@@ -16,21 +16,25 @@ export type ErrorKind =
   | 'Internal'
   /** The runtime does not say what kind; containerd answers most failures so. */
   | 'Unknown'
-  /** There is too little of something: memory, space, or room in one message. */
+  /** There is not enough memory or disk space, or a message is too large. */
   | 'ResourceExhausted'
   | 'PermissionDenied'
   | 'Unauthenticated'
-  /** Another call was in the way. */
+  /** The call conflicted with another call. */
   | 'Aborted'
   | 'OutOfRange'
   | 'DataLoss';
 
 const RETRIABLE: ReadonlySet<ErrorKind> = new Set([
-  ...(['Unavailable', 'DeadlineExceeded', 'Internal'] as const),
-  ...(['Unknown', 'ResourceExhausted', 'Aborted'] as const),
+  'Unavailable',
+  'DeadlineExceeded',
+  'Internal',
+  'Unknown',
+  'ResourceExhausted',
+  'Aborted',
 ]);
 
-/** An error that says what kind it is, so that callers need not read its message. */
+/** An error with a kind, so that callers need not parse its message. */
 export class StateletError extends Error {
   readonly kind: ErrorKind;
 
@@ -40,18 +44,18 @@ export class StateletError extends Error {
     this.kind = kind;
   }
 
-  /** Whether the same call may succeed later with nothing else changed. */
+  /** Whether the same call may succeed later. */
   get retriable(): boolean {
     return RETRIABLE.has(this.kind);
   }
 }
 
-/** The kind of anything thrown; what is not a StateletError is Internal. */
+/** The kind of any thrown value; `Internal` for errors that are no StateletError. */
 export function errorKind(error: unknown): ErrorKind {
   return error instanceof StateletError ? error.kind : 'Internal';
 }
 
-/** The message of anything thrown, errors of another realm included. */
+/** The message of any thrown value, also of an error of another realm. */
 export function errorMessage(error: unknown): string {
   const message: unknown = (error as { message?: unknown } | null | undefined)?.message;
   return typeof message === 'string' ? message : String(error);

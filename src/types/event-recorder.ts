@@ -1,11 +1,11 @@
-/** Whom an event is about. */
+/** The pod that an event is about. */
 export interface PodReference {
   readonly name: string;
   readonly namespace: string;
   readonly uid: string;
 }
 
-/** Where events on pods go: to the log, and to the API server where there is one. Reasons are the kubelet's own. */
+/** Records events about pods. The reasons are those of the kubelet. */
 export interface EventRecorder {
   event(
     pod: PodReference,
@@ -16,13 +16,13 @@ export interface EventRecorder {
   ): void;
 }
 
-/** Which container of the pod, and which instance of it, where that is known. */
+/** The container that an event is about, and its attempt where that is known. */
 export interface ContainerReference {
   readonly container: string;
   readonly attempt?: number;
 }
 
-/** Where events on the node go. */
+/** Records events about the node. */
 export interface NodeEventRecorder {
   nodeEvent(type: 'Normal' | 'Warning', reason: string, message: string): void;
 }

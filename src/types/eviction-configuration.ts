@@ -1,24 +1,24 @@
 type Texts = Readonly<Record<string, string>>;
 
-/** What the operator has set of eviction, by the kubelet's names. */
+/** The settings of eviction, by the kubelet's names. */
 export interface EvictionConfiguration {
   /** By signal (`memory.available`), the quantity or percentage below which pods are evicted at once. */
   readonly evictionHard: Texts;
-  /** The same, for pods that are evicted once it has lasted for the signal's grace period. */
+  /** The same for soft thresholds: pods are evicted when the signal has been below for its grace period. */
   readonly evictionSoft: Texts;
   /** Durations, by signal. */
   readonly evictionSoftGracePeriod: Texts;
-  /** How much more than the threshold has to be there again, by signal. */
+  /** How much above the threshold the signal must be before eviction stops, by signal. */
   readonly evictionMinimumReclaim: Texts;
   /** By signal (`memory.pressure.full.avg10`), the percentage of the time that tasks wait above which pods are evicted. */
   readonly evictionPSI: Texts;
-  /** How long that has to last, by signal. Without one, pods are evicted at once. */
+  /** How long it must be above that, by signal. Without it, pods are evicted at once. */
   readonly evictionPSIGracePeriod: Texts;
-  /** The most that a pod which is evicted for a soft threshold has to end, in seconds. */
+  /** The longest grace period of a pod that is evicted for a soft threshold, in seconds. */
   readonly evictionMaxPodGracePeriod: number;
-  /** How long a condition of pressure holds after it was last brought about. */
+  /** How long a pressure condition stays after the last time that its threshold was met. */
   readonly evictionPressureTransitionPeriodMs: number;
-  /** Whether the signals that `evictionHard` leaves out have their defaults. */
+  /** Whether signals that are not in `evictionHard` keep their default thresholds. */
   readonly mergeDefaultEvictionSettings: boolean;
   /** Whether limits of local storage are enforced. */
   readonly localStorageCapacityIsolation: boolean;

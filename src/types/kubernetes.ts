@@ -1,6 +1,6 @@
 /**
- * Kubernetes objects as they travel: plain JSON. The classes of @kubernetes/client-node describe them, but hold
- * `Date` where JSON holds an RFC 3339 string; only their types are used here, the library itself is not loaded.
+ * Kubernetes objects as plain JSON. Their types come from @kubernetes/client-node, with RFC 3339 strings in place of `Date`. The
+ * library itself is not loaded.
  */
 import type {
   V1Container,
@@ -27,14 +27,14 @@ export type Json<T> = T extends Date
       ? { readonly [Key in keyof T]: Json<T[Key]> }
       : T;
 
-/** The same, open to the one who builds it. */
+/** The same, but not read-only: for code that builds an object. */
 export type Draft<T> = T extends readonly (infer Item)[]
   ? Draft<Item>[]
   : T extends object
     ? { -readonly [Key in keyof T]: Draft<T[Key]> }
     : T;
 
-/** A pod that has what every source guarantees: a name, a namespace and a UID. */
+/** A pod with a name, a namespace and a UID, which every source sets. */
 export type Pod = Json<Omit<V1Pod, 'metadata' | 'spec' | 'status'>> & {
   readonly metadata: ObjectMeta & { readonly name: string; readonly namespace: string; readonly uid: string };
   readonly spec: PodSpec;

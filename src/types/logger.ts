@@ -1,6 +1,6 @@
 import type { PodReference } from './event-recorder.ts';
 
-/** The part of pino's logger that the house uses; fields first, message second. */
+/** The part of pino's logger that is used here: fields first, then the message. */
 export interface Logger {
   trace(fields: object, message: string): void;
   debug(fields: object, message: string): void;
@@ -9,7 +9,7 @@ export interface Logger {
   error(fields: object, message: string): void;
 }
 
-/** How a line of the log says which pod it is about. */
+/** The fields of a log line that name its pod. */
 export function podFields({ name, namespace, uid }: PodReference): {
   readonly pod: string;
   readonly uid: string;

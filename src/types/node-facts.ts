@@ -3,7 +3,7 @@ import type { Taint } from './kubernetes.ts';
 /** Quantities by the name of the resource. */
 type Amounts = Readonly<Record<string, string>>;
 
-/** What its machine and its operator make a node, where that decides which pods may come. */
+/** Facts of a node that decide which pods are admitted. */
 export interface OwnNodeFacts {
   readonly name: string;
   /** As Go calls them: `linux`, `amd64`. */
@@ -12,13 +12,13 @@ export interface OwnNodeFacts {
   readonly labels: Readonly<Record<string, string>>;
   readonly taints: readonly Taint[];
   readonly capacity: Amounts;
-  /** What of its capacity pods may have. */
+  /** The part of the capacity that pods may use. */
   readonly allocatable: Amounts;
-  /** The conditions of pressure that hold now, in the order in which they are named: `MemoryPressure`, … */
+  /** The pressure conditions that are true now, such as `MemoryPressure`, in the order in which messages list them. */
   readonly conditions: readonly string[];
 }
 
 export interface NodeFacts extends OwnNodeFacts {
-  /** Whether the runtime can keep a container out of the groups that its image names. */
+  /** Whether the runtime supports `supplementalGroupsPolicy: Strict`, which ignores the groups of the image. */
   readonly supplementalGroupsPolicy: boolean;
 }

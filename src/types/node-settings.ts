@@ -1,4 +1,4 @@
-/** What the operator has set for real containers, by the kubelet's names. */
+/** Settings for real containers, by the kubelet's names. */
 export interface NodeSettings {
   readonly imageServiceEndpoint: string;
   readonly runtimeRequestTimeoutMs: number;

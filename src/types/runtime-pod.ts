@@ -1,4 +1,4 @@
-/** What a runtime holds of one pod, in the terms in which the kubelet decides. All times are Unix milliseconds. */
+/** The sandboxes and containers of one pod in the runtime, with the states that the kubelet distinguishes. All times are Unix milliseconds. */
 
 export type RuntimeContainerState = 'created' | 'running' | 'exited' | 'unknown';
 
@@ -7,24 +7,24 @@ export interface RuntimeContainerStatus {
   readonly name: string;
   readonly state: RuntimeContainerState;
   readonly createdAt: number;
-  /** 0 while it has not happened. */
+  /** 0: not yet. */
   readonly startedAt: number;
   readonly finishedAt: number;
   readonly exitCode: number;
   readonly reason: string;
   readonly message: string;
-  /** CRI's attempt: how many instances of this container came before. */
+  /** CRI's attempt: the number of earlier instances of this container. */
   readonly restartCount: number;
   readonly image: string;
   readonly imageRef: string;
   /** Hash of the container's spec when it was created; undefined when the label is missing. */
   readonly hash?: string;
   readonly podSandboxId: string;
-  /** As whom it was started, where the runtime says so. */
+  /** The user of its first process, where the runtime reports it. */
   readonly user?: RuntimeUser;
-  /** Paths in the container that are read-only with all that is mounted below them; left out where there are none. */
+  /** Mount paths in the container that are read-only recursively; left out where there are none. */
   readonly recursiveReadOnlyMounts?: readonly string[];
-  /** What the runtime calls the images that are mounted as volumes; left out where there are none. */
+  /** The runtime's names of images that are mounted as volumes; left out where there are none. */
   readonly mountedImages?: readonly string[];
 }
 
@@ -40,7 +40,7 @@ export interface RuntimeSandboxStatus {
   readonly attempt: number;
   readonly createdAt: number;
   readonly networkMode: string;
-  /** undefined where the runtime did not say, empty where there is none. */
+  /** Undefined when the runtime did not report it, empty when there is none. */
   readonly ip?: string;
   /** All addresses, `ip` first; left out where there is none. */
   readonly ips?: readonly string[];
@@ -52,7 +52,7 @@ export interface RuntimePodStatus {
   readonly namespace: string;
   /** Newest first. */
   readonly sandboxes: readonly RuntimeSandboxStatus[];
-  /** Within one container name: what runs, then what has ended, newest first, then what was never started. */
+  /** For each container name: first what runs, then what has ended, newest first, then what was never started. */
   readonly containers: readonly RuntimeContainerStatus[];
   /** When the runtime was asked. */
   readonly observedAt: number;

@@ -1,9 +1,9 @@
-/** What ajv reports, with the part of the schema and the value concerned. */
+/** An error of ajv, with its part of the schema and the value. */
 export interface SchemaError {
   readonly instancePath: string;
   readonly keyword: string;
   readonly params: Readonly<Record<string, unknown>>;
-  /** Set where the name of a member, not its value, is wrong. */
+  /** Set when the name of a member is wrong, not its value. */
   readonly propertyName?: string;
   readonly parentSchema?: { readonly properties?: object; readonly description?: string };
   readonly data?: unknown;

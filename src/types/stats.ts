@@ -1,6 +1,6 @@
 /**
- * What a node and its pods use, by the names of the kubelet's `/stats/summary` (stats/v1alpha1). What could not be measured is
- * absent. Times are RFC 3339; amounts are bytes where the name does not say otherwise.
+ * The resource usage of a node and its pods, as in the kubelet's `/stats/summary` (stats/v1alpha1). Figures that could not be
+ * measured are left out. Times are RFC 3339; amounts are bytes unless the name says otherwise.
  */
 export interface Summary {
   readonly node: NodeStats;
@@ -15,11 +15,11 @@ export interface NodeStats {
   readonly io?: IOStats;
   readonly network?: NetworkStats;
   readonly swap?: SwapStats;
-  /** The file system that holds volumes, logs and, where images have none of their own, containers. */
+  /** The file system with volumes and logs; also with images and containers, unless they have their own. */
   readonly fs?: FsStats;
   readonly runtime?: RuntimeStats;
   readonly rlimit?: RlimitStats;
-  /** Among them `pods`: all pods together. */
+  /** One of them is `pods`: all pods together. */
   readonly systemContainers?: readonly ContainerStats[];
 }
 
@@ -86,7 +86,7 @@ export interface MemoryStats {
   readonly time?: string;
   readonly availableBytes?: number;
   readonly usageBytes?: number;
-  /** Usage less what of it are files that are not in active use. */
+  /** Usage without file pages that are not in active use. */
   readonly workingSetBytes?: number;
   readonly rssBytes?: number;
   readonly pageFaults?: number;
@@ -96,7 +96,7 @@ export interface MemoryStats {
 
 export interface IOStats {
   readonly time?: string;
-  /** Read and written. Statelet's own, the kubelet has no such figure: of pods only, and only where it was asked for. */
+  /** Bytes read and written. The kubelet has no such figure. Only for pods, and only on request. */
   readonly bytesPerSecond?: number;
   readonly psi?: PSIStats;
 }
@@ -115,20 +115,20 @@ export interface InterfaceStats {
   readonly txErrors?: number;
 }
 
-/** Of the default interface, and of all. */
+/** The figures of the default interface, and of all interfaces. */
 export interface NetworkStats extends InterfaceStats {
   readonly time?: string;
   readonly interfaces?: readonly InterfaceStats[];
 }
 
-/** Pressure stall information: how long some, or all, tasks waited for the resource. */
+/** Pressure stall information: how long some tasks, or all, waited for the resource. */
 export interface PSIStats {
   readonly full?: PSIData;
   readonly some?: PSIData;
 }
 
 export interface PSIData {
-  /** Microseconds in all, as the kernel counts; percentages of the last 10, 60 and 300 s. */
+  /** The total in microseconds, as the kernel counts; percentages of the last 10, 60 and 300 s. */
   readonly total: number;
   readonly avg10: number;
   readonly avg60: number;

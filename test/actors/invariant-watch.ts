@@ -77,8 +77,8 @@ export class InvariantWatch {
   #watchActors(): void {
     const { registry } = this.#agent.supervisor;
     const spawn = registry.spawn.bind(registry);
-    registry.spawn = (pod, runtimeHolds) => {
-      const entry = spawn(pod, runtimeHolds);
+    registry.spawn = (pod, runtimeHolds, machine) => {
+      const entry = spawn(pod, runtimeHolds, machine);
       this.incarnations += 1;
       this.#watchActor(pod.uid, entry.actor);
       return entry;

@@ -9,7 +9,7 @@ import { afterEach, describe, expect, test } from '@jest/globals';
 import { parse } from 'yaml';
 import { writeAddress } from '../../src/server/address-file.ts';
 import { startApiServer } from '../../src/server/http-server.ts';
-import type { ServedPod } from '../../src/server/http-server.ts';
+import type { ServedPod } from '../../src/types/served-pod.ts';
 import { pods } from '../../src/commands/pods.ts';
 import type { Pod } from '../../src/types/kubernetes.ts';
 import { cli } from '../support/cli.ts';
@@ -37,7 +37,11 @@ const crashing = {
   startTime: '2030-01-01T00:30:00Z',
   containerStatuses: [
     {
-      ...{ name: 'c', image: 'i', imageID: '', ready: false, restartCount: 3 },
+      name: 'c',
+      image: 'i',
+      imageID: '',
+      ready: false,
+      restartCount: 3,
       state: { waiting: { reason: 'CrashLoopBackOff' } },
       lastState: { terminated: { exitCode: 1, finishedAt: '2030-01-01T00:59:20Z' } },
     },
@@ -54,7 +58,7 @@ async function serve(list: ServedPod[]): Promise<string> {
 }
 
 describe('the table', () => {
-  test('has a line for each pod, by namespace and name, as kubectl would show it, with the state of its chart', async () => {
+  test('has a line for each pod, sorted by namespace and name, with the columns of kubectl and the state of its chart', async () => {
     const list = [
       served('b', 'kube-system'),
       served('a', 'kube-system', { status: { phase: 'Pending', startTime: '2030-01-01T00:59:55Z' } }),
@@ -71,7 +75,7 @@ describe('the table', () => {
     );
   });
 
-  test('tells the age of a static pod that has not started yet', async () => {
+  test('shows the age of a static pod that has not started yet', async () => {
     const annotations = { 'kubernetes.io/config.seen': '2030-01-01T00:58:00Z' };
     const { pod, state } = served('late', 'default');
     const waiting = { pod: { ...pod, metadata: { ...pod.metadata, annotations } }, state };
@@ -86,7 +90,7 @@ describe('the table', () => {
     expect(lines[2]).toMatch(/ <none> +<none> +uid-x$/);
   });
 
-  test('says so when there are none', async () => {
+  test('is replaced by a sentence when there are no pods', async () => {
     expect(await pods({ server: await serve([]) })).toBe('No pods.\n');
   });
 });
@@ -99,7 +103,7 @@ test('json and yaml are the list as it is served', async () => {
 });
 
 describe('the daemon is found', () => {
-  test('by what it wrote into its root folder', async () => {
+  test('by the address file in its root folder', async () => {
     const rootDir = await mkdtemp(join(tmpdir(), 'statelet-'));
     closing.push(() => rm(rootDir, { recursive: true }));
     await writeAddress(rootDir, await serve([served('a', 'default')]));

@@ -138,7 +138,7 @@ spec:
       );
       const ways = [...text.matchAll(/: default\/web-\S+: (\w+\.\w+ → .*)$/gm)].map(([, way]) => way);
       expect(ways).toEqual([
-        'Syncing.AwaitingStart → Syncing.Working → Syncing.Settled',
+        'Syncing.Working → Syncing.Settled',
         // A sync may be under way when the signal comes.
         expect.stringMatching(
           /^Syncing\.Settled → (?:Syncing\.\w+ → )*Terminating\.Stopping → Terminated\.CleaningUp → Terminated\.Finished$/,

@@ -29,9 +29,20 @@ const runSandbox = call(
 
 function create(name: string, attempt: number, atMs: number): RecordedCall {
   const config = {
-    ...{ metadata: { name, attempt }, image: { image: 'i', userSpecifiedImage: 'i' }, command: [], args: [] },
-    ...{ workingDir: '', envs: [], mounts: [], devices: [], labels: {}, annotations: {} },
-    ...{ logPath: '', stdin: false, stdinOnce: false, tty: false },
+    metadata: { name, attempt },
+    image: { image: 'i', userSpecifiedImage: 'i' },
+    command: [],
+    args: [],
+    workingDir: '',
+    envs: [],
+    mounts: [],
+    devices: [],
+    labels: {},
+    annotations: {},
+    logPath: '',
+    stdin: false,
+    stdinOnce: false,
+    tty: false,
   };
   return call(
     methods.CREATE_CONTAINER,
@@ -87,7 +98,7 @@ describe('calls that were recorded', () => {
     expect(Object.keys(requests(podCalls(calls)).containers)).toEqual(['main/1']);
   });
 
-  test('are told apart by the moment at which the pod has to end, but for the probe that it meets', () => {
+  test('are split at the end of the pod, without the probe that runs at that moment', () => {
     const probe = (command: string, times: Times) =>
       call(
         methods.EXEC_SYNC,
@@ -129,7 +140,8 @@ describe('decoding a request', () => {
     const config = Buffer.from([0x92, 0x06, 0x01, 0x78]);
     const request = Buffer.concat([Buffer.from([0x0a, config.length]), config, unknown]);
     expect(decodeMessage('RunPodSandboxRequest', request)).toEqual({
-      ...{ config: {}, 'fields that compare does not know': ['config.98', '99'] },
+      config: {},
+      'fields that compare does not know': ['config.98', '99'],
     });
   });
 

@@ -22,8 +22,12 @@ declare('the kubelet and Statelet, on the same manifests', () => {
   beforeAll(async () => {
     bed = await startContainerd();
     report = await compareAgents({
-      ...{ bed, kubelet: findKubelet(bed.dir) ?? '', manifests: readManifests(own('manifests')) },
-      ...{ meant: readMeant(own('../../scripts/compare/meant.yaml')), idleSeconds: 0, settleMs: 180_000 },
+      bed,
+      kubelet: findKubelet(bed.dir) ?? '',
+      manifests: readManifests(own('manifests')),
+      meant: readMeant(own('../../scripts/compare/meant.yaml')),
+      idleSeconds: 0,
+      settleMs: 180_000,
       progress: () => undefined,
     });
   }, SET_UP_TIMEOUT_MS);

@@ -7,8 +7,11 @@ import type { Difference } from '../../scripts/compare/differences.ts';
 import { judge, matches, readMeant } from '../../scripts/compare/meant.ts';
 
 const difference: Difference = {
-  ...{ manifest: 'volume-memory', area: 'files', path: 'volumes/kubernetes.io~empty-dir/v' },
-  ...{ kubelet: '"folder 1777 0:0"', statelet: undefined },
+  manifest: 'volume-memory',
+  area: 'files',
+  path: 'volumes/kubernetes.io~empty-dir/v',
+  kubelet: '"folder 1777 0:0"',
+  statelet: undefined,
 };
 const entry = { area: 'files', path: 'volumes/**', reason: 'for the test' };
 
@@ -48,11 +51,11 @@ describe('the file of meant differences', () => {
   afterAll(() => rmSync(dir, { recursive: true }));
 
   test.each([
-    ['area: status', 'is to be a list of entries'],
-    ['- just a text', 'entry 1 is to be a map'],
+    ['area: status', 'must be a list of entries'],
+    ['- just a text', 'entry 1 must be a map'],
     ['- {area: status, path: phase}', 'entry 1 has no reason'],
     ['- {area: status, path: phase, reason: x, becuase: y}', 'entry 1 has a field "becuase"'],
-    ['- {area: status, path: phase, reason: x, kubelet: 1}', 'entry 1: kubelet is to be a string'],
+    ['- {area: status, path: phase, reason: x, kubelet: 1}', 'entry 1: kubelet must be a string'],
   ])('%s is refused with what would be right', (text, message) => {
     const file = join(dir, 'meant.yaml');
     writeFileSync(file, text);

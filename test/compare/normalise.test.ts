@@ -55,6 +55,14 @@ describe('normalising values', () => {
     expect(normaliseLogLine(line, [])).toBe('stdout F options edns0 ndots:2');
   });
 
+  test('gives the variables of a container one order', () => {
+    const [a, b] = [
+      { key: 'A', value: '1' },
+      { key: 'B', value: '2' },
+    ];
+    expect(normalise({ envs: [b, a] }, [])).toEqual({ envs: [a, b] });
+  });
+
   test('names times by their fields, and leaves out what is null', () => {
     expect(normalise({ startTime: 'any', lastProbeTime: null, phase: 'Running' }, [])).toEqual({
       startTime: '<time>',

@@ -53,7 +53,10 @@ describe('the recording proxy', () => {
   test('passes a call on, and keeps what was asked and answered', async () => {
     expect(String(await ask('/test/Echo', Buffer.from('hello')))).toBe('hello');
     expect(last()).toMatchObject({
-      ...{ path: '/test/Echo', code: 0, request: Buffer.from('hello'), response: Buffer.from('hello') },
+      path: '/test/Echo',
+      code: 0,
+      request: Buffer.from('hello'),
+      response: Buffer.from('hello'),
     });
     expect(last()?.endMs).toBeGreaterThanOrEqual(last()?.atMs ?? Infinity);
   });
@@ -67,7 +70,8 @@ describe('the recording proxy', () => {
 
   test('passes an error on with its code and its text', async () => {
     await expect(ask('/test/Fail', Buffer.alloc(0))).rejects.toMatchObject({
-      ...{ code: grpc.status.NOT_FOUND, details: 'not here: ä' },
+      code: grpc.status.NOT_FOUND,
+      details: 'not here: ä',
     });
     expect(last()).toMatchObject({ path: '/test/Fail', code: grpc.status.NOT_FOUND, message: 'not here: ä' });
   });

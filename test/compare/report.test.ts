@@ -3,13 +3,18 @@ import type { Difference } from '../../scripts/compare/differences.ts';
 import { type ComparisonReport, grouped, textReport } from '../../scripts/compare/report.ts';
 
 const status = (manifest: string, container: string): Difference => ({
-  ...{ manifest, area: 'status', path: `containerStatuses/[${container}]/ready` },
-  ...{ kubelet: 'true', statelet: 'false' },
+  manifest,
+  area: 'status',
+  path: `containerStatuses/[${container}]/ready`,
+  kubelet: 'true',
+  statelet: 'false',
 });
 const meantEntry = { area: 'files', path: 'plugins', reason: 'a record of its own' };
 const idleEntry = { area: 'cgroups', path: 'pids.max', reason: 'was different once' };
 const report: ComparisonReport = {
-  ...{ manifests: 3, equal: 1, unexpected: [status('a', 'main'), status('b', 'other')] },
+  manifests: 3,
+  equal: 1,
+  unexpected: [status('a', 'main'), status('b', 'other')],
   meant: [{ entry: meantEntry, differences: [status('a', 'main')] }],
   idle: [idleEntry],
   unsettled: { kubelet: ['default/a-node-a'], statelet: [] },
@@ -23,7 +28,10 @@ describe('the report of a comparison', () => {
   test('tells a difference of several manifests once, whichever container it is of', () => {
     expect(grouped(report.unexpected)).toEqual([
       {
-        ...{ area: 'status', path: 'containerStatuses/[*]/ready', kubelet: 'true', statelet: 'false' },
+        area: 'status',
+        path: 'containerStatuses/[*]/ready',
+        kubelet: 'true',
+        statelet: 'false',
         manifests: ['a', 'b'],
       },
     ]);
@@ -52,5 +60,11 @@ not at rest in time (kubelet): default/a-node-a
 calls a minute while pods were at rest (kubelet): 108 (ListContainers 102, Version 6)
 calls a minute while pods were at rest (statelet): 0
 3 manifests: 1 equal, 2 differ in 2 values (1 kinds)`);
+  });
+
+  test('has no line about calls when no time was given to count them', () => {
+    const uncounted = { seconds: 0, counts: {} };
+    const text = textReport({ ...report, idleCalls: { kubelet: uncounted, statelet: uncounted } });
+    expect(text).not.toContain('calls a minute');
   });
 });

@@ -3,7 +3,7 @@ import { describe, expect, test } from '@jest/globals';
 import { Command } from 'commander';
 import { addRunFlags } from '../../src/commands/run-flags.ts';
 import { DEFAULTS } from '../../src/config/config.ts';
-import { formatDuration } from '../../src/policies/formats/duration.ts';
+import { shortDuration } from '../../src/policies/formats/duration.ts';
 import { KUBELET_CONFIGURATION_SCHEMA, SUPPORTED_FIELDS } from '../../src/config/kubelet-configuration.ts';
 import type { Schema } from '../../src/config/kubelet-configuration.ts';
 import { cli } from '../support/cli.ts';
@@ -77,10 +77,10 @@ describe('docs/configuration.md', () => {
     const { fileCheckFrequencyMs, httpCheckFrequencyMs, syncFrequencyMs, maxContainerRestartPeriodMs } =
       DEFAULTS;
     const rows = {
-      fileCheckFrequency: formatDuration(fileCheckFrequencyMs),
-      httpCheckFrequency: formatDuration(httpCheckFrequencyMs),
-      syncFrequency: formatDuration(syncFrequencyMs),
-      'crashLoopBackOff.maxContainerRestartPeriod': formatDuration(maxContainerRestartPeriodMs),
+      fileCheckFrequency: shortDuration(fileCheckFrequencyMs),
+      httpCheckFrequency: shortDuration(httpCheckFrequencyMs),
+      syncFrequency: shortDuration(syncFrequencyMs),
+      'crashLoopBackOff.maxContainerRestartPeriod': shortDuration(maxContainerRestartPeriodMs),
       maxPods: DEFAULTS.maxPods,
       healthzBindAddress: DEFAULTS.healthzBindAddress,
       healthzPort: DEFAULTS.healthzPort,

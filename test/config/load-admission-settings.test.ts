@@ -30,7 +30,9 @@ test('every field of the table is one of KubeletConfiguration', () => {
 test('the file goes before the default, and a flag takes the place of what the file says', () => {
   const taint = { key: 'maint', effect: 'NoSchedule' };
   const file = {
-    ...{ podsPerCore: 10, systemReserved: { cpu: '1' }, kubeReserved: { cpu: '1', memory: '1Gi' } },
+    podsPerCore: 10,
+    systemReserved: { cpu: '1' },
+    kubeReserved: { cpu: '1', memory: '1Gi' },
     registerWithTaints: [taint],
   };
   expect(resolve({ kubeReserved: { cpu: '2' }, preemptionLowerPriorityFirst: false }, file)).toMatchObject({

@@ -62,7 +62,7 @@ test('I6: another manifest of the same full name is moved into place: the two po
     manifest('web', { containers: [shell(journal.serve('second', 0.5))] }),
   );
   renameSync(join(bed.dir, 'other'), file('web.json'));
-  await daemon.inState('web', 'Syncing.AwaitingStart');
+  await daemon.inState('web', 'Syncing.AwaitingName');
   // A third one takes the place of the second while that is still waiting, and so is next.
   replaceFile(file('web.json'), manifest('web', { containers: [shell(journal.serve('third'))] }));
   await journal.until('third starts');

@@ -241,7 +241,7 @@ describe('http', () => {
     await daemon.running('web');
     await journal.until('http starts');
     writeFileSync(file('web.yaml'), manifest('web', { containers: [shell(journal.serve('file'))] }));
-    await daemon.inState('web', 'Syncing.AwaitingStart');
+    await daemon.inState('web', 'Syncing.AwaitingName');
     answer = podList();
     await journal.until('file starts');
     expect(journal.lines()).toEqual(['http starts', 'http ends', 'file starts']);

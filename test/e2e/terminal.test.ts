@@ -4,13 +4,12 @@ import { once } from 'node:events';
 import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { fileURLToPath } from 'node:url';
 import { afterEach, beforeEach, expect, test } from '@jest/globals';
+import { BIN } from '../support/built.ts';
 import { isRunning } from '../support/process-runtime.ts';
 import { waitFor } from '../support/wait-for.ts';
 import { manifest, shell } from './manifests.ts';
 
-const BIN = fileURLToPath(new URL('../../bin/statelet.js', import.meta.url));
 const TIMEOUT_MS = 30_000;
 
 let dir: string;

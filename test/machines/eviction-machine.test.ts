@@ -18,6 +18,7 @@ import {
   thresholds,
   usingMemory,
 } from '../support/eviction.ts';
+import { DOUBT_MEASUREMENTS_MAX } from '../../src/policies/eviction/measurement-schedule.ts';
 import { Stepper } from '../support/stepper.ts';
 
 const scratch = { volumes: [{ name: 'scratch', emptyDir: { sizeLimit: '1Ki' } }] };
@@ -37,16 +38,25 @@ function evaluation(left: Left, usedBytes = 0): EvictionEvaluation {
 
 const choice = (ending: readonly string[] = []) =>
   chooseVictim({
-    ...{ settings: SETTINGS, shortage: MEMORY, pods: PODS },
+    settings: SETTINGS,
+    shortage: MEMORY,
+    pods: PODS,
     summary: summaryOf({}, [usingMemory('a', 300), usingMemory('b', 200)]),
     ending: new Set(ending),
     unendable: new Set(),
   });
 
 const evaluated = (left: Left, usedBytes?: number): EvictionEvent => ({
-  ...{ type: 'EVALUATED', evaluation: evaluation(left, usedBytes) },
+  type: 'EVALUATED',
+  evaluation: evaluation(left, usedBytes),
 });
-const OBSERVE: EvictionEvent = { type: 'OBSERVE' };
+const PERIOD_OVER: EvictionEvent = { type: 'PERIOD_OVER' };
+const DOUBT_OVER: EvictionEvent = { type: 'DOUBT_OVER' };
+const MEMORY_SHORT: EvictionEvent = { type: 'MEMORY_SHORT' };
+const MEMORY_ENOUGH: EvictionEvent = { type: 'MEMORY_ENOUGH' };
+const MEMORY_STALLED: EvictionEvent = { type: 'MEMORY_STALLED' };
+const IO_STALLED: EvictionEvent = { type: 'IO_STALLED' };
+const PLENTY = evaluated({ memory: 500, disk: 50 });
 const FAILED: EvictionEvent = { type: 'OBSERVATION_FAILED', problem: 'no cgroups' };
 const RANKED: EvictionEvent = { type: 'RANKED', choice: choice() };
 const RELIEVED: EvictionEvent = { type: 'RELIEVED' };
@@ -57,42 +67,81 @@ const failed = (uid: string): EvictionEvent => ({ type: 'POD_FAILED', uid, probl
 const gone = (uid: string): EvictionEvent => ({ type: 'POD_GONE', uid });
 
 const observing = () => new Stepper(evictionMachine, undefined);
-const evaluating = () => observing().send(OBSERVE);
+const evaluating = () => observing().send(PERIOD_OVER);
 const reclaiming = () => evaluating().send(evaluated({ disk: 5 }));
 const ranking = () => evaluating().send(evaluated({ memory: 50 }));
 const evicting = () => ranking().send(RANKED);
 const evictingTwo = () => evaluating().send(evaluated({}, 2048));
 const cleaningUp = () => evicting().send(ended('a'));
 
-/** The state of the pass, without those of the conditions. */
-function pass(it: Stepper<typeof evictionMachine>): string | undefined {
+type Machine = Stepper<typeof evictionMachine>;
+
+/** `Observing`. */
+function pass(it: Machine): string | undefined {
   return /Pass\.(\w+)/u.exec(it.state)?.[1];
 }
 
+/** What is being measured: `Memory`, `Everything`, or nothing. */
+function measured(it: Machine): string | undefined {
+  return /Pass\.Evaluating\.(\w+)/u.exec(it.state)?.[1];
+}
+
+/** `NotDue`, `Waiting`. */
+function schedule(it: Machine): (string | undefined)[] {
+  return /Schedule\.Memory\.(\w+) Everything\.(\w+)/u.exec(it.state)?.slice(1) ?? [];
+}
+
 describe('Observing', () => {
-  test('is where it begins: it asks to be told when to look, and knows of nothing', () => {
+  test('is the first state: everything is measured when a period is over', () => {
     const it = observing();
-    expect([pass(it), it.asked]).toEqual(['Observing', ['armObservation']]);
+    expect([pass(it), schedule(it), it.asked]).toEqual(['Observing', ['NotDue', 'Waiting'], ['armPeriod']]);
     expect(it.context).toMatchObject({ state: INITIAL_EVICTION_STATE, evictions: [], unendable: [] });
   });
 
-  test('it is time to look', () => {
+  test('the period is over: everything is measured', () => {
     const it = evaluating();
-    expect([pass(it), it.asked]).toEqual(['Evaluating', ['disarmObservation', 'evaluate']]);
+    expect([measured(it), it.asked]).toEqual(['Everything', ['disarmPeriod', 'measureEverything']]);
+  });
+
+  test('memory is reported short: it alone is measured, and the period goes on', () => {
+    for (const event of [MEMORY_SHORT, MEMORY_STALLED]) {
+      const it = observing().send(event);
+      expect([measured(it), schedule(it), it.asked]).toEqual([
+        'Memory',
+        ['Measuring', 'Waiting'],
+        ['measureMemory'],
+      ]);
+    }
+  });
+
+  test('tasks wait for disks: everything is measured', () => {
+    const it = observing().send(IO_STALLED);
+    expect([measured(it), it.asked]).toEqual(['Everything', ['disarmPeriod', 'measureEverything']]);
+  });
+
+  test('a pod has ended: the node is measured if something is short, and only what it is short of', () => {
+    expect(pass(observing().send(ended('x')))).toBe('Observing');
+    const short = (left: Left, shortage: typeof MEMORY) =>
+      evaluating().send(evaluated(left), ...(left.disk ? [reclaimed(shortage)] : []), {
+        type: 'RANKED',
+        choice: choice(['b']),
+      });
+    expect(measured(short({ memory: 50 }, MEMORY).send(ended('b')))).toBe('Memory');
+    expect(measured(short({ disk: 5 }, DISK).send(ended('b')))).toBe('Everything');
   });
 });
 
 describe('Evaluating', () => {
   test('nothing is short: it waits again, and keeps what the next pass needs', () => {
     const it = evaluating().send(evaluated({ memory: 500 }));
-    expect([pass(it), it.asked]).toEqual(['Observing', ['armObservation']]);
+    expect([pass(it), it.asked]).toEqual(['Observing', ['armPeriod']]);
     expect(it.context.state).toEqual(evaluation({ memory: 500 }).state);
     expect(it.context.shortage).toBeUndefined();
   });
 
-  test('what cannot be measured is told of, and changes nothing', () => {
+  test('a measurement that fails is logged, and changes nothing', () => {
     const it = evaluating().send(FAILED);
-    expect([pass(it), it.asked]).toEqual(['Observing', ['reportFailedObservation', 'armObservation']]);
+    expect([pass(it), it.asked]).toEqual(['Observing', ['reportFailedObservation', 'armPeriod']]);
     expect(it.context.state).toBe(INITIAL_EVICTION_STATE);
   });
 
@@ -116,17 +165,74 @@ describe('Evaluating', () => {
     expect(it.context).toMatchObject({ awaited: ['a', 'b'], shortage: undefined });
   });
 
-  test('a second look is not begun before the first is over', () => {
-    const it = evaluating().send(OBSERVE);
-    expect([pass(it), it.asked]).toEqual(['Evaluating', []]);
+  test('memory is reported short while everything is measured: the measurement is hurried, and memory is next', () => {
+    for (const event of [MEMORY_SHORT, MEMORY_STALLED]) {
+      const it = evaluating().send(event);
+      expect([measured(it), schedule(it), it.asked]).toEqual([
+        'Everything',
+        ['Due', 'Measuring'],
+        ['hurryMeasurement'],
+      ]);
+      it.send(PLENTY);
+      expect([measured(it), schedule(it), it.asked]).toEqual([
+        'Memory',
+        ['Measuring', 'Waiting'],
+        ['measureMemory', 'armPeriod'],
+      ]);
+    }
+  });
+
+  test('a pod that ends while memory is short hurries the measurement of everything, and no other pod does', () => {
+    expect(evaluating().send(ended('x')).asked).toEqual([]);
+    const it = evaluating().send(
+      evaluated({ memory: 50 }),
+      { type: 'RANKED', choice: choice(['b']) },
+      PERIOD_OVER,
+    );
+    expect([measured(it), it.send(ended('b')).asked]).toEqual(['Everything', ['hurryMeasurement']]);
+  });
+
+  test('while memory is measured a report waits for the answer, and memory is measured again', () => {
+    const it = observing().send(MEMORY_SHORT, MEMORY_SHORT);
+    expect([measured(it), schedule(it), it.asked]).toEqual(['Memory', ['Due', 'Waiting'], []]);
+    it.send(PLENTY);
+    expect([measured(it), it.asked]).toEqual(['Memory', ['measureMemory']]);
+  });
+
+  test('while everything is measured tasks come to wait for disks: everything is measured again', () => {
+    const it = evaluating().send(IO_STALLED);
+    expect([measured(it), schedule(it), it.asked]).toEqual(['Everything', ['NotDue', 'Due'], []]);
+    it.send(FAILED);
+    expect([measured(it), it.asked]).toEqual([
+      'Everything',
+      ['reportFailedObservation', 'measureEverything'],
+    ]);
+  });
+
+  test('memory that is due is measured before everything that is due', () => {
+    const it = observing().send(MEMORY_SHORT, MEMORY_SHORT, PERIOD_OVER, FAILED);
+    expect([measured(it), schedule(it)]).toEqual(['Memory', ['Measuring', 'Due']]);
+    it.send(FAILED);
+    expect([measured(it), schedule(it)]).toEqual(['Everything', ['InDoubt', 'Measuring']]);
   });
 });
 
 describe('ReclaimingNode', () => {
   test('if that is enough, no pod is touched', () => {
     const it = reclaiming().send(reclaimed());
-    expect([pass(it), it.asked]).toEqual(['Observing', ['armObservation']]);
+    expect([pass(it), it.asked]).toEqual(['Observing', ['armPeriod']]);
     expect(it.context.shortage).toBeUndefined();
+  });
+
+  test('memory is reported short: it does not wait for the removal, and the period begins anew', () => {
+    const it = reclaiming().send(MEMORY_SHORT);
+    expect([measured(it), schedule(it), it.asked]).toEqual([
+      'Memory',
+      ['Measuring', 'Waiting'],
+      ['measureMemory', 'armPeriod'],
+    ]);
+    const before = evaluating().send(MEMORY_SHORT, evaluated({ disk: 5 }));
+    expect([measured(before), schedule(before)]).toEqual(['Memory', ['Measuring', 'Waiting']]);
   });
 
   test('if not, pods are ranked, for what is short by now', () => {
@@ -146,20 +252,20 @@ describe('Ranking', () => {
 
   test('nobody is asked while somebody is ending already', () => {
     const it = ranking().send({ type: 'RANKED', choice: choice(['b']) });
-    expect([pass(it), it.asked]).toEqual(['Observing', ['reportChoice', 'armObservation']]);
+    expect([pass(it), it.asked]).toEqual(['Observing', ['reportChoice', 'armPeriod']]);
     expect(it.context).toMatchObject({ evictions: [], awaited: [] });
   });
 
   test('nobody is asked where nothing is short any more', () => {
     const it = ranking().send(RELIEVED);
-    expect([pass(it), it.asked, it.context.shortage]).toEqual(['Observing', ['armObservation'], undefined]);
+    expect([pass(it), it.asked, it.context.shortage]).toEqual(['Observing', ['armPeriod'], undefined]);
   });
 });
 
 describe('Evicting', () => {
-  test('a look at the node waits for the end of the pod', () => {
-    const it = evicting().send(OBSERVE, evaluated({ memory: 50 }), RANKED);
-    expect([pass(it), it.context.awaited]).toEqual(['Evicting', ['a']]);
+  test('the next measurement waits for the end of the pod', () => {
+    const it = evicting().send(MEMORY_SHORT, IO_STALLED, evaluated({ memory: 50 }), RANKED);
+    expect([pass(it), schedule(it), it.context.awaited]).toEqual(['Evicting', ['Due', 'Due'], ['a']]);
   });
 
   test('the pod has ended: what it leaves is waited for', () => {
@@ -182,7 +288,7 @@ describe('Evicting', () => {
 
   test('a pod that does not end is told of and remembered, and the next pass goes on without it', () => {
     const it = evicting().send(failed('a'));
-    expect([pass(it), it.asked]).toEqual(['Observing', ['reportFailedPod', 'armObservation']]);
+    expect([measured(it), it.asked]).toEqual(['Memory', ['reportFailedPod', 'measureMemory', 'armPeriod']]);
     expect(it.context).toMatchObject({ awaited: [], unendable: ['a'] });
   });
 
@@ -196,10 +302,82 @@ describe('Evicting', () => {
 });
 
 describe('CleaningUp', () => {
-  test('only then the node is looked at again', () => {
-    expect(pass(cleaningUp().send(OBSERVE))).toBe('CleaningUp');
+  test('the node is measured at once when the pods are cleaned up, and not before', () => {
+    expect(pass(cleaningUp().send(MEMORY_SHORT))).toBe('CleaningUp');
     const it = cleaningUp().send(CLEANED_UP);
-    expect([pass(it), it.asked]).toEqual(['Observing', ['armObservation']]);
+    expect([measured(it), it.asked]).toEqual(['Memory', ['measureMemory', 'armPeriod']]);
+  });
+
+  test('if memory was not short, everything is measured', () => {
+    const it = evictingTwo().send(ended('a'), ended('b'), CLEANED_UP);
+    expect([measured(it), it.asked]).toEqual(['Everything', ['measureEverything']]);
+    const other = evictingTwo().send(failed('a'), failed('b'));
+    expect([measured(other), other.asked]).toEqual(['Everything', ['reportFailedPod', 'measureEverything']]);
+  });
+});
+
+describe('doubt: the watch has told that memory is short', () => {
+  const doubting = () => observing().send(MEMORY_SHORT, PLENTY);
+
+  test('the figures do not show it: memory is measured again soon', () => {
+    const it = doubting();
+    expect([pass(it), schedule(it), it.asked]).toEqual(['Observing', ['InDoubt', 'Waiting'], ['armDoubt']]);
+    it.send(DOUBT_OVER);
+    expect([measured(it), it.asked]).toEqual(['Memory', ['disarmDoubt', 'measureMemory']]);
+  });
+
+  test('it cannot be measured: memory is measured again soon', () => {
+    const it = observing().send(MEMORY_SHORT, FAILED);
+    expect(schedule(it)).toEqual(['InDoubt', 'Waiting']);
+  });
+
+  test('memory is measured so often, then no more', () => {
+    const it = observing().send(MEMORY_SHORT);
+    for (let left = DOUBT_MEASUREMENTS_MAX; left > 0; left -= 1) {
+      expect([schedule(it.send(PLENTY))[0], it.context.doubtsLeft]).toEqual(['InDoubt', left - 1]);
+      it.send(DOUBT_OVER);
+    }
+    expect(schedule(it.send(PLENTY))).toEqual(['NotDue', 'Waiting']);
+    expect(schedule(doubting().send(DOUBT_OVER, MEMORY_ENOUGH, FAILED))).toEqual(['NotDue', 'Waiting']);
+  });
+
+  test('the watch tells that there is enough again: that is all', () => {
+    const it = doubting().send(MEMORY_ENOUGH);
+    expect([schedule(it), it.asked, it.context.doubtsLeft]).toEqual([
+      ['NotDue', 'Waiting'],
+      ['disarmDoubt'],
+      0,
+    ]);
+  });
+
+  test('tasks that wait for memory leave no doubt: it is measured once', () => {
+    expect(schedule(observing().send(MEMORY_STALLED, PLENTY))).toEqual(['NotDue', 'Waiting']);
+  });
+
+  test('the figures show it: there is no doubt', () => {
+    const it = observing().send(MEMORY_SHORT, evaluated({ memory: 50 }));
+    expect(schedule(it)).toEqual(['Confirmed', 'Waiting']);
+    expect(schedule(doubting().send(PERIOD_OVER, evaluated({ memory: 50 })))[0]).toBe('Confirmed');
+    expect(schedule(doubting().send(PERIOD_OVER, PLENTY))[0]).toBe('InDoubt');
+  });
+
+  test('the figures for the ranking do not show it any more: memory is measured again soon', () => {
+    const it = observing().send(MEMORY_SHORT, evaluated({ memory: 50 }), RELIEVED);
+    expect([pass(it), schedule(it), it.asked]).toEqual(['Observing', ['InDoubt', 'Waiting'], ['armDoubt']]);
+    const told = observing().send(MEMORY_STALLED, evaluated({ memory: 50 }), RELIEVED);
+    expect(schedule(told)).toEqual(['Confirmed', 'Waiting']);
+  });
+
+  test('a pod has been evicted for it: what is measured then is not doubted', () => {
+    const it = observing().send(
+      MEMORY_SHORT,
+      evaluated({ memory: 50 }),
+      RANKED,
+      ended('a'),
+      CLEANED_UP,
+      PLENTY,
+    );
+    expect([pass(it), schedule(it)]).toEqual(['Observing', ['NotDue', 'Waiting']]);
   });
 });
 
@@ -207,7 +385,7 @@ test('a pod that is gone is not remembered as one that does not end', () => {
   const it = evicting().send(failed('a'), gone('x'));
   expect(it.context.unendable).toEqual(['a']);
   expect(it.send(gone('a')).context.unendable).toEqual([]);
-  expect(pass(it)).toBe('Observing');
+  expect(pass(it)).toBe('Evaluating');
 });
 
 describe('pressure', () => {
@@ -224,14 +402,14 @@ describe('pressure', () => {
   test.each(REGIONS)('%s is told of once as it comes and once as it goes', (condition, region) => {
     const it = evaluating();
     const steps: [EvictionEvent, string, boolean, string[]][] = [
-      [holding([condition]), 'Observed', true, ['reportPressure']],
-      [holding([condition]), 'Observed', true, []],
-      [holding([condition], []), 'Lingering', true, []],
-      [holding([condition], []), 'Lingering', true, []],
-      [holding([condition]), 'Observed', true, []],
-      [holding([condition], []), 'Lingering', true, []],
+      [holding([condition]), 'Present.Observed', true, ['reportPressure']],
+      [holding([condition]), 'Present.Observed', true, []],
+      [holding([condition], []), 'Present.Lingering', true, []],
+      [holding([condition], []), 'Present.Lingering', true, []],
+      [holding([condition]), 'Present.Observed', true, []],
+      [holding([condition], []), 'Present.Lingering', true, []],
       [holding([]), 'Absent', false, ['reportNoPressure']],
-      [holding([condition]), 'Observed', true, ['reportPressure']],
+      [holding([condition]), 'Present.Observed', true, ['reportPressure']],
       [holding([]), 'Absent', false, ['reportNoPressure']],
     ];
     for (const [event, state, holds, asked] of steps) {
@@ -241,16 +419,16 @@ describe('pressure', () => {
         holds,
         asked,
       ]);
-      it.send(OBSERVE);
+      it.send(PERIOD_OVER);
     }
   });
 
   test('each condition is for itself', () => {
     const it = evaluating().send(holding(['MemoryPressure', 'PIDPressure']));
-    expect(it.state).toContain('Memory.Observed');
+    expect(it.state).toContain('Memory.Present.Observed');
     expect(it.state).toContain('Disk.Absent');
-    expect(it.state).toContain('PID.Observed');
-    it.send(OBSERVE, holding(['PIDPressure'], []));
+    expect(it.state).toContain('PID.Present.Observed');
+    it.send(PERIOD_OVER, holding(['PIDPressure'], []));
     expect(REGIONS.map(([condition]) => it.hasTag(condition))).toEqual([false, false, true]);
   });
 
@@ -260,7 +438,7 @@ describe('pressure', () => {
   });
 
   test('what cannot be measured leaves the conditions as they are', () => {
-    const it = evaluating().send(holding(['DiskPressure']), OBSERVE, FAILED);
+    const it = evaluating().send(holding(['DiskPressure']), PERIOD_OVER, FAILED);
     expect(it.hasTag('DiskPressure')).toBe(true);
   });
 });
@@ -270,6 +448,6 @@ test('without its effects the machine says that they are missing', () => {
     string,
     (args: unknown, params: unknown) => void
   >;
-  expect(() => actions.evaluate!({}, undefined)).toThrow('without its effects');
-  expect(() => actions.reportPressure!({}, { condition: 'PIDPressure' })).toThrow('PIDPressure');
+  expect(() => actions.measureMemory!({}, undefined)).toThrow('without its effects');
+  expect(() => actions.reportPressure!({}, { condition: 'PIDPressure' })).toThrow('without its effects');
 });

@@ -1,5 +1,6 @@
 import { describe, expect, test } from '@jest/globals';
 import { podMachine, type PodEvent, type RuntimeHolds } from '../../src/machines/pod-machine.ts';
+import { CONFIG_SOURCE_ANNOTATION } from '../../src/policies/pod/pod-kinds.ts';
 import type { KillPodOptions } from '../../src/policies/sync/pod-termination.ts';
 import type { Pod } from '../../src/types/kubernetes.ts';
 import { testPod } from '../support/pods.ts';
@@ -10,7 +11,21 @@ const update = (pod: Pod = testPod()): PodEvent => ({ type: 'SyncPodUpdate', pod
 const kill = (options?: KillPodOptions): PodEvent => ({ type: 'SyncPodKill', ...(options && { options }) });
 const grace = (seconds: number): KillPodOptions => ({ podTerminationGracePeriodSecondsOverride: seconds });
 const SYNC: PodEvent = { type: 'SyncPodSync' };
-const GRANTED: PodEvent = { type: 'START_GRANTED' };
+const READY: PodEvent = { type: 'RUNTIME_READY' };
+const NOT_READY: PodEvent = { type: 'RUNTIME_NOT_READY', problem: 'it is down' };
+const REMOVED: PodEvent = { type: 'REMOVED' };
+const NAME_GRANTED: PodEvent = { type: 'NAME_GRANTED' };
+const ADMITTED: PodEvent = { type: 'ADMITTED' };
+const SHORTAGE = { reason: 'OutOfcpu', message: 'too little cpu' };
+const SHORT: PodEvent = { type: 'SHORT', ...SHORTAGE };
+const REFUSED: PodEvent = { type: 'REJECTED', reason: 'NodeAffinity', message: 'not here' };
+const NO_ROOM: PodEvent = { type: 'REJECTED', ...SHORTAGE, lack: SHORTAGE };
+const ROOM_FREED: PodEvent = { type: 'ROOM_FREED' };
+const taken = (message: string): PodEvent => ({
+  type: 'NAME_TAKEN',
+  delay: { reason: 'NameTaken', message },
+});
+const staticPod = (): Pod => testPod({ annotations: { [CONFIG_SOURCE_ANNOTATION]: 'file' } });
 const synced = (more: { terminal?: boolean; again?: boolean } = {}): PodEvent => ({
   type: 'SYNC_DONE',
   terminal: false,
@@ -27,34 +42,161 @@ const deleted = testPod({ deleted: true, deletionGracePeriodSeconds: 20 });
 function pod(runtimeHolds: RuntimeHolds = 'nothing') {
   return new Stepper(podMachine, { uid: 'uid-of-web', fullName: 'web_default', runtimeHolds });
 }
-const working = () => pod().send(create(), GRANTED);
+const awaitingRuntime = (of = testPod()) => pod().send(create(of));
+const awaitingRemoval = (of = testPod()) => awaitingRuntime(of).send(READY);
+const awaitingName = () => awaitingRemoval(staticPod()).send(REMOVED);
+const admitting = () => awaitingRemoval().send(REMOVED);
+const awaitingRoom = () => awaitingName().send(NAME_GRANTED, NO_ROOM);
+const makingRoom = () => admitting().send(SHORT);
+const working = () => admitting().send(ADMITTED);
 const settled = () => working().send(synced());
 const draining = () => working().send(kill());
 const stopping = () => settled().send(kill());
 const cleaningUp = () => stopping().send(STOPPED);
 const finished = () => cleaningUp().send(CLEANED);
 
-describe('starting', () => {
-  test('a pod asks for leave to start and starts when it is given', () => {
-    const it = pod().send(create());
-    expect([it.state, it.asked]).toEqual(['Syncing.AwaitingStart', ['requestStart']]);
-    it.send(GRANTED);
-    expect([it.state, it.asked]).toEqual(['Syncing.Working', ['startSync']]);
+/** Every state in which a pod waits for leave to start. */
+const STARTING: [string, () => Stepper<typeof podMachine>][] = [
+  ['Syncing.AwaitingRuntime', awaitingRuntime],
+  ['Syncing.AwaitingRemoval', awaitingRemoval],
+  ['Syncing.AwaitingName', awaitingName],
+  ['Syncing.Admitting', admitting],
+  ['Syncing.AwaitingRoom', awaitingRoom],
+  ['Syncing.MakingRoom', makingRoom],
+];
+
+describe('the way to the start', () => {
+  test('leads past the runtime, the removal of an earlier pod of the UID, and admission', () => {
+    const it = pod();
+    const way = [create(), READY, REMOVED, ADMITTED].map((event) => [it.send(event).state, it.asked]);
+    expect(way).toEqual([
+      ['Syncing.AwaitingRuntime', ['awaitRuntime']],
+      ['Syncing.AwaitingRemoval', ['awaitRemoval']],
+      ['Syncing.Admitting', ['requestRoom']],
+      ['Syncing.Working', ['reportAdmitted', 'startSync']],
+    ]);
+  });
+
+  test('10: a static pod asks for its name before it asks for room', () => {
+    const it = awaitingName();
+    expect([it.state, it.asked]).toEqual(['Syncing.AwaitingName', ['requestName']]);
+    it.send(NAME_GRANTED);
+    expect([it.state, it.asked]).toEqual(['Syncing.Admitting', ['requestRoom']]);
   });
 
   test('a pod first seen by an update starts as well', () => {
-    expect(pod().send(update()).asked).toEqual(['requestStart']);
+    expect(pod().send(update()).asked).toEqual(['awaitRuntime']);
   });
 
-  test('a sync before the start does nothing', () => {
-    const it = pod().send(create()).send(SYNC);
-    expect([it.state, it.asked]).toEqual(['Syncing.AwaitingStart', []]);
+  test.each(STARTING)('%s: it is no state in which a container may be started', (state, at) => {
+    const it = at();
+    expect([it.state, it.hasTag('starting'), it.hasTag('atWork')]).toEqual([state, true, false]);
   });
 
-  test('11: a pod never started and deleted is finished without a stop effect', () => {
-    const it = pod().send(create(), update(deleted));
-    expect(it.state).toBe('Terminated.Finished');
-    expect(it.asked).toEqual(['answerWaiters', 'reportTerminated', 'reportFinished']);
+  test.each(STARTING)('%s: a sync does nothing', (state, at) => {
+    const it = at().send(SYNC);
+    expect([it.state, it.asked]).toEqual([state, []]);
+  });
+
+  test.each(STARTING.slice(1))('%s: when the runtime is lost the pod waits for it again', (_state, at) => {
+    const it = at().send(NOT_READY);
+    expect([it.state, it.asked]).toEqual(['Syncing.AwaitingRuntime', ['awaitRuntime']]);
+    expect(it.context.delay?.message).toBe('waits for the container runtime: it is down');
+  });
+
+  test('the newest problem of the runtime is known', () => {
+    const it = awaitingRuntime().send(NOT_READY, { type: 'RUNTIME_NOT_READY', problem: 'still down' });
+    expect(it.context.delay?.message).toContain('still down');
+    expect(it.send(READY, REMOVED).context.delay).toBeUndefined();
+  });
+
+  test('it is known that the removal of an earlier pod is waited for, until it is done', () => {
+    expect(awaitingRemoval().context.delay).toBeUndefined();
+    const it = awaitingRemoval().send({ type: 'REMOVING' });
+    expect([it.state, it.context.delay?.reason]).toEqual(['Syncing.AwaitingRemoval', 'RemovingFormerPod']);
+    expect(it.send(REMOVED).context.delay).toBeUndefined();
+  });
+
+  test('10: it is told whose end a static pod waits for, and forgotten when the name is granted', () => {
+    const it = awaitingName().send(taken('waits for the old one'));
+    expect([it.state, it.asked, it.context.delay?.message]).toEqual([
+      'Syncing.AwaitingName',
+      ['reportDelay'],
+      'waits for the old one',
+    ]);
+    expect(it.send(NAME_GRANTED).context.delay).toBeUndefined();
+  });
+
+  test.each(STARTING)('%s: the newest version of the pod counts', (state, at) => {
+    const newer = testPod({ annotations: { [CONFIG_SOURCE_ANNOTATION]: 'file', version: '2' } });
+    const it = at().send(update(newer));
+    expect(it.context.pod).toBe(newer);
+    expect([state, it.state]).toEqual([
+      state,
+      state === 'Syncing.AwaitingRoom' ? 'Syncing.Admitting' : state,
+    ]);
+  });
+});
+
+describe('room', () => {
+  test('a static pod that lacks only room waits for it, and says so', () => {
+    const it = awaitingRoom();
+    expect([it.state, it.asked]).toEqual(['Syncing.AwaitingRoom', ['reportDelay']]);
+    expect(it.context.delay).toEqual({
+      reason: 'OutOfcpu',
+      message: 'Waits until others have ended: too little cpu',
+    });
+  });
+
+  test('when some is freed it asks again, and starts without a delay where it is admitted', () => {
+    const it = awaitingRoom().send(ROOM_FREED);
+    expect([it.state, it.asked]).toEqual(['Syncing.Admitting', ['requestRoom']]);
+    expect(it.context.delay?.reason).toBe('OutOfcpu');
+    it.send(ADMITTED);
+    expect([it.state, it.context.delay]).toEqual(['Syncing.Working', undefined]);
+  });
+
+  test.each([
+    ['a pod that is not static', NO_ROOM],
+    ['a pod that lacks something else', REFUSED],
+  ])('%s is rejected, with the reason for its status', (_, event) => {
+    const it = admitting().send(event);
+    expect([it.state, it.asked]).toEqual([
+      'Terminated.CleaningUp',
+      ['reportRejected', 'reportTerminated', 'startCleanup'],
+    ]);
+    expect(it.context.rejection?.reason).toBe('reason' in event ? event.reason : '');
+  });
+
+  test('a static pod that lacks something else is rejected', () => {
+    expect(awaitingName().send(NAME_GRANTED, REFUSED).state).toBe('Terminated.CleaningUp');
+  });
+
+  test('a rejected pod of which something runs is stopped first', () => {
+    const it = pod('running').send(create(), READY, REMOVED, REFUSED);
+    expect([it.state, it.asked]).toEqual(['Terminating.Stopping', ['reportRejected', 'startStop']]);
+  });
+
+  test('where others may be ended for the pod, room is made', () => {
+    const it = makingRoom();
+    expect([it.state, it.asked]).toEqual(['Syncing.MakingRoom', ['makeRoom']]);
+    it.send({ type: 'PREEMPTING', delay: { reason: 'MakingRoom', message: 'waits for cpu=1' } });
+    expect([it.state, it.context.delay?.message]).toEqual(['Syncing.MakingRoom', 'waits for cpu=1']);
+    it.send(ADMITTED);
+    expect([it.state, it.context.delay]).toEqual(['Syncing.Working', undefined]);
+  });
+
+  test('where none can be made, a static pod waits and any other is rejected', () => {
+    expect(makingRoom().send(NO_ROOM).state).toBe('Terminated.CleaningUp');
+    const it = awaitingName().send(NAME_GRANTED, SHORT, NO_ROOM);
+    expect([it.state, it.asked]).toEqual(['Syncing.AwaitingRoom', ['reportDelay']]);
+  });
+});
+
+describe('an end before the start', () => {
+  test.each(STARTING)('11: %s: a deleted pod is finished without a stop effect', (_state, at) => {
+    const it = at().send(update(deleted));
+    expect([it.state, it.asked]).toEqual(['Terminated.Finished', ['reportTerminated', 'reportFinished']]);
   });
 
   test('11: unless the runtime was seen to hold something of it', () => {
@@ -62,15 +204,22 @@ describe('starting', () => {
     expect([it.state, it.asked]).toEqual(['Terminating.Stopping', ['startStop']]);
   });
 
-  test('a pod killed while it waits to start needs no stop effect, but its final status is written', () => {
-    const it = pod().send(create(), kill({ podStatus: { phase: 'Failed', reason: 'Evicted' } }));
-    expect(it.state).toBe('Terminated.CleaningUp');
-    expect(it.asked).not.toContain('startStop');
-  });
+  test.each(STARTING)(
+    '%s: a killed pod needs no stop effect, but its final status is written',
+    (_state, at) => {
+      const it = at().send(kill({ podStatus: { phase: 'Failed', reason: 'Evicted' } }));
+      expect([it.state, it.asked]).toEqual(['Terminated.CleaningUp', ['reportTerminated', 'startCleanup']]);
+    },
+  );
 
-  test('leave to start that comes too late is ignored (I1)', () => {
-    expect(pod().send(create(), update(deleted), GRANTED).state).toBe('Terminated.Finished');
-  });
+  test.each([READY, REMOVED, NAME_GRANTED, ADMITTED, SHORT, REFUSED, ROOM_FREED])(
+    'I1: $type that comes too late is ignored',
+    (event) => {
+      expect(awaitingRuntime().send(update(deleted), event).state).toBe('Terminated.Finished');
+      expect(draining().send(event).state).toBe('Syncing.Draining');
+      expect(stopping().send(event).state).toBe('Terminating.Stopping');
+    },
+  );
 
   test.each(['nothing', 'ended'] as const)(
     '12: a pod of terminal phase starts in Terminated when the runtime holds %s',
@@ -182,10 +331,10 @@ describe('the way to Terminating', () => {
   });
 
   test('a kill in the same tick as a natural end: the first leads, the second joins', () => {
-    const it = working().send(kill({ waiter: 'a' }), synced({ terminal: true }));
-    expect([it.state, it.context.waiters]).toEqual(['Terminating.Stopping', ['a']]);
-    const other = working().send(synced({ terminal: true }), kill({ waiter: 'a' }));
-    expect([other.state, other.context.waiters]).toEqual(['Terminating.Stopping', ['a']]);
+    const it = working().send(kill({ evict: true }), synced({ terminal: true }));
+    expect([it.state, it.context.evicted]).toEqual(['Terminating.Stopping', true]);
+    const other = working().send(synced({ terminal: true }), kill({ evict: true }));
+    expect([other.state, other.context.evicted]).toEqual(['Terminating.Stopping', true]);
   });
 });
 
@@ -258,23 +407,19 @@ describe('kill options accumulate', () => {
     expect(draining().send(kill({ evict: true }), kill()).context.evicted).toBe(true);
   });
 
-  test('6: waiters of every state are kept until Terminated, and answered there together', () => {
-    const it = working()
-      .send(kill({ waiter: 'draining' }), AT_REST, kill({ waiter: 'stopping' }), STOP_FAILED)
-      .send(kill({ waiter: 'backing-off' }), SYNC);
-    expect(it.context.waiters).toEqual(['draining', 'stopping', 'backing-off']);
+  test('6: the end is told once, when nothing runs any more', () => {
+    const it = working().send(kill(), AT_REST, kill(), STOP_FAILED, kill(), SYNC);
     it.send(STOPPED);
-    expect(it.asked).toEqual(['answerWaiters', 'reportTerminated', 'startCleanup']);
-    expect(it.context.waiters).toEqual([]);
+    expect(it.asked).toEqual(['reportTerminated', 'startCleanup']);
   });
 
   test.each([
     ['CleaningUp', cleaningUp],
     ['BackingOff', () => cleaningUp().send({ type: 'CLEANUP_FAILED' })],
     ['Finished', finished],
-  ])('6: a kill in Terminated.%s is answered at once', (state, at) => {
-    const it = at().send(kill({ waiter: 'late' }));
-    expect([it.state, it.asked]).toEqual([`Terminated.${state}`, ['answerThisWaiter']]);
+  ])('6: a kill in Terminated.%s changes nothing', (state, at) => {
+    const it = at().send(kill({ evict: true }));
+    expect([it.state, it.asked, it.context.evicted]).toEqual([`Terminated.${state}`, [], false]);
   });
 });
 
@@ -328,13 +473,14 @@ test('the tags answer the questions by UID in every state', () => {
     'containersTerminating',
     'terminated',
     'finished',
+    'starting',
   ];
   const answers = (at: { state: string; hasTag(tag: string): boolean }) =>
     `${at.state}: ${tags.filter((tag) => at.hasTag(tag)).join(' ')}`;
   expect(
     [pod(), working(), settled(), draining(), stopping(), cleaningUp(), finished()].map(answers),
   ).toEqual([
-    'Syncing.AwaitingStart: couldHaveRunningContainers',
+    'Syncing.New: couldHaveRunningContainers starting',
     'Syncing.Working: couldHaveRunningContainers',
     'Syncing.Settled: couldHaveRunningContainers',
     'Syncing.Draining: couldHaveRunningContainers terminationRequested',

@@ -5,7 +5,7 @@ import { testPod } from '../support/pods.ts';
 import { Stepper } from '../support/stepper.ts';
 
 const PODS = { source: 'file', pods: [testPod()] };
-const config = (op: 'ADD' | 'RESTORE' | 'UPDATE' | 'DELETE' | 'REMOVE' | 'RECONCILE'): SupervisorEvent => ({
+const config = (op: 'ADD' | 'UPDATE' | 'DELETE' | 'REMOVE' | 'RECONCILE'): SupervisorEvent => ({
   type: `CONFIG.${op}`,
   ...PODS,
 });
@@ -15,10 +15,10 @@ const probe = (kind: 'liveness' | 'readiness' | 'startup', result: 'Success' | '
 const shutdown = (exitWithPods: boolean): SupervisorEvent => ({ type: 'SHUTDOWN', exitWithPods });
 const READY: SupervisorEvent = { type: 'RUNTIME_READY' };
 const NOT_READY: SupervisorEvent = { type: 'RUNTIME_NOT_READY', problem: 'it is down' };
-const PLEG: SupervisorEvent = { type: 'PLEG', uid: 'u', events: [{ type: 'ContainerDied', id: 'c' }] };
+const PLEG: SupervisorEvent = { type: 'PLEG', uid: 'u' };
 const SYNC: SupervisorEvent = { type: 'SYNC', uids: ['u'] };
 const HOUSEKEEPING: SupervisorEvent = { type: 'HOUSEKEEPING' };
-const START: SupervisorEvent = { type: 'START_REQUESTED', pod: testPod() };
+const AWAITED: SupervisorEvent = { type: 'RUNTIME_AWAITED', uid: 'u' };
 const TERMINATED: SupervisorEvent = { type: 'POD_TERMINATED', uid: 'u' };
 const FINISHED: SupervisorEvent = { type: 'POD_FINISHED', uid: 'u', restartRequested: false };
 const ALL_GONE: SupervisorEvent = { type: 'ALL_PODS_GONE' };
@@ -75,15 +75,14 @@ describe('sources', () => {
     expect(it.context.unseenSources).toEqual(['http']);
   });
 
-  test('RESTORE does not mark a source as seen', () => {
-    expect(gathering().send(config('RESTORE')).context.unseenSources).toEqual(['file', 'http']);
+  test('pods of a source do not mark it as seen', () => {
+    expect(gathering().send(config('ADD')).context.unseenSources).toEqual(['file', 'http']);
   });
 });
 
 describe('configuration', () => {
   test.each([
     ['ADD', ['handlePodAdditions']],
-    ['RESTORE', ['handlePodAdditions']],
     ['UPDATE', ['handlePodUpdates']],
     ['DELETE', ['handlePodUpdates']],
     ['REMOVE', ['dropDesiredPods', 'handlePodRemoves']],
@@ -100,7 +99,7 @@ describe('configuration', () => {
     expect(fresh('file').send(config(op)).asked).toHaveLength(1);
   });
 
-  test.each(['ADD', 'RESTORE', 'UPDATE', 'DELETE', 'REMOVE', 'RECONCILE'] as const)(
+  test.each(['ADD', 'UPDATE', 'DELETE', 'REMOVE', 'RECONCILE'] as const)(
     '%s is not heard any more while the agent leaves',
     (op) => {
       expect(ending().send(config(op)).asked).toEqual([]);
@@ -110,9 +109,9 @@ describe('configuration', () => {
 });
 
 describe('the runtime', () => {
-  test('ready: starts that were held are decided, and every pod is synced', () => {
+  test('ready: every pod goes on', () => {
     const it = notReady().send(READY);
-    expect(it.asked).toEqual(['reportRuntimeState', 'syncAllPods', 'decideHeldStarts']);
+    expect(it.asked).toEqual(['reportRuntimeState', 'resumeAllPods']);
     expect(it.context.runtimeProblem).toBeUndefined();
   });
 
@@ -124,16 +123,17 @@ describe('the runtime', () => {
     const it = ready().send(NOT_READY);
     expect([it.state, it.asked]).toEqual([
       'Sources.Ready Runtime.NotReady Loop.Running',
-      ['reportRuntimeState'],
+      ['reportRuntimeState', 'tellRuntimeProblem'],
     ]);
     it.send({ type: 'RUNTIME_NOT_READY', problem: 'still down' });
-    expect([it.asked, it.context.runtimeProblem]).toEqual([['reportRuntimeState'], 'still down']);
+    expect(it.asked).toEqual(['reportRuntimeState', 'tellRuntimeProblem']);
+    expect(it.context.runtimeProblem).toBe('still down');
   });
 
-  test('no start until it is ready: they are held', () => {
-    expect(notReady().send(START).asked).toEqual(['holdStart']);
-    expect(ready().send(START).asked).toEqual(['decideStart']);
-    expect(ready().send(NOT_READY, START).asked).toEqual(['holdStart']);
+  test('a pod that is to start is told whether it is ready', () => {
+    expect(notReady().send(AWAITED).asked).toEqual(['answerRuntimeNotReady']);
+    expect(ready().send(AWAITED).asked).toEqual(['answerRuntimeReady']);
+    expect(ready().send(NOT_READY, AWAITED).asked).toEqual(['answerRuntimeNotReady']);
   });
 
   test('no sync until it is ready', () => {

@@ -43,6 +43,10 @@ export class Coverage {
     const snapshot = step.snapshot as AnyMachineSnapshot;
     if (snapshot.machine.id !== this.#machine.id) return;
     const before = this.#before.get(actorRef);
+    // An actor is in the initial states before it is told anything.
+    if (before === undefined)
+      for (const node of initialLeaves(this.#machine.root as AnyStateNode))
+        increase(this.#states.get(node.id));
     this.#before.set(actorRef, snapshot);
     const taken = new Set(step._transitions.map(keyOf));
     for (const key of taken) increase(this.#transitions.get(key));
@@ -121,6 +125,12 @@ export class Coverage {
 
 function nodesOf(node: AnyStateNode): readonly AnyStateNode[] {
   return [node, ...Object.values(node.states as Record<string, AnyStateNode>).flatMap(nodesOf)];
+}
+
+function initialLeaves(node: AnyStateNode): readonly AnyStateNode[] {
+  if (isLeaf(node)) return [node];
+  const entered = node.type === 'parallel' ? Object.values(node.states) : node.initial.target;
+  return entered.flatMap((inner) => initialLeaves(inner as AnyStateNode));
 }
 
 function isLeaf({ type }: AnyStateNode): boolean {

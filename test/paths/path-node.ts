@@ -117,7 +117,7 @@ export function agentOn({ clock }: PathNode, parts: NodeParts, more: AgentExtras
 type AgentExtras = Partial<
   Pick<
     NodeAgentOptions,
-    'sources' | 'inspect' | 'wrapEffects' | 'nodeFacts' | 'recorder' | 'logger' | 'eviction'
+    'sources' | 'inspect' | 'wrapEffects' | 'wrapGates' | 'nodeFacts' | 'recorder' | 'logger' | 'eviction'
   >
 >;
 

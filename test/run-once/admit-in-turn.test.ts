@@ -12,7 +12,7 @@ function namesAndReasons(pods: readonly Pod[], view: Partial<AdmissionView> = {}
   };
 }
 
-test('each pod is admitted beside those before it; one that is rejected takes no room and stops no other', () => {
+test('each pod is admitted beside the pods before it; a rejected pod holds no resources, and later pods are still admitted', () => {
   const pods = [
     requestingPod('three', { requests: { cpu: '3' } }),
     requestingPod('two', { requests: { cpu: '2' } }),
@@ -28,7 +28,7 @@ test('each pod is admitted beside those before it; one that is rejected takes no
   });
 });
 
-test('a critical pod that is short of room is rejected: nobody has to go for it', () => {
+test('a critical pod that does not fit is rejected: no other pod is preempted for it', () => {
   const pods = [
     requestingPod('small', { requests: { cpu: '1' } }),
     requestingPod('critical', { requests: { cpu: '4' }, critical: true }),
@@ -36,7 +36,7 @@ test('a critical pod that is short of room is rejected: nobody has to go for it'
   expect(namesAndReasons(pods)).toEqual({ admitted: ['small'], rejected: [['critical', 'OutOfcpu']] });
 });
 
-test('what runs already keeps its room, whoever comes before it', () => {
+test('a pod that runs already is admitted first, though other pods come before it', () => {
   const pods = [
     requestingPod('new', { requests: { cpu: '2' } }),
     requestingPod('running', { requests: { cpu: '3' } }),
@@ -49,7 +49,7 @@ test('what runs already keeps its room, whoever comes before it', () => {
   });
 });
 
-test('a pod that cannot be made out is rejected', () => {
+test('a pod whose requests cannot be parsed is rejected', () => {
   const pods = [requestingPod('odd', { requests: { cpu: 'much' } }), requestingPod('plain')];
   expect(namesAndReasons(pods)).toEqual({
     admitted: ['plain'],
@@ -57,7 +57,7 @@ test('a pod that cannot be made out is rejected', () => {
   });
 });
 
-test('what the node itself cannot take is rejected', () => {
+test('a pod that the node cannot run is rejected', () => {
   const pods = [requestingPod('plain'), requestingPod('odd')];
   const rejectionOf = ({ metadata }: Pod) =>
     metadata.name === 'odd' ? { reason: 'SysctlForbidden', message: 'no' } : undefined;

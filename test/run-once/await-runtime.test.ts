@@ -4,7 +4,7 @@ import { SimulatedAgent } from '../support/simulated-agent.ts';
 
 const PATIENCE_MS = 10_000;
 
-/** How waiting for the runtime ends, and when, after it has gone for so long. */
+/** Stops the runtime for `downMs`, waits for it, and tells how and when the wait ended. */
 async function wait(downMs: number, signal = new AbortController().signal) {
   const agent = new SimulatedAgent();
   const { supervisor } = agent.run.agent;
@@ -20,13 +20,13 @@ async function wait(downMs: number, signal = new AbortController().signal) {
   return ends[0];
 }
 
-test('the runtime is waited for until it is ready', async () => {
+test('resolves when the runtime is ready again', async () => {
   const end = await wait(2_000);
   expect(end?.error).toBeUndefined();
   expect(end?.afterMs).toBeLessThan(PATIENCE_MS);
 });
 
-test('a runtime that does not come to be ready is an error that says why', async () => {
+test('it is an error, with the reason, when the runtime is not ready in time', async () => {
   const end = await wait(600_000);
   expect(end).toMatchObject({
     error: { kind: 'Unavailable', message: expect.stringContaining('container runtime is not ready: ') },
@@ -34,6 +34,6 @@ test('a runtime that does not come to be ready is an error that says why', async
   });
 });
 
-test('nobody waits who is to leave', async () => {
+test('a signal that has aborted ends the wait at once', async () => {
   expect(await wait(600_000, AbortSignal.abort())).toEqual({ error: undefined, afterMs: 0 });
 });

@@ -8,7 +8,7 @@ import { container, podSpec, SimulatedAgent } from '../support/simulated-agent.t
 const RETRY_DELAY_MS = 1_000;
 const UID = 'uid-1';
 
-const IS_TOLD = 'FailedCreatePodSandBox: it was told to';
+const LAST_WARNING = 'FailedCreatePodSandBox: the test says so';
 
 interface Story {
   readonly agent: SimulatedAgent;
@@ -19,11 +19,11 @@ interface Story {
 
 interface Means {
   readonly maxRetries?: number;
-  /** Before the pod comes. */
+  /** Called before the pod is created. */
   readonly prepare?: (agent: SimulatedAgent, leave: () => void) => void;
 }
 
-/** Follows the first pod of an agent until it is known what came of it. */
+/** Creates a pod and follows it until its outcome is known. */
 async function follow(more: Partial<PodSpec>, { maxRetries = 10, prepare }: Means = {}): Promise<Story> {
   const agent = new SimulatedAgent();
   const stop = new AbortController();
@@ -34,7 +34,7 @@ async function follow(more: Partial<PodSpec>, { maxRetries = 10, prepare }: Mean
   await agent.until(() => agent.state(uid) !== '', 'the pod to be known');
   const options = {
     ...{ agent: agent.run.agent, clock: agent.clock, maxRetries, retryDelayMs: RETRY_DELAY_MS },
-    ...{ signal: stop.signal, lastWarning: () => IS_TOLD, rejectionOf: () => undefined },
+    ...{ signal: stop.signal, lastWarning: () => LAST_WARNING, rejectionOf: () => undefined },
   };
   const stories: Story[] = [];
   const pod = { metadata: { name: 'web', namespace: 'default', uid }, spec };
@@ -47,13 +47,13 @@ async function follow(more: Partial<PodSpec>, { maxRetries = 10, prepare }: Mean
   return story;
 }
 
-/** When that happened to the pod. */
+/** The times at which the pod's history matches. */
 function times({ agent }: Story, pattern: RegExp): readonly number[] {
   return agent.told(UID, pattern).map(({ atMs }) => atMs);
 }
 
 describe('a pod whose containers run', () => {
-  test('is well once they have run for as long as the first delay; a slow pull takes no retry', async () => {
+  test('is Running once they have run for as long as the first delay; a slow pull uses up no retry', async () => {
     const prepare: Means['prepare'] = ({ runtime }) =>
       runtime.podFaults.set(UID, { calls: { PullImage: { slow: 1 } } });
     const story = await follow({}, { maxRetries: 0, prepare });
@@ -63,7 +63,7 @@ describe('a pod whose containers run', () => {
     expect(story.atMs - runsAt).toBe(RETRY_DELAY_MS);
   });
 
-  test('is not well while one of them runs no longer than a moment each time', async () => {
+  test('has failed when one of them ends at once after each restart', async () => {
     const containers = [container('main'), container('flash', 'fail takes=500ms')];
     const { outcome } = await follow({ containers }, { maxRetries: 4 });
     expect(outcome).toMatchObject({ result: 'Failed', reason: 'Timeout', failedContainers: ['flash'] });
@@ -77,7 +77,7 @@ describe('a pod that cannot be started', () => {
   const failing: NonNullable<Means['prepare']> = ({ runtime }) =>
     runtime.podFaults.set(UID, { calls: { RunPodSandbox: { fail: 1 } } });
 
-  test('is tried again after the first delay, then after twice as long each time, and given up after the last', async () => {
+  test('is tried again after the first delay, then after twice the delay each time, and given up after the last retry', async () => {
     const story = await follow({}, { maxRetries: 3, prepare: failing });
     const failures = times(story, /^SYNC_FAILED/);
     expect(failures).toHaveLength(4);
@@ -86,12 +86,12 @@ describe('a pod that cannot be started', () => {
     expect(story.outcome).toEqual({
       result: 'Failed',
       reason: 'Timeout',
-      message: `containers not running after 3 retries: ${IS_TOLD}`,
+      message: `containers not running after 3 retries: ${LAST_WARNING}`,
       failedContainers: [],
     });
   });
 
-  test('is well when a retry brings it up', async () => {
+  test('is Running when a retry starts it', async () => {
     const story = await follow(
       {},
       {
@@ -105,20 +105,20 @@ describe('a pod that cannot be started', () => {
     expect(times(story, /^SYNC_FAILED/)).toHaveLength(1);
   });
 
-  test('says so when the runtime is not ready', async () => {
+  test('names the runtime as the cause when that is not ready', async () => {
     const { outcome } = await follow(
       {},
       {
         maxRetries: 1,
         prepare: (agent) =>
-          agent.atNext(/START_GRANTED/, () => agent.apply('', { kind: 'stop runtime', downMs: 600_000 })),
+          agent.atNext(/ADMITTED/, () => agent.apply('', { kind: 'stop runtime', downMs: 600_000 })),
       },
     );
     expect(outcome).toMatchObject({ result: 'Failed', reason: 'Timeout' });
     expect(outcome.message).toContain('after 1 retry: container runtime is not ready: ');
   });
 
-  test('is left as it is when it is time to leave', async () => {
+  test('is left as it is when the signal aborts', async () => {
     const story = await follow(
       {},
       {
@@ -134,7 +134,7 @@ describe('a pod that cannot be started', () => {
 });
 
 describe('a pod that runs to its end', () => {
-  test('has completed when nothing is left to be done for it', async () => {
+  test('has Completed when it has been cleaned up', async () => {
     const { outcome, state } = await follow({
       restartPolicy: 'Never',
       initContainers: [container('init', 'succeed')],
@@ -144,7 +144,7 @@ describe('a pod that runs to its end', () => {
     expect(state).toBe('Terminated.Finished');
   });
 
-  test('and fails is not tried again: its restart policy forbids it', async () => {
+  test('and fails is not tried again where its restart policy forbids it', async () => {
     const story = await follow({ restartPolicy: 'Never', containers: [container('main', 'fail code=3')] });
     expect(story.outcome).toEqual({
       result: 'Failed',
@@ -156,19 +156,19 @@ describe('a pod that runs to its end', () => {
     expect(times(story, /^container main \S+ runs/)).toHaveLength(1);
   });
 
-  test('has failed as soon as one of its containers has, though another runs on', async () => {
+  test('has failed as soon as one of its containers has, though another still runs', async () => {
     const containers = [container('main'), container('job', 'fail code=3')];
     const { outcome, state } = await follow({ restartPolicy: 'Never', containers });
     expect(outcome).toMatchObject({ result: 'Failed', failedContainers: ['job'] });
     expect(state).toBe('Syncing.Settled');
   });
 
-  test('has failed with the reason that its end has', async () => {
+  test('has failed with the reason in its status', async () => {
     const { outcome } = await follow({ activeDeadlineSeconds: 1, containers: [container('main', 'fail')] });
     expect(outcome).toMatchObject({ result: 'Failed', reason: 'DeadlineExceeded' });
   });
 
-  test('has failed when its init container has for good', async () => {
+  test('has failed when its init container has, and may not restart', async () => {
     const { outcome } = await follow({
       restartPolicy: 'Never',
       initContainers: [container('init', 'fail')],

@@ -27,8 +27,8 @@ function verdict(restartPolicy: string, ...states: ContainerState[]) {
   return podVerdict(pod(restartPolicy, names), { phase: 'Running', containerStatuses }, undefined).kind;
 }
 
-describe('a pod is well', () => {
-  test('when all its containers run, since the youngest of them was started', () => {
+describe('a pod is running or completed', () => {
+  test('when all its containers run: since the latest of their starts', () => {
     const containers = [
       { id: '1', name: 'main', state: 'running', startedAt: 1_000 },
       { id: '2', name: 'other', state: 'running', startedAt: 5_000 },
@@ -45,49 +45,49 @@ describe('a pod is well', () => {
   });
 
   test.each(['Never', 'OnFailure'])(
-    'when some have done what they were there for and need not (%s)',
+    'when some of its containers run, and the others have ended with code 0 (%s)',
     (policy) => {
       expect(verdict(policy, RUNNING, DONE)).toBe('running');
     },
   );
 
-  test('when it has succeeded', () => {
+  test('when its phase is Succeeded', () => {
     expect(podVerdict(pod('Never', ['main']), { phase: 'Succeeded' }, undefined)).toEqual({
       kind: 'completed',
     });
   });
 });
 
-describe('a pod has failed for good', () => {
-  test('when it says so itself', () => {
+describe('a pod has failed', () => {
+  test('when its phase is Failed', () => {
     expect(podVerdict(pod('Always', ['main']), { phase: 'Failed' }, undefined).kind).toBe('failed');
   });
 
-  test('when one of its containers has failed and stays so, though others run', () => {
+  test('when a container has failed and may not restart, though others run', () => {
     expect(verdict('Never', RUNNING, CRASHED)).toBe('failed');
   });
 });
 
-describe('nothing can be told of a pod yet', () => {
+describe('a pod is pending', () => {
   test('that has no status', () => {
     expect(podVerdict(pod('Always', ['main']), undefined, undefined).kind).toBe('pending');
   });
 
-  test.each(['Always', 'OnFailure'])('whose container has failed and is to run again (%s)', (policy) => {
+  test.each(['Always', 'OnFailure'])('whose container has failed and is restarted (%s)', (policy) => {
     expect(verdict(policy, RUNNING, CRASHED)).toBe('pending');
   });
 
-  test('whose container has ended well where it is to run for ever', () => {
+  test('whose container has ended with code 0 and is restarted', () => {
     expect(verdict('Always', RUNNING, DONE)).toBe('pending');
   });
 
-  test('of which a container has not been started', () => {
+  test('with a container that has not been started', () => {
     expect(verdict('Never', RUNNING, CREATING)).toBe('pending');
   });
 
   test.each([
     ['whose sidecar does not run', CREATING, RUNNING],
-    ['whose sidecar is all that still runs', RUNNING, DONE],
+    ['with nothing but a sidecar that still runs', RUNNING, DONE],
   ])('%s', (_, sidecar, main) => {
     const shown: PodStatus = {
       phase: 'Running',
@@ -98,7 +98,7 @@ describe('nothing can be told of a pod yet', () => {
   });
 });
 
-describe('the containers that failed are named, with why', () => {
+describe('failed containers are listed with the cause', () => {
   test('those that ended with another code than 0, init containers first', () => {
     const shown: PodStatus = {
       initContainerStatuses: [status('init', CRASHED)],
@@ -114,7 +114,7 @@ describe('the containers that failed are named, with why', () => {
     ]);
   });
 
-  test('those that wait to be started again, or cannot be started; not those that have not had their turn', () => {
+  test('those that wait for a restart or cannot be started; not those that have not been started yet', () => {
     const backOff = { waiting: { reason: 'CrashLoopBackOff', message: 'back-off 10s' } };
     const shown: PodStatus = {
       containerStatuses: [
@@ -130,7 +130,7 @@ describe('the containers that failed are named, with why', () => {
     ]);
   });
 
-  test('none where nothing is known', () => {
+  test('none without a status', () => {
     expect(failedContainers(undefined)).toEqual([]);
   });
 });

@@ -8,7 +8,7 @@ import { testPod } from '../support/pods.ts';
 const LONG_MS = 60_000;
 const now = () => 0;
 
-test('every source is read once: the pods come in the order of the sources, and what is wrong with them', async () => {
+test('every source is read once: pods and problems come in the order of the sources', async () => {
   const problem = { source: 'http', file: 'http://host/', message: 'cannot be fetched' } as const;
   const file = of<SourceUpdate[]>(
     { pods: [testPod({ name: 'web' }), testPod({ name: 'job' })], problems: [] },
@@ -19,21 +19,21 @@ test('every source is read once: the pods come in the order of the sources, and 
   expect(problems).toEqual([problem]);
 });
 
-test('a source that does not answer in time is a problem, and the pods of the others come', async () => {
+test('a source that does not answer in time is a problem; the pods of the other sources come', async () => {
   const file = of<SourceUpdate>({ pods: [testPod()], problems: [] });
   const { pods, problems } = await readSources({ file, http: NEVER }, now, 1);
   expect(pods).toHaveLength(1);
   expect(problems).toEqual([{ source: 'http', message: 'did not answer within 1ms' }]);
 });
 
-test('the order of the sources holds, whichever is the faster one', async () => {
+test('the order of the sources does not depend on which is read first', async () => {
   const file = of<SourceUpdate>({ pods: [testPod({ name: 'first' })], problems: [] }).pipe(delay(1));
   const http = of<SourceUpdate>({ pods: [testPod({ name: 'second' })], problems: [] });
   const { pods } = await readSources({ file, http }, now, LONG_MS);
   expect(pods.map(({ metadata }) => metadata.name)).toEqual(['first', 'second']);
 });
 
-test('a folder without pods has none', async () => {
+test('a source without pods has none', async () => {
   expect(await readSources({ file: of({ pods: [], problems: [] }) }, now, LONG_MS)).toEqual({
     pods: [],
     problems: [],

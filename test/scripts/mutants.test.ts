@@ -39,7 +39,8 @@ describe('the simulation catches some plain mutants; `npm run mutants` tries all
   test.each([
     ['skip-draining', /^I/],
     ['grace-grows', /^I4/],
-    ['kill-answered-twice', /^I7/],
+    ['kill-not-awaited', /^(?:I7|rule 6)/],
+    ['rejected-pod-starts', /^rule 3/],
     ['same-name-overlap', /^I6/],
     ['restart-forgotten', /^rule 9/],
   ])(

@@ -46,7 +46,11 @@ afterEach(async () => {
 async function open(options: Partial<EndpointsOptions> = {}) {
   const { logger, messages } = warnings();
   const endpoints = await Endpoints.open({
-    ...{ rootDir, nodeName: 'node-a', address: LOOPBACK, sources, logger },
+    rootDir,
+    nodeName: 'node-a',
+    address: LOOPBACK,
+    sources,
+    logger,
     ...options,
   });
   closing.push(() => endpoints.close());
@@ -63,7 +67,7 @@ async function passwordSeen(flags: { rootDir?: string; server?: string }): Promi
 const socket = () => join(rootDir, 'statelet.sock');
 
 describe('the socket in the root folder', () => {
-  test('tells its owner everything, the address what is not secret', async () => {
+  test('serves everything; the address leaves out secrets', async () => {
     const { endpoints, messages } = await open();
     expect(await passwordSeen({ rootDir })).toBe('hunter2');
     expect(await passwordSeen({ server: endpoints.address ?? '' })).toBe('***');
@@ -71,7 +75,7 @@ describe('the socket in the root folder', () => {
     expect(messages).toEqual([]);
   });
 
-  test('is there where nothing is served at an address, and goes with the daemon', async () => {
+  test('exists without an address too, and is removed when the daemon closes it', async () => {
     const { endpoints } = await open({ address: undefined });
     expect(endpoints.address).toBeUndefined();
     expect(await passwordSeen({ rootDir })).toBe('hunter2');
@@ -82,7 +86,7 @@ describe('the socket in the root folder', () => {
     );
   });
 
-  test('replaces one that a killed daemon left; until then that is an error that says so', async () => {
+  test('replaces the socket of a killed daemon, at which clients get a clear error', async () => {
     const script = `require('net').createServer().listen(${JSON.stringify(socket())}, () => console.log('up'))`;
     const dead = spawn(process.execPath, ['-e', script], { stdio: ['ignore', 'pipe', 'inherit'] });
     await once(dead.stdout, 'data');
@@ -95,7 +99,7 @@ describe('the socket in the root folder', () => {
     expect(await passwordSeen({ rootDir })).toBe('hunter2');
   });
 
-  test('works in a folder that is deeper than the address of a socket can say', async () => {
+  test('works in a folder with a path longer than a socket can have', async () => {
     rootDir = join(dir, 'a'.repeat(100), 'b'.repeat(100));
     mkdirSync(rootDir, { recursive: true });
     const { endpoints } = await open();
@@ -104,12 +108,12 @@ describe('the socket in the root folder', () => {
     expect(existsSync(socket())).toBe(false);
   });
 
-  test('that cannot be made is a warning, and made as soon as it can be', async () => {
+  test('is tried again, with one warning, until it can be made', async () => {
     mkdirSync(socket());
     const { endpoints, messages } = await open({ retryMs: 10 });
     expect(messages).toEqual([expect.stringContaining(`${socket()} cannot be made`)]);
     expect((await fetch(`http://${endpoints.address}/healthz`)).status).toBe(200);
-    // Meanwhile there is the address.
+    // Until then clients are served at the address.
     expect(await passwordSeen({ server: readFileSync(join(rootDir, 'statelet.addr'), 'utf8').trim() })).toBe(
       '***',
     );
@@ -119,7 +123,7 @@ describe('the socket in the root folder', () => {
     expect(messages).toHaveLength(1);
   });
 
-  testAsRoot('is for its owner alone; another user gets what the address tells', async () => {
+  testAsRoot('cannot be opened by another user', async () => {
     chmodSync(dir, 0o755);
     await open();
     const asNobody = ['--reuid=65534', '--regid=65534', '--clear-groups'];
@@ -133,12 +137,12 @@ describe('the socket in the root folder', () => {
   });
 });
 
-describe('an address that others than this machine reach', () => {
-  test('is a warning that says what is open to whom', async () => {
+describe('an address that other machines can reach', () => {
+  test('is a warning', async () => {
     const { messages } = await open({ address: { host: '0.0.0.0', port: 0 } });
     expect(messages).toEqual([
       expect.stringMatching(
-        /^whoever reaches 0\.0\.0\.0:\d+ may read .* without a password; .* 127\.0\.0\.1/,
+        /^anyone who can reach 0\.0\.0\.0:\d+ may read .* without a password; .* 127\.0\.0\.1/,
       ),
     ]);
   });
@@ -146,7 +150,7 @@ describe('an address that others than this machine reach', () => {
 
 describe('on a full disk', () => {
   testAsRoot(
-    'it answers, leaves nothing half written, and writes the address when there is room',
+    'it serves, leaves no half-written file, and writes the address when there is space',
     async () => {
       const disk = mountSmallDisk(dir);
       try {
@@ -154,7 +158,7 @@ describe('on a full disk', () => {
         mkdirSync(rootDir);
         writeFileSync(join(rootDir, 'statelet.addr'), '127.0.0.1:1\n');
         disk.fill();
-        // Better no address than that of a former daemon.
+        // The address of an earlier daemon must not stay.
         await expect(writeAddress(rootDir, '127.0.0.1:2')).rejects.toThrow('ENOSPC');
         expect(readdirSync(rootDir)).toEqual([]);
         disk.fill();

@@ -10,14 +10,17 @@ function bed() {
   const write = (level: string) => (fields: object, message: string) =>
     void lines.push(`${level} ${message} ${JSON.stringify(fields)}`);
   const logger: Logger = {
-    ...{ trace: write('trace'), debug: write('debug'), info: write('info') },
-    ...{ warn: write('warn'), error: write('error') },
+    trace: write('trace'),
+    debug: write('debug'),
+    info: write('info'),
+    warn: write('warn'),
+    error: write('error'),
   };
   const clock = { nowMs: 0 };
   return { lines, clock, events: eventLog(logger, () => clock.nowMs) };
 }
 
-test('an event names its pod and its reason; one on the node its reason', () => {
+test('an event has its pod and its reason; an event of the node has its reason', () => {
   const { lines, events } = bed();
   events.event(POD, 'Normal', 'Started', 'Started container main');
   events.nodeEvent('Normal', 'NodeHasDiskPressure', 'Node a status is now: NodeHasDiskPressure');
@@ -27,7 +30,7 @@ test('an event names its pod and its reason; one on the node its reason', () => 
   ]);
 });
 
-test('a warning that goes on is told with its count each time that it has come twice as often, whomever it is about', () => {
+test('a repeated warning is logged, with its count, when the count has doubled, for each pod and for the node', () => {
   const { lines, clock, events } = bed();
   for (let i = 1; i <= 16; i += 1) {
     clock.nowMs += 10_000;
@@ -44,23 +47,23 @@ test('a warning that goes on is told with its count each time that it has come t
   expect(lines).toHaveLength(3 * 16);
 });
 
-test('a warning that goes on is told every ten minutes at least, though it comes ever more rarely by its count', () => {
+test('a repeated warning is logged every ten minutes at least', () => {
   const { lines, clock, events } = bed();
-  const told = () => lines.splice(0).filter((line) => line.startsWith('warn')).length;
+  const logged = () => lines.splice(0).filter((line) => line.startsWith('warn')).length;
   // Once in five minutes, so that it never becomes spam.
   for (let i = 0; i < 1_000; i += 1) {
     events.event(POD, 'Warning', 'Unhealthy', 'Readiness probe failed');
     clock.nowMs += 5 * MINUTE_MS;
   }
-  told();
+  logged();
   for (let i = 0; i < 10; i += 1) {
     events.event(POD, 'Warning', 'Unhealthy', 'Readiness probe failed');
     clock.nowMs += 5 * MINUTE_MS;
   }
-  expect(told()).toBe(5);
+  expect(logged()).toBe(5);
 });
 
-test('warnings that differ in nothing but their words are put together from the tenth on', () => {
+test('warnings that differ only in their message are combined from the tenth on', () => {
   const { lines, clock, events } = bed();
   for (let i = 1; i <= 30; i += 1) {
     clock.nowMs += 1_000;
@@ -77,7 +80,7 @@ test('warnings that differ in nothing but their words are put together from the 
   ]);
 });
 
-test('what comes too often about one pod is for debugging, and does not silence others', () => {
+test('too many warnings about one pod are logged at debug level; warnings about other pods are not', () => {
   const { lines, events } = bed();
   for (let i = 1; i <= 40; i += 1) events.event(POD, 'Warning', `Reason${i}`, 'again');
   for (let i = 1; i <= 40; i += 1) events.event(POD, 'Warning', `Reason${i}`, 'again');
@@ -88,7 +91,7 @@ test('what comes too often about one pod is for debugging, and does not silence 
   expect(lines.at(-1)).toContain('warn first');
 });
 
-test('what goes well is told each time', () => {
+test('normal events are logged each time', () => {
   const { lines, events } = bed();
   for (let i = 0; i < 40; i += 1) events.event(POD, 'Normal', 'Pulled', 'Container image is there');
   expect(lines.filter((line) => line.startsWith('info'))).toHaveLength(40);

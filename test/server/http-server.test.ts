@@ -1,12 +1,7 @@
 import { once } from 'node:events';
 import { type IncomingMessage, request } from 'node:http';
-import { createServer, connect } from 'node:net';
-import type { AddressInfo } from 'node:net';
-import { mkdtemp, readdir, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { createServer, connect, type AddressInfo } from 'node:net';
 import { afterEach, describe, expect, test } from '@jest/globals';
-import { readAddress, removeAddress, writeAddress } from '../../src/server/address-file.ts';
 import { STATE_ANNOTATION, startApiServer } from '../../src/server/http-server.ts';
 import type { ApiSources } from '../../src/server/http-server.ts';
 import type { Pod } from '../../src/types/kubernetes.ts';
@@ -51,7 +46,7 @@ describe('/healthz', () => {
     expect([response.status, await response.text()]).toEqual([500, 'the loop has not moved for 2m\n']);
   });
 
-  test('is 500 and not the end of the daemon when the check itself fails', async () => {
+  test('is 500 when the check itself throws', async () => {
     const { get } = await start({
       health: () => {
         throw new Error('defect');
@@ -75,7 +70,7 @@ describe('/stats/summary', () => {
     expect(await response.json()).toEqual({ node: { nodeName: 'node' }, pods: [] });
   });
 
-  test('has only processor and memory where asked to, as with the kubelet: by true, once', async () => {
+  test('has only CPU and memory when only_cpu_and_memory is given once, as true', async () => {
     const { get } = await start({ summary });
     asked.length = 0;
     const key = 'only_cpu_and_memory';
@@ -85,13 +80,13 @@ describe('/stats/summary', () => {
     expect(asked).toEqual([true, false, false, false, false]);
   });
 
-  test('is 500 with the reason when the figures cannot be had', async () => {
+  test('is 500 with the reason when the figures cannot be read', async () => {
     const { get } = await start({ summary: () => Promise.reject(new Error('no figures')) });
     const response = await get('/stats/summary');
     expect([response.status, await response.text()]).toEqual([500, 'no figures\n']);
   });
 
-  test('is not there where nobody has figures', async () => {
+  test('is 404 without a source of figures', async () => {
     expect((await (await start()).get('/stats/summary')).status).toBe(404);
   });
 });
@@ -101,7 +96,7 @@ describe('/pods', () => {
     const { get } = await start({
       pods: () => [
         { pod, status: { phase: 'Running' }, state: 'Syncing.Settled' },
-        { pod: { ...pod, metadata: { ...pod.metadata, annotations: {} } }, state: 'Syncing.AwaitingStart' },
+        { pod: { ...pod, metadata: { ...pod.metadata, annotations: {} } }, state: 'Syncing.AwaitingName' },
       ],
     });
     const response = await get('/pods');
@@ -119,7 +114,7 @@ describe('/pods', () => {
         },
         {
           ...item,
-          metadata: { ...pod.metadata, annotations: { [STATE_ANNOTATION]: 'Syncing.AwaitingStart' } },
+          metadata: { ...pod.metadata, annotations: { [STATE_ANNOTATION]: 'Syncing.AwaitingName' } },
           status: { phase: 'Pending' },
         },
       ],
@@ -127,7 +122,7 @@ describe('/pods', () => {
     expect(pod.metadata.annotations).toEqual({ team: 'a' });
   });
 
-  test('with many pods is written in many turns of the event loop, as they all were in the first', async () => {
+  test('with many pods is written in many turns of the event loop, with the pods of the first turn', async () => {
     let turns = 0;
     const count = () => {
       turns += 1;
@@ -195,8 +190,8 @@ const secretive: Pod = {
   },
 };
 
-describe('what containers keep secret', () => {
-  test('is left out for everybody who reaches the address, and the list stays one of pods', async () => {
+describe('secrets of containers', () => {
+  test('are left out at the address, and the result is still a list of pods', async () => {
     const { get } = await start({ pods: () => [{ pod: secretive, state: 'Syncing.Settled' }] });
     const text = await (await get('/pods')).text();
     expect(text).not.toContain(SECRET);
@@ -264,7 +259,7 @@ describe('a browser with a foreign page', () => {
 });
 
 describe('connections', () => {
-  test('beyond a bound are closed, and there is room again when others go', async () => {
+  test('beyond the limit are closed; the others are served, and new ones are accepted when they close', async () => {
     const { server, get } = await start();
     const sockets = Array.from({ length: 64 }, () => connect(server.port, '127.0.0.1'));
     closing.push(() => sockets.forEach((socket) => socket.destroy()));
@@ -282,7 +277,7 @@ describe('connections', () => {
   });
 });
 
-describe('the endpoint', () => {
+describe('the server', () => {
   test('answers HEAD without a body', async () => {
     const { get } = await start();
     const response = await get('/healthz', { method: 'HEAD' });
@@ -293,19 +288,33 @@ describe('the endpoint', () => {
     ]);
   });
 
-  test('changes nothing: other methods are refused', async () => {
+  test('refuses methods that could change something', async () => {
     const { get } = await start();
     const response = await get('/pods', { method: 'DELETE' });
     expect([response.status, response.headers.get('allow')]).toEqual([405, 'GET, HEAD']);
   });
 
-  test('says what is served where nothing is', async () => {
+  test('lists what is served when the path is unknown', async () => {
     const { get } = await start();
     const response = await get('/metrics');
     expect([response.status, await response.text()]).toEqual([404, expect.stringContaining('/pods')]);
   });
 
-  test('says which address and flag when the port is taken', async () => {
+  test('closes while a client keeps its connection open, and frees the port', async () => {
+    const { server, get } = await start();
+    await (await get('/healthz')).text(); // Kept alive by fetch.
+    const idle = connect(server.port, '127.0.0.1');
+    await once(idle, 'connect');
+    idle.on('error', () => undefined);
+    idle.write('GET /healthz HTTP/1.1\r\n');
+    await server.close();
+    const again = createServer().listen(server.port, '127.0.0.1');
+    await once(again, 'listening');
+    again.close();
+    idle.destroy();
+  });
+
+  test('names address and flag when the port or the address cannot be bound', async () => {
     const taken = createServer().listen(0, '127.0.0.1');
     await once(taken, 'listening');
     closing.push(() => taken.close());
@@ -319,34 +328,5 @@ describe('the endpoint', () => {
       kind: 'FailedPrecondition',
       message: expect.stringContaining('--healthz-bind-address'),
     });
-  });
-
-  test('closes although a client keeps its connection open, and frees the port', async () => {
-    const { server, get } = await start();
-    await (await get('/healthz')).text(); // Kept alive by fetch.
-    const idle = connect(server.port, '127.0.0.1');
-    await once(idle, 'connect');
-    idle.on('error', () => undefined);
-    idle.write('GET /healthz HTTP/1.1\r\n');
-    await server.close();
-    const again = createServer().listen(server.port, '127.0.0.1');
-    await once(again, 'listening');
-    again.close();
-    idle.destroy();
-  });
-});
-
-describe('the address file', () => {
-  test('is written whole, read back and removed', async () => {
-    const root = await mkdtemp(join(tmpdir(), 'statelet-'));
-    closing.push(() => rm(root, { recursive: true }));
-    expect(await readAddress(root)).toBeUndefined();
-    await writeAddress(root, '127.0.0.1:1');
-    await writeAddress(root, '127.0.0.1:2');
-    expect(await readAddress(root)).toBe('127.0.0.1:2');
-    expect(await readdir(root)).toEqual(['statelet.addr']);
-    await removeAddress(root);
-    await removeAddress(root);
-    expect(await readAddress(root)).toBeUndefined();
   });
 });

@@ -1,6 +1,6 @@
 import { describe, expect, test } from '@jest/globals';
 import { Subject } from 'rxjs';
-import { inBatches, PODS_AT_ONCE } from '../../src/sources/config-batches.ts';
+import { inBatches, PODS_A_BATCH } from '../../src/sources/config-batches.ts';
 import type { PodConfigEvent } from '../../src/sources/pod-config.ts';
 import type { Pod } from '../../src/types/kubernetes.ts';
 import { Collector } from './support.ts';
@@ -12,7 +12,7 @@ const pods = (count: number): Pod[] =>
   }));
 const added = (count: number): PodConfigEvent => ({ op: 'ADD', source: 'file', pods: pods(count) });
 const removed = (count: number): PodConfigEvent => ({ op: 'REMOVE', source: 'file', pods: pods(count) });
-const SEEN: PodConfigEvent = { type: 'SOURCE_SEEN', source: 'file', allSourcesReady: true };
+const SEEN: PodConfigEvent = { type: 'SOURCE_SEEN', source: 'file' };
 const text = (event: PodConfigEvent) =>
   'type' in event ? event.type : `${event.op} ${String(event.pods.length)}`;
 
@@ -21,40 +21,40 @@ describe('events of the configuration', () => {
     const events = new Subject<PodConfigEvent>();
     const passedOn: PodConfigEvent[] = [];
     events.pipe(inBatches()).subscribe((event) => passedOn.push(event));
-    const given = [added(PODS_AT_ONCE), SEEN, removed(1)];
+    const given = [added(PODS_A_BATCH), SEEN, removed(1)];
     for (const event of given) events.next(event);
     expect(passedOn).toEqual(given);
   });
 
-  test('of many pods come in parts and in order, each in a turn of the event loop of its own', async () => {
+  test('of many pods come in batches and in order, each in its own turn of the event loop', async () => {
     let turns = 0;
     const timer = setInterval(() => turns++, 0);
     const events = new Subject<PodConfigEvent>();
     const turnOf: number[] = [];
     const passedOn = new Collector(events.pipe(inBatches()));
     events.pipe(inBatches()).subscribe(() => turnOf.push(turns));
-    const count = 3 * PODS_AT_ONCE + 1;
+    const count = 3 * PODS_A_BATCH + 1;
     for (const event of [removed(count), added(count), SEEN]) events.next(event);
     const seen: PodConfigEvent[] = [];
     await passedOn.until((event) => seen.push(event) > 0 && event === SEEN);
     clearInterval(timer);
-    const parts = (op: string) => [...Array.from({ length: 3 }, () => `${op} ${PODS_AT_ONCE}`), `${op} 1`];
-    expect(seen.map(text)).toEqual([...parts('REMOVE'), ...parts('ADD'), 'SOURCE_SEEN']);
+    const batches = (op: string) => [...Array.from({ length: 3 }, () => `${op} ${PODS_A_BATCH}`), `${op} 1`];
+    expect(seen.map(text)).toEqual([...batches('REMOVE'), ...batches('ADD'), 'SOURCE_SEEN']);
     const all = seen.flatMap((event) => ('type' in event || event.op === 'REMOVE' ? [] : event.pods));
     expect(all).toEqual(pods(count));
     expect(new Set(turnOf).size).toBeGreaterThanOrEqual(6);
   });
 
-  test('of many pods come with the oldest first, whatever part they would be in', () => {
+  test('of many pods come with the oldest pods first', () => {
     const events = new Subject<PodConfigEvent>();
     const passedOn: PodConfigEvent[] = [];
     const subscription = events.pipe(inBatches()).subscribe((event) => passedOn.push(event));
-    const many = pods(PODS_AT_ONCE + 1).map(({ metadata, spec }, index) => {
+    const many = pods(PODS_A_BATCH + 1).map(({ metadata, spec }, index) => {
       const creationTimestamp = `2026-01-01T00:00:${String(59 - index)}Z`;
       return { metadata: { ...metadata, creationTimestamp }, spec };
     });
     events.next({ op: 'ADD', source: 'api', pods: many });
     subscription.unsubscribe();
-    expect(passedOn).toEqual([{ op: 'ADD', source: 'api', pods: many.toReversed().slice(0, PODS_AT_ONCE) }]);
+    expect(passedOn).toEqual([{ op: 'ADD', source: 'api', pods: many.toReversed().slice(0, PODS_A_BATCH) }]);
   });
 });

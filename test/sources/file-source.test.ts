@@ -38,7 +38,7 @@ const holds =
     String(names(update)) === String(wanted);
 
 describe('a folder', () => {
-  test('is read in the order of its names; dots and folders are passed over', async () => {
+  test('is read in the order of its names; names with a leading dot and folders are skipped', async () => {
     await write('b.yaml', manifest('b'));
     await write('a.json', JSON.stringify({ apiVersion: 'v1', kind: 'List', items: [] }));
     await write('c.yaml', manifest('c'));
@@ -51,11 +51,11 @@ describe('a folder', () => {
     expect(update.pods?.[0]?.metadata.annotations?.['kubernetes.io/config.source']).toBe('file');
   });
 
-  test('empty, has no pods and is seen', async () => {
+  test('that is empty has no pods and is seen', async () => {
     expect(await follow().next()).toEqual({ pods: [], problems: [] });
   });
 
-  test('tells of a manifest that is added, changed, and taken away', async () => {
+  test('emits when a manifest is added, changed and removed', async () => {
     const updates = follow();
     await updates.next();
     await write('a.yaml', manifest('a'));
@@ -68,7 +68,7 @@ describe('a folder', () => {
     expect(names(await updates.next())).toEqual([]);
   });
 
-  test('a manifest that is read again unchanged is no news', async () => {
+  test('does not emit when a manifest is read again and has not changed', async () => {
     await write('a.yaml', manifest('a'));
     const updates = follow();
     const first = await updates.next();
@@ -85,7 +85,7 @@ describe('a folder', () => {
     expect(uids(second)?.[0]).toBe(uids(first)?.[0]);
   });
 
-  test('is read again at intervals: a change behind a link raises no event', async () => {
+  test('is read at intervals: a change behind a link raises no event', async () => {
     const elsewhere = await temporaryFolder();
     const target = join(elsewhere.path, 'a.yaml');
     await writeFile(target, manifest('a'));
@@ -97,7 +97,7 @@ describe('a folder', () => {
     await elsewhere.remove();
   });
 
-  test('that is written to without a pause is read when it is quiet: no half of a manifest is seen', async () => {
+  test('that is written to without a pause is read when it is quiet: no half-written manifest is seen', async () => {
     const updates = follow(folder, NEVER_MS, 400);
     await updates.next();
     const text = manifest('a', 'sleep 1 # '.padEnd(2000, '.'));
@@ -106,7 +106,7 @@ describe('a folder', () => {
     expect(await updates.next()).toMatchObject({ pods: [{ metadata: { name: 'a-node' } }], problems: [] });
   });
 
-  test('into which a whole file is moved, or out of which one goes, need not be quiet first', async () => {
+  test('is read at once when a whole file is moved in or removed', async () => {
     const elsewhere = await temporaryFolder();
     const prepared = join(elsewhere.path, 'a.yaml');
     await put(prepared, manifest('a'));
@@ -140,7 +140,7 @@ describe('a folder', () => {
     expect(turns).toBeGreaterThanOrEqual(1000);
   });
 
-  test('of a mounted ConfigMap is turned as a whole', async () => {
+  test('of a mounted ConfigMap changes as a whole', async () => {
     const version = async (name: string, text: string) => {
       await mkdir(at(name));
       await writeFile(at(name, 'a.yaml'), text);
@@ -156,8 +156,8 @@ describe('a folder', () => {
   });
 });
 
-describe('what is broken', () => {
-  test('keeps its last good version, is told once, and leaves the others alone', async () => {
+describe('a broken manifest', () => {
+  test('keeps its last good version, is reported once, and does not affect other manifests', async () => {
     await write('a.yaml', manifest('a'));
     await write('b.yaml', manifest('b'));
     const updates = follow(folder, 10);
@@ -179,7 +179,7 @@ describe('what is broken', () => {
     expect(await updates.next()).toMatchObject({ pods: [good.pods?.[0], {}], problems: [] });
   });
 
-  test('from the beginning, has no pod; the others of the folder have', async () => {
+  test('from the beginning has no pod; the other manifests of the folder have theirs', async () => {
     await write('a.yaml', 'kind: Deployment');
     await write('b.yaml', manifest('b'));
     const update = await follow().next();
@@ -187,7 +187,7 @@ describe('what is broken', () => {
     expect(texts(update)).toHaveLength(2);
   });
 
-  test('an unreadable manifest keeps its last good version', async () => {
+  test('or an unreadable one keeps its last good version', async () => {
     await write('a.yaml', manifest('a'));
     const updates = follow();
     const good = await updates.next();
@@ -200,7 +200,7 @@ describe('what is broken', () => {
     expect(texts(unreadable)).toEqual([expect.stringMatching(/^FOLDER\/a.yaml: cannot be read: .*ELOOP/)]);
   });
 
-  test('a link to nothing, and what is no file, have no pods', async () => {
+  test('is also a dangling link, or what is not a file: it has no pods', async () => {
     await symlink('nowhere', at('a.yaml'));
     const server = createServer();
     await new Promise<void>((resolve) => server.listen(at('b.yaml'), resolve));
@@ -220,7 +220,7 @@ describe('two manifests of one pod', () => {
   const taken = (loser: string, holder: string) =>
     `FOLDER/${loser}: metadata.name: "x-node" in namespace "default" is that of a pod in FOLDER/${holder}: this pod is left out`;
 
-  test('the file that sorts first has it, the other is told of, and follows when the first has gone', async () => {
+  test('the file that sorts first has the pod; the other is a problem, and has the pod when the first is removed', async () => {
     await write('b.yaml', manifest('x', 'echo b'));
     await write('a.yaml', manifest('x', 'echo a'));
     const updates = follow();
@@ -234,7 +234,7 @@ describe('two manifests of one pod', () => {
     expect(second.problems).toEqual([]);
   });
 
-  test('a pod that is there already is not pushed out by a copy that sorts before it', async () => {
+  test('a pod that exists already stays when a copy is added that sorts before it', async () => {
     await write('b.yaml', manifest('x', 'echo b'));
     const updates = follow();
     const first = await updates.next();
@@ -244,7 +244,7 @@ describe('two manifests of one pod', () => {
     expect(texts(both)).toEqual([taken('a.yaml', 'b.yaml')]);
   });
 
-  test('one UID given twice', async () => {
+  test('of one UID: the second is a problem', async () => {
     await write('a.yaml', manifest('a', '', '  uid: same'));
     await write('b.yaml', manifest('b', '', '  uid: same'));
     const update = await follow().next();
@@ -256,7 +256,7 @@ describe('two manifests of one pod', () => {
 });
 
 describe('the path itself', () => {
-  test('that is not there has no pods and is seen; it may come later, go, and come again', async () => {
+  test('that does not exist has no pods and is seen; it may be created, removed and created again', async () => {
     const updates = follow(at('manifests'));
     const missing = await updates.next();
     expect(missing.pods).toEqual([]);
@@ -271,7 +271,7 @@ describe('the path itself', () => {
     expect((await updates.until(holds('b'))).problems).toEqual([]);
   });
 
-  test('that is replaced by another folder is watched there', async () => {
+  test('that is replaced by another folder is watched in its new place', async () => {
     await mkdir(at('manifests'));
     await write('manifests/a.yaml', manifest('a'));
     const updates = follow(at('manifests'));
@@ -285,7 +285,7 @@ describe('the path itself', () => {
     await updates.until(holds('b', 'c'));
   });
 
-  test('that is a link which is turned', async () => {
+  test('that is a link is followed to its new target', async () => {
     const one = await mkdtemp(at('one-'));
     const two = await mkdtemp(at('two-'));
     await writeFile(join(one, 'a.yaml'), manifest('a'));
@@ -298,7 +298,7 @@ describe('the path itself', () => {
     await updates.until(holds('b'));
   });
 
-  test('unreadable from the beginning is not seen: nothing is known of its pods', async () => {
+  test('that is unreadable from the beginning is not seen', async () => {
     await symlink('manifests', at('manifests'));
     const unknown = await follow(at('manifests')).next();
     expect(unknown.pods).toBeUndefined();
@@ -333,7 +333,7 @@ describe('a single file', () => {
     expect((await updates.next()).pods).toEqual([]);
   });
 
-  test('broken from the beginning is not seen until it is mended', async () => {
+  test('that is broken from the beginning is not seen until it is good', async () => {
     await write('web.yaml', 'kind: Pod');
     const updates = follow(at('web.yaml'));
     expect((await updates.next()).pods).toBeUndefined();

@@ -46,7 +46,7 @@ const handledBy = (next: Handler) =>
   });
 
 describe('a URL', () => {
-  test('gives static pods of source http; tells only of changes', async () => {
+  test('has static pods of source http; emits only changes', async () => {
     handler = answer(200, manifest('a'));
     const updates = follow();
     const first = await updates.next();
@@ -57,13 +57,13 @@ describe('a URL', () => {
     expect(await updates.next()).toEqual({ pods: [], problems: [] });
   });
 
-  test('is sent the headers that are configured, each with all its values', async () => {
+  test('is requested with the configured headers, each with all its values', async () => {
     const request = handledBy(answer(200, manifest('a')));
     follow({ headers: { 'X-Token': ['secret'], 'X-Zone': ['a', 'b'] } });
     expect((await request).headers).toMatchObject({ 'x-token': 'secret', 'x-zone': 'a, b' });
   });
 
-  test('may hold a name and a password: sent as such, never shown', async () => {
+  test('may contain a user name and a password: they are sent, and left out of messages', async () => {
     handler = answer(200, manifest('a'));
     const plain = await follow().next();
     source?.close();
@@ -84,7 +84,7 @@ describe('a URL', () => {
     expect(names(await follow().next())).toEqual(['a-node']);
   });
 
-  test('is left alone once nobody listens: a request under way is given up, no other follows', async () => {
+  test('is not requested after the last subscriber has left: the request under way is aborted', async () => {
     const asked = handledBy(() => undefined);
     follow();
     const request = await asked;
@@ -106,7 +106,7 @@ const NO_ANSWER = 'URL: cannot be fetched: no answer within 1 s';
 /** Only where no answer comes is the limit waited for; a busy machine may be slow to give the others. */
 const limitFor = (message: unknown) => ({ timeoutMs: message === NO_ANSWER ? 1_000 : 20_000 });
 
-describe('an answer that is no manifest', () => {
+describe('an answer without a good manifest', () => {
   const cases: [string, Handler, string | RegExp][] = [
     ['an error', answer(500, 'oops'), 'URL: the server answered 500 Internal Server Error'],
     ['nothing found', answer(404, ''), 'URL: the server answered 404 Not Found'],
@@ -152,20 +152,23 @@ describe('an answer that is no manifest', () => {
     expect(texts(update)).toEqual([expect.stringMatching(message)]);
   });
 
-  test.each(cases)('%s, after a good one: the pods stay, it is told once', async (_name, bad, message) => {
-    handler = answer(200, manifest('a'));
-    const updates = follow(limitFor(message));
-    const good = await updates.next();
-    await handledBy(bad);
-    await handledBy(bad);
-    const broken = await updates.next();
-    expect(broken.pods).toEqual(good.pods);
-    expect(texts(broken)).toEqual([expect.stringMatching(message)]);
-    handler = answer(200, manifest('a'));
-    expect(await updates.next()).toEqual(good);
-  });
+  test.each(cases)(
+    '%s, after a good one: the pods stay, and it is reported once',
+    async (_name, bad, message) => {
+      handler = answer(200, manifest('a'));
+      const updates = follow(limitFor(message));
+      const good = await updates.next();
+      await handledBy(bad);
+      await handledBy(bad);
+      const broken = await updates.next();
+      expect(broken.pods).toEqual(good.pods);
+      expect(texts(broken)).toEqual([expect.stringMatching(message)]);
+      handler = answer(200, manifest('a'));
+      expect(await updates.next()).toEqual(good);
+    },
+  );
 
-  test('a server that is not there', async () => {
+  test('a server that does not exist', async () => {
     // The port of a client's end of a connection: it does not listen, and no server can have it meanwhile.
     const client = connect((server.address() as AddressInfo).port, '127.0.0.1');
     await once(client, 'connect');
@@ -174,7 +177,7 @@ describe('an answer that is no manifest', () => {
     expect(texts(update)).toEqual([expect.stringMatching(/cannot be fetched: .*ECONNREFUSED/)]);
   });
 
-  test('a URL that is none', async () => {
+  test('an invalid URL', async () => {
     expect(texts(await follow({ url: 'nonsense' }).next())).toEqual([
       expect.stringMatching(/^nonsense: cannot be fetched: .*Invalid URL/),
     ]);

@@ -26,26 +26,26 @@ function start() {
 }
 
 function text(event: PodConfigEvent): string {
-  if ('type' in event) return `${event.type} ${event.source} ${event.allSourcesReady}`;
+  if ('type' in event) return `${event.type} ${event.source}`;
   return `${event.op} ${event.source} ${event.pods.map(({ metadata }) => metadata.uid).join(' ')}`;
 }
 
 describe('podConfig', () => {
-  test('a source is seen after its first list has been passed on, be it empty', () => {
+  test('a source is seen after its first list has been passed on, even an empty one; it is seen once', () => {
     const { file, api, events } = start();
     file.next({ pods: [pod('a')], problems: [] });
     api.next({ pods: [], problems: [] });
-    expect(events).toEqual(['ADD file a', 'SOURCE_SEEN file false', 'SOURCE_SEEN api true']);
+    expect(events).toEqual(['ADD file a', 'SOURCE_SEEN file', 'SOURCE_SEEN api']);
     file.next({ pods: [], problems: [] });
     expect(events.slice(3)).toEqual(['REMOVE file a']);
   });
 
-  test('a source of which nothing is known is not seen', () => {
+  test('a source that could not be read yet is not seen', () => {
     const { file, events, problems } = start();
     file.next({ problems: [problem('unreadable')] });
     expect([events, problems]).toEqual([[], ['unreadable']]);
     file.next({ pods: [], problems: [] });
-    expect(events).toEqual(['SOURCE_SEEN file false']);
+    expect(events).toEqual(['SOURCE_SEEN file']);
   });
 
   test('a list of one source says nothing about the pods of another, even of the same name', () => {
@@ -60,14 +60,14 @@ describe('podConfig', () => {
     ]);
   });
 
-  test('a problem is told once, and again when it comes back', () => {
+  test('a problem is reported once, and again when it comes back', () => {
     const { file, problems } = start();
     for (const now of [['x'], ['x', 'y'], ['y'], ['y', 'x']])
       file.next({ pods: [], problems: now.map(problem) });
     expect(problems).toEqual(['x', 'y', 'x']);
   });
 
-  test('a pod that is left out for its name is a problem', () => {
+  test('of two pods with one name the second is left out, and is a problem', () => {
     const { api, events, problems } = start();
     api.next({ pods: [pod('a', 'web'), pod('b', 'web')], problems: [] });
     expect(events[0]).toBe('ADD api a');
@@ -76,7 +76,7 @@ describe('podConfig', () => {
     ]);
   });
 
-  test('a manifest on disk becomes ADD, REMOVE and ADD, and REMOVE', async () => {
+  test('a manifest file that is added, changed and removed becomes ADD, REMOVE and ADD, and REMOVE', async () => {
     const { path, remove } = await temporaryFolder();
     const file = join(path, 'a.yaml');
     await put(file, manifest('a'));
@@ -87,7 +87,7 @@ describe('podConfig', () => {
       op: 'ADD',
       pods: [{ metadata: { annotations: { 'kubernetes.io/config.seen': '1970-01-01T00:00:00.000Z' } } }],
     });
-    expect(await events.next()).toEqual({ type: 'SOURCE_SEEN', source: 'file', allSourcesReady: true });
+    expect(await events.next()).toEqual({ type: 'SOURCE_SEEN', source: 'file' });
     await put(file, manifest('a', 'sleep 2'));
     expect(await events.next()).toEqual({ ...added, op: 'REMOVE' });
     expect(await events.next()).toMatchObject({ op: 'ADD' });

@@ -2,8 +2,10 @@ import { mkdtemp, rename, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import type { Observable } from 'rxjs';
+import { parseManifest, type Manifest } from '../../src/sources/manifests/read-manifest.ts';
+import { problemText } from '../../src/sources/source.ts';
 
-/** Holds what an observable emits until it is asked for. */
+/** Buffers what an observable emits, for a test that takes one item after another. */
 export class Collector<T> {
   readonly #items: T[] = [];
   #waiting: (() => void) | undefined;
@@ -21,7 +23,7 @@ export class Collector<T> {
     return this.#items.shift() as T;
   }
 
-  /** Drops what comes before the first item of which `holds` is true. */
+  /** The first item for which `holds` is true; the items before it are dropped. */
   async until(holds: (item: T) => boolean): Promise<T> {
     for (;;) {
       const item = await this.next();
@@ -39,7 +41,7 @@ export async function temporaryFolder(): Promise<{ path: string; remove: () => P
   return { path, remove: () => rm(path, { recursive: true, force: true }) };
 }
 
-/** A small manifest; `command` makes it another pod. */
+/** A small manifest. With another `command` it is another pod. */
 export function manifest(name: string, command = 'sleep 1', more = ''): string {
   return `apiVersion: v1
 kind: Pod
@@ -53,9 +55,29 @@ spec:
 `;
 }
 
-/** Puts a file in place at once, so that nobody reads half of it. */
+/** Moves a file into its place as a whole, so that a reader never finds a half-written file. */
 export async function put(path: string, text: string): Promise<void> {
-  const half = join(dirname(path), '.half');
-  await writeFile(half, text);
-  await rename(half, path);
+  const draft = join(dirname(path), '.draft');
+  await writeFile(draft, text);
+  await rename(draft, path);
+}
+
+/** Reads a manifest: a text, or an object that is written as JSON. */
+export function parse(content: string | object): Manifest {
+  return parseManifest(Buffer.from(typeof content === 'string' ? content : JSON.stringify(content)));
+}
+
+/** The problems of a manifest, as they are logged. */
+export function problemsOf(content: string | object): string[] {
+  return parse(content).problems.map((problem) => problemText(problem));
+}
+
+/** A valid pod with these fields of its spec. */
+export function podWith(spec: object, metadata: object = { name: 'web' }) {
+  return { apiVersion: 'v1', kind: 'Pod', metadata, spec: { containers: [{ name: 'main' }], ...spec } };
+}
+
+/** A valid pod with these fields of its only container. */
+export function podWithContainer(container: object, spec: object = {}) {
+  return podWith({ ...spec, containers: [{ name: 'main', ...container }] });
 }

@@ -1,4 +1,4 @@
-/** How the vectors spell what stands against a pod. */
+/** Admission failures in the form of the vectors. */
 import type { AdmissionFailure, FailedPredicate } from '../../src/policies/admission/rejection.ts';
 
 interface Insufficient {

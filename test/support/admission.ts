@@ -3,25 +3,32 @@ import type { NodeFacts } from '../../src/types/node-facts.ts';
 
 export type Amounts = Readonly<Record<string, string>>;
 
-/** A node with room for ten pods, four CPUs and 4 GiB of memory. */
+/** A node with four CPUs and 4 GiB of memory, for ten pods. */
 export function testNode(facts: Partial<NodeFacts> = {}): NodeFacts {
   const amounts = { cpu: '4', memory: '4Gi', 'ephemeral-storage': '10Gi', pods: '10' };
   return {
-    ...{ name: 'node1', os: 'linux', arch: 'amd64', labels: { zone: 'a' }, taints: [], conditions: [] },
-    ...{ capacity: amounts, allocatable: amounts, supplementalGroupsPolicy: true },
+    name: 'node1',
+    os: 'linux',
+    arch: 'amd64',
+    labels: { zone: 'a' },
+    taints: [],
+    conditions: [],
+    capacity: amounts,
+    allocatable: amounts,
+    supplementalGroupsPolicy: true,
     ...facts,
   };
 }
 
-/** A node that is short of nothing but perhaps this. */
+/** A node with plenty of every resource that `allocatable` does not name. */
 export function nodeOf(allocatable: Amounts): NodeFacts {
   return testNode({ allocatable: { cpu: '1000', memory: '1Ti', pods: '110', ...allocatable } });
 }
 
-/** Room for whatever a test brings. */
+/** A node with plenty of every resource. */
 export const ROOMY_NODE = nodeOf({});
 
-/** `critical`: of a priority that makes it so. */
+/** `critical`: the pod has a priority that makes it critical. */
 export interface RequestingPod extends Partial<PodSpec> {
   readonly requests?: Amounts;
   readonly limits?: Amounts;

@@ -59,7 +59,10 @@ export async function startAgent(options: AgentOptions = {}) {
   const { runtime } = parts;
   const pods = () => agent.pleg.pods();
   const agent: NodeAgent = new NodeAgent({
-    ...{ parts, hostIPs, recorder, logger },
+    parts,
+    hostIPs,
+    recorder,
+    logger,
     sources: options.sources ?? ['file'],
     configuration: NEVER,
     clock: systemClock,

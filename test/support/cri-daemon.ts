@@ -1,4 +1,4 @@
-/** The daemon on a containerd of the test's own. */
+/** Runs the daemon with a containerd of the test. */
 import { readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { createCriRuntime } from '../../src/runtime/cri/cri-runtime.ts';
@@ -11,15 +11,15 @@ import { containerStatus, DaemonBed } from './daemon.ts';
 export interface CriDaemonOptions {
   /** Fields of KubeletConfiguration. */
   readonly config?: Readonly<Record<string, unknown>>;
-  /** Logs lie beside what else the agent keeps of pods, and not apart from it. */
+  /** Keeps logs in the agent's folder of pods, and not in a folder of their own. */
   readonly logsAmongPods?: boolean;
 }
 
-/** A shell script that runs until it is told to end, and ends at once then. */
+/** A shell script that runs until SIGTERM, and then ends at once. */
 export const SERVING = 'trap "exit 0" TERM; while :; do sleep 1000 & wait $!; done';
 export const SERVE = ['sh', '-c', SERVING];
 
-/** One containerd serves several of them, one after another. */
+/** A daemon with its folders. Several of them may use one containerd, one after another. */
 export class CriDaemonBed extends DaemonBed {
   readonly containerd: ContainerdBed;
   readonly podLogsDir: string;
@@ -34,13 +34,13 @@ export class CriDaemonBed extends DaemonBed {
     this.containerd = containerd;
     makeCgroup(containerd.cgroupRoot);
     const identity = { apiVersion: 'kubelet.config.k8s.io/v1beta1', kind: 'KubeletConfiguration' };
-    // How full this machine's disk is must not decide what becomes of images.
+    // A full disk of this machine must not lead to the removal of images.
     const own = { podLogsDir: this.podLogsDir, cgroupRoot: containerd.cgroupRoot, evictionHard: {} };
     const fields = { ...identity, ...own, ...config };
     writeFileSync(this.#configFile, JSON.stringify(fields));
   }
 
-  /** A client of the test's own, beside the daemon's. */
+  /** The test's own client of the runtime. */
   get runtime(): RuntimeService {
     const { endpoint } = this.containerd;
     const logger = { warn: () => undefined };
@@ -55,17 +55,17 @@ export class CriDaemonBed extends DaemonBed {
     return join(this.podLogsDir, `${namespace}_${name}_${uid}`);
   }
 
-  /** A container of a shell script, in the test's image. */
+  /** A container that runs a shell script in the test's image. */
   shell(script: string, fields: Partial<Container> = {}): Container {
     return { name: 'main', image: this.containerd.image, command: ['sh', '-c', script], ...fields };
   }
 
-  /** Runs until it is told to end. */
+  /** A container that runs until SIGTERM. */
   server(fields: Partial<Container> = {}): Container {
     return { name: 'main', image: this.containerd.image, command: SERVE, ...fields };
   }
 
-  /** Writes, or replaces, a manifest of that name. It is on the node's network unless its spec says otherwise. */
+  /** Writes or replaces the manifest of that name. Default: a pod on the node's network. */
   apply(name: string, spec: Partial<Pod['spec']>, metadata: Partial<Pod['metadata']> = {}): void {
     const pod = {
       apiVersion: 'v1',
@@ -73,7 +73,7 @@ export class CriDaemonBed extends DaemonBed {
       metadata: { name, ...metadata },
       spec: { hostNetwork: true, terminationGracePeriodSeconds: 5, ...spec },
     };
-    // Dotfiles are no manifests: nobody reads half of one.
+    // Written as a dotfile first: the daemon ignores those, and so never reads half a manifest.
     const draft = join(this.manifestDir, '.draft');
     writeFileSync(draft, JSON.stringify(pod));
     renameSync(draft, join(this.manifestDir, `${name}.json`));
@@ -83,7 +83,7 @@ export class CriDaemonBed extends DaemonBed {
     rmSync(join(this.manifestDir, `${name}.json`));
   }
 
-  /** The id of a container, as the runtime knows it. */
+  /** The runtime's id of a container. */
   idOf(pod: Pod, container = 'main'): string {
     const id = containerStatus(pod, container)?.containerID ?? '';
     if (!id.startsWith('containerd://')) throw new Error(`${container} has no container: "${id}"`);
@@ -92,7 +92,7 @@ export class CriDaemonBed extends DaemonBed {
 
   /** Runs a command in a container and resolves to its output. */
   async exec(pod: Pod, command: readonly string[], container = 'main'): Promise<string> {
-    // Not by ctr: it ends now and then before it has passed the output on.
+    // Not with ctr, which sometimes ends before it has passed the output on.
     const id = this.idOf(pod, container);
     const { stdout, stderr, exitCode } = await this.runtime.execSync(id, command, EXEC_TIMEOUT_SECONDS);
     if (exitCode !== 0) throw new Error(`${command.join(' ')} ended with ${exitCode}: ${String(stderr)}`);
@@ -107,7 +107,7 @@ export class CriDaemonBed extends DaemonBed {
     }
   }
 
-  /** Where nobody else uses its containerd: stops that too. */
+  /** Cleans up and stops the containerd, too. */
   async tearDown(): Promise<void> {
     await this.cleanUp();
     await this.containerd.stop();
@@ -140,7 +140,7 @@ function namesIn(folder: string): string[] {
   }
 }
 
-/** What there is below the QoS classes, in the hierarchy of memory or the only one. */
+/** The cgroups of pods below the QoS classes, in the memory hierarchy of v1 or in that of v2. */
 function cgroupsOfPods(cgroupRoot: string): string[] {
   const hierarchies = [join(CGROUPS, 'memory'), CGROUPS].map((top) => join(top, cgroupRoot, 'kubepods'));
   return hierarchies

@@ -1,4 +1,4 @@
-/** Stands between a daemon and its runtime, passes every call on as it is, and has single calls go wrong. */
+/** A proxy between a daemon and its runtime that passes calls on unchanged and lets chosen calls fail. */
 import { rmSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import grpc, {
@@ -33,10 +33,10 @@ export type MethodName =
 type Call = ServerUnaryCall<Buffer, Buffer>;
 type Answer = sendUnaryData<Buffer>;
 
-/** What becomes of calls of one method, for one pod or for all. */
+/** A fault in the calls of one method, for one pod or for all. */
 export class Fault {
   readonly method: MethodName;
-  /** The calls that it has met. */
+  /** How many calls it has hit. */
   hits = 0;
   readonly meet: (call: Call, answer: Answer) => void;
   #lift: () => void;
@@ -52,17 +52,17 @@ export class Fault {
     await waitFor(() => this.hits >= times, { what });
   }
 
-  /** Later calls are passed on as they are. */
+  /** Ends the fault: later calls are passed on unchanged. */
   lift(): void {
     this.#lift();
   }
 }
 
-/** Has calls wait before they reach the runtime. */
+/** A fault that holds calls back before they reach the runtime. */
 export interface Hold extends Fault {
   /**
-   * Passes on what is held, also what was given up meanwhile: it lands late. Resolves when the runtime has answered all of
-   * it; later calls are passed on at once.
+   * Passes the held calls on, also those that the daemon has cancelled meanwhile. Resolves when the runtime has answered all
+   * of them. Later calls are passed on at once.
    */
   release(): Promise<void>;
 }
@@ -76,7 +76,7 @@ export class CriProxy implements RuntimeTap {
   readonly #faults = new Set<{ fault: Fault; applies: (request: Buffer) => boolean }>();
   readonly made = new Map<string, Labels>();
   readonly cutShort = new Set<string>();
-  /** Ids of sandboxes and containers, by the request that made them. */
+  /** The requests that created sandboxes and containers, by id. */
   readonly #ids = new Map<string, Buffer>();
   readonly #held: (() => Promise<void>)[] = [];
   readonly #streams = new Set<{
@@ -84,7 +84,7 @@ export class CriProxy implements RuntimeTap {
     down: ServerWritableStream<Buffer, Buffer>;
   }>();
 
-  /** `target`: the endpoint of the runtime. */
+  /** `target`: the runtime's endpoint. */
   constructor(target: string) {
     this.#socket = join(dirname(target.slice('unix://'.length)), `proxy-${String(++proxies)}.sock`);
     this.endpoint = `unix://${this.#socket}`;
@@ -114,7 +114,7 @@ export class CriProxy implements RuntimeTap {
     rmSync(this.#socket, { force: true });
   }
 
-  /** Calls wait until they are released. `pod`: of that pod only, by its name in the runtime. */
+  /** Holds calls until they are released. `pod`: only calls for the pod of that name. */
   hold(method: MethodName, pod?: string): Hold {
     const held: (() => Promise<void>)[] = [];
     const fault = this.#add(method, pod, (call, answer) => {
@@ -127,7 +127,7 @@ export class CriProxy implements RuntimeTap {
     return Object.assign(fault, { release });
   }
 
-  /** The runtime carries the calls out, and nobody is told. */
+  /** The runtime carries the calls out, and the daemon gets no answer. */
   loseAnswers(method: MethodName, pod?: string): Fault {
     return this.#add(method, pod, (call) => this.#pass(call, () => undefined));
   }
@@ -141,12 +141,12 @@ export class CriProxy implements RuntimeTap {
     await Promise.all(this.#held.splice(0).map((pass) => pass()));
   }
 
-  /** How many streams of events there are. */
+  /** How many streams of events are open. */
   get streams(): number {
     return this.#streams.size;
   }
 
-  /** As if the connection of the streams of events had broken. */
+  /** Breaks the streams of events, as a lost connection would. */
   breakStreams(): void {
     for (const { up, down } of this.#streams) {
       up.removeAllListeners('error')
@@ -164,7 +164,7 @@ export class CriProxy implements RuntimeTap {
     return fault;
   }
 
-  /** Its request names the pod, or something that was made for the pod. */
+  /** Whether the request names the pod, or the id of something that was created for it. */
   #isOf(request: Buffer, pod: string): boolean {
     if (request.includes(pod)) return true;
     return [...this.#ids].some(([id, origin]) => request.includes(id) && this.#isOf(origin, pod));
@@ -211,11 +211,11 @@ export class CriProxy implements RuntimeTap {
       if (call.getPath() === path) this.cutShort.add(request.decode(call.request).containerId);
       passed.cancel();
     };
-    // One that is given up before it is passed on lands late.
+    // A call that was cancelled before it is passed on still reaches the runtime.
     call.on('cancelled', cancel);
   }
 
-  /** The answers of both hold nothing but an id. */
+  /** Both answers contain only an id. */
   #learn(call: Call, response: Buffer): void {
     if (!/RunPodSandbox|CreateContainer$/.test(call.getPath())) return;
     const id = /[0-9a-f]{64}/.exec(response.toString('latin1'))?.[0];
@@ -251,7 +251,7 @@ let proxies = 0;
 
 const same = (bytes: Buffer): Buffer => bytes;
 
-/** Those of the caller's own. */
+/** The headers for containerd's own services. */
 function headersOf(metadata: grpc.Metadata): grpc.Metadata {
   const headers = new grpc.Metadata();
   for (const [key, value] of Object.entries(metadata.getMap())) {

@@ -1,12 +1,11 @@
 /** The real command line as child processes, on a root folder and a folder of manifests of their own. */
 import { execFile, spawn, type ChildProcess } from 'node:child_process';
 import { EventEmitter } from 'node:events';
-import { mkdirSync, mkdtempSync, readdirSync, readFileSync, readlinkSync, statSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, readdirSync, readFileSync, readlinkSync } from 'node:fs';
 import { rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
-import { fileURLToPath } from 'node:url';
 import { STATE_ANNOTATION } from '../../src/server/http-server.ts';
 import {
   containerOf,
@@ -15,27 +14,12 @@ import {
   type ProcessIdentity,
 } from '../../src/runtime/process/containers/proc.ts';
 import type { ContainerStatus, Pod } from '../../src/types/kubernetes.ts';
+import { BIN } from './built.ts';
 import { sendSignal } from './send-signal.ts';
 import { PATIENCE_MS, waitFor } from './wait-for.ts';
 
 export const NODE_NAME = 'node-a';
 const TIMEOUT_MS = PATIENCE_MS;
-
-const repository = fileURLToPath(new URL('../..', import.meta.url));
-const BIN = join(repository, 'bin/statelet.js');
-
-/** Tests of what was built, and not of what it was built from, would prove nothing. */
-function checkBuild(): void {
-  const mend = 'run "npm run build" first';
-  const built = statSync(join(repository, 'dist/main.js'), { throwIfNoEntry: false });
-  if (!built) throw new Error(`there is no dist/: ${mend}`);
-  const sources = readdirSync(join(repository, 'src'), { recursive: true, encoding: 'utf8' })
-    .filter((name) => name.endsWith('.ts') && !name.startsWith('generated'))
-    .map((name) => join('src', name));
-  const newer = sources.find((name) => statSync(join(repository, name)).mtimeMs > built.mtimeMs);
-  if (newer !== undefined) throw new Error(`${newer} is newer than dist/: ${mend}`);
-}
-checkBuild();
 
 export interface CommandResult {
   readonly code: number | null;

@@ -1,6 +1,6 @@
 /**
- * The kubelet's choice of victims in the plainest form: every request is summed up again at every look. Tests and the bench
- * hold the policy against it.
+ * The kubelet's choice of victims in the simplest form: every request is summed up again whenever it is needed. Tests and the
+ * bench compare the policy with it.
  */
 import type { MissingResource } from '../../src/policies/admission/rejection.ts';
 import { isPreemptable } from '../../src/policies/pod/pod-kinds.ts';
@@ -10,7 +10,7 @@ import type { Pod } from '../../src/types/kubernetes.ts';
 
 type Missing = readonly MissingResource[];
 
-/** Undefined where no set of pods is enough. */
+/** Undefined if no set of pods is enough. */
 export function plainVictims(preemptor: Pod, pods: readonly Pod[], missing: Missing): Pod[] | undefined {
   const candidates = pods.filter((pod) => isPreemptable(preemptor, pod));
   if (less(missing, candidates).length > 0) return undefined;
@@ -24,11 +24,11 @@ export function plainVictims(preemptor: Pod, pods: readonly Pod[], missing: Miss
 
 function plainNearest(pool: Pod[], missing: Missing): Pod[] {
   const chosen: Pod[] = [];
-  for (let rest = missing; rest.length > 0; rest = less(rest, chosen.slice(-1))) {
+  for (let left = missing; left.length > 0; left = less(left, chosen.slice(-1))) {
     let place = 0;
     for (let index = 1; index < pool.length; index += 1) {
       const [nearest, pod] = [pool[place]!, pool[index]!];
-      const difference = distance(rest, pod) - distance(rest, nearest);
+      const difference = distance(left, pod) - distance(left, nearest);
       if (difference < 0 || (difference === 0 && isSmaller(pod, nearest))) place = index;
     }
     chosen.push(pool[place]!);
@@ -39,8 +39,8 @@ function plainNearest(pool: Pod[], missing: Missing): Pod[] {
 }
 
 function distance(missing: Missing, pod: Pod): number {
-  const rests = missing.map(({ resource, amount }) => (amount - request(pod, resource)) / amount);
-  return rests.reduce((sum, rest) => (rest > 0 ? sum + rest * rest : sum), 0);
+  const fractions = missing.map(({ resource, amount }) => (amount - request(pod, resource)) / amount);
+  return fractions.reduce((sum, left) => (left > 0 ? sum + left * left : sum), 0);
 }
 
 function isSmaller(pod: Pod, other: Pod): boolean {
@@ -52,7 +52,7 @@ function less(missing: Missing, gone: readonly Pod[]): Missing {
   return missing
     .map(({ resource, amount }) => ({
       resource,
-      amount: gone.reduce((rest, pod) => rest - request(pod, resource), amount),
+      amount: gone.reduce((left, pod) => left - request(pod, resource), amount),
     }))
     .filter(({ amount }) => amount > 0);
 }

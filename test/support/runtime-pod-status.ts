@@ -1,4 +1,4 @@
-/** A runtime's view of a pod out of the few fields that matter in a vector or a test. Times here are Unix seconds. */
+/** A runtime's view of a pod. A vector or test gives only the fields that it is about. Times here are Unix seconds. */
 import type {
   RuntimeContainerStatus,
   RuntimePodStatus,

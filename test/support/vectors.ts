@@ -1,6 +1,6 @@
 /**
- * Golden vectors: `NAME.json` holds cases of input and wanted output, `NAME.ts` beside it in test/vectors asks our policy. Used by
- * `npm run vectors` and by the tests alike.
+ * Golden vectors: `NAME.json` holds cases of input and wanted output, and the adapter `NAME.ts` in test/vectors runs our policy.
+ * `npm run vectors` and the tests use this.
  */
 import { existsSync } from 'node:fs';
 import { readFile, readdir } from 'node:fs/promises';
@@ -9,12 +9,12 @@ import { fileURLToPath } from 'node:url';
 
 /** How the cases of one file are run. Each `test/vectors/NAME.ts` exports one as `adapter`. */
 export interface VectorAdapter {
-  /** What our policy makes of `input` (deeply frozen), in the form of the file's `want`. Throwing fails the case. */
+  /** The answer of our policy to `input` (deeply frozen), in the form of the file's `want`. Throwing fails the case. */
   // eslint-disable-next-line @typescript-eslint/no-explicit-any -- JSON of a shape that only the adapter knows
   adapt(input: any): unknown;
-  /** Cases left out: the name of one, or the beginning of several names, and the reason. */
+  /** Cases that are left out, with the reason: by the name of a case, or the beginning of several names. */
   readonly skip?: Readonly<Record<string, string>>;
-  /** Replaces deep equality (keys in any order; absent equals undefined) where that is not right. */
+  /** Replaces deep equality (keys in any order; absent equals undefined) if that is not right for this file. */
   // eslint-disable-next-line @typescript-eslint/no-explicit-any -- as above
   matches?(got: unknown, want: unknown, input: any): boolean;
 }
@@ -31,7 +31,7 @@ export interface VectorFile {
   readonly cases: readonly VectorCase[];
 }
 
-/** The first place where what we got differs from what is wanted; `path` is empty for the whole. */
+/** The first place where the answer differs from the wanted one; `path` is empty for the whole answer. */
 export interface Difference {
   readonly path: string;
   readonly got: unknown;
@@ -49,7 +49,7 @@ export interface VectorReport {
 export const COMMITTED_VECTORS = fileURLToPath(new URL('../vectors', import.meta.url));
 export const SHARED_VECTORS = fileURLToPath(new URL('../../../shared/vectors', import.meta.url));
 
-/** The full vectors where they lie beside the project, else the compact part that is committed. */
+/** The folder of the full vectors if it exists beside the project, else that of the committed, compact ones. */
 export function defaultVectorFolder(): string {
   return existsSync(SHARED_VECTORS) ? SHARED_VECTORS : COMMITTED_VECTORS;
 }

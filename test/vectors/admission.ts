@@ -44,9 +44,14 @@ export const adapter: VectorAdapter = {
 
 function factsOf({ metadata, spec, status }: Node): NodeFacts {
   return {
-    ...{ name: metadata.name, labels: metadata.labels ?? {}, taints: spec?.taints ?? [] },
-    ...{ os: 'linux', arch: 'amd64', conditions: [] },
-    ...{ capacity: status.allocatable ?? {}, allocatable: status.allocatable ?? {} },
+    name: metadata.name,
+    labels: metadata.labels ?? {},
+    taints: spec?.taints ?? [],
+    os: 'linux',
+    arch: 'amd64',
+    conditions: [],
+    capacity: status.allocatable ?? {},
+    allocatable: status.allocatable ?? {},
     supplementalGroupsPolicy: status.features?.supplementalGroupsPolicy ?? false,
   };
 }
@@ -58,7 +63,7 @@ function withAmount(failure: AdmissionFailure): unknown {
   return { insufficient: { ...json.insufficient, amount: requested - (capacity - used) } };
 }
 
-/** As where nobody has to go for a critical pod. */
+/** The answer of a kubelet without preemption. */
 function withoutPreemption(facts: NodeFacts, pod: Pod, [first]: readonly AdmissionFailure[]): unknown {
   const rejection = platformRejection(facts, pod) ?? (first && rejectionFor(first));
   return { admit: rejection === undefined, reason: '', message: '', ...rejection };

@@ -26,7 +26,7 @@ export const adapter: VectorAdapter = {
       error: last ? ignoredContainerFs(last) : null,
     };
   },
-  /** Where there is nothing to derive one from, the kubelet puts a threshold that is never met; we put none. */
+  /** If a threshold cannot be derived, the kubelet has one that is never exceeded; we have none. */
   matches(got: Want, { thresholds, error }: Want) {
     const meetable = thresholds.filter(({ operator }) => operator !== '');
     return firstDifference(got, { thresholds: meetable, error }) === undefined;

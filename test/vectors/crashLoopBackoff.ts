@@ -18,7 +18,7 @@ interface Collect {
   readonly now: number;
 }
 
-/** The pod of every case; the file spells it in its messages only. */
+/** The pod of every case. The file has it only in its messages. */
 const POD: Pod = {
   metadata: { name: 'pod', namespace: 'ns', uid: 'u' },
   spec: { containers: [{ name: 'c' }] },

@@ -18,12 +18,12 @@ interface Input {
 export const adapter: VectorAdapter = {
   adapt({ events }: Input) {
     const correlator = new EventCorrelator();
-    return { results: events.map((event) => told(correlator, event)) };
+    return { results: events.map((event) => callsFor(correlator, event)) };
   },
 };
 
-/** What the client that tells the server makes of what has been correlated. */
-function told(correlator: EventCorrelator, event: Input['events'][number]) {
+/** The calls by which the client reports a correlated event to the server. */
+function callsFor(correlator: EventCorrelator, event: Input['events'][number]) {
   const { at, involvedObject: object, component = 'kubelet', type, reason, message } = event;
   const facts = { source: { component, host: 'node-1' }, object, type, reason, message };
   const correlated = correlator.correlate(facts, at * 1000);

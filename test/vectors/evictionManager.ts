@@ -19,7 +19,7 @@ interface Step {
   readonly now: number;
   readonly activePods: readonly string[];
   readonly summary: Summary;
-  /** null: it could not be measured. */
+  /** null: the measurement failed. */
   readonly summaryAfterReclaim: Summary | null;
 }
 
@@ -76,7 +76,7 @@ function settingsFor(input: Input, given: readonly Threshold[]): EvictionFacts['
   };
 }
 
-/** The kubelet's first pass does not know yet of thresholds that it has derived itself. */
+/** In its first pass, the kubelet does not use thresholds yet that it has derived itself. */
 function knownAtFirst(given: readonly Threshold[], all: readonly Threshold[]): readonly Threshold[] {
   const isGiven = (threshold: Threshold) =>
     given.some(
@@ -101,7 +101,7 @@ function done(
   const { thresholds } = facts.settings;
   if (reclaim.length > 0 && shortageAfterReclaim(shortage, thresholds, observations) === undefined)
     return { evictions: [], reclaim };
-  // The kubelet goes on with the figures from before.
+  // The kubelet continues with the earlier figures.
   const { eviction } = chooseVictim({ ...facts, shortage });
   return { evictions: eviction ? [eviction] : [], reclaim };
 }

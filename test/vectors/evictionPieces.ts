@@ -41,7 +41,7 @@ interface Input {
 
 const FUNCTIONS = {
   thresholdsMet({ thresholds, observations, enforceMinReclaim }: Input) {
-    // The kubelet has some that are never met; we have none.
+    // The kubelet has thresholds that are never exceeded; we have none.
     const named = new Named(thresholds.filter(({ operator }) => operator !== ''));
     const observed = observationsFrom(observations);
     return { met: named.ids(thresholdsMet(named.all, observed, { minReclaim: enforceMinReclaim })) };
@@ -89,7 +89,7 @@ const FUNCTIONS = {
   },
 };
 
-/** Thresholds that are told apart by being other objects, as with the kubelet. */
+/** Thresholds whose identity is the object itself, as with the kubelet. */
 class Named {
   readonly all: readonly Threshold[];
   readonly #ids: readonly string[];

@@ -25,7 +25,7 @@ export const adapter: VectorAdapter = {
     const ranking = rankForEviction(pods, statsByUID({ node: { nodeName: '' }, pods: stats }), basis);
     return { order: ranking.map(({ name }) => name), groups: groups(ranking, basis.resource) };
   },
-  /** Without an order the kubelet's depends on its way of sorting: equals may stand in any. */
+  /** The kubelet's order of equal pods depends on its sorting algorithm, so every order of equal pods is right. */
   matches(got: Want, want: Want) {
     const { order, groups: equals } = got;
     return firstDifference(want.order ? { order, groups: equals } : { groups: equals }, want) === undefined;
@@ -37,7 +37,7 @@ function resourceOf(rank: Input['rank'], resource: Input['resource']): StarvedRe
   return rank === 'pid' ? 'pids' : 'memory';
 }
 
-/** Neighbours that the ranking cannot tell apart. */
+/** Neighbours that the ranking treats as equal. */
 function groups(ranking: readonly EvictionCandidate[], resource: StarvedResource): string[][] {
   const result: string[][] = [];
   let last: string | undefined;

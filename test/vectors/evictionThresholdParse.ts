@@ -5,7 +5,7 @@ import { firstDifference, type VectorAdapter } from '../support/vectors.ts';
 
 type Input = Partial<ThresholdSettings> & { readonly allocatableConfig?: readonly string[] };
 
-/** Errors of Go's libraries, which do not say what they are about. Ours do. */
+/** Errors of Go's libraries, which do not name the setting. Ours do. */
 const OF_LIBRARY = /^(?:strconv\.ParseFloat|time): /;
 
 export const adapter: VectorAdapter = {
@@ -37,7 +37,7 @@ export const adapter: VectorAdapter = {
   },
 };
 
-/** Those without grace period first, then by signal, then by value as text. */
+/** Sorted: thresholds without grace period first, then by signal, then by value as text. */
 function inOrderOfFile(a: ThresholdJson, b: ThresholdJson): number {
   const [keyA, keyB] = [a, b].map(({ gracePeriodSeconds, signal, value }) =>
     [Number(gracePeriodSeconds > 0), signal, JSON.stringify(value)].join(' '),

@@ -3,7 +3,7 @@ import type { ContainerStatus, Pod, PodSpec } from '../../src/types/kubernetes.t
 import type { VectorAdapter } from '../support/vectors.ts';
 
 interface Input {
-  /** Some have no metadata, some no containers. */
+  /** Some pods have no metadata, some no containers. */
   readonly pod: { readonly metadata?: Pod['metadata']; readonly spec: Partial<PodSpec> };
   readonly statuses?: readonly ContainerStatus[];
   readonly podIsTerminal: boolean;

@@ -24,7 +24,7 @@ export const adapter: VectorAdapter = {
   },
 };
 
-/** The vectors spell out empty reasons and messages. */
+/** With empty reasons and messages, as in the vectors. */
 function filled(condition: PodCondition): PodCondition {
   return { reason: '', message: '', ...condition };
 }

@@ -9,7 +9,7 @@ interface Input {
   readonly requirements: readonly { readonly resource: string; readonly quantity: number }[];
 }
 
-/** What the kubelet puts before the error of this function when it tells of it. */
+/** The kubelet puts this before the error of the function that the vectors are about. */
 const PREFIX = 'preemption: error finding a set of pods to preempt: ';
 
 export const adapter: VectorAdapter = {

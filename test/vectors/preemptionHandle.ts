@@ -35,7 +35,10 @@ function killStatus(): unknown {
   const { evict, podStatus, podTerminationGracePeriodSecondsOverride } = PREEMPTION_KILL;
   const { phase, reason, message, conditions } = podStatus ?? {};
   return {
-    ...{ phase, reason, message, condition: conditions?.[0] },
+    phase,
+    reason,
+    message,
+    condition: conditions?.[0],
     evicted: evict,
     gracePeriodOverride: podTerminationGracePeriodSecondsOverride ?? null,
   };

@@ -1,4 +1,4 @@
-import { judge, lookAt, NEW_PROBE_RECORD } from '../../src/policies/probes/probe.ts';
+import { judge, decideProbe, NEW_PROBE_RECORD } from '../../src/policies/probes/probe.ts';
 import type {
   ProbeKind,
   ProbeOutcome,
@@ -34,7 +34,7 @@ interface Input {
 }
 
 const NOW = Date.UTC(2030, 0, 1);
-/** What the handlers' results count as: a warning is a success, and what nobody understands a failure. */
+/** What the results of handlers count as: a warning is a success, and an unknown result a failure. */
 const OUTCOMES: Readonly<Record<Outcome, ProbeOutcome>> = {
   success: 'Success',
   warning: 'Success',
@@ -51,10 +51,10 @@ export const adapter: VectorAdapter = {
     const results: unknown[] = [];
     for (const { podStatus, outcome } of steps) {
       if (!keepGoing) break;
-      const look = lookAt(target, record, sighting(podStatus), NOW - kubeletUptimeSeconds * 1000);
-      const probed = look.step.kind === 'probe' && look.step.notBefore <= NOW;
-      keepGoing = look.step.kind !== 'over';
-      record = probed ? judge(target, look.record, OUTCOMES[outcome]) : look.record;
+      const decision = decideProbe(target, record, sighting(podStatus), NOW - kubeletUptimeSeconds * 1000);
+      const probed = decision.step.kind === 'probe' && decision.step.notBefore <= NOW;
+      keepGoing = decision.step.kind !== 'over';
+      record = probed ? judge(target, decision.record, OUTCOMES[outcome]) : decision.record;
       const { result = null, onHold, resultRun } = record;
       results.push({ keepGoing, probed, result, onHold, resultRun });
     }

@@ -27,7 +27,7 @@ export const adapter: VectorAdapter = {
       return { valid: false, error: errorMessage(error) };
     }
   },
-  /** null: the kubelet's own answer has overflowed, so that any exact one will do. */
+  /** null: the kubelet's own answer overflows, so every exact answer is right. */
   matches(got: Record<string, unknown>, want: Record<string, unknown>) {
     return Object.entries(want).every(([key, value]) => value === null || got[key] === value);
   },

@@ -1,13 +1,14 @@
-/** What eviction goes by: the figures of the node, and its settings once it is known how the node's disks lie. */
+/** What eviction decides by: the figures of the node, and its settings, which depend on which file systems the node has. */
 import { withContainerFsThresholds } from '../../policies/eviction/container-fs-thresholds.ts';
 import type { FileSystemLayout } from '../../policies/eviction/file-system-parts.ts';
+import { isMemoryThreshold } from '../../policies/eviction/measurement-schedule.ts';
 import { wholeQuantity } from '../../policies/eviction/observations.ts';
 import type { EvictionSettings } from '../../policies/eviction/pass.ts';
 import { pressureSource, waitedPercent } from '../../policies/eviction/pressure-settings.ts';
-import { isPressureSignal } from '../../policies/eviction/signals.ts';
+import { isPressureSignal, type MemorySignal } from '../../policies/eviction/signals.ts';
 import { type Threshold, thresholdQuantity } from '../../policies/eviction/thresholds.ts';
 import { quantityValue } from '../../policies/formats/quantity.ts';
-import type { MemorySignal, MemoryThreshold } from '../../runtime/stats/memory-watch.ts';
+import type { MemoryThreshold } from '../../runtime/stats/memory-watch.ts';
 import type { DiskLayout } from '../../runtime/stats/disks/node-disks.ts';
 import type { PressureCrossing, PressureThreshold } from '../../runtime/stats/pressure-watch.ts';
 import type { SummaryOptions } from '../../runtime/stats/stats-provider.ts';
@@ -16,7 +17,7 @@ import type { Summary } from '../../types/stats.ts';
 
 export interface EvictionStats {
   summary(options?: SummaryOptions): Promise<Summary>;
-  /** Rejects where the runtime does not say. */
+  /** Rejects if the runtime does not tell. */
   diskLayout(): Promise<DiskLayout>;
   /** Tells when less, or no longer less, than one of the thresholds is available. */
   watchMemory(
@@ -31,7 +32,7 @@ export interface EvictionStats {
   memoryAvailable(signal: MemorySignal): { readonly capacityBytes: number } | undefined;
 }
 
-/** What of a node eviction works with. */
+/** The parts of a node that eviction works with. */
 export interface EvictionParts {
   readonly configuration: Omit<EvictionSettings, 'layout'>;
   /** Opened when eviction begins. */
@@ -43,7 +44,7 @@ const ONE_FILE_SYSTEM: DiskLayout = { dedicatedImageFs: false, dedicatedContaine
 export class EvictionFigures {
   readonly #parts: EvictionParts;
   #stats: EvictionStats | undefined;
-  /** As if there were one disk, as long as the runtime does not say how they lie. */
+  /** Those of a node with one disk, until the runtime has told which disks there are. */
   #settings: EvictionSettings;
   #isLayoutKnown = false;
   #asked: Promise<void> | undefined;
@@ -53,27 +54,26 @@ export class EvictionFigures {
     this.#settings = settingsFor(parts.configuration, ONE_FILE_SYSTEM);
   }
 
-  /** What could not be opened is tried again when somebody asks again. */
+  /** If they cannot be opened, the next call tries again. */
   async stats(): Promise<EvictionStats> {
     return (this.#stats ??= await this.#parts.stats());
   }
 
-  /** The thresholds are the same objects each time, but those that follow from how the disks lie once that is known. */
+  /** The thresholds are the same objects each time, except those of `containerfs`, which change once the disks are known. */
   get settings(): EvictionSettings {
     return this.#settings;
   }
 
-  /** Asks how the disks lie, until that is known. Resolves when it is, or cannot be, or `hurried` aborts. */
+  /** Asks the runtime which disks there are, until it has told. Resolves when it has answered or failed, or `hurried` aborts. */
   async learnLayout(hurried?: AbortSignal): Promise<void> {
     if (this.#isLayoutKnown || hurried?.aborted === true) return;
     this.#asked ??= this.#askLayout().finally(() => (this.#asked = undefined));
-    // Whoever is hurried goes on without.
     await (hurried === undefined ? this.#asked : unlessAborted(this.#asked, hurried).catch(() => undefined));
   }
 
-  /** In bytes. Where there are none, nothing is opened. */
+  /** In bytes. If there are none, the figures are not opened. */
   async memoryThresholds(): Promise<readonly MemoryThreshold[]> {
-    const thresholds = this.#parts.configuration.thresholds.filter(isWatchedMemory);
+    const thresholds = this.#parts.configuration.thresholds.filter(isMemoryThreshold);
     if (thresholds.length === 0) return [];
     const stats = await this.stats();
     return thresholds.flatMap((threshold) => inBytes(threshold, stats));
@@ -89,7 +89,7 @@ export class EvictionFigures {
       this.#settings = settingsFor(this.#parts.configuration, layout);
       this.#isLayoutKnown = true;
     } catch {
-      // Whoever looks next asks again.
+      // The next measurement asks again.
     }
   }
 }
@@ -102,13 +102,10 @@ function settingsFor(configuration: EvictionParts['configuration'], disks: DiskL
   return { ...configuration, layout, ...withContainerFsThresholds(configuration.thresholds, layout) };
 }
 
-type WatchedThreshold = Threshold & { readonly signal: MemorySignal };
-
-export function isWatchedMemory(threshold: Threshold): threshold is WatchedThreshold {
-  return threshold.signal === 'memory.available' || threshold.signal === 'allocatableMemory.available';
-}
-
-function inBytes({ signal, value }: WatchedThreshold, stats: EvictionStats): readonly MemoryThreshold[] {
+function inBytes(
+  { signal, value }: Threshold & { readonly signal: MemorySignal },
+  stats: EvictionStats,
+): readonly MemoryThreshold[] {
   const capacity = stats.memoryAvailable(signal)?.capacityBytes;
   if (capacity === undefined) return [];
   const quantity = thresholdQuantity(value, wholeQuantity(BigInt(Math.trunc(capacity)), 'BinarySI'));

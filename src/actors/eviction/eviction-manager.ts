@@ -1,4 +1,4 @@
-/** The eviction actor of a node, and what it does in the world. */
+/** The eviction actor of a node, and its effects. */
 import { type ActorOptions, type ActorRefFrom, type AnyActorRef, createActor } from 'xstate';
 import {
   type EvictionContext,
@@ -9,6 +9,7 @@ import type { NodeReclaim } from '../../policies/eviction/file-system-parts.ts';
 import { type EvictionExplanation, explainEviction } from '../../policies/eviction/explanation.ts';
 import { observe } from '../../policies/eviction/observations.ts';
 import { chooseVictim, evaluateEviction, type Eviction } from '../../policies/eviction/pass.ts';
+import { DOUBT_PERIOD_MS, MEASUREMENT_PERIOD_MS } from '../../policies/eviction/measurement-schedule.ts';
 import { describeShortage } from '../../policies/eviction/ranking-text.ts';
 import { remainingShortage, type Shortage, shortageAfterReclaim } from '../../policies/eviction/shortage.ts';
 import {
@@ -25,7 +26,8 @@ import {
 } from '../../policies/eviction/eviction-message.ts';
 import { hasStorageLimit } from '../../policies/eviction/exceeded-limits.ts';
 import type { NodeReclaimer } from '../../runtime/node/pod-node.ts';
-import type { Clock, TimerHandle } from '../../types/clock.ts';
+import { Timer } from '../../system/timer.ts';
+import type { Clock } from '../../types/clock.ts';
 import { errorMessage } from '../../types/errors.ts';
 import type { EventRecorder, NodeEventRecorder } from '../../types/event-recorder.ts';
 import type { Pod } from '../../types/kubernetes.ts';
@@ -33,21 +35,21 @@ import { type Logger, podFields } from '../../types/logger.ts';
 import type { Summary } from '../../types/stats.ts';
 import { EndLimits, endPatienceMs, recordExceededGracePeriod } from '../start/end-limits.ts';
 import { EvictionFigures, type EvictionParts, type EvictionStats } from './eviction-figures.ts';
-import { EvictionLooks, type Look } from './eviction-looks.ts';
+import { EvictionWatch } from './eviction-watch.ts';
 import type { PodEntry, PodRegistry, PodSnapshot } from '../pods/pod-registry.ts';
 
-/** How long what an evicted pod had on the disk may take to be removed (the kubelet's). */
+/** How long the removal of what an evicted pod had on the disk is waited for (the kubelet's). */
 const CLEANUP_PATIENCE_MS = 30_000;
-/** A pod that has longer than this to end is not waited for: it may be told to hurry. */
+/** A pod that may take longer than this to end is not waited for: it can be evicted, with a shorter grace period. */
 const NEAR_END_SECONDS = 60;
-/** So many of a ranking are told with it. */
-const TOLD_MAX = 10;
-/** How long it is watched who uses the disks, where these are too slow. */
+/** At most this many candidates of a ranking are logged. */
+const LOGGED_CANDIDATES_MAX = 10;
+/** If the disks are too slow, the I/O of each pod is measured over this time. */
 const IO_OVER_MS = 1_000;
-/** What is known of the disks of pods must be younger than this, where it decides who goes. */
+/** What pods use of disks must be younger than this when a victim is chosen by it. */
 const FRESH_DISK_USAGE_MS = 1_000;
 const ON_DISK = { network: false, diskUsageMaxAgeMs: FRESH_DISK_USAGE_MS };
-/** Measured for the victims' sake: nothing that says nothing of who is to go. */
+/** What a ranking needs to know, by the resource that is short; figures that it does not need are not waited for. */
 const FIGURES_FOR: Readonly<Record<StarvedResource, Parameters<EvictionStats['summary']>[0]>> = {
   memory: { onlyCPUAndMemory: true },
   pids: { network: false, diskUsagePatienceMs: 0 },
@@ -67,45 +69,56 @@ export interface EvictionManagerOptions extends EvictionParts {
   readonly inspect?: ActorOptions<typeof evictionMachine>['inspect'];
 }
 
+/** One measurement of the node. */
+interface Measurement {
+  readonly isOfMemoryAlone: boolean;
+  /** Aborts when memory has become short meanwhile: figures that are not known by then are not waited for. */
+  readonly hurried: AbortSignal;
+}
+
 export class EvictionManager {
   readonly #options: EvictionManagerOptions;
   readonly #actor: ActorRefFrom<typeof evictionMachine>;
   readonly #figures: EvictionFigures;
-  readonly #looks: EvictionLooks;
+  readonly #watch: EvictionWatch;
   readonly #limits: EndLimits;
-  /** UIDs of evicted pods that have ended and have not been cleaned up after. */
+  /** Until everything is measured again. */
+  readonly #period: Timer;
+  /** Until memory is measured again because the figures did not show what the watch told. */
+  readonly #doubt: Timer;
+  /** Until the clean-up of evicted pods is not waited for any longer. */
+  readonly #patience: Timer;
+  /** UIDs of evicted pods that have ended and have not been cleaned up yet. */
   readonly #cleaning = new Set<string>();
   /** Since when pods have been seen to be ending, by UID. */
   readonly #endingSince = new Map<string, number>();
-  /** Until what evicted pods had on the disk counts as removed. */
-  #patience: TimerHandle | undefined;
-  /** Under way, also those for which nobody waits any more. */
+  /** Under way, also those that are not waited for any longer. */
   readonly #removals = new Map<NodeReclaim, Promise<void>>();
-  /** When the last pod ended that was evicted. */
+  /** When the last evicted pod ended. */
   #lastEndMs: number | undefined;
+  /** Hurries the latest measurement; each measurement has its own. */
+  #hurry = new AbortController();
   #isStopped = false;
 
   constructor(options: EvictionManagerOptions) {
     this.#options = options;
     const { clock, logger, parent, inspect } = options;
     this.#figures = new EvictionFigures(options);
-    this.#looks = new EvictionLooks({
-      ...{ figures: this.#figures, clock, logger },
-      isObserving: () => this.#actor.getSnapshot().matches({ Pass: 'Observing' }),
-      isReclaiming: () => this.#actor.getSnapshot().matches({ Pass: 'ReclaimingNode' }),
-      observe: () => this.#send({ type: 'OBSERVE' }),
-    });
+    this.#watch = new EvictionWatch({ figures: this.#figures, logger, send: (event) => this.#send(event) });
     this.#limits = new EndLimits(clock);
+    this.#period = new Timer(clock);
+    this.#doubt = new Timer(clock);
+    this.#patience = new Timer(clock);
     this.#actor = createActor(this.#machine(), { id: 'eviction', parent, ...(inspect && { inspect }) });
   }
 
-  /** The conditions of pressure that hold now, in the order in which they are named. */
+  /** The conditions that hold now, in the order in which a node's status lists them. */
   conditions(): readonly PressureCondition[] {
     const snapshot = this.#actor.getSnapshot();
     return PRESSURE_CONDITIONS.filter((condition) => snapshot.hasTag(condition));
   }
 
-  /** Who would be evicted now. Rejects where the node cannot be measured. */
+  /** Which pods would be evicted now. Rejects if the node cannot be measured. */
   async explain(): Promise<EvictionExplanation> {
     const stats = await this.#figures.stats();
     await this.#figures.learnLayout();
@@ -118,14 +131,14 @@ export class EvictionManager {
 
   start(): void {
     this.#actor.start();
-    this.#looks.watch();
+    this.#watch.start();
   }
 
   stop(): void {
     this.#isStopped = true;
-    this.#looks.stop();
+    this.#watch.stop();
     this.#limits.clear();
-    if (this.#patience !== undefined) this.#options.clock.clearTimeout(this.#patience);
+    for (const timer of [this.#period, this.#doubt, this.#patience]) timer.disarm();
   }
 
   podEnded(uid: string, how: 'Terminated' | 'Finished' | 'Forgotten'): void {
@@ -134,7 +147,7 @@ export class EvictionManager {
     if (how === 'Forgotten') this.#send({ type: 'POD_GONE', uid });
   }
 
-  /** Nothing of the pod runs any more. */
+  /** None of the pod's containers runs any more. */
   #terminated(uid: string): void {
     this.#endingSince.delete(uid);
     if (this.#limits.lift(uid)) {
@@ -142,8 +155,6 @@ export class EvictionManager {
       this.#lastEndMs = this.#options.clock.now();
     }
     this.#send({ type: 'POD_ENDED', uid });
-    const { shortage } = this.#actor.getSnapshot().context;
-    if (shortage !== undefined) this.#looks.hurry(shortage.resource === 'memory' ? 'memory' : 'all');
   }
 
   /** What the pod had on this node has been released. */
@@ -159,9 +170,13 @@ export class EvictionManager {
     const { logger } = this.#options;
     return evictionMachine.provide({
       actions: {
-        armObservation: ({ context, event }) => this.#looks.arm(context, event),
-        disarmObservation: () => this.#looks.disarm(),
-        evaluate: ({ context }) => void this.#evaluate(context),
+        armPeriod: () => this.#period.arm(MEASUREMENT_PERIOD_MS, () => this.#send({ type: 'PERIOD_OVER' })),
+        disarmPeriod: () => this.#period.disarm(),
+        armDoubt: () => this.#doubt.arm(DOUBT_PERIOD_MS, () => this.#send({ type: 'DOUBT_OVER' })),
+        disarmDoubt: () => this.#doubt.disarm(),
+        measureMemory: ({ context }) => void this.#evaluate(context, this.#measurement(true)),
+        measureEverything: ({ context }) => void this.#evaluate(context, this.#measurement(false)),
+        hurryMeasurement: () => this.#hurry.abort(),
         reportFailedObservation: ({ event }) => {
           if (event.type !== 'OBSERVATION_FAILED') return;
           logger.warn({}, `Eviction manager: the node could not be measured: ${event.problem}`);
@@ -172,7 +187,7 @@ export class EvictionManager {
         reportChoice: ({ context: { choice } }) => {
           if (choice !== undefined)
             logger.info(
-              { ranking: choice.ranking.candidates.slice(0, TOLD_MAX) },
+              { ranking: choice.ranking.candidates.slice(0, LOGGED_CANDIDATES_MAX) },
               `Eviction manager: ${choice.why}`,
             );
         },
@@ -187,11 +202,15 @@ export class EvictionManager {
 
   // A pass
 
-  async #evaluate(context: EvictionContext): Promise<void> {
+  #measurement(isOfMemoryAlone: boolean): Measurement {
+    this.#hurry = new AbortController();
+    return { isOfMemoryAlone, hurried: this.#hurry.signal };
+  }
+
+  async #evaluate(context: EvictionContext, measurement: Measurement): Promise<void> {
     try {
-      const look = this.#looks.current;
-      const summary = await this.#measure(look);
-      const isPartial = look.scope === 'memory' || look.hurried.aborted;
+      const summary = await this.#measure(measurement);
+      const isPartial = measurement.isOfMemoryAlone || measurement.hurried.aborted;
       const { state } = context;
       const { settings } = this.#figures;
       const [nowMs, lastEndMs] = [this.#options.clock.now(), this.#lastEndMs];
@@ -203,22 +222,25 @@ export class EvictionManager {
     }
   }
 
-  /** What is not known of the disks of pods is measured for the next look: nobody waits for that. */
-  async #measure({ scope, hurried }: Look): Promise<Summary> {
+  /** What pods use of disks is taken as it is known. If it is old, it is measured for the next pass. */
+  async #measure({ isOfMemoryAlone, hurried }: Measurement): Promise<Summary> {
     const stats = await this.#figures.stats();
-    if (scope === 'memory') return stats.summary({ onlyNode: true, onlyCPUAndMemory: true });
+    if (isOfMemoryAlone) return stats.summary({ onlyNode: true, onlyCPUAndMemory: true });
     await this.#figures.learnLayout(hurried);
     const hasLimits =
       this.#figures.settings.localStorageCapacityIsolation && this.#pods().some(hasStorageLimit);
     return stats.summary({
-      ...{ onlyNode: !hasLimits, network: false, diskUsagePatienceMs: 0, signal: hurried },
+      onlyNode: !hasLimits,
+      network: false,
+      diskUsagePatienceMs: 0,
+      signal: hurried,
     });
   }
 
   async #reclaim({ shortage }: EvictionContext): Promise<void> {
     if (shortage === undefined) return;
-    const look = this.#looks.current;
-    const isOvertaken = () => this.#looks.current !== look;
+    const before = this.#hurry;
+    const isOvertaken = () => this.#hurry !== before;
     for (const what of shortage.reclaim) {
       await this.#reclaimOne(what);
       if (isOvertaken()) return;
@@ -227,7 +249,7 @@ export class EvictionManager {
     if (!isOvertaken()) this.#send({ type: 'NODE_RECLAIMED', shortage: remaining });
   }
 
-  /** What is being removed already is not begun once more. */
+  /** A removal that is still under way from an earlier pass is waited for, not begun again. */
   #reclaimOne(what: NodeReclaim): Promise<void> {
     const removal = this.#removals.get(what) ?? this.#remove(what).finally(() => this.#removals.delete(what));
     this.#removals.set(what, removal);
@@ -257,7 +279,7 @@ export class EvictionManager {
     }
   }
 
-  /** By figures that are taken now: what has been over since is no reason any more. */
+  /** By figures that are taken now: if they show that pressure is gone, nothing is evicted. */
   async #rank(context: EvictionContext): Promise<void> {
     try {
       const { shortage } = context;
@@ -271,7 +293,7 @@ export class EvictionManager {
         return;
       }
       const ends = this.#ends(context);
-      const pods = this.#pods().filter(isWorthEnding(summary, ends.ending));
+      const pods = this.#pods().filter(isWorthEvicting(summary, ends.ending));
       const choice = chooseVictim({ settings, shortage: remaining, summary, pods, ...ends });
       this.#send({ type: 'RANKED', choice });
     } catch (error) {
@@ -294,21 +316,21 @@ export class EvictionManager {
       actor.send({ type: 'CLEANED_UP' });
       return;
     }
-    this.#patience = this.#options.clock.setTimeout(() => {
+    this.#patience.arm(CLEANUP_PATIENCE_MS, () => {
       this.#cleaning.clear();
       this.#cleanedUp();
-    }, CLEANUP_PATIENCE_MS);
+    });
   }
 
   #cleanedUp(): void {
     if (!this.#actor.getSnapshot().matches({ Pass: 'CleaningUp' })) return;
-    if (this.#patience !== undefined) this.#options.clock.clearTimeout(this.#patience);
+    this.#patience.disarm();
     this.#send({ type: 'CLEANED_UP' });
   }
 
-  // The pods that it is about
+  // Pods
 
-  /** Those of which something may run. */
+  /** Those that may have running containers. */
   #pods(): readonly Pod[] {
     return this.#entries((snapshot) => snapshot.hasTag('couldHaveRunningContainers')).flatMap(
       ({ actor }) => actor.getSnapshot().context.pod ?? [],
@@ -319,7 +341,7 @@ export class EvictionManager {
     return { ending: this.#ending(), unendable: new Set(unendable) };
   }
 
-  /** Those that come to their end soon. One that has been on its way for too long is not waited for any more. */
+  /** UIDs of pods that will have ended soon. A pod that has been ending for too long is not among them. */
   #ending(): ReadonlySet<string> {
     const nowMs = this.#options.clock.now();
     const known = new Map(this.#endingSince);
@@ -333,11 +355,11 @@ export class EvictionManager {
     return new Set(near.map(({ pod }) => pod.uid));
   }
 
-  #entries(isMeant: (snapshot: PodSnapshot) => boolean): readonly PodEntry[] {
-    return [...this.#options.registry.entries()].filter(({ actor }) => isMeant(actor.getSnapshot()));
+  #entries(matches: (snapshot: PodSnapshot) => boolean): readonly PodEntry[] {
+    return [...this.#options.registry.entries()].filter(({ actor }) => matches(actor.getSnapshot()));
   }
 
-  // What is told
+  // Events and logs
 
   #reportShortage({ shortage }: EvictionContext): void {
     if (shortage === undefined) return;
@@ -358,7 +380,10 @@ export class EvictionManager {
     const pod = registry.get(event.uid)?.pod;
     if (pod === undefined) return;
     recordExceededGracePeriod(recorder, pod);
-    logger.warn(podFields(pod), `Eviction manager: goes on without the end of the pod: ${event.problem}`);
+    logger.warn(
+      podFields(pod),
+      `Eviction manager: does not wait for the end of the pod any longer: ${event.problem}`,
+    );
   }
 }
 
@@ -371,8 +396,8 @@ const RECLAIMED: Readonly<Record<NodeReclaim, string>> = {
   images: 'unused images',
 };
 
-/** A pod of which nothing runs yet has no figures, and would go first: its end frees nothing. */
-function isWorthEnding({ pods }: Summary, ending: ReadonlySet<string>): (pod: Pod) => boolean {
+/** A pod that does not run yet has no figures, and would be ranked first, though its end frees nothing. */
+function isWorthEvicting({ pods }: Summary, ending: ReadonlySet<string>): (pod: Pod) => boolean {
   const measured = new Set(pods.map(({ podRef }) => podRef.uid));
   return ({ metadata: { uid } }) => measured.has(uid) || ending.has(uid);
 }

@@ -2,17 +2,17 @@ import type { PodReference } from '../../types/event-recorder.ts';
 import { type Logger, podFields } from '../../types/logger.ts';
 import type { RuntimeContainerStatus, RuntimePodStatus } from '../../types/runtime-pod.ts';
 
-/** Tells of each instance of a container that has ended, once. Those that had ended before the agent came are no news. */
+/** Logs the end of each container instance once. Instances that had ended before the agent started are not logged. */
 export class ContainerEnds {
   readonly #logger: Logger;
-  /** Instances that have been told of, or need not be, by the pod's UID. */
+  /** Ids of the instances that have been logged or need not be, by the UID of the pod. */
   readonly #known = new Map<string, Set<string>>();
 
   constructor(logger: Logger) {
     this.#logger = logger;
   }
 
-  /** The pod has been read. */
+  /** Called with each status that is read of the pod. */
   read(pod: PodReference, podStatus: RuntimePodStatus): void {
     const { containers } = podStatus;
     const ended = containers.filter(({ state }) => state === 'exited');
@@ -20,12 +20,12 @@ export class ContainerEnds {
     if (known !== undefined) {
       for (const instance of ended.sort((a, b) => a.finishedAt - b.finishedAt)) this.tell(pod, instance);
     }
-    // One that is told of may still be seen running by whoever looks at what was read before.
+    // An instance that has been logged may still run in a pod status that was read earlier.
     const kept = containers.filter(({ id, state }) => state === 'exited' || known?.has(id));
     this.#known.set(pod.uid, new Set(kept.map(({ id }) => id)));
   }
 
-  /** The instance has ended, which is seen without the pod being read. */
+  /** The instance has ended; the pod has not been read for it. */
   tell(pod: PodReference, instance: EndedInstance): void {
     const { id, name: container, restartCount: attempt, exitCode, reason } = instance;
     const known = this.#known.get(pod.uid) ?? new Set();

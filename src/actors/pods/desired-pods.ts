@@ -1,7 +1,7 @@
 import { isMirrorPod, podFullName } from '../../policies/pod/pod-kinds.ts';
 import type { Pod } from '../../types/kubernetes.ts';
 
-/** What the sources want on this node (the kubelet's pod manager): pods by UID, mirror pods beside their static pods. */
+/** The pods that the sources want on this node (the kubelet's pod manager): by UID, with mirror pods beside their static pods. */
 export class DesiredPods {
   readonly #pods = new Map<string, Pod>();
   readonly #mirrors = new Map<string, Pod>();
@@ -35,10 +35,6 @@ export class DesiredPods {
 
   keys(): Iterable<string> {
     return this.#pods.keys();
-  }
-
-  mirrorPodOf(pod: Pod): Pod | undefined {
-    return this.#mirrors.get(podFullName(pod));
   }
 
   /** Of several pods of one name, the one that came last. */

@@ -7,13 +7,13 @@ interface Slot {
 }
 
 export interface Effect {
-  /** Resolves to the event that tells the outcome; once it settles, nothing of the effect is in flight. */
+  /** Resolves to the event that says how it ended; once it settles, nothing of the effect is in flight. */
   readonly run: (signal: AbortSignal) => Promise<PodEvent>;
-  /** What a rejection means; an aborted effect that rejects is at rest instead. */
+  /** The event for an effect that rejects, unless it was aborted: that is AT_REST. */
   readonly failed: (error: unknown) => PodEvent;
 }
 
-/** The effect that each pod actor has in flight: at most one (I5), ended by exactly one event. */
+/** The effect in flight of each pod actor: at most one (I5), which ends with exactly one event. */
 export class EffectSlots {
   readonly #slots = new Map<AnyActorRef, Slot>();
   #closed = false;

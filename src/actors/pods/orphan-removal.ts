@@ -8,13 +8,13 @@ export interface OrphanRemovalOptions {
   readonly node: PodNode;
   readonly clock: Clock;
   readonly removal: PodRemoval;
-  /** Whether there is, or may be, such a pod. */
+  /** Whether the agent or the runtime knows the pod. */
   readonly isKnown: (uid: string) => boolean;
 }
 
 /**
- * Removes what is left on the node of pods that nobody knows: an agent that was killed leaves them, and removals that
- * failed. Background work, done when there may be something, and until nothing is.
+ * Removes the remains of unknown pods from the node. An agent that was killed and a removal that failed leave some. This is
+ * background work, done while there may be remains.
  */
 export class OrphanRemoval {
   readonly #options: OrphanRemovalOptions;
@@ -25,17 +25,17 @@ export class OrphanRemoval {
     this.#options = options;
   }
 
-  /** It is known which pods are wanted: what else there is goes at the next turn. */
+  /** All sources have been seen: the remains of other pods are removed at the next turn. */
   begin(): void {
     this.#dueAt = this.#options.clock.now();
   }
 
-  /** Something has been left behind. */
+  /** A removal has failed. */
   beginLater(): void {
     this.#dueAt = Math.min(this.#dueAt, this.#options.clock.now() + RETRY_DELAY_MS);
   }
 
-  /** To be called again and again. */
+  /** Called by each housekeeping. */
   turn(): void {
     if (this.#options.clock.now() < this.#dueAt) return;
     this.#dueAt = Infinity;

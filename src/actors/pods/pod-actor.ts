@@ -1,4 +1,5 @@
-import { podMachine, type PodContext, type PodEvent } from '../../machines/pod-machine.ts';
+import { delayOf, type PodContext, type PodEvent } from '../../machines/pod-context.ts';
+import { podMachine } from '../../machines/pod-machine.ts';
 import { activeDeadline } from '../../policies/sync/active-deadline.ts';
 import { resyncDelayMs } from '../../policies/sync/resync.ts';
 import type { SupervisorEvent } from '../../machines/supervisor-machine.ts';
@@ -6,19 +7,20 @@ import type { Clock } from '../../types/clock.ts';
 import { errorMessage } from '../../types/errors.ts';
 import type { EventRecorder } from '../../types/event-recorder.ts';
 import { type Logger, podFields } from '../../types/logger.ts';
+import { rfc3339 } from '../../policies/formats/time.ts';
+import type { StartGates } from '../start/pod-starts.ts';
 import type { EffectSlots } from './effect-slots.ts';
-import type { KillWaiters } from './kill-waiters.ts';
 import { referenceOf } from './pod-reference.ts';
 import type { PodMachine } from './pod-registry.ts';
 import type { StatusManager } from './status-manager.ts';
 import type { WorkQueue } from './work-queue.ts';
 
-/** What a pod actor can do in the world. Each that takes time resolves to the event that tells the outcome. */
+/** The effects of a pod actor. An effect that takes time resolves to the event that says how it ended. */
 export interface PodEffects {
   syncPod(context: PodContext, signal: AbortSignal): Promise<PodEvent>;
   stopPod(context: PodContext, signal: AbortSignal): Promise<PodEvent>;
   cleanUpPod(context: PodContext, signal: AbortSignal): Promise<PodEvent>;
-  /** Brings the status up to date with what is known besides the runtime's view: no effect, may be done beside one. */
+  /** Computes the status anew from what was last read of the runtime. May be called while an effect is in flight. */
   refreshStatus(context: PodContext): void;
 }
 
@@ -26,7 +28,7 @@ export interface PodActorDeps {
   readonly effects: PodEffects;
   readonly slots: EffectSlots;
   readonly workQueue: WorkQueue;
-  readonly waiters: KillWaiters;
+  readonly gates: StartGates;
   readonly statusManager: StatusManager;
   readonly supervisor: { send(event: SupervisorEvent): void };
   readonly clock: Clock;
@@ -35,6 +37,17 @@ export interface PodActorDeps {
   readonly syncFrequencyMs: number;
   readonly recorder: EventRecorder;
   readonly logger: Logger;
+}
+
+interface PodActionArgs {
+  readonly context: PodContext;
+  readonly event: PodEvent;
+  readonly self: Answered;
+}
+
+interface Answered {
+  getSnapshot(): { readonly status: string };
+  send(event: PodEvent): void;
 }
 
 interface Failure {
@@ -49,7 +62,7 @@ const CLEANUP_FAILURE: Failure = { reason: 'FailedSync', what: 'error cleaning u
 
 /** The pod machine with its effects: made once per daemon, used by every pod actor. */
 export function providePodMachine(deps: PodActorDeps): PodMachine {
-  const { effects, slots, workQueue, waiters, statusManager, supervisor, clock, random } = deps;
+  const { effects, slots, workQueue, statusManager, supervisor, clock, random } = deps;
   const { syncFrequencyMs, recorder, logger } = deps;
 
   const failed =
@@ -65,9 +78,7 @@ export function providePodMachine(deps: PodActorDeps): PodMachine {
   return podMachine.provide({
     actions: {
       // What the supervisor has to know is in the events: while an action runs, the actor's snapshot is still the old one.
-      requestStart: ({ context: { pod } }) => {
-        if (pod !== undefined) supervisor.send({ type: 'START_REQUESTED', pod });
-      },
+      ...startActions(deps),
       startSync: ({ context, self }) =>
         slots.start(self, {
           run: (signal) => effects.syncPod(context, signal),
@@ -93,21 +104,48 @@ export function providePodMachine(deps: PodActorDeps): PodMachine {
         const now = clock.now();
         const delayMs = resyncDelayMs(context.lastOutcome, { syncFrequencyMs, now, random: random() });
         const deadline = context.pod && activeDeadline(context.pod, statusManager.get(context.uid));
-        // One that has passed was seen by the last sync, or that failed and is tried again in its own time.
+        // The last sync has seen a deadline that has passed; if that sync failed, it is tried again after its back-off.
         const isAhead = deadline !== undefined && deadline > now;
         workQueue.enqueue(context.uid, isAhead ? Math.min(delayMs, deadline - now) : delayMs);
       },
       disarmResync: ({ context }) => workQueue.cancel(context.uid),
-      answerWaiters: ({ context }) => {
-        for (const waiter of context.waiters) waiters.answer(waiter);
-      },
-      answerThisWaiter: ({ event }) => {
-        const waiter = event.type === 'SyncPodKill' ? event.options?.waiter : undefined;
-        if (waiter !== undefined) waiters.answer(waiter);
-      },
       reportTerminated: ({ context }) => supervisor.send({ type: 'POD_TERMINATED', uid: context.uid }),
       reportFinished: ({ context: { uid, restartRequested } }) =>
         supervisor.send({ type: 'POD_FINISHED', uid, restartRequested }),
     },
   });
+}
+
+/** What a pod asks before it starts, and what is reported of the answers. */
+function startActions({ gates, statusManager, recorder, clock }: PodActorDeps) {
+  return {
+    awaitRuntime: ({ context, self }: PodActionArgs) => gates.awaitRuntime(context, answerTo(self)),
+    awaitRemoval: ({ context, self }: PodActionArgs) => gates.awaitRemoval(context, answerTo(self)),
+    requestName: ({ context, self }: PodActionArgs) => gates.requestName(context, answerTo(self)),
+    requestRoom: ({ context, self }: PodActionArgs) => gates.requestRoom(context, answerTo(self)),
+    makeRoom: ({ context, self }: PodActionArgs) => gates.makeRoom(context, answerTo(self)),
+    reportDelay: ({ context: { pod, delay }, event }: PodActionArgs) => {
+      const now = delayOf(event);
+      // A pod that is refused its room again for the same reason is told of once.
+      if (pod === undefined || now === undefined || now.message === delay?.message) return;
+      if (event.type === 'REJECTED' && event.lack !== undefined) statusManager.hold(pod, event.lack);
+      recorder.event(pod.metadata, 'Warning', now.reason, now.message);
+    },
+    reportAdmitted: ({ context: { pod } }: PodActionArgs) => {
+      if (pod !== undefined) statusManager.admit(pod);
+    },
+    reportRejected: ({ context: { pod }, event }: PodActionArgs) => {
+      if (pod === undefined || event.type !== 'REJECTED') return;
+      const { reason, message } = event;
+      statusManager.reject(pod, { reason, message }, rfc3339(clock.now()));
+      recorder.event(pod.metadata, 'Warning', reason, message);
+    },
+  };
+}
+
+/** An answer that comes after the actor has stopped is dropped: the next actor of the pod asks for itself. */
+function answerTo(actor: Answered): (event: PodEvent) => void {
+  return (event) => {
+    if (actor.getSnapshot().status === 'active') actor.send(event);
+  };
 }

@@ -1,4 +1,4 @@
-/** What a pod actor does in the world: the kubelet's SyncPod, SyncTerminatingPod and SyncTerminatedPod. */
+/** The effects of pod actors: the kubelet's SyncPod, SyncTerminatingPod and SyncTerminatedPod. */
 import type { PodContext, PodEvent } from '../../machines/pod-machine.ts';
 import {
   DEADLINE_EXCEEDED,
@@ -43,15 +43,15 @@ export interface PodEffectsDeps {
   readonly recorder: EventRecorder;
   readonly logger: Logger;
   readonly clock: Clock;
-  /** Goes before the ids of containers. */
+  /** The prefix of container ids: `containerd` in `containerd://id`. */
   readonly runtimeName: () => string;
   /** Addresses of the node, the primary one first. */
   readonly hostIPs: readonly string[];
-  /** Why no pod can be synced now, if so; once that is over, every pod is. */
+  /** Why no pod can be synced now, if so. Once the problem is over, every pod is synced. */
   readonly runtimeProblem: () => string | undefined;
   /** Why pods cannot have a network now, if so. */
   readonly networkProblem: () => string | undefined;
-  /** The runtime did not answer an effect, or may be better than it was. */
+  /** The runtime did not answer an effect, or its network may be ready by now: its state is to be asked for. */
   readonly onRuntimeDoubtful: () => void;
 }
 
@@ -64,7 +64,7 @@ export function podEffects(deps: PodEffectsDeps): PodEffects {
   };
 }
 
-/** Kinds of errors that put the runtime itself in doubt. */
+/** With errors of these kinds the runtime itself may be down. */
 const NOT_ANSWERED: ReadonlySet<ErrorKind> = new Set(['Unavailable', 'DeadlineExceeded']);
 
 async function syncPod(deps: PodEffectsDeps, context: PodContext, signal: AbortSignal): Promise<PodEvent> {
@@ -72,14 +72,14 @@ async function syncPod(deps: PodEffectsDeps, context: PodContext, signal: AbortS
   const pod = podOf(context);
   const problem = deps.runtimeProblem();
   if (problem !== undefined) throw new StateletError('Unavailable', `the runtime is not ready: ${problem}`);
-  // What has been seen of the pod shows in its status as soon as can be: nothing is awaited that need not be.
+  // The status is reported as early as possible: only what it needs is awaited before.
   if (!knowsStart(deps, pod)) await recallStart(deps, pod);
   const before = await pleg.current(pod.metadata, { signal });
   if (report(deps, context, before).ended) return { type: 'SYNC_DONE', terminal: true, again: false };
 
   const network = pod.spec.hostNetwork ? undefined : deps.networkProblem();
   if (network !== undefined) {
-    // Found out now, and for the next try: no event tells when there is one.
+    // No event says when the network is ready: it is asked for now, and at the next try.
     deps.onRuntimeDoubtful();
     recorder.event(pod.metadata, 'Warning', 'NetworkNotReady', `network is not ready: ${network}`);
     return { type: 'SYNC_FAILED', reason: { kind: 'networkNotReady' }, again: false };
@@ -94,7 +94,7 @@ async function syncPod(deps: PodEffectsDeps, context: PodContext, signal: AbortS
   const failures = await podRuntime.syncPod(pod, before, actions, signal);
   await podRuntime.pruneDeadContainers(before);
 
-  // What is decided next is decided on what the runtime says now, not on what was asked of it.
+  // The next decision is made from what the runtime says now, not from what it was asked to do.
   const after = await pleg.read(pod.metadata, { signal });
   if (report(deps, context, after).ended) return { type: 'SYNC_DONE', terminal: true, again: false };
   const next = decide(deps, pod, after);
@@ -136,7 +136,7 @@ async function cleanUpPod(deps: PodEffectsDeps, context: PodContext, signal: Abo
   return { type: 'CLEANUP_DONE' };
 }
 
-/** The pod's age and its deadline count from its first start on this node, be it that another agent started it. */
+/** The pod's age and its deadline count from its first start on this node, also where an earlier agent started it. */
 async function recallStart(deps: PodEffectsDeps, pod: Pod): Promise<void> {
   const { node, statusManager, clock } = deps;
   const { uid } = pod.metadata;
@@ -145,18 +145,18 @@ async function recallStart(deps: PodEffectsDeps, pod: Pod): Promise<void> {
   statusManager.set(uid, { ...(statusManager.get(uid) ?? pod.status), startTime });
 }
 
-/** From an earlier report, or from what the API server has on record. */
+/** Whether an earlier status of the pod, or that of the API server, has its start time. */
 function knowsStart({ statusManager }: PodEffectsDeps, { metadata, status }: Pod): boolean {
   return (statusManager.get(metadata.uid) ?? status)?.startTime !== undefined;
 }
 
-/** As the pod was last seen: whoever has read it since has reported it. */
+/** From the last read of the pod. */
 function refreshStatus(deps: PodEffectsDeps, context: PodContext): void {
   const seen = deps.pleg.lastSeen(context.uid);
   if (context.pod && seen) report(deps, context, seen);
 }
 
-/** Nothing is started before the node is ready for the pod: its folders, volumes and cgroup. */
+/** Prepares the folders, the volumes and the cgroup of the pod: nothing is started before. */
 async function prepare(
   { node, recorder, statusManager, clock }: PodEffectsDeps,
   pod: Pod,
@@ -164,7 +164,7 @@ async function prepare(
 ): Promise<PodEvent | undefined> {
   const { uid } = pod.metadata;
   try {
-    // Where the disk did not take the record of the start, it may now.
+    // The disk may have been full when the start was to be recorded.
     await node.startTime(uid, statusManager.get(uid)?.startTime ?? rfc3339(clock.now()));
     await node.prepare(pod, signal);
     return undefined;
@@ -176,7 +176,7 @@ async function prepare(
   }
 }
 
-/** While an effect is at work, the pod is read by it alone. */
+/** While an effect is in flight, only the effect reads the pod. */
 async function held(
   deps: PodEffectsDeps,
   context: PodContext,
@@ -199,7 +199,7 @@ async function held(
 /** Computes and keeps the status of the pod as the runtime shows it. */
 function report(deps: PodEffectsDeps, context: PodContext, podStatus: RuntimePodStatus): { ended: boolean } {
   const pod = podOf(context);
-  // Why it was rejected is all there is to say of it.
+  // The status of a rejected pod is final.
   if (deps.statusManager.isRejected(context.uid)) return { ended: true };
   deps.containerEnds.read(pod.metadata, podStatus);
   const status = generateAPIPodStatus(statusFacts(deps, context, pod, podStatus));
@@ -230,12 +230,12 @@ function statusFacts(
     now: rfc3339(now),
   };
   if (statusOverride || !hasHadItsTime(facts, now)) return facts;
-  // Said once: from here on the pod has failed.
+  // Recorded once: the pod has failed from now on.
   deps.recorder.event(pod.metadata, 'Normal', DEADLINE_EXCEEDED.reason, DEADLINE_EXCEEDED.message);
   return { ...facts, override: DEADLINE_EXCEEDED };
 }
 
-/** Whoever has come to his end before that has kept his deadline. */
+/** A pod that ended before its deadline has kept it. */
 function hasHadItsTime(facts: PodStatusFacts, nowMs: number): boolean {
   const { pod, podStatus } = facts;
   const status = facts.previous ?? pod.status;
@@ -251,7 +251,11 @@ function decide(
   const { uid } = pod.metadata;
   const { liveness, startup } = probes.results(uid);
   return computePodActions({
-    ...{ pod, podStatus, liveness, startup, specChanged },
+    pod,
+    podStatus,
+    liveness,
+    startup,
+    specChanged,
     restartAllContainers: shouldAllContainersRestart(pod, podStatus, statusManager.get(uid)),
   });
 }
@@ -269,7 +273,7 @@ function asksForSomething(actions: PodActions): boolean {
   );
 }
 
-/** Of a pod that may not start anew nothing is left to be killed once nothing runs. */
+/** A pod that is to be killed asks for nothing more once nothing of it runs. */
 function asksForMore(actions: PodActions, after: RuntimePodStatus): boolean {
   return asksForSomething({ ...actions, killPod: actions.killPod && isRunning(after) });
 }
@@ -283,7 +287,7 @@ function startsSomething(actions: PodActions): boolean {
   );
 }
 
-/** What failed, apart from containers that were made and have ended: when these come back, their back-off says. */
+/** The names of what failed, without containers that were created and have ended: those restart after their back-off. */
 function namesWithoutBackOff(
   failures: readonly SyncFailure[],
   before: RuntimePodStatus,
@@ -295,16 +299,16 @@ function namesWithoutBackOff(
   return new Set(failures.map(({ target }) => target).filter((target) => !names.has(target)));
 }
 
-/** Whether a container waits to be started that has not just failed: it must not wait for those that did. */
+/** Whether a container is to be started that has not just failed: it must not wait for the back-off of those that failed. */
 function asksForMoreThan(failed: ReadonlySet<string>, { spec }: Pod, actions: PodActions): boolean {
   if (actions.killPod || actions.createSandbox) return false;
-  // What follows an init container that fails is not tried.
+  // Containers after an init container that fails are not started.
   const [init] = actions.initContainersToStart;
   if (init !== undefined) return !failed.has(spec.initContainers?.[init]?.name ?? '');
   return actions.containersToStart.some((index) => !failed.has(spec.containers[index]?.name ?? ''));
 }
 
-/** When all that failed is waiting for a back-off, the next sync is due when the first of them expires. */
+/** Where every failure waits for a back-off, the next sync is due when the first back-off is over. */
 function resyncReason(failures: readonly SyncFailure[]): ResyncReason {
   const times = failures.map(({ retryAt }) => retryAt).filter((time) => time !== undefined);
   return times.length === failures.length

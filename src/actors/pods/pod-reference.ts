@@ -1,7 +1,7 @@
 import type { PodContext } from '../../machines/pod-machine.ts';
 import type { PodReference } from '../../types/event-recorder.ts';
 
-/** Which pod an actor is about, also where only the runtime knows it. A pod's name has no underscore: the first ends it. */
+/** The pod of an actor, also where only the runtime knows the pod. The name of a pod has no underscore: the first one ends it. */
 export function referenceOf({ pod, uid, fullName }: PodContext): PodReference {
   if (pod) return pod.metadata;
   const separator = fullName.indexOf('_');

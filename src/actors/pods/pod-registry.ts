@@ -1,4 +1,4 @@
-/** The pod actors of this node, by UID, and what others may ask about them. Nobody keeps a second copy. */
+/** The pod actors of this node, by UID, and what other parts may ask about them. There is no second copy of it. */
 import {
   type ActorOptions,
   type ActorRefFrom,
@@ -6,8 +6,10 @@ import {
   createActor,
   type SnapshotFrom,
 } from 'xstate';
-import type { podMachine, PodEvent, PodTag, RuntimeHolds } from '../../machines/pod-machine.ts';
+import type { PodEvent, PodTag, RuntimeHolds } from '../../machines/pod-context.ts';
+import type { podMachine } from '../../machines/pod-machine.ts';
 import { fullName } from '../../policies/pod/pod-kinds.ts';
+import type { KillPodOptions } from '../../policies/sync/pod-termination.ts';
 import type { PodReference } from '../../types/event-recorder.ts';
 
 export type PodMachine = typeof podMachine;
@@ -18,15 +20,11 @@ export interface PodEntry {
   readonly pod: PodReference;
   readonly fullName: string;
   readonly actor: PodActor;
-  /** What the runtime keeps of the finished pod is being removed. */
-  retiring: boolean;
-  /** What is sent to the pod after its actor has failed waits here for the next one. */
+  /** Events that were sent after the actor failed; the next actor gets them. */
   readonly backlog: PodEvent[];
 }
 
 export interface PodRegistryOptions {
-  /** With its effects provided. */
-  readonly machine: PodMachine;
   readonly parent: AnyActorRef;
   readonly inspect?: ActorOptions<PodMachine>['inspect'];
   /** Whether every source has been seen: before that, a UID that is not known may still come. */
@@ -53,9 +51,9 @@ export class PodRegistry {
     return this.#entries.values();
   }
 
-  /** A new incarnation; it replaces one of the same UID, which must have been stopped. */
-  spawn(pod: PodReference, runtimeHolds: RuntimeHolds): PodEntry {
-    const { machine, parent, inspect } = this.#options;
+  /** A new incarnation, by the machine with its effects; it replaces one of the same UID, which must have been stopped. */
+  spawn(pod: PodReference, runtimeHolds: RuntimeHolds, machine: PodMachine): PodEntry {
+    const { parent, inspect } = this.#options;
     const name = fullName(pod);
     const input = { uid: pod.uid, fullName: name, runtimeHolds };
     const actor = createActor(machine, {
@@ -64,7 +62,7 @@ export class PodRegistry {
       input,
       ...(inspect && { inspect }),
     });
-    const entry: PodEntry = { pod, fullName: name, actor, retiring: false, backlog: [] };
+    const entry: PodEntry = { pod, fullName: name, actor, backlog: [] };
     this.#entries.set(pod.uid, entry);
     actor.start();
     return entry;
@@ -86,26 +84,19 @@ export class PodRegistry {
     return true;
   }
 
+  /** Ends a pod: the one way for eviction, preemption and shutdown (I9). */
+  kill(uid: string, options?: KillPodOptions): void {
+    this.send(uid, { type: 'SyncPodKill', ...(options && { options }) });
+  }
+
   // The questions of docs/lifecycle.md. Each takes a UID.
 
-  couldHaveRunningContainers(uid: string): boolean {
-    return this.#answer(uid, { early: true, unknown: false }, 'couldHaveRunningContainers');
-  }
-
-  shouldPodBeFinished(uid: string): boolean {
-    return this.#answer(uid, { early: false, unknown: true }, 'finished');
-  }
-
   isPodTerminationRequested(uid: string): boolean {
-    return this.#answer(uid, { early: false, unknown: false }, 'terminationRequested');
-  }
-
-  shouldPodContainersBeTerminating(uid: string): boolean {
-    return this.#answer(uid, { early: false, unknown: true }, 'containersTerminating');
+    return this.#hasTag(uid, 'terminationRequested') ?? false;
   }
 
   shouldPodRuntimeBeRemoved(uid: string): boolean {
-    return this.#answer(uid, { early: false, unknown: true }, 'terminated');
+    return this.#hasTag(uid, 'terminated') ?? this.#options.synced();
   }
 
   shouldPodContentBeRemoved(uid: string): boolean {
@@ -117,23 +108,11 @@ export class PodRegistry {
   }
 
   isPodKnownTerminated(uid: string): boolean {
-    return this.#answer(uid, { early: false, unknown: false }, 'terminated');
+    return this.#hasTag(uid, 'terminated') ?? false;
   }
 
-  /** Whether a pod of this full name (name_namespace) has been asked to end and has not yet ended. */
-  isPodForMirrorPodTerminatingByFullName(name: string): boolean {
-    return [...this.#entries.values()].some(
-      (entry) =>
-        entry.fullName === name &&
-        this.isPodTerminationRequested(entry.pod.uid) &&
-        !this.isPodKnownTerminated(entry.pod.uid),
-    );
-  }
-
-  #answer(uid: string, { early, unknown }: { early: boolean; unknown: boolean }, tag: PodTag): boolean {
-    const snapshot = this.#snapshot(uid);
-    if (snapshot !== undefined) return snapshot.hasTag(tag);
-    return this.#options.synced() ? unknown : early;
+  #hasTag(uid: string, tag: PodTag): boolean | undefined {
+    return this.#snapshot(uid)?.hasTag(tag);
   }
 
   #snapshot(uid: string): PodSnapshot | undefined {

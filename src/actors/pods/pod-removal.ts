@@ -3,7 +3,7 @@ import type { PodNode } from '../../runtime/node/pod-node.ts';
 import type { PodRuntime } from '../../runtime/pods/pod-runtime.ts';
 import type { PodReference } from '../../types/event-recorder.ts';
 
-/** Removes what the runtime and the node keep of pods that have ended: background work, one removal per pod at a time. */
+/** Removes the remains of ended pods from the runtime and the node, in the background, one removal per pod at a time. */
 export class PodRemoval {
   readonly #pleg: Pleg;
   readonly #podRuntime: PodRuntime;
@@ -16,7 +16,7 @@ export class PodRemoval {
     this.#node = node;
   }
 
-  /** The removal of that UID, if there is one: it ends, well or not. Until then the UID must not start again. */
+  /** The removal under way for that UID, if any. It resolves when the removal ends, also if it fails. The UID must not start before. */
   underWay(uid: string): Promise<undefined> | undefined {
     return this.#removals.get(uid);
   }
@@ -34,7 +34,7 @@ export class PodRemoval {
     });
   }
 
-  /** Removes what the node keeps of a pod of which the runtime has nothing. Resolves and rejects as `remove` does. */
+  /** Removes from the node the remains of a pod that the runtime does not have. Resolves and rejects as `remove` does. */
   async removeFromNode(pod: PodReference): Promise<boolean> {
     return this.#alone(pod, () => this.#node.remove(pod));
   }

@@ -1,20 +1,20 @@
-import type { Pod, PodStatus } from '../../types/kubernetes.ts';
+import type { ServedPod } from '../../types/served-pod.ts';
 import type { PodRegistry } from './pod-registry.ts';
 import type { StatusManager } from './status-manager.ts';
-
-export interface ServedPod {
-  readonly pod: Pod;
-  readonly status?: PodStatus;
-  /** The state of the pod's chart: `Syncing.Settled`. */
-  readonly state: string;
-}
 
 /** Every pod that is known by its object, as `/pods` serves it. */
 export function* servedPods(registry: PodRegistry, statusManager: StatusManager): Generator<ServedPod> {
   for (const { pod: reference, actor } of registry.entries()) {
     const { context, value } = actor.getSnapshot();
+    const { pod, delay } = context;
+    if (pod === undefined) continue;
     const status = statusManager.get(reference.uid);
-    if (context.pod) yield { pod: context.pod, ...(status && { status }), state: stateName(value) };
+    yield {
+      pod,
+      ...(status && { status }),
+      state: stateName(value),
+      ...(delay && { waitsFor: delay.message }),
+    };
   }
 }
 

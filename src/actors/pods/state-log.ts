@@ -1,6 +1,6 @@
 /**
- * Log lines that say where the chart of each pod goes. For debugging each transition is a line; people get one for each way from a
- * state of rest to another: `Syncing.AwaitingStart → Syncing.Working → Syncing.Settled`.
+ * Log lines about the states of pods. With debug logging each transition is a line; else each way from one state of rest to another is
+ * a line: `Syncing.Working → Syncing.Settled`.
  */
 import type { InspectionEvent } from 'xstate';
 import type { PodSnapshot } from './pod-registry.ts';
@@ -20,10 +20,14 @@ export function transitionLog(logger: Logger): Inspect {
   });
 }
 
-/** A way that leads back to where it began is not told: a running pod is looked at every minute. */
+/**
+ * A way that leads back to its beginning is not logged: a running pod is synced every minute. States before the start are
+ * logged where the pod had to wait in them.
+ */
 export function wayLog(logger: Logger): Inspect {
   const ways = new WeakMap<object, string[]>();
   return ofPods((actor, snapshot) => {
+    if (snapshot.hasTag('starting') && snapshot.context.delay === undefined) return;
     const state = stateName(snapshot.value);
     const way = ways.get(actor) ?? [];
     if (way.at(-1) !== state) way.push(state);

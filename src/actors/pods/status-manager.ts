@@ -6,10 +6,10 @@ import {
 } from '../../policies/admission/refused-pod-status.ts';
 import type { Pod, PodStatus } from '../../types/kubernetes.ts';
 
-/** The status of every pod as it was last reported, by UID: what `/pods` serves, and what the next one builds upon. */
+/** The status of every pod as it was last reported, by UID: what `/pods` serves, and what the next status builds upon. */
 export class StatusManager {
   readonly #statuses = new Map<string, PodStatus>();
-  /** Pods that have no place here: their status is not about containers. */
+  /** Pods that are not admitted: their status says why, and nothing of containers. */
   readonly #refused = new Map<string, 'rejected' | 'held'>();
 
   get(uid: string): PodStatus | undefined {
@@ -20,7 +20,7 @@ export class StatusManager {
     this.#statuses.set(uid, status);
   }
 
-  /** The pod was not admitted, at `now` (RFC 3339 in whole seconds). That is the last that is said of it. */
+  /** The pod is rejected, at `now` (RFC 3339 in whole seconds). This status is final. */
   reject(pod: Pod, rejection: Rejection, now: string): void {
     const { uid } = pod.metadata;
     this.#statuses.set(uid, rejectedPodStatus(pod, rejection, now));
@@ -31,14 +31,14 @@ export class StatusManager {
     return this.#refused.get(uid) === 'rejected';
   }
 
-  /** The pod is wanted and could run here, but for want of room. */
+  /** The pod waits for room. */
   hold(pod: Pod, lack: Rejection): void {
     const { uid } = pod.metadata;
     this.#statuses.set(uid, waitingPodStatus(pod, lack));
     this.#refused.set(uid, 'held');
   }
 
-  /** The pod has its place: why it had to wait for it is over. */
+  /** The pod is admitted: its status says no more why it had to wait. */
   admit(pod: Pod): void {
     const { uid } = pod.metadata;
     if (this.#refused.delete(uid)) this.#statuses.set(uid, admittedPodStatus(pod));
@@ -49,7 +49,7 @@ export class StatusManager {
     this.#refused.delete(uid);
   }
 
-  /** Drops the statuses of pods that nobody knows any more. */
+  /** Drops the statuses of unknown pods. */
   keepOnly(isKnown: (uid: string) => boolean): void {
     for (const uid of this.#statuses.keys()) if (!isKnown(uid)) this.forget(uid);
   }

@@ -7,8 +7,8 @@ interface Due {
 }
 
 /**
- * When which pod is to be synced again. One timer, armed for the earliest: nothing runs while nothing is due. An entry
- * that was replaced or cancelled stays in the queue and is dropped when it comes first.
+ * The times of the next syncs. One timer is armed for the earliest. An entry that was replaced or cancelled stays in the queue
+ * until it comes first, and is dropped then.
  */
 export class WorkQueue {
   readonly #clock: Clock;
@@ -37,7 +37,7 @@ export class WorkQueue {
     this.#arm();
   }
 
-  /** Nothing is due any more, now or later: an effect that ends after this may still plan its pod's next sync. */
+  /** No sync is due any more, also none that an effect plans after this. */
   stop(): void {
     this.#stopped = true;
     this.#current.clear();

@@ -5,7 +5,7 @@ import { type ProbeKind, probeTargets } from '../../policies/probes/probe.ts';
 import type { Pod } from '../../types/kubernetes.ts';
 import { ProbeWorker, type ProbeWorkerDeps, provideProbeMachine } from './probe-worker.ts';
 
-/** The results of one pod's probes by container id, as the runtime knows it; without an entry nothing is known. */
+/** The results of one pod's probes, by the runtime's container id. Without an entry there is no result yet. */
 type PodProbeResults = Readonly<Record<ProbeKind, ReadonlyMap<string, ProbeResult>>>;
 
 const NONE: PodProbeResults = { liveness: new Map(), readiness: new Map(), startup: new Map() };
@@ -23,8 +23,8 @@ export class ProbeManager {
   }
 
   /**
-   * Before the pod's containers are started. Those of a pod that is known already stay as they are. Returns whether there
-   * are new ones: of containers that run already their first results may follow from the pod's status.
+   * Called before the pod's containers are started. The probes of a known pod stay as they are. Returns whether there are new
+   * probes: for containers that run already, their first results may follow from the pod's status.
    */
   addPod(pod: Pod): boolean {
     const { uid } = pod.metadata;
@@ -42,12 +42,12 @@ export class ProbeManager {
     return true;
   }
 
-  /** To be called whenever the pod has a new status: nobody asks for it of his own accord before the next run is due. */
+  /** Called whenever the pod has a new status. The probes look at it then, and not before their next run. */
   podStatusChanged(uid: string): void {
     for (const worker of this.#workersOf(uid)) worker.look();
   }
 
-  /** The pod begins to end: nothing may be killed for its probes, but whether it is ready still matters. */
+  /** The pod begins to end: no container is killed for a probe any more, but readiness is still probed. */
   stopLivenessAndStartup(uid: string): void {
     for (const worker of this.#workersOf(uid)) if (worker.kind !== 'readiness') worker.stop();
   }
@@ -58,12 +58,12 @@ export class ProbeManager {
     this.#pods.delete(uid);
   }
 
-  /** Removes the pods that nobody knows any more. */
+  /** Removes the probes of unknown pods. */
   keepOnly(isKnown: (uid: string) => boolean): void {
     for (const uid of this.#pods.keys()) if (!isKnown(uid)) this.removePod(uid);
   }
 
-  /** The agent leaves: nothing is probed any more, whatever comes. */
+  /** The agent stops: nothing is probed any more. */
   stop(): void {
     this.#stopped = true;
     this.keepOnly(() => false);

@@ -1,4 +1,4 @@
-/** What a probe actor does in the world: its timer, its runs, and the word to the supervisor. */
+/** The effects of a probe actor: its timer, its runs, and what it sends to the supervisor. */
 import { type ActorRefFrom, type AnyActorRef, createActor } from 'xstate';
 import { type ProbeContext, type ProbeEvent, probeMachine } from '../../machines/probe-machine.ts';
 import type { SupervisorEvent } from '../../machines/supervisor-machine.ts';
@@ -22,7 +22,7 @@ export interface ProbeWorkerDeps extends ProberDeps {
   readonly podStatus: (uid: string) => PodStatus | undefined;
   readonly podIP: (pod: Pod) => string | undefined;
   readonly send: (event: SupervisorEvent & { readonly type: 'PROBE' }) => void;
-  /** Asked when the first probe comes: the agent's tree may still be growing when this is put together. */
+  /** Called with the first probe: the supervisor may not be there yet when this object is made. */
   readonly parent?: () => AnyActorRef | undefined;
 }
 
@@ -62,7 +62,7 @@ export class ProbeWorker {
     return this.#record.containerId;
   }
 
-  /** For that container; undefined while nothing is known. */
+  /** The result for that container; undefined while there is none. */
   get result(): ProbeResult | undefined {
     return this.#record.result ?? (this.#hasStartedBefore() ? 'Success' : undefined);
   }
@@ -92,7 +92,7 @@ export class ProbeWorker {
     this.#send({ type: 'STOP' });
   }
 
-  // What the machine asks for.
+  // Asked by the machine.
 
   armTimer(delayMs: number): void {
     const timerMs = Math.min(delayMs, MAX_TIMER_MS);
@@ -117,7 +117,7 @@ export class ProbeWorker {
     this.#run?.abort();
   }
 
-  /** What follows from it reads the record, which is the old one until the transition is over. */
+  /** The supervisor reads the record, which is the old one until the transition is over. */
   reportResult({ record: { result } }: ProbeContext): void {
     if (result !== 'Success' && result !== 'Failure') return;
     const { pod, kind } = this.#target;
@@ -187,7 +187,7 @@ export function provideProbeMachine(
   });
 }
 
-/** What people see in the inspector; no pod's actor has such an id. */
+/** The id in the inspector. No pod actor has such an id. */
 function actorId({ pod, container, kind }: ProbeTarget): string {
   return `${fullName(pod.metadata)} ${container.name} ${kind} ${pod.metadata.uid}`;
 }

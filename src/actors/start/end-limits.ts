@@ -1,22 +1,22 @@
 import type { Clock, TimerHandle } from '../../types/clock.ts';
 import type { EventRecorder, PodReference } from '../../types/event-recorder.ts';
 
-/** As long as the kubelet waits for a pod that it ends: half as long again as the pod may take, and not less than this. */
+/** The kubelet waits 1.5 times the grace period for the end of a pod, and at least this long. */
 const MIN_PATIENCE_MS = 10_000;
 const PATIENCE_FACTOR = 1.5;
 
-/** The kubelet's event for a pod that has not ended by then. */
+/** The kubelet's event for a pod that has not ended in time. */
 export function recordExceededGracePeriod(recorder: EventRecorder, pod: PodReference): void {
   const message = 'Container runtime did not kill the pod within specified grace period.';
   recorder.event(pod, 'Warning', 'ExceededGracePeriod', message);
 }
 
-/** How long a pod that was asked to end is waited for. */
+/** How long the end of a pod is waited for. */
 export function endPatienceMs(gracePeriodSeconds: number): number {
   return Math.max(MIN_PATIENCE_MS, PATIENCE_FACTOR * gracePeriodSeconds * 1000);
 }
 
-/** How long those that were asked to end may take yet, by UID. */
+/** Time limits for the ends of pods, by UID. */
 export class EndLimits {
   readonly #clock: Clock;
   readonly #timers = new Map<string, TimerHandle>();
@@ -29,7 +29,7 @@ export class EndLimits {
     return this.#timers.has(uid);
   }
 
-  /** `onOver` is called with what is to be said of it when the pod has not ended in time. */
+  /** `onOver` gets the problem when the pod has not ended in time. */
   set(uid: string, gracePeriodSeconds: number, onOver: (problem: string) => void): void {
     this.lift(uid);
     const patienceMs = endPatienceMs(gracePeriodSeconds);
@@ -40,7 +40,7 @@ export class EndLimits {
     this.#timers.set(uid, this.#clock.setTimeout(over, patienceMs));
   }
 
-  /** The pod has ended; whether it was waited for. */
+  /** The pod has ended. Returns whether there was a limit for it. */
   lift(uid: string): boolean {
     const timer = this.#timers.get(uid);
     if (timer === undefined) return false;
@@ -49,7 +49,7 @@ export class EndLimits {
     return true;
   }
 
-  /** Nobody is waited for any more. */
+  /** Drops all limits. */
   clear(): void {
     for (const uid of [...this.#timers.keys()]) this.lift(uid);
   }

@@ -1,104 +1,88 @@
-import type { SupervisorEvent } from '../../machines/supervisor-machine.ts';
-import { isStaticPod, podFullName } from '../../policies/pod/pod-kinds.ts';
+import type { PodContext, PodEvent } from '../../machines/pod-context.ts';
+import type { PodReference } from '../../types/event-recorder.ts';
 import type { Pod } from '../../types/kubernetes.ts';
-import type { PodAdmission } from './pod-admission.ts';
-import { NameClaims } from './name-claims.ts';
-import type { PodRegistry } from '../pods/pod-registry.ts';
+import { referenceOf } from '../pods/pod-reference.ts';
 import type { PodRemoval } from '../pods/pod-removal.ts';
+import type { NameArbiter } from './name-arbiter.ts';
+import type { RoomArbiter } from './room-arbiter.ts';
 
-export type StartRequest = Extract<SupervisorEvent, { readonly type: 'START_REQUESTED' }>;
+type Answer = (event: PodEvent) => void;
 
-export interface PodStartsOptions {
-  readonly registry: () => PodRegistry;
-  readonly removal: PodRemoval;
-  readonly admission: Pick<PodAdmission, 'admits'>;
-  /** Asks again for a start that had to wait: meanwhile the runtime may have come to be not ready. */
-  readonly askAgain: (request: StartRequest) => void;
+/** What a pod asks before it starts, in this order. Each is answered by the events that the pod's chart waits for. */
+export interface StartGates {
+  awaitRuntime(context: PodContext, answer: Answer): void;
+  awaitRemoval(context: PodContext, answer: Answer): void;
+  requestName(context: PodContext, answer: Answer): void;
+  requestRoom(context: PodContext, answer: Answer): void;
+  makeRoom(context: PodContext, answer: Answer): void;
 }
 
-/**
- * Which pods may start: not while the runtime is not ready, nor while what is left of their UID is being removed, nor, of
- * static pods, while another of their name has not ended (I6), nor where the node has no place for them.
- */
-export class PodStarts {
+export interface PodStartsOptions {
+  readonly removal: PodRemoval;
+  readonly names: NameArbiter;
+  readonly room: RoomArbiter;
+  /** Answered by RUNTIME_READY or RUNTIME_NOT_READY to the pod of that UID. */
+  readonly askForRuntime: (uid: string) => void;
+}
+
+/** The way of pods to their start: the runtime, the removal of an earlier pod of their UID, their name, their room. */
+export class PodStarts implements StartGates {
   readonly #options: PodStartsOptions;
-  readonly #claims = new NameClaims();
-  /** Until the runtime is ready. */
-  readonly #held = new Map<string, StartRequest>();
-  /** For their name, by UID. */
-  readonly #waiting = new Map<string, StartRequest>();
-  /** By full name, UIDs of those that ran before this agent came: calls of dead agents that land late may leave several. */
-  readonly #adopted = new Map<string, Set<string>>();
 
   constructor(options: PodStartsOptions) {
     this.#options = options;
   }
 
-  /** What runs already has its name. */
-  adopt(fullName: string, uid: string): void {
-    this.#claims.request(fullName, uid);
-    this.#adopted.set(fullName, (this.#adopted.get(fullName) ?? new Set()).add(uid));
+  /** A pod that ran before this agent has its name already. */
+  adoptName(pod: PodReference): void {
+    this.#options.names.adopt(pod);
   }
 
-  decide(request: StartRequest): void {
-    const { pod } = request;
-    const { uid } = pod.metadata;
-    const registry = this.#options.registry();
-    // Its end may have been asked for since it asked: it must take neither name nor room then.
-    if (registry.get(uid) === undefined || registry.isPodTerminationRequested(uid)) return;
+  /** A pod that runs already holds what it requests. */
+  adoptRoom(pod: Pod): void {
+    this.#options.room.adopt(pod);
+  }
+
+  awaitRuntime({ uid }: PodContext): void {
+    this.#options.askForRuntime(uid);
+  }
+
+  awaitRemoval({ uid }: PodContext, answer: Answer): void {
     const removal = this.#options.removal.underWay(uid);
-    if (removal !== undefined) {
-      void removal.then(() => this.#options.askAgain(request));
+    if (removal === undefined) {
+      answer({ type: 'REMOVED' });
       return;
     }
-    if (isStaticPod(pod) && !this.#mayTakeName(pod)) {
-      this.#wait(request);
-      return;
-    }
-    this.#waiting.delete(uid);
-    if (this.#options.admission.admits(request)) registry.send(uid, { type: 'START_GRANTED' });
+    answer({ type: 'REMOVING' });
+    void removal.then(() => answer({ type: 'REMOVED' }));
   }
 
-  hold(request: StartRequest): void {
-    this.#held.set(request.pod.metadata.uid, request);
+  requestName(context: PodContext, answer: Answer): void {
+    this.#options.names.request(referenceOf(context), answer);
   }
 
-  decideHeld(): void {
-    const held = [...this.#held.values()];
-    this.#held.clear();
-    for (const request of held) this.decide(request);
+  requestRoom({ pod }: PodContext, answer: Answer): void {
+    if (pod !== undefined) this.#options.room.request(pod, answer);
   }
 
-  /** The pod has ended: who waits for its name may start. */
-  ended(fullName: string, uid: string): void {
-    this.#held.delete(uid);
-    this.#waiting.delete(uid);
-    this.#claims.release(fullName, uid);
-    const adopted = this.#adopted.get(fullName);
-    if (adopted?.delete(uid) && adopted.size === 0) this.#adopted.delete(fullName);
-    this.#askAgain(fullName);
+  makeRoom({ pod }: PodContext, answer: Answer): void {
+    if (pod !== undefined) this.#options.room.makeRoom(pod, answer);
   }
 
-  /** Whoever else was adopted has to end first, unless it is wanted as well and waits in its turn: it would never end. */
-  #mayTakeName(pod: Pod): boolean {
-    const { uid } = pod.metadata;
-    const name = podFullName(pod);
-    if (!this.#claims.request(name, uid)) return false;
-    const others = [...(this.#adopted.get(name) ?? [])].filter((other) => other !== uid);
-    return others.every((other) => this.#waiting.has(other));
+  /** The pod has ended: its room goes to preemptions that wait for it, then its name is given on, then the room is offered. */
+  ended(pod: PodReference): void {
+    const { names, room } = this.#options;
+    const waiting = room.ended(pod.uid);
+    names.ended(pod);
+    room.offer(waiting);
   }
 
-  #wait(request: StartRequest): void {
-    const { pod } = request;
-    const { uid } = pod.metadata;
-    const name = podFullName(pod);
-    const isNews = !this.#waiting.has(uid) && this.#adopted.get(name)?.has(uid) === true;
-    this.#waiting.set(uid, request);
-    if (isNews) this.#askAgain(name);
+  /** A pod that only the runtime knew has ended: its name is free. */
+  nameFreed(pod: PodReference): void {
+    this.#options.names.ended(pod);
   }
 
-  #askAgain(fullName: string): void {
-    for (const request of [...this.#waiting.values()])
-      if (podFullName(request.pod) === fullName) this.#options.askAgain(request);
+  stop(): void {
+    this.#options.room.stop();
   }
 }

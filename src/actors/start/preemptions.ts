@@ -1,4 +1,4 @@
-/** Who is having room made for it, and what these actors do in the world. */
+/** The preemption actors, one for each pod for which room is being made, and their effects. */
 import { type ActorOptions, type ActorRefFrom, type AnyActorRef, createActor } from 'xstate';
 import {
   type PreemptionContext,
@@ -7,12 +7,14 @@ import {
 } from '../../machines/preemption-machine.ts';
 import type { Admission } from '../../policies/admission/admit-pod.ts';
 import { type Rejection, unexpectedAdmissionError } from '../../policies/admission/rejection.ts';
+import { preemptionDelay, type StartDelay } from '../../policies/admission/start-delay.ts';
 import {
   type PreemptionPlan,
   planPreemption,
   type PreemptionPlanFacts,
 } from '../../policies/preemption/victim-plan.ts';
 import {
+  describeMissing,
   describePreemption,
   PREEMPTING,
   PREEMPTING_MESSAGE,
@@ -32,38 +34,39 @@ export type PreemptionActor = ActorRefFrom<typeof preemptionMachine>;
 
 export interface PreemptionsOptions {
   readonly podOf: (uid: string) => Pod | undefined;
-  /** What a plan for the pod is made from, apart from what the actor itself knows. */
+  /** The facts for a plan, apart from those that the actor itself knows. */
   readonly facts: (preemptor: Pod) => Omit<PreemptionPlanFacts, 'preemptor' | 'unendable'>;
   readonly holds: (uid: string) => boolean;
   readonly kill: (uid: string, options: KillPodOptions) => void;
-  /** Seconds that a pod which has been asked to end may still take. */
+  /** How long a pod that was told to end may take. */
   readonly gracePeriodSeconds: (uid: string) => number;
-  /** Tries again, and takes the room where there is enough. */
+  /** Tries admission again; an admitted pod holds its room from then on. */
   readonly admit: (uid: string) => Admission;
   readonly reject: (uid: string, rejection: Rejection) => void;
-  /** Room was promised to this pod, and is no longer. */
+  /** These pods are ending to make room for the pod, and it waits for them. */
+  readonly preempting: (uid: string, delay: StartDelay) => void;
+  /** The room that was reserved for this pod is not reserved any more. */
   readonly onPromiseOver: (uid: string) => void;
   readonly clock: Clock;
   readonly recorder: EventRecorder;
   readonly logger: Logger;
-  /** Asked when the first one comes: the tree of actors may still be growing when this is put together. */
-  readonly parent: () => AnyActorRef;
+  readonly parent: AnyActorRef;
   readonly inspect?: ActorOptions<typeof preemptionMachine>['inspect'];
 }
 
 /** Room that is being made for one pod. */
 interface Making {
   readonly actor: PreemptionActor;
-  /** How long those that are awaited may take yet, by UID. */
+  /** Time limits for the ends of the awaited pods, by UID. */
   readonly limits: EndLimits;
-  /** Somebody was asked to end for it: meanwhile others may have been told that there is no room. */
+  /** Pods were told to end for it. Other pods may have been told since that there is no room. */
   hasPromised: boolean;
 }
 
 export class Preemptions {
   readonly #options: PreemptionsOptions;
   readonly #makings = new Map<string, Making>();
-  /** The last decision that was told of, by the UID of the pod that it was made for. */
+  /** The last decision that was logged, by the UID of the preemptor. */
   readonly #told = new Map<string, string>();
   #machine: typeof preemptionMachine | undefined;
 
@@ -75,26 +78,26 @@ export class Preemptions {
     return this.#makings.has(uid);
   }
 
-  /** UIDs of the pods that room is promised to. */
+  /** UIDs of the pods for which room is reserved. */
   promised(): readonly string[] {
     if (this.#makings.size === 0) return [];
     const promised = [...this.#makings].filter(([, { actor }]) => actor.getSnapshot().hasTag('roomPromised'));
     return promised.map(([uid]) => uid);
   }
 
-  /** UIDs of the pods that somebody has waited for in vain: nobody else counts on their room either. */
+  /** UIDs of the pods that did not end in time. No preemption counts on their room. */
   unendable(): ReadonlySet<string> {
     return new Set([...this.#makings.values()].flatMap(({ actor }) => actor.getSnapshot().context.unendable));
   }
 
-  /** For a pod for which none is being made yet. */
+  /** For a pod that has no preemption yet. */
   begin({ uid, name, namespace }: PodReference): void {
     const { parent, inspect } = this.#options;
     this.#machine ??= this.#provide();
     const actor = createActor(this.#machine, {
       id: `preemption ${fullName({ name, namespace })} ${uid}`,
       input: { preemptor: { uid, name, namespace } },
-      parent: parent(),
+      parent,
       ...(inspect && { inspect }),
     });
     this.#makings.set(uid, { actor, limits: new EndLimits(this.#options.clock), hasPromised: false });
@@ -107,7 +110,13 @@ export class Preemptions {
     forgetWhenIdle();
   }
 
-  /** The pod holds nothing any more: it may be a victim, it may be one that room was being made for. */
+  /** Says once more for whose end the pod waits. */
+  tellAgain(uid: string): void {
+    const context = this.#makings.get(uid)?.actor.getSnapshot().context;
+    if (context !== undefined) this.#tell(uid, context.decision, context.awaited);
+  }
+
+  /** The pod holds nothing any more: it may be a victim or a preemptor. */
   ended(uid: string): void {
     this.#told.delete(uid);
     this.#makings.get(uid)?.actor.send({ type: 'PREEMPTOR_GONE' });
@@ -116,9 +125,15 @@ export class Preemptions {
     }
   }
 
-  /** Nobody is waited for any more. */
+  /** Drops all time limits. */
   stop(): void {
     for (const { limits } of this.#makings.values()) limits.clear();
+  }
+
+  #tell(uid: string, decision: PreemptionContext['decision'], awaited: readonly string[]): void {
+    const { podOf, preempting } = this.#options;
+    const ending = awaited.flatMap((other) => podOf(other)?.metadata ?? []);
+    if (ending.length > 0) preempting(uid, preemptionDelay(describeMissing(decision), ending));
   }
 
   #forget(uid: string): void {
@@ -126,7 +141,7 @@ export class Preemptions {
     if (making === undefined) return;
     this.#makings.delete(uid);
     making.limits.clear();
-    this.#options.parent().send({ type: 'ACTOR_FORGOTTEN', actor: making.actor });
+    this.#options.parent.send({ type: 'ACTOR_FORGOTTEN', actor: making.actor });
     if (making.hasPromised) this.#options.onPromiseOver(uid);
   }
 
@@ -140,7 +155,7 @@ export class Preemptions {
         reportFailedVictim: ({ context, event }) => this.#reportFailed(context, event),
         tryAdmission: ({ context, self }) => self.send(tried(admit(context.preemptor.uid))),
         rejectPreemptor: ({ context, self }) => {
-          // First: a pod that is rejected ends, and may have ended by the time that this is heard.
+          // Sent first: a rejected pod may have ended before this event would be handled.
           self.send({ type: 'REJECTED' });
           if (context.rejection !== undefined) reject(context.preemptor.uid, context.rejection);
         },
@@ -148,7 +163,7 @@ export class Preemptions {
     });
   }
 
-  /** What cannot be worked out must not hold up the others. */
+  /** A pod for which the plan throws is rejected, so that it does not hold up other pods. */
   #planned({ preemptor: { uid }, unendable }: PreemptionContext): PreemptionEvent {
     const { podOf, facts } = this.#options;
     try {
@@ -162,7 +177,7 @@ export class Preemptions {
     }
   }
 
-  /** One that waits for room asks often, and mostly there is nothing new to say. */
+  /** A pod that waits for room asks often: only a new decision is logged. */
   #report({ preemptor, decision }: PreemptionContext): void {
     if (decision === undefined) return;
     const text = describePreemption(decision);
@@ -171,7 +186,7 @@ export class Preemptions {
     const { logger } = this.#options;
     const fields = { preemption_signal: preemptionCounterResource(decision), decision };
     logger.debug({ ...podFields(preemptor), ...fields }, 'How the victims were chosen');
-    // No event: the kubelet has none, and an API server would keep it.
+    // No event: the kubelet records none.
     const line = `Preemption: ${text}`;
     if (decision.unmet.length > 0) logger.warn(podFields(preemptor), line);
     else logger.info(podFields(preemptor), line);
@@ -182,6 +197,7 @@ export class Preemptions {
     const making = this.#makings.get(preemptor.uid);
     if (making === undefined) return;
     making.hasPromised = true;
+    this.#tell(preemptor.uid, decision, awaited);
     const { limits } = making;
     for (const uid of awaited) {
       const onOver = (problem: string) => actor.send({ type: 'VICTIM_FAILED', uid, problem });

@@ -4,16 +4,16 @@ import { podRequests } from '../../policies/pod/resources.ts';
 import type { PortMapping } from '../../types/cri.ts';
 import type { Pod } from '../../types/kubernetes.ts';
 
-/** As it was when the pod came: an update of its spec gives nothing back. */
+/** What the pod requested when it was admitted. An update of its spec frees nothing. */
 interface Share {
   readonly pod: Pod;
   readonly amounts: readonly (readonly [resource: string, amount: number])[];
   readonly ports: readonly PortMapping[];
 }
 
-/** What the pods of this node hold, added up once per pod: admission costs the same however many there are. */
+/** What the pods of this node hold, added up once per pod: an admission takes the same time however many pods there are. */
 export class ResourceLedger implements HeldResources {
-  /** By UID, in the order in which they came. */
+  /** By UID, in the order of admission. */
   readonly #shares = new Map<string, Share>();
   readonly #amounts = new Map<string, number>();
   readonly #ports = new Map<number, readonly PortMapping[]>();
@@ -34,12 +34,12 @@ export class ResourceLedger implements HeldResources {
     return this.#shares.has(uid);
   }
 
-  /** In the order in which they came, and as they were then. */
+  /** In the order of admission, as they were then. */
   holders(): readonly Pod[] {
     return [...this.#shares.values()].map(({ pod }) => pod);
   }
 
-  /** Throws what `parseQuantity` throws, and has taken nothing then. */
+  /** Throws the errors of `parseQuantity`, and then adds nothing. */
   add(pod: Pod): void {
     const { uid } = pod.metadata;
     if (this.#shares.has(uid)) return;

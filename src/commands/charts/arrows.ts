@@ -1,18 +1,18 @@
 /**
- * A machine's transitions as they are drawn: by name, those of one effect together. What a machine only notes for itself
- * (assign) is left out: a chart shows what it asks for.
+ * The arrows of a machine's chart. Transitions with the same effect share one arrow. Actions that only change the context
+ * (assign) are left out: a chart shows what the machine asks for.
  */
 import type { AnyStateNode, AnyTransitionDefinition } from 'xstate';
 
 export interface Arrow {
   readonly source: AnyStateNode;
-  /** undefined: the event is handled without leaving the state. */
+  /** Undefined: the event is handled without leaving the state. */
   readonly target?: AnyStateNode;
   /** `SyncPodKill [shortensGracePeriod] / abortStop` */
   readonly label: string;
 }
 
-/** In the order in which the machine tries them; events that lead to the same in the same way share an arrow. */
+/** In the order in which the machine tries them. Events with the same target, guard and actions share an arrow. */
 export function arrowsOf(source: AnyStateNode): Arrow[] {
   const alike = new Map<string, { events: string[]; arrow: Omit<Arrow, 'label'>; rest: string }>();
   for (const { event, transition, index } of transitionsOf(source)) {
@@ -30,7 +30,7 @@ export function arrowsOf(source: AnyStateNode): Arrow[] {
   }));
 }
 
-/** `entry / startSync`, or nothing. `actions` is one, a list of them, or undefined. */
+/** `entry / startSync`, or an empty list. `actions` is one action, a list, or undefined. */
 export function activityLabel(node: AnyStateNode, name: string, actions: unknown): string[] {
   const label = actionsLabel(node, actions === undefined ? [] : [actions].flat());
   return label === '' ? [] : [`${name}${label}`];
@@ -49,7 +49,7 @@ function transitionsOf(
   );
 }
 
-/** XState's own events by what they mean. */
+/** Readable names for XState's own events. */
 function eventLabel(type: string): string {
   return type
     .replace(/^xstate\.after\.([^.]*)\..*$/u, 'after $1')
@@ -70,7 +70,7 @@ function actionsLabel(node: AnyStateNode, actions: readonly unknown[]): string {
   return names.length === 0 ? '' : ` / ${names.join(', ')}`;
 }
 
-/** Whether an action only changes the machine's own context. */
+/** Whether an action only changes the context. */
 export function isAssign(implementation: unknown): boolean {
   return (implementation as { type?: string } | undefined)?.type === 'xstate.assign';
 }

@@ -1,4 +1,4 @@
-/** A machine as a Mermaid state diagram. */
+/** Writes a machine as a Mermaid state diagram. */
 import type { AnyStateMachine, AnyStateNode } from 'xstate';
 import { activityLabel, arrowsOf } from './arrows.ts';
 import type { Arrow } from './arrows.ts';
@@ -7,7 +7,7 @@ import type { Arrow } from './arrows.ts';
 export function toMermaid(machine: AnyStateMachine): string {
   const { root } = machine as { root: AnyStateNode };
   const arrows = descendants(root).flatMap(arrowsOf);
-  // Regions need a state around them; else the machine is drawn only where something happens in all of its states.
+  // The machine itself is drawn only where it has parallel regions, or transitions that hold in all of its states.
   const framed = root.type === 'parallel' || ownLines(root).length + arrowsOf(root).length > 0;
   const body = framed ? composite(root, arrows) : inside(root, arrows);
   return ['stateDiagram-v2', ...indent(body), ''].join('\n');
@@ -42,7 +42,7 @@ function composite(node: AnyStateNode, arrows: readonly Arrow[]): string[] {
   ];
 }
 
-/** A composite state has no room for text of its own: a box inside says what holds in all of it. */
+/** A composite state cannot have text in Mermaid: a box inside it has the actions and events of the whole state. */
 function wholeOf(node: AnyStateNode): string[] {
   const lines = ownLines(node);
   return lines.length === 0 ? [] : described(`${idOf(node)}_whole`, `all of ${node.key}`, lines);
@@ -59,9 +59,9 @@ function described(id: string, title: string, lines: readonly string[]): string[
   return [`state "${title}" as ${id}`, ...lines.map((line) => `${id} : ${line}`)];
 }
 
-/** What a state does by itself, and the events that it takes without being left. */
+/** The entry and exit actions of a state, and the events that it handles without being left. */
 function ownLines(node: AnyStateNode): string[] {
-  // From the configuration: XState adds actions of its own, which serve its delays.
+  // From the configuration: at run time XState adds its own actions for delays.
   const { entry, exit } = node.config as { readonly entry?: unknown; readonly exit?: unknown };
   return [
     ...activityLabel(node, 'entry', entry),
@@ -70,14 +70,14 @@ function ownLines(node: AnyStateNode): string[] {
   ];
 }
 
-/** The innermost state that holds both ends; undefined for what has no second end. */
+/** The innermost state that contains both ends; undefined for a transition without a target. */
 function home({ source, target }: Arrow): AnyStateNode | undefined {
   if (target === undefined) return undefined;
   const around = ancestors(target);
   return ancestors(source).find((state) => around.includes(state)) ?? source;
 }
 
-/** Innermost first, without the state itself. */
+/** The states around a state, innermost first. */
 function ancestors(node: AnyStateNode): AnyStateNode[] {
   const parent = node.parent as AnyStateNode | undefined;
   return parent === undefined ? [] : [parent, ...ancestors(parent)];
@@ -88,7 +88,7 @@ function drawn({ source, target, label }: Arrow): string {
   return label === '' ? ends : `${ends} : ${label}`;
 }
 
-/** Unique in the diagram, where states of one name live in several others. */
+/** An identifier that is unique in the diagram, also when several states have the same name. */
 function idOf(node: AnyStateNode): string {
   const path = node.path.length === 0 ? [node.key] : node.path;
   return path.join('_').replace(/\W/gu, '_');

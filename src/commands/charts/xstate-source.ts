@@ -1,11 +1,11 @@
-/** A machine as source text that the Stately editor imports: its chart, and its guards and actions by name. */
+/** Writes a machine as source text for the Stately editor: its chart, with guards and actions by name. */
 import type { AnyStateMachine } from 'xstate';
 import { isAssign } from './arrows.ts';
 
 const WIDTH = 100;
 const IDENTIFIER = /^[\p{ID_Start}_$][\p{ID_Continue}$]*$/u;
 
-/** What stands for an implementation, which is no part of a chart. */
+/** In place of an implementation, which is not part of the chart. */
 const STAND_INS = [
   ['actions', '() => {}'],
   ['guards', '() => true'],
@@ -14,7 +14,7 @@ const STAND_INS = [
 ] as const;
 const INLINE = '() => ({})';
 
-/** Runs as it is, too. Ends with a line break. */
+/** The text can also be run. Ends with a line break. */
 export function toXStateSource(machine: AnyStateMachine): string {
   const implementations = machine.implementations as unknown as Readonly<Record<string, Named | undefined>>;
   const setup = STAND_INS.map(([kind, standIn]) => standIns(kind, implementations[kind] ?? {}, standIn)).join(
@@ -29,7 +29,7 @@ export function toXStateSource(machine: AnyStateMachine): string {
 
 type Named = Readonly<Record<string, unknown>>;
 
-/** What only notes something in the context can be told from what is asked of the world. */
+/** Marks actions that only change the context. */
 function standIns(kind: string, named: Named, standIn: string): string {
   const lines = Object.keys(named)
     .toSorted()
@@ -54,7 +54,7 @@ function literal(value: unknown, indent: string): string {
 
 function field(name: string, value: unknown, indent: string): string[] {
   if (value === undefined) return [];
-  // The first context is made from an input, which the editor does not have.
+  // The initial context is made from an input, which the editor does not have.
   const shown = name === 'context' && typeof value === 'function' ? {} : value;
   return [`${key(name)}: ${literal(shown, indent)}`];
 }

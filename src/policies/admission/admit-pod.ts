@@ -1,6 +1,6 @@
 /**
- * Whether a pod may run on this node: what every source brings is asked here before it starts. The checks, their order and
- * their words are the kubelet's; only the first thing that is wrong is told.
+ * Whether a pod may run on this node. Every pod of every source is checked before it starts. The checks, their order and
+ * their words are the kubelet's; a rejection names the first check that fails.
  */
 import type { Pod } from '../../types/kubernetes.ts';
 import type { NodeFacts } from '../../types/node-facts.ts';
@@ -25,8 +25,8 @@ export type Admission =
   | { readonly kind: 'admitted' }
   | ({ readonly kind: 'rejected' } & Rejection)
   /**
-   * The pod is critical, and nothing but room is missing: others may have to go for it. The rejection is for where they may
-   * not.
+   * The pod is critical and lacks nothing but resources: other pods may be preempted for it. The rejection is what it gets
+   * where preemption is off or does not help.
    */
   | ({ readonly kind: 'short'; readonly missing: readonly MissingResource[] } & Rejection);
 
@@ -37,7 +37,7 @@ const DESCRIPTIONS: Readonly<Record<FailedPredicate['name'], string>> = {
   TaintToleration: "node(s) had taints that the pod didn't tolerate",
 };
 
-/** `held`: by all others that hold resources of the node. Throws what `parseQuantity` throws. */
+/** `held`: what all other pods hold of the node's resources. Throws what `parseQuantity` throws. */
 export function admitPod(node: NodeFacts, pod: Pod, held: HeldResources): Admission {
   const rejection = pressureRejection(node.conditions, pod) ?? platformRejection(node, pod);
   if (rejection) return { kind: 'rejected', ...rejection };
@@ -49,13 +49,13 @@ export function admitPod(node: NodeFacts, pod: Pod, held: HeldResources): Admiss
   return { kind: 'short', missing: missingResources(failures), ...rejectionFor(first) };
 }
 
-/** For a pod that runs already: the room that it has is its own, whatever has become of the node since it came. */
+/** Why a pod that runs already must end, if so. Resources do not count: it keeps those that it has, even if the node shrank. */
 export function admitRunningPod(node: NodeFacts, pod: Pod): Rejection | undefined {
   const lasting = admissionFailures(node, pod, NOTHING_HELD).find(({ kind }) => kind !== 'resource');
   return platformRejection(node, pod) ?? (lasting && rejectionFor(lasting));
 }
 
-/** All that stands against the pod on a node of its kind, in the kubelet's order. */
+/** All checks that the pod fails on this node, in the kubelet's order, apart from pressure and platform. */
 export function admissionFailures(
   node: NodeFacts,
   pod: Pod,
@@ -72,7 +72,7 @@ export function admissionFailures(
   ];
 }
 
-/** What making room does not help against: everything for an ordinary pod, all but resources for a critical one. */
+/** The failures that preemption cannot remove: all of them for an ordinary pod, all but resources for a critical pod. */
 export function lastingFailures(
   pod: Pod,
   failures: readonly AdmissionFailure[],
@@ -84,7 +84,7 @@ function unless(name: FailedPredicate['name'], holds: boolean): readonly FailedP
   return holds ? [] : [{ kind: 'predicate', name, description: DESCRIPTIONS[name] }];
 }
 
-/** Whether to schedule a pod is not the node's concern, only whether it may execute. A static pod belongs to the node. */
+/** Only NoExecute taints keep a pod from a node; the other effects are the scheduler's. Static pods tolerate every taint. */
 function toleratesNode({ taints }: NodeFacts, pod: Pod): boolean {
   if (isStaticPod(pod)) return true;
   const executing = taints.filter(({ effect }) => effect === 'NoExecute');

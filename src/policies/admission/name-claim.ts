@@ -1,6 +1,6 @@
 /**
- * Who may run under a static pod's full name (lifecycle 10, I6): at most one UID holds it, the others wait in the order
- * in which they asked. One claim per name; undefined where nobody holds it.
+ * Which pod may run under a static pod's full name (lifecycle 10, I6): at most one UID holds the name, the others wait in
+ * the order in which they asked. There is one claim per name; it is undefined while no pod holds the name.
  */
 export interface NameClaim {
   readonly holder: string;
@@ -13,7 +13,7 @@ export interface ClaimDecision {
   readonly granted?: string;
 }
 
-/** `uid` asks for the name. Asking again is harmless: the place in the line is kept. */
+/** `uid` asks for the name. Asking again changes nothing: the pod keeps its place in the queue. */
 export function requestName(claim: NameClaim | undefined, uid: string): ClaimDecision {
   if (claim === undefined) return { claim: { holder: uid, waiting: [] }, granted: uid };
   if (claim.holder === uid) return { claim, granted: uid };
@@ -21,7 +21,7 @@ export function requestName(claim: NameClaim | undefined, uid: string): ClaimDec
   return { claim: { ...claim, waiting: [...claim.waiting, uid] } };
 }
 
-/** `uid` runs no more, or was deleted while it waited; the next in line, if any, gets the name. */
+/** `uid` has ended, or was deleted while it waited. The next waiting pod, if there is one, gets the name. */
 export function releaseName(claim: NameClaim | undefined, uid: string): ClaimDecision {
   if (claim === undefined) return { claim };
   if (claim.holder !== uid) {

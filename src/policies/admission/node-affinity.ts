@@ -1,4 +1,4 @@
-/** Which nodes a pod wants to run on: its node selector, and the node affinity that it requires. */
+/** Which nodes a pod may run on: its node selector, and the node affinity that it requires. */
 import type { NodeSelectorRequirement, NodeSelectorTerm, Pod } from '../../types/kubernetes.ts';
 
 export interface SelectableNode {
@@ -8,7 +8,7 @@ export interface SelectableNode {
 
 const INTEGER = /^[+-]?\d+$/;
 
-/** Of several terms one has to hold. Preferences are the scheduler's. */
+/** At least one of several terms has to hold. Preferred terms concern only the scheduler. */
 export function matchesNodeAffinity({ spec }: Pod, node: SelectableNode): boolean {
   const selected = Object.entries(spec.nodeSelector ?? {});
   if (!selected.every(([key, value]) => node.labels.get(key) === value)) return false;
@@ -16,7 +16,7 @@ export function matchesNodeAffinity({ spec }: Pod, node: SelectableNode): boolea
   return required == null || required.nodeSelectorTerms.some((term) => matchesTerm(term, node));
 }
 
-/** All that a term requires has to hold; an empty term selects nothing. */
+/** Every requirement of a term has to hold; an empty term selects no node. */
 function matchesTerm(
   { matchExpressions = [], matchFields = [] }: NodeSelectorTerm,
   node: SelectableNode,
@@ -28,7 +28,7 @@ function matchesTerm(
   );
 }
 
-/** A requirement that makes no sense (an empty list of values, a word where a number should be) holds nowhere. */
+/** A requirement that is invalid (no values, a word instead of a number) selects no node. */
 function matchesLabels(
   { key, operator, values = [] }: NodeSelectorRequirement,
   labels: ReadonlyMap<string, string>,
@@ -52,13 +52,13 @@ function matchesLabels(
   }
 }
 
-/** Only whole numbers can be compared. */
+/** Whether both are whole numbers, and `text` is the greater one. */
 function isGreater(text: string | undefined, than: string | undefined): boolean {
   if (text === undefined || than === undefined) return false;
   return INTEGER.test(text) && INTEGER.test(than) && BigInt(text) > BigInt(than);
 }
 
-/** The only field of a node that can be asked for is `metadata.name`. */
+/** The only field that a term can select by is `metadata.name`. */
 function matchesField({ key, operator, values = [] }: NodeSelectorRequirement, nodeName: string): boolean {
   if (values.length !== 1) return false;
   const equal = (key === 'metadata.name' ? nodeName : '') === values[0];

@@ -1,4 +1,4 @@
-/** What the machine itself is: pods that are made for another one can never run here. */
+/** What kind of machine the node is: pods for another operating system can never run here. */
 import type { Pod } from '../../types/kubernetes.ts';
 import type { NodeFacts } from '../../types/node-facts.ts';
 import type { Rejection } from './rejection.ts';
@@ -6,12 +6,12 @@ import type { Rejection } from './rejection.ts';
 const OS_LABEL = 'kubernetes.io/os';
 const ARCH_LABEL = 'kubernetes.io/arch';
 
-/** What selectors look at. Whatever the node is labelled with, its operating system is the one that it runs. */
+/** The labels that selectors see. The operating system is always the real one, even if the node is labelled otherwise. */
 export function nodeLabels({ labels, os, arch }: NodeFacts): ReadonlyMap<string, string> {
   return new Map([[ARCH_LABEL, arch], ...Object.entries(labels), [OS_LABEL, os]]);
 }
 
-/** Undefined where the pod may run on such a machine. The kubelet looks at the pod's label here, not at its selector. */
+/** Undefined where the pod may run on this machine. As in the kubelet, the pod's label counts here, not its selector. */
 export function platformRejection(node: NodeFacts, { metadata, spec }: Pod): Rejection | undefined {
   const osLabel = metadata.labels?.[OS_LABEL];
   if (osLabel !== undefined && osLabel !== node.os) {

@@ -1,24 +1,30 @@
-/** Statuses of pods that have no place on this node: they say why, and nothing of containers that there never were. */
+/** Statuses of pods that have not been started, with the reason. They list no containers, because none was created. */
 import type { Pod, PodStatus } from '../../types/kubernetes.ts';
 import type { Rejection } from './rejection.ts';
 import { podQOS } from '../pod/qos.ts';
 
-/** The pod was not admitted, for good. `startTime` is RFC 3339: when it was rejected. As with the kubelet, there are no conditions. */
+/** The pod was rejected for good, at `startTime` (RFC 3339). As with the kubelet, the status has no conditions. */
 export function rejectedPodStatus(pod: Pod, { reason, message }: Rejection, startTime: string): PodStatus {
-  return { ...whatIsKnown(pod), phase: 'Failed', reason, message: `Pod was rejected: ${message}`, startTime };
+  return {
+    ...commonFields(pod),
+    phase: 'Failed',
+    reason,
+    message: `Pod was rejected: ${message}`,
+    startTime,
+  };
 }
 
-/** The pod is wanted and could run here, but for want of room. It has not started yet, and its deadline neither. */
+/** The pod waits until the node has resources for it. It has no start time, so its deadline has not begun. */
 export function waitingPodStatus(pod: Pod, { reason, message }: Rejection): PodStatus {
-  return { ...whatIsKnown(pod), phase: 'Pending', reason, message };
+  return { ...commonFields(pod), phase: 'Pending', reason, message };
 }
 
-/** The pod has its place now, and begins as any other. */
+/** The pod has been admitted after it waited, and begins as any other pod. */
 export function admittedPodStatus(pod: Pod): PodStatus {
-  return { ...whatIsKnown(pod), phase: 'Pending' };
+  return { ...commonFields(pod), phase: 'Pending' };
 }
 
-function whatIsKnown(pod: Pod): PodStatus {
+function commonFields(pod: Pod): PodStatus {
   const { generation } = pod.metadata;
   return { ...(generation !== undefined && { observedGeneration: generation }), qosClass: podQOS(pod) };
 }

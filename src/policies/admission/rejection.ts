@@ -1,4 +1,4 @@
-/** Why a pod does not fit on the node. Names and messages are the kubelet's: people's tools look for them. */
+/** Why a pod does not fit on the node. Names and messages are the kubelet's, because tools search for them. */
 
 /** There is too little of a resource. Amounts of `cpu` are thousandths, all others whole units. */
 export interface InsufficientResource {
@@ -41,16 +41,16 @@ export function rejectionFor(failure: AdmissionFailure): Rejection {
   };
 }
 
-/** Where admission itself went wrong. */
+/** The reason of a pod that was rejected because admission itself failed. */
 export const UNEXPECTED_ADMISSION_ERROR = 'UnexpectedAdmissionError';
 
-/** What becomes of a pod of which it could not be made out whether there is room, or be made any. */
+/** The rejection of a pod whose admission failed with an error, or for which preemption found no victims. */
 export function unexpectedAdmissionError(error: string): Rejection {
   const message = `Unexpected error while attempting to recover from admission failure: ${error}`;
   return { reason: UNEXPECTED_ADMISSION_ERROR, message };
 }
 
-/** Whether a rejection for that reason would not come again once others have ended. */
+/** Whether the pod might be admitted later, when other pods have ended. */
 export function isForWantOfRoom(reason: string): boolean {
   return reason.startsWith('OutOf') || reason === 'NodePorts' || reason === UNEXPECTED_ADMISSION_ERROR;
 }

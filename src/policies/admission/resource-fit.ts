@@ -1,4 +1,4 @@
-/** Whether what a pod requests is there: of what the node has to give, less what the other pods have been given. */
+/** Whether the node has what a pod requests: its allocatable resources, less what the other pods hold. */
 import type { Pod } from '../../types/kubernetes.ts';
 import type { InsufficientResource } from './rejection.ts';
 import { countedAmount, type HeldResources } from './held-resources.ts';
@@ -6,10 +6,10 @@ import { parseQuantity } from '../formats/quantity.ts';
 import { podRequest, podRequests } from '../pod/resources.ts';
 import type { ResourceList } from '../pod/resources.ts';
 
-/** In the order in which the kubelet names what is short; the rest by name. */
+/** The kubelet names these first, in this order, and all other resources sorted by name. */
 const FIRST = ['cpu', 'memory', 'ephemeral-storage'];
 
-/** The number of pods comes first. Throws what `parseQuantity` throws. */
+/** The resources that are short. The number of pods comes first. Throws what `parseQuantity` throws. */
 export function insufficientResources(
   pod: Pod,
   held: HeldResources,
@@ -33,7 +33,7 @@ function podCount(held: HeldResources, allocatable: ResourceList): InsufficientR
   return { kind: 'resource', resource: 'pods', requested: 1, used, capacity: capacity(allocatable, 'pods') };
 }
 
-/** Extended resources that the node does not list are looked after by somebody else. */
+/** Extended resources count only if the node lists them: others are given out by their own controllers. */
 function countedResources(pod: Pod, allocatable: ResourceList): readonly string[] {
   const requested = [...podRequests(pod).keys()];
   const others = requested.filter((name) =>
@@ -46,7 +46,7 @@ function isExtendedResource(name: string): boolean {
   return name.includes('/') && !name.includes('kubernetes.io/') && !name.startsWith('requests.');
 }
 
-/** What has none of these names (`storage`, …) is not given out by nodes. */
+/** Resources of other names (`storage`, …) do not belong to nodes. */
 function isOtherScalarResource(name: string): boolean {
   return /^hugepages-|^attachable-volumes-|kubernetes\.io\//.test(name);
 }

@@ -2,9 +2,9 @@ import { StateletError } from '../../types/errors.ts';
 import type { Pod } from '../../types/kubernetes.ts';
 
 /**
- * The runtime handler of a pod's RuntimeClass; undefined: the runtime's default. `handlers`: those of the classes that this
- * node knows. Throws a StateletError of kind FailedPrecondition for another: whoever asks for a sandbox of a special kind must
- * not silently get an ordinary one.
+ * The runtime handler of a pod's RuntimeClass; undefined: the runtime's default. `handlers`: the handlers of the classes that
+ * this node knows. Throws a StateletError of kind FailedPrecondition for any other class: a pod that asks for a special
+ * sandbox must not silently get an ordinary one.
  */
 export function runtimeHandler(
   { spec: { runtimeClassName } }: Pod,

@@ -1,9 +1,10 @@
-/** Where the kernel's cgroup file systems are mounted, from /proc/<pid>/mountinfo. */
+/** Where the kernel's cgroup file systems are mounted. */
+import { type MountPoint, parseMountInfo } from '../formats/mountinfo.ts';
 import type { CgroupVersion } from './cgroup-values.ts';
 
 export interface CgroupHierarchy {
   readonly mountPoint: string;
-  /** None: a tree that only groups processes (systemd's own, or the empty v2 tree beside v1). Pods are not made there. */
+  /** Empty for a tree that only groups processes (systemd's own, or the empty v2 tree beside v1): it gets no pod cgroups. */
   readonly controllers: readonly string[];
 }
 
@@ -13,29 +14,35 @@ export interface CgroupMounts {
   readonly hierarchies: readonly CgroupHierarchy[];
 }
 
-interface Mount {
-  readonly mountPoint: string;
-  readonly type: string;
-  readonly options: readonly string[];
-}
-
 /** The others among the options of a v1 mount are flags, or the name of a tree without controllers. */
 const V1_CONTROLLERS: ReadonlySet<string> = new Set([
-  ...['cpu', 'cpuacct', 'cpuset', 'memory', 'pids', 'hugetlb', 'devices', 'freezer', 'blkio'],
-  ...['net_cls', 'net_prio', 'perf_event', 'rdma', 'misc'],
+  'cpu',
+  'cpuacct',
+  'cpuset',
+  'memory',
+  'pids',
+  'hugetlb',
+  'devices',
+  'freezer',
+  'blkio',
+  'net_cls',
+  'net_prio',
+  'perf_event',
+  'rdma',
+  'misc',
 ]);
 
-/** v1 as soon as one controller is mounted by itself: a controller is in one tree only. */
+/** v1 if any v1 tree has a controller, since a controller is in one tree only. */
 export function findCgroupMounts(mountinfo: string): CgroupMounts {
-  const mounts = mountinfo.split('\n').flatMap(parseMount);
+  const mounts = parseMountInfo(mountinfo);
   const v1 = mounts.filter(({ type }) => type === 'cgroup').map(hierarchyOf);
   const v2 = mounts
     .filter(({ type }) => type === 'cgroup2')
-    .map(({ mountPoint }) => ({ mountPoint, controllers: [] }));
+    .map(({ path }) => ({ mountPoint: path, controllers: [] }));
   if (v1.some(({ controllers }) => controllers.length > 0)) {
     return { version: 1, hierarchies: withoutRepeats([...v1, ...v2]) };
   }
-  // What is mounted first is what the system was set up with; others are a container's, or a test's.
+  // The system's own tree is mounted first; later ones belong to containers or tests.
   return v2[0] ? { version: 2, hierarchies: [v2[0]] } : { hierarchies: [] };
 }
 
@@ -48,20 +55,6 @@ function withoutRepeats(hierarchies: readonly CgroupHierarchy[]): CgroupHierarch
   });
 }
 
-function hierarchyOf({ mountPoint, options }: Mount): CgroupHierarchy {
-  return { mountPoint, controllers: options.filter((option) => V1_CONTROLLERS.has(option)) };
-}
-
-/** `36 35 98:0 /root /mount/point options fields… - type source superoptions`; see proc_pid_mountinfo(5). */
-function parseMount(line: string): Mount[] {
-  const [before = '', after] = line.split(' - ');
-  const mountPoint = before.split(' ')[4];
-  const [type, , options = ''] = after?.split(' ') ?? [];
-  if (mountPoint === undefined || type === undefined) return [];
-  return [{ mountPoint: unescaped(mountPoint), type, options: options.split(',') }];
-}
-
-/** Blanks and the like are written as octal numbers. */
-function unescaped(path: string): string {
-  return path.replace(/\\([0-7]{3})/g, (_, octal: string) => String.fromCharCode(parseInt(octal, 8)));
+function hierarchyOf({ path, options }: MountPoint): CgroupHierarchy {
+  return { mountPoint: path, controllers: options.filter((option) => V1_CONTROLLERS.has(option)) };
 }

@@ -1,17 +1,17 @@
-/** Where pods are in the tree of cgroups: the kubelet's layout for the cgroupfs driver. */
+/** Names and places of pods' cgroups: the kubelet's layout for the cgroupfs driver. */
 import { StateletError } from '../../types/errors.ts';
 import type { Pod, QOSClass } from '../../types/kubernetes.ts';
 import { podQOS } from '../pod/qos.ts';
 
 const POD_PREFIX = 'pod';
 
-/** The groups above pods. Guaranteed pods are directly in `kubepods`. */
+/** The parents of pods' cgroups. Guaranteed pods are directly in `kubepods`. */
 export interface QOSCgroups {
   readonly kubepods: string;
   readonly byClass: Readonly<Record<QOSClass, string>>;
 }
 
-/** A path in the tree of cgroups as it is used here: it begins with `/`, and ends with one only as the top itself. */
+/** The path in one form: with a `/` at the beginning and none at the end, except for the root, `/`. */
 export function cgroupPath(path: string): string {
   return `/${path.split('/').filter(Boolean).join('/')}`;
 }
@@ -28,7 +28,7 @@ export function qosCgroups(cgroupRoot: string): QOSCgroups {
   };
 }
 
-/** Throws what `podQOS` throws, and InvalidArgument for a UID that is no file name. */
+/** Throws what `podQOS` throws, and InvalidArgument for a UID that cannot be a file name. */
 export function podCgroup(cgroups: QOSCgroups, pod: Pod): string {
   return `${cgroups.byClass[podQOS(pod)]}/${podCgroupName(pod.metadata.uid)}`;
 }
@@ -40,7 +40,7 @@ export function podCgroupName(uid: string): string {
   return `${POD_PREFIX}${uid}`;
 }
 
-/** Undefined for what is no pod's group. */
+/** Undefined for a cgroup that is not a pod's. */
 export function uidOfPodCgroup(name: string): string | undefined {
   return name.length > POD_PREFIX.length && name.startsWith(POD_PREFIX)
     ? name.slice(POD_PREFIX.length)

@@ -1,4 +1,4 @@
-/** What a pod's cgroup, and those above it, are limited to: the kubelet's decisions, before they become files. */
+/** The limits of a pod's cgroup and of its parents: the kubelet's decisions, before they are written into files. */
 import type { Container, Pod } from '../../types/kubernetes.ts';
 import { milliCPUToQuotaUs, milliCPUToShares } from './cgroup-cpu.ts';
 import { podQOS } from '../pod/qos.ts';
@@ -6,7 +6,7 @@ import { milliValue, parseQuantity, quantityValue, ZERO_QUANTITY } from '../form
 import type { ResourceList, ResourceQuantities } from '../pod/resources.ts';
 import { podLimits, podRequests } from '../pod/resources.ts';
 
-/** What is left out is left to the kernel, which means no limit. */
+/** A field that is left out means no limit. */
 export interface CgroupResources {
   readonly cpuShares?: number;
   /** -1: no limit. */
@@ -14,11 +14,11 @@ export interface CgroupResources {
   readonly cpuPeriodUs?: number;
   readonly memoryLimitBytes?: bigint;
   readonly pidsLimit?: number;
-  /** Bytes by the size of the pages in bytes. A size that is not named may not be used at all. */
+  /** Limits in bytes, by the size of the pages in bytes. Pages of a size that is missing must not be used at all. */
   readonly hugePageLimits?: ReadonlyMap<bigint, bigint>;
 }
 
-/** The kubelet's settings of the same names. */
+/** The kubelet has settings of the same names. */
 export interface PodCgroupSettings {
   /** -1: no limit. */
   readonly podPidsLimit: number;
@@ -30,8 +30,8 @@ const HUGE_PAGES = 'hugepages-';
 const NO_QUOTA = -1;
 
 /**
- * CPU time and memory are limited for the pod as a whole only where every container declares a limit, or the pod itself
- * does: a container without one must not be held by those of the others. Throws what `parseQuantity` throws.
+ * CPU time and memory of the whole pod are limited only if every container declares a limit, or the pod itself does: the
+ * limits of some containers must not restrict a container without one. Throws what `parseQuantity` throws.
  */
 export function podCgroupResources(pod: Pod, settings: PodCgroupSettings): CgroupResources {
   const requests = podRequests(pod);
@@ -46,14 +46,14 @@ export function podCgroupResources(pod: Pod, settings: PodCgroupSettings): Cgrou
   };
 }
 
-/** Of the group of all burstable pods. Throws what `parseQuantity` throws. */
+/** The CPU shares of the cgroup of all Burstable pods. Throws what `parseQuantity` throws. */
 export function burstableCPUShares(pods: Iterable<Pod>): number {
   let milliCPU = 0n;
   for (const pod of pods) milliCPU += burstableMilliCPU(pod);
   return milliCPUToShares(milliCPU);
 }
 
-/** Every pod that starts or ends has the sum taken anew, and pods do not change. */
+/** Kept per pod object, which never changes: each start and end of a pod computes the sum over all pods again. */
 const burstableMilliCPUs = new WeakMap<Pod, bigint>();
 
 function burstableMilliCPU(pod: Pod): bigint {
@@ -65,7 +65,7 @@ function burstableMilliCPU(pod: Pod): bigint {
   return milliCPU;
 }
 
-/** Of the group of all pods, by what the node has for them. */
+/** The limits of the cgroup of all pods. `allocatable`: the node's resources for pods. */
 export function kubepodsResources(allocatable: ResourceList): CgroupResources {
   const { cpu, memory, pid } = allocatable;
   return {

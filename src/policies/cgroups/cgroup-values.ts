@@ -1,4 +1,4 @@
-/** The files of a cgroup and what is written into them, for both versions. */
+/** The files of a cgroup and the values that are written into them, for both versions. */
 import { sharesToWeight } from './cgroup-cpu.ts';
 import type { CgroupResources } from './cgroup-resources.ts';
 
@@ -8,11 +8,11 @@ export interface CgroupValue {
   readonly controller: 'cpu' | 'memory' | 'pids' | 'hugetlb';
   readonly file: string;
   readonly value: string;
-  /** A kernel may have been built without it; a pod then runs without that limit. */
+  /** Some kernels are built without this file. Pods then run without this limit. */
   readonly optional?: true;
 }
 
-/** `hugetlbFiles`: the names of the limits on huge pages that this kernel has. */
+/** `hugetlbFiles`: the names of this kernel's files for limits on huge pages. */
 export function cgroupValues(
   version: CgroupVersion,
   resources: CgroupResources,
@@ -31,7 +31,7 @@ function valuesV1(resources: CgroupResources): CgroupValue[] {
   const { cpuShares, cpuQuotaUs, cpuPeriodUs, memoryLimitBytes, pidsLimit } = resources;
   return [
     value('cpu', 'cpu.shares', cpuShares),
-    // The period first: a quota is checked against the one in force.
+    // The period first: the kernel checks a quota against the period in force.
     ...optional(value('cpu', 'cpu.cfs_period_us', cpuPeriodUs)),
     ...optional(value('cpu', 'cpu.cfs_quota_us', cpuQuotaUs)),
     value('memory', 'memory.limit_in_bytes', memoryLimitBytes),
@@ -66,7 +66,7 @@ function optional(values: readonly CgroupValue[]): CgroupValue[] {
 const HUGETLB_LIMIT = /^hugetlb\.(\d+)(KB|MB|GB)\.(?:rsvd\.)?(?:max|limit_in_bytes)$/;
 const PAGE_UNIT_SHIFTS: Readonly<Record<string, bigint>> = { KB: 10n, MB: 20n, GB: 30n };
 
-/** Every size that the kernel has: one that the pod does not ask for is not to be used. */
+/** A limit for every page size that the kernel has: pages of a size that the pod does not request must not be used. */
 function hugePageValues({ hugePageLimits }: CgroupResources, files: readonly string[]): CgroupValue[] {
   if (!hugePageLimits) return [];
   return files.flatMap((file) => {

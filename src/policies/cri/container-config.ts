@@ -1,4 +1,4 @@
-/** What a runtime is told to make a container of. */
+/** The configuration by which a runtime creates a container. */
 import type { ContainerConfig, Device, KeyValue } from '../../types/cri.ts';
 import { StateletError } from '../../types/errors.ts';
 import type { Container, EphemeralContainer, Pod } from '../../types/kubernetes.ts';
@@ -13,7 +13,7 @@ import {
   type SecurityFacts,
 } from '../security/security-context.ts';
 
-/** What a container gets to run, once references and `$(VAR)` have been resolved. */
+/** A container's command and environment with all references and `$(VAR)` resolved. */
 export interface ResolvedCommand {
   readonly command: readonly string[];
   readonly args: readonly string[];
@@ -27,18 +27,18 @@ export interface ContainerConfigFacts {
   readonly container: Container | EphemeralContainer;
   readonly attempt: number;
   readonly resolved: ResolvedCommand;
-  /** What the runtime calls the image; without it, what the pod says. */
+  /** The runtime's reference of the image; without it, the image of the spec is used. */
   readonly imageRef?: string;
-  /** Without it nothing is known of the image's user. */
+  /** The user of the image; undefined where it is not known. */
   readonly imageUser?: ImageUser;
   readonly devices?: readonly Device[];
-  /** Without it the container is a plain process: only what such a one can be held to is said. */
+  /** Without it the container is a plain process: the configuration has only what applies to processes. */
   readonly node?: ContainerFacts;
-  /** The container whose processes an ephemeral one is to see. */
+  /** The id of the container whose processes an ephemeral container sees. */
   readonly targetId?: string;
 }
 
-/** Without its mounts. Throws a StateletError of kind InvalidArgument for what makes a CreateContainerConfigError. */
+/** The configuration without mounts. Throws a StateletError of kind InvalidArgument: a CreateContainerConfigError. */
 export function containerConfig(facts: ContainerConfigFacts): ContainerConfig {
   const { pod, container, attempt, resolved, imageRef, devices, node } = facts;
   const { stopSignal } = container.lifecycle ?? {};
@@ -46,7 +46,9 @@ export function containerConfig(facts: ContainerConfigFacts): ContainerConfig {
   return {
     metadata: { name: container.name, attempt },
     image: { image: imageRef ?? image, userSpecifiedImage: image },
-    ...resolved,
+    command: resolved.command,
+    args: resolved.args,
+    envs: resolved.envs,
     workingDir: container.workingDir,
     ...(devices && { devices }),
     labels: containerLabels(pod, container),
@@ -70,8 +72,8 @@ function containerLinux(facts: ContainerConfigFacts): ContainerConfig['linux'] {
 }
 
 /**
- * The id of the container that an ephemeral one targets; undefined where it targets none. Throws a StateletError of kind
- * FailedPrecondition where the target has not been created.
+ * The id of the container that an ephemeral container targets; undefined without a target. Throws a StateletError of kind
+ * FailedPrecondition if the target has not been created.
  */
 export function targetContainerId(
   container: Container | EphemeralContainer,

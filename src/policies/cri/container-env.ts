@@ -1,4 +1,4 @@
-/** What a container's process gets: its environment, and its command and arguments with `$(VAR)` filled in. */
+/** A container's environment, and its command and arguments with `$(VAR)` replaced. */
 import type { KeyValue } from '../../types/cri.ts';
 import type { Container, EphemeralContainer, Pod } from '../../types/kubernetes.ts';
 import { errorMessage, StateletError } from '../../types/errors.ts';
@@ -15,13 +15,13 @@ type EnvFromSource = NonNullable<Container['envFrom']>[number];
 
 export type FileKeyRef = NonNullable<EnvVarSource['fileKeyRef']>;
 
-/** A file of a volume, or why it cannot be read. */
+/** A file in a volume, or why it cannot be read. */
 export type EnvFile = { readonly path: string; readonly text: string } | { readonly problem: StateletError };
 
 export interface EnvFacts extends PodAddresses {
-  /** The files that the container's variables refer to, by `envFileKey`. Without it there are no volumes. */
+  /** The files that the container's variables refer to, by `envFileKey`. Undefined where the runtime has no volumes. */
   readonly envFiles?: ReadonlyMap<string, EnvFile>;
-  /** What the node can give to pods, by resource: it stands in for limits that a container does not have. */
+  /** The node's allocatable resources: they stand in for limits that a container does not have. */
   readonly allocatable: Readonly<Record<string, string>>;
 }
 
@@ -41,17 +41,21 @@ export function containerEnv(pod: Pod, container: AnyContainer, facts: EnvFacts)
 }
 
 /**
- * What the container's process gets to run: its environment (throws what `containerEnv` throws), and command and arguments
- * with its variables filled in.
+ * The container's environment, and its command and arguments with its variables replaced. Throws what `containerEnv`
+ * throws.
  */
 export function resolveCommand(pod: Pod, container: AnyContainer, facts: EnvFacts): ResolvedCommand {
   const envs = containerEnv(pod, container, facts);
   const env = new Map(envs.map(({ key, value }) => [key, value]));
-  const filled = (text: string) => expandVariables(text, env);
-  return { command: (container.command ?? []).map(filled), args: (container.args ?? []).map(filled), envs };
+  const expanded = (text: string) => expandVariables(text, env);
+  return {
+    command: (container.command ?? []).map(expanded),
+    args: (container.args ?? []).map(expanded),
+    envs,
+  };
 }
 
-/** `$(NAME)` is replaced where there is a NAME, and left alone where there is none; `$$` stands for one `$`. */
+/** `$(NAME)` is replaced if there is a variable NAME, and kept if there is none; `$$` stands for one `$`. */
 export function expandVariables(text: string, env: ReadonlyMap<string, string>): string {
   return text.replaceAll(/\$(?:\$|\(([^)]*)\))/g, (match, name?: string) => {
     if (name === undefined) return '$';
@@ -59,7 +63,7 @@ export function expandVariables(text: string, env: ReadonlyMap<string, string>):
   });
 }
 
-/** Undefined for an optional reference to something that is not there. */
+/** Undefined for an optional reference to something that does not exist. */
 function entryValue(
   entry: EnvVar,
   env: ReadonlyMap<string, string>,
@@ -77,7 +81,7 @@ function entryValue(
   return undefined;
 }
 
-/** The files that the container's environment is read from, each once. */
+/** The files from which the container's environment is read, each once. */
 export function envFileRefs({ env = [] }: AnyContainer): readonly FileKeyRef[] {
   const refs = env.flatMap(({ value, valueFrom }) =>
     valueFrom?.fileKeyRef && !value ? [valueFrom.fileKeyRef] : [],
@@ -89,7 +93,7 @@ export function envFileKey({ volumeName, path }: FileKeyRef): string {
   return `${volumeName}/${path}`;
 }
 
-/** As with the kubelet only the key is optional: the file must be there, and a value that is empty counts as none. */
+/** As with the kubelet, `optional` concerns only the key: the file must exist. An empty value counts as a missing key. */
 function fileKeyValue(ref: FileKeyRef, files: ReadonlyMap<string, EnvFile>): string | undefined {
   const file = files.get(envFileKey(ref));
   if (file === undefined) throw new StateletError('Internal', `${envFileKey(ref)} has not been read`);
@@ -110,7 +114,7 @@ function parsedValue(text: string, { key, volumeName, path }: FileKeyRef): strin
   }
 }
 
-/** Begins with the words of the kubelet, which people search for. */
+/** The message begins with the kubelet's words, because people search for them. */
 export function unreadableEnvFile(why: string, cause?: unknown): StateletError {
   return new StateletError('InvalidArgument', `couldn't parse env file: ${why}`, { cause });
 }

@@ -1,6 +1,6 @@
 /**
- * What the kubelet writes on sandboxes and containers, and reads back after a restart: labels, annotations, log paths.
- * Tools such as crictl recognise pods by them.
+ * The kubelet's labels, annotations and log paths of sandboxes and containers. The agent reads them back after a restart,
+ * and tools such as crictl find pods by them.
  */
 import type { Container, EphemeralContainer, Pod } from '../../types/kubernetes.ts';
 import { containerHash } from '../sync/container-hash.ts';
@@ -25,7 +25,7 @@ export function podLogsFolder(pod: { namespace: string; name: string; uid: strin
   return `${pod.namespace}_${pod.name}_${pod.uid}`;
 }
 
-/** The pod whose logs a folder of that name holds; undefined where the name is no such folder's. */
+/** The pod whose logs are in a folder of that name; undefined for other folders. */
 export function podOfLogsFolder(
   folder: string,
 ): { namespace: string; name: string; uid: string } | undefined {
@@ -34,7 +34,7 @@ export function podOfLogsFolder(
   return { namespace, name, uid };
 }
 
-/** Of a sandbox: the pod's own, and over them those by which it is found, which nobody can forge. */
+/** The pod's own labels, and the labels by which its sandbox is found. A label of the pod cannot replace one of these. */
 export function sandboxLabels(pod: Pod): Texts {
   return { ...pod.metadata.labels, ...podLabels(pod) };
 }
@@ -47,7 +47,7 @@ function podLabels({ metadata: { name, namespace, uid } }: Pod): Texts {
   return { [POD_NAME_LABEL]: name, [POD_NAMESPACE_LABEL]: namespace, [POD_UID_LABEL]: uid };
 }
 
-/** What is needed to end the container in good order once its spec is not known any more is among them. */
+/** They include what is needed to stop the container properly when its spec is not known any more. */
 export function containerAnnotations(
   pod: Pod,
   container: Container | EphemeralContainer,
@@ -73,7 +73,7 @@ export function containerAnnotations(
   return annotations;
 }
 
-/** Where the log of an instance of a container is. */
+/** The path of the log of an instance of a container. */
 export function containerLogPath(
   podLogsDir: string,
   pod: { namespace: string; name: string; uid: string },
@@ -83,7 +83,7 @@ export function containerLogPath(
   return `${podLogsDir}/${podLogsFolder(pod)}/${container}/${String(attempt)}.log`;
 }
 
-/** The pod to which something of the runtime belongs; empty where the labels do not say. */
+/** The pod to which a sandbox or container with these labels belongs; fields without a label are empty. */
 export function podOfLabels(labels: Readonly<Texts>): { name: string; namespace: string; uid: string } {
   return {
     name: labels[POD_NAME_LABEL] ?? '',

@@ -1,19 +1,19 @@
-/** Files of environment variables, in the format of the kubelet's: `NAME='value'` on each line. */
+/** Files of environment variables in the kubelet's format: `NAME='value'` on each line. */
 import { StateletError } from '../../types/errors.ts';
 
-/** The kubelet reads no longer lines. */
+/** The kubelet does not read longer lines. */
 const LINE_MAX_LENGTH = 65_535;
 
 interface Lines {
   readonly lines: readonly string[];
-  /** Of the line that comes next. */
+  /** The index of the next line. */
   index: number;
 }
 
 /**
- * The value of the first variable of that name; undefined for one that is empty, or not there. What comes after it is not
- * looked at. Values may have several lines, and nothing in them is special. Throws a StateletError of kind InvalidArgument
- * that names the line, and tells nothing of what the file holds.
+ * The value of the first variable of that name; undefined if it is empty or missing. What follows it is not read. Values may
+ * have several lines; no character in them has a special meaning. Throws a StateletError of kind InvalidArgument that names
+ * the line and does not repeat what the file holds.
  */
 export function envFileValue(text: string, name: string): string | undefined {
   const source: Lines = { lines: text.split('\n'), index: 0 };
@@ -39,14 +39,14 @@ function variableOf(line: string, source: Lines): { readonly name: string; reado
   const name = line.slice(0, equals);
   if (name === '') throw problem(source.index, "has no name before the '='");
   if (/[ \t]$/.test(name)) throw problem(source.index, "has a blank before the '='");
-  const rest = line.slice(equals + 1);
-  // As a shell would: nothing is given to it.
-  if (/^[ \t]/.test(rest)) return { name, value: '' };
-  if (!rest.startsWith("'")) throw problem(source.index, 'has a value that is not in single quotes');
-  return { name, value: quotedValue(rest.slice(1), source) };
+  const value = line.slice(equals + 1);
+  // As in a shell, a blank after the '=' makes the value empty.
+  if (/^[ \t]/.test(value)) return { name, value: '' };
+  if (!value.startsWith("'")) throw problem(source.index, 'has a value that is not in single quotes');
+  return { name, value: quotedValue(value.slice(1), source) };
 }
 
-/** `text`: what follows the opening quote on its line. */
+/** `text`: the part of the line after the opening quote. */
 function quotedValue(text: string, source: Lines): string {
   const begunAt = source.index;
   const parts: string[] = [];

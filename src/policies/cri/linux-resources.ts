@@ -1,4 +1,4 @@
-/** What cgroups are to grant and to deny: CPU shares and quota, memory, huge pages. */
+/** The resources that a runtime grants by cgroups: CPU shares and quota, memory, huge pages. */
 import type { LinuxContainerResources } from '../../types/cri.ts';
 import type { Container, EphemeralContainer, Pod } from '../../types/kubernetes.ts';
 import { milliCPUToQuotaUs, milliCPUToShares } from '../cgroups/cgroup-cpu.ts';
@@ -16,23 +16,23 @@ import { podLimits, podRequests, type ResourceQuantities } from '../pod/resource
 export interface ResourceFacts {
   /** Whether CPU limits are enforced. */
   readonly cpuCFSQuota: boolean;
-  /** The period over which they are, in microseconds. */
+  /** The period of the CPU quota, in microseconds. */
   readonly cpuCFSQuotaPeriodUs: number;
   readonly cgroupVersion: 1 | 2;
-  /** Whether the kernel, when a container is out of memory, kills one process of it only; with cgroup v1 it always does. */
+  /** Whether the kernel kills only one process of a container that is out of memory. With cgroup v1 it always does. */
   readonly singleProcessOOMKill?: boolean;
 }
 
 export interface ContainerResourceFacts extends ResourceFacts {
   readonly memoryCapacityBytes: number;
-  /** Sizes of huge pages that this machine has, as cgroups call them: `2MB`. */
+  /** The sizes of huge pages of this machine, as cgroups call them: `2MB`. */
   readonly hugePageSizes: readonly string[];
-  /** Whether cgroups of this machine limit swap. */
+  /** Whether cgroups can limit swap on this machine. */
   readonly swapController: boolean;
 }
 
 /**
- * A limit of the pod as a whole stands in for one that the container does not have, and a CPU limit for a CPU request.
+ * The pod's own limit stands in for a limit that the container does not have, and the CPU limit for a missing CPU request.
  * Throws what `parseQuantity` throws.
  */
 export function containerResources(
@@ -59,7 +59,7 @@ export function containerResources(
   };
 }
 
-/** Of all containers together, without the overhead. Throws what `parseQuantity` throws. */
+/** The resources of all containers together, without overhead. Throws what `parseQuantity` throws. */
 export function sandboxResources(pod: Pod, facts: ResourceFacts): LinuxContainerResources {
   const limits = podLimits(pod, { excludeOverhead: true });
   return linuxResources(facts, {
@@ -69,7 +69,7 @@ export function sandboxResources(pod: Pod, facts: ResourceFacts): LinuxContainer
   });
 }
 
-/** What the sandbox itself takes, beside its containers; empty where the pod says nothing of it. */
+/** The overhead of the sandbox itself, besides its containers; empty for a pod without overhead. */
 export function overheadResources(
   { spec: { overhead } }: Pod,
   facts: ResourceFacts,
@@ -101,18 +101,18 @@ function linuxResources(
   };
 }
 
-/** Nothing of a container is swapped out, as with the kubelet's NoSwap. */
+/** Containers do not use swap, as with the kubelet's NoSwap. */
 function noSwap(
   { memoryLimitInBytes, unified }: LinuxContainerResources,
   { cgroupVersion, swapController }: ContainerResourceFacts,
 ): Pick<LinuxContainerResources, 'memorySwapLimitInBytes' | 'unified'> {
   if (!swapController) return {};
   if (cgroupVersion === 2) return { unified: { ...unified, 'memory.swap.max': '0' } };
-  // Of cgroup v1 it is the limit of both together; without one of memory there is none of them either.
+  // In cgroup v1 this limits memory and swap together. Without a memory limit there is no limit of both either.
   return { memorySwapLimitInBytes: memoryLimitInBytes };
 }
 
-/** The first that is more than nothing. */
+/** The limit if it is above zero, else the fallback. */
 function limitOr(limit: string | undefined, fallback: string | undefined): Quantity {
   const own = limit === undefined ? ZERO_QUANTITY : parseQuantity(limit);
   return own.nanos === 0n && fallback !== undefined ? parseQuantity(fallback) : own;

@@ -1,4 +1,4 @@
-/** Whom the kernel is to kill first when the node runs out of memory. */
+/** Which processes the kernel kills first when the node runs out of memory. */
 import type { Container, EphemeralContainer, Pod } from '../../types/kubernetes.ts';
 import { isNodeCriticalPod } from '../pod/pod-kinds.ts';
 import { podQOS } from '../pod/qos.ts';
@@ -10,13 +10,13 @@ type AnyContainer = Container | EphemeralContainer;
 
 const GUARANTEED = -997;
 const BEST_EFFORT = 1000;
-/** A guaranteed container that uses all memory has a score of 3: nothing burstable may have less. */
+/** A Guaranteed container that uses all memory has a score of 3. No Burstable container may have a lower one. */
 const BURSTABLE_MIN = 1000 + GUARANTEED;
 const BURSTABLE_MAX = BEST_EFFORT - 1;
 
 /**
- * The `oom_score_adj` of a container's processes. Of burstable ones, those that asked for much of the node's memory go last.
- * Throws what `parseQuantity` throws.
+ * The `oom_score_adj` of a container's processes: those with a high score are killed first. A Burstable container has a lower
+ * score the more of the node's memory it requests. Throws what `parseQuantity` throws.
  */
 export function oomScoreAdj(pod: Pod, container: AnyContainer, memoryCapacityBytes: number): number {
   if (isNodeCriticalPod(pod)) return GUARANTEED;
@@ -32,11 +32,11 @@ export function oomScoreAdj(pod: Pod, container: AnyContainer, memoryCapacityByt
   }
 }
 
-/** The container's request, and its share of what the pod as a whole requests beyond its containers. */
+/** The container's request, and its share of the pod's own request beyond those of its containers. */
 function protectedBytes(pod: Pod, container: AnyContainer): bigint {
   const own = requestBytes(container);
   const least = isSidecar(pod, container) ? leastRequestBytes(pod.spec.containers) : 0n;
-  // A sidecar lives as long as the containers that it serves.
+  // A sidecar must not be killed before the containers that it serves.
   return (least > own ? least : own) + sharedBytes(pod);
 }
 

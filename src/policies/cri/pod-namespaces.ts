@@ -1,4 +1,4 @@
-/** Which namespaces of the kernel a pod's containers share, and with whom. */
+/** Which kernel namespaces a pod's containers share with each other or with the node. */
 import type { NamespaceOption, UserNamespace } from '../../types/cri.ts';
 import { StateletError } from '../../types/errors.ts';
 import type { PodSpec } from '../../types/kubernetes.ts';
@@ -6,8 +6,8 @@ import type { PodSpec } from '../../types/kubernetes.ts';
 const NODE_USERS: UserNamespace = { mode: 'NODE', uids: [], gids: [] };
 
 /**
- * `users`: the ids that the node has set apart for a pod with users of its own. Throws a StateletError of kind
- * InvalidArgument for such a pod where there are none: run without a user namespace, it would be root of the whole node.
+ * `users`: the ids that the node has reserved for a pod with hostUsers: false. Throws a StateletError of kind InvalidArgument
+ * if such a pod has none: without a user namespace its root would be root of the node.
  */
 export function podNamespaces(spec: PodSpec, users: UserNamespace | undefined): NamespaceOption {
   if (spec.hostUsers === false && !users) {

@@ -1,4 +1,4 @@
-/** What a runtime is told to make a pod's sandbox of. */
+/** The configuration by which a runtime creates a pod's sandbox. */
 import type { PodSandboxConfig, UserNamespace } from '../../types/cri.ts';
 import type { Pod } from '../../types/kubernetes.ts';
 import { podLogsFolder, sandboxLabels } from './cri-labels.ts';
@@ -11,24 +11,24 @@ import { podSysctls } from '../security/sysctls.ts';
 
 export interface SandboxFacts {
   readonly podLogsDir: string;
-  /** Without it pods have the DNS that their runtime gives them. */
+  /** Without it the runtime decides about DNS. */
   readonly dns?: NodeDNS;
   /** The pod's cgroup. */
   readonly cgroupParent?: string;
-  /** Without them nothing is said about resources. */
+  /** Without them the configuration has no resources. */
   readonly resources?: ResourceFacts;
-  /** The ids that the node has set apart for a pod with users of its own. */
+  /** The ids that the node has reserved for a pod with hostUsers: false. */
   readonly users?: UserNamespace;
 }
 
-/** Throws a StateletError of kind InvalidArgument for a pod of which no sandbox can be made. */
+/** Throws a StateletError of kind InvalidArgument for a pod that can have no sandbox. */
 export function podSandboxConfig(pod: Pod, attempt: number, facts: SandboxFacts): PodSandboxConfig {
   const { name, namespace, uid, annotations } = pod.metadata;
   const { dns } = facts;
   const ports = portMappings(pod.spec);
   return {
     metadata: { name, namespace, uid, attempt },
-    // On the node's network a pod has the node's name, which the runtime knows; it must not try to change it.
+    // On the node's network the pod has the node's host name. The runtime knows it and must not change it.
     ...(!pod.spec.hostNetwork && { hostname: podHostname(pod, dns?.clusterDomain ?? '') }),
     logDirectory: `${facts.podLogsDir}/${podLogsFolder({ name, namespace, uid })}`,
     ...(dns && { dnsConfig: podDNS(pod, dns).config }),

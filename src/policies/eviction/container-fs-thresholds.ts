@@ -1,6 +1,6 @@
 /**
- * Thresholds of the file system that holds the writable layers of containers. They are not set but follow from those of the
- * file system that it is the same as.
+ * Thresholds of the file system that holds the writable layers of containers. They cannot be set: they are those of the file system that
+ * also holds the layers, the node's or that of images.
  */
 import type { FileSystemLayout } from './file-system-parts.ts';
 import type { EvictionSignal } from './signals.ts';
@@ -23,7 +23,7 @@ const PLACES: readonly Place[] = [
 export interface ContainerFsThresholds {
   /** All, in their order; new ones come last. */
   readonly thresholds: readonly Threshold[];
-  /** Those of the settings that are for containerfs and count for nothing. */
+  /** Thresholds of the settings that are for containerfs; they are ignored. */
   readonly ignored: readonly Threshold[];
 }
 
@@ -32,7 +32,7 @@ export function withContainerFsThresholds(
   layout: FileSystemLayout,
 ): ContainerFsThresholds {
   const ignored = thresholds.filter(({ signal }) => signal.startsWith('containerfs.'));
-  // Layers apart from the images, and yet no file system for images: the runtime contradicts itself.
+  // The runtime contradicts itself: layers apart from the images, and no file system for images.
   if (layout.splitContainerFs && !layout.dedicatedImageFs) return { thresholds, ignored };
   const derived = new Map(PLACES.map((place) => [place, derivedFor(place, thresholds, layout)]));
   const kept = thresholds.flatMap((threshold) => {

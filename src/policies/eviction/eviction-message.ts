@@ -1,4 +1,4 @@
-/** What is said of an eviction: to the pod and in events, in the kubelet's words. */
+/** The texts of an eviction in the pod's status and in events, in the kubelet's words. */
 import type { Container, Pod } from '../../types/kubernetes.ts';
 import type { ContainerStats, PodStats } from '../../types/stats.ts';
 import { wholeQuantity } from './observations.ts';
@@ -53,7 +53,7 @@ function figuresOf({ threshold: { signal }, quantity, available }: Shortage): st
     : `Threshold quantity: ${wanted}, available: ${left}`;
 }
 
-/** A pod or a container, and what it has to do with it that the resource is short. */
+/** A pod or a container, with its usage and its request of the resource that is short. */
 interface Consumer {
   readonly name: string;
   readonly usage: string;
@@ -68,7 +68,7 @@ function consumption(
   return `${kind} ${name} was using ${usage}, request is ${request}, has larger consumption of ${resource}. `;
 }
 
-/** A pod that requests memory as a whole is told of it whether it uses more or not. */
+/** A pod that requests memory as a whole is named in the message whether it uses more or not. */
 function podOfOwnRequest(
   { metadata: { name }, spec: { resources } }: Pod,
   { memory }: PodStats,
@@ -102,7 +102,7 @@ function containerRequest({ resources }: Container, resource: StarvedResource): 
   return text === undefined ? ZERO_QUANTITY : parseQuantity(text);
 }
 
-/** Undefined where it is not known, and for what containers do not request. */
+/** Undefined if it is not known, and for resources that containers cannot request. */
 function containerUsage(
   { memory, rootfs, logs }: ContainerStats,
   resource: StarvedResource,
@@ -117,20 +117,25 @@ function bytes(amount: number | undefined): Quantity | undefined {
   return amount === undefined ? undefined : wholeQuantity(BigInt(amount), 'BinarySI');
 }
 
-/** How a pod is evicted. `isDisrupted`: the pod gets the condition that tells those who own it that it was not its fault. */
+/** How a pod is evicted. `isDisrupted`: the pod gets the condition DisruptionTarget, because it ends through no fault of its own. */
 export function evictionKill(
   message: string,
   gracePeriodSeconds: number,
   { isDisrupted }: { readonly isDisrupted: boolean },
 ): KillPodOptions {
   const condition = {
-    ...{ type: 'DisruptionTarget', status: 'True', reason: 'TerminationByKubelet', message },
+    type: 'DisruptionTarget',
+    status: 'True',
+    reason: 'TerminationByKubelet',
+    message,
   };
   return {
     evict: true,
     podTerminationGracePeriodSecondsOverride: gracePeriodSeconds,
     podStatus: {
-      ...{ phase: 'Failed', reason: EVICTED, message },
+      phase: 'Failed',
+      reason: EVICTED,
+      message,
       ...(isDisrupted && { conditions: [condition] }),
     },
   };

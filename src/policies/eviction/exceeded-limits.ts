@@ -1,4 +1,4 @@
-/** Pods that use more of the local disk than they may. They go whatever the node has left. */
+/** Pods that exceed their own limits of local storage. They are evicted whatever the node has left. */
 import type { Pod } from '../../types/kubernetes.ts';
 import type { PodStats } from '../../types/stats.ts';
 import { wholeQuantity } from './observations.ts';
@@ -6,7 +6,7 @@ import { usedBytes } from './pod-usage.ts';
 import { parseQuantity, type Quantity, quantityString } from '../formats/quantity.ts';
 import { podLimits } from '../pod/resources.ts';
 
-/** Evictions are counted by these beside the signals of the node. */
+/** Evictions are counted by these limits, and by the signals of the node. */
 type LimitSignal = 'emptydirfs.limit' | 'ephemeralpodfs.limit' | 'ephemeralcontainerfs.limit';
 
 export interface ExceededLimit {
@@ -35,7 +35,7 @@ export function hasStorageLimit(pod: Pod): boolean {
   return limitsStorage(pod) || (pod.spec.volumes ?? []).some(({ emptyDir }) => emptyDir?.sizeLimit != null);
 }
 
-/** Of any medium. A limit of zero is none. */
+/** An emptyDir of any medium. A limit of 0 is no limit. */
 function exceededEmptyDir({ spec }: Pod, { volume: stats = [] }: PodStats): ExceededLimit | undefined {
   for (const { name, emptyDir } of spec.volumes ?? []) {
     if (emptyDir?.sizeLimit == null) continue;
@@ -48,7 +48,7 @@ function exceededEmptyDir({ spec }: Pod, { volume: stats = [] }: PodStats): Exce
   return undefined;
 }
 
-/** What the containers may use together; here zero is a limit. */
+/** The limit of all containers together; here 0 is a limit. */
 function exceededPod(pod: Pod, stats: PodStats): ExceededLimit | undefined {
   if (!limitsStorage(pod)) return undefined;
   const limit = podLimits(pod).get(EPHEMERAL_STORAGE);
@@ -58,14 +58,14 @@ function exceededPod(pod: Pod, stats: PodStats): ExceededLimit | undefined {
   return exceeded('ephemeralpodfs.limit', used, limit, message);
 }
 
-/** Sums of limits are dear, and most pods have none of this kind. */
+/** Checked first, because sums of limits are slow and most pods have no such limit. */
 function limitsStorage({ spec }: Pod): boolean {
   return [...spec.containers, ...(spec.initContainers ?? [])].some(
     ({ resources }) => resources?.limits?.[EPHEMERAL_STORAGE] !== undefined,
   );
 }
 
-/** Where images have a file system of their own, the writable layer of a container does not count. A limit of zero is none. */
+/** If images have a file system of their own, the writable layer of a container does not count. A limit of 0 is no limit. */
 function exceededContainer(
   { spec }: Pod,
   { containers: stats = [] }: PodStats,

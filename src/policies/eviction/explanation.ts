@@ -1,4 +1,4 @@
-/** Who would be evicted now, in which order, and by which figures: for people who ask. Nobody is. */
+/** Which pods would be evicted now, in which order, and by which figures. Nothing is evicted. */
 import type { Pod } from '../../types/kubernetes.ts';
 import type { Summary } from '../../types/stats.ts';
 import { thresholdsMet } from './met-thresholds.ts';
@@ -19,24 +19,24 @@ import { figureText } from './pressure-settings.ts';
 export interface ExplainedThreshold {
   readonly signal: EvictionSignal;
   readonly isHard: boolean;
-  /** How long it has to be met, in seconds; 0 for a hard one. */
+  /** How long the threshold has to be met, in seconds; 0 for a hard one. */
   readonly gracePeriodSeconds: number;
-  /** What is compared, and with what: `<500Mi`, `>20%`. Undefined where the signal is not measured here. */
+  /** With the sign of the comparison: `<500Mi`, `>20%`. Undefined if the signal is not measured on this node. */
   readonly threshold: string | undefined;
   readonly observed: string | undefined;
   readonly isMet: boolean;
-  /** What would be removed of the node before any pod goes. */
+  /** What would be removed before any pod is evicted. */
   readonly reclaim: readonly NodeReclaim[];
   readonly resource: StarvedResource | undefined;
-  /** All pods, in the order in which they would go; critical ones never do. */
+  /** All pods in the order of eviction; critical ones are never evicted. */
   readonly candidates: readonly EvictionCandidate[];
-  /** The name of the one that would go, as `namespace/name`. */
+  /** The pod that would be evicted, as `namespace/name`. */
   readonly victim: string | undefined;
   readonly why: string | undefined;
 }
 
 export interface EvictionExplanation {
-  /** The conditions of pressure that the node tells of now. */
+  /** The pressure conditions that the node has now. */
   readonly conditions: readonly PressureCondition[];
   readonly thresholds: readonly ExplainedThreshold[];
 }
@@ -50,7 +50,7 @@ export interface ExplanationFacts {
   readonly unendable: ReadonlySet<string>;
 }
 
-/** Each threshold by itself, as if it were met and due. Throws what `parseQuantity` throws. */
+/** Each threshold is taken as if it alone were met for its grace period. Throws what `parseQuantity` throws. */
 export function explainEviction(facts: ExplanationFacts): EvictionExplanation {
   const { settings, conditions } = facts;
   return { conditions, thresholds: settings.thresholds.map((threshold) => explained(threshold, facts)) };
@@ -66,7 +66,9 @@ function explained(threshold: Threshold, facts: ExplanationFacts): ExplainedThre
   const choice = shortage && chooseVictim({ ...facts, shortage });
   const victim = choice?.ranking.victim;
   return {
-    ...{ signal, isHard: isHardThreshold(threshold), gracePeriodSeconds: gracePeriodMs / 1000 },
+    signal,
+    isHard: isHardThreshold(threshold),
+    gracePeriodSeconds: gracePeriodMs / 1000,
     threshold: shortage && (isPressureSignal(signal) ? '>' : '<') + figureText(signal, shortage.quantity),
     observed: shortage && figureText(signal, shortage.available),
     isMet: thresholdsMet([threshold], observations, { minReclaim: false }).length > 0,

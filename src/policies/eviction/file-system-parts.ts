@@ -1,18 +1,18 @@
-/** What of a pod lies on the file system that runs short, and what of the node can be removed from it before any pod goes. */
+/** Which parts of a pod lie on the file system that is short, and what can be removed from it before any pod is evicted. */
 import type { EvictionSignal } from './signals.ts';
 
-/** What lies where. */
+/** Which file systems the node has for images and containers. */
 export interface FileSystemLayout {
   /** Images have a file system of their own. */
   readonly dedicatedImageFs: boolean;
-  /** The writable layers of containers do not lie with the images, but on the node's file system. */
+  /** The writable layers of containers lie on the node's file system, not with the images. */
   readonly splitContainerFs: boolean;
 }
 
-/** Parts of what a pod has on disk. `images` are nobody's: they count for no pod. */
+/** Parts of a pod's disk usage. `images` belong to no pod and are not counted. */
 export type PodFsPart = 'images' | 'root' | 'logs' | 'localVolumeSource';
 
-/** What is removed of the node itself: dead containers, unused images. */
+/** What is removed before pods: dead containers, unused images. */
 export type NodeReclaim = 'containers' | 'images';
 
 interface OnFileSystem {
@@ -45,12 +45,12 @@ const LAYERS_WITH_VOLUMES: Contents = {
   containerfs: WITH_VOLUMES,
 };
 
-/** What of pods counts for the signal; nothing for one that is of no file system. */
+/** The parts of a pod that count for the signal; none for a signal that is not about a file system. */
 export function podFsParts(signal: EvictionSignal, layout: FileSystemLayout): readonly PodFsPart[] {
   return contentsFor(signal, layout)?.parts ?? [];
 }
 
-/** In the order in which it is to be tried. */
+/** In the order in which they are removed. */
 export function nodeReclaims(signal: EvictionSignal, layout: FileSystemLayout): readonly NodeReclaim[] {
   return contentsFor(signal, layout)?.reclaim ?? [];
 }

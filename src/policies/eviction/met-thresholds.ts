@@ -1,4 +1,4 @@
-/** Which thresholds are met, since when, and by what that is new. A threshold is known again by being the same object. */
+/** Which thresholds are met, since when, and by new figures or old ones. A threshold is recognised as the same object. */
 import type { Observation, Observations } from './observations.ts';
 import { isPressureSignal, starvedResource } from './signals.ts';
 import { type Threshold, thresholdQuantity, type ThresholdValue } from './thresholds.ts';
@@ -6,11 +6,14 @@ import { addQuantity, compareQuantity, type Quantity } from '../formats/quantity
 
 export interface ObservedThreshold {
   readonly threshold: Threshold;
-  /** When it was met first and has been since. */
+  /** Since when it has been met without a break. */
   readonly sinceMs: number;
 }
 
-/** Whatever their grace periods. `minReclaim`: met until that is available on top. What is not observed is not met. */
+/**
+ * The thresholds that are met, whatever their grace periods. With `minReclaim` a threshold is met until the minimum reclaim is
+ * available too. A signal that is not observed meets no threshold.
+ */
 export function thresholdsMet(
   thresholds: readonly Threshold[],
   observations: Observations,
@@ -33,7 +36,7 @@ function wantedQuantity(
   return addQuantity(quantity, thresholdQuantity(minReclaim, capacity));
 }
 
-/** `a`, and of `b` what says something else; what they want reclaimed makes no difference. */
+/** `a`, and those of `b` that differ from all of `a` in more than the minimum reclaim. */
 export function mergeThresholds(a: readonly Threshold[], b: readonly Threshold[]): readonly Threshold[] {
   return b.reduce(
     (merged, threshold) =>
@@ -51,7 +54,7 @@ function isSameValue(a: ThresholdValue, b: ThresholdValue): boolean {
   return 'percentage' in b && a.percentage === b.percentage;
 }
 
-/** One that is not met any more begins anew the next time. */
+/** The time of a threshold that is not met any more is forgotten. */
 export function thresholdsFirstObserved(
   met: readonly Threshold[],
   last: readonly ObservedThreshold[],
@@ -72,7 +75,7 @@ export function thresholdsMetGracePeriod(
     .map(({ threshold }) => threshold);
 }
 
-/** Those whose signal has been measured since; what does not say when it was measured counts as new. */
+/** Those whose signal was measured after `last`; figures without a time count as new. */
 export function thresholdsUpdatedStats(
   thresholds: readonly Threshold[],
   observations: Observations,
@@ -87,10 +90,10 @@ export function thresholdsUpdatedStats(
   });
 }
 
-/** An average over ten seconds: after three times that, 5% of what was before is left in it. */
+/** The signals are averages over ten seconds: after three times that, 5% of the time before is left in them. */
 const PRESSURE_SETTLES_MS = 30_000;
 
-/** Without those on pressure as long as that still tells of the time before the last evicted pod ended. */
+/** Without thresholds on pressure while their averages still tell of the time before the last evicted pod ended. */
 export function settledThresholds(
   thresholds: readonly Threshold[],
   lastEndMs: number | undefined,
@@ -101,8 +104,8 @@ export function settledThresholds(
 }
 
 /**
- * The kubelet's order: memory before all others, of several thresholds of memory the last one first, and at the end those that
- * no resource stands behind, they too turned round.
+ * The kubelet's order: memory first, several thresholds of memory in reverse order; at the end those without a resource, also in reverse
+ * order.
  */
 export function byEvictionPriority(thresholds: readonly Threshold[]): readonly Threshold[] {
   const others = thresholds.filter((threshold) => !isOfMemory(threshold));

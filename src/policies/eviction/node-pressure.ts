@@ -1,4 +1,4 @@
-/** How a node tells of its pressure: in its conditions, its events and its taints, by the names of the kubelet. */
+/** The conditions, events and taints of a node under pressure, in the words of the kubelet. */
 import type { Taint } from '../../types/kubernetes.ts';
 import type { PressureCondition } from './signals.ts';
 
@@ -48,12 +48,12 @@ export function nodePressure(type: PressureCondition, holds: boolean): NodePress
   return { type, status: holds ? 'True' : 'False', reason, message };
 }
 
-/** Of the event on the node as the condition changes. */
+/** The reason of the event on the node when the condition changes. */
 export function nodePressureEventReason(type: PressureCondition, holds: boolean): string {
   return wordsFor(type, holds).event;
 }
 
-/** What keeps the scheduler from sending more pods as long as the condition holds. */
+/** Keeps the scheduler from sending more pods while the condition holds. */
 export function nodePressureTaint(type: PressureCondition): Taint {
   return { key: TEXTS[type].taint, effect: 'NoSchedule' };
 }

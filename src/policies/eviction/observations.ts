@@ -1,4 +1,4 @@
-/** What the signals of eviction say, by a summary of the node. */
+/** The values of the eviction signals, from a summary of the node. */
 import type { FsStats, MemoryStats, NodeStats, RlimitStats, Summary } from '../../types/stats.ts';
 import { PRESSURE_SIGNALS, pressureSource, timeLeft, WHOLE_TIME } from './pressure-settings.ts';
 import type { EvictionSignal, PressureSignal } from './signals.ts';
@@ -8,11 +8,11 @@ import { unixMs } from '../formats/time.ts';
 export interface Observation {
   readonly available: Quantity;
   readonly capacity: Quantity;
-  /** When it was measured; undefined where that is not known. */
+  /** When it was measured; undefined if that is not known. */
   readonly timeMs: number | undefined;
 }
 
-/** Without those signals of which something is not known. */
+/** Signals whose figures are not complete are left out. */
 export type Observations = ReadonlyMap<EvictionSignal, Observation>;
 
 /** The system container that stands for all pods together. */

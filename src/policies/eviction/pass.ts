@@ -1,7 +1,7 @@
 /**
- * One pass of eviction, in two questions: what is to be done (`evaluateEviction`), and, where a pod has to go, which
- * (`chooseVictim`), the latter with figures taken after the node itself has been relieved of what nobody needs. What one pass
- * knows and the next one needs is handed on as a value.
+ * One pass of eviction, in two questions: what is to be done (`evaluateEviction`), and which pod is evicted (`chooseVictim`). The second
+ * uses figures that are taken after dead containers and unused images have been removed. What the next pass needs to know is returned as
+ * a value.
  */
 import type { PodReference } from '../../types/event-recorder.ts';
 import type { Pod } from '../../types/kubernetes.ts';
@@ -34,15 +34,15 @@ import { statsByUID } from './pod-usage.ts';
 import { isCriticalPod } from '../pod/pod-kinds.ts';
 import type { KillPodOptions } from '../sync/pod-termination.ts';
 
-/** What is evicted for a hard threshold or a limit of its own has this long to end. */
+/** The grace period of a pod that is evicted for a hard threshold or for a limit of its own. */
 const IMMEDIATE_GRACE_PERIOD_SECONDS = 1;
 
 export interface EvictionSettings {
-  /** The same objects in every pass: that is how they are known again. */
+  /** The same objects in every pass: passes recognise them by that. */
   readonly thresholds: readonly Threshold[];
-  /** How long a condition holds after it was last brought about. */
+  /** How long a condition holds after its threshold was last met. */
   readonly pressureTransitionPeriodMs: number;
-  /** The most that a pod which goes for a soft threshold has to end. */
+  /** The longest grace period of a pod that is evicted for a soft threshold. */
   readonly maxPodGracePeriodSeconds: number;
   /** Whether limits of local storage are enforced. */
   readonly localStorageCapacityIsolation: boolean;
@@ -50,7 +50,7 @@ export interface EvictionSettings {
 }
 
 export interface EvictionState {
-  /** Met in the last pass for longer than their grace periods. They stay so until the minimum reclaim is there. */
+  /** Met for their grace periods in the last pass. They stay met until the minimum reclaim is reached. */
   readonly met: readonly Threshold[];
   readonly firstObserved: readonly ObservedThreshold[];
   readonly conditionsLastObserved: ConditionTimes;
@@ -64,43 +64,43 @@ export const INITIAL_EVICTION_STATE: EvictionState = {
   observations: new Map(),
 };
 
-/** Pods that are on their way already. */
+/** Pods that are ending already. */
 interface PodEnds {
-  /** UIDs of pods whose end is near enough to be waited for: nobody is evicted beside them for what the node lacks. */
+  /** UIDs of pods that will have ended soon. Their end is awaited: no other pod is evicted for a shortage meanwhile. */
   readonly ending: ReadonlySet<string>;
-  /** UIDs of pods that were to end and did not in time. They are passed over, and nobody waits for them any more. */
+  /** UIDs of evicted pods that did not end in time. They are passed over, and their end is not awaited any longer. */
   readonly unendable: ReadonlySet<string>;
 }
 
 export interface EvictionFacts extends PodEnds {
   readonly settings: EvictionSettings;
-  /** What the last pass left. */
+  /** Of the last pass. */
   readonly state: EvictionState;
   readonly nowMs: number;
   /** When the last evicted pod ended. */
   readonly lastEndMs?: number | undefined;
   readonly summary: Summary;
-  /** Not everything was looked at: what is not in the summary is as it was. */
+  /** Not everything was measured: signals that are not in the summary keep their last values. */
   readonly isPartial?: boolean;
-  /** Those that have something running. */
+  /** Those that have running containers. */
   readonly pods: readonly Pod[];
 }
 
 export interface EvictionEvaluation {
   readonly state: EvictionState;
-  /** Those that hold. */
+  /** The conditions that hold. */
   readonly conditions: readonly PressureCondition[];
-  /** Those that are brought about now; the others that hold only outlast their pressure. */
+  /** The conditions whose thresholds are met now; the others only hold until the transition period is over. */
   readonly observedConditions: readonly PressureCondition[];
-  /** Pods that exceed limits of their own; all of them go. Where there are any, no other pod does in this pass. */
+  /** Pods that exceed limits of their own. All of them are evicted, and no other pod in this pass. */
   readonly overLimit: readonly Eviction[];
   readonly shortage: Shortage | undefined;
 }
 
-/** How a pod is to be ended, and what is to be told of it. */
+/** How a pod is evicted, and what its status and events say. */
 export interface Eviction {
   readonly pod: PodReference;
-  /** By which evictions are counted: that of the node, or the limit. */
+  /** Evictions are counted by it: a signal of the node, or a limit of the pod. */
   readonly signal: string;
   readonly message: string;
   readonly annotations: EvictionAnnotations;
@@ -178,7 +178,7 @@ export interface VictimChoice {
   readonly why: string;
 }
 
-/** The second question: the first of the ranking that may go. Throws what `parseQuantity` throws. */
+/** The second question: the first pod of the ranking that may be evicted. Throws what `parseQuantity` throws. */
 export function chooseVictim(facts: VictimFacts): VictimChoice {
   const stats = statsByUID(facts.summary);
   const ranking = rank(facts, stats);

@@ -1,4 +1,4 @@
-/** How much a pod uses of what a node runs short of. */
+/** How much a pod uses of the resource that is short. */
 import type { Pod } from '../../types/kubernetes.ts';
 import type { ContainerStats, FsStats, PodStats, Summary } from '../../types/stats.ts';
 import type { PodFsPart } from './file-system-parts.ts';
@@ -10,7 +10,7 @@ export function statsByUID({ pods }: Summary): StatsByUID {
   return new Map(pods.map((stats) => [stats.podRef.uid, stats]));
 }
 
-/** Bytes, inodes, processes, or bytes per second. Of a disk only what lies in `parts`; what could not be measured counts as nothing. */
+/** Bytes, inodes, processes, or bytes per second. On disks only `parts` count. What is not measured counts as 0. */
 export function podUsage(
   pod: Pod,
   stats: PodStats,
@@ -58,7 +58,7 @@ function containerUsage(
 
 type Volume = NonNullable<Pod['spec']['volumes']>[number];
 
-/** Whether what is in the volume lies on a disk of the node. */
+/** Whether the volume lies on a disk of the node. */
 function isLocal(volume: Volume): boolean {
   const { hostPath, emptyDir, configMap, secret, downwardAPI, gitRepo } = volume;
   if (emptyDir && emptyDir.medium !== 'Memory') return true;

@@ -1,11 +1,11 @@
-/** The node conditions that pressure leads to, and how long they outlast it. */
+/** The node conditions that met thresholds lead to, and how long they hold after that. */
 import { PRESSURE_CONDITIONS, type PressureCondition, pressureCondition } from './signals.ts';
 import type { Threshold } from './thresholds.ts';
 
-/** When each condition was last brought about by a threshold. */
+/** When a threshold of each condition was last met. */
 export type ConditionTimes = ReadonlyMap<PressureCondition, number>;
 
-/** In the order of the thresholds that bring them about, each once. */
+/** In the order of the thresholds, each condition once. */
 export function nodeConditions(met: readonly Threshold[]): readonly PressureCondition[] {
   const conditions = met.map(({ signal }) => pressureCondition(signal));
   return [...new Set(conditions.filter((condition) => condition !== undefined))];
@@ -22,7 +22,7 @@ export function conditionsLastObserved(
   ]);
 }
 
-/** Those that hold: brought about within the transition period, so that a node that flaps does not look healthy in between. */
+/** The conditions that hold: their thresholds were met within the transition period. So a condition does not flap with its signal. */
 export function conditionsObservedSince(
   lastObserved: ConditionTimes,
   transitionPeriodMs: number,

@@ -1,6 +1,6 @@
 /**
  * Thresholds on pressure stall information: for how much of the time tasks of the node may wait for memory or disks. For
- * eviction it is what is left that counts, so here the share of the time in which nobody waits, in percent.
+ * eviction the amount that is left counts: here the share of the time in which no task waits, in percent.
  */
 import { StateletError } from '../../types/errors.ts';
 import { gracePeriodMs } from './grace-periods.ts';
@@ -11,16 +11,16 @@ import { type Quantity, quantityString } from '../formats/quantity.ts';
 type Texts = Readonly<Record<string, string>>;
 
 export interface PressureSettings {
-  /** By signal, the percentage of the time above which pods are evicted. */
+  /** By signal: pods are evicted if tasks wait for more than this percentage of the time. */
   readonly evictionPSI: Texts;
-  /** How long it has to last. Without one, pods are evicted at once. */
+  /** By signal, how long that has to last. Without it, pods are evicted at once. */
   readonly evictionPSIGracePeriod: Texts;
 }
 
-/** Where the kernel tells it. */
+/** The line of `/proc/pressure` that the signal is read from. */
 export interface PressureSource {
   readonly resource: 'memory' | 'io';
-  /** Whether some tasks wait, or all that have anything to do. */
+  /** Whether some tasks wait, or all that have work to do. */
   readonly kind: 'some' | 'full';
 }
 
@@ -31,14 +31,14 @@ const SOURCES: Readonly<Record<PressureSignal, PressureSource>> = {
   'io.pressure.full.avg10': { resource: 'io', kind: 'full' },
 };
 
-/** All that there are. */
+/** All of them. */
 export const PRESSURE_SIGNALS = Object.keys(SOURCES) as readonly PressureSignal[];
 
-/** In hundredths of a percent: the kernel tells no finer ones. */
+/** In hundredths of a percent, as the kernel tells them. */
 const ALL_TIME = 100_00n;
 const NANOS = 10n ** 7n;
 
-/** Those that act at once first. Throws a StateletError of kind InvalidArgument. */
+/** Hard thresholds come first. Throws a StateletError of kind InvalidArgument. */
 export function pressureThresholds(settings: PressureSettings): readonly Threshold[] {
   const limits = pressureLimits(settings.evictionPSI);
   const periods = pressureGracePeriods(settings.evictionPSIGracePeriod);
@@ -65,7 +65,7 @@ export function pressureGracePeriods(texts: Texts): ReadonlyMap<PressureSignal, 
   return new Map(Object.entries(texts).map(([name, text]) => [signalNamed(name), gracePeriodMs(name, text)]));
 }
 
-/** Of all time, when so many percent of it are spent waiting. */
+/** The share of the time without waiting, by the percentage of the time with it. */
 export function timeLeft(waitedPercent: number): Quantity {
   const hundredths = ALL_TIME - BigInt(Math.round(waitedPercent * 100));
   return { nanos: hundredths * NANOS, format: 'DecimalSI' };
@@ -73,12 +73,12 @@ export function timeLeft(waitedPercent: number): Quantity {
 
 export const WHOLE_TIME: Quantity = timeLeft(0);
 
-/** How much is spent waiting, in percent, when so much is left. */
+/** The percentage of the time with waiting, by the share without it. */
 export function waitedPercent({ nanos }: Quantity): number {
   return Number(ALL_TIME - nanos / NANOS) / 100;
 }
 
-/** What is left, as people read it; of pressure, what is not: `500Mi`, `20%`. */
+/** For people: what is left (`500Mi`), or for pressure the time spent waiting (`20%`). */
 export function figureText(signal: EvictionSignal, left: Quantity): string {
   return isPressureSignal(signal) ? `${waitedPercent(left)}%` : quantityString(left);
 }

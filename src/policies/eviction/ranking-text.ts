@@ -1,4 +1,4 @@
-/** Why this pod: the figures that a choice was made from, in one line. */
+/** Why this pod is evicted: the ranking and its figures, in one line. */
 import { wholeQuantity } from './observations.ts';
 import { type EvictionCandidate, wouldRelieve } from './ranking.ts';
 import type { Shortage } from './shortage.ts';
@@ -6,21 +6,21 @@ import { isPressureSignal, type StarvedResource } from './signals.ts';
 import { figureText } from './pressure-settings.ts';
 import { quantityString } from '../formats/quantity.ts';
 
-/** A choice, and what it was made from. */
+/** The pods in the order of eviction, and the one that is chosen. */
 export interface EvictionRanking {
   readonly shortage: Shortage;
-  /** In the order in which they would go. */
+  /** In the order of eviction. */
   readonly candidates: readonly EvictionCandidate[];
-  /** Those that are ending already. Where there is any, it is waited for, and nobody else goes. */
+  /** Those that are ending already. If there are any, their end is awaited and no pod is evicted. */
   readonly awaited: readonly EvictionCandidate[];
-  /** The first that may go. */
+  /** The first one that may be evicted. */
   readonly victim: EvictionCandidate | undefined;
 }
 
-/** So many of those behind the victim are named. */
+/** At most this many pods behind the victim are named. */
 const NAMED_MAX = 3;
 
-/** What the node runs short of, who goes with which figures, who was passed over, and who would have been next. */
+/** The shortage, the victim and its figures, the pods that were passed over, and those that would be next. */
 export function describeRanking({ shortage, candidates, awaited, victim }: EvictionRanking): string {
   const ranked = `${candidates.length} ${candidates.length === 1 ? 'pod' : 'pods'} ranked`;
   const beginning = `${describeShortage(shortage)}; ${ranked}`;
@@ -28,7 +28,7 @@ export function describeRanking({ shortage, candidates, awaited, victim }: Evict
   if (victim === undefined) return `${beginning}: none can be evicted`;
   const place = candidates.indexOf(victim);
   const [before, behind] = [candidates.slice(0, place), candidates.slice(place + 1)];
-  const [next, rest] = [behind.slice(0, NAMED_MAX), behind.length - NAMED_MAX];
+  const [next, unnamed] = [behind.slice(0, NAMED_MAX), behind.length - NAMED_MAX];
   const describe = (candidate: EvictionCandidate) => describeCandidate(candidate, shortage.resource);
   return [
     `${beginning}: ${describe(victim)} goes`,
@@ -36,7 +36,7 @@ export function describeRanking({ shortage, candidates, awaited, victim }: Evict
       ? [`passed over: ${before.map((one) => passedOver(one, shortage)).join(', ')}`]
       : []),
     ...(next.length > 0 ? [`next: ${next.map(describe).join(', ')}`] : []),
-    ...(rest > 0 ? [`and ${rest} more`] : []),
+    ...(unnamed > 0 ? [`and ${unnamed} more`] : []),
   ].join('; ');
 }
 
@@ -74,7 +74,7 @@ function podName({ namespace, name }: EvictionCandidate): string {
   return `${namespace}/${name}`;
 }
 
-/** How much a pod uses of it, as people read it: `300Mi`, `17`, `2Mi/s`. */
+/** A usage for people: `300Mi`, `17`, `2Mi/s`. */
 export function usageText(value: number, resource: StarvedResource): string {
   if (resource === 'inodes' || resource === 'pids') return String(value);
   const bytes = quantityString(wholeQuantity(BigInt(value), 'BinarySI'));

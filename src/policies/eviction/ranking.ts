@@ -1,4 +1,4 @@
-/** In which order pods go when the node runs short of something, with the figures that the order comes from. */
+/** The order in which pods are evicted when a resource is short, with the figures that it comes from. */
 import type { PodReference } from '../../types/event-recorder.ts';
 import type { Pod } from '../../types/kubernetes.ts';
 import type { PodStats } from '../../types/stats.ts';
@@ -10,12 +10,12 @@ import { resourceRequest } from '../pod/resources.ts';
 
 export interface EvictionCandidate extends PodReference {
   readonly priority: number;
-  /** Bytes, inodes, processes, or bytes per second; undefined where nothing was measured of the pod. */
+  /** Bytes, inodes, processes, or bytes per second; undefined if the pod was not measured. */
   readonly usage: number | undefined;
-  /** What the pod has requested of that. */
+  /** What the pod requests of the resource. */
   readonly request: number;
   readonly exceedsRequest: boolean;
-  /** The last figure to look at: usage less request, 0 where the usage is not known. */
+  /** Compared last: usage less request; 0 if the usage is not known. */
   readonly overRequest: number;
   /** Never evicted. */
   readonly isCritical: boolean;
@@ -23,14 +23,14 @@ export interface EvictionCandidate extends PodReference {
 
 export interface RankingBasis {
   readonly resource: StarvedResource;
-  /** What of a pod's disk counts. */
+  /** The parts of a pod's disk usage that count. */
   readonly parts: readonly PodFsPart[];
 }
 
 /**
- * Those that go first come first: pods of which nothing is known, then those that use more than they have requested, then
- * those of lower priority, then those that are furthest above their request. Processes and I/O are not requested: of those
- * only priority and number count. Full equals keep their order. Throws what `parseQuantity` throws.
+ * Pods that are not measured come first, then those that use more than they request, then those of lower priority, then those that are
+ * furthest above their request. Processes and I/O cannot be requested: for them priority counts first, then usage. Equal pods keep
+ * their order. Throws what `parseQuantity` throws.
  */
 export function rankForEviction(
   pods: readonly Pod[],
@@ -41,7 +41,7 @@ export function rankForEviction(
   return candidates.sort(hasNoRequest(basis.resource) ? compareByUsage : compareByExcess);
 }
 
-/** The disks are no quicker for the end of a pod that does not use them. */
+/** The end of a pod that does no I/O does not make the disks quicker. */
 export function wouldRelieve({ usage }: EvictionCandidate, resource: StarvedResource): boolean {
   return resource !== 'io' || usage === undefined || usage > 0;
 }
@@ -55,7 +55,11 @@ function candidateOf(
   const usage = stats && podUsage(pod, stats, resource, parts);
   const request = hasNoRequest(resource) ? 0 : requestOf(pod, resource);
   return {
-    ...{ name, namespace, uid, usage, request },
+    name,
+    namespace,
+    uid,
+    usage,
+    request,
     priority: pod.spec.priority ?? 0,
     exceedsRequest: usage !== undefined && usage > request,
     overRequest: usage === undefined ? 0 : usage - subtrahend(pod, resource, request),
@@ -63,12 +67,12 @@ function candidateOf(
   };
 }
 
-/** From inodes the kubelet takes the bytes that a pod has requested. Odd, but which pod goes must not depend on the agent. */
+/** From inodes the kubelet subtracts the bytes that a pod requests. That is odd, but Statelet must choose the same pod. */
 function subtrahend(pod: Pod, resource: StarvedResource, request: number): number {
   return resource === 'inodes' ? requestOf(pod, 'ephemeral-storage') : request;
 }
 
-/** Exact up to 2^53: 9 PB. */
+/** Exact up to 2^53 (9 PB). */
 function requestOf(pod: Pod, resource: string): number {
   return Number(resourceRequest(pod, resource));
 }

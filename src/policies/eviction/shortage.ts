@@ -1,4 +1,4 @@
-/** What pods are evicted for: of all that is short the one thing that is to be reclaimed first. */
+/** What pods are evicted for: of all resources that are short, the one that is reclaimed first. */
 import { type FileSystemLayout, type NodeReclaim, nodeReclaims } from './file-system-parts.ts';
 import { byEvictionPriority, isOfMemory, thresholdsMet } from './met-thresholds.ts';
 import type { Observation, Observations } from './observations.ts';
@@ -13,13 +13,13 @@ export interface Shortage {
   /** How much should be available, and how much is. */
   readonly quantity: Quantity;
   readonly available: Quantity;
-  /** What has to become available on top before it is over. */
+  /** How much more has to become available before the shortage is over. */
   readonly minReclaim: Quantity | undefined;
-  /** What of the node itself is to be removed before any pod is touched. */
+  /** What is removed from the node before any pod is evicted. */
   readonly reclaim: readonly NodeReclaim[];
 }
 
-/** The most urgent of the thresholds that are met; undefined where there is none that anything can be done about. */
+/** The shortage of the most urgent threshold; undefined if none of the thresholds has a resource that can be reclaimed. */
 export function mostUrgentShortage(
   thresholds: readonly Threshold[],
   observations: Observations,
@@ -31,7 +31,7 @@ export function mostUrgentShortage(
   return threshold && shortageOf(threshold, observations, layout);
 }
 
-/** The shortage by new figures; undefined where it is over, minimum reclaim included, or cannot be measured. */
+/** The shortage by new figures; undefined if it is over, minimum reclaim included, or cannot be measured. */
 export function remainingShortage(shortage: Shortage, observations: Observations): Shortage | undefined {
   const { threshold } = shortage;
   if (!observations.has(threshold.signal) || isRelieved([threshold], observations)) return undefined;
@@ -39,9 +39,9 @@ export function remainingShortage(shortage: Shortage, observations: Observations
 }
 
 /**
- * The shortage after something has been removed of the node itself: over once no threshold at all is met any more, whatever the
- * grace periods, and the minimum reclaims are there. Pressure does not count: to remove things is work for the disks.
- * `observations` undefined: it could not be measured again.
+ * The shortage after dead containers and images have been removed. It is over when no threshold is met any more, whatever the grace
+ * periods, and the minimum reclaims are reached. Thresholds on pressure do not count, because removing is work for the disks.
+ * `observations` is undefined if the node could not be measured again.
  */
 export function shortageAfterReclaim(
   shortage: Shortage,
@@ -57,15 +57,15 @@ function isRelieved(thresholds: readonly Threshold[], observations: Observations
   return thresholdsMet(thresholds, observations, { minReclaim: true }).length === 0;
 }
 
-/** What is not observed keeps its figures. */
+/** A signal that is not observed keeps its figures. */
 function withFigures(shortage: Shortage, observations: Observations): Shortage {
   const observed = observations.get(shortage.threshold.signal);
   return observed === undefined ? shortage : { ...shortage, ...figuresOf(shortage.threshold, observed) };
 }
 
 /**
- * Hard ones before soft ones, in the order of the settings, turned round where `byEvictionPriority` turns it back. The kubelet
- * leaves it to chance which of several goes first.
+ * Hard thresholds before soft ones, in the order of the settings. Those of memory are reversed, because `byEvictionPriority` reverses them
+ * again. In the kubelet the order of several thresholds is random.
  */
 function byUrgency(thresholds: readonly Threshold[]): readonly Threshold[] {
   const ordered = [
@@ -87,7 +87,9 @@ function shortageOf(
   const observed = observations.get(threshold.signal);
   if (resource === undefined || observed === undefined) return undefined;
   return {
-    ...{ threshold, resource, isHard: isHardThreshold(threshold) },
+    threshold,
+    resource,
+    isHard: isHardThreshold(threshold),
     ...figuresOf(threshold, observed),
     reclaim: nodeReclaims(threshold.signal, layout),
   };

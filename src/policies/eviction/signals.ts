@@ -1,6 +1,6 @@
-/** What eviction watches: the signals, the resource that stands behind each, the node condition that each leads to. */
+/** The eviction signals, the resource that each is about, and the node condition that each leads to. */
 
-/** How much is left of something: the kubelet's. */
+/** How much is left of a resource: the kubelet's signals. */
 export type ResourceSignal =
   | 'memory.available'
   | 'allocatableMemory.available'
@@ -12,15 +12,18 @@ export type ResourceSignal =
   | 'containerfs.inodesFree'
   | 'pid.available';
 
+/** How much memory is left: of the machine, and of what pods may have together. */
+export type MemorySignal = Extract<ResourceSignal, 'memory.available' | 'allocatableMemory.available'>;
+
 /**
- * For how much of the time tasks wait for something, as the kernel averages it over ten seconds (pressure stall information):
- * `some` of them, or all that could do anything at all. The kubelet has no such signals.
+ * For how much of the time tasks wait for memory or disks, as the kernel averages it over ten seconds (pressure stall information):
+ * `some` tasks, or all that have work to do (`full`). The kubelet has no such signals.
  */
 export type PressureSignal = `${'memory' | 'io'}.pressure.${'some' | 'full'}.avg10`;
 
 export type EvictionSignal = ResourceSignal | PressureSignal;
 
-/** What a node runs short of, as events and statuses name it. `inodes`, `pids` and `io` are nothing that a pod can request. */
+/** A resource that is short, as events and statuses name it. Pods cannot request `inodes`, `pids` and `io`. */
 export type StarvedResource = 'memory' | 'ephemeral-storage' | 'inodes' | 'pids' | 'io';
 
 export type PressureCondition = 'MemoryPressure' | 'DiskPressure' | 'PIDPressure';
@@ -34,7 +37,7 @@ const MEMORY: SignalMeaning = { resource: 'memory', condition: 'MemoryPressure' 
 const DISK: SignalMeaning = { resource: 'ephemeral-storage', condition: 'DiskPressure' };
 const INODES: SignalMeaning = { resource: 'inodes', condition: 'DiskPressure' };
 const PIDS: SignalMeaning = { resource: 'pids', condition: 'PIDPressure' };
-/** Whoever comes to such a node would wait for its disks as well. */
+/** DiskPressure, because a new pod would wait for the disks as well. */
 const IO: SignalMeaning = { resource: 'io', condition: 'DiskPressure' };
 
 const RESOURCE_SIGNALS: Readonly<Record<ResourceSignal, SignalMeaning>> = {
@@ -58,7 +61,7 @@ const PRESSURE_SIGNALS: Readonly<Record<PressureSignal, SignalMeaning>> = {
 
 const SIGNALS: Readonly<Record<EvictionSignal, SignalMeaning>> = { ...RESOURCE_SIGNALS, ...PRESSURE_SIGNALS };
 
-/** In the order in which a node tells of them. */
+/** In the order of a node's status. */
 export const PRESSURE_CONDITIONS: readonly PressureCondition[] = [
   'MemoryPressure',
   'DiskPressure',
@@ -77,7 +80,7 @@ function isEvictionSignal(name: string): name is EvictionSignal {
   return Object.hasOwn(SIGNALS, name);
 }
 
-/** What runs short where the signal is low. A signal may have nothing behind it that could be reclaimed. */
+/** The resource that is short if the signal is low; undefined for a signal without a resource that can be reclaimed. */
 export function starvedResource(signal: string): StarvedResource | undefined {
   return isEvictionSignal(signal) ? SIGNALS[signal].resource : undefined;
 }

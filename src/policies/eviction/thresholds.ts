@@ -1,6 +1,6 @@
 /**
- * Eviction thresholds: below how much that is left of something pods are to be evicted. Errors are StateletErrors of kind
- * InvalidArgument with the kubelet's messages.
+ * Eviction thresholds: if less than this is left of a resource, pods are evicted. Errors are StateletErrors of kind InvalidArgument with
+ * the kubelet's messages.
  */
 import { StateletError } from '../../types/errors.ts';
 import { type EvictionSignal, isResourceSignal, type ResourceSignal } from './signals.ts';
@@ -15,25 +15,25 @@ export const DEFAULT_EVICTION_HARD: Readonly<Record<string, string>> = {
   'imagefs.inodesFree': '5%',
 };
 
-/** Among what is enforced of node allocatable: all pods together are held to it. */
+/** A value of `enforceNodeAllocatable`: all pods together may use what is allocatable. */
 const ENFORCED_ON_PODS = 'pods';
 
 /** An amount, or a share of the whole from 0 to 1. */
 export type ThresholdValue = { readonly quantity: Quantity } | { readonly percentage: number };
 
-/** Met as long as less than `value` is available. */
+/** Met while less than `value` is available. */
 export interface Threshold {
   readonly signal: EvictionSignal;
   readonly value: ThresholdValue;
-  /** How long it has to be met before pods are evicted. 0: a hard threshold. */
+  /** How long it has to be met before pods are evicted; 0 for a hard threshold. */
   readonly gracePeriodMs: number;
-  /** Once met, it stays so until this much more than `value` is available. */
+  /** Once met, it stays met until this much more than `value` is available. */
   readonly minReclaim?: ThresholdValue;
 }
 
 type Texts = Readonly<Record<string, string>>;
 
-/** As they stand in KubeletConfiguration, by signal. */
+/** As in KubeletConfiguration, by signal. */
 export interface ThresholdSettings {
   readonly evictionHard: Texts;
   readonly evictionSoft: Texts;
@@ -56,7 +56,7 @@ export function parseThresholds(settings: ThresholdSettings): readonly Threshold
   return enforced ? [...thresholds, ...allocatableThresholds(thresholds)] : thresholds;
 }
 
-/** Values by signal; 0% and 100% are none. */
+/** Values by signal; 0% and 100% set no threshold. */
 export function hardThresholds(evictionHard: Texts): ReadonlyMap<ResourceSignal, ThresholdValue> {
   return thresholdValues(evictionHard);
 }
@@ -82,7 +82,7 @@ function periodOf(signal: ResourceSignal, periods: ReadonlyMap<ResourceSignal, n
   throw invalid(`grace period must be specified for the soft eviction threshold ${signal}`);
 }
 
-/** What the node must keep free, the pods must leave free of what is theirs. */
+/** The thresholds of the node's memory also hold for the memory of all pods together. */
 function allocatableThresholds(thresholds: readonly Threshold[]): readonly Threshold[] {
   return thresholds
     .filter((threshold) => threshold.signal === 'memory.available' && isHardThreshold(threshold))
@@ -139,7 +139,7 @@ function percentageOf(signal: string, text: string): ThresholdValue {
   return { percentage };
 }
 
-/** In single precision, as the kubelet has it: 10% is a little more than a tenth. Undefined for what is no number. */
+/** In single precision, as in the kubelet: 10% is a little more than a tenth. Undefined if it is no number. */
 function fractionOf(text: string): number | undefined {
   const digits = text.slice(0, -1);
   if (!/^[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?$/.test(digits)) return undefined;

@@ -1,14 +1,28 @@
+/** JSON values compared as the API sees them: the order of keys does not matter, and an undefined member is no member. */
+
 /** JSON with sorted keys and without undefined members: equal values have equal texts. */
 export function canonicalJson(value: unknown): string {
   return JSON.stringify(value, (_key, member: unknown) =>
-    isPlainObject(member) ? sortKeys(member) : member,
+    isObject(member) && !Array.isArray(member) ? sortKeys(member) : member,
   );
-}
-
-function isPlainObject(value: unknown): value is Readonly<Record<string, unknown>> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
 function sortKeys(value: Readonly<Record<string, unknown>>): Readonly<Record<string, unknown>> {
   return Object.fromEntries(Object.entries(value).sort(([a], [b]) => (a < b ? -1 : 1)));
+}
+
+/** Whether `canonicalJson` makes the same text of both values, without making any text. */
+export function equalJson(one: unknown, other: unknown): boolean {
+  if (one === other) return true;
+  if (!isObject(one) || !isObject(other) || Array.isArray(one) !== Array.isArray(other)) return false;
+  const keys = membersOf(one);
+  return keys.length === membersOf(other).length && keys.every((key) => equalJson(one[key], other[key]));
+}
+
+function isObject(value: unknown): value is Readonly<Record<string, unknown>> {
+  return typeof value === 'object' && value !== null;
+}
+
+function membersOf(value: Readonly<Record<string, unknown>>): string[] {
+  return Object.keys(value).filter((key) => value[key] !== undefined);
 }

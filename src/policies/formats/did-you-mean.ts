@@ -1,10 +1,10 @@
-/** How many edits may lie between what was written and what was meant. */
+/** How many edits a word may differ from a known word that is suggested for it. */
 type EditsMax = (word: string, candidate: string) => number;
 
 const thirdOfTheShorter: EditsMax = (word, candidate) =>
   Math.max(1, Math.floor(Math.min(word.length, candidate.length) / 3));
 
-/** `; did you mean "x"?`, or nothing when no known word is near. Upper and lower case count as equal. */
+/** `; did you mean "x"?` with the nearest known word, or an empty text if none is near. Case is ignored. */
 export function didYouMean(
   word: string,
   known: readonly string[],

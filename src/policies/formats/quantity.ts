@@ -1,6 +1,6 @@
 /**
- * Kubernetes quantities (`100m`, `1.5Gi`, `129e6`), exact. Kubernetes knows nothing finer than 1n, so that a quantity is
- * a whole number of billionths and how it is to be written.
+ * Kubernetes quantities (`100m`, `1.5Gi`, `129e6`), exact. The smallest unit in Kubernetes is 1n. So a quantity is a whole
+ * number of billionths, with the format in which it is written.
  */
 import { StateletError } from '../../types/errors.ts';
 
@@ -10,7 +10,7 @@ export interface Quantity {
   /** The amount in billionths. */
   readonly nanos: bigint;
   readonly format: QuantityFormat;
-  /** How it was written, where the kubelet prints it like that again although it may not be canonical (`+1`, `1e03`). */
+  /** How it was written, if the kubelet prints it like that again although this may not be canonical (`+1`, `1e03`). */
   readonly spelling?: string;
 }
 
@@ -20,19 +20,19 @@ const NANO_EXPONENT = -9;
 const NANOS = 10n ** 9n;
 const NANOS_PER_MILLI = 10n ** 6n;
 const BINARY_MAX_NANOS = (2n ** 63n - 1n) * NANOS;
-/** So many decimal digits fit into a number. */
+/** A number holds this many decimal digits exactly. */
 const EXACT_DIGITS = 15;
-/** 10^999 is beyond any use, and a number of 10^9 digits would take all memory: larger exponents are refused. */
+/** Larger exponents are refused: 10^999 is more than enough, and a number with 10^9 digits would take all memory. */
 const MAX_EXPONENT = 999;
 
 const DECIMAL_UNITS = ['n', 'u', 'm', '', 'k', 'M', 'G', 'T', 'P', 'E'];
-/** A number without a unit is decimal, so that the first of these is never read. */
+/** The first of these is only written: a number without a unit is read as decimal. */
 const BINARY_UNITS = ['', 'Ki', 'Mi', 'Gi', 'Ti', 'Pi', 'Ei'];
 
 const MALFORMED =
   "quantities must match the regular expression '^([+-]?[0-9.]+)([eEinumkKMGTP]*[-+]?[0-9]*)$'";
 const UNKNOWN_SUFFIX = "unable to parse quantity's suffix";
-/** Sign, whole digits, fraction, suffix. Each digit has one place to go, so that no text takes more than linear time. */
+/** Sign, whole digits, fraction, suffix. Each digit can match in one place only, so that every text takes linear time. */
 const SHAPE = /^([+-]?)([0-9]*)(?![0-9])(?:\.([0-9]*)(?![0-9]))?([eEinumkKMGTP]*[+-]?[0-9]*)$/;
 
 /** A number as written: `whole.fraction` times the unit, `whole` without leading zeros. */
@@ -48,7 +48,7 @@ interface Unit {
   readonly format: QuantityFormat;
   readonly exponent: number;
   readonly shift: number;
-  /** In billionths, where that is known beforehand. */
+  /** The unit in billionths; only for units with a letter, not for exponents (`e3`). */
   readonly nanos?: bigint;
 }
 
@@ -63,15 +63,15 @@ const UNITS: ReadonlyMap<string, Unit> = new Map<string, Unit>([
   ]),
 ]);
 
-/** Pods of one template are written alike, so a few texts are read over and over. Room for 10,000 pods that are not. */
+/** Pods of one template have the same texts, so most are found here. There is space for 10,000 pods that are all different. */
 const CACHE_ENTRIES_MAX = 32_768;
 const CACHED_LENGTH_MAX = 32;
 const cache = new Map<string, Quantity>();
 
 /**
- * Reads a quantity as Kubernetes does, rounding away from zero to 1n. Throws a StateletError of kind InvalidArgument that
- * has Kubernetes' message. Odd but true: no digit is needed (`Ki` is 0). A number is taken for the text that it prints as,
- * since manifests may leave the quotes out.
+ * Reads a quantity as Kubernetes does, rounding away from zero to 1n. Throws a StateletError of kind InvalidArgument with
+ * Kubernetes' message. As in Kubernetes, no digit is needed (`Ki` is 0). A number is read as the text that it prints as,
+ * since manifests may leave out the quotes.
  */
 export function parseQuantity(value: string | number): Quantity {
   const text = String(value);
@@ -106,7 +106,7 @@ function splitQuantity(text: string): Parts {
   };
 }
 
-/** `e3`, `E-6`, … `1E` is exa and does not come here. */
+/** `e3`, `E-6`, … The `E` of `1E` is exa, and is found in `UNITS`. */
 function exponentUnit(suffix: string): Unit {
   if (!/^[eE][+-]?[0-9]+$/.test(suffix)) throw invalid(UNKNOWN_SUFFIX);
   const exponent = Number(suffix.slice(1));
@@ -114,7 +114,7 @@ function exponentUnit(suffix: string): Unit {
   return { format: 'DecimalExponent', exponent, shift: 0 };
 }
 
-/** Billionths without the sign. What is written in binary units ends at 2^63 - 1. */
+/** Billionths without the sign. A quantity in binary units is at most 2^63 - 1. */
 function magnitudeOf({ whole, fraction, unit }: Parts): bigint {
   const nanos =
     unit.nanos !== undefined && fraction === ''
@@ -123,7 +123,7 @@ function magnitudeOf({ whole, fraction, unit }: Parts): bigint {
   return unit.format === 'BinarySI' && nanos > BINARY_MAX_NANOS ? BINARY_MAX_NANOS : nanos;
 }
 
-/** Numbers are read much faster than big ones. */
+/** Reading few digits as a number first is much faster. */
 function wholeNumber(digits: string): bigint {
   return BigInt(digits.length <= EXACT_DIGITS ? Number(digits) : digits);
 }
@@ -135,14 +135,15 @@ function scaled(digits: bigint, { exponent, shift }: Unit, fractionDigits: numbe
 }
 
 /**
- * The kubelet keeps the spelling of what a quick look finds canonical: enough room in an int64, a decimal whose last digit
- * stands for 1000^n and whose digits do not end in 000, a whole binary number that is no multiple of 8.
+ * The kubelet keeps the spelling of quantities that its fast path takes for canonical: they fit into an int64, and are either
+ * a decimal whose last digit stands for 1000^n and whose digits do not end in 000, or a whole binary number that is no
+ * multiple of 8.
  */
 function keepsSpelling({ whole, fraction, unit }: Parts): boolean {
   if (unit.format === 'BinarySI') {
-    // Digits that surely fit: Ki 11, Mi 8, Gi 5, Ti 2.
-    const room = 14 - Math.floor((unit.shift * 3) / 10);
-    return fraction === '' && whole.length <= room && Number(whole) % 8 !== 0;
+    // Numbers with this many digits fit in any case: Ki 11, Mi 8, Gi 5, Ti 2.
+    const digitsMax = 14 - Math.floor((unit.shift * 3) / 10);
+    return fraction === '' && whole.length <= digitsMax && Number(whole) % 8 !== 0;
   }
   const lastDigit = unit.exponent - fraction.length;
   const digits = whole + fraction;
@@ -154,12 +155,12 @@ function invalid(message: string): StateletError {
   return new StateletError('InvalidArgument', message);
 }
 
-/** The sum, in the format of `a`; where `a` is zero, in that of `b`. */
+/** The sum, in the format of `a`; if `a` is zero, in that of `b`. */
 export function addQuantity(a: Quantity, b: Quantity): Quantity {
   return { nanos: a.nanos + b.nanos, format: resultFormat(a, b) };
 }
 
-/** The difference, in the format of `a`; where `a` is zero, in that of `b`. */
+/** The difference, in the format of `a`; if `a` is zero, in that of `b`. */
 export function subQuantity(a: Quantity, b: Quantity): Quantity {
   return { nanos: a.nanos - b.nanos, format: resultFormat(a, b) };
 }
@@ -173,18 +174,18 @@ export function maxQuantity(a: Quantity, b: Quantity): Quantity {
   return b.nanos > a.nanos ? b : a;
 }
 
-/** Negative, 0 or positive as `a` is smaller than, equal to or larger than `b`. */
+/** -1, 0 or 1 if `a` is smaller than, equal to or larger than `b`. */
 export function compareQuantity(a: Quantity, b: Quantity): -1 | 0 | 1 {
   if (a.nanos === b.nanos) return 0;
   return a.nanos < b.nanos ? -1 : 1;
 }
 
-/** In whole units (bytes, cores, …), rounded away from zero. Not confined to 64 bits. */
+/** In whole units (bytes, cores, …), rounded away from zero. May exceed 64 bits. */
 export function quantityValue(q: Quantity): bigint {
   return divideUp(q.nanos, NANOS);
 }
 
-/** In thousandths, rounded away from zero. Not confined to 64 bits. */
+/** In thousandths, rounded away from zero. May exceed 64 bits. */
 export function milliValue(q: Quantity): bigint {
   return divideUp(q.nanos, NANOS_PER_MILLI);
 }
@@ -202,14 +203,14 @@ function divideUp(dividend: bigint, divisor: bigint): bigint {
   return dividend < 0n ? quotient - 1n : quotient + 1n;
 }
 
-/** As the kubelet prints it: as it was written where that is kept, else canonical. */
+/** As the kubelet prints it: the original spelling if that is kept, else the canonical form. */
 export function quantityString(q: Quantity): string {
   return q.spelling ?? formatQuantity(q);
 }
 
 /**
  * The canonical form: the largest unit that leaves a whole number. A binary quantity that has a fraction, or is below
- * 1024, is written as a decimal. Like the kubelet's, a unit above the last one (`E`, `Ei`) is lost: 1000E prints as 1.
+ * 1024, is written as a decimal. As in the kubelet, a unit above the last one (`E`, `Ei`) is lost: 1000E prints as 1.
  */
 export function formatQuantity({ nanos, format }: Quantity): string {
   if (nanos === 0n) return '0';

@@ -1,16 +1,16 @@
 /**
- * Which dead containers and sandboxes are garbage, by the rules of the kubelet. What carries no pod's UID is nobody's
- * here and stays.
+ * Which dead containers and sandboxes are garbage, by the rules of the kubelet. Those without the label of a pod's UID do not
+ * belong to the agent and are kept.
  */
 import type { Container, PodSandbox } from '../../types/cri.ts';
 import { POD_UID_LABEL } from '../cri/cri-labels.ts';
 
 export interface ContainerGCPolicy {
-  /** A dead container that was created later than this long ago stays. */
+  /** A dead container is kept until it is this old. */
   readonly minAgeMs: number;
-  /** How many dead instances of one container stay, the newest; negative: all. */
+  /** How many dead instances of one container are kept, the newest ones; negative: all. */
   readonly maxPerPodContainer: number;
-  /** How many dead containers stay on the node; negative: all. */
+  /** How many dead containers are kept on the node; negative: all. */
   readonly maxContainers: number;
 }
 
@@ -20,13 +20,13 @@ export const CONTAINER_GC_POLICY: ContainerGCPolicy = {
   maxContainers: -1,
 };
 
-/** Whether nothing of that pod is to be left in the runtime: it has ended and is wanted no more, or nobody knows it. */
+/** Whether the runtime must keep nothing of the pod: it has ended and no source wants it, or it is not known. */
 export type IsPodRemovable = (uid: string) => boolean;
 
 export interface ContainerGarbage {
   readonly container: Container;
   readonly podUid: string;
-  /** It goes because its pod does, not because there are newer ones. */
+  /** It is removed because its pod is, not because there are newer instances. */
   readonly withPod: boolean;
 }
 
@@ -37,7 +37,7 @@ export interface ContainerGCFacts {
   readonly isPodRemovable: IsPodRemovable;
 }
 
-/** The oldest first. */
+/** The containers to remove, the oldest first. */
 export function containerGarbage(
   facts: ContainerGCFacts,
   policy: ContainerGCPolicy,
@@ -55,7 +55,10 @@ export function containerGarbage(
   ].sort((a, b) => a.container.createdAt - b.container.createdAt);
 }
 
-/** Sandboxes that are not ready and hold no container, save the newest of a pod that stays. The oldest first. */
+/**
+ * The sandboxes to remove, the oldest first: those that are not ready and have no container. The newest sandbox of a pod is
+ * kept unless the pod is removed.
+ */
 export function sandboxGarbage(
   sandboxes: readonly PodSandbox[],
   { containers, isPodRemovable }: Pick<ContainerGCFacts, 'containers' | 'isPodRemovable'>,
@@ -108,15 +111,15 @@ function newest({ podUid, dead }: Unit, count: number): Unit {
   return { podUid, dead: count < 0 ? dead : dead.slice(0, count) };
 }
 
-/** Each container keeps as many as every other, one at least; are these still too many, the newest of all. */
+/** Each container keeps the same number of instances, at least one. If these are too many, the newest of all are kept. */
 function keptInAll(units: readonly Unit[], maxContainers: number): ReadonlySet<string> {
   const ids = (all: readonly Unit[]) => all.flatMap(({ dead }) => dead);
   const withDead = units.filter(({ dead }) => dead.length > 0);
   if (maxContainers < 0 || ids(withDead).length <= maxContainers)
     return new Set(ids(withDead).map(({ id }) => id));
   const share = Math.max(1, Math.floor(maxContainers / withDead.length));
-  const left = ids(withDead.map((unit) => newest(unit, share)));
-  const kept = left.sort((a, b) => b.createdAt - a.createdAt).slice(0, maxContainers);
+  const shared = ids(withDead.map((unit) => newest(unit, share)));
+  const kept = shared.sort((a, b) => b.createdAt - a.createdAt).slice(0, maxContainers);
   return new Set(kept.map(({ id }) => id));
 }
 

@@ -1,39 +1,39 @@
-/** Which images are garbage, by the rules of the kubelet: from a high threshold of disk usage down to a low one, and by age. */
+/** Which images are garbage, by the rules of the kubelet: by disk usage, from a high threshold to a low one, and by age. */
 import type { Container, Image } from '../../types/cri.ts';
 
 export interface ImageGCPolicy {
-  /** Disk usage from which on images are removed, and that down to which they are. */
+  /** From this disk usage on images are removed, until it is `lowThresholdPercent`. */
   readonly highThresholdPercent: number;
   readonly lowThresholdPercent: number;
-  /** An image that was first seen later than this long ago stays. */
+  /** An image is kept until it was first seen this long ago. */
   readonly minAgeMs: number;
-  /** An image that has not been used for longer than this goes; 0: never for that. */
+  /** An image that has not been used for longer than this is removed; 0: no limit. */
   readonly maxAgeMs: number;
 }
 
-/** What is remembered of an image. Unix milliseconds. */
+/** What is remembered about an image. Times are Unix milliseconds. */
 export interface ImageRecord {
   readonly id: string;
   readonly sizeBytes: number;
-  /** 0 for what was there before anybody looked. */
+  /** 0 for an image that was found at the agent's first check. */
   readonly firstDetected: number;
-  /** 0 where it has never been seen in use. */
+  /** 0 for an image that has never been seen in use. */
   readonly lastUsed: number;
-  /** Some container has it, dead ones included, or it must stay for another reason. */
+  /** A container has it, dead or alive, or it must be kept for another reason. */
   readonly inUse: boolean;
 }
 
 export interface ImageFacts {
   readonly images: readonly Image[];
-  /** In every state. */
+  /** All containers, in every state. */
   readonly containers: readonly Container[];
-  /** What the runtime calls the images that containers mount as volumes. */
+  /** The runtime's references of the images that containers mount as volumes. */
   readonly mountedImages?: readonly string[];
-  /** Of the sandboxes, where the runtime's configuration says it; otherwise whatever is called `pause` counts as one. */
+  /** The image of sandboxes, if the runtime's configuration tells it; otherwise every image with the name `pause` counts. */
   readonly sandboxImage?: string;
 }
 
-/** What is remembered after having looked; of images that are gone, nothing. `before` is undefined the first time. */
+/** The records of the present images. `before`: the records of the last check, undefined the first time. */
 export function detectImages(
   before: ReadonlyMap<string, ImageRecord> | undefined,
   { images, containers, mountedImages = [], sandboxImage }: ImageFacts,
@@ -57,7 +57,7 @@ export function detectImages(
   );
 }
 
-/** Images that may go to make room, in the order in which they do: the one that was used longest ago first. */
+/** The images that may be removed to free disk space: those that have not been used for the longest time first. */
 export function evictionOrder(
   records: Iterable<ImageRecord>,
   now: number,
@@ -68,7 +68,7 @@ export function evictionOrder(
     .sort((a, b) => a.lastUsed - b.lastUsed || a.firstDetected - b.firstDetected);
 }
 
-/** Whether it goes for its age alone. Before `beganAt` nobody looked: that time does not count. */
+/** Whether the image is removed because it is unused for too long. Time before `beganAt`, the first check, does not count. */
 export function isPastMaxAge(
   { lastUsed, firstDetected }: ImageRecord,
   { now, beganAt }: { readonly now: number; readonly beganAt: number },
@@ -105,7 +105,7 @@ function namesOf({ id, repoTags, repoDigests = [] }: Image): readonly string[] {
   return [id, ...repoTags, ...repoDigests];
 }
 
-/** Not every runtime says so by pinning it, and no list shows which sandbox uses which image. */
+/** Not every runtime pins the image of its sandboxes, and no list shows which image a sandbox uses. */
 function isSandboxImage(image: Image, sandboxImage: string | undefined): boolean {
   if (sandboxImage !== undefined) return namesOf(image).includes(sandboxImage);
   return image.repoTags.some((tag) => /(?:^|\/)pause(?:-\w+)?:/u.test(tag));

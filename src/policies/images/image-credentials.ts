@@ -1,28 +1,28 @@
-/** Which of the credentials in a docker configuration file open the registry of an image. */
+/** The credentials in a docker configuration file that are for the registry of an image. */
 import type { AuthConfig } from '../../types/cri.ts';
 import type { ImageReference } from './image-reference.ts';
 
-/** Credentials with the place they are for. */
+/** Credentials, and the images that they are for. */
 export interface RegistryCredentials {
   readonly hostPattern: string;
   readonly port: string;
-  /** Empty, or beginning with a slash: what an image's path there begins with. */
+  /** How the path of an image must begin: empty, or beginning with a slash. */
   readonly pathPrefix: string;
   readonly auth: AuthConfig;
 }
 
 export interface DockerConfig {
   readonly credentials: readonly RegistryCredentials[];
-  /** What of the file cannot be used and why. Says nothing of what is secret. */
+  /** Which parts of the file cannot be used, and why. They hold no secrets. */
   readonly problems: readonly string[];
 }
 
-/** `config.json` (also `.dockerconfigjson`) has its entries below `auths`; the older `.dockercfg` is nothing but them. */
+/** `config.json` (also `.dockerconfigjson`) has its entries below `auths`; the older `.dockercfg` holds only the entries. */
 export type DockerConfigFormat = 'config.json' | '.dockercfg';
 
 const NO_HELPERS = 'credential helpers are not run; put the credentials into auths';
 
-/** Undefined where the file has no place for credentials, so that another one may be looked for. */
+/** Undefined if the file has no field for credentials: the caller then tries the next file. */
 export function readDockerConfig(content: unknown, format: DockerConfigFormat): DockerConfig | undefined {
   if (!isObject(content)) return undefined;
   const given = format === 'config.json' ? content : { auths: content };
@@ -40,7 +40,7 @@ export function readDockerConfig(content: unknown, format: DockerConfigFormat): 
   };
 }
 
-/** All that fit, the most specific first: no wildcards before wildcards, then the longer path. */
+/** All credentials for the image, the most specific first: without wildcards before with wildcards, then by longer path. */
 export function matchingCredentials(
   credentials: readonly RegistryCredentials[],
   image: ImageReference,
@@ -68,7 +68,7 @@ function readEntry(place: string, entry: unknown): ReadEntry {
   return auth === undefined ? {} : { credentials: { ...placeOf(place), auth } };
 }
 
-/** A token goes before a password, as with docker; the runtime would look at the user's name first. */
+/** As with docker, a token has priority over a password. A runtime that gets both would use the password. */
 function authOf(entry: Readonly<Record<string, unknown>>): AuthConfig | 'unreadable' | undefined {
   const { auth, username, password, identitytoken, registrytoken } = entry;
   if (isText(identitytoken)) return { identityToken: identitytoken };
@@ -93,7 +93,7 @@ function decoded(auth: string): AuthConfig | undefined {
     : { username: text.slice(0, colon), password: text.slice(colon + 1).replace(/\0+$/u, '') };
 }
 
-/** Scheme and API version in front of a path mean nothing; Docker Hub goes by the name of its index, too. */
+/** Scheme and API version are ignored; Docker Hub is also called by the name of its index. */
 function placeOf(place: string): Omit<RegistryCredentials, 'auth'> {
   const bare = place.replace(/^https?:\/\//u, '');
   const slash = bare.indexOf('/');
@@ -123,7 +123,7 @@ function fits(
 
 const GLOB = /[*?[]/u;
 
-/** `*` any text, `?` any character, `[a-c]` and `[^a-c]` one of a range: each within one part of a host's name. */
+/** `*` matches any text, `?` any character, `[a-c]` and `[^a-c]` a range, each within one label of a host name. */
 function globFits(pattern: string, label: string): boolean {
   if (!GLOB.test(pattern)) return pattern === label;
   const source = pattern.replaceAll(/\[(\^?)([^\]]+)\]|[*?]|./gu, (token, not?: string, range?: string) => {

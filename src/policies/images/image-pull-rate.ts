@@ -1,4 +1,4 @@
-/** How many pulls a second: a bucket of `burst` tokens that fills at `qps` a second; each pull takes one. */
+/** The limit on image pulls: a bucket of `burst` tokens that is filled with `qps` tokens a second. Each pull takes one. */
 
 export interface PullRate {
   /** 0: no limit. */
@@ -8,11 +8,11 @@ export interface PullRate {
 
 export interface TokenBucket {
   readonly tokens: number;
-  /** When that was so, Unix milliseconds. */
+  /** When the bucket held these tokens, Unix milliseconds. */
   readonly at: number;
 }
 
-/** The bucket after a pull at `now`; undefined where there is no token for it. The first bucket is a full one. */
+/** The bucket after a pull at `now`; undefined if it has no token for the pull. Without a bucket, a full one is used. */
 export function takePullToken(
   bucket: TokenBucket | undefined,
   now: number,

@@ -1,6 +1,6 @@
-/** What is said of pulling an image: reasons of the waiting state and texts of events, as the kubelet has them. */
+/** The pull policy of a container, and the kubelet's texts about pulls: reasons of the waiting state, and events. */
 import type { Container, EphemeralContainer } from '../../types/kubernetes.ts';
-import { formatDuration } from '../sync/crash-loop-backoff.ts';
+import { goDuration } from '../formats/duration.ts';
 import { defaultImagePullPolicy, type ImagePullPolicy } from './image-reference.ts';
 
 /** Why a container waits for its image. */
@@ -10,9 +10,9 @@ export type ImageErrorReason =
   | 'ErrImageNeverPull'
   | 'InvalidImageName'
   | 'ImageInspectError'
-  /** The runtime says that the registry does not answer. */
+  /** The runtime reports that the registry does not answer. */
   | 'RegistryUnavailable'
-  /** The runtime says that the image is not signed as it must be. */
+  /** The runtime reports that the signature of the image is not valid. */
   | 'SignatureValidationFailed';
 
 export function imagePullPolicy({ imagePullPolicy, image }: Container | EphemeralContainer): ImagePullPolicy {
@@ -20,43 +20,43 @@ export function imagePullPolicy({ imagePullPolicy, image }: Container | Ephemera
   return imagePullPolicy ? 'IfNotPresent' : defaultImagePullPolicy(image ?? '');
 }
 
-/** Under which key the back-off of a pull is kept: that of one pod does not hold another up. */
+/** The key of a pull's back-off entry. It has the pod's UID, so that the failures of one pod do not delay another. */
 export function imageBackOffKey(uid: string, image: string): string {
   return `${uid}_${image}`;
 }
 
-/** Errors that a runtime tells apart by the first word of their message. */
-const TOLD_APART = {
+/** Errors that are recognised by the first word of the runtime's message. */
+const KNOWN_ERRORS = {
   RegistryUnavailable: 'the registry is unavailable',
   SignatureValidationFailed: 'the signature validation failed',
 } as const;
 
-/** What a pull that failed with that message makes of the container's waiting state. */
+/** Reason and message of the waiting state after a pull that failed with this message of the runtime. */
 export function pullFailure(
   image: string,
   message: string,
 ): { readonly reason: ImageErrorReason; readonly message: string } {
-  const said = message.replace(/^rpc error: code = \w+ desc = /, '');
+  const text = message.replace(/^rpc error: code = \w+ desc = /, '');
   for (const reason of ['RegistryUnavailable', 'SignatureValidationFailed'] as const) {
-    if (!said.startsWith(reason)) continue;
-    const details = said.slice(reason.length);
-    return { reason, message: `image pull failed for ${image} because ${TOLD_APART[reason]}${details}` };
+    if (!text.startsWith(reason)) continue;
+    const details = text.slice(reason.length);
+    return { reason, message: `image pull failed for ${image} because ${KNOWN_ERRORS[reason]}${details}` };
   }
   return { reason: 'ErrImagePull', message };
 }
 
-/** Several credentials were tried, and each failed in its own way or in the same. */
+/** The messages of all tries of a pull with different credentials, each text once. */
 export function joinedMessages(messages: readonly string[]): string {
   const [first = '', ...others] = new Set(messages);
   return others.length === 0 ? first : `[${[first, ...others].join(', ')}]`;
 }
 
-/** `waitedMs` is what the pull took with its time in the queue. The size is left out where the runtime did not say. */
+/** `waitedMs` includes the time in the queue. The size is left out if the runtime does not report it. */
 export function pulledMessage(
   image: string,
   { pullMs, waitedMs, sizeBytes }: { pullMs: number; waitedMs: number; sizeBytes: number | undefined },
 ): string {
-  const took = `${formatDuration(pullMs)} (${formatDuration(waitedMs)} including waiting)`;
+  const took = `${goDuration(pullMs)} (${goDuration(waitedMs)} including waiting)`;
   const size = sizeBytes === undefined ? '' : ` Image size: ${sizeBytes} bytes.`;
   return `Successfully pulled image "${image}" in ${took}.${size}`;
 }

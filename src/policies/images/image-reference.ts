@@ -1,10 +1,10 @@
-/** Names of images as the kubelet reads them: `registry:port/path:tag@digest`, on Docker Hub where no registry is named. */
+/** Names of images as the kubelet reads them: `registry:port/path:tag@digest`. Without a registry, it is Docker Hub. */
 import { StateletError } from '../../types/errors.ts';
 
 export interface ImageReference {
-  /** With its port; `docker.io` where the name has none. */
+  /** The registry with its port; `docker.io` if the name has none. */
   readonly domain: string;
-  /** Within the registry: `library/busybox` for Docker Hub's own images. */
+  /** The path within the registry: `library/busybox` for Docker Hub's own images. */
   readonly path: string;
   readonly tag?: string;
   readonly digest?: string;
@@ -19,10 +19,10 @@ const DOMAIN =
 const PATH = /^[a-z0-9]+(?:(?:\.|_{1,2}|-+)[a-z0-9]+)*(?:\/[a-z0-9]+(?:(?:\.|_{1,2}|-+)[a-z0-9]+)*)*$/u;
 const TAG = /^\w[\w.-]{0,127}$/u;
 const DIGEST = /^[a-z][a-z0-9]*(?:[-_+.][a-z][a-z0-9]*)*:[a-f0-9]{32,}$/iu;
-/** What a container runtime calls an image by itself: it names no repository. */
+/** A runtime's own id of an image, which has no repository. */
 const IDENTIFIER = /^[a-f0-9]{64}$/u;
 
-/** Throws `InvalidArgument` with the kubelet's words where the text names no image. */
+/** Throws `InvalidArgument` with the kubelet's words if the text is no name of an image. */
 export function parseImageReference(image: string): ImageReference {
   if (IDENTIFIER.test(image)) {
     throw invalid(image, `invalid repository name (${image}), cannot specify 64-byte hexadecimal strings`);
@@ -41,7 +41,7 @@ export function parseImageReference(image: string): ImageReference {
   return { domain, path, ...(tag !== undefined && { tag }), ...(digest !== undefined && { digest }) };
 }
 
-/** The name with `:latest` where it has neither tag nor digest; otherwise as it is written. Throws as parsing does. */
+/** The name, with `:latest` added if it has neither tag nor digest. Throws as `parseImageReference` does. */
 export function withDefaultTag(image: string): string {
   const { tag, digest } = parseImageReference(image);
   return tag === undefined && digest === undefined ? `${image}:latest` : image;
@@ -49,7 +49,7 @@ export function withDefaultTag(image: string): string {
 
 export type ImagePullPolicy = 'Always' | 'IfNotPresent' | 'Never';
 
-/** What the API server fills in: `Always` for what is called `latest`, outright or for want of a tag and a digest. */
+/** The API server's default: `Always` for the tag `latest`, and for a name with neither tag nor digest. */
 export function defaultImagePullPolicy(image: string): ImagePullPolicy {
   try {
     const { tag, digest } = parseImageReference(image);
@@ -63,14 +63,14 @@ function cut(text: string, at: number): [string, string | undefined] {
   return at < 0 ? [text, undefined] : [text.slice(0, at), text.slice(at + 1)];
 }
 
-/** The first part is a registry when it could be no part of a path: it has a dot, a port or capitals, or is localhost. */
+/** The first part is a registry if it has a dot, a port or capitals, or is `localhost`: it cannot be part of a path then. */
 function located(name: string): { domain: string; path: string } {
-  const [first, rest] = cut(name, name.indexOf('/'));
+  const [first, others] = cut(name, name.indexOf('/'));
   const isDomain = /[.:]/u.test(first) || first === 'localhost' || first !== first.toLowerCase();
-  if (rest !== undefined && isDomain && first !== DOCKER_HUB && first !== DOCKER_HUB_INDEX) {
-    return { domain: first, path: rest };
+  if (others !== undefined && isDomain && first !== DOCKER_HUB && first !== DOCKER_HUB_INDEX) {
+    return { domain: first, path: others };
   }
-  const path = rest !== undefined && isDomain ? rest : name;
+  const path = others !== undefined && isDomain ? others : name;
   return { domain: DOCKER_HUB, path: path.includes('/') ? path : `library/${path}` };
 }
 

@@ -2,12 +2,12 @@
 import { DNS_NAMESERVERS_MAX, DNS_SEARCH_LIST_MAX_LENGTH, DNS_SEARCH_PATHS_MAX } from './pod-dns.ts';
 import type { SpecProblem } from '../security/security-rules.ts';
 
-/** Names of services, which begin with an underscore, are searched too. */
+/** Labels may begin with an underscore, as those of services (`_tcp`) do. */
 const DOMAIN = /^(?=.{1,253}$)[_a-z0-9](?:[-_a-z0-9]*[a-z0-9])?(?:\.[_a-z0-9](?:[-_a-z0-9]*[a-z0-9])?)*$/;
 const IPV4 = /^(?:(?:25[0-5]|2[0-4]\d|1?\d?\d)(?:\.(?!$)|$)){4}$/;
 const IPV6 = /^(?=.*:.*:)[0-9a-f:]+(?::\d+\.\d+\.\d+\.\d+)?$/i;
 
-/** `dnsConfig`: that of a pod's spec, as it was parsed. Tolerates one that breaks the schema. */
+/** `dnsConfig`: the parsed field of a pod's spec. It may break the schema: such parts are not judged here. */
 export function dnsConfigProblems(dnsConfig: unknown): readonly SpecProblem[] {
   if (typeof dnsConfig !== 'object' || dnsConfig === null) return [];
   const { nameservers, searches, options } = dnsConfig as Readonly<Record<string, unknown>>;

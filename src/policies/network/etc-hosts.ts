@@ -7,7 +7,7 @@ export const ETC_HOSTS_PATH = '/etc/hosts';
 const HEADER = '# Kubernetes-managed hosts file.\n';
 const HOST_NETWORK_HEADER = '# Kubernetes-managed hosts file (host network).\n';
 const ALIASES_HEADER = '\n# Entries added by HostAliases.\n';
-/** Names that any host knows. */
+/** The names that every host has. */
 const LOCAL_ENTRIES: readonly (readonly string[])[] = [
   ['127.0.0.1', 'localhost'],
   ['::1', 'localhost ip6-localhost ip6-loopback'],
@@ -18,15 +18,15 @@ const LOCAL_ENTRIES: readonly (readonly string[])[] = [
 ];
 
 export interface HostsFacts {
-  /** Where the pod uses the node's network: the node's own hosts file. */
+  /** The node's own hosts file, for a pod that uses the node's network. */
   readonly nodeHosts?: string;
   readonly podIPs: readonly string[];
-  /** Of the pod, with or without its domain. */
+  /** The pod's host name, with or without its domain. */
   readonly hostname: string;
   readonly clusterDomain: string;
 }
 
-/** Not where the container mounts something there itself, and not while the pod has no address. */
+/** Whether the container gets this file: not if it mounts something there itself, and not while the pod has no address. */
 export function mountsEtcHosts(
   { spec }: Pod,
   { volumeMounts = [] }: Container | EphemeralContainer,

@@ -2,8 +2,8 @@ import type { DNSConfig } from '../../types/cri.ts';
 import { StateletError } from '../../types/errors.ts';
 
 /**
- * Reads a `resolv.conf` as the kubelet does: name servers accumulate, of several lines with searches or options the last one
- * counts, and what it does not know is passed over. Throws a StateletError of kind InvalidArgument that names the line.
+ * Reads a `resolv.conf` as the kubelet does: all name servers count, and the last line each of `search` and `options`. Other
+ * lines are ignored. Throws a StateletError of kind InvalidArgument that names the line.
  */
 export function parseResolvConf(text: string): DNSConfig {
   const servers: string[] = [];
@@ -23,7 +23,7 @@ export function parseResolvConf(text: string): DNSConfig {
   return { servers, searches, options };
 }
 
-/** So that a domain counts once, however it is written. The root stays what it is. */
+/** A domain and the same domain with a dot at its end count as one. The root, `.`, is kept. */
 function withoutLastDot(domain: string): string {
   return domain === '.' ? domain : domain.replace(/\.$/, '');
 }

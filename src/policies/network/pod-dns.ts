@@ -1,20 +1,20 @@
-/** What a pod's resolver is told: by its DNS policy, its own dnsConfig on top, within the limits of resolvers. */
+/** A pod's resolver configuration: by its DNS policy, with its own dnsConfig added, cut to the limits of resolvers. */
 import type { DNSConfig } from '../../types/cri.ts';
 import type { Pod, PodSpec } from '../../types/kubernetes.ts';
-import { podText } from '../pod/pod-text.ts';
+import { podText } from '../pod/pod-kinds.ts';
 
 type PodDNSConfig = NonNullable<PodSpec['dnsConfig']>;
 
 export interface NodeDNS {
-  /** Servers that pods of policy ClusterFirst ask. */
+  /** The name servers for pods with the policy ClusterFirst. */
   readonly clusterDNS: readonly string[];
-  /** Empty: none. */
+  /** Empty: there is none. */
   readonly clusterDomain: string;
-  /** What the node itself uses; undefined where pods are to use nothing of it (an empty `resolvConf`). */
+  /** The node's own configuration; undefined if pods must not use it (an empty `resolvConf` in the settings). */
   readonly resolvConf: DNSConfig | undefined;
 }
 
-/** What the one who looks after the pod should hear of: reason and message of a Warning event. */
+/** Reason and message of a Warning event on the pod. */
 export interface DNSWarning {
   readonly reason: 'MissingClusterDNS' | 'DNSConfigForming';
   readonly message: string;
@@ -29,12 +29,12 @@ export interface PodDNS {
 export const DNS_NAMESERVERS_MAX = 3;
 export const DNS_SEARCH_PATHS_MAX = 32;
 export const DNS_SEARCH_LIST_MAX_LENGTH = 2048;
-/** Of one domain; some resolvers crash on longer ones. */
+/** The longest search domain; some resolvers crash on longer ones. */
 const SEARCH_PATH_MAX_LENGTH = 253;
 
 const EMPTY: DNSConfig = { servers: [], searches: [], options: [] };
-/** Without a server of its own a resolver asks the machine that it runs on. */
-const NOTHING_OF_THE_NODE: DNSConfig = { servers: ['127.0.0.1'], searches: ['.'], options: [] };
+/** Where pods must not use the node's configuration. Without a server, a resolver would ask localhost anyway. */
+const WITHOUT_NODE: DNSConfig = { servers: ['127.0.0.1'], searches: ['.'], options: [] };
 const NO_CLUSTER_DNS =
   'kubelet does not have ClusterDNS IP configured and cannot create Pod using "ClusterFirst" policy. ' +
   'Falling back to "Default" policy.';
@@ -42,15 +42,15 @@ const NO_CLUSTER_DNS =
 export function podDNS(pod: Pod, node: NodeDNS): PodDNS {
   const warnings: DNSWarning[] = [];
   const base = baseConfig(pod, node, warnings);
-  const whole = pod.spec.dnsConfig ? withDNSConfig(base, pod.spec.dnsConfig) : base;
-  return { config: withinLimits(whole, warnings), warnings };
+  const config = pod.spec.dnsConfig ? withDNSConfig(base, pod.spec.dnsConfig) : base;
+  return { config: withinLimits(config, warnings), warnings };
 }
 
 function baseConfig(pod: Pod, node: NodeDNS, warnings: DNSWarning[]): DNSConfig {
   const policy = pod.spec.dnsPolicy ?? 'ClusterFirst';
   if (policy === 'None') return EMPTY;
-  const ofNode = node.resolvConf ?? NOTHING_OF_THE_NODE;
-  // On the node's network ClusterFirst means the node's DNS; ClusterFirstWithHostNet is for those who want the cluster's.
+  const ofNode = node.resolvConf ?? WITHOUT_NODE;
+  // On the node's network ClusterFirst means the node's DNS. For the cluster's DNS there is ClusterFirstWithHostNet.
   if (policy === 'Default' || (policy === 'ClusterFirst' && pod.spec.hostNetwork)) return ofNode;
   if (node.clusterDNS.length > 0) return clusterFirst(pod, node);
   warnings.push({ reason: 'MissingClusterDNS', message: `pod: "${podText(pod)}". ${NO_CLUSTER_DNS}` });
@@ -75,7 +75,7 @@ function withDNSConfig(base: DNSConfig, { nameservers, searches, options }: PodD
   };
 }
 
-/** Of two options with one name the pod's counts. */
+/** An option of the pod replaces one of the same name. */
 function withOptions(base: readonly string[], own: NonNullable<PodDNSConfig['options']>): readonly string[] {
   const options = new Map(base.map((option) => [option.split(':', 1)[0] ?? '', option]));
   for (const { name = '', value } of own) options.set(name, value ? `${name}:${value}` : name);
@@ -94,7 +94,7 @@ function withinLimits({ servers, searches, options }: DNSConfig, warnings: DNSWa
   return { servers: fittingServers, searches: fittingSearches, options };
 }
 
-/** As many as there may be, without those that are too long, as far as they fit into one line. */
+/** The first search domains, up to their highest number and total length. Domains that are too long are left out. */
 function fittingSearchPaths(searches: readonly string[]): readonly string[] {
   const fitting: string[] = [];
   let length = -1;
@@ -107,9 +107,9 @@ function fittingSearchPaths(searches: readonly string[]): readonly string[] {
   return fitting;
 }
 
-function omitted(what: string, left: string, line: string, applied: readonly string[]): DNSWarning {
+function omitted(what: string, items: string, line: string, applied: readonly string[]): DNSWarning {
   const message =
-    `${what} limits were exceeded, some ${left} have been omitted, ` +
+    `${what} limits were exceeded, some ${items} have been omitted, ` +
     `the applied ${line} line is: ${applied.join(' ')}`;
   return { reason: 'DNSConfigForming', message };
 }

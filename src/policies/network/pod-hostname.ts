@@ -1,10 +1,10 @@
-/** The name that a pod goes by on its network. */
+/** The host name and domain of a pod. */
 import type { Pod } from '../../types/kubernetes.ts';
 import { StateletError } from '../../types/errors.ts';
 
-/** Longest host name that DNS takes as one label. */
+/** The longest label of a DNS name. */
 const HOSTNAME_MAX_LENGTH = 63;
-/** What `nodename` of Linux' `struct utsname` holds. */
+/** The longest host name that Linux stores (`nodename` of `struct utsname`). */
 const NODENAME_MAX_LENGTH = 64;
 
 /** The domain of a pod that has a subdomain; empty without one. */
@@ -14,13 +14,13 @@ export function podDomain({ metadata, spec }: Pod, clusterDomain: string): strin
 }
 
 /**
- * The host name of a pod with a network of its own: `hostnameOverride` before `hostname` before the pod's name, cut to what a
- * host name may be. With `setHostnameAsFQDN` its domain is part of it. Throws a StateletError of kind InvalidArgument where
- * that is more than the kernel takes.
+ * The host name of a pod with its own network: `hostnameOverride`, else `hostname`, else the pod's name, shortened to one
+ * label of a DNS name. With `setHostnameAsFQDN` it includes the domain. Throws a StateletError of kind InvalidArgument if that
+ * is longer than Linux allows.
  */
 export function podHostname(pod: Pod, clusterDomain: string): string {
   const { hostnameOverride, hostname, setHostnameAsFQDN } = pod.spec;
-  // Of the API, an empty text stands for nothing.
+  // In the API, an empty text is the same as no text.
   const name = [hostnameOverride, hostname].find(Boolean) ?? shortened(pod.metadata.name);
   const domain = podDomain(pod, clusterDomain);
   if (domain === '' || setHostnameAsFQDN !== true) return name;

@@ -1,9 +1,9 @@
-/** Ports of the node that lead to a pod. */
+/** The ports of a pod, and those of the node that lead to them. */
 import type { PortMapping } from '../../types/cri.ts';
 import type { Container, PodSpec } from '../../types/kubernetes.ts';
 import { isRestartableInitContainer } from '../sync/restart.ts';
 
-/** The ports of the node that the pod takes: those of all containers that stay, sidecars included. */
+/** The ports of the node that the pod uses: those of regular containers and sidecars. */
 export function hostPorts({ containers, initContainers = [] }: PodSpec): PortMapping[] {
   return [...containers, ...initContainers.filter(isRestartableInitContainer)]
     .flatMap(ofContainer)
@@ -11,8 +11,8 @@ export function hostPorts({ containers, initContainers = [] }: PodSpec): PortMap
 }
 
 /**
- * What the runtime is told, as the kubelet tells it: every port of the regular containers, with or without a port of the
- * node, and none of init containers. The runtime maps those that have a port of the node.
+ * The mappings for the runtime, as the kubelet gives them: every port of the regular containers, with or without a port of
+ * the node, and no port of init containers. The runtime maps the ports that have a port of the node.
  */
 export function portMappings({ containers }: PodSpec): PortMapping[] {
   return containers.flatMap(ofContainer);

@@ -1,4 +1,4 @@
-/** What of a node pods may have: its capacity, less what is reserved for others and what eviction keeps free. */
+/** The allocatable resources of a node: its capacity, less the reservations and what eviction keeps free. */
 import { StateletError } from '../../types/errors.ts';
 import { hardThresholds, thresholdQuantity } from '../eviction/thresholds.ts';
 import {
@@ -20,20 +20,20 @@ interface NodeReservations extends Reservations {
   readonly evictionHard: Readonly<Record<string, string>>;
 }
 
-/** What can be reserved. */
+/** The resources that can be reserved. */
 const RESERVABLE: ReadonlySet<string> = new Set(['cpu', 'memory', 'ephemeral-storage', 'pid']);
-/** What eviction keeps free, by the signal that watches over it. */
+/** The resource that eviction keeps free, by its signal. */
 const KEPT_BY_EVICTION = new Map([
   ['memory.available', 'memory'],
   ['nodefs.available', 'ephemeral-storage'],
 ]);
 
-/** Whether processes are reserved, which no pod requests. */
+/** Whether process ids are reserved. */
 export function reservesPIDs({ systemReserved, kubeReserved }: Reservations): boolean {
   return [systemReserved, kubeReserved].some((list) => amountIn(list, 'pid').nanos > 0n);
 }
 
-/** What is wrong with amounts that are to be reserved, in the kubelet's words. */
+/** What is wrong with a reservation, in the kubelet's words. */
 export function reservationProblem(reserved: ResourceList): string | undefined {
   for (const [resource, amount] of Object.entries(reserved)) {
     if (!RESERVABLE.has(resource)) return `cannot reserve "${resource}" resource`;
@@ -44,7 +44,7 @@ export function reservationProblem(reserved: ResourceList): string | undefined {
   return undefined;
 }
 
-/** What admission counts with. Throws `InvalidArgument` where more is reserved than there is. */
+/** The resources that admission gives out. Throws `InvalidArgument` if more is reserved than the node has. */
 export function nodeAllocatable(capacity: ResourceList, reservations: NodeReservations): ResourceList {
   const reserved = allReserved(capacity, reservations);
   const problems = Object.keys(capacity)
@@ -59,8 +59,8 @@ export function nodeAllocatable(capacity: ResourceList, reservations: NodeReserv
 }
 
 /**
- * What all pods together are held to: eviction is to come before that, so that what it keeps free is theirs too. Throws as
- * `nodeAllocatable` does.
+ * The limit on all pods together. It includes what eviction keeps free, so that eviction starts before the limit is reached.
+ * Throws as `nodeAllocatable` does.
  */
 export function enforcedAllocatable(capacity: ResourceList, reservations: Reservations): ResourceList {
   return nodeAllocatable(capacity, { ...reservations, evictionHard: {} });
@@ -98,7 +98,7 @@ function keptByEviction(
   return kept;
 }
 
-/** Never below zero. Memory that huge pages take is there for nothing else. */
+/** Never below zero. Huge pages use memory, so it is taken from the memory. */
 function without(capacity: ResourceList, reserved: ResourceQuantities): ResourceList {
   const left = new Map(
     Object.keys(capacity).map((resource) => [
@@ -113,11 +113,11 @@ function without(capacity: ResourceList, reserved: ResourceQuantities): Resource
   return Object.fromEntries(Array.from(left, ([resource, amount]) => [resource, quantityString(amount)]));
 }
 
-/** What nothing is taken from keeps its spelling. */
+/** At least zero. An amount from which nothing is taken keeps its spelling. */
 function lessAtMost(amount: Quantity, taken: Quantity): Quantity {
   if (taken.nanos === 0n) return amount;
-  const rest = subQuantity(amount, taken);
-  return rest.nanos < 0n ? { ...rest, nanos: 0n } : rest;
+  const left = subQuantity(amount, taken);
+  return left.nanos < 0n ? { ...left, nanos: 0n } : left;
 }
 
 function amountIn(list: ResourceList, resource: string): Quantity {

@@ -1,21 +1,21 @@
-/** What a node has, as the kubelet writes it. */
+/** The capacity of a node, as the kubelet reports it. */
 import { isQualifiedName } from './node-labels.ts';
 import { formatQuantity, parseQuantity, type QuantityFormat } from '../formats/quantity.ts';
 import type { ResourceList } from '../pod/resources.ts';
 
 export interface MachineSize {
-  /** Logical ones. */
+  /** The number of logical CPUs. */
   readonly cpus: number;
   readonly memoryBytes: number;
-  /** Of the file system that holds the root directory. */
+  /** The size of the file system that holds the root directory. */
   readonly ephemeralStorageBytes: number;
-  /** How many huge pages there are by the bytes of one. */
+  /** The number of huge pages, by their size in bytes. */
   readonly hugePages: ReadonlyMap<number, number>;
 }
 
 export interface CapacitySettings {
   readonly maxPods: number;
-  /** 0: `maxPods` alone counts. */
+  /** 0: only `maxPods` counts. */
   readonly podsPerCore: number;
   readonly extendedResources: ResourceList;
 }
@@ -38,7 +38,7 @@ export function nodeCapacity(machine: MachineSize, settings: CapacitySettings): 
   };
 }
 
-/** What is wrong with resources of the operator's own, completing "must be …". */
+/** What is wrong with the extended resources of the settings, completing "must be …". */
 export function extendedResourceProblem(resources: ResourceList): string | undefined {
   for (const [name, given] of Object.entries(resources)) {
     if (!isExtendedResourceName(name))
@@ -54,7 +54,7 @@ function amount(whole: number, format: QuantityFormat): string {
   return formatQuantity({ nanos: BigInt(whole) * NANOS, format });
 }
 
-/** There has to be room for the prefix that quotas put before it. */
+/** The name must still be valid with the prefix that quotas add to it. */
 function isExtendedResourceName(name: string): boolean {
   return (
     name.includes('/') &&

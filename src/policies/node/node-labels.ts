@@ -1,4 +1,4 @@
-/** What the operator may label and taint a node with. */
+/** Which labels and taints the settings may give to a node. */
 import type { Taint } from '../../types/kubernetes.ts';
 
 type Labels = Readonly<Record<string, string>>;
@@ -6,13 +6,20 @@ type Labels = Readonly<Record<string, string>>;
 const NAME = /^(?=.{1,63}$)[A-Za-z\d](?:[-\w.]*[A-Za-z\d])?$/;
 const PREFIX = /^(?=.{1,253}$)[a-z\d](?:[-a-z\d]*[a-z\d])?(?:\.[a-z\d](?:[-a-z\d]*[a-z\d])?)*$/;
 
-/** Namespaces of Kubernetes in which a node may label itself, with those below them. */
+/** Namespaces of Kubernetes in which a node may label itself, with their subdomains. */
 const OPEN_NAMESPACES = ['kubelet.kubernetes.io', 'node.kubernetes.io'];
 const OPEN_LABELS = [
-  ...['beta.kubernetes.io/arch', 'beta.kubernetes.io/instance-type', 'beta.kubernetes.io/os'],
-  ...['failure-domain.beta.kubernetes.io/region', 'failure-domain.beta.kubernetes.io/zone'],
-  ...['kubernetes.io/arch', 'kubernetes.io/hostname', 'kubernetes.io/os'],
-  ...['node.kubernetes.io/instance-type', 'topology.kubernetes.io/region', 'topology.kubernetes.io/zone'],
+  'beta.kubernetes.io/arch',
+  'beta.kubernetes.io/instance-type',
+  'beta.kubernetes.io/os',
+  'failure-domain.beta.kubernetes.io/region',
+  'failure-domain.beta.kubernetes.io/zone',
+  'kubernetes.io/arch',
+  'kubernetes.io/hostname',
+  'kubernetes.io/os',
+  'node.kubernetes.io/instance-type',
+  'topology.kubernetes.io/region',
+  'topology.kubernetes.io/zone',
 ];
 
 const EFFECTS = ['NoSchedule', 'PreferNoSchedule', 'NoExecute'];

@@ -1,4 +1,4 @@
-/** What kind of pod it is: its annotations tell where it comes from, its priority how much it matters. */
+/** How messages name a pod, and what kind of pod it is: its annotations tell its source, its priority how important it is. */
 import type { Pod } from '../../types/kubernetes.ts';
 
 /** The source that a pod came from: `file`, `http` or `api`. */
@@ -23,13 +23,18 @@ export function fullName({ name, namespace }: { readonly name: string; readonly 
   return `${name}_${namespace}`;
 }
 
-/** Whether the pod came from a manifest rather than from the API server. A source that is present but odd counts. */
+/** `name_namespace(uid)`: how the kubelet names a pod in messages. */
+export function podText({ metadata: { name, namespace, uid } }: Pod): string {
+  return `${name}_${namespace}(${uid})`;
+}
+
+/** Whether the pod came from a manifest rather than from the API server. An unknown source counts as a manifest. */
 export function isStaticPod(pod: Pod): boolean {
   const source = pod.metadata.annotations?.[CONFIG_SOURCE_ANNOTATION];
   return source !== undefined && source !== 'api';
 }
 
-/** Whether the pod is the API server's reflection of a static pod. */
+/** Whether the pod is the API server's copy of a static pod. */
 export function isMirrorPod(pod: Pod): boolean {
   return pod.metadata.annotations?.[CONFIG_MIRROR_ANNOTATION] !== undefined;
 }
@@ -38,7 +43,7 @@ export function isCriticalPriority(priority: number): boolean {
   return priority >= SYSTEM_CRITICAL_PRIORITY;
 }
 
-/** Whether the node must not do without the pod: never evicted, admitted by preemption. */
+/** Whether the pod is critical: it is never evicted, and other pods are preempted for it. */
 export function isCriticalPod(pod: Pod): boolean {
   return isStaticPod(pod) || isMirrorPod(pod) || isCriticalPriority(pod.spec.priority ?? 0);
 }
@@ -48,8 +53,8 @@ export function isNodeCriticalPod(pod: Pod): boolean {
 }
 
 /**
- * Whether `preemptor` may push `preemptee` out. Between two critical pods, as between two others, a strictly higher
- * priority decides; a pod without any priority neither wins nor loses by it.
+ * Whether `preemptor` may preempt `preemptee`: it is critical and the other is not, or its priority is higher. A pod without
+ * a priority neither preempts nor is preempted by priority.
  */
 export function isPreemptable(preemptor: Pod, preemptee: Pod): boolean {
   if (isCriticalPod(preemptor) && !isCriticalPod(preemptee)) return true;

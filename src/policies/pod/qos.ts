@@ -1,4 +1,4 @@
-/** Quality of service: what a pod may rely on when memory gets short. */
+/** The quality-of-service class of a pod: how well it is protected when memory runs short. */
 import type { Pod, QOSClass } from '../../types/kubernetes.ts';
 import { parseQuantity } from '../formats/quantity.ts';
 import type { ResourceList } from './resources.ts';
@@ -10,16 +10,16 @@ interface Resources {
 
 const QOS_RESOURCES = ['cpu', 'memory'];
 
-/** The class in the pod's status, where it has one, else computed: a class never changes in a pod's life. */
+/** The class in the pod's status if there is one, else computed. The class of a pod never changes. */
 export function podQOS(pod: Pod): QOSClass {
   const given = pod.status?.qosClass;
   return given ? (given as QOSClass) : computePodQOS(pod);
 }
 
 /**
- * Guaranteed: every container, init ones too, has both limits, and the sums of requests equal those of limits. BestEffort:
- * nothing is requested or limited. Burstable: the rest. Only amounts above zero of cpu and memory count, and where the
- * pod itself has `resources`, only those. Throws what `parseQuantity` throws.
+ * Guaranteed: every container, init containers included, has limits of cpu and memory, and the sums of the requests equal the
+ * sums of the limits. BestEffort: nothing is requested or limited. Burstable: all other pods. Only amounts of cpu and memory
+ * above zero count. If the pod itself has `resources`, only those count. Throws what `parseQuantity` throws.
  */
 export function computePodQOS({ spec }: Pod): QOSClass {
   const all: readonly (Resources | undefined)[] = spec.resources
@@ -47,7 +47,7 @@ function requestsItsLimits(all: readonly (Resources | undefined)[]): boolean {
   });
 }
 
-/** In billionths; what is below zero counts as nothing. */
+/** In billionths; an amount below zero counts as zero. */
 function amount(list: ResourceList | undefined, name: string): bigint {
   const text = list?.[name];
   if (text === undefined) return 0n;

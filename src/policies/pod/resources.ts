@@ -1,4 +1,4 @@
-/** What a pod asks for and is limited to: the sums over its containers, what the pod level says, the overhead. */
+/** The requests and limits of a pod: the sums over its containers, those of the pod itself, and the overhead. */
 import type { Pod, PodSpec } from '../../types/kubernetes.ts';
 import {
   addQuantity,
@@ -13,7 +13,7 @@ import type { Quantity } from '../formats/quantity.ts';
 /** Quantities by the name of the resource: `cpu`, `memory`, `example.com/gpu`, … */
 export type ResourceQuantities = ReadonlyMap<string, Quantity>;
 
-/** As a pod spells it. */
+/** Amounts as texts, by the name of the resource: how a pod gives them. */
 export type ResourceList = Readonly<Record<string, string>>;
 type Field = 'requests' | 'limits';
 
@@ -22,7 +22,7 @@ interface SumOptions {
   readonly excludeOverhead?: boolean;
 }
 
-/** What the scheduler and admission count. Throws what `parseQuantity` throws. */
+/** The requests that the scheduler and admission count. Throws what `parseQuantity` throws. */
 export function podRequests(pod: Pod, options: SumOptions = {}): ResourceQuantities {
   const sums = podSums(pod, 'requests');
   if (!options.excludeOverhead) addQuantities(sums, quantitiesOf(pod.spec.overhead));
@@ -39,7 +39,7 @@ export function podRequest(pod: Pod, resourceName: string): Quantity {
   return plus(request, amountIn(pod.spec.overhead, resourceName));
 }
 
-/** The limits of the pod as a whole; overhead only widens limits that there are. Throws what `parseQuantity` throws. */
+/** The limits of the pod as a whole. Overhead is added only to limits that exist. Throws what `parseQuantity` throws. */
 export function podLimits(pod: Pod, options: SumOptions = {}): ResourceQuantities {
   const sums = podSums(pod, 'limits');
   if (options.excludeOverhead) return sums;
@@ -51,8 +51,9 @@ export function podLimits(pod: Pod, options: SumOptions = {}): ResourceQuantitie
 }
 
 /**
- * What preemption and eviction count a pod's request as: thousandths for `cpu`, whole units else, 1 for `pods`. Unlike
- * `podRequests`, a pod with resources of its own has no others, and overhead comes only on top of something.
+ * A pod's request as preemption and eviction count it: in thousandths for `cpu`, in whole units for others, 1 for `pods`.
+ * Unlike in `podRequests`, resources of the pod itself replace all those of its containers, and overhead is added only to a
+ * request above zero.
  */
 export function resourceRequest(pod: Pod, resourceName: string): bigint {
   if (resourceName === 'pods') return 1n;
@@ -74,7 +75,7 @@ function podSums(pod: Pod, field: Field): Map<string, Quantity> {
   return sums;
 }
 
-/** What the containers request together, or are limited to, whatever the pod level says. */
+/** The requests or limits of the containers together, without those of the pod itself. */
 export function containerTotals(spec: PodSpec, field: Field): ResourceQuantities {
   return containerSums({ spec }, field);
 }
@@ -87,8 +88,8 @@ function containerSums(pod: Pick<Pod, 'spec'>, field: Field): Map<string, Quanti
 }
 
 /**
- * The most that runs at one time: containers and sidecars together, or one init container with the sidecars that were
- * started before it.
+ * The most that containers use at one time: containers and sidecars together, or one init container with the sidecars that
+ * were started before it.
  */
 function containersAmount({ spec }: Pick<Pod, 'spec'>, field: Field, resourceName: string): Quantity {
   let sum = ZERO_QUANTITY;
@@ -108,25 +109,25 @@ function containersAmount({ spec }: Pick<Pod, 'spec'>, field: Field, resourceNam
   return maxQuantity(sum, initPeak);
 }
 
-/** Most often there is only one summand: nothing has to be added up then. */
+/** Adding zero returns the other summand itself. Most sums have only one summand, so this saves work. */
 function plus(sum: Quantity, own: Quantity): Quantity {
   if (own === ZERO_QUANTITY) return sum;
   return sum === ZERO_QUANTITY ? own : addQuantity(sum, own);
 }
 
-/** Whether cpu, memory or huge pages are requested or limited for the pod as a whole. */
+/** Whether the pod itself requests or limits cpu, memory or huge pages. */
 function hasPodLevelResources({ spec: { resources } }: Pod): boolean {
   if (!resources) return false;
   const names = [...Object.keys(resources.requests ?? {}), ...Object.keys(resources.limits ?? {})];
   return names.some(isPodLevelResource);
 }
 
-/** Whether a pod as a whole can ask for it, beside its containers. */
+/** Whether a pod itself can request or limit this resource, besides its containers. */
 export function isPodLevelResource(name: string): boolean {
   return name === 'cpu' || name === 'memory' || name.startsWith('hugepages-');
 }
 
-/** Zero where it is not named. A resource may be called `constructor`. */
+/** Zero where the list does not have it. A resource may be called `constructor`. */
 function amountIn(list: ResourceList | undefined, resourceName: string): Quantity {
   const text = list && Object.hasOwn(list, resourceName) ? list[resourceName] : undefined;
   return text === undefined ? ZERO_QUANTITY : parseQuantity(text);

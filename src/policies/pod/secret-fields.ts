@@ -1,6 +1,6 @@
-/** Which fields of Kubernetes' objects, and of CRI's messages, hold what containers keep secret. */
+/** Which fields of Kubernetes objects and of CRI messages may hold secrets. */
 
-/** Fields that are a secret, or lead to one, whatever they hold. */
+/** Fields that hold a secret or refer to one. */
 const SECRET_FIELDS =
   /^(envFrom|imagePullSecrets|secret|secretRef|stringData|auth|auths|registryToken|authorization|.*(password|token|credentials?|apiKey|privateKey))$/iu;
 const PAIR_FIELDS: ReadonlySet<string> = new Set(['env', 'envs', 'httpHeaders']);
@@ -15,12 +15,12 @@ export function hasSecretValues(name: string): boolean {
   return PAIR_FIELDS.has(name);
 }
 
-/** Command lines, those of hooks and probes included: some of their words may be secret. */
+/** Command lines, also of hooks and probes: some of their words may be secret. */
 export function isCommandField(name: string): boolean {
   return COMMAND_FIELDS.has(name);
 }
 
-/** Whether what stands at that path is better not repeated in a message. */
+/** Whether the value at that path must not be repeated in a message. */
 export function mayBeSecret(path: readonly string[]): boolean {
   return path.some(
     (name) => isSecretField(name) || hasSecretValues(name) || isCommandField(name) || name === 'annotations',

@@ -1,9 +1,9 @@
 import type { Container, Pod, PodSpec } from '../../types/kubernetes.ts';
 
-/** A field by its path, and whether what it asks for is more than this node gives to everybody. */
+/** A field by its path, and whether the pod asks by it for something that this node does not provide. */
 type Rule<T> = readonly [path: string, isAsked: (of: T) => boolean];
 
-/** What a node cannot give to a pod. */
+/** The fields that have no effect on a node. */
 export interface NodeLimits {
   readonly ofPod: readonly Rule<PodSpec>[];
   readonly ofContainers: readonly Rule<Container>[];
@@ -51,24 +51,24 @@ const OF_EMBEDDED_CONTAINER: readonly Rule<Container>[] = [
   ['securityContext.seLinuxOptions', ({ securityContext }) => isGiven(securityContext?.seLinuxOptions)],
 ];
 
-/** What only root can give: another user may not change groups, nor have what it has not. */
-const ROOTS_OF_POD: readonly Rule<PodSpec>[] = [
+/** Fields that take effect only if the agent runs as root: another user may not change groups or add privileges. */
+const ROOT_ONLY_OF_POD: readonly Rule<PodSpec>[] = [
   ['securityContext.fsGroup', ({ securityContext }) => isGiven(securityContext?.fsGroup)],
   [
     'securityContext.supplementalGroups',
     ({ securityContext }) => isGiven(securityContext?.supplementalGroups),
   ],
 ];
-const ROOTS_OF_CONTAINER: readonly Rule<Container>[] = [
+const ROOT_ONLY_OF_CONTAINER: readonly Rule<Container>[] = [
   ['securityContext.privileged', ({ securityContext }) => securityContext?.privileged === true],
   ['securityContext.capabilities.add', ({ securityContext }) => isGiven(securityContext?.capabilities?.add)],
 ];
 
-/** Of plain processes, by whom they are started. */
+/** The limits of a node that runs containers as plain processes. `isRoot`: the agent runs as root. */
 export function embeddedLimits(isRoot: boolean): NodeLimits {
   return {
-    ofPod: isRoot ? OF_EMBEDDED_POD : [...OF_EMBEDDED_POD, ...ROOTS_OF_POD],
-    ofContainers: isRoot ? OF_EMBEDDED_CONTAINER : [...OF_EMBEDDED_CONTAINER, ...ROOTS_OF_CONTAINER],
+    ofPod: isRoot ? OF_EMBEDDED_POD : [...OF_EMBEDDED_POD, ...ROOT_ONLY_OF_POD],
+    ofContainers: isRoot ? OF_EMBEDDED_CONTAINER : [...OF_EMBEDDED_CONTAINER, ...ROOT_ONLY_OF_CONTAINER],
   };
 }
 
@@ -77,7 +77,7 @@ export const CRI_LIMITS: NodeLimits = {
   ofContainers: [['volumeDevices', ({ volumeDevices }) => isGiven(volumeDevices)]],
 };
 
-/** Fields of the pod that are valid and have no effect on this node, by path: whoever counts on them must be told. */
+/** The paths of the pod's fields that are valid but have no effect on this node. The user has to be told about them. */
 export function unsupportedFields({ spec }: Pod, { ofPod, ofContainers }: NodeLimits): readonly string[] {
   const containers = [
     ...spec.containers.map((container) => ({ list: 'containers', container })),
@@ -99,7 +99,7 @@ function isGiven(value: unknown): boolean {
   return Array.isArray(value) ? value.length > 0 : value != null && value !== '';
 }
 
-/** On the machine's own network nothing is mapped: a port is that of the machine itself. */
+/** Processes use the machine's own network, which maps no ports: the host port has to be the container's port. */
 function isMapped({ hostPort, containerPort }: { hostPort?: number; containerPort: number }): boolean {
   return isGiven(hostPort) && hostPort !== 0 && hostPort !== containerPort;
 }

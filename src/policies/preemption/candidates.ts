@@ -1,4 +1,4 @@
-/** The pods that may have to go for another one, with the figures that the choice among them is made from. */
+/** The pods that may be preempted for another pod, with the figures from which victims are chosen. */
 import type { Pod } from '../../types/kubernetes.ts';
 import type { MissingResource } from '../admission/rejection.ts';
 import { isPreemptable } from '../pod/pod-kinds.ts';
@@ -11,15 +11,15 @@ export interface PreemptionCandidate {
   readonly uid: string;
   readonly qosClass: string;
   readonly priority: number;
-  /** What its end frees of each missing resource, in the order of those. Of `cpu` in thousandths. */
+  /** How much of each missing resource its end frees, in the order of the missing resources. `cpu` in thousandths. */
   readonly frees: readonly number[];
   readonly memoryBytes: number;
   readonly milliCPU: number;
-  /** From all that is missing. */
+  /** From all that is missing before any victim is chosen: `distanceFrom`. */
   readonly distance: number;
 }
 
-/** How much of each resource is still missing; zero and less: no more. */
+/** How much of each resource is still missing. Zero or less: nothing. */
 export type Amounts = readonly number[];
 
 /** In the order of the pods. Throws what `parseQuantity` throws. */
@@ -56,15 +56,15 @@ function request(pod: Pod, resource: string): number {
 }
 
 /**
- * How far a pod is from freeing what is missing: the sum of the squares of the fractions that would still be missing. So
- * every resource weighs the same.
+ * How far a pod is from freeing what is missing: the sum of the squares of the fractions that would still be missing.
+ * Fractions give every resource the same weight.
  */
 export function distanceFrom(missing: Amounts, frees: readonly number[]): number {
   let sum = 0;
   for (let index = 0; index < missing.length; index += 1) {
     const amount = missing[index] ?? 0;
-    const rest = amount - (frees[index] ?? 0);
-    if (amount > 0 && rest > 0) sum += (rest / amount) * (rest / amount);
+    const left = amount - (frees[index] ?? 0);
+    if (amount > 0 && left > 0) sum += (left / amount) * (left / amount);
   }
   return sum;
 }

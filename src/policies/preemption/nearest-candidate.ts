@@ -1,30 +1,30 @@
-/** The choice among the pods of one class: as few as possible, then as small as possible, without looking for the best set. */
+/** The choice among the pods of one QoS class: always the nearest one next. Few and small victims, though not the best set. */
 import { type Amounts, distanceFrom, type PreemptionCandidate } from './candidates.ts';
 
 export interface Choice {
   readonly candidate: PreemptionCandidate;
-  /** What was missing when it was chosen, and how far from that it was. */
+  /** What was missing when the candidate was chosen, and its distance from that. */
   readonly missing: Amounts;
   readonly distance: number;
 }
 
-/** Whether `a` goes rather than `b`, which is as near and was looked at before. */
+/** Whether `a` is chosen rather than `b`, which has the same distance and comes earlier in the pool. */
 export type Preference = (a: PreemptionCandidate, b: PreemptionCandidate) => boolean;
 
-/** What is missing without these pods. */
+/** What is still missing when these pods have ended. */
 export function amountsLess(missing: Amounts, gone: readonly PreemptionCandidate[]): Amounts {
-  const rest = [...missing];
+  const left = [...missing];
   for (const { frees } of gone)
-    for (let index = 0; index < rest.length; index += 1)
-      rest[index] = (rest[index] ?? 0) - (frees[index] ?? 0);
-  return rest;
+    for (let index = 0; index < left.length; index += 1)
+      left[index] = (left[index] ?? 0) - (frees[index] ?? 0);
+  return left;
 }
 
 function isAnyMissing(amounts: Amounts): boolean {
   return amounts.some((amount) => amount > 0);
 }
 
-/** Each time the nearest, until nothing is missing. Looks at every candidate once for each one chosen. */
+/** Chooses the nearest candidate, then the nearest of the others, until nothing is missing. */
 export function chooseNearest(
   candidates: readonly PreemptionCandidate[],
   missing: Amounts,
@@ -32,16 +32,19 @@ export function chooseNearest(
 ): readonly Choice[] {
   const pool = [...candidates];
   const choices: Choice[] = [];
-  let rest = missing;
-  while (isAnyMissing(rest) && pool.length > 0) {
-    const choice = takeNearest(pool, rest, isPreferred);
+  let left = missing;
+  while (isAnyMissing(left) && pool.length > 0) {
+    const choice = takeNearest(pool, left, isPreferred);
     choices.push(choice);
-    rest = amountsLess(rest, [choice.candidate]);
+    left = amountsLess(left, [choice.candidate]);
   }
   return choices;
 }
 
-/** The last one takes the place of the one that is taken: among equals, order decides, and the kubelet's has to be kept. */
+/**
+ * Removes the nearest candidate from the pool and puts the last one in its place. Order decides between equal candidates, so
+ * this has to be done as the kubelet does it.
+ */
 function takeNearest(pool: PreemptionCandidate[], missing: Amounts, isPreferred: Preference): Choice {
   let nearest: Choice | undefined;
   let place = 0;
@@ -60,13 +63,13 @@ function takeNearest(pool: PreemptionCandidate[], missing: Amounts, isPreferred:
   return nearest;
 }
 
-/** Less memory, then less CPU; of full equals the one that is looked at last. */
+/** Less memory first, then less CPU. Of two equal candidates, the later one. */
 export const smallerRequest: Preference = (a, b) => {
   if (a.memoryBytes !== b.memoryBytes) return a.memoryBytes < b.memoryBytes;
   return a.milliCPU <= b.milliCPU;
 };
 
-/** Of those that request the same, lower priority goes first. */
+/** As `smallerRequest`; of two candidates that request the same, lower priority first. */
 export const smallerRequestThenPriority: Preference = (a, b) => {
   const same = a.memoryBytes === b.memoryBytes && a.milliCPU === b.milliCPU;
   return same ? a.priority <= b.priority : smallerRequest(a, b);

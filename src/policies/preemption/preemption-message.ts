@@ -1,4 +1,4 @@
-/** What is said of a preemption: to the victims and to the pod that they go for, in the kubelet's words, and in the log. */
+/** The texts about a preemption: on the victims and on the preemptor in the kubelet's words, and in the log in ours. */
 import type { MissingResource } from '../admission/rejection.ts';
 import type { KillPodOptions } from '../sync/pod-termination.ts';
 import type { PreemptionDecision, Victim } from './victims.ts';
@@ -7,7 +7,7 @@ import type { PreemptionDecision, Victim } from './victims.ts';
 export const PREEMPTING = 'Preempting';
 export const PREEMPTING_MESSAGE = 'Preempted in order to admit critical pod';
 
-/** How a victim is ended, in its own grace period. */
+/** How a victim is killed: within its own grace period. */
 export const PREEMPTION_KILL: KillPodOptions = {
   evict: true,
   podStatus: {
@@ -25,29 +25,34 @@ export const PREEMPTION_KILL: KillPodOptions = {
   },
 };
 
-/** Why no pod goes; undefined where victims could be found. */
+/** Why no pod is preempted; undefined where victims were found. */
 export function preemptionError({ unmet }: PreemptionDecision): string | undefined {
   if (unmet.length === 0) return undefined;
   const amounts = unmet.map(({ resource, amount }) => `(res: ${resource}, q: ${amount}), `).join('');
   return `preemption: error finding a set of pods to preempt: no set of running pods found to reclaim resources: [${amounts}]`;
 }
 
-/** By which resource victims are counted: the first that is missing. */
+/** The label of the counter of preemptions: the first resource that is missing. */
 export function preemptionCounterResource({ missing }: PreemptionDecision): string {
   return missing[0]?.resource ?? '';
 }
 
-/** The decision in one line: what was missing, among how many was chosen, who goes and why they. */
+/** The decision in one line: what was missing, how many candidates there were, and the victims with their figures. */
 export function describePreemption({ missing, candidates, victims, unmet }: PreemptionDecision): string {
   const among = `among ${candidates.length} ${candidates.length === 1 ? 'candidate' : 'candidates'}`;
   if (unmet.length > 0) return `missing ${amounts(missing)}; ${among} nothing frees ${amounts(unmet)}`;
-  const chosen = victims.length === 0 ? 'nobody has to go' : victims.map(describeVictim).join(', ');
+  const chosen = victims.length === 0 ? 'no pod has to end' : victims.map(describeVictim).join(', ');
   return `missing ${amounts(missing)}; ${among}: ${chosen}`;
 }
 
 function describeVictim({ candidate, distance }: Victim): string {
   const { namespace, name, qosClass, priority } = candidate;
   return `${namespace}/${name} (${qosClass}, priority ${priority}, distance ${Number(distance.toFixed(3))})`;
+}
+
+/** What was missing when the victims were chosen: `cpu=300m`. Empty where nothing was. */
+export function describeMissing(decision: PreemptionDecision | undefined): string {
+  return decision === undefined || decision.missing.length === 0 ? '' : amounts(decision.missing);
 }
 
 function amounts(missing: readonly MissingResource[]): string {

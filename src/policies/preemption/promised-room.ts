@@ -1,32 +1,33 @@
-/** Room that is being made for critical pods is theirs from the moment in which it is decided on, not only once they run. */
+/** Resources that preemption frees for a critical pod are reserved for it from the decision on, not only once it runs. */
 import type { Pod } from '../../types/kubernetes.ts';
 import type { NodeFacts } from '../../types/node-facts.ts';
 import { type Admission, admitPod } from '../admission/admit-pod.ts';
 import { heldBy } from '../admission/held-resources.ts';
 import { isPreemptable } from '../pod/pod-kinds.ts';
 
-/** What is already being freed. */
+/** The resources that are being freed. */
 export interface ComingRoom {
-  /** UIDs of pods that are ending: what they hold now will be free. */
+  /** UIDs of pods that are ending: the resources that they hold will be free. */
   readonly ending: ReadonlySet<string>;
-  /** The critical pods that wait for it. */
+  /** The critical pods that wait for these resources. */
   readonly promisedTo: readonly Pod[];
 }
 
-/** Who will hold resources, apart from `pod`, once those that are ending have ended and those that wait have come. */
+/** The pods apart from `pod` that will hold resources once the ending pods have ended and the waiting pods have started. */
 export function holdersOnceFreed(pod: Pod, holders: readonly Pod[], room: ComingRoom): readonly Pod[] {
   const waiting = room.promisedTo.filter(({ metadata }) => metadata.uid !== pod.metadata.uid);
   return [...holders.filter(({ metadata }) => !room.ending.has(metadata.uid)), ...waiting];
 }
 
-/** The room without what is promised to pods that `pod` could push out if they ran. */
+/** The same, but without the waiting pods that `pod` could preempt if they ran: `pod` need not leave them anything. */
 export function lessYielding(pod: Pod, room: ComingRoom): ComingRoom {
   return { ...room, promisedTo: room.promisedTo.filter((other) => !isPreemptable(pod, other)) };
 }
 
 /**
- * `admitPod` for a node on which room is being made: the pod has to fit beside all that hold resources now, and leave to
- * those that wait what they were promised. Where that cannot be, those that matter less give way.
+ * `admitPod` for a node on which resources are being freed. The pod has to fit beside all pods that hold resources now, and
+ * beside the waiting pods to which resources are promised. If it does not fit beside all of these, it has to fit beside the
+ * waiting pods that it could not preempt.
  */
 export function admitPodBeside(
   node: NodeFacts,

@@ -1,4 +1,4 @@
-/** What is to be done for a critical pod that lacks nothing but room: who has to go, and for whose end it has to wait. */
+/** How room is made for a critical pod that lacks nothing else: which pods are preempted, and whose end it waits for. */
 import type { Pod } from '../../types/kubernetes.ts';
 import type { NodeFacts } from '../../types/node-facts.ts';
 import { admitPod } from '../admission/admit-pod.ts';
@@ -11,23 +11,23 @@ import { type PreemptionDecision, selectVictims } from './victims.ts';
 export interface PreemptionPlanFacts {
   readonly node: NodeFacts;
   readonly preemptor: Pod;
-  /** All others that hold resources of the node, in an order that ties depend on. */
+  /** All other pods that hold resources of the node. Their order decides between candidates that are equal. */
   readonly holders: readonly Pod[];
   readonly room: ComingRoom;
-  /** UIDs of pods that could not be ended: they keep what they hold. */
+  /** UIDs of pods that could not be ended: they keep their resources. */
   readonly unendable: ReadonlySet<string>;
   readonly lowerPriorityFirst: boolean;
 }
 
 export type PreemptionPlan =
-  /** `awaited`: UIDs of the victims, and of the pods that are ending already where it cannot do without their room. */
+  /** `awaited`: UIDs of the victims, and of pods that are ending already if the preemptor needs their resources too. */
   | { readonly kind: 'evict'; readonly decision: PreemptionDecision; readonly awaited: readonly string[] }
   | { readonly kind: 'reject'; readonly decision?: PreemptionDecision; readonly rejection: Rejection };
 
 /**
- * Room that is being freed for others is not chosen a second time: the pods that are ending for them are no candidates, and
- * only what those others leave over counts as free. Where that is not enough, those others that matter less have to look for
- * room once more. Throws what `parseQuantity` throws.
+ * Resources that are being freed for other critical pods are not given out twice: the pods that are ending for them are no
+ * candidates, and what is promised does not count as free. If no plan is found that way, promises to pods that the preemptor
+ * could preempt are ignored; those pods then have to be admitted anew. Throws what `parseQuantity` throws.
  */
 export function planPreemption(facts: PreemptionPlanFacts): PreemptionPlan {
   const plan = planBeside(facts);

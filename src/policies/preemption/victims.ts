@@ -1,7 +1,7 @@
 /**
- * Which pods have to go so that a critical one fits. The kubelet's choice, down to its ties: Guaranteed pods go only for
- * what all others could not free, Burstable ones only for what BestEffort ones could not; within a class, always the pod
- * that is nearest to freeing what is still missing.
+ * Which pods are preempted so that a critical pod fits. This is the kubelet's choice, ties included: Guaranteed pods are
+ * chosen only for what all other pods cannot free, and Burstable pods only for what BestEffort pods cannot free. Within a
+ * class, the next victim is always the pod that is nearest to freeing what is still missing.
  */
 import type { Pod } from '../../types/kubernetes.ts';
 import type { MissingResource } from '../admission/rejection.ts';
@@ -16,26 +16,26 @@ import {
 
 export interface PreemptionFacts {
   readonly preemptor: Pod;
-  /** Those that hold resources, in an order that ties depend on. */
+  /** The pods that hold resources. Their order decides between candidates that are equal. */
   readonly pods: readonly Pod[];
   readonly missing: readonly MissingResource[];
-  /** Of victims that are otherwise equal, lower priority goes first. The kubelet does not look at it. */
+  /** Of candidates that request the same, the one of lower priority is chosen first. The kubelet ignores priority here. */
   readonly lowerPriorityFirst: boolean;
 }
 
-/** A choice, and what it was made from. */
+/** The victims, and from what they were chosen. */
 export interface PreemptionDecision {
   readonly missing: readonly MissingResource[];
   readonly candidates: readonly PreemptionCandidate[];
-  /** In the order in which they are to go: BestEffort, Burstable, Guaranteed. */
+  /** In the order in which they are killed: BestEffort, Burstable, Guaranteed. */
   readonly victims: readonly Victim[];
-  /** What would be missing even if all candidates went. Where there is any, nobody goes. */
+  /** What would still be missing if all candidates ended. If there is any of this, no pod is killed. */
   readonly unmet: readonly MissingResource[];
 }
 
 export interface Victim {
   readonly candidate: PreemptionCandidate;
-  /** What was missing when it was chosen, and how far from that it was. */
+  /** What was missing when the victim was chosen, and its distance from that. */
   readonly missing: readonly MissingResource[];
   readonly distance: number;
 }
@@ -54,7 +54,7 @@ export function selectVictims(facts: PreemptionFacts): PreemptionDecision {
   return { missing, candidates, victims, unmet };
 }
 
-/** From the most to the least guaranteed class: each has to give only what those below it cannot. */
+/** From Guaranteed down to BestEffort: each class frees only what the classes below it cannot. */
 function chooseByClass(
   candidates: readonly PreemptionCandidate[],
   missing: Amounts,

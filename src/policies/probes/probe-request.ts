@@ -1,4 +1,4 @@
-/** What a handler of a probe or a lifecycle hook asks for, and of whom. */
+/** The requests of probes and lifecycle hooks: addresses, paths, headers, commands and time limits. */
 import { StateletError } from '../../types/errors.ts';
 import type { Container } from '../../types/kubernetes.ts';
 import { expandVariables } from '../cri/container-env.ts';
@@ -15,9 +15,9 @@ export interface Address {
 /** One GET request. */
 export interface HTTPRequest extends Address {
   readonly scheme: 'http' | 'https';
-  /** With the query. */
+  /** With its query. */
   readonly path: string;
-  /** What the `Host` header says; all others are in `headers`. */
+  /** The value of the `Host` header; all other headers are in `headers`. */
   readonly hostHeader: string;
   readonly headers: readonly HTTPHeader[];
 }
@@ -27,7 +27,7 @@ interface HTTPHeader {
   readonly value: string;
 }
 
-/** The version of Kubernetes whose kubelet's ways are followed: servers tell probes by it. */
+/** The version in the `User-Agent` header, by which servers recognise probes: that of the kubelet that is followed here. */
 const KUBERNETES_VERSION = '1.36';
 const DEFAULT_TIMEOUT_SECONDS = 1;
 const PORT_MAX = 65_535;
@@ -41,13 +41,13 @@ export function timeoutSeconds(probe: Probe): number {
   return seconds > 0 ? seconds : DEFAULT_TIMEOUT_SECONDS;
 }
 
-/** An exec probe's command: `$(VAR)` stands for what `env` says literally; references are not looked up. */
+/** An exec probe's command. `$(VAR)` is replaced by a literal value in `env`; references (`valueFrom`) are not resolved. */
 export function execCommand(command: readonly string[], { env = [] }: Container): string[] {
   const values = new Map(env.map(({ name, value = '' }) => [name, value]));
   return command.map((part) => expandVariables(part, values));
 }
 
-/** `podIP` stands in for a host that is not given. Throws InvalidArgument. */
+/** Without a host in the handler, the address is `podIP`. Throws InvalidArgument if there is none, or the port is invalid. */
 export function socketAddress(
   { host, port }: TCPSocketAction,
   container: Container,
@@ -89,7 +89,7 @@ export function hostOrPodIP(host: string | undefined, podIP: string | undefined)
   return found;
 }
 
-/** By number, by the name of one of the container's ports, or a number in quotes. */
+/** A port may be a number, a number as text, or the name of one of the container's ports. */
 function portNumber(port: number | string, { name, ports = [] }: Container): number {
   const named = ports.find((candidate) => candidate.name !== undefined && candidate.name === port);
   const number = named?.containerPort ?? Number(port);
@@ -101,14 +101,14 @@ function portNumber(port: number | string, { name, ports = [] }: Container): num
   throw new StateletError('InvalidArgument', cause);
 }
 
-/** Whatever of a URL is written for a path: only its path and query count. */
+/** The path and query of `path`, which may be any part of a URL. */
 function requestPath(path: string): string {
   const base = 'http://localhost';
   const url = URL.canParse(path, base) ? new URL(path, base) : new URL(encodeURI(`/${path}`), base);
   return `${url.pathname.startsWith('/') ? '' : '/'}${url.pathname}${url.search}`;
 }
 
-/** An empty `Accept` or `User-Agent` of the handler's own keeps that header away. */
+/** A handler that gives an empty `Accept` or `User-Agent` sends no such header. */
 function requestHeaders(
   own: readonly HTTPHeader[],
   address: Address,

@@ -1,16 +1,15 @@
 /**
- * What a probe's worker decides: whether the container that it sees can be probed, and what an outcome changes. One worker
- * per probe of a container; the rules are those of the kubelet's.
+ * What a probe's worker decides: whether the container can be probed, and what an outcome changes. Each probe of a container
+ * has one worker. The rules are those of the kubelet's workers.
  */
 import type { Container, Pod } from '../../types/kubernetes.ts';
 import type { ProbeResult } from '../sync/pod-facts.ts';
 import { isTerminalPhase } from '../sync/pod-termination.ts';
-import { periodMs } from './probe-schedule.ts';
 import { containerShouldRestart, isRestartableInitContainer } from '../sync/restart.ts';
 
 export type ProbeKind = 'liveness' | 'readiness' | 'startup';
 
-/** `Error`: the probe itself could not be carried out, which says nothing about the container. */
+/** `Error`: the probe could not be carried out. This tells nothing about the container. */
 export type ProbeOutcome = 'Success' | 'Failure' | 'Error';
 
 export type Probe = NonNullable<Container['livenessProbe']>;
@@ -23,7 +22,7 @@ export interface ProbeTarget {
 
 /** The container's newest instance, as the pod's status shows it. */
 export type SeenContainer = {
-  /** As the runtime knows it. */
+  /** The runtime's id of the instance. */
   readonly id: string;
   readonly started: boolean;
 } & (
@@ -32,34 +31,34 @@ export type SeenContainer = {
   | { readonly state: 'terminated'; readonly exitCode: number }
 );
 
-/** What the pod's status says; undefined while there is none. */
+/** The part of the pod's status that a worker sees. */
 export interface Sighting {
   readonly phase: string | undefined;
-  /** undefined while it has not been created. */
+  /** Undefined while the container has not been created. */
   readonly container: SeenContainer | undefined;
 }
 
-/** What a worker remembers. */
+/** The state of a worker. */
 export interface ProbeRecord {
   readonly containerId: string | undefined;
-  /** The decisive result for that container; undefined while there is none. */
+  /** The result for that container; undefined while no outcome has reached its threshold. */
   readonly result: ProbeResult | undefined;
   readonly lastOutcome: 'Success' | 'Failure' | undefined;
-  /** How many times in a row the outcome was that. Goes on counting when another instance of the container comes. */
+  /** How many times in a row the outcome was `lastOutcome`. A new instance of the container does not reset it. */
   readonly resultRun: number;
-  /** The result stands until another instance comes. */
+  /** The result is kept, and the container not probed, until there is a new instance. */
   readonly onHold: boolean;
 }
 
 export type ProbeStep =
-  /** Nothing to probe until the status changes. */
+  /** Do not probe until the status changes. */
   | { readonly kind: 'idle' }
-  /** Nor after that, as far as can be seen. */
+  /** Do not probe any more. */
   | { readonly kind: 'over' }
-  /** Unix ms. */
+  /** Probe at `notBefore` or later. Unix ms. */
   | { readonly kind: 'probe'; readonly startedAt: number; readonly notBefore: number };
 
-export interface Look {
+export interface ProbeDecision {
   readonly record: ProbeRecord;
   readonly step: ProbeStep;
 }
@@ -72,21 +71,25 @@ export const NEW_PROBE_RECORD: ProbeRecord = {
   onHold: false,
 };
 
-/** What holds of a container before its first outcome. */
+/** The result of a container before its first outcome. */
 const INITIAL_RESULT: Readonly<Record<ProbeKind, ProbeResult>> = {
   liveness: 'Success',
   readiness: 'Failure',
   startup: 'UNKNOWN',
 };
-/** What ran for longer than this when the agent started was looked after by one before: nothing is assumed about it. */
+const DEFAULT_PERIOD_SECONDS = 10;
+/**
+ * A container that ran for longer than this when the agent started was probed by an earlier agent: no result is assumed for
+ * it.
+ */
 const ADOPTED_AFTER_MS = 10_000;
 
-const idle = (record: ProbeRecord): Look => ({ record, step: { kind: 'idle' } });
-const over = (record: ProbeRecord): Look => ({ record, step: { kind: 'over' } });
+const idle = (record: ProbeRecord): ProbeDecision => ({ record, step: { kind: 'idle' } });
+const over = (record: ProbeRecord): ProbeDecision => ({ record, step: { kind: 'over' } });
 
 const KINDS: readonly ProbeKind[] = ['startup', 'readiness', 'liveness'];
 
-/** The probes of a pod. Of its init containers only sidecars have any. */
+/** The probes of a pod. Of its init containers, only sidecars have probes. */
 export function probeTargets(pod: Pod): readonly ProbeTarget[] {
   const { containers, initContainers = [] } = pod.spec;
   return [...containers, ...initContainers.filter(isRestartableInitContainer)].flatMap((container) =>
@@ -94,18 +97,22 @@ export function probeTargets(pod: Pod): readonly ProbeTarget[] {
   );
 }
 
-/** The probe that the worker is there for. */
+/** The probe of the worker. */
 export function probeOf({ container, kind }: ProbeTarget): Probe {
   return container[`${kind}Probe`] ?? {};
 }
 
-/** What the worker makes of the pod's present status. `agentStartedAt`: Unix ms. */
-export function lookAt(
+export function periodMs({ periodSeconds = 0 }: Probe): number {
+  return (periodSeconds > 0 ? periodSeconds : DEFAULT_PERIOD_SECONDS) * 1000;
+}
+
+/** What the worker does at the pod's present status. `seen`: undefined without a status. `agentStartedAt`: Unix ms. */
+export function decideProbe(
   target: ProbeTarget,
   record: ProbeRecord,
   seen: Sighting | undefined,
   agentStartedAt: number,
-): Look {
+): ProbeDecision {
   if (seen === undefined) return idle(record);
   if (isTerminalPhase(seen.phase)) return over(record);
   const { container } = seen;
@@ -114,8 +121,8 @@ export function lookAt(
   const current = isKnown ? record : withContainer(target, record, container, agentStartedAt);
   if (current.onHold) return idle(current);
   return container.state === 'running'
-    ? lookAtRunning(target, current, container)
-    : lookAtStopped(target, current, container);
+    ? decideForRunning(target, current, container)
+    : decideForStopped(target, current, container);
 }
 
 function withContainer(
@@ -130,8 +137,9 @@ function withContainer(
 }
 
 /**
- * Whether a container that an agent finds running has been running for longer than it could without having started up: a
- * probe that may only succeed once must not be the end of it. The kubelet is told by the API server instead.
+ * Whether a container that ran before the agent started must have started up, since its startup probe would have failed by
+ * then otherwise. It must not be killed because a probe that succeeds only once fails now. The kubelet learns from the API
+ * server that a container has started; this agent has none.
  */
 export function startedBefore(
   target: ProbeTarget,
@@ -145,7 +153,7 @@ export function startedBefore(
   return container.startedAt + limitMs < agentStartedAt;
 }
 
-function lookAtStopped(target: ProbeTarget, record: ProbeRecord, container: SeenContainer): Look {
+function decideForStopped(target: ProbeTarget, record: ProbeRecord, container: SeenContainer): ProbeDecision {
   const failed: ProbeRecord = { ...record, result: 'Failure' };
   if (container.state !== 'terminated') return idle(failed);
   return containerShouldRestart(target.pod, target.container, container.exitCode)
@@ -153,12 +161,12 @@ function lookAtStopped(target: ProbeTarget, record: ProbeRecord, container: Seen
     : over(failed);
 }
 
-/** Until the container has started only its startup probe runs, and from then on only the others do. */
-function lookAtRunning(
+/** Until the container has started, only its startup probe runs; after that, only its other probes. */
+function decideForRunning(
   target: ProbeTarget,
   record: ProbeRecord,
   { started, startedAt }: SeenContainer & { readonly startedAt: number },
-): Look {
+): ProbeDecision {
   const isStartup = target.kind === 'startup';
   const isBeingDeleted = target.pod.metadata.deletionTimestamp != null;
   if (isBeingDeleted && target.kind !== 'readiness') return over(quietRecord(target, record));
@@ -167,12 +175,12 @@ function lookAtRunning(
   return { record, step: { kind: 'probe', startedAt, notBefore } };
 }
 
-/** A container that is meant to end must not be killed, or held for unready, by a probe that is not run any more. */
+/** A liveness or startup probe that is not run any more counts as succeeded: its last result must not kill the container. */
 export function quietRecord({ kind }: ProbeTarget, record: ProbeRecord): ProbeRecord {
   return kind === 'readiness' ? record : { ...record, result: 'Success' };
 }
 
-/** An outcome decides once it has come as often in a row as its threshold says. */
+/** The state after an outcome. An outcome becomes the result when it has come as often in a row as its threshold says. */
 export function judge(target: ProbeTarget, record: ProbeRecord, outcome: ProbeOutcome): ProbeRecord {
   if (outcome === 'Error') return record;
   const { successThreshold = 0, failureThreshold = 0 } = probeOf(target);
@@ -183,7 +191,7 @@ export function judge(target: ProbeTarget, record: ProbeRecord, outcome: ProbeOu
   return isFinal(target, outcome) ? { ...decided, onHold: true, resultRun: 0 } : decided;
 }
 
-/** What failed is going to be killed, and what has started stays started. */
+/** A container whose liveness or startup probe has failed is killed, and one that has started stays started. */
 function isFinal({ kind }: ProbeTarget, outcome: 'Success' | 'Failure'): boolean {
   return kind === 'startup' || (kind === 'liveness' && outcome === 'Failure');
 }

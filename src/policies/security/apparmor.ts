@@ -1,4 +1,4 @@
-/** What AppArmor lets a container do. */
+/** The AppArmor profile of a container. */
 import type { SecurityProfile } from '../../types/cri.ts';
 import { StateletError } from '../../types/errors.ts';
 import type { Container, EphemeralContainer, Pod, PodSpec } from '../../types/kubernetes.ts';
@@ -6,13 +6,13 @@ import { RUNTIME_DEFAULT, UNCONFINED } from './seccomp.ts';
 
 type AppArmorProfile = NonNullable<NonNullable<PodSpec['securityContext']>['appArmorProfile']>;
 
-/** Followed by the container's name; deprecated, and what manifests still hold. */
+/** The container's name follows. Deprecated, but manifests still use it. */
 const ANNOTATION_PREFIX = 'container.apparmor.security.beta.kubernetes.io/';
 const LOCALHOST_PREFIX = 'localhost/';
 
 /**
- * The container's profile, else that of its annotation, else the pod's; undefined: what the runtime does by default. Throws
- * InvalidArgument for a profile without its name.
+ * The container's profile, else that of its annotation, else the pod's; undefined leaves it to the runtime. Throws
+ * InvalidArgument for a Localhost profile without a name.
  */
 export function appArmorProfile(
   { metadata, spec }: Pod,
@@ -42,7 +42,7 @@ function criProfile({ type, localhostProfile }: AppArmorProfile): SecurityProfil
   }
 }
 
-/** The same in the words of the annotation: runtimes of before 2023 read a field that has only these. */
+/** The profile as the annotation spells it: runtimes from before 2023 read a field that holds only this form. */
 export function deprecatedAppArmorProfile({ profileType, localhostRef }: SecurityProfile): string {
   switch (profileType) {
     case 'RuntimeDefault':
@@ -62,8 +62,8 @@ function annotated(value: string | undefined): AppArmorProfile | undefined {
 }
 
 /**
- * Why a pod cannot be admitted to a node whose kernel does not enforce AppArmor: it names a profile, and would run without
- * it. `enabled`: whether the kernel does.
+ * Why a pod that names a profile cannot be admitted to this node: if the kernel does not enforce AppArmor, the pod would run
+ * without its profile. `enabled`: whether the kernel enforces AppArmor.
  */
 export function appArmorRejection(
   pod: Pod,

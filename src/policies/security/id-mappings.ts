@@ -1,6 +1,6 @@
 /**
- * Users of a pod's own: which ids of the node stand for them, and how that is kept on disk. Ranges are those of the kubelet:
- * as long as a range of ids is wide in all, aligned to that, and never the first one, in which the node's own users are.
+ * User namespaces of pods: which ids of the node a pod's users are mapped to, and how the mapping is stored. As with the
+ * kubelet, a pod has a range of 65536 ids, aligned to that size. The first range is never used: it has the node's own users.
  */
 import type { UserNamespace } from '../../types/cri.ts';
 import { StateletError } from '../../types/errors.ts';
@@ -8,12 +8,12 @@ import { fnv1a32 } from '../sync/container-hash.ts';
 
 const IDS_PER_POD = 65_536;
 const FIRST_RANGE = 1;
-/** The last one would hold the id that means "none". */
+/** Without the last range, which has the id that means "none". */
 const RANGES = 65_535 - FIRST_RANGE;
 
 /**
- * The first id of a range that is not taken. The search begins at a place that follows from the UID: ids of a pod that has
- * gone are not given to the next one at once, and hardly ever to users of the node that have ranges, too.
+ * The first id of a range that is not taken. The search begins at a range that is computed from the pod's UID. So the ids of
+ * a pod that has ended are not used again at once, and ranges that the node's users may have are hardly ever chosen.
  */
 export function freeRange(uid: string, taken: ReadonlySet<number>): number {
   const start = fnv1a32(uid) % RANGES;
@@ -29,13 +29,13 @@ export function userNamespace(hostId: number): UserNamespace {
   return { mode: 'POD', uids: [mapping], gids: [mapping] };
 }
 
-/** The kubelet's file `userns`, which it and its successors read. */
+/** The content of the kubelet's file `userns`, which a later kubelet can read. */
 export function userNamespaceRecord(hostId: number): string {
   const { uids, gids } = userNamespace(hostId);
   return JSON.stringify({ uidMappings: uids, gidMappings: gids });
 }
 
-/** The first id of the range that was recorded; throws a StateletError of kind DataLoss for what is no such record. */
+/** The first id of the recorded range. Throws a StateletError of kind DataLoss for a text that is no such record. */
 export function recordedRange(text: string): number {
   const hostId = (parsed(text) as Partial<Record<string, { hostId?: unknown }[]>> | null)?.uidMappings?.[0]
     ?.hostId;
@@ -60,7 +60,7 @@ function parsed(text: string): unknown {
   }
 }
 
-/** However it was spaced. */
+/** The same JSON without its white space. */
 function canonical(text: string): string {
   return JSON.stringify(parsed(text));
 }

@@ -1,19 +1,19 @@
-/** Which system calls a container may make. */
+/** The seccomp profile of a container: which system calls it may make. */
 import type { SecurityProfile } from '../../types/cri.ts';
 import { StateletError } from '../../types/errors.ts';
 import type { Container, EphemeralContainer, Pod } from '../../types/kubernetes.ts';
 
 export interface SeccompFacts {
-  /** Whether containers that name no profile get the runtime's own instead of none. */
+  /** Whether containers without a profile get the runtime's default profile instead of none. */
   readonly seccompDefault: boolean;
-  /** The folder in which profiles of type Localhost are. */
+  /** The folder of the profiles of type Localhost. */
   readonly seccompProfileRoot: string;
 }
 
 export const RUNTIME_DEFAULT: SecurityProfile = { profileType: 'RuntimeDefault', localhostRef: '' };
 export const UNCONFINED: SecurityProfile = { profileType: 'Unconfined', localhostRef: '' };
 
-/** The container's profile, else the pod's, else the node's default. Throws InvalidArgument for one without its name. */
+/** The container's profile, else the pod's, else the node's default. Throws InvalidArgument for Localhost without a name. */
 export function seccompProfile(
   pod: Pod,
   container: Container | EphemeralContainer,

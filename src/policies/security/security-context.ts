@@ -1,8 +1,9 @@
-/** As whom a container runs and what it may do: its own security context over that of the pod. */
+/** The user that a container runs as and what it may do: its own security context, else that of the pod. */
 import type {
   LinuxContainerSecurityContext,
   LinuxSandboxSecurityContext,
   NamespaceOption,
+  SELinuxOption,
   SupplementalGroupsPolicy,
   UserNamespace,
 } from '../../types/cri.ts';
@@ -10,23 +11,23 @@ import { StateletError } from '../../types/errors.ts';
 import type { Container, EphemeralContainer, Pod, PodSpec } from '../../types/kubernetes.ts';
 import { appArmorProfile, deprecatedAppArmorProfile } from './apparmor.ts';
 import { podNamespaces } from '../cri/pod-namespaces.ts';
-import { podText } from '../pod/pod-text.ts';
+import { podText } from '../pod/pod-kinds.ts';
 import { RUNTIME_DEFAULT, type SeccompFacts, seccompProfile } from './seccomp.ts';
-import { selinuxOption } from './selinux.ts';
 
+type PodSecurityContext = NonNullable<PodSpec['securityContext']>;
 type Capabilities = NonNullable<NonNullable<Container['securityContext']>['capabilities']>;
 type AnyContainer = Container | EphemeralContainer;
 
-/** The user that an image says, by number or by name; root where it says neither. */
+/** The user of an image, by number or by name; root if it has neither. */
 export interface ImageUser {
   readonly uid?: number;
   readonly username?: string;
 }
 
 export interface SecurityFacts extends SeccompFacts {
-  /** The ids that the node has set apart for a pod with users of its own. */
+  /** The ids that the node has reserved for a pod with hostUsers: false. */
   readonly users?: UserNamespace;
-  /** Paths of this machine that containers must not see, beside those of every machine. */
+  /** Paths that containers must not see on this machine, besides those of every machine. */
   readonly maskedPaths?: readonly string[];
 }
 
@@ -52,7 +53,7 @@ const READONLY_PATHS: readonly string[] = [
   '/proc/sysrq-trigger',
 ];
 
-/** Throws a StateletError of kind InvalidArgument for what cannot be granted. */
+/** Throws a StateletError of kind InvalidArgument if the pod asks for something that it cannot have. */
 export function containerSecurityContext(
   pod: Pod,
   container: AnyContainer,
@@ -65,7 +66,7 @@ export function containerSecurityContext(
   const apparmor = appArmorProfile(pod, container);
   return {
     ...containerUser(pod, container, imageUser),
-    ...(capabilities && { capabilities: capabilityChanges(capabilities) }),
+    ...(capabilities && { capabilities: criCapabilities(capabilities) }),
     privileged: privileged ?? false,
     namespaceOptions: containerNamespaces(pod.spec, targetId, facts.users),
     selinuxOptions: selinuxOption(
@@ -81,7 +82,7 @@ export function containerSecurityContext(
   };
 }
 
-/** What a plain process of this machine can be held to, and asks for. Throws as `containerUser` does. */
+/** The part of a security context that applies to a plain process of this machine. Throws as `containerUser` does. */
 export function processSecurityContext(
   pod: Pod,
   container: AnyContainer,
@@ -91,13 +92,13 @@ export function processSecurityContext(
   const { supplementalGroups: groups = [] } = supplementalGroups(pod.spec);
   return {
     ...containerUser(pod, container, imageUser),
-    ...(capabilities && { capabilities: capabilityChanges(capabilities) }),
+    ...(capabilities && { capabilities: criCapabilities(capabilities) }),
     ...(groups.length > 0 && { supplementalGroups: groups }),
     ...(allowPrivilegeEscalation === false && { noNewPrivs: true }),
   };
 }
 
-function capabilityChanges({
+function criCapabilities({
   add = [],
   drop = [],
 }: Capabilities): NonNullable<LinuxContainerSecurityContext['capabilities']> {
@@ -105,8 +106,8 @@ function capabilityChanges({
 }
 
 /**
- * The user and group that a container runs as; by name where its image knows no number. Throws a StateletError of kind
- * InvalidArgument where it must not be root, and is or may be. Without an `imageUser` nothing is known of the image.
+ * The user and group that a container runs as; the user by name if the image has no number. Throws a StateletError of kind
+ * InvalidArgument if it must not be root and is, or may be. `imageUser` is undefined if the image is not known.
  */
 export function containerUser(
   pod: Pod,
@@ -143,7 +144,7 @@ function notNonRoot(problem: string, pod: Pod, { name }: AnyContainer): Statelet
   return new StateletError('InvalidArgument', `${problem} (pod: "${podText(pod)}", container: ${name})`);
 }
 
-/** A target's processes can be joined only where the pod does not share all of them anyway. */
+/** A container joins the processes of a target only if the pod's containers do not share their processes anyway. */
 function containerNamespaces(
   spec: PodSpec,
   targetId: string | undefined,
@@ -154,7 +155,7 @@ function containerNamespaces(
   return { ...namespaces, pid: 'TARGET', targetId };
 }
 
-/** Of the sandbox itself: its own process runs as confined as it can be, whatever the containers are granted. */
+/** The security context of the sandbox. Its own process is confined, whatever the containers may do. */
 export function sandboxSecurityContext(
   { spec }: Pod,
   users: UserNamespace | undefined,
@@ -164,7 +165,7 @@ export function sandboxSecurityContext(
     namespaceOptions: podNamespaces(spec, users),
     selinuxOptions: selinuxOption(seLinuxOptions),
     runAsUser,
-    // Without a user the runtime refuses it, and says so.
+    // The runtime refuses a group without a user, with a message.
     runAsGroup,
     ...supplementalGroups(spec),
     // The runtime refuses a privileged container in a sandbox that is not.
@@ -175,6 +176,13 @@ export function sandboxSecurityContext(
 
 function allContainers({ containers, initContainers = [], ephemeralContainers = [] }: PodSpec) {
   return [...containers, ...initContainers, ...ephemeralContainers];
+}
+
+/** Fields that are not given are left empty: the runtime fills them in. */
+function selinuxOption(options: PodSecurityContext['seLinuxOptions']): SELinuxOption | undefined {
+  if (!options) return undefined;
+  const { user = '', role = '', type = '', level = '' } = options;
+  return { user, role, type, level };
 }
 
 function supplementalGroups({

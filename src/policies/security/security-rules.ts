@@ -1,6 +1,6 @@
 /**
- * The rules of the API server's validation about what a pod and its containers may do, where fields contradict each other or
- * ask for what no node of this kind can give. Tolerates a pod that breaks the schema: such parts are passed over.
+ * The rules of the API server's validation for security: fields that contradict each other, or ask for something that no node
+ * with Linux has. The pod may break the schema: such parts are not judged here.
  */
 import { dottedSysctl, sysctlNamespace } from './sysctls.ts';
 
@@ -16,7 +16,7 @@ type Problems = Iterable<SpecProblem>;
 const CONTAINER_LISTS = ['initContainers', 'containers', 'ephemeralContainers'];
 const HOST_NAMESPACES = ['hostNetwork', 'hostPID', 'hostIPC'];
 
-/** `spec`: that of a pod, as it was parsed. */
+/** `spec`: the parsed spec of a pod. */
 export function securityProblems(spec: unknown): readonly SpecProblem[] {
   const root = tree(spec);
   const podContext = tree(root.securityContext);
@@ -61,7 +61,7 @@ function* sysctlProblems(spec: Tree): Problems {
   }
 }
 
-/** What the security contexts of pods and of containers have in common. */
+/** The rules that apply to the security context of a pod and of a container alike. */
 function* contextProblems(path: string, context: Tree, spec: Tree): Problems {
   yield* profileProblems(`${path}.seccompProfile`, tree(context.seccompProfile), isPathWithin);
   yield* profileProblems(`${path}.appArmorProfile`, tree(context.appArmorProfile), isProfileName);
@@ -74,7 +74,7 @@ function* contextProblems(path: string, context: Tree, spec: Tree): Problems {
     yield { path: `${field}.hostProcess`, message: 'only nodes that run Windows have host processes' };
 }
 
-/** What makes a name usable; undefined: nothing is wrong. */
+/** What is wrong with a name; undefined if it is valid. */
 type NameRule = (name: string) => string | undefined;
 
 function* profileProblems(path: string, { type, localhostProfile }: Tree, rule: NameRule): Problems {
@@ -104,13 +104,13 @@ function containerProblems(path: string, context: Tree, spec: Tree): SpecProblem
   ];
 }
 
-/** All of /proc is safe only for a user who is not root outside of the pod. */
+/** An unmasked /proc is safe only if root in the pod is not root of the node. */
 function* procMountProblems(path: string, { procMount }: Tree, spec: Tree): Problems {
   if (procMount === 'Unmasked' && spec.hostUsers !== false)
     yield { path: `${path}.procMount`, message: 'must not be Unmasked unless spec.hostUsers is false' };
 }
 
-/** No-new-privileges takes away what these would give. */
+/** Without privilege escalation a container could not use these privileges. */
 function* escalationProblems(path: string, context: Tree): Problems {
   if (context.allowPrivilegeEscalation !== false) return;
   const field = `${path}.allowPrivilegeEscalation`;

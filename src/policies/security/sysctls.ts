@@ -1,9 +1,9 @@
-/** Kernel settings of a pod's own: which ones it may make, and how they are spelled. */
+/** Sysctls of a pod: which of them are allowed, and how they are spelled. */
 import type { Pod, PodSpec } from '../../types/kubernetes.ts';
 
 type SysctlNamespace = 'ipc' | 'net';
 
-/** Namespaced, and without influence on other pods. */
+/** Sysctls that are namespaced and cannot affect other pods. */
 const SAFE_SYSCTLS: readonly string[] = [
   'kernel.shm_rmid_forced',
   'net.ipv4.ip_local_port_range',
@@ -19,7 +19,7 @@ const SAFE_SYSCTLS: readonly string[] = [
   'net.ipv4.tcp_wmem',
 ];
 
-/** Undefined for a sysctl of the whole machine, which no pod can have its own value of. */
+/** Undefined for a sysctl of the whole machine: a pod cannot have its own value of it. */
 export function sysctlNamespace(name: string): SysctlNamespace | undefined {
   if (name.startsWith('net.')) return 'net';
   if (name === 'kernel.sem' || /^(?:kernel\.(?:shm|msg)|fs\.mqueue\.)/.test(name)) return 'ipc';
@@ -27,15 +27,15 @@ export function sysctlNamespace(name: string): SysctlNamespace | undefined {
 }
 
 /**
- * The name with dots between its parts. As sysctl.d has it, the first separator tells which kind it is: after a slash,
- * slashes separate, and dots belong to the names, for which a slash then stands (`net.ipv4.conf.eth0/100.rp_filter`).
+ * The name with dots between its parts. As in sysctl.d, the first separator decides: if it is a slash, slashes separate, and
+ * a dot belongs to a name. The result has a slash for such a dot (`net.ipv4.conf.eth0/100.rp_filter`).
  */
 export function dottedSysctl(name: string): string {
   if (/[./]/.exec(name)?.[0] !== '/') return name;
   return name.replaceAll(/[./]/g, (separator) => (separator === '/' ? '.' : '/'));
 }
 
-/** Undefined where there are none. */
+/** Undefined for a pod without sysctls. */
 export function podSysctls({ securityContext }: PodSpec): Readonly<Record<string, string>> | undefined {
   const sysctls = securityContext?.sysctls;
   if (!sysctls?.length) return undefined;
@@ -43,8 +43,8 @@ export function podSysctls({ securityContext }: PodSpec): Readonly<Record<string
 }
 
 /**
- * Why a pod may not have its sysctls here; undefined where it may. `allowedUnsafe`: names, or patterns that end in `*`, that
- * the operator allows beside the safe ones.
+ * Why a pod may not have its sysctls on this node; undefined if it may. `allowedUnsafe`: names, or patterns that end in `*`,
+ * which the settings allow besides the safe sysctls.
  */
 export function sysctlRejection(
   { spec }: Pod,
@@ -70,7 +70,7 @@ function matches(name: string, pattern: string): boolean {
   return dotted.endsWith('*') ? name.startsWith(dotted.slice(0, -1)) : name === dotted;
 }
 
-/** What is wrong with an entry of `allowedUnsafeSysctls`; undefined where nothing is. */
+/** What is wrong with an entry of `allowedUnsafeSysctls`; undefined if it is valid. */
 export function sysctlPatternProblem(pattern: string): string | undefined {
   if (!/^[a-z0-9][-_./a-z0-9]*\*?$/.test(pattern))
     return `"${pattern}" is neither a sysctl's name nor the beginning of one with a * behind it`;

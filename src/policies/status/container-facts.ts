@@ -2,7 +2,7 @@
 import type { Pod } from '../../types/kubernetes.ts';
 import type { RuntimePodStatus } from '../../types/runtime-pod.ts';
 
-/** Why a container could not be started the last time that it was tried. */
+/** Why the last attempt to start a container failed. */
 export interface StartFailure {
   /** `CrashLoopBackOff`, `ImagePullBackOff`, `CreateContainerConfigError`, … */
   readonly reason: string;
@@ -12,11 +12,11 @@ export interface StartFailure {
 export interface ContainerFacts {
   readonly pod: Pod;
   readonly podStatus: RuntimePodStatus;
-  /** By container name; without those that have been started since. */
+  /** By container name. A container that has been started since has no entry. */
   readonly startFailures: ReadonlyMap<string, StartFailure>;
-  /** All containers of the pod are being started over, in its sandbox (`shouldAllContainersRestart`). */
+  /** All containers of the pod start over in the same sandbox (`shouldAllContainersRestart`). */
   readonly podRestarting: boolean;
-  /** What goes before the `://` of a container's id. */
+  /** The part of a container's id before `://`. */
   readonly runtimeName: string;
 }
 

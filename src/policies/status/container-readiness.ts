@@ -1,4 +1,4 @@
-/** `started` and `ready` of container statuses: what probes say, and what holds where there is no probe. */
+/** `started` and `ready` of container statuses, by the results of probes. */
 import type { Container, ContainerStatus, Pod } from '../../types/kubernetes.ts';
 import type { ContainerStatuses } from './container-statuses.ts';
 import type { ProbeResult } from '../sync/pod-facts.ts';
@@ -9,7 +9,10 @@ type Probe = 'startup' | 'readiness';
 /** The latest result of a container's probe, by the runtime's id; undefined while it has not been probed. */
 export type ProbeResults = (probe: Probe, containerId: string) => ProbeResult | undefined;
 
-/** Only what runs can be started, and only what is started can be ready; init containers that have succeeded are ready. */
+/**
+ * A container has started if it runs and its startup probe has succeeded; it is ready if its readiness probe has succeeded
+ * too. A probe that it does not have counts as succeeded. An init container is ready when it has succeeded.
+ */
 export function withReadiness(
   { spec }: Pod,
   statuses: ContainerStatuses,

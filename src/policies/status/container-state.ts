@@ -7,25 +7,25 @@ import { rfc3339 } from '../formats/time.ts';
 
 type Terminated = NonNullable<ContainerState['terminated']>;
 
-/** Reason of a container that did run, and of whose end nothing is known. */
+/** The reason of a container that ran, and about whose end the runtime knows nothing. */
 export const CONTAINER_STATUS_UNKNOWN = 'ContainerStatusUnknown';
-/** The kubelet's words for an end that went by unseen. */
+/** The kubelet's words for an end that it did not see. */
 export const ENDED_UNSEEN = 'The container could not be located when the pod was terminated';
 
-/** What a shell would say of a process that was killed. */
+/** The exit code that a shell gives for a process that was killed (SIGKILL). */
 const EXIT_CODE_KILLED = 137;
 
-/** How the API names a container of whatever runtime: `containerd://…`. */
+/** How the API names a container: `containerd://…`. */
 export function containerID(runtimeName: string, id: string): string {
   return `${runtimeName}://${id}`;
 }
 
-/** An end that is inferred, since the runtime has nothing to say about it: taken for a failure. */
+/** An end that the runtime does not report. It counts as a failure. */
 export function inferredTermination(reason: string, message: string): Terminated {
   return { exitCode: EXIT_CODE_KILLED, reason, message };
 }
 
-/** `old` is what the API showed of the container before: it tells whether an instance in an unknown state did run. */
+/** `old` is the status that was reported before: it tells whether an instance whose state is unknown had run. */
 export function containerState(
   instance: RuntimeContainerStatus,
   { runtimeName, podRestarting }: Pick<ContainerFacts, 'runtimeName' | 'podRestarting'>,

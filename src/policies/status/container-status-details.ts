@@ -1,4 +1,4 @@
-/** What the API shows of containers beside their states: resources and volumes of the spec, and the user that they run as. */
+/** What container statuses show beside the state: resources and volumes of the spec, and the user that the container runs as. */
 import type { Container, ContainerStatus, EphemeralContainer, Pod } from '../../types/kubernetes.ts';
 import type { RuntimeContainerStatus, RuntimePodStatus } from '../../types/runtime-pod.ts';
 import { containerID } from './container-state.ts';
@@ -8,7 +8,7 @@ import { containerMountPath } from '../volumes/volume-mounts.ts';
 interface Facts {
   readonly pod: Pod;
   readonly podStatus: RuntimePodStatus;
-  /** Goes before the ids of containers: `<runtimeName>://<id>`. */
+  /** The first part of container ids: `<runtimeName>://<id>`. */
   readonly runtimeName: string;
 }
 
@@ -45,7 +45,7 @@ function each(
   });
 }
 
-/** Nothing changes the resources of a container that runs: it has those of its spec. */
+/** The resources are those of the spec, because resources of a running container never change here. */
 function ofInstance(
   { resources = {} }: Container | EphemeralContainer,
   { user }: RuntimeContainerStatus,
@@ -71,7 +71,7 @@ function volumeMounts(
   };
 }
 
-/** Whether what is mounted below is read-only, too: the runtime knows, whatever was asked for. */
+/** Whether mounts below this one are read-only too. The runtime tells; what the spec asks for does not count. */
 function recursiveReadOnly(mountPath: string, instance: RuntimeContainerStatus | undefined): string {
   const isRecursive = instance?.recursiveReadOnlyMounts?.includes(containerMountPath(mountPath)) === true;
   return isRecursive ? 'Enabled' : 'Disabled';

@@ -1,6 +1,6 @@
 /**
- * What the API shows of a pod's containers: the runtime's view of them, what was reported before where the runtime forgot,
- * and why they could not be started.
+ * The container statuses of a pod: what the runtime reports, what was reported before if the runtime has forgotten a
+ * container, and why a container could not be started.
  */
 import type { Container, ContainerState, ContainerStatus, PodStatus } from '../../types/kubernetes.ts';
 import type { RuntimeContainerStatus } from '../../types/runtime-pod.ts';
@@ -14,8 +14,8 @@ export type ContainerStatuses = Required<
 >;
 
 /**
- * `previous` is the status that was reported last. Init containers come in the order of the spec, the others by name. No
- * container is `ready` here: that takes the probes.
+ * `previous` is the status that was reported last. Init containers come in the order of the spec, the others by name. Here
+ * no container is `ready`: `withReadiness` adds what the probes say.
  */
 export function apiContainerStatuses(
   facts: ContainerFacts,
@@ -60,13 +60,13 @@ function statusesOf(
   });
 }
 
-/** An init container that has succeeded is not started again, whatever failed before. */
+/** An init container that has succeeded is not started again, so an earlier start failure does not matter. */
 function hasSucceeded({ podStatus }: ContainerFacts, { name }: Container): boolean {
   const newest = containerStatusByName(podStatus, name);
   return newest?.state === 'exited' && newest.exitCode === 0;
 }
 
-/** Newest first, but for one that was made and never started while another runs. */
+/** Newest first. While one instance runs, an instance that was created and never started is left out. */
 function instancesOf(facts: ContainerFacts, container: Container): readonly RuntimeContainerStatus[] {
   const instances = facts.podStatus.containers.filter(({ name }) => name === container.name);
   const runs = instances.some(({ state }) => state === 'running');
@@ -97,14 +97,14 @@ function knownContainerStatus(
   };
 }
 
-/** How the instance before this one ended, where only the API remembers. */
+/** How the instance before this one ended, by the status that was reported before. */
 function formerState(id: string, old: ContainerStatus | undefined): ContainerState | undefined {
   const ended = old?.state?.terminated;
   const terminated = ended && old.containerID !== id ? ended : old?.lastState?.terminated;
   return terminated && { terminated };
 }
 
-/** Never less than was reported, although the runtime may have forgotten instances and count anew. */
+/** Never less than was reported before: a runtime that has forgotten instances counts from 0 again. */
 function restartCountOf(newest: RuntimeContainerStatus, old: ContainerStatus | undefined): number {
   if (!old) return newest.restartCount;
   const next = old.restartCount + 1;
@@ -113,7 +113,7 @@ function restartCountOf(newest: RuntimeContainerStatus, old: ContainerStatus | u
   return Math.max(newest.restartCount, ranAgain ? next : old.restartCount);
 }
 
-/** A container that is still to be started waits for the reason for which it could not be started last time. */
+/** A container that is still to be started waits, with the reason why its last start failed. */
 function withStartFailure(
   { pod, podStatus, startFailures }: ContainerFacts,
   container: Container,

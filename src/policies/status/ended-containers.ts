@@ -1,6 +1,6 @@
 /**
- * The last word about the containers of a pod that is terminated: whatever began must have ended. Where the runtime does
- * not say how, it counts as a failure; what never began stays waiting.
+ * The final container statuses of a terminated pod. Every container that was started must have ended; if the runtime does
+ * not say how, it counts as failed. A container that was never started stays waiting.
  */
 import type { ContainerStatus, Pod } from '../../types/kubernetes.ts';
 import { CONTAINER_STATUS_UNKNOWN, ENDED_UNSEEN, inferredTermination } from './container-state.ts';
@@ -9,10 +9,10 @@ import { isRestartableInitContainer } from '../sync/restart.ts';
 
 export function endedContainerStatuses(pod: Pod, statuses: ContainerStatuses): ContainerStatuses {
   const { containerStatuses, initContainerStatuses } = statuses;
-  const begun = begunInitContainers(initContainerStatuses);
+  const started = startedInitContainers(initContainerStatuses);
   return {
     ...statuses,
-    initContainerStatuses: initContainerStatuses.map((status, i) => (i < begun ? ended(status) : status)),
+    initContainerStatuses: initContainerStatuses.map((status, i) => (i < started ? ended(status) : status)),
     containerStatuses: wasInitialized(pod, statuses) ? containerStatuses.map(ended) : containerStatuses,
   };
 }
@@ -23,13 +23,13 @@ function ended(status: ContainerStatus): ContainerStatus {
   return { ...status, state: { terminated }, ready: false, started: false };
 }
 
-/** How many init containers had their turn: up to the last that shows a trace of it, and the first in any case. */
-function begunInitContainers(statuses: readonly ContainerStatus[]): number {
+/** How many init containers have been started: the first in any case, and all up to the last that has run. */
+function startedInitContainers(statuses: readonly ContainerStatus[]): number {
   const last = statuses.findLastIndex(({ state, lastState }) => !state?.waiting || lastState?.terminated);
   return Math.max(last, 0) + 1;
 }
 
-/** Whether the regular containers may have begun. */
+/** Whether regular containers may have been started. */
 function wasInitialized({ spec }: Pod, statuses: ContainerStatuses): boolean {
   const last = spec.initContainers?.at(-1);
   if (!last || statuses.containerStatuses.some(hasRun)) return true;
@@ -40,5 +40,5 @@ function wasInitialized({ spec }: Pod, statuses: ContainerStatuses): boolean {
 }
 
 function hasRun({ state, lastState }: ContainerStatus): boolean {
-  return [state?.running, state?.terminated, lastState?.terminated].some((trace) => trace !== undefined);
+  return [state?.running, state?.terminated, lastState?.terminated].some((part) => part !== undefined);
 }

@@ -1,13 +1,13 @@
 /**
- * How events that resemble each other become one, as the API server's clients do it: equal events are counted, similar ones are
- * put together, and what comes too often about one object is spam. Times are Unix milliseconds.
+ * How several events become one, as in clients of the API server: equal events are counted, similar events are combined, and
+ * too many events about one object are dropped as spam. Times are Unix milliseconds.
  */
 
 /** The settings of client-go's correlator. */
 const SIMILAR_MAX = 10;
 const SIMILAR_WITHIN_MS = 600_000;
 const SPAM_BURST = 25;
-/** One event in five minutes, in single precision as there. */
+/** One event in five minutes, in single precision as in client-go. */
 const SPAM_PER_SECOND = Math.fround(1 / 300);
 
 export interface EventFacts {
@@ -18,7 +18,7 @@ export interface EventFacts {
     readonly namespace?: string;
     readonly name: string;
     readonly uid?: string;
-    /** Which container of a pod: `spec.containers{NAME}`. */
+    /** The container of a pod: `spec.containers{NAME}`. */
     readonly fieldPath?: string;
   };
   readonly type: 'Normal' | 'Warning';
@@ -26,21 +26,21 @@ export interface EventFacts {
   readonly message: string;
 }
 
-/** What is remembered of events that differ in nothing but their message. */
+/** The memory of events that differ only in their message. */
 export interface SimilarEvents {
-  /** Fewer than ten. */
+  /** The latest different ones, fewer than ten. */
   readonly messages: readonly string[];
   readonly lastAt: number;
 }
 
-/** What is remembered of events that are counted as one. */
+/** The memory of equal events, which are counted as one. */
 export interface CountedEvent {
   readonly count: number;
   readonly firstAt: number;
   readonly name: string;
 }
 
-/** What an object may still tell before it becomes spam. */
+/** How many events an object may still have before they are spam. */
 export interface SpamBudget {
   readonly tokens: number;
   readonly at: number;
@@ -48,26 +48,26 @@ export interface SpamBudget {
 
 /** Equal events have one key. */
 export function eventKey(event: EventFacts): string {
-  return JSON.stringify([...aboutOf(event), event.object.fieldPath, event.reason, event.message]);
+  return JSON.stringify([...subjectOf(event), event.object.fieldPath, event.reason, event.message]);
 }
 
-/** Similar events have one key: those on an object of one type and reason, whatever they say. */
+/** Similar events have one key: events about one object with the same type and reason, whatever their message. */
 export function similarKey(event: EventFacts): string {
-  return JSON.stringify([...aboutOf(event), event.reason]);
+  return JSON.stringify([...subjectOf(event), event.reason]);
 }
 
-/** What is told about one object in one type shares one budget. */
+/** Events about one object with the same type share one budget. */
 export function spamKey(event: EventFacts): string {
-  return JSON.stringify(aboutOf(event));
+  return JSON.stringify(subjectOf(event));
 }
 
-function aboutOf({ source, object, type }: EventFacts): readonly (string | undefined)[] {
+function subjectOf({ source, object, type }: EventFacts): readonly (string | undefined)[] {
   const { component, host } = source;
   const { apiVersion, kind, namespace, name, uid } = object;
   return [component, host, kind, namespace, name, uid, apiVersion, type];
 }
 
-/** `combined`: this message is the tenth of its kind, or one after that; they are told as one event. */
+/** `combined`: this is at least the tenth different message, so that it is reported as part of a combined event. */
 export function withSimilar(
   similar: SimilarEvents | undefined,
   message: string,
@@ -84,20 +84,20 @@ export function combinedMessage(message: string): string {
   return `(combined from similar events): ${message}`;
 }
 
-/** `name` is that of a new event; one that is counted on keeps its own. */
+/** `name` is the name of a new event; an event that is counted again keeps its own. */
 export function counted(before: CountedEvent | undefined, name: string, now: number): CountedEvent {
   if (before === undefined) return { count: 1, firstAt: now, name };
   return { ...before, count: before.count + 1 };
 }
 
-/** Undefined where there is nothing left: the event is spam. */
+/** The budget after one more event; undefined where it is used up, and the event is spam. */
 export function spent(budget: SpamBudget | undefined, now: number): SpamBudget | undefined {
   const { tokens, at } = budget ?? { tokens: SPAM_BURST, at: now };
   const refilled = Math.min(SPAM_BURST, tokens + (Math.max(0, now - at) / 1000) * SPAM_PER_SECOND);
   return refilled < 1 ? undefined : { tokens: refilled - 1, at: now };
 }
 
-/** How an event is named: its object, and the time in nanoseconds as a hexadecimal number. */
+/** The name of a new event: its object, and the time in nanoseconds as a hexadecimal number. */
 export function eventName(objectName: string, now: number): string {
   return `${objectName}.${(BigInt(now) * 1_000_000n).toString(16)}`;
 }

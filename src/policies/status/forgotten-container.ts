@@ -1,6 +1,6 @@
 /**
- * The status of a container of which the runtime holds no instance: it has not been created yet, or it was, and the
- * runtime forgot it. What was reported before tells the two apart.
+ * The status of a container of which the runtime holds no instance. Either it has not been created yet, or the runtime has
+ * forgotten it: the status that was reported before tells which.
  */
 import type { Container, ContainerStatus } from '../../types/kubernetes.ts';
 import type { ContainerFacts, ContainerKind } from './container-facts.ts';
@@ -22,7 +22,7 @@ export function forgottenContainerStatus(
   return { ...lastKnown(facts, container, old), ...(old && lossOf(facts, old)) };
 }
 
-/** An init container that seems to be waiting although regular containers have been created: it must have succeeded. */
+/** An init container without instance has succeeded if regular containers have been created, since those come after it. */
 export function inferredCompletion(
   facts: ContainerFacts,
   kind: ContainerKind,
@@ -36,7 +36,7 @@ export function inferredCompletion(
   };
 }
 
-/** An end that was reported stays as it is, `containerID` included; anything else begins again with waiting. */
+/** A reported end is kept, `containerID` included; from any other state the container goes back to waiting. */
 function lastKnown(
   { pod }: ContainerFacts,
   container: Container,
@@ -55,9 +55,9 @@ function lastKnown(
   };
 }
 
-/** What is inferred about a container that was there before. Having run, it must not look as if it never had. */
+/** What a container that was reported before loses with its instance: if it ran, its status must still show that it did. */
 function lossOf({ pod, podRestarting }: ContainerFacts, old: ContainerStatus): Partial<ContainerStatus> {
-  // A container that was waiting already had nothing to lose.
+  // A container that was waiting had no instance that could be removed.
   if (podRestarting && !old.state?.waiting) {
     return {
       state: { waiting: { reason: RESTARTING_ALL_CONTAINERS, message: REMOVED_IN_PLACE } },

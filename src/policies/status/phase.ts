@@ -1,26 +1,26 @@
-/** A pod's phase, out of its container statuses. */
+/** A pod's phase, computed from its container statuses. */
 import type { Container, ContainerStatus, Pod, PodPhase } from '../../types/kubernetes.ts';
 import { isStaticPod } from '../pod/pod-kinds.ts';
 import { containerShouldRestart, isRestartableInitContainer } from '../sync/restart.ts';
 
-/** Reason of a container that was removed because all containers of its pod start over. */
+/** The reason of a container that was removed because all containers of its pod start over. */
 export const RESTARTING_ALL_CONTAINERS = 'RestartingAllContainers';
 
-/** How far a container has come. One that waits to be started again counts as stopped, not as waiting. */
+/** How far a container has come. A container that waits to be started again counts as stopped, not as waiting. */
 type Progress =
   | { readonly at: 'unknown' | 'waiting' }
   | { readonly at: 'running'; readonly started: boolean }
   | {
       readonly at: 'stopped';
       readonly exitCode: number;
-      /** Ended with 0 and not waiting: what waits to start again has succeeded at nothing yet. */
+      /** It ended with 0, and does not wait to be started again. */
       readonly succeeded: boolean;
       readonly willRestart: boolean;
     };
 
 /**
- * `statuses` holds init and regular containers together. `podIsTerminal`: no container will be started again, whatever
- * the restart policies say. `podHasInitialized`: some regular container has been started before.
+ * `statuses`: of init and regular containers. `podIsTerminal`: no container will be started again, whatever the restart
+ * policies say. `podHasInitialized`: a regular container has been started before.
  */
 export function podPhase(
   pod: Pod,
@@ -40,7 +40,7 @@ export function podPhase(
   return phaseOfInitialized(sidecars, regular, podIsTerminal && !isStaticPod(pod));
 }
 
-/** Sidecars that have stopped say nothing about the phase: it is the regular containers that the pod is there for. */
+/** Sidecars that have stopped do not count for the phase: it depends on the regular containers. */
 function phaseOfInitialized(
   sidecars: readonly Progress[],
   regular: readonly Progress[],

@@ -4,8 +4,8 @@ import type { RuntimePodStatus } from '../../types/runtime-pod.ts';
 type Addresses = Pick<PodStatus, 'hostIP' | 'hostIPs' | 'podIP' | 'podIPs'>;
 
 /**
- * The addresses in a pod's status. A pod that has no sandbox left keeps the address that it had, and one on the host's
- * network has the host's, `hostIPs`, of which the first is the primary one.
+ * The addresses in a pod's status. A pod whose sandbox has ended keeps its address. A pod on the host's network has the
+ * addresses of the host, `hostIPs`. The first of these is the primary one.
  */
 export function podAddresses(
   pod: Pod,
@@ -27,14 +27,14 @@ function podIPsOf(
   primaryHostIP: string | undefined,
 ): readonly string[] {
   const newest = sandboxes[0];
-  const told = oneOfEachFamily(newest?.ips ?? (newest?.ip ? [newest.ip] : []), primaryHostIP);
-  if (newest?.ready) return told;
+  const reported = oneOfEachFamily(newest?.ips ?? (newest?.ip ? [newest.ip] : []), primaryHostIP);
+  if (newest?.ready) return reported;
   if (sandboxes.some(({ ready }) => ready)) return [];
-  // Most runtimes forget the address of a sandbox that has ended. One that does not helps an agent that comes later.
-  return previous?.podIPs?.map(({ ip }) => ip) ?? told;
+  // Most runtimes forget the address of a sandbox that has ended. If this one does not, it helps after a restart of the agent.
+  return previous?.podIPs?.map(({ ip }) => ip) ?? reported;
 }
 
-/** As the API wants them: the first of the node's primary family, then the first of the other one. */
+/** As the API requires: the first address of the node's primary family, then the first of the other family. */
 function oneOfEachFamily(ips: readonly string[], primaryHostIP: string | undefined): readonly string[] {
   const primary = isIPv6(primaryHostIP ?? ips[0] ?? '');
   const first = (v6: boolean) => ips.find((ip) => isIPv6(ip) === v6);

@@ -1,4 +1,4 @@
-/** The conditions in a pod's status: the kubelet's own, and those of others, which it leaves alone. */
+/** The conditions in a pod's status: the kubelet's own, and those that others have set, which it does not change. */
 import type { Container, ContainerStatus, Pod, PodCondition, PodStatus } from '../../types/kubernetes.ts';
 import type { RuntimePodStatus } from '../../types/runtime-pod.ts';
 import { podSandboxChanged } from '../sync/pod-sandbox-changed.ts';
@@ -15,10 +15,10 @@ export interface ConditionFacts {
   /** The status that was reported last. */
   readonly previous: PodStatus | undefined;
   readonly phase: string;
-  /** Of the init and the regular containers. */
+  /** The statuses of init and regular containers. */
   readonly containerStatuses: readonly ContainerStatus[];
   readonly podRestarting: boolean;
-  /** What a kill adds: why the pod was disrupted. */
+  /** Conditions that a kill adds: why the pod was disrupted. */
   readonly added?: readonly PodCondition[];
   /** RFC 3339 in whole seconds. */
   readonly now: string;
@@ -52,13 +52,16 @@ export function podConditions(facts: ConditionFacts): PodCondition[] {
   return [...others, ...own.map((condition) => stamped(facts, condition))];
 }
 
-/** True while the pod has a sandbox, network included, that its containers can be started in. */
+/** True while the pod has a sandbox with a network in which containers can be started. */
 function readyToStartContainersCondition(pod: Pod, podStatus: RuntimePodStatus): PodCondition {
   const status = podSandboxChanged(pod, podStatus).changed ? 'False' : 'True';
   return { type: 'PodReadyToStartContainers', status };
 }
 
-/** Only pods with a rule that can restart all containers have it; True from such an exit until the last container is gone. */
+/**
+ * Only pods with a rule that restarts all containers have this condition. It is True from an exit that this rule is about
+ * until the last container has been removed.
+ */
 function allContainersRestartingCondition(facts: ConditionFacts): readonly PodCondition[] {
   const { pod, podStatus, phase, podRestarting } = facts;
   const { containers, initContainers = [] } = pod.spec;
@@ -77,7 +80,7 @@ function canRestartAll(container: Container): boolean {
   return container.restartPolicyRules?.some(({ action }) => action === 'RestartAllContainers') ?? false;
 }
 
-/** Conditions that others set, readiness gates among them, and what is said about a disruption: that stays once said. */
+/** Conditions that others have set, such as those of readiness gates, and DisruptionTarget, which stays once it is set. */
 function othersConditions(facts: ConditionFacts): PodCondition[] {
   const { pod, previous, added = [] } = facts;
   const foreign = (pod.status?.conditions ?? []).filter(({ type }) => !OWNED_BY_KUBELET.has(type));

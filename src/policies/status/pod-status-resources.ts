@@ -1,9 +1,9 @@
-/** What the API shows of a pod's resources as a whole, containers and overhead included. */
+/** The resources of a pod as a whole in its status, containers and overhead included. */
 import type { Pod, PodStatus } from '../../types/kubernetes.ts';
 import { quantityString } from '../formats/quantity.ts';
 import { podLimits, podRequests, type ResourceList, type ResourceQuantities } from '../pod/resources.ts';
 
-/** Nothing for a pod that asks for nothing. Nothing changes the resources of a pod that runs: it has those of its spec. */
+/** Empty for a pod without requests and limits. All are those of the spec: resources of a running pod never change here. */
 export function podStatusResources(pod: Pod): Pick<PodStatus, 'allocatedResources' | 'resources'> {
   const [requests, limits] = [written(podRequests(pod)), written(podLimits(pod))];
   if (requests === undefined && limits === undefined) return {};

@@ -1,4 +1,4 @@
-/** A pod's status as the API shows it, put together as the kubelet does. */
+/** A pod's status as the API shows it. All its parts follow the kubelet. */
 import type { Pod, PodPhase, PodStatus } from '../../types/kubernetes.ts';
 import type { RuntimePodStatus } from '../../types/runtime-pod.ts';
 import type { StartFailure } from './container-facts.ts';
@@ -22,16 +22,16 @@ import { withShortMessages } from './termination-messages.ts';
 export interface PodStatusFacts {
   readonly pod: Pod;
   readonly podStatus: RuntimePodStatus;
-  /** The status that was reported last; without one, what the pod came with. */
+  /** The status that was reported last; without one, the status in the pod's object counts. */
   readonly previous?: PodStatus;
   /** No container of the pod runs, and none will be started again. */
   readonly podIsTerminal: boolean;
-  /** By container name; without those that have been started since. */
+  /** By container name. A container that has been started since has no entry. */
   readonly startFailures: ReadonlyMap<string, StartFailure>;
-  /** What the last kill says about the pod (lifecycle 5). */
+  /** What the last kill writes into the status (lifecycle 5). */
   readonly override?: PodStatusOverride;
   readonly probeResults?: ProbeResults;
-  /** Goes before the ids of containers: `<runtimeName>://<id>`. */
+  /** The first part of container ids: `<runtimeName>://<id>`. */
   readonly runtimeName: string;
   /** Addresses of the node, the primary one first. */
   readonly hostIPs: readonly string[];
@@ -39,15 +39,15 @@ export interface PodStatusFacts {
   readonly now: string;
 }
 
-/** The status of a pod that is being synced, is ending, or has just come to rest. */
+/** The status of a pod that is being synced or terminated, or whose containers have all ended. */
 export function generateAPIPodStatus(facts: PodStatusFacts): PodStatus {
   const containers = containersOf(facts);
   return composed(facts, containers, phaseOf(facts, containers));
 }
 
 /**
- * The status that a terminated pod is left with. Containers whose end nobody saw have failed, and so has a pod that no
- * phase said to be over; that of a static pod stays, since its source decides whether it runs again.
+ * The final status of a terminated pod. Containers whose end was not seen have failed. A pod whose phase is not terminal has
+ * failed too; only a static pod keeps its phase, since its source decides whether it runs again.
  */
 export function finalPodStatus(facts: PodStatusFacts): PodStatus {
   const terminal = { ...facts, podIsTerminal: true };
@@ -57,7 +57,7 @@ export function finalPodStatus(facts: PodStatusFacts): PodStatus {
   return composed(terminal, endedContainerStatuses(facts.pod, containers), isOver ? phase : 'Failed');
 }
 
-/** Whether the pod has run to its natural end, so that a sync has nothing more to start (lifecycle 3). */
+/** Whether the pod has ended by itself: a sync has no container to start any more (lifecycle 3). */
 export function hasRunToItsEnd(status: PodStatus): boolean {
   return isTerminalPhase(status.phase);
 }
@@ -80,7 +80,7 @@ function containersOf(facts: PodStatusFacts): ContainerStatuses {
   return withDetails(withReadiness(pod, statuses, facts.probeResults), facts);
 }
 
-/** The first end that was reported stands; then what a kill says; then what the containers show. */
+/** The first terminal phase that was reported is kept. Else the phase of a kill counts, else that of the containers. */
 function phaseOf(facts: PodStatusFacts, containers: ContainerStatuses): string {
   const reported = [facts.pod.status?.phase, facts.previous?.phase].find(isTerminalPhase);
   return reported ?? facts.override?.phase ?? computedPhase(facts, containers);
@@ -94,7 +94,7 @@ function computedPhase(
   return podPhase(pod, statuses, podIsTerminal, hasRegularContainerStarted(pod, podStatus));
 }
 
-/** Whether, in the sandbox that is in use, a regular container has been started. */
+/** Whether a regular container has been started in the sandbox that is in use. */
 function hasRegularContainerStarted(pod: Pod, { sandboxes, containers }: RuntimePodStatus): boolean {
   const newest = sandboxes[0];
   if (!newest?.ready) return false;
@@ -134,18 +134,18 @@ function composed(facts: PodStatusFacts, containers: ContainerStatuses, phase: s
   });
 }
 
-/** A kill that would fail a pod says nothing about one that had already succeeded. */
+/** A kill with the phase Failed has no effect on the status of a pod that has already succeeded. */
 function isInForce(override: PodStatusOverride | undefined, phase: string): boolean {
   return override?.phase === undefined || override.phase === phase;
 }
 
-/** A reason belongs to a phase: it stays for as long as that does. */
+/** A reason and message are kept as long as the phase stays the same. */
 function explanation(facts: PodStatusFacts, phase: string): Pick<PodStatus, 'reason' | 'message'> {
   const { pod, override } = facts;
-  const said = isInForce(override, phase) ? override : undefined;
+  const applied = isInForce(override, phase) ? override : undefined;
   const previous = previousStatus(facts);
   const kept = [previous, pod.status].filter((status) => status?.phase === phase);
-  const reason = said?.reason ?? kept.find((status) => status?.reason)?.reason;
-  const message = said?.message ?? kept.find((status) => status?.message)?.message;
+  const reason = applied?.reason ?? kept.find((status) => status?.reason)?.reason;
+  const message = applied?.message ?? kept.find((status) => status?.message)?.message;
   return { ...(reason && { reason }), ...(message && { message }) };
 }

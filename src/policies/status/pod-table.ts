@@ -1,4 +1,4 @@
-/** What a table of pods says about one pod: the READY, STATUS and RESTARTS that `kubectl get pods` would show. */
+/** The row of a pod in a table: READY, STATUS and RESTARTS as `kubectl get pods` shows them. */
 import type { Container, ContainerStatus, Pod, PodStatus } from '../../types/kubernetes.ts';
 
 export interface PodSummary {
@@ -6,14 +6,14 @@ export interface PodSummary {
   readonly total: number;
   readonly status: string;
   readonly restarts: number;
-  /** When the last restart's predecessor ended, RFC 3339; undefined when nothing was restarted. */
+  /** When the instance before the last restart ended, RFC 3339; undefined without a restart. */
   readonly lastRestart?: string;
 }
 
-/** The API server's mark on pods of a node that it no longer hears of. */
+/** The reason that the API server sets on pods of a node that does not report any more. */
 const NODE_LOST = 'NodeLost';
 
-/** `isEnding`: the pod is being ended, whether or not its object says so: that of a static pod never does. */
+/** `isEnding`: the pod is being terminated. Its object need not say so: that of a static pod never does. */
 export function podSummary(pod: Pod, isEnding = false): PodSummary {
   const init = initSummary(pod);
   const main = mainSummary(pod.status);
@@ -22,7 +22,7 @@ export function podSummary(pod: Pod, isEnding = false): PodSummary {
     ? [...init.seen.filter(({ name }) => isSidecar(pod, name)), ...(pod.status?.containerStatuses ?? [])]
     : init.seen;
   const restarts = counted.reduce((sum, { restartCount }) => sum + restartCount, 0);
-  // An instance may have been followed by another without a restart being counted.
+  // A new instance is not always counted as a restart.
   const ends = restarts === 0 ? [] : counted.map(({ lastState }) => lastState?.terminated?.finishedAt);
   const lastRestart = latest(ends);
   return {
@@ -38,7 +38,7 @@ export function podSummary(pod: Pod, isEnding = false): PodSummary {
   };
 }
 
-/** What its end makes of the status that the containers gave. */
+/** The STATUS of a pod whose containers give `reason`: another one if the pod is ending. */
 function statusOf(pod: Pod, isEnding: boolean, reason: string): string {
   const isDeleted = pod.metadata.deletionTimestamp != null;
   if (!isDeleted && !isEnding) return reason;
@@ -55,11 +55,11 @@ function plainReason(status: PodStatus | undefined): string {
 
 interface ContainersSummary {
   readonly ready: number;
-  /** undefined when these containers have nothing to say. */
+  /** undefined where these containers do not determine the STATUS. */
   readonly reason?: string;
 }
 
-/** Looks as far as the first init container that is neither done nor, as a sidecar, started: the last one seen. */
+/** `seen`: the init containers up to the first that has neither succeeded nor, as a sidecar, started. */
 function initSummary(pod: Pod): ContainersSummary & { readonly seen: readonly ContainerStatus[] } {
   const statuses = pod.status?.initContainerStatuses ?? [];
   const done = ({ state }: ContainerStatus): boolean => state?.terminated?.exitCode === 0;
@@ -79,7 +79,7 @@ function openReason({ state }: ContainerStatus, index: number, total: number): s
   return waiting !== undefined && waiting !== 'PodInitializing' ? waiting : `${index}/${total}`;
 }
 
-/** The first container in the pod's order that waits or has ended names the pod's state. */
+/** The reason is that of the first container in the pod's order that waits or has ended. */
 function mainSummary(status: PodStatus | undefined): ContainersSummary {
   const statuses = status?.containerStatuses ?? [];
   const ready = statuses.filter(runsReady).length;
@@ -123,44 +123,10 @@ function orUndefined(text: string | undefined): string | undefined {
   return text === '' ? undefined : text;
 }
 
-/** RFC 3339 times in UTC to the second sort as text. */
+/** Times of RFC 3339 in UTC, in whole seconds, can be compared as texts. */
 function latest(times: readonly (string | undefined)[]): string | undefined {
   return times.reduce(
     (best, time) => (time !== undefined && (best === undefined || time > best) ? time : best),
     undefined,
   );
-}
-
-const SECOND = 1000;
-const MINUTE = 60 * SECOND;
-const HOUR = 60 * MINUTE;
-const DAY = 24 * HOUR;
-const YEAR = 365 * DAY;
-
-/**
- * How long something took, as kubectl writes ages: two units while the second still matters. Each step: below which
- * age it holds, its unit, and the smaller unit that is added when it is not 0.
- */
-const AGE_STEPS: readonly (readonly [number, string, number, (readonly [string, number])?])[] = [
-  [2 * MINUTE, 's', SECOND],
-  [10 * MINUTE, 'm', MINUTE, ['s', SECOND]],
-  [3 * HOUR, 'm', MINUTE],
-  [8 * HOUR, 'h', HOUR, ['m', MINUTE]],
-  [2 * DAY, 'h', HOUR],
-  [8 * DAY, 'd', DAY, ['h', HOUR]],
-  [2 * YEAR, 'd', DAY],
-  [8 * YEAR, 'y', YEAR, ['d', DAY]],
-  [Infinity, 'y', YEAR],
-];
-
-/** `45s`, `3m20s`, `12h`, `5d3h`, … A clock that is a little ahead counts as 0; much ahead is not an age. */
-export function humanDuration(durationMs: number): string {
-  if (Number.isNaN(durationMs) || durationMs <= -2 * SECOND) return '<invalid>';
-  const ms = Math.max(0, durationMs);
-  const step = AGE_STEPS.find(([limitMs]) => ms < limitMs);
-  if (step === undefined) return '<invalid>';
-  const [, unit, unitMs, smaller] = step;
-  const rest = smaller === undefined ? 0 : Math.floor((ms % unitMs) / smaller[1]);
-  const tail = smaller === undefined || rest === 0 ? '' : `${rest}${smaller[0]}`;
-  return `${Math.floor(ms / unitMs)}${unit}${tail}`;
 }

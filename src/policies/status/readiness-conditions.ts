@@ -1,11 +1,11 @@
-/** ContainersReady, Ready and Initialized: what a pod's container statuses say about the pod as a whole. */
+/** The conditions ContainersReady, Ready and Initialized, computed from a pod's container statuses. */
 import type { Container, ContainerStatus, Pod, PodCondition } from '../../types/kubernetes.ts';
 import { isRestartableInitContainer } from '../sync/restart.ts';
 
-/** The init and regular containers together; undefined when nothing is known of them. */
+/** The statuses of init and regular containers; undefined where nothing is known about them. */
 type KnownStatuses = readonly ContainerStatus[] | undefined;
 
-/** Why a condition of a pod that has run to its end no longer holds. */
+/** Why a condition of a pod that has ended is False. */
 export function endReason(phase: string): 'PodCompleted' | 'PodFailed' | undefined {
   if (phase === 'Succeeded') return 'PodCompleted';
   return phase === 'Failed' ? 'PodFailed' : undefined;
@@ -26,7 +26,7 @@ export function containersReadyCondition(pod: Pod, statuses: KnownStatuses, phas
   return { type, status: 'True' };
 }
 
-/** ContainersReady, and beyond it the pod's readiness gates, which others set among `conditions`. */
+/** As ContainersReady; besides, the pod's readiness gates have to be True among `conditions`. */
 export function podReadyCondition(
   pod: Pod,
   conditions: readonly PodCondition[],
@@ -49,7 +49,7 @@ function closedGate(conditions: readonly PodCondition[], type: string): string |
   return `the status of pod readiness gate "${type}" is not "True", but ${condition.status}`;
 }
 
-/** Whether the init containers have done their part; `old` are the conditions reported before: once True, always True. */
+/** Whether the init containers are done. `old`: the conditions that were reported before. Once True, always True. */
 export function podInitializedCondition(
   pod: Pod,
   old: readonly PodCondition[],
@@ -72,7 +72,7 @@ export function podInitializedCondition(
   return { type, status: 'True' };
 }
 
-/** Running or ended, now: a container that waits to be started again does not show it. */
+/** Whether one runs or has ended. A container that waits to be started again does not count. */
 function hasAnyRegularContainerStarted(pod: Pod, statuses: readonly ContainerStatus[]): boolean {
   return pod.spec.containers.some((container) => {
     const state = find(statuses, container)?.state;
@@ -80,7 +80,7 @@ function hasAnyRegularContainerStarted(pod: Pod, statuses: readonly ContainerSta
   });
 }
 
-/** A sidecar has done its part when it is started, any other init container when it is ready, that is: succeeded. */
+/** A sidecar is done when it has started; any other init container when it is ready, that is, has succeeded. */
 function isIncomplete(container: Container, status: ContainerStatus | undefined): boolean {
   if (!status) return false;
   return isRestartableInitContainer(container) ? status.started !== true : !status.ready;
@@ -90,7 +90,7 @@ function find(statuses: readonly ContainerStatus[], { name }: Container): Contai
   return statuses.find((status) => status.name === name);
 }
 
-/** Undefined when there is nothing to list. */
+/** Undefined where there are no containers to list. */
 function listed(what: string, containers: readonly Container[]): string | undefined {
   if (containers.length === 0) return undefined;
   return `containers with ${what} status: [${containers.map(({ name }) => name).join(' ')}]`;

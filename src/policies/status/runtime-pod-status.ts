@@ -19,9 +19,9 @@ const NS_PER_MS = 1e6;
 const toMs = (unixNs: number): number => Math.floor(unixNs / NS_PER_MS);
 
 /**
- * The pod as its sandboxes and containers show it. `observedAt` is when the runtime was asked. Sandboxes come newest first.
- * So do containers, but what runs comes before what has ended, and that before what was made and never started: a
- * creation that lands late must not hide the instance that runs, nor the one that has completed.
+ * A pod's sandboxes and containers. `observedAt` is when the runtime was asked. Sandboxes come newest first. Containers that
+ * run come first, then those that have ended, then those that were created and never started, each newest first: an instance
+ * that is created late must not hide one that runs or has completed.
  */
 export function runtimePodStatus(
   pod: { readonly uid: string; readonly name: string; readonly namespace: string },
@@ -39,7 +39,7 @@ export function runtimePodStatus(
   };
 }
 
-/** What is known of a pod of which the runtime holds nothing. */
+/** The status of a pod of which the runtime holds nothing. */
 export function emptyRuntimePodStatus(
   pod: { readonly uid: string; readonly name: string; readonly namespace: string },
   observedAt: number,
@@ -47,7 +47,7 @@ export function emptyRuntimePodStatus(
   return { ...pod, sandboxes: [], containers: [], observedAt };
 }
 
-/** Whether anything of the pod runs: a container, or a sandbox that is ready (I3). */
+/** Whether a container of the pod runs, or a sandbox is ready (I3). */
 export function isRunning(status: RuntimePodStatus): boolean {
   return (
     status.sandboxes.some((sandbox) => sandbox.ready) ||
@@ -118,7 +118,7 @@ const RANKS: Readonly<Record<RuntimeContainerState, number>> = {
   created: 2,
 };
 
-/** Attempts break ties of clocks that stood still. */
+/** Instances that were created at the same time are ordered by their attempts. */
 function newestFirst(
   a: { createdAt: number; attempt?: number; restartCount?: number },
   b: { createdAt: number; attempt?: number; restartCount?: number },

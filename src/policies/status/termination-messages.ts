@@ -1,10 +1,10 @@
-/** How much containers may say when they end. Works with bytes, as the API counts them. */
+/** The limit on termination messages, in bytes, as the API counts them. */
 import type { ContainerState, ContainerStatus, Pod, PodStatus } from '../../types/kubernetes.ts';
 
 /** For all containers of a pod together. */
 const TOTAL_BYTES_MAX = 12 * 1024;
 
-/** The containers of a pod share the room evenly, whether they use it or not; what is beyond a container's share is cut off. */
+/** Each container of a pod has an equal share of the limit, used or not. A longer message is cut to its share. */
 export function withShortMessages({ spec }: Pod, status: PodStatus): PodStatus {
   const { containers, initContainers = [], ephemeralContainers = [] } = spec;
   const count = containers.length + initContainers.length + ephemeralContainers.length;
@@ -30,7 +30,7 @@ function cutStatus(status: ContainerStatus, bytesMax: number): ContainerStatus {
 
 function cutState(state: ContainerState, bytesMax: number): ContainerState {
   const { terminated } = state;
-  // No text has more than three bytes to a unit: most need not be looked at.
+  // A UTF-16 unit takes at most three bytes, so most messages need no encoding to be found short enough.
   if (!terminated?.message || terminated.message.length * 3 <= bytesMax) return state;
   const bytes = new TextEncoder().encode(terminated.message);
   if (bytes.length <= bytesMax) return state;

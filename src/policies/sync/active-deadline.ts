@@ -1,10 +1,10 @@
-/** A pod may be active for `spec.activeDeadlineSeconds` from its start on, and no longer. */
+/** A pod may be active for at most `spec.activeDeadlineSeconds` from its start time on. */
 import type { Pod, PodStatus } from '../../types/kubernetes.ts';
 import type { RuntimePodStatus } from '../../types/runtime-pod.ts';
 import { isTerminalPhase, type PodStatusOverride } from './pod-termination.ts';
 import { unixMs } from '../formats/time.ts';
 
-/** The kubelet's words for a pod that has had its time. */
+/** The kubelet's words for a pod that has exceeded its deadline. */
 export const DEADLINE_EXCEEDED = {
   phase: 'Failed',
   reason: 'DeadlineExceeded',
@@ -24,8 +24,8 @@ export function isPastDeadline(pod: Pod, status: PodStatus | undefined, nowMs: n
 }
 
 /**
- * Whether a pod whose deadline has passed did not keep it. One that had come to its end before did, although it may be an agent
- * of a later time that sees it; `status` is what there would be to say of the pod without a deadline.
+ * Whether a pod whose deadline has passed ran beyond it. A pod whose containers ended in time has not, even if an agent sees
+ * their end only later. `status` is the status that the pod would have without a deadline.
  */
 export function hasExceededDeadline(pod: Pod, status: PodStatus, { containers }: RuntimePodStatus): boolean {
   if (!isTerminalPhase(status.phase)) return true;

@@ -1,9 +1,11 @@
 /**
  * How long to wait before something that keeps failing is tried again: containers that end, images that cannot be
- * pulled. The caller keeps the entries, those of containers by `backOffKey`.
+ * pulled. The caller keeps the entries: `backOffKey` is the key of a container's.
  */
 import type { Container, Pod } from '../../types/kubernetes.ts';
 import { canonicalJson } from '../formats/canonical-json.ts';
+import { goDuration } from '../formats/duration.ts';
+import { podText } from '../pod/pod-kinds.ts';
 
 /** What is remembered between one try and the next. */
 export interface BackOffEntry {
@@ -15,7 +17,7 @@ export interface BackOffEntry {
 export interface BackOffOptions {
   readonly initialMs: number;
   readonly maxMs: number;
-  /** Running this long, or being left alone this long, makes the count start over. */
+  /** A failure this long after the last update of the entry gets the first delay again. */
   readonly expiryMs: number;
 }
 
@@ -25,7 +27,7 @@ export const CRASH_LOOP_BACK_OFF: BackOffOptions = {
   expiryMs: 600_000,
 };
 
-/** With a maximum of one's own (`crashLoopBackOff.maxContainerRestartPeriod`), which the first delay does not exceed either. */
+/** With the maximum of `crashLoopBackOff.maxContainerRestartPeriod`, which also limits the first delay. */
 export function crashLoopBackOff(maxMs: number): BackOffOptions {
   return { ...CRASH_LOOP_BACK_OFF, initialMs: Math.min(CRASH_LOOP_BACK_OFF.initialMs, maxMs), maxMs };
 }
@@ -38,10 +40,10 @@ export interface BackOffMoment {
 
 export type BackOffDecision =
   | { readonly inBackOff: true; readonly entry: BackOffEntry; readonly nextRestartAt: number }
-  /** Start it now, and remember `entry` in place of the old one. */
+  /** Start it now, and keep `entry` in place of the old one. */
   | { readonly inBackOff: false; readonly entry: BackOffEntry | undefined };
 
-/** Whether a container that is to be started has to wait. Its first start never does, and leaves no trace. */
+/** Whether a container that is to be started has to wait. The first start never waits, and makes no entry. */
 export function decideBackOff(
   entry: BackOffEntry | undefined,
   { now, finishedAt }: BackOffMoment,
@@ -55,7 +57,7 @@ export function decideBackOff(
   return { inBackOff: false, entry: nextBackOffEntry(entry, { now, finishedAt }, options) };
 }
 
-/** The entry after one more failure, which ended at `finishedAt`: twice the wait, or the first one over again. */
+/** The entry after one more failure, which ended at `finishedAt`: twice the delay, or the first delay again. */
 export function nextBackOffEntry(
   entry: BackOffEntry | undefined,
   { now, finishedAt }: { readonly now: number; readonly finishedAt: number },
@@ -72,7 +74,7 @@ function isExpired({ lastUpdate }: BackOffEntry, now: number, { expiryMs }: Back
   return now - lastUpdate > expiryMs;
 }
 
-/** Garbage collection: the entry, or undefined once nothing has touched it for longer than its expiry. */
+/** Garbage collection: the entry, or undefined if it was last changed longer ago than its expiry. */
 export function keepBackOffEntry(
   entry: BackOffEntry | undefined,
   now: number,
@@ -81,7 +83,7 @@ export function keepBackOffEntry(
   return entry && isExpired(entry, now, options) ? undefined : entry;
 }
 
-/** Under which key a container's entry is kept: another image or other resources make the count start over. */
+/** The key of a container's entry. A change of its image or resources makes a new key, so that the first delay applies. */
 export function backOffKey(pod: Pod, container: Container): string {
   const { namespace, name, uid } = pod.metadata;
   const { name: containerName, image, resources } = container;
@@ -90,17 +92,5 @@ export function backOffKey(pod: Pod, container: Container): string {
 
 /** What the kubelet writes into the waiting state (CrashLoopBackOff) and into the error of the sync. */
 export function crashLoopBackOffMessage(pod: Pod, containerName: string, backOffMs: number): string {
-  const { name, namespace, uid } = pod.metadata;
-  const backOff = formatDuration(backOffMs);
-  return `back-off ${backOff} restarting failed container=${containerName} pod=${name}_${namespace}(${uid})`;
-}
-
-/** A duration as Go prints it: `1m20s`, `10s`, `500ms`; the kubelet's messages have it so. */
-export function formatDuration(durationMs: number): string {
-  if (durationMs > 0 && durationMs < 1000) return `${durationMs}ms`;
-  const hours = Math.floor(durationMs / 3_600_000);
-  const minutes = Math.floor(durationMs / 60_000) % 60;
-  const seconds = `${(durationMs % 60_000) / 1000}s`;
-  if (hours > 0) return `${hours}h${minutes}m${seconds}`;
-  return minutes > 0 ? `${minutes}m${seconds}` : seconds;
+  return `back-off ${goDuration(backOffMs)} restarting failed container=${containerName} pod=${podText(pod)}`;
 }

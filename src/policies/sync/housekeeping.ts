@@ -10,26 +10,26 @@ export interface KnownPod {
 }
 
 export interface HousekeepingFacts {
-  /** UIDs that the sources want on this node. */
+  /** UIDs of the pods that the sources want on this node. */
   readonly desired: { has(uid: string): boolean; keys(): Iterable<string> };
   readonly known: Iterable<KnownPod>;
   readonly runtimePods: readonly RuntimePodStatus[];
 }
 
 export interface HousekeepingPlan {
-  /** Finished, and no longer desired or asked for again: what the runtime keeps of them goes, then the actor. */
+  /** Finished, and either not desired any more or to be started again: what the runtime holds is removed, then the actor. */
   readonly retire: readonly string[];
-  /** They run, and no source wants them. */
+  /** Running pods that no source wants. */
   readonly kill: readonly string[];
-  /** Desired, and without an actor. */
+  /** Desired pods that have no actor. */
   readonly start: readonly string[];
-  /** Only the runtime knows them, and something of them runs. */
+  /** Pods that only the runtime knows, and of which something runs. */
   readonly killRuntimePods: readonly RuntimePodStatus[];
-  /** Only the runtime knows them, and they have ended. */
+  /** Pods that only the runtime knows, and of which nothing runs. */
   readonly removeRuntimePods: readonly RuntimePodStatus[];
 }
 
-/** What is left to be done about pods, once every source has been seen (lifecycle, Housekeeping). */
+/** What housekeeping has to do about pods, once every source has been read (lifecycle, Housekeeping). */
 export function planHousekeeping({ desired, known, runtimePods }: HousekeepingFacts): HousekeepingPlan {
   const uids = new Set<string>();
   const retire: string[] = [];

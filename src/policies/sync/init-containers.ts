@@ -1,10 +1,9 @@
 /**
- * What init containers need. They run one after the other; a sidecar (restartPolicy Always) lets the next one go once it
- * has started, and is kept running from then on.
+ * Which init containers are started and killed. They run one after the other. A sidecar (restartPolicy Always) is kept
+ * running, and the next init container starts once the sidecar has started.
  *
- * Runtimes forget containers that have ended, so what has been done is read off from the furthest trace that there is:
- * everything before the last init container with a status has had its turn, and all of them have when a regular container
- * has been created.
+ * Runtimes forget containers that have ended. So all init containers before the last one with a status count as done, and
+ * all of them count as done when a regular container has been created.
  */
 import type { Container } from '../../types/kubernetes.ts';
 import type { RuntimeContainerStatus } from '../../types/runtime-pod.ts';
@@ -13,9 +12,9 @@ import type { ContainerToKill, Fault, PodFacts } from './pod-facts.ts';
 import { containerShouldRestart, isRestartableInitContainer, restartsOnFailure } from './restart.ts';
 
 export interface InitActions {
-  /** Whether regular containers may be looked at. */
+  /** Whether regular containers may be started. */
   readonly initialized: boolean;
-  /** An init container has failed for good, and the pod with it. */
+  /** An init container has failed and is not started again: the pod has failed. */
   readonly failed: boolean;
   /** Indices into the spec's init containers, in the order of starting. */
   readonly toStart: readonly number[];
@@ -38,7 +37,7 @@ export function initContainerActions(facts: PodFacts): InitActions {
   return progress.failed ? FAILED : together(keepSidecars(facts, initContainers.slice(0, current)), progress);
 }
 
-/** An exited one proves nothing: it may have run in an earlier sandbox. */
+/** A container that has exited does not count, because it may have run in an earlier sandbox. */
 function anyRegularContainerStarted(facts: PodFacts): boolean {
   return facts.pod.spec.containers.some((container) => {
     const state = statusOf(facts, container)?.state;
@@ -46,8 +45,8 @@ function anyRegularContainerStarted(facts: PodFacts): boolean {
   });
 }
 
-function keepSidecars(facts: PodFacts, hadTheirTurn: readonly Container[]): InitActions {
-  const each = hadTheirTurn.map((container, index) =>
+function keepSidecars(facts: PodFacts, doneContainers: readonly Container[]): InitActions {
+  const each = doneContainers.map((container, index) =>
     isRestartableInitContainer(container) ? keepSidecar(facts, container, index) : NOTHING,
   );
   return each.reduce(together, NOTHING);
@@ -67,7 +66,7 @@ function keepSidecar(facts: PodFacts, container: Container, index: number): Init
   }
 }
 
-/** Until its startup probe succeeds nothing else is asked of a sidecar. Results count for probes that it has. */
+/** Until its startup probe succeeds, a sidecar has no other fault. Results of probes that it does not have do not count. */
 function sidecarFault(
   facts: PodFacts,
   container: Container,
@@ -87,7 +86,7 @@ function hasStarted(facts: PodFacts, container: Container, status: RuntimeContai
   return !container.startupProbe || facts.startup.get(status.id) === 'Success';
 }
 
-/** The last init container that has been started: the next one's turn, its own again, or the pod's failure. */
+/** What follows from the last init container that has been started: it runs on, starts again or failed, or the next starts. */
 function advance(facts: PodFacts, container: Container, index: number): InitActions {
   const status = statusOf(facts, container);
   if (!status) return start(index);

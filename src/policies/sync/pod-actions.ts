@@ -1,4 +1,4 @@
-/** What is to be done to a pod now, so that the runtime holds what its spec asks for. */
+/** What is to be done now so that the runtime runs the containers that the spec of a pod asks for. */
 import type { Container, Pod } from '../../types/kubernetes.ts';
 import type { RuntimeContainerStatus } from '../../types/runtime-pod.ts';
 import { initContainerActions } from './init-containers.ts';
@@ -8,20 +8,20 @@ import { podSandboxChanged } from './pod-sandbox-changed.ts';
 import { regularContainerActions } from './regular-containers.ts';
 import { asksToRestartAllContainers } from './restart.ts';
 
-/** Removed with its instance, so that the pod starts over as if it had never run. */
+/** An instance of a container that is removed so that the container starts over as if it had never run. */
 export interface ContainerToReset {
   readonly id: string;
   readonly name: string;
   readonly container: Container;
-  /** It runs, or may run, and is killed first. */
+  /** The instance runs or may run, so it is killed first. */
   readonly kill: boolean;
 }
 
 export interface PodActions {
-  /** All containers and the sandbox go, whatever the lists say; with `createSandbox` the pod starts anew. */
+  /** All containers and the sandbox are stopped, whatever the lists say. With `createSandbox` the pod is started anew. */
   readonly killPod: boolean;
   readonly createSandbox: boolean;
-  /** The sandbox to use or to replace; empty where there is none. */
+  /** The id of the sandbox to use or to replace; empty where there is none. */
   readonly sandboxId: string;
   /** Attempt of the sandbox to use or to create. */
   readonly attempt: number;
@@ -30,7 +30,7 @@ export interface PodActions {
   readonly containersToStart: readonly number[];
   readonly ephemeralContainersToStart: readonly number[];
   readonly containersToKill: readonly ContainerToKill[];
-  /** In the order of removal: those that asked for the restart last, so that the request survives an interruption. */
+  /** In the order of removal. Instances that asked for the restart come last, so that the request survives an interruption. */
   readonly containersToReset: readonly ContainerToReset[];
 }
 
@@ -53,7 +53,7 @@ export function computePodActions(facts: PodFacts): PodActions {
   return { ...nothing, ...(changed ? startAnew(facts, attempt) : carryOn(facts)) };
 }
 
-/** The sandbox is kept: ephemeral containers at once, init containers in turn, then the regular ones. */
+/** The sandbox is kept. Ephemeral containers start at once, init containers one after the other, then the regular ones. */
 function carryOn(facts: PodFacts): Choice {
   const ephemeralContainersToStart = ephemeralToStart(facts);
   const init = initContainerActions(facts);
@@ -66,7 +66,7 @@ function carryOn(facts: PodFacts): Choice {
   return init.initialized ? { ...choice, ...withRegular(facts, init) } : choice;
 }
 
-/** A pod whose regular containers have all ended for good ends; its sidecars do not come back. */
+/** When all regular containers have ended and none starts again, the pod is killed and its sidecars are not restarted. */
 function withRegular(facts: PodFacts, init: { readonly toKill: readonly ContainerToKill[] }): Choice {
   const { finished, toStart, toKill } = regularContainerActions(facts);
   const containersToKill = [...init.toKill, ...toKill];
@@ -80,7 +80,7 @@ function ephemeralToStart(facts: PodFacts): readonly number[] {
   return ephemeral.flatMap((container, index) => (statusOf(facts, container) ? [] : [index]));
 }
 
-/** The sandbox is gone or unfit: a new one, unless the pod has run and nothing of it may run again. */
+/** There is no usable sandbox: a new one is created, unless the pod has run and none of its containers may run again. */
 function startAnew(facts: PodFacts, attempt: number): Choice {
   const { pod, podStatus } = facts;
   const hasRun = attempt !== 0 && podStatus.containers.length > 0;
@@ -92,7 +92,7 @@ function startAnew(facts: PodFacts, attempt: number): Choice {
   return (pod.spec.initContainers ?? []).length > 0 ? { initContainersToStart: [0] } : { containersToStart };
 }
 
-/** It has succeeded, and runs again on failure only. */
+/** The container has succeeded, and its policy restarts it only on failure. */
 function isDone(facts: PodFacts, container: Container): boolean {
   if ((container.restartPolicy ?? facts.pod.spec.restartPolicy) !== 'OnFailure') return false;
   const status = statusOf(facts, container);
@@ -106,9 +106,9 @@ function containersToReset({ pod, podStatus }: PodFacts): readonly ContainerToRe
       .filter(({ name }) => name === container.name)
       .map((status) => ({ container, status })),
   );
-  const askers = instances.filter(({ container, status }) => asksToRestartAllContainers(container, status));
-  const others = instances.filter((instance) => !askers.includes(instance));
-  return [...others, ...askers].map(({ container, status }) => toReset(container, status));
+  const asking = instances.filter(({ container, status }) => asksToRestartAllContainers(container, status));
+  const others = instances.filter((instance) => !asking.includes(instance));
+  return [...others, ...asking].map(({ container, status }) => toReset(container, status));
 }
 
 function toReset(container: Container, { id, name, state }: RuntimeContainerStatus): ContainerToReset {

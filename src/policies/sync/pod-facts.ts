@@ -1,19 +1,19 @@
-/** What the pod actions are decided from, and the small questions that several of their parts ask. */
+/** What pod actions are decided from, and helpers that several parts of the decision share. */
 import type { Container, Pod } from '../../types/kubernetes.ts';
 import type { RuntimeContainerStatus, RuntimePodStatus } from '../../types/runtime-pod.ts';
 import { containerStatusByName } from './restart.ts';
 import type { ContainerKillReason } from './termination-grace.ts';
 
-/** UNKNOWN: probed, but the result has not been decisive yet. */
+/** UNKNOWN: the container is being probed, but no threshold has been reached yet. */
 export type ProbeResult = 'Success' | 'Failure' | 'UNKNOWN';
 
 export interface PodFacts {
   readonly pod: Pod;
   readonly podStatus: RuntimePodStatus;
-  /** Latest results by container id; without an entry it has not been probed. */
+  /** The latest results by container id. A container without an entry has not been probed. */
   readonly liveness: ReadonlyMap<string, ProbeResult>;
   readonly startup: ReadonlyMap<string, ProbeResult>;
-  /** A restart rule asked for all containers to start over (`shouldAllContainersRestart`). */
+  /** All containers start over, because a restart rule asked for it (`shouldAllContainersRestart`). */
   readonly restartAllContainers: boolean;
   /** Whether the container was created from a spec other than the present one. */
   specChanged(container: Container, status: RuntimeContainerStatus): boolean;
@@ -27,7 +27,7 @@ export interface ContainerToKill {
   readonly message: string;
 }
 
-/** Why a container has to go. */
+/** Why a container is killed. */
 export interface Fault {
   readonly reason: ContainerKillReason;
   readonly message: string;

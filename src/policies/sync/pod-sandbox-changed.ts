@@ -4,15 +4,15 @@ import type { RuntimePodStatus, RuntimeSandboxStatus } from '../../types/runtime
 
 export interface SandboxVerdict {
   readonly changed: boolean;
-  /** Of the sandbox to use: the present one's, or the next one's. */
+  /** The attempt of the sandbox to use: of the present one, or of the next one. */
   readonly attempt: number;
-  /** The newest sandbox; empty where there is none, or where it belongs to another network than the pod. */
+  /** The id of the newest sandbox; empty where there is none, or where its network is not the one that the pod wants. */
   readonly sandboxId: string;
 }
 
 /**
- * A new sandbox is needed when there is none, when the newest is not the only one that is ready, when the pod has moved
- * to or from the host's network, and when a sandbox that should have an address has none.
+ * A new sandbox is needed when there is none, when the newest is not the only one that is ready, when the pod wants the
+ * host's network and the sandbox has its own (or the reverse), and when a sandbox that should have an address has none.
  */
 export function podSandboxChanged(pod: Pod, { sandboxes }: RuntimePodStatus): SandboxVerdict {
   const newest = sandboxes[0];
@@ -28,7 +28,7 @@ function wantedNetworkMode(pod: Pod): 'NODE' | 'POD' {
   return pod.spec.hostNetwork === true ? 'NODE' : 'POD';
 }
 
-/** A runtime that does not speak of addresses at all is believed. */
+/** An undefined address does not count as missing: such a runtime tells no addresses at all. */
 function lacksAddress(pod: Pod, sandbox: RuntimeSandboxStatus): boolean {
   return pod.spec.hostNetwork !== true && sandbox.ip === '';
 }

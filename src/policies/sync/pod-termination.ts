@@ -1,6 +1,6 @@
 import type { Pod, PodCondition } from '../../types/kubernetes.ts';
 
-/** What a kill puts into the final status of a pod. Data instead of a function, so that decisions can be compared. */
+/** What a kill writes into the final status of a pod. It is data, not a function, so that tests can compare decisions. */
 export interface PodStatusOverride {
   readonly phase?: 'Failed' | 'Succeeded';
   readonly reason?: string;
@@ -8,24 +8,22 @@ export interface PodStatusOverride {
   readonly conditions?: readonly PodCondition[];
 }
 
-/** How a pod is to be ended. Options of several kills accumulate (lifecycle 2, 4, 5, 6). */
+/** How a pod is to be ended. Options of several kills accumulate (lifecycle 2, 4, 5). */
 export interface KillPodOptions {
   readonly podTerminationGracePeriodSecondsOverride?: number;
   readonly evict?: boolean;
   readonly podStatus?: PodStatusOverride;
-  /** Names the one who waits for the pod to be terminated. */
-  readonly waiter?: string;
 }
 
 /** Grace period of a pod whose spec names none (the API server's default). */
 const DEFAULT_GRACE_PERIOD_SECONDS = 30;
 
-/** Grace period with which a pod is ended that only the runtime knows. */
+/** Grace period of a pod that only the runtime knows. */
 export const RUNTIME_ONLY_GRACE_PERIOD_SECONDS = 1;
 
 const MINIMUM_GRACE_PERIOD_SECONDS = 1;
 
-/** Whether a pod, by its own object, may not run (any more): it is being deleted, or has run to its end (lifecycle 3). */
+/** Whether the pod's own object says that it must not run: it is being deleted, or its phase is terminal (lifecycle 3). */
 export function isEnding(pod: Pod): boolean {
   return pod.metadata.deletionTimestamp != null || isTerminalPhase(pod.status?.phase);
 }
@@ -35,8 +33,8 @@ export function isTerminalPhase(phase: string | undefined): boolean {
 }
 
 /**
- * The grace period of a stop, in seconds (lifecycle 4): the shortest of what was in force, the API server's deletion
- * grace period and the kill's override; the spec's own only where none of these says anything; at least 1 s.
+ * The grace period of a stop, in seconds (lifecycle 4): the shortest of the period in force, the API server's deletion
+ * grace period and the kill's override. The spec's own period counts only if none of these is given. At least 1 s.
  */
 export function effectiveGracePeriodSeconds(
   current: number | undefined,

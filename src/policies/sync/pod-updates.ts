@@ -1,6 +1,6 @@
-/** What the full list of a source's pods changes in what is known of that source: the operations of the CONFIG channel. */
+/** The operations of the CONFIG channel: how a source's new list of pods differs from the list before. */
 import type { Pod } from '../../types/kubernetes.ts';
-import { equalJson } from '../formats/equal-json.ts';
+import { equalJson } from '../formats/canonical-json.ts';
 import {
   CONFIG_MIRROR_ANNOTATION,
   CONFIG_SEEN_ANNOTATION,
@@ -10,30 +10,29 @@ import {
 
 export type PodSource = 'file' | 'http' | 'api';
 
-/** RESTORE is ADD for pods that the source has not told of yet. */
-export type PodOperation = 'ADD' | 'RESTORE' | 'UPDATE' | 'REMOVE' | 'DELETE' | 'RECONCILE';
+export type PodOperation = 'ADD' | 'UPDATE' | 'REMOVE' | 'DELETE' | 'RECONCILE';
 
 export interface PodUpdate {
   readonly op: PodOperation;
   readonly source: PodSource;
-  /** Never empty. For UPDATE, DELETE and RECONCILE the new version, for REMOVE the last one known. */
+  /** Never empty. For UPDATE, DELETE and RECONCILE the new version of each pod, for REMOVE the last known version. */
   readonly pods: readonly Pod[];
 }
 
-/** A pod as its source last gave it, and as it has been passed on. */
+/** A pod as its source last listed it, and as it has been passed on. */
 interface KnownPod {
   readonly given: Pod;
   readonly pod: Pod;
 }
 
-/** What is known of one source, by UID. */
+/** The pods of one source by UID. */
 export type KnownPods = ReadonlyMap<string, KnownPod>;
 
 export interface PodUpdates {
   readonly known: KnownPods;
   /** In the order in which they are to be carried out: REMOVE, ADD, UPDATE, DELETE, RECONCILE. */
   readonly updates: readonly PodUpdate[];
-  /** Pods left out because one before them in the list has their full name or UID. */
+  /** Pods that are ignored because a pod before them in the list has the same full name or UID. */
   readonly duplicates: readonly Pod[];
 }
 
@@ -43,12 +42,12 @@ interface Change {
 }
 
 const ORDER: readonly PodOperation[] = ['REMOVE', 'ADD', 'UPDATE', 'DELETE', 'RECONCILE'];
-/** Written by the node, each incarnation anew: they say nothing about what is wanted. */
+/** The node itself writes these, anew after each start: they are no part of what the source wants. */
 const LOCAL_ANNOTATIONS = [CONFIG_SOURCE_ANNOTATION, CONFIG_MIRROR_ANNOTATION, CONFIG_SEEN_ANNOTATION];
 
 /**
- * Compares the source's new list with what is known of it. `seenAt` (RFC 3339) becomes the first-seen time of the pods
- * that are new; a pod keeps it for as long as its UID is there. An UPDATE whose pod has a deletionTimestamp is a DELETE.
+ * Compares the source's new list with the known pods. `seenAt` (RFC 3339) becomes the first-seen time of new pods; a pod
+ * keeps it as long as the source lists its UID. A change of a pod with a deletionTimestamp is a DELETE, not an UPDATE.
  */
 export function podUpdates(
   known: KnownPods,
@@ -109,11 +108,11 @@ function compare(
     return { op, pod: stamped(given, source, firstSeen) };
   }
   if (equalJson(pod.status, given.status)) return { pod };
-  // Only the status: whatever else has changed (resourceVersion, managedFields) is nobody's concern here.
+  // Of what may have changed besides, only the status is taken over: resourceVersion and managedFields have no effect here.
   return { op: 'RECONCILE', pod: { ...pod, status: given.status } };
 }
 
-/** All that a pod's owner can want of it. */
+/** The fields by which the source says what it wants of the pod. */
 function wanted({ metadata, spec }: Pod): readonly unknown[] {
   const annotations = Object.entries(metadata.annotations ?? {}).filter(
     ([key]) => !LOCAL_ANNOTATIONS.includes(key),

@@ -1,4 +1,4 @@
-/** What regular containers need once the pod is initialized. */
+/** Which regular containers are started and killed once the pod is initialized. */
 import type { Container } from '../../types/kubernetes.ts';
 import type { RuntimeContainerStatus } from '../../types/runtime-pod.ts';
 import { statusOf, toKill, unknownState } from './pod-facts.ts';
@@ -6,14 +6,14 @@ import type { ContainerToKill, Fault, PodFacts } from './pod-facts.ts';
 import { restartsOnFailure, shouldContainerBeRestarted } from './restart.ts';
 
 interface ContainerAction {
-  /** Runs, and may go on running. */
+  /** The container runs, and keeps running. */
   readonly keep: boolean;
   readonly start: boolean;
   readonly kill?: ContainerToKill;
 }
 
 export interface RegularActions {
-  /** Nothing runs that could be kept, and nothing is to be started. */
+  /** No container keeps running, and none is to be started. */
   readonly finished: boolean;
   readonly toStart: readonly number[];
   readonly toKill: readonly ContainerToKill[];
@@ -47,7 +47,7 @@ function stoppedAction(
   return { keep: false, start, kill: toKill(container, status, unknownState('Container')) };
 }
 
-/** A container killed because its spec has changed comes back whatever the policy; one that failed a probe, by policy. */
+/** A container that is killed because its spec has changed is always started again; after a failed probe, the policy decides. */
 function runningAction(
   facts: PodFacts,
   container: Container,
@@ -60,7 +60,7 @@ function runningAction(
   return { keep: false, start, kill: toKill(container, status, { ...fault, message }) };
 }
 
-/** The first that applies: another spec, its liveness, its startup. */
+/** The first fault that the container has: a changed spec, a failed liveness probe, a failed startup probe. */
 function faultOf(facts: PodFacts, container: Container, status: RuntimeContainerStatus): Fault | undefined {
   const subject = `Container ${container.name}`;
   if (facts.specChanged(container, status)) return { reason: '', message: `${subject} definition changed` };

@@ -1,10 +1,10 @@
-/** Whether a container that does not run is to run again: restart rules, then its own policy, then the pod's. */
+/** Whether a container that has ended is started again: by its restart rules, then its own policy, then the pod's policy. */
 import type { Container, Pod, PodStatus } from '../../types/kubernetes.ts';
 import type { RuntimeContainerStatus, RuntimePodStatus } from '../../types/runtime-pod.ts';
 
 type ContainerRestartRule = NonNullable<Container['restartPolicyRules']>[number];
 
-/** Set by the kubelet while RestartAllContainers is being carried out. */
+/** The kubelet sets this condition while it carries out RestartAllContainers. */
 const ALL_CONTAINERS_RESTARTING = 'AllContainersRestarting';
 const RESTART_POLICIES: ReadonlySet<string | undefined> = new Set(['Always', 'OnFailure', 'Never']);
 
@@ -21,7 +21,7 @@ export function containerStatusByName(
   return podStatus.containers.find((status) => status.name === name);
 }
 
-/** The first of the container's restart rules that speaks about this exit code. */
+/** The first restart rule of the container that applies to this exit code. */
 export function matchingRestartRule(
   container: Container,
   exitCode: number,
@@ -47,7 +47,7 @@ export function asksToRestartAllContainers(container: Container, status: Runtime
   return matchingRestartRule(container, status.exitCode)?.action === 'RestartAllContainers';
 }
 
-/** Whether the policies let a container that ended with `exitCode` run again. Rules need a policy beside them. */
+/** Whether a container that ended with `exitCode` is started again. Rules count only beside a policy of the container. */
 export function containerShouldRestart(pod: Pod, container: Container, exitCode: number): boolean {
   if (container.restartPolicy !== undefined && matchingRestartRule(container, exitCode)) return true;
   switch (effectiveRestartPolicy(pod, container)) {
@@ -61,20 +61,20 @@ export function containerShouldRestart(pod: Pod, container: Container, exitCode:
 }
 
 /**
- * Whether a container that fails without an exit code to judge by comes back: one about to be killed for its probe, or
- * one of which nothing is known. Rules, being about exit codes, have no say.
+ * Whether a container that fails without an exit code is started again: it is about to be killed for its probe, or its state
+ * is unknown. Restart rules do not count, because they are about exit codes.
  */
 export function restartsOnFailure(pod: Pod, container: Container): boolean {
   return effectiveRestartPolicy(pod, container) !== 'Never';
 }
 
-/** The container's own policy where it has one that we know, else the pod's. */
+/** The container's own policy if it has a known one, else the pod's. */
 function effectiveRestartPolicy(pod: Pod, container: Container): string | undefined {
   const own = container.restartPolicy;
   return RESTART_POLICIES.has(own) ? own : pod.spec.restartPolicy;
 }
 
-/** Whether a regular container is to be started now. A pod that is being deleted starts nothing. */
+/** Whether a regular container is to be started now. In a pod that is being deleted, none is. */
 export function shouldContainerBeRestarted(
   container: Container,
   pod: Pod,
@@ -92,7 +92,7 @@ export function shouldContainerBeRestarted(
   }
 }
 
-/** Whether all containers are to start over: some exit asked for it, or the status says that it is under way. */
+/** Whether all containers start over: an exit asked for it, or by the pod's status it is being carried out. */
 export function shouldAllContainersRestart(
   pod: Pod,
   podStatus: RuntimePodStatus,

@@ -1,6 +1,6 @@
-/** How an effect ended, as far as the time of the next try depends on it. */
+/** How an effect ended, as far as the time of the next sync depends on it. */
 export type ResyncReason =
-  /** The sync was good; look again after the sync frequency. */
+  /** The sync succeeded: the next one is due after the sync frequency. */
   | { readonly kind: 'synced' }
   /** The effect failed. */
   | { readonly kind: 'failed' }
@@ -8,12 +8,12 @@ export type ResyncReason =
   /** A restart or image pull back-off is under way; `retryAt` (Unix ms) is when the first of them expires. */
   | { readonly kind: 'backOff'; readonly retryAt: number };
 
-/** The kubelet's constants; the sync frequency is a setting of it. */
+/** These are constants in the kubelet too; the sync frequency is a setting. */
 const BACK_OFF_PERIOD_MS = 10_000;
 const NETWORK_NOT_READY_PERIOD_MS = 1_000;
 const JITTER_FACTOR = 0.5;
 
-/** Milliseconds until the next sync. `random` is in [0, 1) and spreads it by up to half (lifecycle, Timing). */
+/** Milliseconds until the next sync. `random`, in [0, 1), makes the delay up to half as long again (lifecycle, Timing). */
 export function resyncDelayMs(
   reason: ResyncReason,
   { syncFrequencyMs, now, random }: { syncFrequencyMs: number; now: number; random: number },

@@ -1,16 +1,16 @@
-/** How much time a container gets to end, and who has to end before it. */
+/** How much time a container gets to end, and which containers have to end before it. */
 import type { Container, Pod } from '../../types/kubernetes.ts';
 import { isRestartableInitContainer } from './restart.ts';
 
-/** Why a container is killed; empty for everything that has no bearing on its grace period. */
+/** Why a container is killed; empty for every reason that does not change its grace period. */
 export type ContainerKillReason = '' | 'LivenessProbe' | 'StartupProbe' | 'Unknown';
 
-/** A runtime is never asked to stop a container faster, lest a plain SIGTERM have no time to work at all. */
+/** A runtime is never asked to stop a container faster: the container needs some time to react to SIGTERM. */
 const MIN_GRACE_PERIOD_SECONDS = 2;
 
 /**
- * The grace period that the spec grants: that of the deletion before that of the probe that failed before the pod's
- * own. A probe's counts only where the pod has one; 2 s where nothing is said (no defaulting has been applied).
+ * The grace period by the pod's object: that of its deletion, else that of the failed probe, else that of its spec. The
+ * probe's counts only if the spec has one too. 2 s where none is given (no defaulting has been applied).
  */
 export function containerGracePeriodSeconds(
   pod: Pod,
@@ -37,9 +37,9 @@ function failedProbe(container: Container, reason: ContainerKillReason): Contain
 
 export interface StopTime {
   readonly gracePeriodSeconds: number;
-  /** From the one who asks for the kill (eviction, say); goes before the spec's. */
+  /** Given by the cause of the kill, such as eviction; takes the place of `gracePeriodSeconds`. */
   readonly overrideSeconds?: number | undefined;
-  /** What the preStop hook, and waiting for other containers, have used up. */
+  /** How much of it the preStop hook and waiting for other containers have used up. */
   readonly spentSeconds?: number;
 }
 
@@ -54,8 +54,8 @@ export function stopTimeoutSeconds({
 }
 
 /**
- * For each sidecar, the running containers that must end before it is told to: all regular ones, and the sidecar next
- * after it in the spec. So sidecars end after the containers that they serve, the last started first.
+ * For each sidecar, the running containers that must end before it is stopped: all regular containers, and the next sidecar
+ * in the spec. So sidecars end after the containers that they serve, in the reverse order of their start.
  */
 export function terminationPrerequisites(
   pod: Pod,

@@ -1,4 +1,4 @@
-/** The downward API as files. */
+/** The files of the downward API. */
 import type { Pod } from '../../types/kubernetes.ts';
 import { StateletError } from '../../types/errors.ts';
 import { fieldValue } from './downward-fields.ts';
@@ -9,7 +9,7 @@ import type { VolumeProjection } from './volume-source.ts';
 
 type Item = NonNullable<NonNullable<VolumeProjection['downwardAPI']>['items']>[number];
 
-/** Fields that do not change behind a running container's back; the addresses of the pod are not among them. */
+/** Fields that do not change while a container runs. The pod's addresses may change, so files cannot hold them. */
 const FIELDS = ['metadata.name', 'metadata.namespace', 'metadata.uid'];
 const MAPS: ReadonlyMap<string, 'labels' | 'annotations'> = new Map([
   ['metadata.labels', 'labels'],
@@ -17,7 +17,7 @@ const MAPS: ReadonlyMap<string, 'labels' | 'annotations'> = new Map([
 ]);
 const NO_ADDRESSES = { podIPs: [], hostIPs: [] };
 
-/** Throws a StateletError of kind InvalidArgument for an item that names a field or resource that there is not. */
+/** Throws a StateletError of kind InvalidArgument for an item whose field or resource does not exist. */
 export function downwardAPIFiles(
   pod: Pod,
   items: readonly Item[],
@@ -54,7 +54,7 @@ function fieldContent(pod: Pod, fieldPath: string): string {
   throw new StateletError('InvalidArgument', `fieldPath ${fieldPath} ${UNSUPPORTED_FIELD_PATH}`);
 }
 
-/** Completes a sentence about a fieldPath. */
+/** The end of a sentence about a fieldPath. */
 export const UNSUPPORTED_FIELD_PATH = `is not supported in a volume; there are: ${[...FIELDS, ...MAPS.keys()].join(', ')}, metadata.labels['KEY'], metadata.annotations['KEY']`;
 
 export function isVolumeFieldPath(fieldPath: string): boolean {
@@ -83,7 +83,7 @@ const ESCAPES: ReadonlyMap<string, string> = new Map([
   ['\v', '\\v'],
 ]);
 
-/** As Go quotes a string: what cannot be printed is escaped. */
+/** As Go quotes a string: characters that cannot be printed are escaped. */
 function quoted(text: string): string {
   const escaped = text.replaceAll(/["\\]|[^\p{L}\p{M}\p{N}\p{P}\p{S} ]/gu, (character) => {
     const short = ESCAPES.get(character);

@@ -1,9 +1,9 @@
-/** The downward API: fields of a pod that its own containers can ask for. */
+/** The downward API: the fields of a pod that its containers can read. */
 import type { Pod } from '../../types/kubernetes.ts';
 import { StateletError } from '../../types/errors.ts';
 
 export interface PodAddresses {
-  /** Of each, the primary address first. */
+  /** In both lists the primary address comes first. */
   readonly podIPs: readonly string[];
   readonly hostIPs: readonly string[];
 }
@@ -27,7 +27,7 @@ const FIELDS: ReadonlyMap<string, Field> = new Map<string, Field>(
 /** `metadata.labels['key']`, `metadata.annotations['key']`. */
 const SUBSCRIPT = /^metadata\.(labels|annotations)\['(.*)'\]$/s;
 
-/** Empty where the pod does not have it. An unknown `fieldPath` throws a StateletError of kind InvalidArgument. */
+/** Empty if the pod does not have the field. An unknown `fieldPath` throws a StateletError of kind InvalidArgument. */
 export function fieldValue(pod: Pod, fieldPath: string, addresses: PodAddresses): string {
   const [, map, key] = SUBSCRIPT.exec(fieldPath) ?? [];
   if (key !== undefined) return own(pod.metadata[map as 'labels' | 'annotations'], key);
@@ -37,7 +37,7 @@ export function fieldValue(pod: Pod, fieldPath: string, addresses: PodAddresses)
   throw new StateletError('InvalidArgument', `fieldPath ${fieldPath} is not supported; there are: ${known}`);
 }
 
-/** Without what every object inherits: a label may be called `constructor`. */
+/** Only own properties count: a label may be called `constructor`. */
 function own(map: Readonly<Record<string, string>> | undefined, key: string): string {
   return map && Object.hasOwn(map, key) ? (map[key] ?? '') : '';
 }

@@ -1,4 +1,4 @@
-/** The downward API: what a container requests and may use. */
+/** The downward API: the requests and limits of a container. */
 import type { Container, EphemeralContainer, Pod } from '../../types/kubernetes.ts';
 import { StateletError } from '../../types/errors.ts';
 import {
@@ -16,14 +16,14 @@ type ResourceFieldRef = NonNullable<
   NonNullable<NonNullable<Container['env']>[number]['valueFrom']>['resourceFieldRef']
 >;
 
-/** Resources for which what the node can give stands in for a limit that is not set. */
+/** Resources whose missing limit is the node's allocatable amount. */
 const FROM_NODE: ReadonlySet<string> = new Set(['cpu', 'memory', 'ephemeral-storage']);
-/** Of these, what the pod as a whole may have limits. */
+/** Resources of which the pod itself can have a limit. */
 const POD_LEVEL: ReadonlySet<string> = new Set(['cpu', 'memory']);
 
 /**
- * The value that a resourceFieldRef asks for, in units of its divisor, rounded up. Throws a StateletError of kind
- * InvalidArgument for a container or resource that there is not, and for a malformed quantity.
+ * The value of a resourceFieldRef, in units of its divisor, rounded up. Throws a StateletError of kind InvalidArgument for a
+ * container or resource that does not exist, and for a malformed quantity.
  */
 export function resourceFieldValue(
   pod: Pod,
@@ -41,7 +41,7 @@ export function resourceFieldValue(
   return String(dividedUp(units(quantity), units(divisorOf(ref))));
 }
 
-/** A request that is not set is the limit, as the API server would have filled in. */
+/** A request that is not set is the limit, as in the API server's defaults. */
 function requestOf({ resources }: AnyContainer, resource: string): Quantity {
   return parsed(resources?.requests?.[resource] ?? resources?.limits?.[resource]);
 }

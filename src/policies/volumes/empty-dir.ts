@@ -1,4 +1,4 @@
-/** How an emptyDir is set up: as a folder, or as a filesystem in memory. */
+/** How an emptyDir is set up: as a folder on the disk, or as a filesystem in memory. */
 import type { Pod } from '../../types/kubernetes.ts';
 import { StateletError } from '../../types/errors.ts';
 import { compareQuantity, parseQuantity, quantityValue, ZERO_QUANTITY } from '../formats/quantity.ts';
@@ -9,7 +9,7 @@ import { podFsGroup, volumeRootMode } from './volume-ownership.ts';
 import { podContainers } from './volume-source.ts';
 import type { Volume } from './volume-source.ts';
 
-/** A filesystem to be mounted; its root gets mode and group by these options, at once with the mount. */
+/** A filesystem to be mounted. The options set the mode and group of its root together with the mount. */
 export interface MemoryFilesystem {
   readonly type: 'tmpfs' | 'hugetlbfs';
   readonly options: readonly string[];
@@ -18,7 +18,7 @@ export interface MemoryFilesystem {
 const HUGE_PAGES = 'HugePages';
 const HUGE_PAGES_RESOURCE = 'hugepages-';
 
-/** Undefined for a folder on the disk. Throws a StateletError of kind InvalidArgument where the medium does not fit the pod. */
+/** Undefined for a folder on the disk. Throws a StateletError of kind InvalidArgument if the pod cannot have this medium. */
 export function emptyDirFilesystem(
   pod: Pod,
   volume: Volume,
@@ -34,13 +34,13 @@ export function emptyDirFilesystem(
   throw new StateletError('InvalidArgument', `unknown storage medium "${medium}"`);
 }
 
-/** A tmpfs for files that must not get onto a disk, or of an emptyDir. `sizeBytes` 0: as the kernel sees fit. */
+/** A tmpfs for an emptyDir, or for files that must not be on a disk. `sizeBytes` 0: the kernel's default size. */
 export function memoryFilesystem(pod: Pod, sizeBytes = 0n): MemoryFilesystem {
   const size = sizeBytes > 0n ? [`size=${String(sizeBytes)}`] : [];
   return { type: 'tmpfs', options: [...size, ...ownerOptions(pod, STICKY)] };
 }
 
-/** With this bit, as in `/tmp`, only its owner removes a file. A tmpfs has it by itself, and the kubelet leaves it. */
+/** With this bit, as in `/tmp`, only the owner of a file can remove it. A tmpfs has it by default; the kubelet keeps it. */
 const STICKY = 0o1000;
 
 function ownerOptions(pod: Pod, bits: number): string[] {
@@ -49,14 +49,14 @@ function ownerOptions(pod: Pod, bits: number): string[] {
   return fsGroup === undefined ? [mode] : [mode, `gid=${fsGroup}`];
 }
 
-/** The least of what the volume, the pod and the node may have, in bytes. What is not positive does not count. */
+/** The smallest of the limits of the volume, the pod and the node, in bytes. Limits that are not positive do not count. */
 function tmpfsSize(pod: Pod, sizeLimit: string | undefined, allocatable: ResourceList): bigint {
   const bounds = [parsed(allocatable.memory), podMemoryLimit(pod), parsed(sizeLimit)];
   const sizes = bounds.filter(({ nanos }) => nanos > 0n).map(quantityValue);
   return sizes.reduce((least, size) => (size < least ? size : least), sizes[0] ?? 0n);
 }
 
-/** A pod is limited as a whole only where it says so, or where each of its containers is. Zero where it is not. */
+/** A pod has a limit if its spec has one, or if each of its containers has one. Zero if it has no limit. */
 function podMemoryLimit(pod: Pod): Quantity {
   const isLimited = [...pod.spec.containers, ...(pod.spec.initContainers ?? [])].every(
     ({ resources }) => parsed(resources?.limits?.memory).nanos > 0n,
@@ -65,7 +65,7 @@ function podMemoryLimit(pod: Pod): Quantity {
   return podLimits(pod).get('memory') ?? ZERO_QUANTITY;
 }
 
-/** As the pod spells it: the size in the medium's name, else the only one that the pod's containers request. */
+/** The page size as the pod spells it: that of the medium's name, else the only size that the pod's containers request. */
 function hugePageSize(pod: Pod, medium: string): string {
   const requested = hugePageSizes(pod);
   const wanted = medium === HUGE_PAGES ? undefined : medium.slice(HUGE_PAGES.length + 1);
@@ -98,7 +98,7 @@ function parsed(text: string | undefined): Quantity {
 export interface VolumeSizeLimit {
   readonly volume: string;
   readonly limitBytes: bigint;
-  /** In memory the kernel keeps the limit; on the disk whoever exceeds it has to be evicted. */
+  /** In memory the kernel enforces the limit. On the disk a pod that exceeds it has to be evicted. */
   readonly inMemory: boolean;
 }
 

@@ -1,12 +1,12 @@
 /** What a hostPath volume may be, by its type. */
 
-/** What is found at a path, symbolic links followed. */
+/** What a path leads to when symbolic links are followed. */
 export type FileKind = 'directory' | 'file' | 'socket' | 'character device' | 'block device' | 'other';
 
 export interface HostPathCheck {
-  /** What is made where there is nothing. */
+  /** What is created if nothing exists at the path. */
   readonly create?: { readonly kind: 'directory' | 'file'; readonly mode: number };
-  /** The check failed, as the kubelet words it; undefined for what is as it should be, or where there is no check. */
+  /** Why the check failed, in the kubelet's words; undefined if it passed. */
   problem(path: string, found: FileKind | undefined): string | undefined;
 }
 
@@ -16,7 +16,7 @@ const expects =
     found !== undefined && fits(found) ? undefined : `hostPath type check failed: ${path} is not a ${what}`;
 
 const isDirectory = expects('directory', (found) => found === 'directory');
-/** To the kubelet whatever is no directory is a file. */
+/** As in the kubelet, everything that is no directory counts as a file. */
 const isFile = expects('file', (found) => found !== 'directory');
 
 const CHECKS: ReadonlyMap<string, HostPathCheck> = new Map<string, HostPathCheck>([
@@ -29,7 +29,7 @@ const CHECKS: ReadonlyMap<string, HostPathCheck> = new Map<string, HostPathCheck
   ['BlockDevice', { problem: expects('block device', (found) => found === 'block device') }],
 ]);
 
-/** Undefined for the type '' that checks nothing. */
+/** Undefined for the type '', which has no check. */
 export function hostPathCheck(type: string): HostPathCheck | undefined {
   if (type === '') return undefined;
   const check = CHECKS.get(type);

@@ -1,4 +1,4 @@
-/** The files that the agent itself writes into a volume. */
+/** The files that the agent writes into a volume. */
 import { StateletError } from '../../types/errors.ts';
 
 export interface VolumeFile {
@@ -12,8 +12,8 @@ const PATH_MAX_LENGTH = 4096;
 const NAME_MAX_LENGTH = 255;
 
 /**
- * By path; of two files with one path the later one counts. Throws a StateletError of kind InvalidArgument for a path that
- * would lead out of the volume, or into what the agent keeps there itself (`..data`).
+ * The files by their paths; of two files with one path the later one counts. Throws a StateletError of kind InvalidArgument
+ * for a path that leads out of the volume, or into the agent's own files there (`..data`).
  */
 export function volumePayload(files: readonly VolumeFile[]): ReadonlyMap<string, VolumeFile> {
   const payload = new Map<string, VolumeFile>();
@@ -28,7 +28,7 @@ export function volumePayload(files: readonly VolumeFile[]): ReadonlyMap<string,
   return payload;
 }
 
-/** What is wrong with the path of a file, if anything; completes a sentence about it. */
+/** What is wrong with the path of a file, as the end of a sentence about it; undefined if it is valid. */
 export function pathProblem(path: string): string | undefined {
   const names = namesOf(path);
   if (names.length === 0) return 'must not be empty';
@@ -42,12 +42,12 @@ export function pathProblem(path: string): string | undefined {
   return undefined;
 }
 
-/** The names in a path, without those that say nothing. */
+/** The names in a path, without empty ones and `.`. */
 export function namesOf(path: string): readonly string[] {
   return path.split('/').filter((name) => name !== '' && name !== '.');
 }
 
-/** The names that show in the volume's root: files and folders that lie there. */
+/** The names of the files and folders in the volume's root. */
 export function topLevelNames(payload: ReadonlyMap<string, VolumeFile>): ReadonlySet<string> {
   return new Set(Array.from(payload.keys(), (path) => path.split('/')[0] ?? ''));
 }

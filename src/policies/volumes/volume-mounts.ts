@@ -1,4 +1,4 @@
-/** How a container mounts a volume: read-only or not, which mounts it shares with the node, what below the volume. */
+/** How a container mounts a volume: read-only or not, which mounts it shares with the node, which part of the volume. */
 import type { MountPropagation } from '../../types/cri.ts';
 import type { Container, EphemeralContainer } from '../../types/kubernetes.ts';
 import { StateletError } from '../../types/errors.ts';
@@ -11,9 +11,9 @@ export interface MountPlan {
   readonly readonly: boolean;
   readonly recursiveReadOnly: boolean;
   readonly propagation: MountPropagation;
-  /** Names of the path below the volume's root, of which `.` has none; undefined where the container asks for no part. */
+  /** The names in the path below the volume's root (none for `.`); undefined if the container mounts the whole volume. */
   readonly subPath: readonly string[] | undefined;
-  /** The volume is the pod's own, so that it may be labelled for the pod. */
+  /** Whether the volume belongs to the pod, so that it may get the pod's SELinux label. */
   readonly selinuxRelabel: boolean;
 }
 
@@ -22,11 +22,11 @@ interface MountFacts {
   readonly kind: VolumeKind;
   /** The container's resolved environment. */
   readonly env: ReadonlyMap<string, string>;
-  /** Whether the runtime can make a mount read-only with all that is mounted below it. */
+  /** Whether the runtime can make a mount read-only together with all mounts below it. */
   readonly supportsRecursiveReadOnly: boolean;
 }
 
-/** Throws a StateletError of kind InvalidArgument for what cannot be mounted as it is asked for. */
+/** Throws a StateletError of kind InvalidArgument for a mount that is not possible. */
 export function mountPlan(mount: VolumeMount, facts: MountFacts): MountPlan {
   const { mountPath } = mount;
   return {
@@ -39,7 +39,7 @@ export function mountPlan(mount: VolumeMount, facts: MountFacts): MountPlan {
   };
 }
 
-/** As the runtime is told it: paths in a container begin at its root. */
+/** The path for the runtime: a path in a container begins at its root. */
 export function containerMountPath(mountPath: string): string {
   return mountPath.startsWith('/') ? mountPath : `/${mountPath}`;
 }

@@ -1,96 +1,86 @@
 /**
- * The rules of the API server's validation for volumes, their mounts and hostAliases that the schema cannot tell. That names
- * are not used twice, that mounts name a volume, and that a volume has one source, is told with the other names of a pod.
+ * The rules of the API server's validation for volumes, their mounts and hostAliases that the schema cannot express. The rules
+ * about names (used twice, not known) and about volumes of several sources are in src/sources/rules, with those of other fields.
  */
-import type { Container, EphemeralContainer, PodSpec } from '../../types/kubernetes.ts';
+import type { Container, PodSpec } from '../../types/kubernetes.ts';
 import type { FileKeyRef } from '../cri/container-env.ts';
+import type { SpecProblem } from '../security/security-rules.ts';
 import { isVolumeFieldPath, UNSUPPORTED_FIELD_PATH } from './downward-api-files.ts';
 import { namesOf, pathProblem } from './projected-files.ts';
 import { filesVolume } from './volume-source.ts';
 import type { Volume, VolumeMount, VolumeProjection } from './volume-source.ts';
 
-export interface VolumeProblem {
-  /** `spec.volumes[0].downwardAPI.items[1].path` */
-  readonly path: string;
-  readonly message: string;
-}
-
+type Problems = Iterable<SpecProblem>;
 type Item = NonNullable<NonNullable<VolumeProjection['downwardAPI']>['items']>[number];
+type HostAlias = NonNullable<PodSpec['hostAliases']>[number];
 
 /** What is wrong with a spec that fits the schema. */
-export function volumeProblems(spec: PodSpec): readonly VolumeProblem[] {
+export function volumeProblems(spec: PodSpec): readonly SpecProblem[] {
+  const ofContainer = (path: string, container: Container) => containerProblems(path, container, spec);
   return [
-    ...each('spec.volumes', spec.volumes, (volume) => ofVolume(spec, volume)),
-    ...each('spec.initContainers', spec.initContainers, (container) => ofContainer(spec, container)),
-    ...each('spec.containers', spec.containers, (container) => ofContainer(spec, container)),
-    ...each('spec.hostAliases', spec.hostAliases, ofHostAlias),
+    ...each('spec.volumes', spec.volumes, (path, volume) => ofVolume(path, volume, spec)),
+    ...each('spec.initContainers', spec.initContainers, ofContainer),
+    ...each('spec.containers', spec.containers, ofContainer),
+    ...each('spec.hostAliases', spec.hostAliases, hostAliasProblems),
   ];
 }
 
-/** Paths are made whole on the way up. */
-function each<T>(
-  field: string,
+function* each<T>(
+  path: string,
   list: readonly T[] | undefined,
-  check: (item: T) => readonly VolumeProblem[],
-): VolumeProblem[] {
-  return (list ?? []).flatMap((item, i) =>
-    check(item).map(({ path, message }) => ({
-      path: path === '' ? `${field}[${i}]` : `${field}[${i}].${path}`,
-      message,
-    })),
-  );
+  rule: (path: string, item: T) => Problems,
+): Problems {
+  for (const [index, item] of (list ?? []).entries()) yield* rule(`${path}[${index}]`, item);
 }
 
-function ofVolume(spec: PodSpec, volume: Volume): VolumeProblem[] {
+function* ofVolume(path: string, volume: Volume, spec: PodSpec): Problems {
   const { downwardAPI, projected } = volume;
-  return [
-    ...each('downwardAPI.items', downwardAPI?.items, (item) => ofItem(spec, item)),
-    ...each('projected.sources', projected?.sources, (source) => ofProjection(spec, source)),
-    ...((downwardAPI ?? projected) ? repeatedPaths(volume) : []),
-  ];
+  const ofItem = (place: string, item: Item) => itemProblems(place, item, spec);
+  yield* each(`${path}.downwardAPI.items`, downwardAPI?.items, ofItem);
+  yield* each(`${path}.projected.sources`, projected?.sources, function* (place, source) {
+    yield* sourceProblems(place, source);
+    if (hasOneKind(source)) yield* each(`${place}.downwardAPI.items`, source.downwardAPI?.items, ofItem);
+  });
+  if (downwardAPI ?? projected) yield* repeatedPathProblems(path, volume);
 }
 
-function ofProjection(spec: PodSpec, source: VolumeProjection): VolumeProblem[] {
+function hasOneKind(source: VolumeProjection): boolean {
+  return Object.keys(source).length === 1;
+}
+
+function* sourceProblems(path: string, source: VolumeProjection): Problems {
   const kinds = Object.keys(source);
-  if (kinds.length === 0) return [{ path: '', message: 'must name a source' }];
-  if (kinds.length > 1) return [{ path: '', message: `may have only one of ${kinds.join(', ')}` }];
-  return each('downwardAPI.items', source.downwardAPI?.items, (item) => ofItem(spec, item));
+  if (kinds.length === 0) yield { path, message: 'must name a source' };
+  if (kinds.length > 1) yield { path, message: `may have only one of ${kinds.join(', ')}` };
 }
 
-function ofItem(spec: PodSpec, { path, fieldRef, resourceFieldRef }: Item): VolumeProblem[] {
-  const problem = pathProblem(path);
-  const problems = problem === undefined ? [] : [{ path: 'path', message: problem }];
-  if ((fieldRef === undefined) === (resourceFieldRef === undefined)) {
-    return [...problems, { path: '', message: 'must have one of fieldRef, resourceFieldRef' }];
+function* itemProblems(path: string, item: Item, { containers, initContainers = [] }: PodSpec): Problems {
+  const { fieldRef, resourceFieldRef } = item;
+  const problem = pathProblem(item.path);
+  if (problem !== undefined) yield { path: `${path}.path`, message: problem };
+  if ((fieldRef === undefined) === (resourceFieldRef === undefined))
+    yield { path, message: 'must have one of fieldRef, resourceFieldRef' };
+  else if (fieldRef && !isVolumeFieldPath(fieldRef.fieldPath))
+    yield { path: `${path}.fieldRef.fieldPath`, message: UNSUPPORTED_FIELD_PATH };
+  else if (resourceFieldRef) {
+    const { containerName } = resourceFieldRef;
+    if ([...containers, ...initContainers].some(({ name }) => name === containerName)) return;
+    const message = containerName ? `there is no container "${containerName}"` : 'is required in a volume';
+    yield { path: `${path}.resourceFieldRef.containerName`, message };
   }
-  if (fieldRef && !isVolumeFieldPath(fieldRef.fieldPath)) {
-    return [...problems, { path: 'fieldRef.fieldPath', message: UNSUPPORTED_FIELD_PATH }];
-  }
-  if (!resourceFieldRef) return problems;
-  const name = resourceFieldRef.containerName;
-  const containers = [...spec.containers, ...(spec.initContainers ?? [])];
-  if (containers.some((container) => container.name === name)) return problems;
-  const message = name ? `there is no container "${name}"` : 'is required in a volume';
-  return [...problems, { path: 'resourceFieldRef.containerName', message }];
 }
 
-/** Two files of one path, or a file where another one needs a folder. */
-function repeatedPaths(volume: Volume): VolumeProblem[] {
-  // Of two files of one path the later one counts, as with the kubelet; in a projected volume it is an error.
-  const all = filesVolume(volume).sources.flatMap(pathsOf);
-  const paths = volume.projected ? all : [...new Set(all)];
-  const clash = pathThatLeadsToAnother(paths);
-  return clash === undefined
-    ? []
-    : [
-        {
-          path: volume.projected ? 'projected' : 'downwardAPI',
-          message: `has two files of the path ${clash}`,
-        },
-      ];
+/** Two files have the same path, or a file has the path of a folder that another file needs. */
+function* repeatedPathProblems(path: string, volume: Volume): Problems {
+  const all = filesVolume(volume).sources.flatMap(filePaths);
+  // Two files with the same path are an error in a projected volume; elsewhere the later file counts, as with the kubelet.
+  const clash = clashingPath(volume.projected ? all : [...new Set(all)]);
+  if (clash === undefined) return;
+  const field = volume.projected ? 'projected' : 'downwardAPI';
+  yield { path: `${path}.${field}`, message: `has two files of the path ${clash}` };
 }
 
-function pathsOf({ downwardAPI, serviceAccountToken, configMap, secret }: VolumeProjection): string[] {
+function filePaths({ downwardAPI, serviceAccountToken, configMap, secret }: VolumeProjection): string[] {
   const items: readonly { readonly path: string }[] = [
     ...(downwardAPI?.items ?? []),
     ...(configMap?.items ?? []),
@@ -100,33 +90,36 @@ function pathsOf({ downwardAPI, serviceAccountToken, configMap, secret }: Volume
   return items.map(({ path }) => namesOf(path).join('/'));
 }
 
-/** Sorted by their names, a path comes right before what lies below it. */
-function pathThatLeadsToAnother(paths: readonly string[]): string | undefined {
+/** A path that is equal to another one, or the folder of another one. In sorted order the other one follows it. */
+function clashingPath(paths: readonly string[]): string | undefined {
   const sorted = paths.map((path) => `${path}/`).sort();
-  const found = sorted.find((path, i) => sorted[i + 1]?.startsWith(path));
+  const found = sorted.find((path, index) => sorted[index + 1]?.startsWith(path));
   return found?.slice(0, -1);
 }
 
-function ofContainer(spec: PodSpec, container: Container | EphemeralContainer): VolumeProblem[] {
-  return [
-    ...each('env', container.env, ({ valueFrom }) => ofFileKeyRef(spec, valueFrom?.fileKeyRef)),
-    ...each('volumeMounts', container.volumeMounts, (mount) => ofMount(mount, container)),
-  ];
+function* containerProblems(path: string, container: Container, spec: PodSpec): Problems {
+  yield* each(`${path}.env`, container.env, (place, { valueFrom }) =>
+    fileKeyRefProblems(`${place}.valueFrom.fileKeyRef`, valueFrom?.fileKeyRef, spec),
+  );
+  yield* each(`${path}.volumeMounts`, container.volumeMounts, (place, mount) =>
+    mountProblems(place, mount, container),
+  );
 }
 
-/** Variables are read from files that the pod itself has written, and not from those of the node. */
-function ofFileKeyRef({ volumes = [] }: PodSpec, ref: FileKeyRef | undefined): VolumeProblem[] {
-  if (ref === undefined) return [];
+const VARIABLE_NAME = /^[ -<>-~]+$/;
+
+/** A file of variables must be one that the pod itself has written, not a file of the node. */
+function* fileKeyRefProblems(path: string, ref: FileKeyRef | undefined, { volumes = [] }: PodSpec): Problems {
+  if (ref === undefined) return;
   const volume = volumes.find(({ name }) => name === ref.volumeName);
-  const rules = [
-    ['volumeName', volume ? undefined : `there is no volume "${ref.volumeName}"`],
-    ['volumeName', volume && volumeKindOf(volume) !== 'emptyDir' ? 'must name an emptyDir' : undefined],
-    ['path', fileKeyPathProblem(ref.path)],
-    ['key', VARIABLE_NAME.test(ref.key) ? undefined : "must be printable ASCII characters without '='"],
-  ] as const;
-  return rules.flatMap(([field, message]) =>
-    message === undefined ? [] : [{ path: `valueFrom.fileKeyRef.${field}`, message }],
-  );
+  if (volume === undefined)
+    yield { path: `${path}.volumeName`, message: `there is no volume "${ref.volumeName}"` };
+  else if (sourceOf(volume) !== 'emptyDir')
+    yield { path: `${path}.volumeName`, message: 'must name an emptyDir' };
+  const problem = fileKeyPathProblem(ref.path);
+  if (problem !== undefined) yield { path: `${path}.path`, message: problem };
+  if (!VARIABLE_NAME.test(ref.key))
+    yield { path: `${path}.key`, message: "must be printable ASCII characters without '='" };
 }
 
 /** As the kubelet takes it: from the volume's root on, with or without a slash in front. */
@@ -136,38 +129,35 @@ function fileKeyPathProblem(path: string): string | undefined {
   return names.includes('..') ? "must not have '..'" : undefined;
 }
 
-const VARIABLE_NAME = /^[ -<>-~]+$/;
-
-/** Other sources are told of elsewhere. */
-function volumeKindOf(volume: Volume): string | undefined {
+/** Unlike `volumeKind`, also for sources that are not supported: those are reported elsewhere. */
+function sourceOf(volume: Volume): string {
   return Object.keys(volume).find((field) => field !== 'name') ?? 'emptyDir';
 }
 
-function ofMount(mount: VolumeMount, { securityContext }: Container | EphemeralContainer): VolumeProblem[] {
+function* mountProblems(path: string, mount: VolumeMount, { securityContext }: Container): Problems {
   const { subPath, subPathExpr, mountPropagation = 'None', recursiveReadOnly = 'Disabled' } = mount;
-  const recursive = recursiveReadOnly !== 'Disabled';
-  const rules: readonly (readonly [boolean, string, string])[] = [
-    [Boolean(subPath) && Boolean(subPathExpr), 'subPathExpr', 'cannot be given beside subPath'],
-    [
-      mountPropagation === 'Bidirectional' && securityContext?.privileged !== true,
-      'mountPropagation',
-      'Bidirectional is only for containers with securityContext.privileged',
-    ],
-    [recursive && mount.readOnly !== true, 'recursiveReadOnly', 'needs readOnly: true'],
-    [recursive && mountPropagation !== 'None', 'recursiveReadOnly', 'needs mountPropagation None'],
-  ];
-  return rules.filter(([isBroken]) => isBroken).map(([, path, message]) => ({ path, message }));
+  if (subPath && subPathExpr)
+    yield { path: `${path}.subPathExpr`, message: 'cannot be given beside subPath' };
+  if (mountPropagation === 'Bidirectional' && securityContext?.privileged !== true)
+    yield {
+      path: `${path}.mountPropagation`,
+      message: 'Bidirectional is only for containers with securityContext.privileged',
+    };
+  if (recursiveReadOnly === 'Disabled') return;
+  if (mount.readOnly !== true) yield { path: `${path}.recursiveReadOnly`, message: 'needs readOnly: true' };
+  if (mountPropagation !== 'None')
+    yield { path: `${path}.recursiveReadOnly`, message: 'needs mountPropagation None' };
 }
 
 const IPV4 = /^(?:(?:25[0-5]|2[0-4]\d|1\d\d|[1-9]?\d)(?:\.(?!$)|$)){4}$/;
-/** Close enough: nothing but an address is written like this. */
+/** Not exact, but no other text that is likely to be given looks like this. */
 const IPV6 = /^(?=.*:.*:)[\da-fA-F:]{2,39}(?:\d*\.[\d.]{5,14})?$/;
 const DNS_SUBDOMAIN = /^(?=.{1,253}$)[a-z\d](?:[-a-z\d]*[a-z\d])?(?:\.[a-z\d](?:[-a-z\d]*[a-z\d])?)*$/;
 
-function ofHostAlias({ ip, hostnames = [] }: NonNullable<PodSpec['hostAliases']>[number]): VolumeProblem[] {
-  const address = IPV4.test(ip) || IPV6.test(ip) ? [] : [{ path: 'ip', message: 'must be an IP address' }];
-  const names = each('hostnames', hostnames, (name) =>
-    DNS_SUBDOMAIN.test(name) ? [] : [{ path: '', message: 'must be a DNS name in lower case' }],
-  );
-  return [...address, ...names];
+function* hostAliasProblems(path: string, { ip, hostnames = [] }: HostAlias): Problems {
+  if (!IPV4.test(ip) && !IPV6.test(ip)) yield { path: `${path}.ip`, message: 'must be an IP address' };
+  for (const [index, name] of hostnames.entries()) {
+    if (!DNS_SUBDOMAIN.test(name))
+      yield { path: `${path}.hostnames[${index}]`, message: 'must be a DNS name in lower case' };
+  }
 }

@@ -1,4 +1,4 @@
-/** What kind a volume is of, which of a pod's volumes anybody wants, and where the files of a volume come from. */
+/** The kind of a volume, the volumes that a pod's containers mount, and the sources of a volume's files. */
 import type { Container, EphemeralContainer, Pod, PodSpec } from '../../types/kubernetes.ts';
 import { StateletError } from '../../types/errors.ts';
 
@@ -6,7 +6,7 @@ export type Volume = NonNullable<PodSpec['volumes']>[number];
 export type VolumeMount = NonNullable<Container['volumeMounts']>[number];
 export type VolumeProjection = NonNullable<NonNullable<Volume['projected']>['sources']>[number];
 
-/** Volumes with a folder of their own below the pod's, and the name of the plugin that the kubelet calls it by. */
+/** The kinds of volumes that have a folder below the pod's, and the name of that folder in the kubelet's layout. */
 export const PLUGIN_FOLDERS = {
   emptyDir: 'kubernetes.io~empty-dir',
   downwardAPI: 'kubernetes.io~downward-api',
@@ -28,7 +28,7 @@ const KINDS: readonly VolumeKind[] = [
   'image',
 ];
 
-/** A volume that says nothing is an emptyDir. Throws a StateletError of kind Unimplemented for other sources. */
+/** A volume without a source is an emptyDir. Throws a StateletError of kind Unimplemented for a source that is not known. */
 export function volumeKind(volume: Volume): VolumeKind {
   const kind = KINDS.find((candidate) => volume[candidate] !== undefined);
   if (kind !== undefined) return kind;
@@ -38,20 +38,20 @@ export function volumeKind(volume: Volume): VolumeKind {
   throw new StateletError('Unimplemented', message);
 }
 
-/** Of a hostPath volume: a path that says not from where on begins at the root, as with the kubelet. */
+/** The path of a hostPath volume. As with the kubelet, a relative path begins at the root. */
 export function hostPathOf({ hostPath }: Volume): string {
   const { path = '' } = hostPath ?? {};
   return path.startsWith('/') ? path : `/${path}`;
 }
 
-/** The volumes that a container mounts, in the order of the spec. As with the kubelet, the others are not set up. */
+/** The volumes that a container of the pod mounts, in the order of the spec. As with the kubelet, only these are set up. */
 export function usedVolumes({ spec }: Pod): readonly Volume[] {
   if (!spec.volumes?.length) return [];
   const mounted = new Set(podContainers(spec).flatMap(({ volumeMounts = [] }) => volumeMounts.map(nameOf)));
   return spec.volumes.filter(({ name }) => mounted.has(name));
 }
 
-/** Those that the container mounts. */
+/** The image volumes that the container mounts. */
 export function imageVolumesOf(
   { spec }: Pod,
   { volumeMounts = [] }: Container | EphemeralContainer,
@@ -68,16 +68,16 @@ function nameOf({ name }: { readonly name: string }): string {
   return name;
 }
 
-/** The files of a volume are those of its sources, one after the other. */
+/** A volume of files: those of its sources, one source after the other. */
 export interface FilesVolume {
   readonly sources: readonly VolumeProjection[];
-  /** Of files that have no mode of their own. */
+  /** The mode of files without a mode of their own. */
   readonly defaultMode: number;
 }
 
 const DEFAULT_MODE = 0o644;
 
-/** A volume of downwardAPI, configMap or secret is a projected volume of one source. */
+/** A volume of downwardAPI, configMap or secret counts as a projected volume with one source. */
 export function filesVolume(volume: Volume): FilesVolume {
   const { downwardAPI, projected, configMap, secret } = volume;
   const defaultMode = (downwardAPI ?? projected ?? configMap ?? secret)?.defaultMode ?? DEFAULT_MODE;
@@ -92,7 +92,7 @@ export function filesVolume(volume: Volume): FilesVolume {
   };
 }
 
-/** Of a volume of files. As with the kubelet only what a configMap volume holds may get onto a disk. */
+/** Whether the files of a volume may be kept on a disk. As with the kubelet, only those of a configMap volume may. */
 export function isKeptOnDisk({ configMap }: Volume): boolean {
   return configMap !== undefined;
 }
@@ -108,12 +108,12 @@ const PROJECTION_KINDS: readonly ProjectionKind[] = [
   'podCertificate',
 ];
 
-/** Undefined where the projection names no source. */
+/** Undefined if the projection has no source. */
 export function projectionKind(projection: VolumeProjection): ProjectionKind | undefined {
   return PROJECTION_KINDS.find((kind) => projection[kind] !== undefined);
 }
 
-/** Whether the pod does without this source where there is none. */
+/** Whether the pod starts without this source if its object does not exist. */
 export function isOptional({ configMap, secret, clusterTrustBundle }: VolumeProjection): boolean {
   return (configMap ?? secret ?? clusterTrustBundle)?.optional === true;
 }

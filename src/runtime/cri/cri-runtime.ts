@@ -12,7 +12,7 @@ import { sandboxCalls } from './calls/sandbox-calls.ts';
 export interface CriRuntimeOptions {
   /** `unix:///path` of the runtime's socket. */
   readonly endpoint: string;
-  /** Where images are served by something else. */
+  /** The endpoint of the image service, if it is another one. */
   readonly imageEndpoint?: string;
   /** How long a call may take (the kubelet's runtimeRequestTimeout). */
   readonly requestTimeoutMs: number;
@@ -20,12 +20,12 @@ export interface CriRuntimeOptions {
 }
 
 /**
- * A container runtime that is reached by CRI v1.
+ * A container runtime that speaks CRI v1.
  *
- * - Limits of time: `requestTimeoutMs`; twice that for RunPodSandbox; for StopContainer, and ExecSync with a limit of its
- *   own, that much more than they may take anyway; none for ExecSync without one, and for PullImage: its caller has one.
+ * - Time limit of a call: `requestTimeoutMs`. RunPodSandbox has twice as much. StopContainer, and ExecSync with a timeout, have
+ *   their timeout in addition. ExecSync without a timeout and PullImage have no limit.
  * - While the runtime is down, calls reject at once with kind `Unavailable`. The connection comes back by itself.
- * - `containerEvents()` listens to CRI's GetContainerEvents, else to containerd's own events on the same socket. Where the
+ * - `containerEvents()` listens to CRI's GetContainerEvents, or else to containerd's own events on the same socket. If the
  *   runtime has neither, it warns once and completes. It never errors.
  */
 export function createCriRuntime(options: CriRuntimeOptions): RuntimeService {
@@ -37,7 +37,11 @@ export function createCriRuntime(options: CriRuntimeOptions): RuntimeService {
   const sandboxes = sandboxCalls(context);
   const containers = containerCalls(context);
   const { events } = new RuntimeEvents({
-    ...{ channel, context, closed: closed.signal, ...sandboxes, ...containers },
+    channel,
+    context,
+    closed: closed.signal,
+    listPodSandbox: sandboxes.listPodSandbox,
+    listContainers: containers.listContainers,
     warn: (message) => logger.warn(message),
   });
   return {

@@ -1,20 +1,20 @@
 /**
- * The pod lifecycle event generator: knows what the runtime holds of each pod and says what has changed. Runtime events
- * are hints that lead to a read of that one pod; a relist finds what no hint told of.
+ * The pod lifecycle event generator (PLEG): knows what the runtime holds of each pod and tells which pods have changed. An
+ * event of the runtime is a hint: it leads to a read of that pod. A relist finds the changes that had no event.
  */
 import { type Observable, Subject, type Subscription } from 'rxjs';
-import { podLifecycleEvents, type PodLifecycleEvent } from '../../policies/sync/pod-lifecycle-events.ts';
 import { emptyRuntimePodStatus, isEmpty, isRunning } from '../../policies/status/runtime-pod-status.ts';
-import type { Clock, TimerHandle } from '../../types/clock.ts';
+import { Timer } from '../../system/timer.ts';
+import type { Clock } from '../../types/clock.ts';
 import type { ContainerEvent } from '../../types/cri.ts';
 import type { PodReference } from '../../types/event-recorder.ts';
 import type { RuntimePodStatus } from '../../types/runtime-pod.ts';
 import { type ListedPod, listPodStates, readPod, statesOf } from './pod-reader.ts';
 import type { CallOptions, RuntimeService } from '../service/runtime-service.ts';
 
-/** How long a relist may be overdue before the agent counts as unhealthy (the kubelet's relistThreshold). */
+/** The agent is unhealthy when the last good relist is older than this (the kubelet's relistThreshold). */
 const RELIST_THRESHOLD_MS = 3 * 60_000;
-/** The kubelet's relist period where it has no runtime events. */
+/** The kubelet's relist period without runtime events. */
 const RELIST_PERIOD_WITHOUT_EVENTS_MS = 1_000;
 const NS_PER_MS = 1e6;
 
@@ -22,20 +22,15 @@ export interface PlegOptions {
   readonly runtime: RuntimeService;
   readonly clock: Clock;
   readonly relistPeriodMs: number;
-  /** With every periodic relist when it begins; `relist` settles when it has ended. */
+  /** Called when a periodic relist begins; `relist` settles when it has ended. */
   readonly onRelist: (relist: Promise<void>) => void;
-}
-
-export interface PodChange {
-  readonly uid: string;
-  readonly events: readonly PodLifecycleEvent[];
 }
 
 interface PodRecord {
   status: RuntimePodStatus;
-  /** Effects at work on this pod; they read for themselves, and hints only count. */
+  /** How many effects hold the pod. While one does, hints are counted and lead to no read. */
   holders: number;
-  /** How many reasons there have been to read the pod again, and how many of them the status answers. */
+  /** How many hints there were, and how many of them came before the read of `status` began. */
   hints: number;
   answered: number;
   reading: Promise<void> | undefined;
@@ -44,9 +39,9 @@ interface PodRecord {
 export class Pleg {
   readonly #options: PlegOptions;
   readonly #records = new Map<string, PodRecord>();
-  readonly #changes = new Subject<PodChange>();
+  readonly #changes = new Subject<string>();
   #relisting: Promise<void> | undefined;
-  #timer: TimerHandle | undefined;
+  readonly #timer: Timer;
   #hints: Subscription | undefined;
   #lastGoodRelist = 0;
   #running = false;
@@ -55,14 +50,15 @@ export class Pleg {
   constructor(options: PlegOptions) {
     this.#options = options;
     this.#relistPeriodMs = options.relistPeriodMs;
+    this.#timer = new Timer(options.clock);
   }
 
-  /** What has changed, pod by pod. What an effect read for itself is not told again. */
-  get changes(): Observable<PodChange> {
+  /** The UIDs of pods that have changed. A change that an effect has read itself is not told. */
+  get changes(): Observable<string> {
     return this.#changes;
   }
 
-  /** From now on changes are told. The caller has relisted before, and so knows what there was. */
+  /** Begins to tell changes. The caller has relisted before. */
   start(): void {
     this.#running = true;
     const withoutHints = () => this.#relistOften();
@@ -75,23 +71,23 @@ export class Pleg {
   stop(): void {
     this.#running = false;
     this.#hints?.unsubscribe();
-    if (this.#timer !== undefined) this.#options.clock.clearTimeout(this.#timer);
+    this.#timer.disarm();
     this.#changes.complete();
   }
 
-  /** Why the generator cannot be trusted now, if so. */
+  /** Why the agent is unhealthy, if it is. */
   health(): string | undefined {
     const ageMs = this.#options.clock.now() - this.#lastGoodRelist;
     if (ageMs <= RELIST_THRESHOLD_MS) return undefined;
     return `pleg was last seen active ${String(Math.round(ageMs / 1000))}s ago; threshold is 3m0s`;
   }
 
-  /** The pods of which the runtime holds something. */
+  /** The pods that have a sandbox or a container in the runtime. */
   pods(): readonly RuntimePodStatus[] {
     return [...this.#records.values()].map(({ status }) => status).filter((status) => !isEmpty(status));
   }
 
-  /** The last observation; it may be behind the runtime. */
+  /** The last status that was read; the runtime may be further. */
   lastSeen(uid: string): RuntimePodStatus | undefined {
     return this.#records.get(uid)?.status;
   }
@@ -102,12 +98,12 @@ export class Pleg {
     return isRunning(status) ? 'running' : 'ended';
   }
 
-  /** An effect takes the pod over: until `release`, hints and relists leave the reading to it. */
+  /** An effect takes the pod over. Until `release`, the effect alone reads it. */
   hold(pod: PodReference): void {
     this.#record(pod).holders += 1;
   }
 
-  /** The effect is done. What was hinted at after its last read is read now. */
+  /** The effect has ended. If hints came after its last read, the pod is read now. */
   release(uid: string): void {
     const record = this.#records.get(uid);
     if (record === undefined) return;
@@ -117,13 +113,13 @@ export class Pleg {
     else if (record.reading === undefined) this.#forgetIfEmpty(record);
   }
 
-  /** An effect was given up: what it has done so far is not in the last observation. */
+  /** An effect was aborted: the last status may lack what it has done. */
   doubt(uid: string): void {
     const record = this.#records.get(uid);
     if (record !== undefined) record.hints += 1;
   }
 
-  /** Reads the pod from the runtime itself, for an effect that acts upon what it reads. */
+  /** Reads the pod from the runtime, for an effect that acts upon the status. */
   async read(pod: PodReference, options?: CallOptions): Promise<RuntimePodStatus> {
     const record = this.#record(pod);
     const { hints } = record;
@@ -138,8 +134,8 @@ export class Pleg {
   }
 
   /**
-   * What an effect may begin with: the last observation where nothing has been hinted at since, else a fresh read. Of a pod
-   * that the last relist did not find the runtime holds nothing: only the agent itself brings pods there.
+   * The status with which an effect may begin: the last one if no hint came since, else a fresh read. A pod that the last
+   * relist did not find needs no read: only the agent brings pods to the runtime.
    */
   async current(pod: PodReference, options?: CallOptions): Promise<RuntimePodStatus> {
     const record = this.#record(pod);
@@ -148,7 +144,7 @@ export class Pleg {
     return record.status;
   }
 
-  /** Compares everything that the runtime lists with what is known; reads the pods that differ. */
+  /** Compares the runtime's lists with the known statuses, and reads the pods that differ. */
   async relist(): Promise<void> {
     this.#relisting ??= this.#relist().finally(() => (this.#relisting = undefined));
     return this.#relisting;
@@ -166,23 +162,22 @@ export class Pleg {
     this.#lastGoodRelist = this.#options.clock.now();
   }
 
-  /** What was listed and could not be read is not nothing; it is read again before anybody acts upon it. */
+  /** A pod that was listed and could not be read gets the status that the lists show. It is read again before its next effect. */
   #takeAsListed(record: PodRecord, listed: ListedPod | undefined): void {
     if (listed !== undefined && isStale(record) && isEmpty(record.status)) record.status = listed.status();
   }
 
   #armRelist(): void {
     if (!this.#running) return;
-    if (this.#timer !== undefined) this.#options.clock.clearTimeout(this.#timer);
-    this.#timer = this.#options.clock.setTimeout(() => {
+    this.#timer.arm(this.#relistPeriodMs, () => {
       const relist = this.relist();
       this.#options.onRelist(relist);
-      // Why a relist failed is found out by who is told of it; the next one tries again.
+      // The health check finds out why a relist failed. The next one tries again.
       void relist.catch(() => undefined).finally(() => this.#armRelist());
-    }, this.#relistPeriodMs);
+    });
   }
 
-  /** The runtime has no events to tell: what has changed is found by looking. */
+  /** The runtime has no events: relists alone find changes. */
   #relistOften(): void {
     if (!this.#running) return;
     this.#relistPeriodMs = Math.min(this.#relistPeriodMs, RELIST_PERIOD_WITHOUT_EVENTS_MS);
@@ -197,41 +192,41 @@ export class Pleg {
     if (record.holders === 0) void this.#refresh(record);
   }
 
-  /** One read at a time per pod; a hint that arrives meanwhile leads to another. */
+  /** At most one read of a pod at a time. A hint that comes during the read leads to another read. */
   #refresh(record: PodRecord): Promise<void> {
     record.reading ??= this.#refreshWhileStale(record);
     return record.reading;
   }
 
-  /** `reading` ends with the loop itself: who makes the record stale right after it begins another. */
+  /** `reading` is cleared together with the end of the loop, so that the next hint starts a new loop. */
   async #refreshWhileStale(record: PodRecord): Promise<void> {
     try {
       while (isStale(record) && record.holders === 0) await this.#readAgain(record);
     } catch {
-      // The relist will find it, and its own failure makes the runtime count as not ready.
+      // The next relist finds the change. If the relist fails, too, the runtime counts as not ready.
     } finally {
       record.reading = undefined;
       if (!isStale(record)) this.#forgetIfEmpty(record);
     }
   }
 
-  /** An effect that has begun meanwhile does not wait for this: it reads for itself, and so does who comes after it. */
+  /** If an effect has begun during the read, the result is dropped: the effect reads the pod itself. */
   async #readAgain(record: PodRecord): Promise<void> {
     const { hints, status: before } = record;
     const after = await readPod(this.#options.runtime, before, this.#options.clock.now());
     if (record.holders > 0) return;
     answer(record, hints);
-    // Otherwise an effect has read for itself meanwhile, and later than this read began.
+    // If the status has changed, an effect has read the pod during this read: its status is newer.
     if (record.status === before) this.#observe(record, after);
   }
 
   #observe(record: PodRecord, after: RuntimePodStatus): void {
-    const events = podLifecycleEvents(record.status, after);
+    const hasChanged = statesOf(record.status) !== statesOf(after);
     record.status = after;
-    if (events.length > 0) this.#changes.next({ uid: after.uid, events });
+    if (hasChanged) this.#changes.next(after.uid);
   }
 
-  /** Not before its end has been told: whoever hears of it may ask what it was. */
+  /** Called after the change was told: a subscriber may ask for the pod's last status. */
   #forgetIfEmpty({ holders, status }: PodRecord): void {
     if (holders === 0 && isEmpty(status)) this.#records.delete(status.uid);
   }
@@ -251,7 +246,7 @@ function isStale({ hints, answered }: PodRecord): boolean {
   return answered < hints;
 }
 
-/** A read that began when there had been so many hints. */
+/** `hints`: how many there were when the read began. */
 function answer(record: PodRecord, hints: number): void {
   record.answered = Math.max(record.answered, hints);
 }

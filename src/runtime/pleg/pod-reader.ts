@@ -7,8 +7,8 @@ import type { CallOptions, RuntimeService } from '../service/runtime-service.ts'
 import { unlessNotFound } from '../service/unless-not-found.ts';
 
 /**
- * What the runtime holds of one pod. What disappears between being listed and being looked at counts as gone, once no list has it.
- * `now` (Unix ms) is the time at which the read begins.
+ * What the runtime holds of one pod. A container that was listed and is gone when its status is asked for is left out.
+ * `now` (Unix ms): when the read begins.
  */
 export async function readPod(
   runtime: RuntimeService,
@@ -33,7 +33,7 @@ export async function readPod(
   );
 }
 
-/** What is said not to be there and is listed all the same is taken as the list shows it: it must not be made twice. */
+/** If the runtime has no status and still lists the thing, the list counts: the thing must not be made twice. */
 async function sandboxStatus(
   runtime: RuntimeService,
   { id }: PodSandbox,
@@ -56,7 +56,7 @@ async function containerStatus(
   return stillListed && statusByList(stillListed);
 }
 
-/** The kubelet's exit code and reason for an end of which nothing is known. */
+/** The kubelet's exit code and reason for an unknown end. */
 const UNKNOWN_END = { exitCode: 137, reason: 'ContainerStatusUnknown' };
 
 function statusByList(listed: Container): ContainerStatus {
@@ -68,9 +68,9 @@ function statusByList(listed: Container): ContainerStatus {
 
 export interface ListedPod {
   readonly pod: PodReference;
-  /** `id=state` of everything the runtime holds of the pod, sorted: equal exactly when nothing has changed. */
+  /** `id=state` of the pod's sandboxes and containers, sorted: two are equal if nothing has changed between them. */
   readonly states: string;
-  /** The pod as far as lists tell. */
+  /** The pod's status, as far as the lists show it. */
   status(): RuntimePodStatus;
 }
 
@@ -81,8 +81,8 @@ interface Lists {
 }
 
 /**
- * Everything that the runtime holds, by pod UID, in two calls. What carries no pod UID is not a pod's and left out. `now`
- * (Unix ms) is the time at which the calls begin.
+ * All pods in the runtime, by UID, in two calls. Sandboxes without a pod's UID are left out. `now` (Unix ms): when the
+ * calls begin.
  */
 export async function listPodStates(
   runtime: RuntimeService,
@@ -115,7 +115,7 @@ function listedPod({ pod, sandboxes, containers }: Lists, now: number): ListedPo
   };
 }
 
-/** An observation as `listPodStates` describes it; undefined where the runtime holds nothing of the pod. */
+/** The states of a pod in the form of `ListedPod.states`; undefined if the runtime holds nothing of it. */
 export function statesOf({ sandboxes, containers }: RuntimePodStatus): string | undefined {
   const states = [
     ...sandboxes.map(({ id, ready }) => sandboxState(id, ready)),

@@ -1,59 +1,61 @@
-import type { Clock, TimerHandle } from '../../types/clock.ts';
+import type { Clock } from '../../types/clock.ts';
 import type { RuntimeStatus } from '../../types/cri.ts';
 import { errorMessage, StateletError } from '../../types/errors.ts';
+import { Timer } from '../../system/timer.ts';
 import { withDeadline } from '../probes/deadline.ts';
 import type { RuntimeService } from '../service/runtime-service.ts';
 import { unlessAborted } from '../../system/unless-aborted.ts';
 
-/** How often a runtime that is not ready is asked again: doubling (the kubelet's sync loop). */
+/** How long to wait before asking a runtime again that is not ready: doubling (the kubelet's sync loop). */
 const BACK_OFF_MIN_MS = 100;
 const BACK_OFF_MAX_MS = 5_000;
-/** A runtime that has not answered for so long counts as down, however long its calls may take (the kubelet's). */
+/** A runtime that has not answered for this long is down, even if its calls may take longer (the kubelet's value). */
 const PATIENCE_MS = 30_000;
 const NO_ANSWER = `container runtime is down: it has not answered for ${PATIENCE_MS / 1000} s`;
 
 export interface RuntimeStateOptions {
   readonly runtime: RuntimeService;
   readonly clock: Clock;
-  /** Called once the runtime answers, before it counts as ready; a rejection means that it is not. */
+  /** Called when the runtime answers again, before it counts as ready. If it rejects, the runtime is not ready. */
   readonly prepare: () => Promise<void>;
   readonly onReady: () => void;
-  /** Also when the problem has become another. */
+  /** Called also when the problem has changed. */
   readonly onNotReady: (problem: string) => void;
 }
 
-/** Whether the container runtime, and the network that it gives to pods, can be used. */
+/** Whether the container runtime and the network of pods are ready. */
 export class RuntimeState {
   readonly #options: RuntimeStateOptions;
   #status: RuntimeStatus = { conditions: [], supplementalGroupsPolicy: false };
-  /** Undefined while it is ready. */
+  /** Undefined while the runtime is ready. */
   #problem: string | undefined = 'the runtime has not been asked yet';
   #checking = false;
   readonly #stopped = new AbortController();
   #backOffMs = BACK_OFF_MIN_MS;
-  #timer: TimerHandle | undefined;
+  readonly #timer: Timer;
 
   constructor(options: RuntimeStateOptions) {
     this.#options = options;
+    this.#timer = new Timer(options.clock);
   }
 
-  /** Why no pod can be synced now, if so. */
+  /** Why the runtime is not ready, if so. */
   runtimeProblem(): string | undefined {
     return this.#problem;
   }
 
-  /** Why pods cannot have a network, if so. */
+  /** Why the network is not ready, if so. */
   networkProblem(): string | undefined {
     const network = this.#status.conditions.find(({ type }) => type === 'NetworkReady');
     return network?.status === false ? `${network.reason}: ${network.message}` : undefined;
   }
 
-  /** As the runtime said when it was last asked. */
+  /** From the runtime's last status. */
   get supplementalGroupsPolicy(): boolean {
     return this.#status.supplementalGroupsPolicy;
   }
 
-  /** Asks the runtime now, and again until it is ready. While it is, asking is up to the caller. */
+  /** Asks the runtime now, and again until it is ready. When it is ready, the caller decides when to ask next. */
   async check(): Promise<void> {
     if (this.#checking || this.#stopped.signal.aborted) return;
     this.#checking = true;
@@ -64,7 +66,7 @@ export class RuntimeState {
 
   stop(): void {
     this.#stopped.abort();
-    this.#disarm();
+    this.#timer.disarm();
   }
 
   async #ask(): Promise<string | undefined> {
@@ -80,7 +82,7 @@ export class RuntimeState {
     }
   }
 
-  /** What is still under way after that goes on by itself. */
+  /** Gives the work up after `PATIENCE_MS`. The work is not awaited then, but may still be going on. */
   async #patiently<T>(work: (signal: AbortSignal) => Promise<T>): Promise<T> {
     let over = false as boolean;
     const limited = (signal: AbortSignal) => {
@@ -98,7 +100,7 @@ export class RuntimeState {
     if (this.#stopped.signal.aborted) return;
     const changed = problem !== this.#problem;
     this.#problem = problem;
-    this.#disarm();
+    this.#timer.disarm();
     if (problem === undefined) this.#backOffMs = BACK_OFF_MIN_MS;
     else this.#askAgain();
     if (!changed) return;
@@ -107,13 +109,7 @@ export class RuntimeState {
   }
 
   #askAgain(): void {
-    this.#timer = this.#options.clock.setTimeout(() => void this.check(), this.#backOffMs);
+    this.#timer.arm(this.#backOffMs, () => void this.check());
     this.#backOffMs = Math.min(2 * this.#backOffMs, BACK_OFF_MAX_MS);
-  }
-
-  /** Whoever asked, the next question has its own time: there is never a second timer. */
-  #disarm(): void {
-    if (this.#timer !== undefined) this.#options.clock.clearTimeout(this.#timer);
-    this.#timer = undefined;
   }
 }

@@ -7,7 +7,8 @@ import {
   keepBackOffEntry,
 } from '../../policies/sync/crash-loop-backoff.ts';
 import { containerHash } from '../../policies/sync/container-hash.ts';
-import { podText } from '../../policies/pod/pod-text.ts';
+import type { StartFailure } from '../../policies/status/container-facts.ts';
+import { podText } from '../../policies/pod/pod-kinds.ts';
 import { containerStatusByName } from '../../policies/sync/restart.ts';
 import type { Clock } from '../../types/clock.ts';
 import type { ContainerConfig, PodSandboxConfig } from '../../types/cri.ts';
@@ -32,14 +33,12 @@ export interface ContainerStarterOptions {
   readonly backOff: BackOffOptions;
   readonly node: PodNode;
   readonly gate: StartGate;
-  /** Of containers whose postStart hook has failed. */
+  /** Kills containers whose postStart hook has failed. */
   readonly killer: Pick<PodKiller, 'killStarted'>;
 }
 
-/** What the container's waiting state says, and from when on trying again is worth it (Unix ms). */
-export interface StartFailure {
-  readonly reason: string;
-  readonly message: string;
+/** Why a container was not started, and from when on trying again is worth it (Unix ms), if that is known. */
+interface FailedStart extends StartFailure {
   readonly retryAt?: number;
 }
 
@@ -51,18 +50,18 @@ interface StartRequest {
   readonly sandboxConfig: PodSandboxConfig;
 }
 
-/** Starts containers one at a time: back-off, image, configuration, create, start, postStart hook. Remembers what failed and why. */
+/** Starts containers: back-off, image, configuration, create, start, postStart hook. Remembers why a start failed. */
 export class ContainerStarter {
   readonly #options: ContainerStarterOptions;
   readonly #backOffs = new Map<string, { uid: string; entry: BackOffEntry }>();
-  readonly #failures = new Map<string, Map<string, StartFailure>>();
+  readonly #failures = new Map<string, Map<string, FailedStart>>();
 
   constructor(options: ContainerStarterOptions) {
     this.#options = options;
   }
 
   failures(uid: string): ReadonlyMap<string, StartFailure> {
-    return this.#failures.get(uid) ?? new Map<string, StartFailure>();
+    return this.#failures.get(uid) ?? new Map<string, FailedStart>();
   }
 
   forget(uid: string): void {
@@ -77,14 +76,14 @@ export class ContainerStarter {
     }
   }
 
-  /** undefined when the container runs. */
-  async start(request: StartRequest, signal: AbortSignal): Promise<StartFailure | undefined> {
+  /** Resolves to undefined when the container runs. */
+  async start(request: StartRequest, signal: AbortSignal): Promise<FailedStart | undefined> {
     const failure = this.#inBackOff(request) ?? (await this.#tryToStart(request, signal));
     this.#remember(request, failure);
     return failure;
   }
 
-  #inBackOff({ pod, container, podStatus }: StartRequest): StartFailure | undefined {
+  #inBackOff({ pod, container, podStatus }: StartRequest): FailedStart | undefined {
     const { clock, backOff, recorder } = this.#options;
     const key = backOffKey(pod, container);
     const last = podStatus.containers.find(
@@ -100,7 +99,7 @@ export class ContainerStarter {
     return { reason: 'CrashLoopBackOff', message, retryAt: decision.nextRestartAt };
   }
 
-  async #tryToStart(request: StartRequest, signal: AbortSignal): Promise<StartFailure | undefined> {
+  async #tryToStart(request: StartRequest, signal: AbortSignal): Promise<FailedStart | undefined> {
     const { pod, container } = request;
     try {
       await this.#run(request, signal);
@@ -108,10 +107,10 @@ export class ContainerStarter {
     } catch (error) {
       signal.throwIfAborted();
       const message = errorMessage(error);
-      // What becomes of an image is told where it happens.
+      // The image manager has recorded the event.
       if (error instanceof ImageError) return { reason: error.reason, message, ...retryOf(error) };
       const reason = error instanceof StepError ? error.reason : 'RunContainerError';
-      // So is what becomes of a hook.
+      // So has the hook.
       if (reason !== 'PostStartHookError') {
         const about = { container: container.name };
         this.#options.recorder.event(pod.metadata, 'Warning', 'Failed', `Error: ${message}`, about);
@@ -154,7 +153,7 @@ export class ContainerStarter {
     const { pod, container, sandboxId, sandboxConfig } = request;
     const attempt = this.#nextAttempt(request);
     const config = await this.#config(request, attempt, image, signal);
-    // Every call is awaited to its end: given up, it could still start something later (I2).
+    // Every call is awaited to its end: a call that is given up could still start something later (I2).
     return gate.pass(RANK.container, signal, async () => {
       const id = await step('CreateContainerError', () =>
         this.#create(sandboxId, config, sandboxConfig, image),
@@ -179,7 +178,7 @@ export class ContainerStarter {
     });
   }
 
-  /** Its id once it runs; undefined where it could not be started any more, and has been removed. */
+  /** Resolves to the id when the container runs; to undefined if it could not be started and has been removed. */
   async #startAsMade(
     request: StartRequest,
     made: RuntimeContainerStatus,
@@ -190,7 +189,7 @@ export class ContainerStarter {
     const { pod, podStatus, sandboxConfig } = request;
     const { id } = made;
     const config = await this.#config(request, made.restartCount, image, signal);
-    // Whoever made it may not have come to that.
+    // The agent that created it may have ended before this step.
     node.created(pod.metadata, id, config, sandboxConfig.logDirectory);
     try {
       await gate.pass(RANK.container, signal, () => this.#startCreated(request, id, made.restartCount));
@@ -198,9 +197,9 @@ export class ContainerStarter {
     } catch (error) {
       signal.throwIfAborted();
       const state = (await unlessNotFound(runtime.containerStatus(id)))?.state;
-      // The other start has come first.
+      // An earlier start has succeeded.
       if (state === 'CONTAINER_RUNNING') return id;
-      // The other start may be under way, or have come to its end: that is seen soon.
+      // An earlier start may be under way or have ended: the state will show it soon.
       const isUnusable = state === 'CONTAINER_CREATED' && kindOfCause(error) === 'FailedPrecondition';
       if (state !== undefined && !isUnusable) throw this.#soon('RunContainerError', error);
       await node.removing(podStatus, made);
@@ -210,9 +209,9 @@ export class ContainerStarter {
   }
 
   /**
-   * The instance that was made and never started: by an agent that died in between, or one whose start was not answered. It is
-   * started rather than followed by another, so that a start that is still on its way can at most be the same one. Instances
-   * of which nothing can come any more are removed.
+   * An instance that was created and has not started: its agent died in between, or its start was not answered. It is started
+   * now in place of a new one, so that a start still under way cannot lead to two running instances. Instances that cannot
+   * be used are removed.
    */
   async #settleUnstarted({
     container,
@@ -239,7 +238,7 @@ export class ContainerStarter {
     return usable;
   }
 
-  /** Somebody else is at it: what comes of that shows before a failure of our own would be tried again. */
+  /** An earlier call is at work on the container: its outcome shows within a second, so the next try comes soon. */
   #soon(reason: WaitingReason, error: unknown): StepError {
     const cause = error instanceof StepError ? error.cause : error;
     return new StepError(reason, cause, this.#options.clock.now() + SOON_MS);
@@ -267,10 +266,12 @@ export class ContainerStarter {
   ): Promise<void> {
     if (!container.lifecycle?.postStart) return;
     try {
-      const podIP = () => this.#options.node.podIP(pod, podStatus);
-      await runPostStartHook({ ...this.#options, pod, container, containerId, podIP }, signal);
+      const { runtime, clock, recorder, logger, node } = this.#options;
+      const podIP = () => node.podIP(pod, podStatus);
+      const target = { runtime, clock, recorder, logger, pod, container, containerId, podIP };
+      await runPostStartHook(target, signal);
     } catch (error) {
-      // The stop that follows an abort ends it, too.
+      // After an abort the pod is stopped, and this container with it.
       signal.throwIfAborted();
       const kill = { id: containerId, name: container.name, message: 'FailedPostStartHook' };
       await this.#options.killer.killStarted(pod, podStatus, kill, signal);
@@ -278,9 +279,9 @@ export class ContainerStarter {
     }
   }
 
-  #remember({ pod, container }: StartRequest, failure: StartFailure | undefined): void {
+  #remember({ pod, container }: StartRequest, failure: FailedStart | undefined): void {
     const { uid } = pod.metadata;
-    const failures = this.#failures.get(uid) ?? new Map<string, StartFailure>();
+    const failures = this.#failures.get(uid) ?? new Map<string, FailedStart>();
     if (failure) failures.set(container.name, failure);
     else failures.delete(container.name);
     if (failures.size > 0) this.#failures.set(uid, failures);
@@ -300,7 +301,7 @@ const SOON_MS = 1_000;
 /** A step of a start that failed: `reason` is what the container's waiting state says. */
 class StepError extends Error {
   readonly reason: WaitingReason;
-  /** Unix ms, where it is known. */
+  /** Unix ms, if it is known. */
   readonly retryAt?: number;
 
   constructor(reason: WaitingReason, cause: unknown, retryAt?: number) {
@@ -315,7 +316,7 @@ async function step<T>(reason: WaitingReason, work: () => T | Promise<T>): Promi
     return await work();
   } catch (error) {
     if (error instanceof StepError) throw error;
-    // What the runtime can never do as it was asked to is a matter of the pod's configuration.
+    // The runtime refuses the request as such: the pod's configuration is wrong.
     const misconfigured = reason === 'CreateContainerError' && errorKind(error) === 'InvalidArgument';
     throw new StepError(misconfigured ? 'CreateContainerConfigError' : reason, error);
   }

@@ -24,13 +24,13 @@ export interface HookTarget {
   readonly pod: Pod;
   readonly container: Container;
   readonly containerId: string;
-  /** Asked only by httpGet and tcpSocket hooks that name no host. */
+  /** The host of httpGet and tcpSocket hooks that name none. */
   readonly podIP: () => string | undefined;
 }
 
 type Handler = NonNullable<NonNullable<Container['lifecycle']>['preStop']>;
 
-/** Rejects when the hook fails; its container must then be killed. There is no time limit, as with the kubelet. */
+/** Rejects when the hook fails; the container must then be killed. There is no time limit, as with the kubelet. */
 export async function runPostStartHook(target: HookTarget, signal: AbortSignal): Promise<void> {
   const handler = target.container.lifecycle?.postStart;
   if (!handler) return;
@@ -42,7 +42,7 @@ export async function runPostStartHook(target: HookTarget, signal: AbortSignal):
   }
 }
 
-/** Runs within the grace period and no longer. A hook that fails or takes too long does not hold up the stop. */
+/** Runs the hook for at most the grace period. If it fails or takes too long, the stop goes on. */
 export async function runPreStopHook(
   target: HookTarget,
   graceSeconds: number,
@@ -58,7 +58,7 @@ export async function runPreStopHook(
   }
 }
 
-/** Events are open to more people than the log: what a hook says, which may be a secret, is for debugging alone. */
+/** The hook's output may be a secret, and more people read events than logs: it goes to the debug log only. */
 function tellFailure(
   { recorder, logger, pod: { metadata }, container: { name } }: HookTarget,
   reason: string,
@@ -69,7 +69,7 @@ function tellFailure(
   logger.debug({ ...podFields(metadata), container: name, err: error }, message);
 }
 
-/** `limitSeconds` 0: none. */
+/** `limitSeconds` 0: no limit. */
 async function runHandler(
   target: HookTarget,
   handler: Handler,
@@ -113,7 +113,7 @@ async function runExec(
   throw new StateletError('Internal', `command exited with ${exitCode}${output && `: ${output}`}`);
 }
 
-/** Any answer is a good one, as with the kubelet. So is that of a server which speaks HTTP where HTTPS was asked for. */
+/** Any answer is a success, as with the kubelet; also the answer of a server that speaks HTTP instead of HTTPS. */
 async function runHTTP(
   { recorder, pod, container }: HookTarget,
   request: HTTPRequest,
@@ -123,7 +123,7 @@ async function runHTTP(
     (await httpGet(request, signal)).discard();
   } catch (error) {
     if (!isHTTPResponseError(error)) throw error;
-    // What was meant for an encrypted connection is not sent in the clear.
+    // A credential for an encrypted connection is not sent in the clear.
     const headers = request.headers.filter((header) => !isNamed(header, 'Authorization'));
     (await httpGet({ ...request, scheme: 'http', headers }, signal)).discard();
     const message = `request to HTTPS lifecycle hook ${requestURL(request)} got an HTTP response, and was sent again by HTTP`;

@@ -20,7 +20,7 @@ export interface PodKillerOptions {
   readonly clock: Clock;
   readonly recorder: EventRecorder;
   readonly logger: Logger;
-  /** Where hooks that name no host find the pod. */
+  /** The host of hooks that name none. */
   readonly podIP: (pod: Pod, podStatus: RuntimePodStatus) => string | undefined;
 }
 
@@ -31,14 +31,14 @@ interface ContainerKill {
   readonly status: Pick<RuntimeContainerStatus, 'id' | 'name'>;
   readonly reason: ContainerKillReason;
   readonly message: string;
-  /** Seconds; goes before the spec's. */
+  /** Takes precedence over the spec. */
   readonly graceOverrideSeconds: number | undefined;
 }
 
 /** Ends containers and whole pods: hooks, order of sidecars and the stop itself share one grace period. */
 export class PodKiller {
   readonly #options: PodKillerOptions;
-  /** Containers whose preStop hook has been begun: a stop that is begun anew does not run it twice. */
+  /** Containers whose preStop hook has begun. A second stop does not run it again. */
   readonly #hooked = new Set<string>();
 
   constructor(options: PodKillerOptions) {
@@ -46,8 +46,8 @@ export class PodKiller {
   }
 
   /**
-   * Stops all containers of the pod, sidecars last, then its sandboxes. `pod` is undefined for one that only the
-   * runtime knows. Rejects with the first failure, once everything else has been tried.
+   * Stops all containers of the pod, sidecars last, then its sandboxes. `pod` is undefined if only the runtime knows the
+   * pod. Rejects with the first failure after everything has been tried.
    */
   async killPod(
     pod: Pod | undefined,
@@ -58,7 +58,7 @@ export class PodKiller {
     const running = podStatus.containers.filter(({ state }) => state === 'running' || state === 'unknown');
     const prerequisites = pod && terminationPrerequisites(pod, new Set(running.map(({ name }) => name)));
     const { promise: allKnown, resolve: begin } = Promise.withResolvers<undefined>();
-    // Not by name: of one container several instances may be found running.
+    // Not by name: several instances of one container may be running.
     const ends = running.map((status) => {
       const kill: ContainerKill = {
         pod,
@@ -115,7 +115,7 @@ export class PodKiller {
     awaited: readonly Promise<void>[],
     signal: AbortSignal,
   ): Promise<void> {
-    const { clock, runtime, recorder } = this.#options;
+    const { clock, runtime, recorder, logger } = this.#options;
     const { pod, container, status } = kill;
     const begun = clock.now();
     const spentSeconds = () => Math.floor((clock.now() - begun) / 1000);
@@ -135,7 +135,10 @@ export class PodKiller {
       this.#hooked.add(status.id);
       await runPreStopHook(
         {
-          ...this.#options,
+          runtime,
+          clock,
+          recorder,
+          logger,
           pod,
           container,
           containerId: status.id,
@@ -165,7 +168,7 @@ export class PodKiller {
   }
 }
 
-/** A container that only the runtime knows gets what the caller grants; there is no spec to grant more. */
+/** If only the runtime knows the container, there is no spec that grants time: zero, unless the caller grants some. */
 function grantedGraceSeconds({ pod, container, reason, graceOverrideSeconds }: ContainerKill): number {
   if (graceOverrideSeconds !== undefined) return graceOverrideSeconds;
   return pod && container ? containerGracePeriodSeconds(pod, container, reason) : 0;

@@ -6,22 +6,23 @@ import type { Container, EphemeralContainer, Pod } from '../../types/kubernetes.
 import type { PodSandboxConfig } from '../../types/cri.ts';
 import type { RuntimeContainerStatus, RuntimePodStatus } from '../../types/runtime-pod.ts';
 import { allOrFirstFailure } from '../../system/all-or-first-failure.ts';
-import { ContainerStarter, type ContainerStarterOptions, type StartFailure } from './container-starter.ts';
+import type { StartFailure } from '../../policies/status/container-facts.ts';
+import { ContainerStarter, type ContainerStarterOptions } from './container-starter.ts';
 import { runtimeMessage } from '../service/runtime-message.ts';
 import { RANK } from './start-gate.ts';
 import { PodKiller, type PodKillerOptions } from './pod-killer.ts';
 
 export interface PodRuntimeOptions extends Omit<ContainerStarterOptions, 'killer'> {
-  /** How many dead instances of one container are kept beside the running one, one at least; negative: all. */
+  /** How many ended instances of a container are kept: at least one; all if negative. */
   readonly deadInstancesKept: number;
-  /** An instance has ended that another one follows in the same sync. */
+  /** Called when an instance has been ended that the same sync replaces. */
   readonly onContainerEnd?: (
     pod: PodReference,
     instance: Pick<RuntimeContainerStatus, 'id' | 'name' | 'restartCount' | 'exitCode' | 'reason'>,
   ) => void;
 }
 
-/** Something that a sync could not do. `retryAt` (Unix ms) says when it is worth trying again, if that is known. */
+/** A step of a sync that failed. `retryAt` (Unix ms): when to try again, if that is known. */
 export interface SyncFailure {
   readonly target: string;
   readonly reason: string;
@@ -29,7 +30,7 @@ export interface SyncFailure {
   readonly retryAt?: number;
 }
 
-/** Carries pod actions out on a runtime. Decides nothing: what is to be done has been decided in `src/policies`. */
+/** Carries out on a runtime the actions that `src/policies` has decided upon. */
 export class PodRuntime {
   readonly #options: PodRuntimeOptions;
   readonly #starter: ContainerStarter;
@@ -38,18 +39,19 @@ export class PodRuntime {
   constructor(options: PodRuntimeOptions) {
     this.#options = options;
     const podIP: PodKillerOptions['podIP'] = (pod, podStatus) => options.node.podIP(pod, podStatus);
-    this.#killer = new PodKiller({ ...options, podIP });
+    const { runtime, clock, recorder, logger } = options;
+    this.#killer = new PodKiller({ runtime, clock, recorder, logger, podIP });
     this.#starter = new ContainerStarter({ ...options, killer: this.#killer });
   }
 
-  /** Why containers of the pod could not be started last time, by container name. */
+  /** Why containers of the pod were not started at the last try, by container name. */
   startFailures(uid: string): ReadonlyMap<string, StartFailure> {
     return this.#starter.failures(uid);
   }
 
   /**
-   * Does what `actions` asks for, step by step; stops at the next step once `signal` aborts. A call that may start
-   * something is always awaited, never abandoned: after this returns or rejects nothing is in flight.
+   * Carries out `actions` step by step. When `signal` aborts, no further step begins. A call that may start something is
+   * awaited to its end, so that nothing is under way when this resolves or rejects.
    */
   async syncPod(
     pod: Pod,
@@ -70,7 +72,7 @@ export class PodRuntime {
     return isFailure(prepared) ? [prepared] : this.#start(pod, actions, prepared, signal);
   }
 
-  /** Ends everything of the pod. `graceOverrideSeconds` goes before what its spec says. */
+  /** Ends all containers and sandboxes of the pod. `graceOverrideSeconds` takes precedence over the pod's spec. */
   async killPod(
     pod: Pod | undefined,
     podStatus: RuntimePodStatus,
@@ -80,7 +82,7 @@ export class PodRuntime {
     await this.#killer.killPod(pod, podStatus, graceOverrideSeconds, signal);
   }
 
-  /** Removes instances of containers that were followed by others. Background work: what fails is tried next time. */
+  /** Removes old instances of containers that newer ones have replaced. A removal that fails is tried next time. */
   async pruneDeadContainers(podStatus: RuntimePodStatus): Promise<void> {
     const { deadInstancesKept } = this.#options;
     if (deadInstancesKept < 0) return;
@@ -89,7 +91,7 @@ export class PodRuntime {
       if (state !== 'exited') return false;
       const dead = (seen.get(name) ?? 0) + 1;
       seen.set(name, dead);
-      // What has completed is known by its last instance alone: without it, it would run again.
+      // The last instance shows that a container has completed. Without it, the container would run again.
       return dead > Math.max(1, deadInstancesKept);
     });
     await Promise.allSettled(surplus.map((container) => this.#remove(podStatus, container)));
@@ -97,7 +99,7 @@ export class PodRuntime {
 
   async #remove(pod: PodReference, container: RuntimeContainerStatus): Promise<void> {
     const { runtime, node } = this.#options;
-    // In this order: who is killed in between finds the container again, and through it the rest.
+    // In this order: after a crash in between, the container is still there and leads to the removal of the other.
     await node.removing(pod, container);
     await runtime.removeContainer(container.id);
   }
@@ -112,7 +114,7 @@ export class PodRuntime {
     this.#starter.forget(pod.uid);
   }
 
-  /** Drops back-off entries that nothing has touched for long. */
+  /** Drops back-off entries that have not been used for long. */
   collectBackOffGarbage(): void {
     this.#starter.collectGarbage();
     this.#options.node.collectGarbage();
@@ -153,7 +155,7 @@ export class PodRuntime {
         const message = 'killing';
         if (kill) await this.#killer.killContainer(pod, podStatus, { id, name, reason: '', message }, signal);
         if (kill) await this.#tellEnd(pod, podStatus, id);
-        // Its log stays until the pod goes, and tells how many there have been.
+        // Its log stays until the pod is removed: the logs show how many instances there have been.
         await this.#options.runtime.removeContainer(id);
       });
       if (failure !== undefined) return [failure];
@@ -161,7 +163,7 @@ export class PodRuntime {
     return [];
   }
 
-  /** What has just been killed is not seen until the sync is over: its end is told before the start of what follows it. */
+  /** Reports the end of killed containers before their successors start: PLEG does not read the pod during a sync. */
   async #tellEnds(pod: Pod, podStatus: RuntimePodStatus, actions: PodActions): Promise<void> {
     if (!startsSomething(actions)) return;
     const running = podStatus.containers.filter(({ state }) => state === 'running');
@@ -173,7 +175,7 @@ export class PodRuntime {
     const { runtime, onContainerEnd } = this.#options;
     const instance = containers.find((container) => container.id === id);
     if (onContainerEnd === undefined || instance === undefined) return;
-    // Only a line of the log depends on it.
+    // A failure costs only a line of the log.
     const status = await runtime.containerStatus(id).catch(() => undefined);
     if (status?.state !== 'CONTAINER_EXITED') return;
     const { exitCode, reason } = status;
@@ -199,7 +201,7 @@ export class PodRuntime {
     }
   }
 
-  /** The sandbox in which containers are to be started, made where there is none to use. */
+  /** The sandbox in which containers are to be started. Creates one if there is none to use. */
   async #prepare(
     pod: Pod,
     podStatus: RuntimePodStatus,
@@ -223,7 +225,7 @@ export class PodRuntime {
     }
   }
 
-  /** Containers may be told the pod's address, which only a sandbox of its own network has. */
+  /** Reads the new sandbox for the pod's IP, which containers may ask for. A pod on the node's network needs no such read. */
   async #createSandbox(
     pod: Pod,
     podStatus: RuntimePodStatus,
@@ -262,7 +264,7 @@ export class PodRuntime {
 interface PreparedSandbox {
   readonly sandboxId: string;
   readonly sandboxConfig: PodSandboxConfig;
-  /** With the sandbox. */
+  /** Includes the sandbox. */
   readonly podStatus: RuntimePodStatus;
 }
 
@@ -276,7 +278,7 @@ function isFailure(prepared: PreparedSandbox | SyncFailure): prepared is SyncFai
   return 'reason' in prepared;
 }
 
-/** `mayBlock`: what follows needs this one; when it cannot be started, nothing after it is. */
+/** `mayBlock`: if this container cannot be started, no later one is. */
 function containersToStart(
   { spec }: Pod,
   actions: PodActions,

@@ -1,28 +1,28 @@
 import type { Clock } from '../../types/clock.ts';
 
 /**
- * Those that carry a pod further come first: what has been begun is finished before more is begun, and the first pods run
- * early.
+ * Containers come before sandboxes: pods that have begun to start are finished before others begin, so that the first pods
+ * run early.
  */
 export const RANK = { container: 0, sandbox: 1 } as const;
 export type Rank = (typeof RANK)[keyof typeof RANK];
 
 export interface StartGateOptions {
   readonly clock: Clock;
-  /** How many starts are with the runtime at a time. */
+  /** How many starts the runtime gets at a time. */
   readonly atOnce: number;
 }
 
-/** A start that takes longer than this holds up nobody else: it may hang. */
+/** A start that takes longer gives its place to the next one: it may hang. */
 const PATIENCE_MS = 5_000;
 
 /**
- * Lets so many starts at a time to the runtime. Runtimes take any number at once, but a hundred together take a fifth
- * longer than sixteen at a time, and none of them runs early.
+ * Limits how many starts the runtime gets at a time. Runtimes accept any number, but a hundred at once take a fifth longer
+ * than sixteen at a time, and no pod runs early.
  */
 export class StartGate {
   readonly #options: StartGateOptions;
-  /** By rank, what lets in those who wait, longest first. */
+  /** By rank: functions that let a waiting start begin, the longest wait first. */
   readonly #waiting: Readonly<Record<Rank, Set<() => void>>> = { 0: new Set(), 1: new Set() };
   #inside = 0;
 
@@ -30,7 +30,7 @@ export class StartGate {
     this.#options = options;
   }
 
-  /** Does the work when it is its turn. Rejects with the signal's reason, the work undone, when it aborts before that. */
+  /** Does the work when its turn comes. If `signal` aborts before that, rejects with the signal's reason. */
   async pass<T>(rank: Rank, signal: AbortSignal, work: () => Promise<T>): Promise<T> {
     signal.throwIfAborted();
     if (this.#inside < this.#options.atOnce) this.#inside += 1;
@@ -43,7 +43,7 @@ export class StartGate {
     }
   }
 
-  /** Resolves when somebody has handed a place over. */
+  /** Resolves when a place has become free for this start. */
   async #turn(rank: Rank, signal: AbortSignal): Promise<void> {
     const { promise, resolve, reject } = Promise.withResolvers<undefined>();
     const waiting = this.#waiting[rank];
@@ -57,7 +57,7 @@ export class StartGate {
     await promise.finally(() => signal.removeEventListener('abort', giveUp));
   }
 
-  /** What gives the place up, which it does by itself when that takes too long. */
+  /** A function that gives the place up. A timer calls it if the work takes too long. */
   #leaving(): () => void {
     const { clock } = this.#options;
     let isInside = true;
@@ -70,7 +70,7 @@ export class StartGate {
     return leave;
   }
 
-  /** Of one rank to the one that has waited longest. */
+  /** Gives the place to the next waiting start: containers first, then the longest wait. */
   #handOver(): void {
     for (const rank of [RANK.container, RANK.sandbox]) {
       for (const enter of this.#waiting[rank]) {

@@ -1,4 +1,4 @@
-/** When pods first started on this node, kept on disk: a pod's age and deadline outlive the agent. */
+/** When pods first started on this node. Kept on disk, so that a pod's age and deadline outlive the agent. */
 import { mkdir, readdir, readFile, rm, rmdir, stat } from 'node:fs/promises';
 import { rfc3339, unixMs } from '../../policies/formats/time.ts';
 import { errorMessage } from '../../types/errors.ts';
@@ -22,8 +22,8 @@ export class StartTimes {
   }
 
   /**
-   * When the pod first started, in RFC 3339: `now` where there is no record of it. The record is tried again with each call where
-   * the disk refuses it; the pod does not wait for that.
+   * When the pod first started, in RFC 3339; `now` if there is no record. If the record cannot be written, each call tries
+   * again, and the pod does not wait for it.
    */
   async of(uid: string, now: string): Promise<string> {
     let known = this.#known.get(uid);
@@ -36,7 +36,7 @@ export class StartTimes {
     return known.startTime;
   }
 
-  /** The pod is forgotten: one of the same UID is another pod. */
+  /** Forgets the pod. A later pod with the same UID begins anew. */
   async remove(uid: string): Promise<void> {
     this.#known.delete(uid);
     if (!(await this.#isRecorded(uid))) return;
@@ -45,7 +45,7 @@ export class StartTimes {
     await removeIfEmpty(podDir);
   }
 
-  /** UIDs of the pods of which there is a record, or the beginning of one. */
+  /** UIDs of the pods that have a record, complete or not. */
   async podsOnDisk(): Promise<readonly string[]> {
     const folders = (await ifThere(readdir(this.#podsDir))) ?? [];
     const recorded = await Promise.all(folders.map((uid) => this.#isRecorded(uid)));
@@ -58,7 +58,7 @@ export class StartTimes {
     return found.some(({ status }) => status === 'fulfilled');
   }
 
-  /** Undefined also for a record that says nothing: that of a machine which lost its power, say. */
+  /** Undefined also if the record is not readable, as after a loss of power. */
   async #read(uid: string): Promise<string | undefined> {
     try {
       const atMs = unixMs((await readFile(this.#paths(uid).record, 'utf8')).trim());
@@ -95,7 +95,7 @@ export class StartTimes {
     return { podDir, record, unfinished: draftOf(record) };
   }
 
-  /** Once for all pods: a disk that refuses one record refuses them all. */
+  /** Warns once for all pods: a disk that refuses one record refuses all of them. */
   #warn(error: unknown): void {
     if (this.#warned) return;
     this.#warned = true;
@@ -110,7 +110,7 @@ interface RecordPaths {
   readonly unfinished: string;
 }
 
-/** Whatever else is in the folder belongs to somebody else. */
+/** Other files in the folder stay, and the folder with them. */
 async function removeIfEmpty(folder: string): Promise<void> {
   await rmdir(folder).catch(() => undefined);
 }

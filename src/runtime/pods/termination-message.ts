@@ -11,14 +11,14 @@ export interface EndedContainer {
 }
 
 export interface MessageFiles {
-  /** Where the container leaves its message, on this machine. */
+  /** The path on this machine to which the container writes its message. */
   readonly message: string | undefined;
-  /** What was last written to that file earlier is not the container's (Unix ms). */
+  /** A message that was last written before this time (Unix ms) is not from this container. */
   readonly writtenSinceMs: number;
   readonly log: string | undefined;
 }
 
-/** What an ended container has to say, from its file, or from its log where its policy and a failure ask for that. */
+/** The message of an ended container: from its file, or from its log if it failed and its policy says so. */
 export function terminationMessage({ annotations, exitCode }: EndedContainer, files: MessageFiles): string {
   const own =
     files.message === undefined ? undefined : readEnd(files.message, MAX_MESSAGE_BYTES, files.writtenSinceMs);
@@ -28,11 +28,11 @@ export function terminationMessage({ annotations, exitCode }: EndedContainer, fi
   return outputTail(readEnd(files.log, LOG_TAIL_BYTES, 0)?.toString('latin1') ?? '');
 }
 
-/** The last bytes of a plain file that was changed since then; undefined for anything else. */
+/** The last bytes of a regular file that was changed since that time; undefined for anything else. */
 function readEnd(path: string, maxBytes: number, changedSinceMs: number): Buffer | undefined {
   let fd: number | undefined;
   try {
-    // The container may have put anything there: a link to another's secret, a pipe that blocks whoever opens it.
+    // The container may have put anything there: a link to a secret of another pod, or a pipe that blocks its reader.
     fd = openSync(path, constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK);
     const stat = fstatSync(fd);
     // File times come from the kernel's coarse clock, up to 10 ms behind.

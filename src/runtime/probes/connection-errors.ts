@@ -1,4 +1,4 @@
-/** Failed connections in the words that the kubelet uses for them: people and tools know them from its events. */
+/** Failed connections in the kubelet's words, which people and tools know from its events. */
 import { type Address, hostPort } from '../../policies/probes/probe-request.ts';
 import { errorMessage } from '../../types/errors.ts';
 
@@ -17,11 +17,11 @@ const LOOKUP: Readonly<Record<string, string>> = {
 export interface SystemError {
   readonly code?: string;
   readonly syscall?: string;
-  /** Of a name with several addresses: the failure of each. */
+  /** The failure of each address, if the name has several. */
   readonly errors?: readonly SystemError[];
 }
 
-/** What became of an attempt to connect. */
+/** The message of a failed attempt to connect. */
 export function dialFailure(address: Address, error: unknown): string {
   const { code = '' } = firstOf(error);
   const lookup = LOOKUP[code];
@@ -29,7 +29,7 @@ export function dialFailure(address: Address, error: unknown): string {
   return `dial tcp ${hostPort(address)}: connect: ${CONNECT[code] ?? errorMessage(error)}`;
 }
 
-/** Whether the failure came about before there was a connection. */
+/** Whether there was no connection yet when the failure came. */
 export function isDialFailure(error: unknown): boolean {
   const { code = '', syscall } = firstOf(error);
   return syscall === 'connect' || code in LOOKUP;

@@ -1,10 +1,8 @@
-import { type Clock, MAX_TIMER_MS } from '../../types/clock.ts';
+import { Timer } from '../../system/timer.ts';
+import type { Clock } from '../../types/clock.ts';
 import { StateletError } from '../../types/errors.ts';
 
-/**
- * Gives `work` a signal that aborts with `signal`, or after `limitMs` (0: never) with a DeadlineExceeded as its reason.
- * Leaves no timer behind.
- */
+/** Gives `work` a signal that aborts with `signal`, or after `limitMs` (0: never) with DeadlineExceeded as its reason. */
 export async function withDeadline<T>(
   clock: Clock,
   limitMs: number,
@@ -16,12 +14,13 @@ export async function withDeadline<T>(
   const abort = () => controller.abort(signal.reason);
   const timeUp = () =>
     controller.abort(new StateletError('DeadlineExceeded', `not done within ${limitMs / 1000} s`));
-  const timer = limitMs > 0 ? clock.setTimeout(timeUp, Math.min(limitMs, MAX_TIMER_MS)) : undefined;
+  const timer = new Timer(clock);
+  if (limitMs > 0) timer.arm(limitMs, timeUp);
   signal.addEventListener('abort', abort, { once: true });
   try {
     return await work(controller.signal);
   } finally {
-    if (timer !== undefined) clock.clearTimeout(timer);
+    timer.disarm();
     signal.removeEventListener('abort', abort);
   }
 }

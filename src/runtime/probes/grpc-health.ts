@@ -1,7 +1,7 @@
 /**
- * The standard health service of gRPC servers, `grpc.health.v1.Health`. Each call has a connection of its own, which ends with
- * the call: a channel of grpc-js goes on dialing after it was closed, and does not let go of a server that accepts its
- * connection and then stays silent. To be loaded by the first such probe, for the library's sake.
+ * Asks the standard health service of gRPC servers, `grpc.health.v1.Health`. Each call has its own connection, which ends with
+ * the call. grpc-js is not used: its channel goes on dialing after it was closed, and keeps the connection to a server that
+ * accepts it and then stays silent.
  */
 import { STATUS_CODES } from 'node:http';
 import { type ClientHttp2Session, connect, constants, type IncomingHttpHeaders } from 'node:http2';
@@ -10,7 +10,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { type Address, hostPort, userAgent } from '../../policies/probes/probe-request.ts';
 import { errorKind, type ErrorKind, errorMessage, StateletError } from '../../types/errors.ts';
 import { BoundedOutput } from '../../system/bounded-output.ts';
-import { field, int, message, string } from '../cri/messages/protobuf.ts';
+import { field, int, message, string } from '../service/protobuf.ts';
 import { kindOfCode } from '../service/grpc-codes.ts';
 import { unlessAborted } from '../../system/unless-aborted.ts';
 
@@ -18,21 +18,27 @@ const CHECK = '/grpc.health.v1.Health/Check';
 const healthCheckRequest = message<{ service: string }>({ service: field(1, string) });
 const healthCheckResponse = message<{ status: number }>({ status: field(1, int) });
 
-/** By the number that stands for it. */
+/** By number. */
 const SERVING_STATUS = ['UNKNOWN', 'SERVING', 'NOT_SERVING', 'SERVICE_UNKNOWN'];
 
-/** Between two attempts to connect: as long as gRPC's own clients wait. */
+/** The wait between two attempts to connect: as in gRPC's own clients. */
 const RETRY_MS = 1000;
-/** Before each message: whether it is compressed, and its length. */
+/** The prefix of each message: whether it is compressed, and its length. */
 const PREFIX_BYTES = 5;
-/** What an HTTP status means where the server does not speak gRPC: gRPC's own rules. */
+/** The kind of error of an HTTP status, if the server does not speak gRPC: gRPC's own rules. */
 const KIND_OF_HTTP_STATUS: Readonly<Record<number, ErrorKind>> = {
-  ...{ 400: 'Internal', 401: 'Unauthenticated', 403: 'PermissionDenied', 404: 'Unimplemented' },
-  ...{ 429: 'Unavailable', 502: 'Unavailable', 503: 'Unavailable', 504: 'Unavailable' },
+  400: 'Internal',
+  401: 'Unauthenticated',
+  403: 'PermissionDenied',
+  404: 'Unimplemented',
+  429: 'Unavailable',
+  502: 'Unavailable',
+  503: 'Unavailable',
+  504: 'Unavailable',
 };
 
 /**
- * Asks how the service is (empty: the server as a whole): `SERVING`, `NOT_SERVING`, … Waits for the server to come up
+ * The state of the service (empty: of the server as a whole): `SERVING`, `NOT_SERVING`, … Waits for the server to come up
  * until `signal` aborts. Rejects with DeadlineExceeded, Unimplemented or Unavailable, in the kubelet's words.
  */
 export async function grpcHealth(
@@ -53,7 +59,7 @@ interface Connection {
   readonly session: ClientHttp2Session;
   /** Resolves when the server has shown that it speaks HTTP/2. */
   readonly ready: Promise<undefined>;
-  /** At once, in whatever state it is. */
+  /** Closes at once, in any state. */
   close(): void;
 }
 
@@ -85,7 +91,7 @@ async function connected(address: Address, limitSeconds: number, signal: AbortSi
       );
       if (isReady) return connection;
       connection.close();
-      // Cut short by the signal.
+      // The signal ends the wait early.
       await delay(RETRY_MS, undefined, { signal }).catch(() => undefined);
     }
   } catch (error) {
@@ -111,16 +117,20 @@ async function check(
 }
 
 interface Answer {
-  /** With the trailers. */
+  /** Includes the trailers. */
   readonly headers: IncomingHttpHeaders;
   readonly body: Buffer;
 }
 
-/** Rejects where the connection breaks off. */
+/** Rejects if the connection breaks. */
 function call(session: ClientHttp2Session, address: Address, service: string): Promise<Answer> {
   const stream = session.request({
-    ...{ ':method': 'POST', ':path': CHECK, ':authority': hostPort(address) },
-    ...{ 'content-type': 'application/grpc', te: 'trailers', 'user-agent': `${userAgent('probe')} statelet` },
+    ':method': 'POST',
+    ':path': CHECK,
+    ':authority': hostPort(address),
+    'content-type': 'application/grpc',
+    te: 'trailers',
+    'user-agent': `${userAgent('probe')} statelet`,
   });
   let headers: IncomingHttpHeaders = {};
   const body = new BoundedOutput();
@@ -148,7 +158,7 @@ function servingStatus({ headers, body }: Answer): string {
   return SERVING_STATUS[status] ?? String(status);
 }
 
-/** The server speaks HTTP/2, but not gRPC; or the connection broke off. */
+/** The server speaks HTTP/2, but not gRPC; or the connection broke. */
 function withoutStatus(headers: IncomingHttpHeaders): StateletError {
   const status = headers[constants.HTTP2_HEADER_STATUS] as number | undefined;
   if (status === undefined) return new StateletError('Unavailable', 'error reading from server: EOF');

@@ -1,4 +1,4 @@
-/** GET requests as probes and lifecycle hooks make them: a connection each, no proof of a server's identity asked for. */
+/** GET requests of probes and lifecycle hooks: each has its own connection, and certificates are not checked. */
 import { type ClientRequest, type IncomingMessage, request as httpRequest } from 'node:http';
 import { isIP } from 'node:net';
 import { hostPort, type HTTPRequest, requestURL } from '../../policies/probes/probe-request.ts';
@@ -6,23 +6,23 @@ import { errorKind, errorMessage, StateletError } from '../../types/errors.ts';
 import { BoundedOutput } from '../../system/bounded-output.ts';
 import { dialFailure, isDialFailure, type SystemError } from './connection-errors.ts';
 
-/** The one that is sent first included. */
+/** Includes the first request. */
 const REQUESTS_MAX = 10;
 const REDIRECTS: ReadonlySet<number> = new Set([301, 302, 303, 307, 308]);
-/** How OpenSSL takes the answer of a server that does not speak TLS; the code of the error is not always the same. */
+/** OpenSSL's message for a server that does not speak TLS; the error's code differs. */
 const NOT_TLS = 'wrong version number';
 const HTTP_RESPONSE = 'http: server gave HTTP response to HTTPS client';
 
 interface HTTPResponse {
   readonly statusCode: number;
-  /** Reads `OUTPUT_BYTES_MAX` at most. Rejects when the connection breaks off, or the signal aborts. */
+  /** Reads at most `OUTPUT_BYTES_MAX`. Rejects when the connection breaks or the signal aborts. */
   body(): Promise<string>;
   /** Closes the connection. */
   discard(): void;
 }
 
 /**
- * Follows redirects for as long as they stay on the host that was asked first. Rejects with DeadlineExceeded,
+ * Follows redirects that stay on the first request's host. Rejects with DeadlineExceeded,
  * FailedPrecondition (the server does not speak HTTPS) or Unavailable.
  */
 export async function httpGet(request: HTTPRequest, signal: AbortSignal): Promise<HTTPResponse> {
@@ -65,7 +65,7 @@ async function send(request: HTTPRequest, signal: AbortSignal): Promise<Incoming
 
 function answerTo(request: ClientRequest): Promise<IncomingMessage> {
   return new Promise((resolve, reject) => {
-    // Once there is an answer, failures are told by its body.
+    // After the response has begun, reading its body rejects with failures.
     request.once('response', resolve).on('error', reject).end();
   });
 }
@@ -95,7 +95,7 @@ function failureText(request: HTTPRequest, error: unknown): string {
   return syscall === 'read' ? `read tcp ${hostPort(request)}: read: connection reset by peer` : 'EOF';
 }
 
-/** undefined where the response is not to be followed, or says not whereto. */
+/** Undefined if the response is no redirect, or has no location. */
 function redirectTarget(response: IncomingMessage, request: HTTPRequest): URL | undefined {
   const { statusCode = 0, headers } = response;
   const { location } = headers;
@@ -106,7 +106,7 @@ function redirectTarget(response: IncomingMessage, request: HTTPRequest): URL | 
   throw unavailable(request, `failed to parse Location header "${location}"`);
 }
 
-/** A `Host` of the request's own stays where the server redirects to another path of its own. */
+/** The request's own `Host` stays if the server redirects to another path of the same host. */
 function redirected(request: HTTPRequest, target: URL, location: string): HTTPRequest {
   const scheme = target.protocol.slice(0, -1);
   if (scheme !== 'http' && scheme !== 'https')
@@ -118,7 +118,7 @@ function redirected(request: HTTPRequest, target: URL, location: string): HTTPRe
 }
 
 function responseOf(response: IncomingMessage, signal: AbortSignal): HTTPResponse {
-  // Nobody may be reading when it breaks off.
+  // The connection may break while the body is not being read.
   response.on('error', () => undefined);
   return {
     statusCode: response.statusCode ?? 0,

@@ -1,5 +1,5 @@
-/** Runs a probe's handler once, and tells by events what went wrong with it. */
-import { formatDuration } from '../../policies/formats/duration.ts';
+/** Runs a probe's handler once, and records an event if it fails. */
+import { shortDuration } from '../../policies/formats/duration.ts';
 import type { ProbeKind, ProbeOutcome, ProbeTarget } from '../../policies/probes/probe.ts';
 import { probeOf } from '../../policies/probes/probe.ts';
 import {
@@ -29,7 +29,7 @@ export interface ProberDeps {
 
 interface ProbeRun {
   readonly target: ProbeTarget;
-  /** As the runtime knows it. */
+  /** The runtime's id. */
   readonly containerId: string;
   readonly podIP: string | undefined;
 }
@@ -40,7 +40,7 @@ interface Finding {
   readonly output: string;
 }
 
-/** How often a handler is tried that cannot be carried out. */
+/** How often a handler is tried if it cannot be carried out. */
 const TRIES = 3;
 const NAMES: Readonly<Record<ProbeKind, string>> = {
   liveness: 'Liveness',
@@ -89,7 +89,7 @@ function tell({ recorder, logger }: ProberDeps, { target }: ProbeRun, reason: st
   recorder.event(metadata, 'Warning', reason, message, { container: target.container.name });
 }
 
-/** Rejects when the handler cannot be carried out, which says nothing about the container. */
+/** Rejects if the handler cannot be carried out: that says nothing about the container. */
 async function handle(deps: ProberDeps, run: ProbeRun, signal: AbortSignal): Promise<Finding> {
   const { exec, httpGet: http, tcpSocket, grpc } = probeOf(run.target);
   if (exec) return runExec(deps, run, exec.command ?? [], signal);
@@ -120,14 +120,14 @@ async function runExec(
     return exitCode === 0 ? success(output) : failure(output);
   } catch (error) {
     if (signal.aborted || errorKind(error) !== 'DeadlineExceeded') throw error;
-    const limit = formatDuration(seconds * 1000);
+    const limit = shortDuration(seconds * 1000);
     return failure(`command timed out: ${JSON.stringify(command.join(' '))} timed out after ${limit}`);
   }
 }
 
 type Handlers = ReturnType<typeof probeOf>;
 
-/** No answer is a failure; one that breaks off in the middle says nothing. */
+/** No answer is a failure of the container. An answer that breaks off rejects, and says nothing about it. */
 async function runHTTP(
   { target, podIP }: ProbeRun,
   action: NonNullable<Handlers['httpGet']>,
@@ -168,7 +168,7 @@ async function runGRPC(
     : failure(`service unhealthy (responded with "${status}")`);
 }
 
-/** A connection that fails is the container's failure. */
+/** A failed connection counts as a failure of the container. */
 async function orFailure<T>(work: Promise<T>): Promise<T | Finding> {
   try {
     return await work;

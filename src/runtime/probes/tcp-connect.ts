@@ -3,7 +3,7 @@ import { type Address, hostPort } from '../../policies/probes/probe-request.ts';
 import { errorKind, StateletError } from '../../types/errors.ts';
 import { dialFailure } from './connection-errors.ts';
 
-/** Resolves once a connection could be made, and closes it. Rejects with DeadlineExceeded or Unavailable. */
+/** Connects and closes the connection. Rejects with DeadlineExceeded or Unavailable. */
 export async function tcpConnect(address: Address, signal: AbortSignal): Promise<void> {
   signal.throwIfAborted();
   const socket = connect(address);

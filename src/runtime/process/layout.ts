@@ -1,14 +1,14 @@
 import { join, resolve } from 'node:path';
 
 /**
- * Where the embedded runtime keeps things below the root directory.
+ * The files of the embedded runtime below the root directory.
  *
  * ```
  * runtime/                         0700, the monitor's own
  *   monitor.sock  monitor.lock  monitor.log
  *   sandboxes/<id>.json
  *   containers/<id>/               state.json and the named pipes stdin, stdout, stderr
- * scratch/<sandbox id>/            reachable for containers that run as another user
+ * scratch/<sandbox id>/            can be reached by containers that run as another user
  *   work/                          HOME and default working directory of the pod's containers
  *   termination/<container id>     default file of the termination message
  * ```

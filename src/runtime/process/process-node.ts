@@ -22,12 +22,12 @@ import { StartTimes } from '../pods/start-times.ts';
 import { createProcessRuntime } from './process-runtime.ts';
 
 /**
- * Whom probes and hooks ask that name no host. A pod's address is that of the node, but a plain process often listens on the
- * loopback address alone, and one that listens on all addresses answers there as well.
+ * The host of probes and hooks that name none. A pod's address is that of the node, but a plain process often listens
+ * on the loopback address alone; a process that listens on all addresses answers there as well.
  */
 const LOOPBACK = '127.0.0.1';
 
-const nothing = (): Promise<void> => Promise.resolve();
+const doNothing = (): Promise<void> => Promise.resolve();
 
 export interface ProcessNodeSetup {
   readonly rootDir: string;
@@ -36,24 +36,26 @@ export interface ProcessNodeSetup {
   readonly allocatable?: ResourceList;
   /** How long a call to the runtime may take. */
   readonly requestTimeoutMs?: number;
-  /** Without them logs are not rotated, and dead containers stay until their pod is synced. */
+  /** Without them, logs are not rotated, and dead containers stay until their pod is synced. */
   readonly settings?: UpkeepSettings;
   readonly logger: Logger;
 }
 
 /** The embedded runtime. */
 export function openProcessNode(setup: ProcessNodeSetup): NodeParts {
-  const { rootDir, hostIPs, settings, requestTimeoutMs, logger } = setup;
+  const { rootDir, podLogsDir, hostIPs, allocatable, settings, requestTimeoutMs, logger } = setup;
   const warn = (message: string): void => logger.warn({}, message);
   const runtime = createProcessRuntime({
-    ...{ rootDir, hostIPs, logger: { warn } },
-    ...(requestTimeoutMs !== undefined && { requestTimeoutMs }),
+    rootDir,
+    hostIPs,
+    logger: { warn },
+    requestTimeoutMs,
   });
   const startTimes = new StartTimes({ podsDir: join(rootDir, 'pods'), logger });
   if (settings) return withUpkeep({ ...setup, settings, startTimes }, runtime);
   return {
     runtime,
-    node: processNode({ ...setup, startTimes }),
+    node: processNode({ hostIPs, podLogsDir, allocatable, startTimes }),
     start: () => undefined,
     stop: () => runtime.close(),
   };
@@ -63,24 +65,25 @@ function withUpkeep(
   setup: ProcessNodeSetup & UpkeepSetup & { readonly startTimes: StartTimes },
   runtime: RuntimeService,
 ): NodeParts {
+  const { hostIPs, podLogsDir, allocatable, startTimes, logger } = setup;
   let pods: NodeView['pods'] = () => [];
   const logs = createLogManager(setup, runtime, () => pods());
   const parts = { runtime, logs };
   let garbage: GarbageCollector | undefined;
-  let deleteDeadContainers = nothing;
+  let deleteDeadContainers = doNothing;
   return {
     runtime,
-    node: processNode({ ...setup, logs }),
+    node: processNode({ hostIPs, podLogsDir, allocatable, startTimes, logs }),
     start: (view) => {
       ({ pods } = view);
       logs.start();
       const containerGC = createContainerGC(setup, parts, view.isPodRemovable);
-      garbage = startGarbageCollection({ clock: systemClock, logger: setup.logger, containerGC });
-      // Of a pod that goes on, what its dead containers tell is still needed, lest they run again.
+      garbage = startGarbageCollection({ clock: systemClock, logger, containerGC });
+      // The dead containers of a running pod are still needed: without their exit codes they would be run again.
       const allDead = createContainerGC(setup, parts, view.isPodTerminated);
       deleteDeadContainers = () => allDead.collect();
     },
-    reclaimer: { deleteDeadContainers: () => deleteDeadContainers(), deleteUnusedImages: nothing },
+    reclaimer: { deleteDeadContainers: () => deleteDeadContainers(), deleteUnusedImages: doNothing },
     stop: async () => {
       await Promise.all([logs.stop(), garbage?.stop()]);
       await runtime.close();
@@ -88,15 +91,15 @@ function withUpkeep(
   };
 }
 
-/** Plain processes have no images, volumes or cgroups: the node only fills in what they are to run. */
+/** Plain processes have no images, volumes or cgroups: the node only resolves what their containers are to run. */
 export function processNode(options: {
   readonly hostIPs: readonly string[];
   readonly podLogsDir: string;
-  /** Without it, each agent begins anew. */
+  /** Without it, a pod's start time is not kept over a restart of the agent. */
   readonly startTimes?: StartTimes;
-  /** What a container that has no limits is told that it may have. */
-  readonly allocatable?: ResourceList;
-  /** Without it the logs of an instance stay until its pod goes. */
+  /** What `resourceFieldRef` gives for the limits of a container that has none. */
+  readonly allocatable?: ResourceList | undefined;
+  /** Without it, the logs of an instance stay until its pod is removed. */
   readonly logs?: Pick<ContainerLogManager, 'clean'>;
 }): PodNode {
   const { podLogsDir, hostIPs, startTimes, allocatable = {}, logs } = options;
@@ -107,12 +110,12 @@ export function processNode(options: {
     unsupportedFields: (pod) => unsupportedFields(pod, limits),
     rejection: () => undefined,
     startTime: (uid, now) => startTimes?.of(uid, now) ?? Promise.resolve(now),
-    prepare: nothing,
-    sandbox: (pod, attempt) => settled(() => ({ config: podSandboxConfig(pod, attempt, { podLogsDir }) })),
-    // Nothing but the pod says whom a process runs as: without that, it is whoever the agent is.
+    prepare: doNothing,
+    sandbox: (pod, attempt) => promiseOf(() => ({ config: podSandboxConfig(pod, attempt, { podLogsDir }) })),
+    // There is no image to name a user: a container that names none runs as the agent's.
     image: (_pod, { image = '' }) => Promise.resolve({ imageRef: image, uid: process.getuid?.() ?? 0 }),
     container: ({ pod, container, attempt, podStatus, image }) =>
-      settled(() => {
+      promiseOf(() => {
         const resolved = resolveCommand(pod, container, podStatus);
         return containerConfig({ pod, container, attempt, resolved, imageUser: image });
       }),
@@ -122,7 +125,7 @@ export function processNode(options: {
     pastInstances: (pod, containerName) => podLogs.pastInstances(pod, containerName),
     podIP: () => LOOPBACK,
     forgetImage: () => undefined,
-    release: nothing,
+    release: doNothing,
     remove: async (pod) => {
       await podLogs.remove(pod);
       await startTimes?.remove(pod.uid);
@@ -137,8 +140,8 @@ export function processNode(options: {
   };
 }
 
-/** What throws becomes a rejection. */
-function settled<T>(work: () => T): Promise<T> {
+/** An error that `work` throws becomes a rejection. */
+function promiseOf<T>(work: () => T): Promise<T> {
   return new Promise((resolve) => {
     resolve(work());
   });

@@ -17,25 +17,25 @@ export interface ProcessRuntimeOptions {
   /** The agent's root directory; the runtime uses `runtime` and `scratch` in it. */
   readonly rootDir: string;
   /** How long a call may take (the kubelet's runtimeRequestTimeout). */
-  readonly requestTimeoutMs?: number;
-  /** Addresses of this node, which are those of its pods, the primary one first. */
+  readonly requestTimeoutMs?: number | undefined;
+  /** The addresses of this node, and so of its pods; the primary one first. */
   readonly hostIPs?: readonly string[];
   readonly logger?: { warn(message: string): void };
 }
 
-/** The kubelet's. */
+/** The default of the kubelet's runtimeRequestTimeout. */
 const REQUEST_TIMEOUT_MS = 120_000;
 
 /**
- * The embedded runtime: containers are plain processes of this machine, with no isolation and no images. A container's
- * file system, network and users are the machine's; its environment is its own.
+ * The embedded runtime: containers are plain processes of this machine, with no isolation and no images. A
+ * container's file system, network and users are the machine's; its environment is its own.
  *
- * - Every process finds STATELET_CONTAINER_ID and STATELET_TERMINATION_LOG (the file for its termination message) in
- *   its environment. HOME, and the working directory where none is given, is a folder that the pod's containers share
- *   and that lives as long as the pod's sandbox.
- * - Containers outlive this process; see monitor.ts for who holds them.
- * - Limits of time, as with CRI: `requestTimeoutMs`; twice that for runPodSandbox; for stopContainer, and execSync with a
- *   limit of its own, that much more than they may take anyway; none for execSync without one.
+ * - Every process has STATELET_CONTAINER_ID and STATELET_TERMINATION_LOG (the file for its termination message) in
+ *   its environment. HOME, also the default working directory, is a folder that the pod's containers share; it is
+ *   removed with the pod's sandbox.
+ * - Containers outlive this process: the monitor holds them (see monitor.ts).
+ * - Time limits, as with CRI: `requestTimeoutMs`; twice that for runPodSandbox; for stopContainer, and for execSync
+ *   with a timeout, that much on top of the timeout; none for execSync without a timeout.
  */
 export function createProcessRuntime(options: ProcessRuntimeOptions): RuntimeService {
   const { rootDir, requestTimeoutMs = REQUEST_TIMEOUT_MS, hostIPs = [], logger } = options;
@@ -94,7 +94,7 @@ export function createProcessRuntime(options: ProcessRuntimeOptions): RuntimeSer
     containerEvents: () => client.events,
     reopenContainerLog: (id, options) => client.call('reopenContainerLog', [id], options),
 
-    // There are no images to hold: an image is whatever a container calls it.
+    // There are no images: every name counts as present.
     pullImage: (image) => Promise.resolve(image),
     imageStatus: (image) => Promise.resolve({ id: image, repoTags: [image], size: 0 }),
     listImages: () => Promise.resolve([]),

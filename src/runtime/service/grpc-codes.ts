@@ -1,6 +1,6 @@
 import type { ErrorKind } from '../../types/errors.ts';
 
-/** By gRPC's number, from 1: 0 is no error. */
+/** In the order of gRPC's codes, from 1; 0 is no error. */
 const KINDS: readonly ErrorKind[] = [
   ...(['Canceled', 'Unknown', 'InvalidArgument', 'DeadlineExceeded', 'NotFound'] as const),
   ...(['AlreadyExists', 'PermissionDenied', 'ResourceExhausted', 'FailedPrecondition'] as const),
@@ -8,5 +8,5 @@ const KINDS: readonly ErrorKind[] = [
   'Unauthenticated',
 ];
 
-/** The kind of error that gRPC's status code stands for. */
+/** The kind of error of a gRPC status code. */
 export const kindOfCode = (code: number): ErrorKind => KINDS[code - 1] ?? 'Unknown';

@@ -3,10 +3,10 @@ import { StateletError } from '../../types/errors.ts';
 import type { RuntimeService } from './runtime-service.ts';
 
 const NO_FEATURES: RuntimeHandlerFeatures = { recursiveReadOnlyMounts: false, userNamespaces: false };
-/** An older containerd takes the mount of an image for that of a folder without a name. */
+/** An older containerd takes an image mount for the mount of a folder with an empty name. */
 const CONTAINERD_WITH_IMAGE_VOLUMES = [2, 1] as const;
 
-/** What the runtime can do beyond what every runtime can. */
+/** What this runtime can do that not every runtime can. */
 export class RuntimeCapabilities {
   readonly #runtime: Pick<RuntimeService, 'version'>;
   #handlers: readonly RuntimeHandler[] = [];
@@ -15,17 +15,17 @@ export class RuntimeCapabilities {
     this.#runtime = runtime;
   }
 
-  /** What the runtime says of itself, each time that it is asked. */
+  /** Takes the runtime's status, each time that it was asked. */
   learn({ handlers = [] }: RuntimeStatus): void {
     this.#handlers = handlers;
   }
 
-  /** Of the handler of that name; without one, of the default. What the runtime does not say of it, it cannot do. */
+  /** The features of the handler of that name; without a name, of the default. A feature that is not reported is absent. */
   of(handler = ''): RuntimeHandlerFeatures {
     return this.#handlers.find(({ name }) => name === handler)?.features ?? NO_FEATURES;
   }
 
-  /** Why images cannot be mounted, where the runtime is known not to. CRI has no other word on that than its version. */
+  /** Why images cannot be mounted, if the runtime is known not to support it. CRI tells it only by the version. */
   async imageVolumesProblem(): Promise<StateletError | undefined> {
     const { runtimeName, runtimeVersion } = await this.#runtime.version();
     if (runtimeName !== 'containerd' || isAtLeast(runtimeVersion, CONTAINERD_WITH_IMAGE_VOLUMES))
@@ -36,7 +36,7 @@ export class RuntimeCapabilities {
   }
 }
 
-/** `1.6.20~ds1`, `v2.1.0-rc.1`; what is no version passes. */
+/** `1.6.20~ds1`, `v2.1.0-rc.1`. A text that is no version counts as new enough. */
 function isAtLeast(version: string, [major, minor]: readonly [number, number]): boolean {
   const [, ownMajor, ownMinor] = /^v?(\d+)\.(\d+)/.exec(version) ?? [];
   if (ownMajor === undefined) return true;

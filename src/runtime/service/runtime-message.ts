@@ -1,8 +1,8 @@
 import { errorMessage, StateletError } from '../../types/errors.ts';
 
 /**
- * What a runtime says of a call that failed, with gRPC's code as the kubelet has it in events: people search for that. Other
- * errors, and answers to which there is advice to give, say what they say.
+ * The message of a failed call, with gRPC's code as in the kubelet's events: people search for that text. Other errors, and
+ * those whose message has an advice, keep their message.
  */
 export function runtimeMessage(error: unknown): string {
   const message = errorMessage(error);

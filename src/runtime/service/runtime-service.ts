@@ -19,29 +19,29 @@ import type {
 } from '../../types/cri.ts';
 
 export interface CallOptions {
-  /** Gives the call up. The runtime may still carry it out: who aborts must look before acting on the pod again. */
+  /** Gives the call up. The runtime may still carry it out: read the pod before acting on it again. */
   readonly signal?: AbortSignal;
 }
 
 export interface RunPodSandboxOptions extends CallOptions {
-  /** Of the pod's RuntimeClass; the runtime's default without it. */
+  /** The handler of the pod's RuntimeClass. Default: the runtime's default handler. */
   readonly runtimeHandler?: string;
 }
 
 export interface ImageStatusOptions extends CallOptions {
-  /** Of the pod that wants the image: a runtime may choose by them among several of one name. */
+  /** The pod's annotations: a runtime may use them to choose between images of one name. */
   readonly annotations?: Readonly<Record<string, string>>;
 }
 
 export interface PullImageOptions extends CallOptions {
   readonly auth?: AuthConfig;
-  /** Of the pod that wants the image, whose annotations go with its name, too. */
+  /** The sandbox of the pod that wants the image. Its annotations are sent with the image's name. */
   readonly sandboxConfig?: PodSandboxConfig;
 }
 
 /**
- * A container runtime, by the names and with the semantics of CRI's RuntimeService and ImageService. Every method
- * rejects with a `StateletError`; its `kind` says whether trying again can help. One contract suite
+ * A container runtime, with the names and the semantics of CRI's RuntimeService and ImageService. Every method rejects
+ * with a `StateletError`; its `kind` says whether trying again can help. One contract suite
  * (`test/runtime/runtime-contract.ts`) runs against every implementation.
  */
 export interface RuntimeService {
@@ -50,9 +50,9 @@ export interface RuntimeService {
 
   /** Returns the sandbox's id. A second sandbox of the same metadata (attempt included) is `AlreadyExists`. */
   runPodSandbox(config: PodSandboxConfig, options?: RunPodSandboxOptions): Promise<string>;
-  /** Ends all containers of the sandbox at once, then the sandbox. Repeating it, or an unknown id, is no error. */
+  /** Ends all containers of the sandbox at once, then the sandbox. A second call and an unknown id are no errors. */
   stopPodSandbox(podSandboxId: string, options?: CallOptions): Promise<void>;
-  /** Stops the sandbox where needed and removes it with its containers. An unknown id is no error. */
+  /** Stops the sandbox if it runs, and removes it with its containers. An unknown id is no error. */
   removePodSandbox(podSandboxId: string, options?: CallOptions): Promise<void>;
   podSandboxStatus(podSandboxId: string, options?: CallOptions): Promise<PodSandboxStatus>;
   listPodSandbox(filter?: PodSandboxFilter, options?: CallOptions): Promise<readonly PodSandbox[]>;
@@ -63,21 +63,21 @@ export interface RuntimeService {
     sandboxConfig: PodSandboxConfig,
     options?: CallOptions,
   ): Promise<string>;
-  /** Resolves once the container's process runs; rejects, and leaves it exited, when it cannot be started. */
+  /** Resolves when the container's process runs. If it cannot be started, rejects and leaves the container exited. */
   startContainer(containerId: string, options?: CallOptions): Promise<void>;
   /**
-   * SIGTERM to its main process, then SIGKILL after `timeoutSeconds`; resolves when nothing of the container runs. A container that has
-   * ended already, or an unknown id, is no error. A second call with a shorter timeout shortens the first.
+   * Sends SIGTERM to the main process, and SIGKILL after `timeoutSeconds`. Resolves when no process of the container runs.
+   * A container that has ended and an unknown id are no errors. A second call with a shorter timeout shortens the first.
    */
   stopContainer(containerId: string, timeoutSeconds: number, options?: CallOptions): Promise<void>;
-  /** Kills the container where needed and removes it. An unknown id is no error. */
+  /** Kills the container if it runs, and removes it. An unknown id is no error. */
   removeContainer(containerId: string, options?: CallOptions): Promise<void>;
   listContainers(filter?: ContainerFilter, options?: CallOptions): Promise<readonly Container[]>;
   containerStatus(containerId: string, options?: CallOptions): Promise<ContainerStatus>;
 
   /**
-   * Runs a command beside the container's own; `timeoutSeconds` 0 means no limit. Past it: kind `DeadlineExceeded`. Of what
-   * the command writes to either stream the first `OUTPUT_BYTES_MAX` are answered.
+   * Runs a command in the container. `timeoutSeconds` 0: no limit; past the limit it rejects with `DeadlineExceeded`. The
+   * answer has the first `OUTPUT_BYTES_MAX` bytes of each output stream.
    */
   execSync(
     containerId: string,
@@ -87,10 +87,10 @@ export interface RuntimeService {
   ): Promise<ExecSyncResponse>;
   listContainerStats(filter?: ContainerFilter, options?: CallOptions): Promise<readonly ContainerStats[]>;
 
-  /** Hints that something happened to a container. May lose, repeat or delay: whoever acts reads the state first. */
+  /** Hints that something happened to a container. They may be lost, repeated or late: read the state before acting. */
   containerEvents(): Observable<ContainerEvent>;
 
-  /** Opens the container's log file anew, once it has been moved away. */
+  /** Opens the container's log file again, after it was renamed. */
   reopenContainerLog(containerId: string, options?: CallOptions): Promise<void>;
 
   /** Returns the reference by which the runtime knows the image. */
@@ -98,11 +98,11 @@ export interface RuntimeService {
   imageStatus(image: string, options?: ImageStatusOptions): Promise<Image | undefined>;
   listImages(options?: CallOptions): Promise<readonly Image[]>;
   removeImage(image: string, options?: CallOptions): Promise<void>;
-  /** Where images are kept, and how much they take. */
+  /** The file systems that hold images, and how much images use of them. */
   imageFsInfo(options?: CallOptions): Promise<readonly FilesystemUsage[]>;
-  /** Where the writable layers of containers are, of a runtime that knows of a place apart from that of images. */
+  /** The file systems of containers' writable layers, if the runtime keeps them apart from images. */
   containerFsInfo?(options?: CallOptions): Promise<readonly FilesystemUsage[]>;
 
-  /** Lets go of the connection. What runs keeps running. */
+  /** Closes the connection. Containers keep running. */
   close(): Promise<void>;
 }

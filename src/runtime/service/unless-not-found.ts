@@ -1,6 +1,6 @@
 import { errorKind } from '../../types/errors.ts';
 
-/** What the runtime answers of a thing; undefined where there is no such thing. */
+/** The runtime's answer; undefined if it is NotFound. */
 export async function unlessNotFound<T>(answer: Promise<T>): Promise<T | undefined> {
   try {
     return await answer;

@@ -2,37 +2,39 @@ import type { CallName } from './latencies.ts';
 
 /** Probabilities, from 0 (the default) to 1. */
 export interface CallFaults {
-  /** Fails with Unavailable or Unknown; nothing has been done. */
+  /** The call fails with Unavailable or Unknown, and changes nothing. */
   readonly fail?: number;
-  /** Is done, and answered with Unavailable. */
+  /** The call is carried out, and answered with Unavailable. */
   readonly lostAnswer?: number;
-  /** Is not answered, up to the client's deadline; it lands at any time until half as long after that, or never. */
+  /** The call is not answered before the client's deadline. It lands at any time up to 1.5 times the deadline, or never. */
   readonly hang?: number;
-  /** Takes a hundred times as long. */
+  /** The call takes a hundred times as long. */
   readonly slow?: number;
   /** A status call answers NotFound, whatever the lists show. */
   readonly disappear?: number;
-  /** A StopPodSandbox is answered well, and nothing has been done. */
+  /** A StopPodSandbox is answered with success, and changes nothing. */
   readonly untrue?: number;
 }
 
 /** Probabilities, from 0 (the default) to 1. */
 export interface EventFaults {
+  /** The event is never sent. */
   readonly lost?: number;
-  /** Comes up to 30 s after its time, behind all that followed. */
+  /** The event comes 1 to 30 s late; later events do not wait for it. */
   readonly late?: number;
+  /** The event comes twice. */
   readonly doubled?: number;
-  /** Is overtaken by those that come within the next half second. */
+  /** Events of the next half second may come before this one. */
   readonly reordered?: number;
 }
 
-/** What goes wrong in a simulated runtime, and how often. */
+/** The faults of a simulated runtime, with their probabilities. */
 export interface RuntimeFaults {
-  /** Of each call that `calls` does not name. */
+  /** For every call that `calls` does not name. */
   readonly anyCall?: CallFaults;
   readonly calls?: Readonly<Partial<Record<CallName, CallFaults>>>;
   readonly events?: EventFaults;
-  /** That a sandbox dies by itself within ten minutes; half of them take their containers along. */
+  /** A sandbox dies by itself within ten minutes; for half of them, the containers end with it. */
   readonly sandboxDeath?: number;
 }
 

@@ -4,27 +4,27 @@ import { answerTo, type Question, within } from './chance.ts';
 import type { CallFaults } from './call-faults.ts';
 import type { CallName, Range } from './latencies.ts';
 
-/** What becomes of a call whose caller waits for it to the end. */
+/** What becomes of a call, as long as its caller waits for the answer. */
 export interface CallPlan {
   readonly fate: 'answered' | 'failed' | 'untrue' | 'answerLost' | 'hung';
-  /** Of what has failed. */
+  /** The error's kind, for a call that has failed. */
   readonly kind?: ErrorKind;
-  /** From its beginning until it is carried out; Infinity for never. */
+  /** From the beginning of the call until it lands (is carried out); Infinity: never. */
   readonly landsAfterMs: number;
-  /** From then until the answer. */
+  /** From its landing until the answer. */
   readonly tailMs: number;
 }
 
 export const AT_ONCE: CallPlan = { fate: 'answered', landsAfterMs: 0, tailMs: 0 };
 
-/** Status calls about something that lists show. */
+/** Status calls: they may answer NotFound for something that lists show. */
 const CAN_DISAPPEAR: ReadonlySet<CallName> = new Set(['PodSandboxStatus', 'ContainerStatus'] as const);
 
-/** What the agent finds out for itself afterwards. */
+/** Calls whose untrue answer the agent discovers by its next read. */
 const CAN_BE_UNTRUE: ReadonlySet<CallName> = new Set(['StopPodSandbox'] as const);
 
 const SLOWNESS = 100;
-/** How far beyond the client's deadline a call that hangs may still land, as a part of that deadline. */
+/** A call that hangs may land until this multiple of the client's deadline. */
 const LANDS_LATE = 1.5;
 const NO_LATENCY: Range = [0, 0];
 
@@ -34,7 +34,7 @@ export interface CallConditions {
   readonly timeoutMs: number;
 }
 
-/** `value` decides all that is left to chance. */
+/** `value` decides everything that is left to chance. */
 export function planCall(
   name: CallName,
   { faults, latency, timeoutMs }: CallConditions,
@@ -59,7 +59,7 @@ export function planCall(
   return { fate: happens('lostAnswer') ? 'answerLost' : 'answered', landsAfterMs, tailMs };
 }
 
-/** Whether a call is carried out although nobody waits for it any more. */
+/** Whether a call that its caller has given up is carried out all the same. */
 export const landsUnawaited = (value: number): boolean => answerTo('landsUnawaited', value) < 0.5;
 
 const failureKind = (value: number): ErrorKind =>

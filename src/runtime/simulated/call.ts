@@ -1,4 +1,5 @@
-import { type Clock, MAX_TIMER_MS, type TimerHandle } from '../../types/clock.ts';
+import { Timer } from '../../system/timer.ts';
+import { type Clock, MAX_TIMER_MS } from '../../types/clock.ts';
 import { type ErrorKind, errorKind, StateletError } from '../../types/errors.ts';
 import { AT_ONCE, type CallPlan, landsUnawaited, planCall } from './call-plan.ts';
 import type { Random } from './chance.ts';
@@ -7,7 +8,7 @@ import type { CallName, Latencies } from './latencies.ts';
 import type { OpenCall, SimulatedPod } from './simulated-pod.ts';
 import type { RuntimeWitness } from './witness.ts';
 
-/** What a call's work returns when its answer comes later, by `complete` or `fail`. */
+/** The work of a call returns this if the answer comes later, by `complete` or `fail`. */
 export const LATER = Symbol('later');
 
 /** What all calls of a runtime share. */
@@ -19,8 +20,8 @@ export interface CallHost {
   readonly witness: RuntimeWitness;
   readonly down: boolean;
   faultsOf(uid: string): RuntimeFaults;
-  /** Nobody is busy with the pod any more. */
-  leave(pod: SimulatedPod): void;
+  /** A call about the pod is over. */
+  forgetIfEmpty(pod: SimulatedPod): void;
 }
 
 export interface CallRequest<T> {
@@ -32,17 +33,28 @@ export interface CallRequest<T> {
   readonly signal: AbortSignal | undefined;
   /** Until the client gives up; Infinity for never. */
   readonly timeoutMs: number;
-  /** Carries the call out. */
+  /** What the call does once it lands. */
   readonly work: (call: Call<T>) => T | typeof LATER;
 }
 
-/** Calls that change nothing end with their caller. */
+/** Calls that change nothing: once the caller gives one up, it is over. */
 const READS: ReadonlySet<CallName> = new Set([
-  ...(['Version', 'Status', 'ListPodSandbox', 'PodSandboxStatus', 'ListContainers'] as const),
-  ...(['ContainerStatus', 'ListContainerStats', 'ImageStatus', 'ListImages', 'ImageFsInfo'] as const),
-]);
+  'Version',
+  'Status',
+  'ListPodSandbox',
+  'PodSandboxStatus',
+  'ListContainers',
+  'ContainerStatus',
+  'ListContainerStats',
+  'ImageStatus',
+  'ListImages',
+  'ImageFsInfo',
+] as const);
 
-/** One call of one client: begins, is carried out, is answered, each in its own time, or not at all. */
+/**
+ * One call of one client. It begins, lands (is carried out) and is answered; the last two take time, and may never
+ * come.
+ */
 export class Call<T> implements OpenCall {
   readonly name: CallName;
   readonly ordinal: number;
@@ -59,8 +71,9 @@ export class Call<T> implements OpenCall {
   #reject: (error: unknown) => void = () => undefined;
   #value: number | undefined;
   #plan: CallPlan = AT_ONCE;
-  #timer: TimerHandle | undefined;
-  #deadline: TimerHandle | undefined;
+  /** Until the next step of the call. */
+  readonly #timer: Timer;
+  readonly #deadline: Timer;
   #callOff: (() => void) | undefined;
   #over = false;
 
@@ -73,6 +86,8 @@ export class Call<T> implements OpenCall {
     this.graceSeconds = request.graceSeconds;
     this.connection = request.connection;
     this.beganAt = host.clock.now();
+    this.#timer = new Timer(host.clock);
+    this.#deadline = new Timer(host.clock);
     this.answer = new Promise<T>((resolve, reject) => {
       this.#resolve = resolve;
       this.#reject = reject;
@@ -109,18 +124,18 @@ export class Call<T> implements OpenCall {
     this.#hasLanded(undefined, value);
   }
 
-  /** The other answer. */
+  /** The error of work that has returned LATER. */
   fail(error: unknown): void {
     this.#callOff = undefined;
     this.#hasLanded(error, undefined);
   }
 
-  /** How work that returns LATER is called off, where nobody waits for it any more and it is not to go on. */
+  /** Sets how to stop work that has returned LATER, for the case that its caller gives up and it is not to go on. */
   onCalledOff(callOff: () => void): void {
     this.#callOff = callOff;
   }
 
-  /** The caller's signal has aborted. */
+  /** The caller's signal has aborted: the call itself is the listener. */
   handleEvent(): void {
     this.#abandon(canceled(this.name));
   }
@@ -133,10 +148,13 @@ export class Call<T> implements OpenCall {
     this.#abandon(closed(this.name));
   }
 
-  /** What was to land without its runtime does so now or never; a runtime that is gone sends no SIGKILL. */
+  /**
+   * The runtime goes down: the call lands now or never, and work that is under way stops, such as the wait before a
+   * SIGKILL.
+   */
   breakOff(): void {
     if (!this.landed && this.#mayLand()) {
-      this.#disarm();
+      this.#timer.disarm();
       this.#lands();
     }
     if (this.#over) return;
@@ -156,7 +174,7 @@ export class Call<T> implements OpenCall {
     return planCall(name, { faults, latency, timeoutMs: limitMs }, this.#chance());
   }
 
-  /** What all that is left to chance depends on. */
+  /** The number that decides everything about this call that is left to chance. */
   #chance(): number {
     this.#value ??= this.#host.random(`${this.uid}/${this.name}/${this.ordinal}`);
     return this.#value;
@@ -203,7 +221,7 @@ export class Call<T> implements OpenCall {
     this.#host.witness.callEnded?.(this, error === undefined ? 'done' : errorKind(error));
   }
 
-  /** Nobody waits any more. `error` undefined: the caller itself is gone. */
+  /** The caller waits no longer. `error` is undefined if the caller's process is gone. */
   #abandon(error: StateletError | undefined): void {
     if (this.abandoned || this.#over) return;
     this.#tellUnlessAbandoned(error);
@@ -220,7 +238,7 @@ export class Call<T> implements OpenCall {
     this.#stopWaiting();
   }
 
-  /** Whether it can still have an effect, and is to have it. */
+  /** Whether the call can still have an effect, and chance says that it has it. */
   #mayLand(): boolean {
     const isDone = this.landed && this.#callOff === undefined;
     const { fate, landsAfterMs } = this.#plan;
@@ -233,32 +251,26 @@ export class Call<T> implements OpenCall {
     const { timeoutMs } = this.#request;
     if (timeoutMs > MAX_TIMER_MS) return;
     const error = errorOf('DeadlineExceeded', this.name, `no answer within ${timeoutMs / 1000} s`);
-    this.#deadline = this.#host.clock.setTimeout(() => this.#abandon(error), timeoutMs);
+    this.#deadline.arm(timeoutMs, () => this.#abandon(error));
   }
 
   #after(delayMs: number, next: () => void): void {
     if (delayMs <= 0) next();
-    else if (delayMs < Infinity) this.#timer = this.#host.clock.setTimeout(next, delayMs);
+    else if (delayMs < Infinity) this.#timer.arm(delayMs, next);
   }
 
   #end(): void {
     this.#over = true;
     this.#callOff = undefined;
-    this.#disarm();
+    this.#timer.disarm();
     this.#stopWaiting();
     const { pod } = this.#request;
     pod.calls.delete(this);
-    this.#host.leave(pod);
-  }
-
-  #disarm(): void {
-    if (this.#timer !== undefined) this.#host.clock.clearTimeout(this.#timer);
-    this.#timer = undefined;
+    this.#host.forgetIfEmpty(pod);
   }
 
   #stopWaiting(): void {
-    if (this.#deadline !== undefined) this.#host.clock.clearTimeout(this.#deadline);
-    this.#deadline = undefined;
+    this.#deadline.disarm();
     this.#request.signal?.removeEventListener('abort', this);
   }
 }

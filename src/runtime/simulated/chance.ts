@@ -1,9 +1,9 @@
-/** From 0 up to, not including, 1; the same for the same key, whatever has been asked before. */
+/** A number in [0, 1): always the same for the same key, whatever was asked before. */
 export type Random = (key: string) => number;
 
 /**
- * What is decided by chance about one call, event or sandbox. Each question has an answer of its own, so that a fault
- * which is switched off changes nothing else.
+ * The questions that chance decides about one call, event or sandbox. Each has an answer of its own: to switch one
+ * fault off does not change the others.
  */
 const QUESTIONS = {
   latency: 1,
@@ -33,16 +33,16 @@ export type Question = keyof typeof QUESTIONS;
 
 const VALUES = 2 ** 32;
 
-/** The answer to a question, from 0 up to, not including, 1. `value` is what `Random` gave for the thing that it is about. */
+/** The answer to a question, a number in [0, 1). `value` is the result of `Random` for the call, event or sandbox. */
 export function answerTo(question: Question, value: number): number {
-  // Multiplications and shifts scramble it (the finaliser of MurmurHash3).
+  // Scrambles the bits by multiplications and shifts (the finaliser of MurmurHash3).
   let bits = (value * VALUES + QUESTIONS[question] * 0x9e3779b9) >>> 0;
   bits = Math.imul(bits ^ (bits >>> 16), 0x85ebca6b);
   bits = Math.imul(bits ^ (bits >>> 13), 0xc2b2ae35);
   return ((bits ^ (bits >>> 16)) >>> 0) / VALUES;
 }
 
-/** A whole number of the range. */
+/** A whole number within the range, by an answer in [0, 1). */
 export function within([min, max]: readonly [number, number], answer: number): number {
   return min + Math.floor(answer * (max - min + 1));
 }

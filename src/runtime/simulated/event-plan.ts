@@ -2,13 +2,13 @@ import { answerTo, type Question, within } from './chance.ts';
 import type { EventFaults } from './call-faults.ts';
 import type { Range } from './latencies.ts';
 
-/** How a client hears of an event. */
+/** When and how often an event is sent. */
 export interface EventPlan {
-  /** Undefined: not at all. */
+  /** Undefined: it is lost. */
   readonly delayMs: number | undefined;
-  /** Not before what happened to the same pod earlier. */
+  /** It is sent after all earlier events of its pod. */
   readonly inOrder: boolean;
-  /** A second time. */
+  /** When it is sent a second time; undefined: it is not. */
   readonly againAfterMs: number | undefined;
 }
 
@@ -17,7 +17,7 @@ const OVERTAKEN_MS: Range = [1, 500];
 const AGAIN_MS: Range = [0, 2000];
 const NO_LATENCY: Range = [0, 0];
 
-/** `value` decides all that is left to chance. */
+/** `value` decides everything that is left to chance. */
 export function planEvent(
   faults: EventFaults | undefined,
   latency: Range | undefined,

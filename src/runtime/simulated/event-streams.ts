@@ -1,5 +1,6 @@
 import type { Subscriber } from 'rxjs';
-import type { Clock, TimerHandle } from '../../types/clock.ts';
+import { Timer } from '../../system/timer.ts';
+import type { Clock } from '../../types/clock.ts';
 import type { ContainerEvent, ContainerEventType, ContainerStateName } from '../../types/cri.ts';
 import { type Random, within } from './chance.ts';
 import { planEvent } from './event-plan.ts';
@@ -29,9 +30,9 @@ export interface EventStreamsOptions {
 export interface EventStream {
   readonly connection: number;
   readonly subscriber: Subscriber<ContainerEvent>;
-  /** What happened before this is not told to it. */
+  /** Events with this number or a lower one happened before the stream was opened: they are not sent to it. */
   since: number;
-  /** What was removed while the stream was broken; undefined while it is whole. */
+  /** What was removed while the stream was broken; undefined while it is not broken. */
   missed: ContainerEvent[] | undefined;
 }
 
@@ -40,23 +41,27 @@ interface Told {
   readonly sequence: number;
 }
 
-/** Tells clients what happens, as the CRI client does: hints, which faults may lose, delay, double and disorder. */
+/** Sends events to clients, as the CRI client does. Faults may lose, delay, double and reorder them. */
 export class EventStreams {
   readonly #options: EventStreamsOptions;
   readonly #streams = new Set<EventStream>();
   #sequence = 0;
+  /** To be sent in the next microtask. */
   #atOnce: Told[] = [];
-  #reconnect: TimerHandle | undefined;
+  readonly #reconnect: Timer;
   #reconnects = 0;
   #broken = false;
 
   constructor(options: EventStreamsOptions) {
     this.#options = options;
+    this.#reconnect = new Timer(options.clock);
   }
 
   open(connection: number, subscriber: Subscriber<ContainerEvent>): EventStream {
     const stream: EventStream = {
-      ...{ connection, subscriber, since: this.#sequence },
+      connection,
+      subscriber,
+      since: this.#sequence,
       missed: this.#broken ? [] : undefined,
     };
     this.#streams.add(stream);
@@ -67,15 +72,15 @@ export class EventStreams {
     this.#streams.delete(stream);
   }
 
-  /** The client is gone: it is told nothing any more, not even that this is so. */
+  /** The client's process is gone: its streams get nothing more, not even a completion. */
   cut(connection: number): void {
     for (const stream of this.#streams) if (stream.connection === connection) this.#streams.delete(stream);
   }
 
-  /** The client has let go. */
+  /** The client has closed its connection. */
   complete(connection: number): void {
-    for (const { connection: whose, subscriber } of [...this.#streams]) {
-      if (whose === connection) subscriber.complete();
+    for (const stream of [...this.#streams]) {
+      if (stream.connection === connection) stream.subscriber.complete();
     }
   }
 
@@ -103,25 +108,25 @@ export class EventStreams {
 
   /** The runtime went down. */
   breakAll(): void {
-    const { clock } = this.#options;
     this.#broken = true;
-    if (this.#reconnect !== undefined) clock.clearTimeout(this.#reconnect);
-    this.#reconnect = undefined;
+    this.#reconnect.disarm();
     for (const stream of this.#streams) stream.missed ??= [];
   }
 
-  /** The runtime is back: clients find that out, and the present states stand for what they have missed. */
+  /**
+   * The runtime is back: clients reconnect, and get an event for each present state in place of the events they have
+   * missed.
+   */
   mendAll(): void {
-    const { clock, random, latencies } = this.#options;
+    const { random, latencies } = this.#options;
     const { Reconnect } = latencies;
     const mend = () => {
-      this.#reconnect = undefined;
       this.#broken = false;
       for (const stream of [...this.#streams]) this.#repeatStates(stream);
     };
     this.#reconnects += 1;
     const delayMs = Reconnect === undefined ? 0 : within(Reconnect, random(`/Reconnect/${this.#reconnects}`));
-    this.#reconnect = clock.setTimeout(mend, delayMs);
+    this.#reconnect.arm(delayMs, mend);
   }
 
   #repeatStates(stream: EventStream): void {
@@ -144,7 +149,7 @@ export class EventStreams {
     for (const event of missed) stream.subscriber.next({ ...event, createdAt: nowMs * NS_PER_MS });
   }
 
-  /** Not before what happened to the same pod earlier. Timers of a real clock do not keep their order, so that a queue does. */
+  /** Sends the event after all earlier ones of its pod. Timers of a real clock may fire out of order, hence the queue. */
   #tellInOrder(told: Told, pod: SimulatedPod, delayMs: number): void {
     const { clock } = this.#options;
     const now = clock.now();
@@ -158,7 +163,7 @@ export class EventStreams {
     else this.#options.clock.setTimeout(() => this.#tellNow(told), delayMs);
   }
 
-  /** Never from within the call that makes it happen. */
+  /** Sends the event in a microtask: never from within the call that causes it. */
   #tellSoon(told: Told): void {
     if (this.#atOnce.push(told) > 1) return;
     queueMicrotask(() => {

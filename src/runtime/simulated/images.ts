@@ -3,7 +3,7 @@ import { StateletError } from '../../types/errors.ts';
 
 const IMAGE_BYTES = 50_000_000;
 
-/** Images are known once they were pulled; one whose name contains `missing` is in no registry. */
+/** An image is present once it was pulled. One whose name contains `missing` cannot be pulled. */
 export class SimulatedImages {
   readonly #images = new Map<string, Image>();
 

@@ -1,7 +1,7 @@
-/** From and to, in whole milliseconds, both included. */
+/** Whole milliseconds, both ends included. */
 export type Range = readonly [minMs: number, maxMs: number];
 
-/** As containerd takes them on a machine that has other work as well. The names are CRI's. */
+/** How long containerd takes for each call of CRI on a machine that has other work as well. */
 const CALLS = {
   Version: [1, 3],
   Status: [1, 3],
@@ -28,13 +28,13 @@ const CALLS = {
 
 export type CallName = keyof typeof CALLS;
 
-/** `Event`: from what happens to the event that tells of it. `Reconnect`: from a runtime's return to the next event. */
+/** `Event`: from a change to its event. `Reconnect`: from the runtime's return to the first event that a client gets. */
 type LatencyName = CallName | 'Event' | 'Reconnect';
 
-/** What is not named takes no time at all. */
+/** A call that is not named takes no time. */
 export type Latencies = Readonly<Partial<Record<LatencyName, Range>>>;
 
 export const CONTAINERD_LATENCIES: Latencies = { ...CALLS, Event: [0, 3], Reconnect: [100, 2000] };
 
-/** Answers come in the next microtask, without a timer. */
+/** Every call is answered in the next microtask, without a timer. */
 export const NO_LATENCIES: Latencies = {};

@@ -1,4 +1,5 @@
-/** Calls that take as long as what they wait for. */
+/** Calls that last as long as a container or a command runs. */
+import { Timer } from '../../system/timer.ts';
 import { type Clock, MAX_TIMER_MS } from '../../types/clock.ts';
 import type { ContainerStats, ExecSyncResponse } from '../../types/cri.ts';
 import { StateletError } from '../../types/errors.ts';
@@ -10,7 +11,7 @@ const SIGKILL_EXIT_CODE = 137;
 const NS_PER_MS = 1e6;
 const NOTHING = Buffer.alloc(0);
 
-/** SIGTERM now, SIGKILL when the time is over; of several stops the one that allows least counts. */
+/** SIGTERM now, SIGKILL after the grace period. Of several stops the one with the earliest SIGKILL counts. */
 export function stopContainer(
   call: Call<undefined>,
   container: SimulatedContainer | undefined,
@@ -20,14 +21,14 @@ export function stopContainer(
   if (timeoutSeconds > 0) container.terminate(call.connection);
   else container.kill(call.connection);
   if (!container.isRunning()) return undefined;
-  const timeoutMs = Math.min(timeoutSeconds * 1000, MAX_TIMER_MS);
-  const timer = clock.setTimeout(() => container.kill(call.connection), timeoutMs);
+  const killTimer = new Timer(clock);
+  killTimer.arm(timeoutSeconds * 1000, () => container.kill(call.connection));
   const forget = container.whenEnded(() => {
-    clock.clearTimeout(timer);
+    killTimer.disarm();
     call.complete(undefined);
   });
   call.onCalledOff(() => {
-    clock.clearTimeout(timer);
+    killTimer.disarm();
     forget();
   });
   return LATER;
@@ -39,7 +40,7 @@ export interface ExecOptions {
   readonly timeoutSeconds: number;
 }
 
-/** The command ends by itself, or with its container, or when its time is over. */
+/** The command ends by itself, with its container, or at its time limit. */
 export function execSync(
   call: Call<ExecSyncResponse>,
   container: SimulatedContainer,
@@ -57,14 +58,14 @@ export function execSync(
     else
       call.fail(new StateletError('DeadlineExceeded', `the command did not end within ${timeoutSeconds} s`));
   };
-  const timer = endsAfterMs <= MAX_TIMER_MS ? clock.setTimeout(end, endsAfterMs) : undefined;
-  const disarm = () => timer !== undefined && clock.clearTimeout(timer);
+  const timer = new Timer(clock);
+  if (endsAfterMs <= MAX_TIMER_MS) timer.arm(endsAfterMs, end);
   const forget = container.whenEnded(() => {
-    disarm();
+    timer.disarm();
     call.complete({ ...outcomeOf(program, container, clock.now()), exitCode: SIGKILL_EXIT_CODE });
   });
   call.onCalledOff(() => {
-    disarm();
+    timer.disarm();
     forget();
   });
   return LATER;

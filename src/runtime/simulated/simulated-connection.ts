@@ -44,7 +44,7 @@ export interface ConnectionHost extends CallHost {
   sandboxRuns(sandbox: SimulatedSandbox): void;
 }
 
-/** About what a call is. */
+/** What a call is about. */
 interface Subject {
   readonly pod: SimulatedPod;
   readonly target?: string;
@@ -52,7 +52,7 @@ interface Subject {
   readonly timeoutMs?: number;
 }
 
-/** What one agent has of a simulated runtime. Limits of time are those of the CRI client. */
+/** One agent's connection to a simulated runtime. Its time limits are those of the CRI client. */
 export class SimulatedConnection implements RuntimeService {
   readonly id: number;
   readonly #host: ConnectionHost;
@@ -65,8 +65,8 @@ export class SimulatedConnection implements RuntimeService {
   }
 
   /**
-   * The agent was killed. It is told nothing any more, and no call of its is begun; of those under way some are still
-   * carried out.
+   * The agent was killed. Its calls are not answered any more, and no new one begins. Some of the calls that are
+   * under way are still carried out.
    */
   cut(): void {
     this.#isCut = true;
@@ -248,6 +248,7 @@ export class SimulatedConnection implements RuntimeService {
     return this.#host.world.openCalls().filter(({ connection }) => connection === this.id);
   }
 
+  /** For a call about the node: its entry has no UID. */
   #node(): Subject {
     return { pod: this.#host.world.pod('') };
   }

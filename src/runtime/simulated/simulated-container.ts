@@ -1,8 +1,8 @@
-import { type Clock, MAX_TIMER_MS, type TimerHandle } from '../../types/clock.ts';
+import { Timer } from '../../system/timer.ts';
+import { type Clock, MAX_TIMER_MS } from '../../types/clock.ts';
 import type { Container, ContainerConfig, ContainerStatus, ContainerStateName } from '../../types/cri.ts';
 import { StateletError } from '../../types/errors.ts';
 import type { Program } from './simulated-program.ts';
-import type { SimulatedSandbox } from './simulated-sandbox.ts';
 import type { ContainerTruth } from './witness.ts';
 
 const NS_PER_MS = 1e6;
@@ -15,15 +15,18 @@ export interface ContainerHost {
   ended(container: SimulatedContainer, connection: number | undefined): void;
 }
 
-interface Ending {
-  readonly at: number;
-  readonly timer: TimerHandle;
+/** What a container takes over from the sandbox that it is created in. */
+export interface SandboxOfContainer {
+  readonly id: string;
+  readonly uid: string;
+  readonly logDirectory: string;
 }
 
-/** One container, from its creation to its end. Keeps of its configuration only what somebody may still ask for. */
+/** One container, from its creation to its end. Keeps only the parts of its configuration that calls and tests ask for. */
 export class SimulatedContainer implements ContainerTruth {
   readonly id: string;
-  readonly sandbox: SimulatedSandbox;
+  readonly sandboxId: string;
+  readonly uid: string;
   readonly metadata: ContainerConfig['metadata'];
   readonly labels: ContainerConfig['labels'];
   readonly annotations: ContainerConfig['annotations'];
@@ -39,19 +42,22 @@ export class SimulatedContainer implements ContainerTruth {
   readonly #program: Program;
   #message = '';
   #listed: Container | undefined;
-  #ending: Ending | undefined;
-  /** The connection from which the first SIGTERM came. */
+  readonly #endTimer: Timer;
+  /** When the container ends by itself or by its SIGTERM; Infinity: not before it is killed. */
+  #endsAt = Infinity;
+  /** The connection that sent the first SIGTERM. */
   #termedBy: number | undefined;
   #whenEnded: Set<() => void> | undefined;
 
   constructor(
     host: ContainerHost,
-    sandbox: SimulatedSandbox,
+    sandbox: SandboxOfContainer,
     { id, config, program }: { id: string; config: ContainerConfig; program: Program },
   ) {
     this.#host = host;
     this.id = id;
-    this.sandbox = sandbox;
+    this.sandboxId = sandbox.id;
+    this.uid = sandbox.uid;
     this.metadata = config.metadata;
     this.labels = config.labels;
     this.annotations = config.annotations;
@@ -59,10 +65,7 @@ export class SimulatedContainer implements ContainerTruth {
     this.image = config.image.image;
     this.#logPath = config.logPath === '' ? '' : `${sandbox.logDirectory}/${config.logPath}`;
     this.#program = program;
-  }
-
-  get uid(): string {
-    return this.sandbox.uid;
+    this.#endTimer = new Timer(host.clock);
   }
 
   isRunning(): boolean {
@@ -86,7 +89,7 @@ export class SimulatedContainer implements ContainerTruth {
     if (takesMs !== undefined) this.#endWithin(takesMs, exitCode);
   }
 
-  /** SIGTERM. Sent again it changes nothing: the end that it has set comes first. */
+  /** SIGTERM. A second one cannot delay the end that the first one has set. */
   terminate(connection: number): void {
     const { onTerm } = this.#program;
     if (!this.isRunning() || onTerm === undefined) return;
@@ -99,7 +102,7 @@ export class SimulatedContainer implements ContainerTruth {
     this.end(SIGKILL_EXIT_CODE, connection);
   }
 
-  /** Does nothing where it does not run. */
+  /** Does nothing if the container does not run. */
   end(
     exitCode: number,
     connection: number | undefined,
@@ -108,18 +111,18 @@ export class SimulatedContainer implements ContainerTruth {
     if (this.isRunning()) this.#end(exitCode, reason, connection);
   }
 
-  /** Returns how to call it off. */
+  /** Returns a function that takes the callback back. */
   whenEnded(callback: () => void): () => void {
     const callbacks = (this.#whenEnded ??= new Set());
     callbacks.add(callback);
     return () => callbacks.delete(callback);
   }
 
-  /** The same object until its state changes: relists ask for it again and again. */
+  /** The same object until the state changes, because every relist asks for it. */
   listed(): Container {
     this.#listed ??= {
       id: this.id,
-      podSandboxId: this.sandbox.id,
+      podSandboxId: this.sandboxId,
       metadata: this.metadata,
       image: this.image,
       imageRef: this.image,
@@ -143,25 +146,20 @@ export class SimulatedContainer implements ContainerTruth {
     };
   }
 
-  /** At once where that is now; never later than what has been said before. */
+  /** Ends at once for a delay of 0. An end that was set earlier and comes sooner stays. */
   #endWithin(delayMs: number, exitCode: number): void {
-    const { clock } = this.#host;
-    const at = clock.now() + delayMs;
-    if (this.#ending !== undefined && this.#ending.at <= at) return;
-    if (this.#ending !== undefined) clock.clearTimeout(this.#ending.timer);
-    this.#ending = undefined;
+    const endsAt = this.#host.clock.now() + delayMs;
+    if (this.#endsAt <= endsAt) return;
     if (delayMs <= 0) this.end(exitCode, this.#termedBy);
     else if (delayMs <= MAX_TIMER_MS) {
-      const timer = clock.setTimeout(() => this.end(exitCode, this.#termedBy), delayMs);
-      this.#ending = { at, timer };
+      this.#endsAt = endsAt;
+      this.#endTimer.arm(delayMs, () => this.end(exitCode, this.#termedBy));
     }
   }
 
   #end(exitCode: number, reason: string, connection: number | undefined): void {
-    const { clock } = this.#host;
-    if (this.#ending !== undefined) clock.clearTimeout(this.#ending.timer);
-    this.#ending = undefined;
-    this.finishedAt = clock.now();
+    this.#endTimer.disarm();
+    this.finishedAt = this.#host.clock.now();
     this.exitCode = exitCode;
     this.reason = reason;
     this.#enter('CONTAINER_EXITED');

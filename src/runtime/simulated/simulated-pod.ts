@@ -2,24 +2,24 @@ import type { CallName } from './latencies.ts';
 import type { SimulatedSandbox } from './simulated-sandbox.ts';
 import type { CallUnderWay } from './witness.ts';
 
-/** A call that whoever holds it can end from outside. */
+/** A call that can be ended from outside. */
 export interface OpenCall extends CallUnderWay {
-  /** The caller's process is gone: it is told nothing any more. */
+  /** The caller's process is gone: the call is not answered. */
   cut(): void;
-  /** The caller has let go of its connection. */
+  /** The caller has closed its connection. */
   close(): void;
   /** The runtime goes down. */
   breakOff(): void;
 }
 
-/** What a runtime knows of one pod; of the node, or of an image, where a call is about no pod. */
+/** What a runtime knows of one pod. Calls about the node or an image, not a pod, have such an entry too. */
 export class SimulatedPod {
   readonly uid: string;
   readonly sandboxes: SimulatedSandbox[] = [];
   readonly calls = new Set<OpenCall>();
-  /** Unix milliseconds: events of one pod come in their order. */
+  /** Unix milliseconds, when the latest event of the pod is due: no later event may come before it. */
   lastEventAt = 0;
-  /** One for each timer under way. */
+  /** Sends the next event: one for each timer that is armed. */
   readonly eventsToTell: (() => void)[] = [];
   readonly #ordinals: Partial<Record<Counted, number>> = {};
 
@@ -27,7 +27,7 @@ export class SimulatedPod {
     this.uid = uid;
   }
 
-  /** How many there have been, with this one. */
+  /** Counts one more, and returns how many there have been. */
   next(what: Counted): number {
     const ordinal = (this.#ordinals[what] ?? 0) + 1;
     this.#ordinals[what] = ordinal;

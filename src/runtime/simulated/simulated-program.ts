@@ -1,13 +1,13 @@
-/** What a simulated container or command does, as its words say. */
+/** What a simulated container or command does. */
 export interface Program {
-  /** Ends by itself after this; undefined: never. */
+  /** It ends by itself after this time; undefined: never. */
   readonly takesMs?: number;
   readonly exitCode: number;
-  /** What it does when it is asked to end; undefined: nothing. */
+  /** How it ends on SIGTERM; undefined: it ignores SIGTERM. */
   readonly onTerm?: { readonly takesMs: number; readonly exitCode: number };
-  /** Why it cannot be started. */
+  /** Set if it cannot be started. */
   readonly startError?: { readonly exitCode: number; readonly message: string };
-  /** Of a command: until its container has run for so long, it ends the other way (0 or 1). */
+  /** Of a command: until its container has run for this long, it ends the other way (0 or 1). */
   readonly untilMs?: number;
   readonly stdout?: string;
   readonly stderr?: string;
@@ -52,14 +52,15 @@ const OPTIONS: ReadonlyMap<string, Option> = new Map<string, Option>([
 /**
  * A verb, and options in any order:
  *
- * - `run` runs until it is stopped, `succeed` and `fail` end at once with 0 and 1, `crash-at-start` cannot be started.
- *   No words at all: `run`.
- * - `exit-after=5s` (or `takes=5s`): ends by itself after so long; `code=3`: with this code.
- * - `term-takes=2s`: needs so long to end on SIGTERM; `term-code=0`: ends so then, not with 143; `ignore-term`: does not.
- * - `until=30s`, of a command: before its container has run for so long, it ends the other way.
- * - `stdout=text`, `stderr=text`: what a command says.
+ * - `run` runs until it is stopped, `succeed` and `fail` end at once with 0 and 1, `crash-at-start` cannot be
+ *   started. No words at all: `run`.
+ * - `exit-after=5s` (or `takes=5s`): ends by itself after this time; `code=3`: with this exit code.
+ * - `term-takes=2s`: takes this time to end on SIGTERM; `term-code=0`: ends with this code then, not with 143;
+ *   `ignore-term`: ignores SIGTERM.
+ * - `until=30s`, of a command: until its container has run for this long, it ends the other way.
+ * - `stdout=text`, `stderr=text`: what a command writes.
  *
- * What cannot be understood cannot be started, as a program that is not there.
+ * Words that cannot be understood cannot be started, as a program that does not exist.
  */
 export function parseProgram(words: readonly string[]): Program {
   const [verb = 'run', ...options] = words;

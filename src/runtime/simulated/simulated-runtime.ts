@@ -13,33 +13,33 @@ import { World } from './world.ts';
 
 /** The kubelet's runtimeRequestTimeout, as the CRI client has it unless it is told otherwise. */
 const REQUEST_TIMEOUT_MS = 120_000;
-/** When a sandbox dies that dies by itself. */
+/** How long a sandbox lives if it dies by itself. */
 const SANDBOX_LIFETIME_MS: Range = [1, 600_000];
 
 export interface SimulatedRuntimeOptions {
   readonly clock: Clock;
-  /** Depends on the seed and the key alone: what happens to one pod does not change with the others. */
+  /** Depends on the seed and the key alone, so that what happens to one pod does not depend on the others. */
   readonly random: Random;
   readonly latencies?: Latencies;
   readonly faults?: RuntimeFaults;
   readonly requestTimeoutMs?: number;
   readonly witness?: RuntimeWitness;
-  /** Those that it has from the beginning. */
+  /** The images that are present from the start. */
   readonly images?: readonly string[];
-  /** What the words of a command mean. */
+  /** What a container or command does, by the words of its command line. */
   readonly programOf?: (words: readonly string[]) => Program;
 }
 
 /**
- * A container runtime in which nothing is real but the rules: what a container does is said by its command
- * (`parseProgram`). It is one node's, and outlives the agents that connect to it; who has it knows the truth.
+ * A container runtime without real processes: a container does what its command says (`parseProgram`). It belongs to
+ * one node, and outlives the agents that connect to it. Its owner can read the true state at any time.
  */
 export class SimulatedRuntime {
-  /** What goes wrong from now on. */
+  /** The faults from now on. */
   faults: RuntimeFaults;
-  /** What goes wrong with single pods, by UID, in place of `faults`. */
+  /** Faults of single pods, by UID, in place of `faults`. */
   readonly podFaults = new Map<string, RuntimeFaults>();
-  /** Whether pods get a network, as the runtime says. */
+  /** What the runtime reports as NetworkReady. */
   networkReady = true;
   readonly #options: SimulatedRuntimeOptions;
   readonly #host: ConnectionHost;
@@ -57,7 +57,9 @@ export class SimulatedRuntime {
     const faultsOf = (uid: string): RuntimeFaults => this.podFaults.get(uid) ?? this.faults;
     for (const image of options.images ?? []) this.#images.pull(image);
     const world = new World({
-      ...{ clock, programOf, witness },
+      clock,
+      programOf,
+      witness,
       tell: (type, id, sandbox) => this.#streams.tell(type, id, sandbox),
     });
     const pod = (uid: string) => world.pod(uid);
@@ -65,34 +67,42 @@ export class SimulatedRuntime {
     this.#streams = new EventStreams({ clock, random, latencies, faultsOf, pod, pods: () => world.pods() });
     const isDown = () => this.#down;
     this.#host = {
-      ...{ clock, random, latencies, requestTimeoutMs, witness, programOf, faultsOf, world },
-      ...{ streams: this.#streams, images: this.#images },
+      clock,
+      random,
+      latencies,
+      requestTimeoutMs,
+      witness,
+      programOf,
+      faultsOf,
+      world,
+      streams: this.#streams,
+      images: this.#images,
       get down() {
         return isDown();
       },
-      leave: (left) => world.leave(left),
+      forgetIfEmpty: (idle) => world.forgetIfEmpty(idle),
       conditions: () => [condition('RuntimeReady', true), condition('NetworkReady', this.networkReady)],
       sandboxRuns: (sandbox) => this.#mayDie(sandbox),
     };
   }
 
-  /** For one agent, as long as it lives. */
+  /** A connection for one agent. */
   connect(): SimulatedConnection {
     this.#connections += 1;
     return new SimulatedConnection(this.#host, this.#connections);
   }
 
-  /** The UIDs of all pods of which there is a sandbox. */
+  /** The UIDs of all pods that have a sandbox. */
   uids(): readonly string[] {
     return [...this.#world.pods()].filter(({ sandboxes }) => sandboxes.length > 0).map(({ uid }) => uid);
   }
 
-  /** All that were pulled, and not removed since. */
+  /** The images that are present. */
   images(): readonly Image[] {
     return this.#images.list();
   }
 
-  /** What there is of a pod, oldest first. It is no copy: it goes on changing. */
+  /** The sandboxes of a pod, oldest first. This is no copy: it goes on changing. */
   sandboxesOf(uid: string): readonly SandboxTruth[] {
     return this.#world.knownPod(uid)?.sandboxes ?? [];
   }
@@ -104,7 +114,7 @@ export class SimulatedRuntime {
     );
   }
 
-  /** The calls about a pod that may still have an effect or be answered. */
+  /** The calls about a pod that can still have an effect or be answered. */
   inFlight(uid: string): readonly CallUnderWay[] {
     return [...(this.#world.knownPod(uid)?.calls ?? [])];
   }
@@ -114,14 +124,14 @@ export class SimulatedRuntime {
     this.#world.container(id).end(exitCode, undefined, reason);
   }
 
-  /** Ends a sandbox behind the agent's back; its containers run on unless they are to go with it. */
+  /** Ends a sandbox behind the agent's back. Its containers run on unless `withContainers`. */
   killSandbox(id: string, { withContainers = false } = {}): void {
     const sandbox = this.#world.sandbox(id);
     if (withContainers) this.#world.stopPodSandbox(id, undefined);
     else this.#world.endSandbox(sandbox, undefined);
   }
 
-  /** Calls fail with Unavailable, also those under way; events are not told. What runs keeps running. */
+  /** Calls fail with Unavailable, also those under way; no events are sent. Containers keep running. */
   goDown(): void {
     if (this.#down) return;
     this.#down = true;
@@ -143,8 +153,8 @@ export class SimulatedRuntime {
     const value = random(`${id}/death`);
     if (answerTo('death', value) >= probability()) return;
     const die = () => {
-      const isThere = this.sandboxesOf(uid).some((other) => other === sandbox);
-      if (isThere && probability() > 0)
+      const isPresent = this.sandboxesOf(uid).some((other) => other === sandbox);
+      if (isPresent && probability() > 0)
         this.killSandbox(id, { withContainers: answerTo('alone', value) < 0.5 });
     };
     clock.setTimeout(die, within(SANDBOX_LIFETIME_MS, answerTo('lifetime', value)));

@@ -46,7 +46,7 @@ export class SimulatedSandbox implements SandboxTruth {
     this.#listed = undefined;
   }
 
-  /** The same object until its state changes: relists ask for it again and again. */
+  /** The same object until the state changes, because every relist asks for it. */
   listed(): PodSandbox {
     const runtimeHandler = this.#runtimeHandler;
     this.#listed ??= {
@@ -67,7 +67,7 @@ export class SimulatedSandbox implements SandboxTruth {
     return { ...this.listed(), networkMode, ...(hasNetwork && { network: { ip: this.#address() } }) };
   }
 
-  /** Of its own as far as 24 bits can tell; it follows from the id alone. */
+  /** An address by a hash of the id; two sandboxes may share one, as it has 24 bits only. */
   #address(): string {
     if (this.#ip !== '') return this.#ip;
     let bits = 0;

@@ -1,28 +1,28 @@
 import type { ContainerMetadata, ContainerStateName, PodSandboxMetadata } from '../../types/cri.ts';
 import type { CallName } from './latencies.ts';
 
-/** A call, from its beginning until it can have no effect any more. */
+/** A call, from its beginning until it can have no more effect. */
 export interface CallUnderWay {
   readonly name: CallName;
-  /** Of the pod that it is about; empty where it is about the whole node. */
+  /** The pod that the call is about; empty for a call about the whole node. */
   readonly uid: string;
-  /** How many of its name this pod has had. */
+  /** Its number among the calls of this name about this pod, from 1. */
   readonly ordinal: number;
-  /** The id of the sandbox or container, or the image, that it names; a new container's name; else empty. */
+  /** The id of the sandbox or container, the image, or the name of the container to be created; else empty. */
   readonly target: string;
-  /** How long a StopContainer lets its container go on. */
+  /** The grace period of a StopContainer. */
   readonly graceSeconds?: number | undefined;
-  /** Of whose it is. */
+  /** The connection that it came from. */
   readonly connection: number;
   /** Unix milliseconds. */
   readonly beganAt: number;
-  /** Nobody waits for it any more: it was given up, cut off, or not answered in time. */
+  /** Its caller waits no longer: it has given up, its process is gone, or the deadline is over. */
   readonly abandoned: boolean;
-  /** It has been carried out, at least so far that it cannot be stopped from having an effect. */
+  /** It has been carried out, at least so far that its effect cannot be prevented. */
   readonly landed: boolean;
 }
 
-/** A sandbox as it really is. Times are Unix milliseconds. */
+/** The true state of a sandbox. Times are Unix milliseconds. */
 export interface SandboxTruth {
   readonly id: string;
   readonly uid: string;
@@ -32,7 +32,7 @@ export interface SandboxTruth {
   readonly containers: readonly ContainerTruth[];
 }
 
-/** A container as it really is. Times are Unix milliseconds, 0 while it has not happened. */
+/** The true state of a container. Times are Unix milliseconds; 0: not yet. */
 export interface ContainerTruth {
   readonly id: string;
   readonly uid: string;
@@ -47,14 +47,14 @@ export interface ContainerTruth {
 }
 
 /**
- * Sees everything at the moment at which it happens; may look at the runtime, and must not change it. `connection` is
- * undefined of what nobody asked for.
+ * Is called at the moment of each event. It may read the runtime, and must not change it. `connection` is undefined
+ * if no call caused the event.
  */
 export interface RuntimeWitness {
   callBegan?(call: CallUnderWay): void;
-  /** What the caller is told: `done`, the kind of the error, or `cut` where it is told nothing. */
+  /** `outcome`: `done`, the kind of the error, or `cut` if the caller is not answered. */
   callEnded?(call: CallUnderWay, outcome: string): void;
-  /** A call that nobody waits for any more has had its effect. */
+  /** A call that its caller has given up has had its effect. */
   callLanded?(call: CallUnderWay): void;
   sandboxStarted?(sandbox: SandboxTruth, connection: number | undefined): void;
   sandboxEnded?(sandbox: SandboxTruth, connection: number | undefined): void;

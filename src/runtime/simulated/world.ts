@@ -16,7 +16,7 @@ import { type OpenCall, SimulatedPod } from './simulated-pod.ts';
 import { SimulatedSandbox } from './simulated-sandbox.ts';
 import type { RuntimeWitness } from './witness.ts';
 
-/** So many pods of which nothing is left are remembered: who comes back goes on counting where it was. */
+/** At most this many pods that have nothing left are remembered, so that a pod that returns gets ids that it never had. */
 const REMEMBERED_PODS = 1000;
 
 export interface WorldOptions {
@@ -27,14 +27,15 @@ export interface WorldOptions {
 }
 
 /**
- * What there is on a simulated node, and what calls do to it once they are carried out, with CRI's semantics. Everything
- * happens at once. Ids begin with the pod's UID and count within it, so that no pod has anything to do with another's.
+ * The pods, sandboxes and containers of a simulated node, and what calls change in them, with CRI's semantics. Every
+ * change takes place at once. Ids begin with the pod's UID and are counted per pod, so that they do not depend on
+ * other pods.
  */
 export class World {
   readonly #options: WorldOptions;
   readonly #host: ContainerHost;
   readonly #pods = new Map<string, SimulatedPod>();
-  readonly #forgotten = new Set<SimulatedPod>();
+  readonly #emptyPods = new Set<SimulatedPod>();
   readonly #sandboxes = new Map<string, SimulatedSandbox>();
   readonly #containers = new Map<string, SimulatedContainer>();
 
@@ -45,11 +46,11 @@ export class World {
       clock: options.clock,
       started: (container, connection) => {
         witness.containerStarted?.(container, connection);
-        tell('CONTAINER_STARTED_EVENT', container.id, container.sandbox);
+        tell('CONTAINER_STARTED_EVENT', container.id, this.sandbox(container.sandboxId));
       },
       ended: (container, connection) => {
         witness.containerEnded?.(container, connection);
-        tell('CONTAINER_STOPPED_EVENT', container.id, container.sandbox);
+        tell('CONTAINER_STOPPED_EVENT', container.id, this.sandbox(container.sandboxId));
       },
     };
   }
@@ -75,19 +76,22 @@ export class World {
     return [...this.#pods.values()].flatMap(({ calls }) => [...calls]);
   }
 
-  /** The pod of a sandbox or a container, also of one that is gone; the node where the id is nobody's. */
+  /**
+   * The pod of a sandbox or a container, even if that has been removed; for an unknown id, the entry that stands for
+   * the node.
+   */
   podOf(id: string): SimulatedPod {
     return this.pod(id.slice(0, Math.max(0, id.lastIndexOf('.'))));
   }
 
-  /** Nobody is busy with the pod any more. */
-  leave(pod: SimulatedPod): void {
+  /** A call about the pod is over: if nothing of the pod is left, it may be forgotten. */
+  forgetIfEmpty(pod: SimulatedPod): void {
     if (!pod.isEmpty()) return;
-    this.#forgotten.delete(pod);
-    this.#forgotten.add(pod);
-    if (this.#forgotten.size <= REMEMBERED_PODS) return;
-    for (const oldest of this.#forgotten) {
-      this.#forgotten.delete(oldest);
+    this.#emptyPods.delete(pod);
+    this.#emptyPods.add(pod);
+    if (this.#emptyPods.size <= REMEMBERED_PODS) return;
+    for (const oldest of this.#emptyPods) {
+      this.#emptyPods.delete(oldest);
       if (oldest.isEmpty()) this.#pods.delete(oldest.uid);
       return;
     }
@@ -135,7 +139,7 @@ export class World {
     return sandbox;
   }
 
-  /** Containers first, also where the sandbox itself has died before them. */
+  /** Ends the containers first, even if the sandbox has died before them. */
   stopPodSandbox(id: string, connection: number | undefined): void {
     const sandbox = this.#sandboxes.get(id);
     if (sandbox === undefined) return;
@@ -143,7 +147,7 @@ export class World {
     this.endSandbox(sandbox, connection);
   }
 
-  /** The sandbox alone: what runs in it runs on. */
+  /** Ends the sandbox alone: its containers run on. */
   endSandbox(sandbox: SimulatedSandbox, connection: number | undefined): void {
     if (!sandbox.ready) return;
     sandbox.ready = false;
@@ -184,7 +188,8 @@ export class World {
 
   startContainer(id: string, connection: number): void {
     const container = this.container(id);
-    if (!container.sandbox.ready) throw notReady(container.sandbox.id);
+    const { ready, id: sandboxId } = this.sandbox(container.sandboxId);
+    if (!ready) throw notReady(sandboxId);
     container.start(connection);
   }
 
@@ -193,9 +198,9 @@ export class World {
     if (container === undefined) return;
     container.kill(connection);
     this.#containers.delete(id);
-    const { containers } = container.sandbox;
-    containers.splice(containers.indexOf(container), 1);
-    this.#options.tell('CONTAINER_DELETED_EVENT', id, container.sandbox);
+    const sandbox = this.sandbox(container.sandboxId);
+    sandbox.containers.splice(sandbox.containers.indexOf(container), 1);
+    this.#options.tell('CONTAINER_DELETED_EVENT', id, sandbox);
   }
 
   listPodSandbox(filter: PodSandboxFilter): readonly PodSandbox[] {
@@ -216,7 +221,7 @@ export class World {
     return found;
   }
 
-  /** All that may pass, looked up where the filter says enough for that. */
+  /** All sandboxes that may pass the filter: found by id or pod where the filter names one. */
   #sandboxesFor({ id, labelSelector }: PodSandboxFilter): Iterable<SimulatedSandbox> {
     if (id !== undefined) return present(this.#sandboxes.get(id));
     const uid = labelSelector?.[POD_UID_LABEL];

@@ -7,7 +7,7 @@ import { readSmallFile } from './small-files.ts';
 
 const NS_PER_US = 1000;
 
-/** What groups use, each with all that is below it. What this kernel does not count is left out, as is what is gone. */
+/** The figures of cgroups, each with the groups below it. Figures that the kernel does not count, and removed groups, are left out. */
 export class CgroupStats {
   readonly #tree: CgroupTree;
 
@@ -15,7 +15,7 @@ export class CgroupStats {
     this.#tree = tree;
   }
 
-  /** What `memory` and `swap` are both read from. */
+  /** The file from which both `memory` and `swap` are read. */
   memoryStat(group: string): string | undefined {
     const paths = memoryPaths(this.#tree, group);
     return paths && readSmallFile(paths.stat);
@@ -36,7 +36,7 @@ export class CgroupStats {
     };
   }
 
-  /** v1 has no limit of swap alone, but one of memory and swap together: what is left is not told there. */
+  /** With v1 without available bytes: v1 has no limit of swap alone, but one of memory and swap together. */
   swap(group: string, time: string, stat: string | undefined): SwapStats | undefined {
     const paths = memoryPaths(this.#tree, group);
     if (paths === undefined || stat === undefined) return undefined;
@@ -58,7 +58,7 @@ export class CgroupStats {
     return psi && { time, psi };
   }
 
-  /** Threads count as well, as they do against every limit of PIDs. Undefined where groups do not count them. */
+  /** Includes threads, as limits of PIDs do. Undefined if groups do not count them. */
   pids(group: string): number | undefined {
     if (!this.#tree.has('pids')) return undefined;
     return numberIn(readSmallFile(join(this.#tree.folder('pids', group), 'pids.current')));
@@ -70,12 +70,12 @@ export class CgroupStats {
       const folder = this.#tree.has('cpuacct') ? this.#tree.folder('cpuacct', group) : undefined;
       return folder === undefined ? undefined : numberIn(readSmallFile(join(folder, 'cpuacct.usage')));
     }
-    // Counted in every group, whether or not the CPU is shared out by it.
+    // v2 counts it in every group, with or without the cpu controller.
     const microseconds = valueOf(readSmallFile(this.#unified(group, 'cpu.stat')) ?? '', 'usage_usec');
     return microseconds === undefined ? undefined : microseconds * NS_PER_US;
   }
 
-  /** Only v2 tells it of groups. */
+  /** Only v2 has the pressure of groups. */
   #pressure(group: string, resource: 'cpu' | 'memory' | 'io') {
     if (this.#tree.version === 1) return undefined;
     return pressureIn(readSmallFile(this.#unified(group, `${resource}.pressure`)));

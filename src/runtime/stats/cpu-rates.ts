@@ -1,8 +1,8 @@
 import type { CPUStats } from '../../types/stats.ts';
 
-/** Over a shorter time, a rate says more about when it was asked for than about what is used. */
+/** A rate over a shorter time is not exact enough. */
 const SHORTEST_MS = 1000;
-/** Who asks less often than that gets no rate: it would be of another age. */
+/** A sample that is older is dropped: its rate would be out of date. */
 const FORGOTTEN_AFTER_MS = 600_000;
 const MS_PER_SECOND = 1000;
 
@@ -12,7 +12,7 @@ interface Sample {
   readonly rate?: number;
 }
 
-/** Adds to what has been used of the CPU how much it is a second, over the time since the figures were last asked for. */
+/** Adds the rate to CPU figures: the usage a second since the figures were last asked for. */
 export class CpuRates {
   readonly #samples = new Map<string, Sample>();
 
@@ -20,7 +20,7 @@ export class CpuRates {
     if (cpu?.usageCoreNanoSeconds === undefined) return cpu;
     const usageNs = cpu.usageCoreNanoSeconds;
     const before = this.#samples.get(name);
-    // A group that was made anew begins at nothing, and a clock that was set back at any time.
+    // A group that was made again begins at zero. A clock may be set back.
     const isFirst = before === undefined || usageNs < before.usageNs || nowMs < before.atMs;
     const elapsedMs = isFirst ? 0 : nowMs - before.atMs;
     const rate =
@@ -33,7 +33,7 @@ export class CpuRates {
     return { ...cpu, ...(usageNanoCores !== undefined && { usageNanoCores }) };
   }
 
-  /** What was not asked for of late is gone, or will have to begin anew. */
+  /** Drops the samples that have not been used for long. */
   forgetOld(nowMs: number): void {
     for (const [name, { atMs }] of this.#samples) {
       if (nowMs - atMs > FORGOTTEN_AFTER_MS) this.#samples.delete(name);

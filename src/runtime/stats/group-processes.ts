@@ -3,28 +3,28 @@ import { errnoCode } from '../../system/system-errors.ts';
 import { type CgroupTree, subfolders } from '../cgroups/cgroup-tree.ts';
 import { readLongFile } from './small-files.ts';
 
-/** Whoever makes groups for pods makes them in the hierarchies of these. */
+/** Every agent makes the groups of pods in the hierarchies of these. */
 const CONTROLLERS = ['memory', 'pids', 'cpu'];
 
-/** Where a group is in a hierarchy that has all groups of pods. Undefined where there is none. */
+/** The group's folder in a hierarchy that has all groups of pods; undefined if there is none. */
 export function groupFolder(tree: CgroupTree, group: string): string | undefined {
   const controller = CONTROLLERS.find((name) => tree.has(name));
   return controller === undefined ? undefined : tree.folder(controller, group);
 }
 
-/** The IDs of processes in the group itself. Those of other PID namespaces have none that can be told here. */
+/** The IDs of processes in the group itself, without processes of other PID namespaces, which have no ID here. */
 export function processesOf(folder: string): readonly string[] {
   const lines = readLongFile(join(folder, 'cgroup.procs'))?.split('\n') ?? [];
   return lines.filter((line) => line !== '' && line !== '0');
 }
 
-/** With those in the groups below it. */
+/** The IDs of processes in the group and the groups below it. */
 export function processesBelow(folder: string): readonly string[] {
   const below = groupsIn(folder).flatMap((name) => processesBelow(join(folder, name)));
   return [...processesOf(folder), ...below];
 }
 
-/** The names of the groups right below it: none, where it has gone. */
+/** The names of the groups directly below it; none if the group is gone. */
 export function groupsIn(folder: string): readonly string[] {
   try {
     return subfolders(folder);

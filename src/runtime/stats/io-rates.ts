@@ -7,28 +7,28 @@ import { groupFolder, processesBelow } from './group-processes.ts';
 import { ioStatBytes, processIOBytes } from './kernel-text.ts';
 import { readLongFile, readSmallFile } from './small-files.ts';
 
-/** Some hundred microseconds each, where they are sums over processes. */
+/** A group takes some hundred microseconds if its processes have to be summed up. */
 const GROUPS_PER_TURN = 10;
 const MS_PER_SECOND = 1000;
 
 export interface IORatesOptions {
   readonly tree: CgroupTree;
-  /** Where `/proc` is. */
+  /** The folder that contains `proc`. */
   readonly root: string;
   readonly clock: Clock;
 }
 
 interface Sample {
-  /** Of the group as a whole, or of each of its processes. */
+  /** Of the whole group, or of each of its processes. */
   readonly bytes: ReadonlyMap<string, number>;
   readonly atMs: number;
 }
 
 /**
- * How much groups, each with all that is below it, read from disks and write to them. cgroup v2 counts it, where the
- * controller is passed on to them. v1 does not: since Linux 6.10 `blkio` counts only on devices for which somebody has set a
- * limit, and what is written by way of the page cache was never counted for whoever had written it. There it is what their
- * processes count, with those that these have waited for.
+ * How much groups, each with the groups below it, read from disks and write to them. cgroup v2 counts it in groups with the
+ * io controller. v1 is no help: since Linux 6.10 `blkio` counts only devices with a limit, and writes through the page cache
+ * were never counted for the writing group. With v1 the counters of the groups' processes are summed up; a process's counter
+ * includes its ended children.
  */
 export class IORates {
   readonly #options: IORatesOptions;
@@ -37,7 +37,7 @@ export class IORates {
     this.#options = options;
   }
 
-  /** Bytes a second, by what the groups go by. Not there is what is not known at both times. Rejects once the signal aborts. */
+  /** Bytes a second, by the groups' keys; without groups that lack figures at one of the two times. Rejects when the signal aborts. */
   async measure(
     groups: ReadonlyMap<string, string>,
     overMs: number,
@@ -92,14 +92,17 @@ function rateBetween(before: Sample | undefined, after: Sample): number | undefi
   return Math.round((bytes * MS_PER_SECOND) / (after.atMs - before.atMs));
 }
 
-/** Who has waited for a process has taken over what it had counted. If it was nobody of the pod, that is gone from the sum. */
+/**
+ * A process that ends passes its counter on to its parent. If the parent is not in the pod, the sum gets smaller: then the growth
+ * of each process that is left is counted.
+ */
 function bytesBetween(before: Sample['bytes'], after: Sample['bytes']): number {
   const difference = sumOf(after.values()) - sumOf(before.values());
   if (difference >= 0) return difference;
   return sumOf(Array.from(after, ([name, bytes]) => growth(before.get(name) ?? 0, bytes)));
 }
 
-/** What is less than before has begun anew. */
+/** A counter that is smaller than before has begun anew. */
 function growth(before: number, after: number): number {
   return after < before ? after : after - before;
 }

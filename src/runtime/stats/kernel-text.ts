@@ -1,13 +1,13 @@
-/** What the kernel writes into files of figures. */
+/** Parsers of the kernel's files. */
 import type { PSIData, PSIStats } from '../../types/stats.ts';
 
-/** A file that holds one number. `max`, and anything else that is none, is undefined. */
+/** The content of a file with one number. `max`, and anything else that is no number, is undefined. */
 export function numberIn(text: string | undefined): number | undefined {
   const value = Number.parseInt(text ?? '', 10);
   return Number.isNaN(value) ? undefined : value;
 }
 
-/** Of a line `key value`, as in `memory.stat` and, with a colon in the key, in `/proc/meminfo`. */
+/** The value of a line `key value`, as in `memory.stat`; in `/proc/meminfo` the key ends with a colon. */
 export function valueOf(text: string, key: string): number | undefined {
   const label = `${key} `;
   const before = text.startsWith(label) ? 0 : text.indexOf(`\n${label}`) + 1;
@@ -16,14 +16,14 @@ export function valueOf(text: string, key: string): number | undefined {
   return numberIn(text.slice(start, start + 32));
 }
 
-/** Of `/proc/meminfo`, in bytes. */
+/** A value of `/proc/meminfo`, in bytes. */
 export function meminfoBytes(text: string, key: string): number {
   return (valueOf(text, `${key}:`) ?? 0) * 1024;
 }
 
 const NO_PRESSURE: PSIData = { total: 0, avg10: 0, avg60: 0, avg300: 0 };
 
-/** Of a `*.pressure`. Older kernels have no line `full` for the CPU. */
+/** The content of a `*.pressure` file. Older kernels have no line `full` for the CPU. */
 export function pressureIn(text: string | undefined): PSIStats | undefined {
   if (text === undefined || text === '') return undefined;
   const lines = new Map(text.split('\n').map((line) => [line.slice(0, 4), pressureOf(line)]));
@@ -35,12 +35,12 @@ function pressureOf(line: string): PSIData {
   return { total: field('total'), avg10: field('avg10'), avg60: field('avg60'), avg300: field('avg300') };
 }
 
-/** Read and written in all, by an `io.stat`: `8:0 rbytes=4096 wbytes=0 rios=1 …`, a line for each device. */
+/** The bytes read and written, from an `io.stat` with a line for each device: `8:0 rbytes=4096 wbytes=0 rios=1 …`. */
 export function ioStatBytes(text: string | undefined): number | undefined {
   return text === undefined ? undefined : sumOfMatches(text, /\b[rw]bytes=(\d+)/g);
 }
 
-/** The same by a `/proc/<pid>/io`. Undefined where the kernel does not count it, or does not show it. */
+/** The same from a `/proc/<pid>/io`. Undefined if the kernel does not count it, or does not show it. */
 export function processIOBytes(text: string | undefined): number | undefined {
   return text === undefined ? undefined : sumOfMatches(text, /^(?:read|write)_bytes: (\d+)/gm);
 }

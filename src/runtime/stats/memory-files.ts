@@ -1,4 +1,4 @@
-/** How much memory a group uses, from the files of either version of cgroups. */
+/** How much memory a group uses, from the files of cgroup v1 or v2. */
 import { existsSync } from 'node:fs';
 import { totalmem } from 'node:os';
 import { join } from 'node:path';
@@ -7,19 +7,19 @@ import type { MemoryStats, SwapStats } from '../../types/stats.ts';
 import type { CgroupTree } from '../cgroups/cgroup-tree.ts';
 import { meminfoBytes, numberIn, valueOf } from './kernel-text.ts';
 
-/** What cgroups write as "no limit" is near 2^63 in v1, and "max" in v2. */
+/** "No limit" is a number near 2^63 in v1, and "max" in v2. */
 const UNLIMITED_BYTES = 2 ** 60;
 
 export interface MemoryPaths {
   readonly usage: string;
   readonly stat: string;
   readonly limit: string;
-  /** Of v2 alone. */
+  /** Only v2 has this file, and the next one. */
   readonly swapUsage: string;
   readonly swapLimit: string;
 }
 
-/** Undefined where groups do not count memory. */
+/** Undefined if groups do not count memory. */
 export function memoryPaths(tree: CgroupTree, group: string): MemoryPaths | undefined {
   if (!tree.has('memory')) return undefined;
   const folder = tree.folder('memory', group);
@@ -28,14 +28,17 @@ export function memoryPaths(tree: CgroupTree, group: string): MemoryPaths | unde
       ? ['memory.usage_in_bytes', 'memory.limit_in_bytes']
       : ['memory.current', 'memory.max'];
   return {
-    ...{ usage: join(folder, usage), limit: join(folder, limit), stat: join(folder, 'memory.stat') },
-    ...{ swapUsage: join(folder, 'memory.swap.current'), swapLimit: join(folder, 'memory.swap.max') },
+    usage: join(folder, usage),
+    limit: join(folder, limit),
+    stat: join(folder, 'memory.stat'),
+    swapUsage: join(folder, 'memory.swap.current'),
+    swapLimit: join(folder, 'memory.swap.max'),
   };
 }
 
 /**
- * Whether the top of the tree is the machine itself, and not a group that this process sees as the top. What the machine's top
- * says of memory stands in `/proc/meminfo` as well, which costs a tenth: the top has to sum up what all groups below it use.
+ * Whether the tree's top group is the machine's, and not a group that this process sees as the top. The machine's figures are
+ * also in `/proc/meminfo`, which takes a tenth of the time: for the top group the kernel has to sum up all groups.
  */
 export function isWholeMachine(tree: CgroupTree): boolean {
   const paths = memoryPaths(tree, '/');
@@ -48,8 +51,8 @@ export function isWholeMachine(tree: CgroupTree): boolean {
 export type MemoryUsage = Required<Omit<MemoryStats, 'time' | 'availableBytes' | 'psi'>>;
 
 /**
- * Of a group with all below it. The top of v2 has no `memory.current`: as for the kubelet it is what processes hold and
- * what is cached of files, which is what the top of v1 says. Undefined where the group is gone.
+ * The usage of a group with the groups below it. The top group of v2 has no `memory.current`: its usage is processes' memory
+ * plus cached files, as with the kubelet and v1. Undefined if the group is gone.
  */
 export function memoryUsage(
   version: CgroupVersion,
@@ -61,12 +64,15 @@ export function memoryUsage(
   const rssBytes = value(version === 1 ? 'rss' : 'anon');
   const usageBytes = numberIn(usageText) ?? rssBytes + value(version === 1 ? 'cache' : 'file');
   return {
-    ...{ usageBytes, rssBytes, workingSetBytes: Math.max(0, usageBytes - value('inactive_file')) },
-    ...{ pageFaults: value('pgfault'), majorPageFaults: value('pgmajfault') },
+    usageBytes,
+    rssBytes,
+    workingSetBytes: Math.max(0, usageBytes - value('inactive_file')),
+    pageFaults: value('pgfault'),
+    majorPageFaults: value('pgmajfault'),
   };
 }
 
-/** The same alone. Not of the top of v2, which has no `memory.current`. */
+/** The working set alone. Undefined for the top group of v2, which has no `memory.current`. */
 export function workingSet(
   version: CgroupVersion,
   usageText: string | undefined,
@@ -78,7 +84,7 @@ export function workingSet(
   return Math.max(0, usageBytes - inactive);
 }
 
-/** What the whole machine uses. */
+/** The usage of the whole machine. */
 export function machineMemoryUsage(meminfo: string): Omit<MemoryUsage, 'pageFaults' | 'majorPageFaults'> {
   const bytes = (key: string): number => meminfoBytes(meminfo, key);
   const rssBytes = bytes('AnonPages');
@@ -98,7 +104,7 @@ export function memoryCapacity(meminfo: string | undefined): number {
 
 export type SwapUsage = Omit<SwapStats, 'time'>;
 
-/** Of the whole machine. Undefined where the kernel does not tell. */
+/** Of the whole machine. Undefined if the kernel does not tell. */
 export function machineSwap(meminfo: string | undefined): Required<SwapUsage> | undefined {
   if (meminfo === undefined || valueOf(meminfo, 'SwapTotal:') === undefined) return undefined;
   const swapAvailableBytes = meminfoBytes(meminfo, 'SwapFree');

@@ -3,23 +3,23 @@ import { meminfoBytes, numberIn } from './kernel-text.ts';
 import { limitIn, machineMemoryUsage, memoryPaths, workingSet } from './memory-files.ts';
 import { HeldFile } from './small-files.ts';
 
-/** What is left of some memory, and of how much. */
+/** Available memory, and the capacity that it is a part of. */
 export interface MemoryAvailable {
   readonly availableBytes: number;
   readonly capacityBytes: number;
 }
 
-/** Looks again and again how much memory is left. Its files stay open: a look costs some ten microseconds. */
+/** Reads how much memory is available. Its files stay open: a reading takes some ten microseconds. */
 export interface MemoryGauge {
   /**
-   * Undefined where it cannot be known now: the group is gone, or has no limit. Where more than `enoughBytes` are left it
-   * may tell less than is left, but not less than that: what is cached of files is then not told apart.
+   * Undefined if the group is gone or has no limit. If more than `enoughBytes` are available, the answer may be too low, but
+   * not lower than that: it then counts cached files as used.
    */
   read(enoughBytes?: number): MemoryAvailable | undefined;
   close(): void;
 }
 
-/** Of a group that has a limit; `capacityBytes` stands in for the limit that the top has not. */
+/** Of a group with a limit. `capacityBytes`: the limit of the top group, which has none of its own. */
 export function groupGauge(tree: CgroupTree, group: string, capacityBytes?: number): MemoryGauge | undefined {
   const paths = memoryPaths(tree, group);
   if (paths === undefined) return undefined;
@@ -30,10 +30,10 @@ export function groupGauge(tree: CgroupTree, group: string, capacityBytes?: numb
     read: (enoughBytes = Infinity) => {
       const usageText = usage.read();
       const capacity = capacityBytes ?? limitIn(limit.read());
-      const least = left(capacity, numberIn(usageText));
-      // The kernel sums the file up from all groups below whenever it is read.
+      const least = available(capacity, numberIn(usageText));
+      // `memory.stat` is expensive: the kernel sums up all groups below for each read.
       if (least !== undefined && least.availableBytes > enoughBytes) return least;
-      return left(capacity, workingSet(tree.version, usageText, stat.read()));
+      return available(capacity, workingSet(tree.version, usageText, stat.read()));
     },
     close: () => [usage, stat, limit].forEach((file) => file.close()),
   };
@@ -46,13 +46,13 @@ export function machineGauge(meminfoFile: string): MemoryGauge {
     read: () => {
       const text = meminfo.read();
       if (text === undefined) return undefined;
-      return left(meminfoBytes(text, 'MemTotal'), machineMemoryUsage(text).workingSetBytes);
+      return available(meminfoBytes(text, 'MemTotal'), machineMemoryUsage(text).workingSetBytes);
     },
     close: () => meminfo.close(),
   };
 }
 
-function left(
+function available(
   capacityBytes: number | undefined,
   workingSetBytes: number | undefined,
 ): MemoryAvailable | undefined {

@@ -1,23 +1,24 @@
 import { farDistanceBytes, memoryWatchPeriodMs } from '../../policies/eviction/memory-watch-period.ts';
-import type { Clock, TimerHandle } from '../../types/clock.ts';
+import { Timer } from '../../system/timer.ts';
+import type { Clock } from '../../types/clock.ts';
 import type { MemoryAvailable } from './memory-gauge.ts';
 
 export type MemorySignal = 'memory.available' | 'allocatableMemory.available';
 
 export interface MemoryThreshold {
   readonly signal: MemorySignal;
-  /** Less than that is pressure. */
+  /** Less available memory than this is pressure. */
   readonly thresholdBytes: number;
 }
 
 export interface MemoryCrossing extends MemoryThreshold, MemoryAvailable {
-  /** Whether there is pressure from now on, or is none any more. */
+  /** True if pressure begins, false if it ends. */
   readonly isBelow: boolean;
 }
 
 export interface MemoryWatchOptions {
   readonly thresholds: readonly MemoryThreshold[];
-  /** May tell less than is left, where that is more than `enoughBytes`. */
+  /** If more than `enoughBytes` are available, the answer may be too low, but not lower than that. */
   readonly available: (signal: MemorySignal, enoughBytes: number) => MemoryAvailable | undefined;
   readonly cpus: number;
   readonly clock: Clock;
@@ -25,35 +26,36 @@ export interface MemoryWatchOptions {
 }
 
 /**
- * Tells when thresholds of memory are crossed, either way; what is below one at the beginning has crossed it. The kernel's
- * own notifications are out of Node's reach: neither the eventfd of cgroup v1 nor the priority events by which a PSI
- * trigger speaks can be waited for. So it looks, and how often follows from how near a threshold is.
+ * Calls `onCrossed` when available memory crosses a threshold, in either direction. A value that is below a threshold at the
+ * beginning counts as a crossing. Node cannot wait for the kernel's notifications (the eventfd of cgroup v1, and priority
+ * events of PSI triggers): the watch polls, the more often the nearer a threshold is.
  */
 export class MemoryWatch {
   readonly #options: MemoryWatchOptions;
   readonly #below = new Set<MemoryThreshold>();
   readonly #before = new Map<MemorySignal, { readonly availableBytes: number; readonly atMs: number }>();
-  #timer: TimerHandle | undefined;
+  readonly #timer: Timer;
   #stopped = false;
 
   constructor(options: MemoryWatchOptions) {
     this.#options = options;
-    this.#look();
+    this.#timer = new Timer(options.clock);
+    this.#check();
   }
 
   stop(): void {
     this.#stopped = true;
-    if (this.#timer !== undefined) this.#options.clock.clearTimeout(this.#timer);
+    this.#timer.disarm();
   }
 
-  #look(): void {
-    const { thresholds, cpus, clock } = this.#options;
+  #check(): void {
+    const { thresholds, cpus } = this.#options;
     const readings = new Map(thresholds.map(({ signal }) => [signal, this.#read(signal)]));
     const seen = thresholds.flatMap((threshold) => {
       const reading = readings.get(threshold.signal);
       return reading ? [{ threshold, ...reading, ...threshold }] : [];
     });
-    this.#timer = clock.setTimeout(() => this.#look(), memoryWatchPeriodMs(seen, cpus));
+    this.#timer.arm(memoryWatchPeriodMs(seen, cpus), () => this.#check());
     for (const { threshold, availableBytes, capacityBytes } of seen) {
       this.#judge(threshold, { availableBytes, capacityBytes });
     }

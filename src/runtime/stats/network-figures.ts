@@ -1,14 +1,14 @@
-/** What has gone over the interfaces of a network, by the folder `net` of a process that is in it. */
+/** The figures of a network's interfaces, from the folder `net` of a process in that network. */
 import { join } from 'node:path';
 import type { InterfaceStats, NetworkStats } from '../../types/stats.ts';
 import { readLongFile } from './small-files.ts';
 
-/** By that name the kubelet knows the default interface. */
+/** The kubelet's name of the default interface. */
 const USUAL_DEFAULT = 'eth0';
-/** Left out as the kubelet leaves them out: loopback, and the node's ends of what is inside pods and containers. */
+/** The kubelet leaves these out: loopback, and the node's ends of the interfaces of pods and containers. */
 const LEFT_OUT = /^(?:lo|veth|docker|nerdctl)/i;
 
-/** Undefined where it cannot be read. */
+/** Undefined if the folder cannot be read. */
 export function networkStats(netFolder: string, time: string): NetworkStats | undefined {
   const text = readLongFile(join(netFolder, 'dev'));
   if (text === undefined) return undefined;
@@ -17,7 +17,7 @@ export function networkStats(netFolder: string, time: string): NetworkStats | un
   return { time, ...(named(USUAL_DEFAULT) ?? named(defaultInterface(netFolder))), interfaces };
 }
 
-/** `eth0: 7 1 0 0 0 0 0 0 9 1 0 0 0 0 0 0`: eight numbers of what was received, eight of what was sent. */
+/** `eth0: 7 1 0 0 0 0 0 0 9 1 0 0 0 0 0 0`: eight numbers for receiving, eight for sending. */
 const INTERFACE = /^ *([^\s:]+): *(\d+) +\d+ +(\d+)(?: +\d+){5} +(\d+) +\d+ +(\d+)/gm;
 
 function interfacesIn(text: string): readonly InterfaceStats[] {
@@ -25,8 +25,11 @@ function interfacesIn(text: string): readonly InterfaceStats[] {
   for (const [, name = '', rxBytes, rxErrors, txBytes, txErrors] of text.matchAll(INTERFACE)) {
     if (LEFT_OUT.test(name)) continue;
     found.push({
-      ...{ name, rxBytes: Number(rxBytes), rxErrors: Number(rxErrors) },
-      ...{ txBytes: Number(txBytes), txErrors: Number(txErrors) },
+      name,
+      rxBytes: Number(rxBytes),
+      rxErrors: Number(rxErrors),
+      txBytes: Number(txBytes),
+      txErrors: Number(txErrors),
     });
   }
   return found;
@@ -37,7 +40,7 @@ interface Route {
   readonly metric: number;
 }
 
-/** That of the default route; of IPv6 only where IPv4 has none. */
+/** The interface of the default route; of IPv6's if IPv4 has none. */
 function defaultInterface(netFolder: string): string | undefined {
   const routes = (file: string, routeOf: (fields: readonly string[]) => Route | undefined) =>
     (readLongFile(join(netFolder, file)) ?? '')
@@ -57,6 +60,6 @@ function defaultRoute(fields: readonly string[]): Route | undefined {
 /** Destination and its length, source and its length, next hop, metric, three more, and the interface; in hexadecimal. */
 function defaultIPv6Route(fields: readonly string[]): Route | undefined {
   const [, length, , , , metric = '', , , , name = ''] = fields;
-  // The kernel's own route for what has no other goes nowhere.
+  // The kernel's own default route, on `lo`, rejects packets.
   return length === '00' && name !== 'lo' ? { name, metric: Number.parseInt(metric, 16) } : undefined;
 }

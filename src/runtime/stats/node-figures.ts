@@ -1,4 +1,4 @@
-/** What the node as a whole uses, and all its pods together. */
+/** The figures of the whole node, and of all its pods together. */
 import { uptime } from 'node:os';
 import { join } from 'node:path';
 import type {
@@ -18,19 +18,19 @@ import { isWholeMachine, machineMemoryUsage, machineSwap, memoryCapacity } from 
 import { networkStats } from './network-figures.ts';
 import { readSmallFile } from './small-files.ts';
 
-/** The name by which the kubelet tells the figures of all pods together. */
+/** The kubelet's name for the figures of all pods together. */
 const PODS = 'pods';
 const TOP = '/';
-/** Ticks of /proc/stat are hundredths of a second. */
+/** A tick in /proc/stat is a hundredth of a second. */
 const NS_PER_TICK = 10_000_000;
 
 export interface NodeFiguresOptions {
-  /** Undefined: this machine has no cgroups. */
+  /** Undefined if there are no cgroups. */
   readonly tree: CgroupTree | undefined;
-  /** The group of all pods; undefined where they have none. */
+  /** The group of all pods; undefined if there is none. */
   readonly kubepods: string | undefined;
   readonly rates: CpuRates;
-  /** Where `/proc` is. */
+  /** The folder that contains `proc`. */
   readonly root: string;
 }
 
@@ -38,7 +38,7 @@ export class NodeFigures {
   readonly #options: NodeFiguresOptions;
   readonly #groups: CgroupStats | undefined;
   readonly #isWholeMachine: boolean;
-  /** Reckoned once: it would be another one by milliseconds each time. */
+  /** Computed once: it would differ by milliseconds each time. */
   #startTime: string | undefined;
 
   constructor(options: NodeFiguresOptions) {
@@ -47,7 +47,7 @@ export class NodeFigures {
     this.#isWholeMachine = options.tree !== undefined && isWholeMachine(options.tree);
   }
 
-  /** `hasFaults`: page faults are told as well, which costs the kernel a sum of all groups. */
+  /** `hasFaults`: includes page faults, for which the kernel has to sum up all groups. */
   processorAndMemory(
     nowMs: number,
     hasFaults = true,
@@ -69,12 +69,12 @@ export class NodeFigures {
     };
   }
 
-  /** Of the whole machine. Undefined where the kernel does not tell. */
+  /** Of the whole machine. Undefined if the kernel does not tell. */
   pressure(resource: 'cpu' | 'memory' | 'io'): PSIStats | undefined {
     return pressureIn(readSmallFile(this.#proc(`pressure/${resource}`)));
   }
 
-  /** Of all the machine has. */
+  /** Of the whole machine. */
   swap(nowMs: number): Required<SwapStats> | undefined {
     const usage = machineSwap(readSmallFile(this.#proc('meminfo')));
     return usage && { time: new Date(nowMs).toISOString(), ...usage };
@@ -91,7 +91,7 @@ export class NodeFigures {
 
   async rlimit(nowMs: number): Promise<RlimitStats> {
     const maxpid = await readMaxPIDs(this.#options.root).catch(() => undefined);
-    // `0.20 0.18 0.12 1/80 11206`: of what can be scheduled, one of 80 runs.
+    // `0.20 0.18 0.12 1/80 11206`: one of 80 tasks runs.
     const tasks = /^(?:\S+ ){3}\d+\/(\d+)/.exec(readSmallFile(this.#proc('loadavg')) ?? '')?.[1];
     return {
       time: new Date(nowMs).toISOString(),

@@ -1,4 +1,4 @@
-/** What a pod and its containers use of processor, memory and PIDs: as their groups count it, else as the runtime says. */
+/** What a pod and its containers use of CPU, memory and PIDs: from their groups, or else from the runtime. */
 import type { ContainerStats as RuntimeStats } from '../../types/cri.ts';
 import type { RuntimeContainerStatus, RuntimePodStatus } from '../../types/runtime-pod.ts';
 import type {
@@ -6,31 +6,36 @@ import type {
   CPUStats,
   IOStats,
   MemoryStats,
+  NetworkStats,
   PodStats,
   SwapStats,
 } from '../../types/stats.ts';
 import type { CgroupStats } from './cgroup-stats.ts';
 import type { CpuRates } from './cpu-rates.ts';
-import type { PodNetworks } from './pod-network.ts';
+
+/** Gives the figures of a pod's own network; `group` is the pod's group. */
+export interface NetworkSource {
+  of(pod: RuntimePodStatus, group: string, time: string): NetworkStats | undefined;
+}
 
 export interface PodSources {
   readonly nowMs: number;
   readonly rates: CpuRates;
-  /** Undefined: this machine has no cgroups. */
+  /** Undefined if there are no cgroups. */
   readonly groups: CgroupStats | undefined;
-  /** Undefined where the kernel does not tell. */
+  /** Undefined if the kernel does not tell. */
   readonly machineSwap: Required<SwapStats> | undefined;
-  /** Groups of pods, by UID. */
+  /** The groups of pods, by UID. */
   readonly groupOf: ReadonlyMap<string, string>;
-  /** What the runtime says of containers, by their ids. */
+  /** The runtime's figures of containers, by id. */
   readonly runtimeStats: ReadonlyMap<string, RuntimeStats>;
-  /** Bytes a second, by UID: none, unless they were asked for. */
+  /** Bytes a second, by UID; empty if they were not asked for. */
   readonly ioRates: ReadonlyMap<string, number>;
-  /** Undefined: nobody asked for them. */
-  readonly networks: Pick<PodNetworks, 'of'> | undefined;
+  /** Undefined if network figures were not asked for. */
+  readonly networks: NetworkSource | undefined;
 }
 
-/** The figures of a pod of which nothing runs would be of the past. */
+/** A pod that does not run has no figures: they would be old ones. */
 export function hasFigures(pod: RuntimePodStatus): boolean {
   return pod.sandboxes.some(({ ready }) => ready) || runningContainers(pod).length > 0;
 }
@@ -69,14 +74,17 @@ function containerFigures(
   podGroup: string | undefined,
   sources: PodSources,
 ): ContainerStats {
-  const told = sources.runtimeStats.get(id);
+  const reported = sources.runtimeStats.get(id);
   const counted = countedFigures(podGroup === undefined ? undefined : `${podGroup}/${id}`, sources);
-  const memory = counted.memory ?? memoryAsTold(told);
+  const memory = counted.memory ?? memoryByRuntime(reported);
   const { swap } = counted;
-  const cpu = sources.rates.withRate(id, counted.cpu ?? cpuAsTold(told), sources.nowMs);
+  const cpu = sources.rates.withRate(id, counted.cpu ?? cpuByRuntime(reported), sources.nowMs);
   return {
-    ...{ name, ...startTime(startedAt) },
-    ...{ ...(cpu && { cpu }), ...(memory && { memory }), ...(swap && { swap }) },
+    name,
+    ...startTime(startedAt),
+    ...(cpu && { cpu }),
+    ...(memory && { memory }),
+    ...(swap && { swap }),
   };
 }
 
@@ -86,7 +94,7 @@ interface CountedFigures {
   readonly swap?: SwapStats | undefined;
 }
 
-/** Nothing of what has no group. */
+/** Empty without a group. */
 function countedFigures(
   group: string | undefined,
   { groups, machineSwap, nowMs }: PodSources,
@@ -95,7 +103,7 @@ function countedFigures(
   const time = new Date(nowMs).toISOString();
   const stat = groups.memoryStat(group);
   const memory = groups.memory(group, time, stat);
-  // Where the machine has no swap nobody uses any, and no files have to say so.
+  // On a machine without swap every usage is zero: no file has to be read.
   const hasSwap = machineSwap && machineSwap.swapUsageBytes + machineSwap.swapAvailableBytes > 0;
   const swap = hasSwap
     ? groups.swap(group, time, stat)
@@ -115,21 +123,21 @@ function startTime(atMs: number | undefined): { readonly startTime?: string } {
   return atMs ? { startTime: new Date(atMs).toISOString() } : {};
 }
 
-function memoryAsTold(told: RuntimeStats | undefined): MemoryStats | undefined {
-  if (told?.memory === undefined) return undefined;
-  const { timestamp, workingSetBytes, rssBytes } = told.memory;
+function memoryByRuntime(reported: RuntimeStats | undefined): MemoryStats | undefined {
+  if (reported?.memory === undefined) return undefined;
+  const { timestamp, workingSetBytes, rssBytes } = reported.memory;
   return { time: timeOf(timestamp), workingSetBytes, rssBytes };
 }
 
-function cpuAsTold(told: RuntimeStats | undefined): CPUStats | undefined {
-  if (told?.cpu === undefined) return undefined;
-  const { timestamp, usageCoreNanoSeconds } = told.cpu;
+function cpuByRuntime(reported: RuntimeStats | undefined): CPUStats | undefined {
+  if (reported?.cpu === undefined) return undefined;
+  const { timestamp, usageCoreNanoSeconds } = reported.cpu;
   return { time: timeOf(timestamp), usageCoreNanoSeconds };
 }
 
 const NS_PER_MS = 1_000_000;
 
-/** Of CRI's nanoseconds. */
+/** The time of CRI's Unix nanoseconds. */
 export function timeOf(timestampNs: number): string {
   return new Date(timestampNs / NS_PER_MS).toISOString();
 }

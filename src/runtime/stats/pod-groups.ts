@@ -2,7 +2,7 @@ import { type QOSCgroups, uidOfPodCgroup } from '../../policies/cgroups/cgroup-n
 import type { CgroupTree } from '../cgroups/cgroup-tree.ts';
 import { groupFolder, groupsIn } from './group-processes.ts';
 
-/** The groups of pods by UID, as they are there now: a look into three folders, whoever made what is in them. */
+/** The groups of pods that there are now, by UID: read from the three folders of the QoS classes. */
 export function podGroups(tree: CgroupTree, { byClass }: QOSCgroups): ReadonlyMap<string, string> {
   return new Map(
     Object.values(byClass).flatMap((group) => {

@@ -8,11 +8,11 @@ import { runningContainers } from './pod-figures.ts';
 
 export interface PodNetworksOptions {
   readonly tree: CgroupTree;
-  /** Where `/proc` is. */
+  /** The folder that contains `proc`. */
   readonly root: string;
 }
 
-/** The networks that pods have of their own, as a process of theirs sees it. */
+/** The figures of pods' own networks, read through one of the pod's processes. */
 export class PodNetworks {
   readonly #options: PodNetworksOptions;
 
@@ -20,11 +20,11 @@ export class PodNetworks {
     this.#options = options;
   }
 
-  /** Undefined of a pod on the node's network, whose figures are the node's, and where no process of the pod is found. */
+  /** Undefined if the pod is on the node's network, or no process of the pod is found. */
   of(pod: RuntimePodStatus, group: string, time: string): NetworkStats | undefined {
     const sandbox = pod.sandboxes.find(({ ready }) => ready);
     if (sandbox?.networkMode !== 'POD') return undefined;
-    // A runtime need not keep a process for the sandbox.
+    // Some runtimes have no process for the sandbox.
     for (const { id } of [sandbox, ...runningContainers(pod)]) {
       const stats = this.#ofGroup(`${group}/${id}`, time);
       if (stats !== undefined) return stats;

@@ -1,62 +1,64 @@
 import { join } from 'node:path';
-import type { Clock, TimerHandle } from '../../types/clock.ts';
+import { Timer } from '../../system/timer.ts';
+import type { Clock } from '../../types/clock.ts';
 import type { PSIStats } from '../../types/stats.ts';
 import { pressureIn } from './kernel-text.ts';
 import { HeldFile } from './small-files.ts';
 
-/** The kernel works its averages out that often: whoever looks more often sees nothing new. */
+/** How often the kernel updates its averages. */
 const PERIOD_MS = 2000;
 
 export interface PressureThreshold {
   readonly resource: 'memory' | 'io';
-  /** Whether some tasks had to wait, or all that had anything to do. */
+  /** `some`: at least one task had to wait; `full`: all tasks that were not idle. */
   readonly kind: keyof PSIStats;
-  /** Of the last ten seconds. More than that is pressure. */
+  /** More than this percentage of the last ten seconds is pressure. */
   readonly percent: number;
 }
 
 export interface PressureCrossing extends PressureThreshold {
   readonly avg10: number;
-  /** Whether there is pressure from now on, or is none any more. */
+  /** True if pressure begins, false if it ends. */
   readonly isAbove: boolean;
 }
 
 export interface PressureWatchOptions {
   readonly thresholds: readonly PressureThreshold[];
-  /** That of `/proc/pressure`. */
+  /** `/proc/pressure`. */
   readonly folder: string;
   readonly clock: Clock;
   readonly onCrossed: (crossing: PressureCrossing) => void;
 }
 
 /**
- * Tells when tasks of this machine wait longer for a resource than thresholds allow, and when they no longer do; what is
- * above one at the beginning has crossed it. A kernel that does not count it is never above any.
+ * Calls `onCrossed` when tasks begin to wait for a resource longer than a threshold allows, and when that ends. A value that
+ * is above a threshold at the beginning counts as a crossing. Without PSI in the kernel there are no crossings.
  */
 export class PressureWatch {
   readonly #options: PressureWatchOptions;
-  /** Open as long as the watch: one for each resource that a threshold is about. */
+  /** One open file for each resource that has a threshold. */
   readonly #files: ReadonlyMap<PressureThreshold['resource'], HeldFile>;
   readonly #above = new Set<PressureThreshold>();
-  #timer: TimerHandle | undefined;
+  readonly #timer: Timer;
   #stopped = false;
 
   constructor(options: PressureWatchOptions) {
     this.#options = options;
-    const { thresholds, folder } = options;
+    const { thresholds, folder, clock } = options;
+    this.#timer = new Timer(clock);
     this.#files = new Map(thresholds.map(({ resource }) => [resource, new HeldFile(join(folder, resource))]));
-    if (thresholds.length > 0) this.#look();
+    if (thresholds.length > 0) this.#check();
   }
 
   stop(): void {
     this.#stopped = true;
-    if (this.#timer !== undefined) this.#options.clock.clearTimeout(this.#timer);
+    this.#timer.disarm();
     for (const file of this.#files.values()) file.close();
   }
 
-  #look(): void {
-    const { thresholds, clock } = this.#options;
-    this.#timer = clock.setTimeout(() => this.#look(), PERIOD_MS);
+  #check(): void {
+    const { thresholds } = this.#options;
+    this.#timer.arm(PERIOD_MS, () => this.#check());
     const readings = new Map([...this.#files].map(([resource, file]) => [resource, pressureIn(file.read())]));
     for (const threshold of thresholds) {
       const avg10 = readings.get(threshold.resource)?.[threshold.kind]?.avg10;

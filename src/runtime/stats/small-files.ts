@@ -1,23 +1,23 @@
 /**
- * Files that the kernel writes as they are read: cgroups, /proc. Read synchronously into one buffer, which costs half of
- * what `readFileSync` does, and for a file that stays open a fifth.
+ * Files that the kernel makes when they are read: of cgroups and /proc. They are read synchronously into one buffer, which
+ * costs half of what `readFileSync` does; for a file that stays open, a fifth.
  */
 import { closeSync, openSync, readSync } from 'node:fs';
 
-/** Files that are read at once are smaller. */
+/** Larger than any file that is read with one call. */
 const buffer = Buffer.allocUnsafeSlow(16_384);
 
-/** Undefined where it cannot be read: a group has gone, or the kernel has no such file. */
+/** Undefined if it cannot be read: the group is gone, or the kernel has no such file. */
 export function readSmallFile(path: string): string | undefined {
   return readBy(readAll, path);
 }
 
-/** The same of a file that is written piece by piece, record after record: one read gets no more than a page of it. */
+/** The same for a file of many records: one read gives at most a page of it. */
 export function readLongFile(path: string): string | undefined {
   return readBy(readPieces, path);
 }
 
-/** A file that is read again and again, and stays open in between. */
+/** A file that is read often and stays open in between. */
 export class HeldFile {
   readonly #path: string;
   #file: number | undefined;
@@ -31,7 +31,7 @@ export class HeldFile {
       this.#file ??= openSync(this.#path, 'r');
       return readAll(this.#file);
     } catch {
-      // The group has been removed, and may be made again.
+      // The group was removed and may have been made again.
       this.close();
       return undefined;
     }

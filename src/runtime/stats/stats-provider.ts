@@ -1,4 +1,4 @@
-/** The figures of a node and its pods: what is served as the kubelet's Summary, and what eviction decides upon. */
+/** The figures of a node and its pods: for the kubelet's Summary, and for eviction. */
 import { availableParallelism } from 'node:os';
 import { join } from 'node:path';
 import { setImmediate as nextTurn } from 'node:timers/promises';
@@ -33,24 +33,24 @@ import { PodNetworks } from './pod-network.ts';
 import { type PressureCrossing, type PressureThreshold, PressureWatch } from './pressure-watch.ts';
 import { readSmallFile } from './small-files.ts';
 
-/** As the kubelet's volumeStatsAggPeriod. */
+/** The default of the kubelet's volumeStatsAggPeriod. */
 const DISK_USAGE_MAX_AGE_MS = 60_000;
 const DISK_USAGE_PATIENCE_MS = 2000;
-/** A hundred microseconds each: nobody else waits longer than a few milliseconds for his turn. */
+/** A pod takes about a hundred microseconds: other work waits for a few milliseconds at most. */
 const PODS_PER_TURN = 25;
 
 export interface SummaryOptions {
-  /** No figures of pods. */
+  /** Leaves out the figures of pods. */
   readonly onlyNode?: boolean;
-  /** Whether what goes over networks is told. Default: where disks are. */
+  /** Whether to include network figures. Default: if disks are included. */
   readonly network?: boolean;
-  /** No figures of disks, volumes, networks and PIDs of the node. */
+  /** Leaves out the figures of disks, volumes and networks, and of the node's PIDs. */
   readonly onlyCPUAndMemory?: boolean;
-  /** How old may be what is known of logs and volumes; what is older is measured again. Default: a minute. */
+  /** Older figures of logs and volumes are measured again. Default: a minute. */
   readonly diskUsageMaxAgeMs?: number;
-  /** How long to wait for that. Default: two seconds. */
+  /** How long to wait for those figures. Default: two seconds. */
   readonly diskUsagePatienceMs?: number;
-  /** Over which time the rate of I/O of pods is measured: the answer takes so long. Default: it is not. */
+  /** Measures the I/O rate of pods over this time; the answer takes so long. Default: not measured. */
   readonly ioOverMs?: number;
   readonly signal?: AbortSignal;
 }
@@ -60,22 +60,22 @@ interface Watch {
 }
 
 export interface StatsProvider {
-  /** What cannot be had is left out: it never rejects for want of a figure. */
+  /** Leaves out figures that are not available; a missing figure never makes it reject. */
   summary(options?: SummaryOptions): Promise<Summary>;
-  /** At a cost of microseconds. Undefined where it is not known, or has no limit. */
+  /** Takes microseconds. Undefined if it is not known, or there is no limit. */
   memoryAvailable(signal: MemorySignal): MemoryAvailable | undefined;
-  /** Tells from now on when one of the thresholds is crossed, within a quarter of a second. */
+  /** Calls `onCrossed` within a quarter of a second after a threshold was crossed, until it is stopped. */
   watchMemory(thresholds: readonly MemoryThreshold[], onCrossed: (crossing: MemoryCrossing) => void): Watch;
-  /** The same of thresholds of how long tasks wait: of averages that the kernel works out every two seconds. */
+  /** The same for thresholds of pressure: averages of how long tasks wait, which the kernel updates every two seconds. */
   watchPressure(
     thresholds: readonly PressureThreshold[],
     onCrossed: (crossing: PressureCrossing) => void,
   ): Watch;
-  /** How long the tasks of this machine wait for a resource. */
+  /** How long tasks of this machine wait for a resource. */
   pressure(resource: 'cpu' | 'memory' | 'io'): PSIStats | undefined;
-  /** Which of the node's file systems are one. Rejects where the runtime does not say. */
+  /** Which of the node's file systems are the same one. Rejects if the runtime does not tell. */
   diskLayout(): Promise<DiskLayout>;
-  /** Resolves when nothing is looked at any more. */
+  /** Resolves when no measurement is under way. */
   close(): Promise<void>;
 }
 
@@ -83,18 +83,18 @@ export interface StatsProviderOptions {
   readonly nodeName: string;
   readonly rootDir: string;
   readonly podLogsDir: string;
-  /** Above `kubepods`; undefined where pods have no groups of their own. */
+  /** The group that contains `kubepods`; undefined if pods have no groups. */
   readonly cgroupRoot: string | undefined;
   readonly runtime: Pick<RuntimeService, 'listContainerStats' | 'imageFsInfo' | 'containerFsInfo'>;
-  /** What the runtime holds, as last seen. */
+  /** The pods in the runtime, as last seen. */
   readonly pods: () => Iterable<RuntimePodStatus>;
-  /** Folders that the runtime keeps for a pod beside the layers of its containers. */
+  /** Folders that the runtime keeps for a pod, in addition to its containers' layers. */
   readonly scratchOf?: (pod: RuntimePodStatus) => readonly string[];
   readonly clock: Clock;
   readonly logger: Logger;
-  /** Where `/proc` is. Default: `/`. */
+  /** The folder that contains `proc`. Default: `/`. */
   readonly root?: string;
-  /** Default: this process's. */
+  /** Default: that of this process. */
   readonly mountinfoFile?: string;
 }
 
@@ -119,7 +119,7 @@ class KernelStats implements StatsProvider {
 
   constructor(options: StatsProviderOptions) {
     this.#options = options;
-    const { rootDir, podLogsDir, cgroupRoot, root = '/', clock, logger } = options;
+    const { rootDir, podLogsDir, cgroupRoot, runtime, root = '/', clock, logger } = options;
     this.#tree = openTree(options);
     this.#ioRates = this.#tree && new IORates({ tree: this.#tree, root, clock });
     this.#networks = this.#tree && new PodNetworks({ tree: this.#tree, root });
@@ -127,10 +127,10 @@ class KernelStats implements StatsProvider {
     this.#qosGroups = cgroupRoot === undefined ? undefined : qosCgroups(cgroupRoot);
     const kubepods = this.#qosGroups?.kubepods;
     this.#node = new NodeFigures({ tree: this.#tree, kubepods, rates: this.#rates, root });
-    this.#disks = new NodeDisks(options);
+    this.#disks = new NodeDisks({ rootDir, podLogsDir, runtime, logger });
     const { scratchOf = () => [] } = options;
-    const places = { podsDir: join(rootDir, 'pods'), podLogsDir, scratchOf };
-    this.#diskUsage = new DiskUsage({ ...places, clock, logger });
+    const podsDir = join(rootDir, 'pods');
+    this.#diskUsage = new DiskUsage({ podsDir, podLogsDir, scratchOf, clock, logger });
   }
 
   async summary(options: SummaryOptions = {}): Promise<Summary> {
@@ -141,7 +141,7 @@ class KernelStats implements StatsProvider {
       options.onlyCPUAndMemory ? undefined : this.#disksOf(pods, options),
     ]);
     const runtimeStats = disks?.runtimeStats ?? (await this.#runtimeStatsOf(pods, options));
-    // What changes fastest is read last.
+    // CPU and memory change fastest: they are read last.
     const nowMs = clock.now();
     const hasNetwork = options.network ?? true;
     const networks = disks && hasNetwork ? this.#networks : undefined;
@@ -157,7 +157,7 @@ class KernelStats implements StatsProvider {
       nodeName,
       ...this.#node.processorAndMemory(nowMs, options.onlyNode !== true),
       ...(swap && { swap }),
-      ...(disks && (await this.#rest(disks, hasNetwork, nowMs))),
+      ...(disks && (await this.#diskAndNetwork(disks, hasNetwork, nowMs))),
     };
     this.#rates.forgetOld(nowMs);
     return { node, pods: figures.map(({ pod, stats }) => (disks ? withDisk(stats, pod, disks) : stats)) };
@@ -200,7 +200,7 @@ class KernelStats implements StatsProvider {
     await this.#diskUsage.stop();
   }
 
-  /** Until it is stopped, or the provider is closed. */
+  /** Keeps the watch until it is stopped or the provider is closed. */
   #keep(watch: Watch): Watch {
     this.#watches.add(watch);
     return {
@@ -217,7 +217,9 @@ class KernelStats implements StatsProvider {
   ): Promise<readonly PodFigures[]> {
     const sources = {
       ...measured,
-      ...{ rates: this.#rates, groups: this.#groups, groupOf: this.#groupOf() },
+      rates: this.#rates,
+      groups: this.#groups,
+      groupOf: this.#groupOf(),
     };
     const figures: PodFigures[] = [];
     for (const pod of pods) {
@@ -233,7 +235,7 @@ class KernelStats implements StatsProvider {
     const call = options.signal ? { signal: options.signal } : {};
     const limits = { maxAgeMs: diskUsageMaxAgeMs, patienceMs: diskUsagePatienceMs };
     const [disks, runtimeStats] = await Promise.all([
-      // What is known of pods must not be forgotten for having asked about none.
+      // `of` forgets the pods that it is not asked for: it is not called without pods.
       options.onlyNode ? new Map() : this.#diskUsage.of(pods, limits),
       pods.length === 0 ? new Map() : this.#runtimeStats(call),
     ]);
@@ -245,7 +247,7 @@ class KernelStats implements StatsProvider {
     return { disks, runtimeStats, nodeFs, logsFs, runtime };
   }
 
-  /** None where nobody asked, or who asked no longer waits. */
+  /** Empty if rates were not asked for, or `signal` has aborted. */
   async #ioRatesOf(
     pods: readonly RuntimePodStatus[],
     { ioOverMs, signal }: SummaryOptions,
@@ -264,8 +266,8 @@ class KernelStats implements StatsProvider {
     });
   }
 
-  /** What of the node is told only with its disks. */
-  async #rest(
+  /** The node's figures that only a summary with disks has. */
+  async #diskAndNetwork(
     { nodeFs, runtime }: DiskSources,
     hasNetwork: boolean,
     nowMs: number,
@@ -274,12 +276,15 @@ class KernelStats implements StatsProvider {
     const network = hasNetwork ? this.#node.network(nowMs) : undefined;
     const rlimit = await this.#node.rlimit(nowMs);
     return {
-      ...{ ...(io && { io }), ...(network && { network }) },
-      ...{ ...(nodeFs && { fs: nodeFs }), ...(runtime && { runtime }), rlimit },
+      ...(io && { io }),
+      ...(network && { network }),
+      ...(nodeFs && { fs: nodeFs }),
+      ...(runtime && { runtime }),
+      rlimit,
     };
   }
 
-  /** Where groups count everything, the runtime need not be asked. */
+  /** The runtime is asked only if a pod has no group that counts its figures. */
   async #runtimeStatsOf(
     pods: readonly RuntimePodStatus[],
     { signal }: SummaryOptions,
@@ -295,7 +300,7 @@ class KernelStats implements StatsProvider {
       const stats = await this.#options.runtime.listContainerStats(undefined, call);
       return new Map(stats.map((one) => [one.attributes.id, one]));
     } catch (error) {
-      this.#options.logger.debug({}, `The runtime tells no figures of containers: ${errorMessage(error)}`);
+      this.#options.logger.debug({}, `The runtime has no figures of containers: ${errorMessage(error)}`);
       return new Map();
     }
   }
@@ -323,7 +328,7 @@ interface PodFigures {
 
 type RuntimeStatsById = ReadonlyMap<string, RuntimeStats>;
 
-/** Undefined where this machine has none that can be read: figures then come from `/proc` and from the runtime. */
+/** Undefined if there are no readable cgroups: figures then come from `/proc` and the runtime. */
 function openTree({
   mountinfoFile = '/proc/self/mountinfo',
   logger,
@@ -331,7 +336,7 @@ function openTree({
   try {
     return new CgroupTree(mountinfoFile, [], logger);
   } catch (error) {
-    logger.debug({}, `Figures are had without cgroups: ${errorMessage(error)}`);
+    logger.debug({}, `Figures come without cgroups: ${errorMessage(error)}`);
     return undefined;
   }
 }

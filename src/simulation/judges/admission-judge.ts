@@ -4,13 +4,13 @@ import type { PodEvent } from '../../machines/pod-machine.ts';
 import type { PreemptionEvent } from '../../machines/preemption-machine.ts';
 import { EVICTED } from '../../policies/eviction/eviction-message.ts';
 import { isCriticalPod, isPreemptable, isStaticPod } from '../../policies/pod/pod-kinds.ts';
-import type { Pod, PodStatus } from '../../types/kubernetes.ts';
+import type { Pod } from '../../types/kubernetes.ts';
 import type { NodeFacts } from '../../types/node-facts.ts';
 import type { Violation } from '../history.ts';
 import { admissionObstacles, takenPorts } from './admission-obstacles.ts';
 import { EvictionJudge, type EvictionTruth } from './eviction-judge.ts';
 import { isEndingOrEnded, podsOf, type PodRecord, PodRecords } from './pod-records.ts';
-import { AWAITING_START, isTerminated } from './pod-states.ts';
+import { isPastSyncing, isTerminated } from './pod-states.ts';
 import { mayPreempt, PreemptionJudge } from './preemption-judge.ts';
 
 export interface AdmissionJudgeOptions {
@@ -62,16 +62,14 @@ export class AdmissionJudge {
 
   /** A pod's actor shows this snapshot after that event. */
   onSnapshot(actor: object, snapshot: PodSnapshot, event: PodEvent): void {
-    const before = this.#records.get(snapshot.context.uid);
-    const state = before?.actor === actor ? before.state : AWAITING_START;
     const record = this.#records.update(actor, snapshot);
-    if (event.type === 'START_GRANTED') this.#admitted(record);
+    if (event.type === 'ADMITTED') this.#admitted(record);
     if (event.type === 'SyncPodKill') {
       this.#preemptions.killed(record, event);
       this.evictions?.killed(record, event);
     }
-    if (event.type === 'SyncPodUpdate' && state === AWAITING_START && event.pod.status?.phase === 'Failed')
-      this.#checkRejection(record, event.pod.status);
+    // A static pod that lacks only room waits for it.
+    if (event.type === 'REJECTED' && isPastSyncing(record.state)) this.#checkRejection(record, event.reason);
   }
 
   /** The actor that makes room for the pod receives this event. */
@@ -141,7 +139,7 @@ export class AdmissionJudge {
   }
 
   /** A pod is rejected before it has started, and for a reason that is true. */
-  #checkRejection(record: PodRecord, { reason = '' }: PodStatus): void {
+  #checkRejection(record: PodRecord, reason: string): void {
     const { uid, pod, isAdmitted } = record;
     if (pod === undefined) return;
     record.rejection = reason;

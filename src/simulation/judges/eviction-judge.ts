@@ -14,12 +14,12 @@ import type { Pod } from '../../types/kubernetes.ts';
 import { goesBefore } from './eviction-order.ts';
 import { EvictionVictims, type KillEvent } from './eviction-victims.ts';
 import { isEndingOrEnded, isNeverEvicted, type PodRecord, type PodRecords } from './pod-records.ts';
-import { AWAITING_START, isTerminated } from './pod-states.ts';
+import { isBeforeStart, isTerminated } from './pod-states.ts';
 import { ReclaimJudge } from './reclaim-judge.ts';
 import { type EvictionRules, isHard } from '../resources/eviction-rules.ts';
 import type { NodeUse, StorageUse } from '../resources/node-use.ts';
 import type { RunningTruth } from '../resources/running-use.ts';
-import { isShort, Shortages } from './shortages.ts';
+import { isOfMemory, isShort, Shortages } from './shortages.ts';
 import { exceededLimits } from './storage-limits.ts';
 
 /** What is true of a node that evicts. */
@@ -45,6 +45,8 @@ export interface EvictionJudgeOptions {
 export interface EvictionView {
   /** `Observing`. */
   readonly pass: string;
+  /** Memory alone is being measured. */
+  readonly isMeasuringMemory: boolean;
   readonly conditions: readonly PressureCondition[];
 }
 
@@ -113,12 +115,9 @@ export class EvictionJudge {
     this.#reclaims.callBegan(call);
   }
 
-  /** The eviction actor is told this while it shows that. */
-  hears(event: EvictionEvent, view: EvictionView): void {
+  /** The event has been sent to the eviction actor, which has not acted on it yet. */
+  hears(event: EvictionEvent): void {
     switch (event.type) {
-      case 'OBSERVE':
-        if (view.pass === 'Observing' || view.pass === 'ReclaimingNode') this.#begins();
-        break;
       case 'EVALUATED':
         this.#evaluated(event.evaluation.overLimit);
         this.#asks();
@@ -146,12 +145,19 @@ export class EvictionJudge {
     }
   }
 
-  /** The eviction actor shows this after that event. */
+  /** What the eviction actor shows after the event. */
   shows(event: EvictionEvent, view: EvictionView): void {
+    const wasEvaluating = this.#view?.pass === 'Evaluating';
     this.#view = view;
-    if (event.type !== 'EVALUATED') return;
-    this.#checkPressure(view);
-    this.#checkCourse(view);
+    // The next pass can begin with the event that ends the one before.
+    const begins =
+      view.pass === 'Evaluating' &&
+      (!wasEvaluating || event.type === 'EVALUATED' || event.type === 'OBSERVATION_FAILED');
+    if (event.type === 'EVALUATED') {
+      this.#checkPressure(view);
+      this.#checkCourse(view, begins);
+    }
+    if (begins) this.#begins();
   }
 
   /** I9: who is evicted was chosen for that, and is told by a kill. */
@@ -239,9 +245,13 @@ export class EvictionJudge {
   }
 
   /** A pass goes on where something is short for long enough, and only there. */
-  #checkCourse({ pass }: EvictionView): void {
-    const [first] = this.#shortages.due();
-    const isOver = pass === 'Observing';
+  #checkCourse({ pass, isMeasuringMemory }: EvictionView, isNext: boolean): void {
+    const due = this.#shortages.due();
+    const [first] = due;
+    // Memory that has been reported short is measured before anything is removed from disks.
+    if (isNext && isMeasuringMemory && !this.#isForLimits && !due.some(({ signal }) => isOfMemory(signal)))
+      return;
+    const isOver = isNext || pass === 'Observing';
     if (this.#isForLimits) {
       if (pass !== 'Evicting')
         this.#violated('eviction', NODE, `limits are exceeded, and the pass is in ${pass}`);
@@ -361,7 +371,7 @@ export class EvictionJudge {
       !isNeverEvicted(tenant) &&
       !isEndingOrEnded(tenant) &&
       !this.#victims.isGivenUp(uid) &&
-      state !== AWAITING_START
+      !isBeforeStart(state)
     );
   }
 

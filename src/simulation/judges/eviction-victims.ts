@@ -74,11 +74,17 @@ export class EvictionVictims {
         this.#violated('eviction', tenant, 'is evicted, and the next pass begins beside it');
         continue;
       }
-      const isCleanedUp = tenant.state === 'Terminated.Finished';
-      if (!isCleanedUp && this.#options.now() < endedAt + CLEANUP_PATIENCE_MS)
-        this.#violated('eviction', tenant, `is evicted, and the next pass begins in ${tenant.state}`);
+      if (this.#options.now() < endedAt + CLEANUP_PATIENCE_MS) this.#checkCleanedUp(tenant);
       this.#victims.delete(uid);
     }
+  }
+
+  /** The pass may begin while the pod's actor is still on its way into its last state. */
+  #checkCleanedUp(tenant: PodRecord): void {
+    queueMicrotask(() => {
+      if (tenant.state !== 'Terminated.Finished')
+        this.#violated('eviction', tenant, `is evicted, and the next pass begins in ${tenant.state}`);
+    });
   }
 
   /** Who counts as ended has ended, and in time. */

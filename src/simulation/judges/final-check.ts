@@ -4,7 +4,7 @@ import type { Pod } from '../../types/kubernetes.ts';
 import type { AgentRun } from '../node/agent-run.ts';
 import type { Host } from '../node/host.ts';
 import { endsForGood, goesOnForever } from '../plan/pod-specs.ts';
-import { AWAITING_START, stateName } from './pod-states.ts';
+import { isBeforeStart, stateName } from './pod-states.ts';
 
 /** Why a check fails. */
 export interface Finding {
@@ -61,7 +61,7 @@ function whyUnsettled(host: Host, run: AgentRun, pod: Pod): string | undefined {
     return mayBeFinished(run, pod) ? undefined : 'finished, though its end was not asked for';
   }
   if (isEnding(pod)) return `is to end, and is in ${state}`;
-  if (state === AWAITING_START) return whyWaiting(run, uid);
+  if (isBeforeStart(state)) return whyWaiting(run, uid);
   if (endsForGood(pod) && !isStranded(host, uid)) return `should have run to its end, and is in ${state}`;
   if (!goesOnForever(pod)) return state.startsWith('Syncing') ? undefined : `in ${state}, and stays there`;
   if (state !== 'Syncing.Settled') return `in ${state}, and does not settle`;

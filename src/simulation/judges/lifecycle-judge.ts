@@ -6,7 +6,7 @@ import { EffectJudge, type EffectName } from './effect-judge.ts';
 import type { EndOrders } from './end-orders.ts';
 import { inState, newProgress, type PodProgress } from './pod-progress.ts';
 import {
-  AWAITING_START,
+  isBeforeStart,
   DRAINING,
   isEndingState,
   isPastSyncing,
@@ -143,7 +143,7 @@ export class LifecycleJudge {
   /** I2: calls that may start something are made only in Syncing, between the leave to start and the order to end. */
   #checkStart({ name, uid }: CallUnderWay, progress: PodProgress | undefined): void {
     const state = progress?.state ?? '';
-    if (state.startsWith('Syncing') && state !== AWAITING_START && state !== DRAINING) return;
+    if (state.startsWith('Syncing') && !isBeforeStart(state) && state !== DRAINING) return;
     this.#violated('I2', this.#subject(uid), `${name} is issued ${inState(progress)}`);
   }
 

@@ -1,7 +1,7 @@
 /** How far one incarnation of a pod has come, by what its actor has shown. */
 import type { Pod } from '../../types/kubernetes.ts';
 import { EndOrders } from './end-orders.ts';
-import { AWAITING_START } from './pod-states.ts';
+import { NEW } from './pod-states.ts';
 
 export interface PodProgress {
   readonly uid: string;
@@ -27,7 +27,7 @@ export function newProgress(uid: string, fullName: string): PodProgress {
     fullName,
     rank: 0,
     graceSeconds: Infinity,
-    state: AWAITING_START,
+    state: NEW,
     hasStarted: false,
     orders: new EndOrders(),
     synced: undefined,

@@ -3,7 +3,7 @@ import type { PodSnapshot } from '../../actors/pods/pod-registry.ts';
 import { isCriticalPriority, isMirrorPod, isStaticPod } from '../../policies/pod/pod-kinds.ts';
 import { effectiveGracePeriodSeconds } from '../../policies/sync/pod-termination.ts';
 import type { Pod } from '../../types/kubernetes.ts';
-import { AWAITING_START, isEndingState, isPastSyncing, isTerminated, stateName } from './pod-states.ts';
+import { isBeforeStart, isEndingState, isPastSyncing, isTerminated, NEW, stateName } from './pod-states.ts';
 
 /** The agent waits for the end of a victim 1.5 times its grace period, and at least this long. */
 const LEAST_PATIENCE_MS = 10_000;
@@ -83,7 +83,7 @@ export class PodRecords {
   /** All pods that the agent may count as holders: also pods that it found running, and pods that are ending. */
   possibleHolders(): readonly PodRecord[] {
     return this.known().filter(
-      ({ isAdmitted, mayRunUnadmitted, state }) => isAdmitted || mayRunUnadmitted || state !== AWAITING_START,
+      ({ isAdmitted, mayRunUnadmitted, state }) => isAdmitted || mayRunUnadmitted || !isBeforeStart(state),
     );
   }
 
@@ -104,7 +104,7 @@ export class PodRecords {
       uid,
       actor,
       pod: undefined,
-      state: AWAITING_START,
+      state: NEW,
       isAdmitted: false,
       mayRunUnadmitted: this.#unadmitted.has(uid) || this.#options.isRunning(uid),
       endingSince: undefined,

@@ -7,7 +7,7 @@ import { podQOS } from '../../policies/pod/qos.ts';
 import type { NodeFacts } from '../../types/node-facts.ts';
 import { insufficientResources, takenPorts } from './admission-obstacles.ts';
 import { isEndingOrEnded, patienceMs, podsOf, type PodRecord, type PodRecords } from './pod-records.ts';
-import { AWAITING_START, isTerminated } from './pod-states.ts';
+import { isBeforeStart, isTerminated } from './pod-states.ts';
 
 export interface PreemptionJudgeOptions {
   readonly now: () => number;
@@ -146,7 +146,7 @@ export class PreemptionJudge {
     const choice = this.#choice(preemptor, victims);
     const { state, isAdmitted } = preemptor;
     const early = [
-      isAdmitted || state !== AWAITING_START ? `has room made for it in ${state}` : undefined,
+      isAdmitted || !isBeforeStart(state) ? `has room made for it in ${state}` : undefined,
       ...victims.map(cannotBeVictim),
     ];
     // The actor of a new pod shows its pod a microtask later.

@@ -84,7 +84,7 @@ export function isShort({ signal, amount, minReclaim }: ThresholdRule, use: Node
   return leftOf(signal, use) < amount + minReclaim;
 }
 
-function isOfMemory(signal: EvictionSignal): boolean {
+export function isOfMemory(signal: EvictionSignal): boolean {
   return conditionOf(signal) === 'MemoryPressure';
 }
 

@@ -2,7 +2,7 @@
 import type { PodSnapshot } from '../../actors/pods/pod-registry.ts';
 import { isStaticPod } from '../../policies/pod/pod-kinds.ts';
 import type { PodProgress } from './pod-progress.ts';
-import { AWAITING_START, isTerminated, stateName } from './pod-states.ts';
+import { isBeforeStart, isTerminated, stateName } from './pod-states.ts';
 
 export interface StaticNameJudgeOptions {
   /** The state of the pod of that UID now; empty for a pod without an actor. */
@@ -25,7 +25,7 @@ export class StaticNameJudge {
     const { uid, fullName } = progress;
     const { pod } = snapshot.context;
     if (pod === undefined || !isStaticPod(pod)) return;
-    const isUnderWay = !snapshot.matches('Terminated') && stateName(snapshot) !== AWAITING_START;
+    const isUnderWay = !snapshot.matches('Terminated') && !isBeforeStart(stateName(snapshot));
     const isStarted = isUnderWay && (snapshot.matches('Syncing') || this.#options.mayRun(progress));
     if (!isStarted) {
       this.forget(progress);

@@ -73,8 +73,7 @@ export class ActorInspection {
     const event = inspected.event as EvictionEvent;
     for (const { pod, signal } of evictionsOf(event))
       this.#options.tell(pod.uid, pod.name, `eviction: is chosen to go for ${signal}`);
-    const view = viewOf(inspected.actorRef.getSnapshot() as EvictionSnapshot);
-    this.#options.admission.evictions?.hears(event, view);
+    this.#options.admission.evictions?.hears(event);
   }
 }
 
@@ -99,7 +98,12 @@ function isEviction({ actorRef }: InspectionEvent): boolean {
 
 function viewOf(snapshot: EvictionSnapshot): EvictionView {
   const conditions = PRESSURE_CONDITIONS.filter((condition) => snapshot.hasTag(condition));
-  return { pass: snapshot.value.Pass, conditions };
+  const { Pass: pass } = snapshot.value;
+  return {
+    pass: typeof pass === 'string' ? pass : 'Evaluating',
+    isMeasuringMemory: snapshot.matches({ Pass: { Evaluating: 'Memory' } }),
+    conditions,
+  };
 }
 
 function isPod(snapshot: PodSnapshot): boolean {

@@ -1,6 +1,6 @@
 /**
- * What the API server would fill in before a node sees a pod. Manifests come without it. Only what is written nowhere else
- * is set: a value of the manifest stays as it is, but for quantities, which are brought into their canonical form.
+ * The defaults that the API server sets on a pod. Manifests come without them. A value of the manifest stays; only quantities
+ * are brought into their canonical form.
  */
 import type { Container, Json, PodSpec } from '../../types/kubernetes.ts';
 import type {
@@ -17,10 +17,10 @@ import { withFieldRefDefaults, withResourceFieldRefDefaults, withVolumeDefaults 
 type Probe = Json<V1Probe>;
 
 const GRACE_PERIOD_SECONDS = 30;
-/** What a negative grace period becomes. */
+/** In place of a negative grace period. */
 const GRACE_PERIOD_SECONDS_MIN = 1;
 
-/** `fields` over `defaults`. An empty text stands for a field that is not set. */
+/** `fields` with `defaults` for those that are not set. An empty text means not set. */
 function over<D extends object, F extends object>(defaults: D, fields: F): D & F {
   const empty = Object.keys(defaults).filter((name) => (fields as Record<string, unknown>)[name] === '');
   const unset = Object.fromEntries(empty.map((name) => [name, (defaults as Record<string, unknown>)[name]]));
@@ -102,7 +102,7 @@ function withLifecycleDefaults(lifecycle: Json<V1Lifecycle>): Json<V1Lifecycle> 
   };
 }
 
-/** In a probe 0 stands for "not set". */
+/** In a probe, 0 means not set. */
 function orDefault(value: number | undefined, fallback: number): number {
   return value === undefined || value === 0 ? fallback : value;
 }

@@ -1,4 +1,4 @@
-/** What the API server fills in for requests and limits, and the form in which it keeps quantities. */
+/** The defaults of the API server for requests and limits, and the canonical form of quantities. */
 import { parseQuantity, quantityString, roundedToMilli } from '../../policies/formats/quantity.ts';
 import { containerTotals, isPodLevelResource } from '../../policies/pod/resources.ts';
 import type { Container, PodSpec } from '../../types/kubernetes.ts';
@@ -6,7 +6,7 @@ import type { Container, PodSpec } from '../../types/kubernetes.ts';
 type Resources = NonNullable<Container['resources']>;
 type Amounts = Readonly<Record<string, string>>;
 
-/** As the kubelet prints it: `10m`, not `0.01`. Manifests may leave out the quotes. */
+/** As the kubelet prints it: `10m`, not `0.01`. A number is a quantity without quotes in the manifest. */
 export function canonical(quantity: string | number): string {
   return quantityString(parseQuantity(quantity));
 }
@@ -20,7 +20,7 @@ export function canonicalAmounts(amounts: Readonly<Record<string, string | numbe
   );
 }
 
-/** A resource that has only a limit requests as much. */
+/** A resource with a limit and no request requests its limit. */
 export function withContainerResources(resources: Resources): Resources {
   const { limits, requests } = resources;
   return {
@@ -31,8 +31,8 @@ export function withContainerResources(resources: Resources): Resources {
 }
 
 /**
- * A pod with limits of its own that does not say what it requests requests what its containers do together, and of what they
- * do not request as much as its limit. The containers have their defaults already.
+ * For a pod with pod-level limits: a request that is not set is the sum of the requests of its containers, or the pod's limit
+ * when the containers request nothing. The containers must have their defaults already.
  */
 export function withPodResources(resources: Resources, spec: PodSpec): Resources {
   const isEmpty = Object.keys({ ...resources.limits, ...resources.requests }).length === 0;
@@ -56,7 +56,7 @@ function totals(spec: PodSpec, field: 'requests' | 'limits', counts: (name: stri
   return Object.fromEntries(quantities.map(([name, quantity]) => [name, quantityString(quantity)]));
 }
 
-/** They cannot be overcommitted: their request is always their limit. */
+/** Huge pages cannot be overcommitted: the request is always the limit. */
 function isHugePages(name: string): boolean {
   return name.startsWith('hugepages-');
 }

@@ -1,4 +1,4 @@
-/** What the API server fills in for volumes, and for what refers to fields. */
+/** The defaults of the API server for volumes and field references. */
 import type { V1ObjectFieldSelector, V1ResourceFieldSelector, V1Volume } from '@kubernetes/client-node';
 import { defaultImagePullPolicy } from '../../policies/images/image-reference.ts';
 import type { Json } from '../../types/kubernetes.ts';
@@ -64,7 +64,7 @@ export function withResourceFieldRefDefaults(
   return { ...ref, divisor: canonical(ref.divisor ?? '0') };
 }
 
-/** No node mounts them any more, but `/pods` shows them as the API server would. */
+/** Kubelets do not mount these volumes any more; `/pods` shows them with the defaults of the API server. */
 function networkDisks({ iscsi, rbd, azureDisk }: Volume): Partial<Volume> {
   return {
     ...(iscsi && { iscsi: { iscsiInterface: 'default', ...iscsi } }),

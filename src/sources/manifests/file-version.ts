@@ -1,19 +1,19 @@
-/** Tells by what the file system says of a file, without reading it, whether it may have changed. */
+/** Tells from a file's metadata, without reading its content, whether it may have changed. */
 import type { BigIntStats } from 'node:fs';
 
 /**
- * A file that is written to twice within a tick of its file system's clock has the same times after both. The tick is some
- * milliseconds on most file systems and 2 s on FAT; a server of files may have a clock that is a little behind.
+ * Two writes within one tick of the file system's clock leave the same times. The tick is some milliseconds on most file
+ * systems and 2 s on FAT; the clock of a network file system may be a little slow.
  */
 const SETTLED_AFTER_MS = 5_000n;
 
 /**
- * Differs from all earlier versions of the file, and from those of another file that took its place. Undefined where the file was
- * changed so shortly before it was looked at (Unix milliseconds), or in the future, that a later change might not show.
+ * A text that differs between all versions of the file, and from all versions of a file that replaces it. Undefined when the
+ * last change is so close to `statAt` (Unix milliseconds), or so far in the future, that a later change might not show.
  */
-export function fileVersion(stats: BigIntStats, lookedAt: number): string | undefined {
+export function fileVersion(stats: BigIntStats, statAt: number): string | undefined {
   const { dev, ino, size, mtimeNs, ctimeNs, mtimeMs, ctimeMs } = stats;
   const changedAt = mtimeMs > ctimeMs ? mtimeMs : ctimeMs;
-  if (BigInt(Math.floor(lookedAt)) - changedAt < SETTLED_AFTER_MS) return undefined;
+  if (BigInt(Math.floor(statAt)) - changedAt < SETTLED_AFTER_MS) return undefined;
   return [dev, ino, size, mtimeNs, ctimeNs].join(' ');
 }

@@ -1,33 +1,34 @@
 /**
- * Keeps the last good version of each manifest on the disk. An agent that starts again finds its pods there where the manifest
- * has been broken meanwhile, or cannot be read.
+ * Keeps the last good version of each manifest on the disk. When the agent restarts and a manifest is broken or unreadable,
+ * its pods come from there.
  */
 import { createHash } from 'node:crypto';
-import { mkdir, readdir, readFile, rename, rm, writeFile } from 'node:fs/promises';
+import { mkdir, readdir, readFile, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { PodSource } from '../../policies/sync/pod-updates.ts';
+import { replaceFile } from '../../system/replace-file.ts';
 import { errorMessage } from '../../types/errors.ts';
 import type { SourceProblem } from '../source.ts';
 
-/** How a kept manifest is written down. One of another version is passed over. */
+/** The content of a file on the disk. A file of another format version is ignored. */
 interface KeptManifest {
-  readonly version: typeof VERSION;
+  readonly version: typeof FORMAT_VERSION;
   /** Path or URL. */
   readonly location: string;
   readonly content: string;
 }
 
-const VERSION = 1;
-/** Environment variables may hold secrets. */
-const OWNER_ALONE = { folder: 0o700, file: 0o600 };
+const FORMAT_VERSION = 1;
+/** Only for the owner: environment variables in manifests may be secret. */
+const MODE = { folder: 0o700, file: 0o600 };
 
 /**
- * Writes one thing at a time and in the background: neither a slow disk nor a full one holds up a pod. A version that could
- * not be written is tried again when its source is read again.
+ * Writes in the background, one file at a time: pods do not wait for a slow or full disk. A version that could not be written
+ * is tried again when its source is read again.
  */
 export class LastGoodManifests {
   readonly folder: string;
-  /** Digest of what the disk holds, by location, where that is known. */
+  /** The digest of the version on the disk, by location, where it is known. */
   readonly #kept = new Map<string, string>();
   readonly #waiting = new Map<string, { readonly content: Buffer; readonly digest: string }>();
   #locations: ReadonlySet<string> | undefined;
@@ -38,16 +39,16 @@ export class LastGoodManifests {
     this.folder = folder;
   }
 
-  /** Why something could not be kept the last time, if so. */
+  /** Why the last attempt to write failed; undefined when it did not. */
   get failure(): string | undefined {
     return this.#failure;
   }
 
-  /** Notes that this is the last good version at `location`. */
+  /** `content` is the last good version at `location`: writes it to the disk. */
   keep(location: string, content: Buffer, digest: string): void {
     if (this.#kept.get(location) === digest) return;
     this.#waiting.set(location, { content, digest });
-    this.#then(() => this.#write(location));
+    this.#afterwards(() => this.#write(location));
   }
 
   /** Whether the disk is known to hold this version. */
@@ -55,33 +56,33 @@ export class LastGoodManifests {
     return digest !== undefined && this.#kept.get(location) === digest;
   }
 
-  /** Notes that these locations are all there are: what is kept of others is removed. */
+  /** Removes the manifests of all other locations from the disk. */
   keepOnly(locations: ReadonlySet<string>): void {
     const before = this.#locations;
     this.#locations = locations;
     if (before && [...before].every((location) => locations.has(location))) return;
-    this.#then(() => this.#removeOthers());
+    this.#afterwards(() => this.#removeOthers());
   }
 
-  /** Undefined where nothing of use is kept. */
+  /** Undefined where the disk has no usable version. */
   async read(location: string): Promise<Buffer | undefined> {
     const kept = await readKept(join(this.folder, fileName(location)));
     return kept?.location === location ? Buffer.from(kept.content) : undefined;
   }
 
-  /** Locations of all that is kept, sorted. */
+  /** The locations of all manifests on the disk, sorted. */
   async locations(): Promise<string[]> {
     const files = await readdir(this.folder).catch(() => []);
     const kept = await Promise.all(files.map((file) => readKept(join(this.folder, file))));
     return kept.flatMap((manifest) => (manifest ? [manifest.location] : [])).sort();
   }
 
-  /** Resolves when all that was noted has been tried. */
+  /** Resolves when all writes and removals so far have been tried. */
   async settled(): Promise<void> {
     await this.#work;
   }
 
-  #then(step: () => Promise<void>): void {
+  #afterwards(step: () => Promise<void>): void {
     this.#work = this.#work.then(step).catch((error: unknown) => {
       this.#failure = errorMessage(error);
     });
@@ -93,21 +94,18 @@ export class LastGoodManifests {
     this.#waiting.delete(location);
     const { content, digest } = version;
     const isThere = (await this.read(location))?.equals(content);
-    if (!isThere) await this.#replace({ version: VERSION, location, content: content.toString() });
+    if (!isThere) await this.#replace({ version: FORMAT_VERSION, location, content: content.toString() });
     this.#kept.set(location, digest);
     this.#failure = undefined;
   }
 
-  /** An older version must not stay where a newer one cannot be written: nothing is better than the wrong pod. */
+  /** When the new version cannot be written, the old one is removed: no pod is better than the wrong pod. */
   async #replace(manifest: KeptManifest): Promise<void> {
     const file = join(this.folder, fileName(manifest.location));
-    const draft = `${file}.new`;
     try {
-      await mkdir(this.folder, { recursive: true, mode: OWNER_ALONE.folder });
-      await writeFile(draft, JSON.stringify(manifest), { mode: OWNER_ALONE.file });
-      await rename(draft, file);
+      await mkdir(this.folder, { recursive: true, mode: MODE.folder });
+      await replaceFile(file, JSON.stringify(manifest), { mode: MODE.file });
     } catch (error) {
-      await rm(draft, { force: true }).catch(() => undefined);
       await rm(file, { force: true }).catch(() => undefined);
       throw error;
     }
@@ -133,11 +131,11 @@ function fileName(location: string): string {
   return `${createHash('sha256').update(location).digest('hex')}.json`;
 }
 
-/** Undefined for what is not there, is broken, or comes from another version. */
+/** Undefined for a file that does not exist, is broken, or has another format version. */
 async function readKept(file: string): Promise<KeptManifest | undefined> {
   try {
     const kept = JSON.parse(await readFile(file, 'utf8')) as Partial<KeptManifest> | null;
-    if (kept?.version !== VERSION) return undefined;
+    if (kept?.version !== FORMAT_VERSION) return undefined;
     return typeof kept.location === 'string' && typeof kept.content === 'string'
       ? (kept as KeptManifest)
       : undefined;

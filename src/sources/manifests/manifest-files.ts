@@ -1,4 +1,4 @@
-/** Reads a file or a folder of manifests, given what the last reading found. */
+/** Reads a file or a folder of manifests; files that have not changed since the last reading are not read again. */
 import { createHash } from 'node:crypto';
 import { lstat, readdir, readFile, stat } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
@@ -13,22 +13,22 @@ import type { ManifestProblem, SourceProblem } from '../source.ts';
 import type { StaticPodOrigin } from '../static-pod.ts';
 
 interface ManifestFile {
-  /** Of the content that `pods` or `problems` are about; undefined when it could not be read. */
+  /** Of the content that was read last; undefined when the file could not be read. */
   readonly digest?: string;
   /** Of the last good version. */
   readonly pods: readonly Pod[];
   readonly problems: readonly ManifestProblem[];
-  /** Unix milliseconds; 0 where that does not matter. */
+  /** Unix milliseconds; 0 when the content was not read. */
   readonly writtenAt: number;
-  /** Of the file that was read; undefined where it has to be read again whatever it says of itself. */
+  /** Of the file that was read; undefined where the next reading has to read it again. */
   readonly version?: string | undefined;
 }
 
 export interface ReadingOptions {
   readonly nodeName: string;
-  /** Where the last good versions are that an agent before this one has read. */
+  /** The last good versions that an earlier agent has kept. */
   readonly lastGood?: LastGoodManifests;
-  /** Ends what takes long. */
+  /** Aborts the reading of large manifests. */
   readonly signal?: AbortSignal;
   /** Unix milliseconds. */
   readonly now?: () => number;
@@ -36,21 +36,21 @@ export interface ReadingOptions {
 }
 
 export interface Reading {
-  /** False until it has been found out for the first time what is there, or that nothing is: pods are those kept from before. */
+  /** False until the path could be read for the first time, or was found not to exist. Until then the pods are those that an earlier agent kept. */
   readonly seen: boolean;
   /** By path, sorted. */
   readonly files: ReadonlyMap<string, ManifestFile>;
-  /** Those of the path itself. */
+  /** Problems of the path itself. */
   readonly problems: readonly SourceProblem[];
-  /** When a file whose content is news was last written to, Unix milliseconds: it may not be complete. */
-  readonly newestNewsAt: number;
+  /** The latest write to a file whose content has changed, Unix milliseconds: the write may not be complete. */
+  readonly newestChangeAt: number;
 }
 
-export const NOTHING_READ: Reading = { seen: false, files: new Map(), problems: [], newestNewsAt: 0 };
+export const NOTHING_READ: Reading = { seen: false, files: new Map(), problems: [], newestChangeAt: 0 };
 
 /**
- * A path that is not there has no pods; of one that cannot be read nothing is known, and what was read before stands.
- * Rejects only when the signal aborts.
+ * A path that does not exist has no pods. When the path cannot be read, the pods of the last reading stay. Rejects only when
+ * the signal aborts.
  */
 export async function readManifests(
   path: string,
@@ -63,9 +63,9 @@ export async function readManifests(
       const manifest = await readManifestFile(file, before.files.get(file), options);
       if (manifest) files.set(file, await withLastGood(file, manifest, before, options));
     }
-    const news = [...files].filter(([file, { digest }]) => digest !== before.files.get(file)?.digest);
-    const newestNewsAt = Math.max(0, ...news.map(([, { writtenAt }]) => writtenAt));
-    return { seen: before.seen || !isUnknown(files.get(path)), files, problems: [], newestNewsAt };
+    const changed = [...files].filter(([file, { digest }]) => digest !== before.files.get(file)?.digest);
+    const newestChangeAt = Math.max(0, ...changed.map(([, { writtenAt }]) => writtenAt));
+    return { seen: before.seen || !isUnknown(files.get(path)), files, problems: [], newestChangeAt };
   } catch (error) {
     options.signal?.throwIfAborted();
     const problem = (message: string): readonly SourceProblem[] => [{ source: 'file', file: path, message }];
@@ -73,47 +73,49 @@ export async function readManifests(
       return {
         seen: true,
         files: new Map(),
-        newestNewsAt: 0,
+        newestChangeAt: 0,
         problems: problem('does not exist: it has no pods until it does'),
       };
     return {
       seen: before.seen,
       files: before.seen ? before.files : await allLastGood(path, options),
-      newestNewsAt: 0,
+      newestChangeAt: 0,
       problems: problem(`cannot be read, its pods stay as they are: ${errorMessage(error)}`),
     };
   }
 }
 
-/** Whether the path is a single manifest that has not been good since the agent started: then nothing can be said of its pods. */
+/** Whether the path is one manifest, and it is broken: its pods are not known. */
 function isUnknown(single: ManifestFile | undefined): boolean {
   return single !== undefined && single.problems.length > 0;
 }
 
-/** Names that begin with a dot are not for us: editors, and the folders behind mounted ConfigMaps. */
+/** Names that begin with a dot are no manifests: drafts of editors, and the folders behind mounted ConfigMaps. */
 async function manifestPaths(path: string): Promise<string[]> {
   if (!(await stat(path)).isDirectory()) return [path];
   const names = (await readdir(path)).filter((name) => !name.startsWith('.'));
   return names.sort().map((name) => join(path, name));
 }
 
-/** Undefined for what is no manifest (a folder), or has gone since the folder was listed. */
+/** Undefined for a folder, and for a file that was removed after the folder was listed. */
 async function readManifestFile(
   file: string,
   before: ManifestFile | undefined,
   options: ReadingOptions,
 ): Promise<ManifestFile | undefined> {
   const failed = (message: string, pods = before?.pods ?? []): ManifestFile => ({
-    ...{ pods, problems: [{ message }], writtenAt: 0 },
+    pods,
+    problems: [{ message }],
+    writtenAt: 0,
   });
   const { now = Date.now, readContent = readFile } = options;
   try {
-    const lookedAt = now();
+    const statAt = now();
     const stats = await stat(file, { bigint: true });
     if (stats.isDirectory()) return undefined;
     if (!stats.isFile()) return failed('is neither a file nor a folder', []);
     if (stats.size > MANIFEST_BYTES_MAX) return failed('is larger than 10 MiB');
-    const version = fileVersion(stats, lookedAt);
+    const version = fileVersion(stats, statAt);
     if (before && isReadAlready(file, version, before, options)) return before;
     const read = await parsed(await readContent(file), file, before, options);
     return { ...read, writtenAt: Number(stats.mtimeMs), version };
@@ -124,7 +126,7 @@ async function readManifestFile(
   }
 }
 
-/** One that could not be kept on the disk is read again, so that keeping it is tried again. */
+/** A manifest whose last good version could not be written is read again, so that the write is tried again. */
 function isReadAlready(
   file: string,
   version: string | undefined,
@@ -163,7 +165,7 @@ function originOf(file: string, nodeName: string): StaticPodOrigin {
   return { source: 'file', location: file, nodeName };
 }
 
-/** A manifest that is broken when the agent starts has the pods that it had for the agent before. */
+/** A manifest that is broken when the agent starts has the pods of its last good version. */
 async function withLastGood(
   file: string,
   manifest: ManifestFile,

@@ -1,12 +1,12 @@
 /**
- * How much a manifest may hold. What is larger is refused with an error that names the limit: a file or a server that anybody
- * can write to must not cost the node its memory, nor its pods the attention of the agent.
+ * How much a manifest may hold. A larger manifest is refused with an error that names the limit: whatever a source delivers,
+ * it must not use up the memory of the node or block the agent.
  */
 import { isTree } from '../rules/place.ts';
 
 /** The kubelet's own limit for a file. */
 export const MANIFEST_BYTES_MAX = 10 * 1024 * 1024;
-/** The API server stores no larger object. In characters, as JSON. */
+/** The largest object that the API server stores. In characters, as JSON. */
 export const POD_LENGTH_MAX = 3 * 1024 * 1024;
 export const PODS_MAX = 1_000;
 export const DEPTH_MAX = 100;
@@ -14,9 +14,9 @@ export const DEPTH_MAX = 100;
 export const VALUES_MAX = 100_000;
 export const POD_VALUES_MAX = 20_000;
 export const ALIASES_MAX = 100;
-/** So many values may come from aliases: they let a short text stand for a long one. */
+/** How many values may come from aliases: with aliases a short text can stand for very many values. */
 const ALIASED_VALUES_MAX = 10_000;
-/** Of text: no value takes less, but where an alias repeats it. */
+/** Each value takes at least this much of the text, unless an alias repeats it. */
 const BYTES_PER_VALUE_MIN = 2;
 
 /** Its message says which limit was exceeded, as the end of a sentence about the manifest. */
@@ -30,7 +30,7 @@ export function tooManyValues(): ManifestLimitError {
   return new ManifestLimitError(`has more than ${VALUES_MAX} values: split it into several files`);
 }
 
-/** Copies parsed manifests and counts what they hold. */
+/** Copies parsed manifests, and counts their values. */
 export class BoundedCopy {
   readonly #valuesMax: number;
   #values = 0;
@@ -39,7 +39,7 @@ export class BoundedCopy {
     this.#valuesMax = Math.floor(manifestBytes / BYTES_PER_VALUE_MIN) + ALIASED_VALUES_MAX;
   }
 
-  /** Members that are null are left out: they are not set, everywhere in Kubernetes. Throws a `ManifestLimitError`. */
+  /** Leaves out members that are null: everywhere in Kubernetes, null means not set. Throws a `ManifestLimitError`. */
   withoutNulls(value: unknown, depth = 0): unknown {
     this.#count(depth);
     if (Array.isArray(value)) return value.map((item) => this.withoutNulls(item, depth + 1));
@@ -60,7 +60,7 @@ export class BoundedCopy {
   }
 }
 
-/** Why the pod is too large, if so. It is nested no deeper than a manifest may be. */
+/** Why the pod is too large; undefined when it is not. Its depth must have been checked before. */
 export function podSizeProblem(pod: unknown): string | undefined {
   if (valuesIn(pod) > POD_VALUES_MAX) return `has more than ${POD_VALUES_MAX} values, too many for one pod`;
   if (JSON.stringify(pod).length > POD_LENGTH_MAX) return 'is larger than 3 MiB, too large for one pod';

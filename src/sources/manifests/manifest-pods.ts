@@ -1,17 +1,9 @@
-/** Static pods of a manifest. A large one is read by a thread of its own, so that the agent goes on meanwhile. */
-import type { Pod } from '../../types/kubernetes.ts';
+/** Reads the static pods of a manifest. A large manifest is read by a worker thread, so that it does not block the event loop. */
 import { parseManifest, type Manifest } from './read-manifest.ts';
-import type { ManifestProblem } from '../source.ts';
-import { staticPod, type StaticPodOrigin } from '../static-pod.ts';
+import { staticPod, type StaticPodOrigin, type StaticPods } from '../static-pod.ts';
 
-/** What is no larger takes less time than a thread takes to start. */
+/** A manifest up to this size is read in less time than a thread takes to start. */
 export const INLINE_BYTES_MAX = 8 * 1024;
-
-export interface StaticPods {
-  /** None where there is a problem. */
-  readonly pods: readonly Pod[];
-  readonly problems: readonly ManifestProblem[];
-}
 
 /** Rejects only when `signal` aborts, which ends the thread. */
 export async function readStaticPods(

@@ -1,18 +1,17 @@
-/** Has a thread read one manifest. It ends with that, and its memory goes with it. */
+/** Reads one manifest in a worker thread. The thread ends afterwards, which frees its memory. */
 import { on } from 'node:events';
 import { setImmediate as turn } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { Worker } from 'node:worker_threads';
 import { errorMessage } from '../../types/errors.ts';
 import type { Pod } from '../../types/kubernetes.ts';
-import type { StaticPods } from './manifest-pods.ts';
 import type { ManifestTask, ThreadMessage } from './manifest-worker.ts';
-import { frozen, type StaticPodOrigin } from '../static-pod.ts';
+import { frozen, type StaticPodOrigin, type StaticPods } from '../static-pod.ts';
 
-/** A manifest that keeps all limits takes a tenth of this. */
+/** The largest manifest that keeps all limits takes a tenth of this. */
 const TIMEOUT_MS = 60_000;
 const MEMORY_MIB_MAX = 512;
-/** This very file's kind: TypeScript in a checkout, JavaScript in the package. */
+/** The same as this file's: TypeScript in a checkout, JavaScript in the package. */
 const EXTENSION = import.meta.url.endsWith('.ts') ? 'ts' : 'js';
 const ENTRY = fileURLToPath(new URL(`./manifest-worker.${EXTENSION}`, import.meta.url));
 
@@ -38,7 +37,7 @@ export async function readInThread(
   }
 }
 
-/** One pod in a turn of the event loop: to take them all at once would hold it up. */
+/** Takes one pod in each turn of the event loop: all at once would block it. */
 async function receive(worker: Worker, signal: AbortSignal): Promise<StaticPods> {
   const pods: Pod[] = [];
   for await (const [message] of on(worker, 'message', { signal, close: ['exit'] })) {

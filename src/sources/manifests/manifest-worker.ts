@@ -1,4 +1,4 @@
-/** The thread that reads a large manifest: `manifest-thread.ts` starts it. */
+/** The entry of the worker thread that reads a large manifest; `manifest-thread.ts` starts it. */
 import { once } from 'node:events';
 import { parentPort, workerData } from 'node:worker_threads';
 import type { Pod } from '../../types/kubernetes.ts';
@@ -11,7 +11,7 @@ export interface ManifestTask {
   readonly origin: StaticPodOrigin;
 }
 
-/** A pod, after which it waits to be asked for the next; at the end the problems. */
+/** One message for each pod, sent when the agent asks for it; then one with the problems. */
 export type ThreadMessage =
   { readonly pod: Pod; readonly problems?: undefined } | { readonly problems: readonly ManifestProblem[] };
 

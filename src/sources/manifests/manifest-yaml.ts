@@ -1,4 +1,4 @@
-/** Reads YAML in time and memory that grow with its length, and no further than a manifest may go. */
+/** Reads YAML in time and memory proportional to its length, and stops at the limits of a manifest. */
 import {
   Composer,
   isScalar,
@@ -21,19 +21,32 @@ import {
   VALUES_MAX,
 } from './manifest-limits.ts';
 
-/** The values of the documents that are not empty; throws `YamlSyntaxError` and `ManifestLimitError`. */
+/** The values of all documents that are not empty. Throws `YamlSyntaxError` and `ManifestLimitError`. */
 export function parseYaml(text: string): unknown[] {
   const lines = new LineCounter();
   const composer = new Composer({
     schema: 'yaml-1.1',
     customTags: kubernetesTags,
-    // The library compares each key with all before it.
+    // The library compares each key with all keys before it, which takes quadratic time: `repeatedKey` does it below.
     uniqueKeys: false,
   });
-  const documents = [...composer.compose(boundedTokens(text, lines))];
-  const problems = documents.flatMap((document) => syntaxProblems(document, lines));
+  const values: unknown[] = [];
+  const problems: string[] = [];
+  let failure: Error | undefined;
+  for (const document of composer.compose(boundedTokens(text, lines))) {
+    problems.push(...syntaxProblems(document, lines));
+    if (problems.length > 0 || failure !== undefined) continue;
+    try {
+      // At once: the tree of a document takes many times the memory of its values, and can then be collected.
+      flattenTexts(document);
+      values.push(document.toJS());
+    } catch (error) {
+      failure = error as Error;
+    }
+  }
   if (problems.length > 0) throw new YamlSyntaxError(problems);
-  return documents.map((document) => document.toJS() as unknown).filter((value) => value != null);
+  if (failure !== undefined) throw failure;
+  return values.filter((value) => value != null);
 }
 
 export class YamlSyntaxError extends Error {
@@ -47,8 +60,8 @@ export class YamlSyntaxError extends Error {
 }
 
 /**
- * Kubernetes reads YAML 1.1, where `0644` is octal and `yes` is true; but it takes times for texts, and knows nothing of
- * numbers to the base of 60: `80:80` is a text. So are `.` and `e5`, which the library takes for numbers.
+ * Kubernetes reads YAML 1.1, where `0644` is octal and `yes` is true. Unlike YAML 1.1 it reads times as texts, and numbers to
+ * the base of 60 too: `80:80` is a text. So are `.` and `e5`, which the library reads as numbers.
  */
 function kubernetesTags(tags: Tags): Tags {
   return tags.flatMap((tag): Tags => {
@@ -59,14 +72,14 @@ function kubernetesTags(tags: Tags): Tags {
   });
 }
 
-/** With a digit, or the letters of infinity and of what is not a number. */
+/** A float begins with a digit, or with the letters of `.inf` and `.nan`. */
 const FLOAT_BEGINS = /^(?=[-+]?\.?[\dinIN])/;
 
-/** Indents, line ends, comments and signs among them: as many as so many values can need, and some more. */
+/** Lexemes include indents, line ends, comments and signs: more than `VALUES_MAX` values need. */
 const LEXEMES_MAX = 12 * VALUES_MAX;
-/** What comes before the text of a scalar in the lexer's output. */
+/** The lexer's mark before the text of a scalar. */
 const SCALAR = '\u001f';
-/** The library's parser, stopped as soon as there is too much: what it composes afterwards takes many times the memory. */
+/** The tokens of the library's parser. Stops at a limit before the composer runs, which takes many times the memory. */
 function* boundedTokens(text: string, lines: LineCounter): Generator<CST.Token, void> {
   const parser = new Parser(lines.addNewLine);
   lines.addNewLine(0);
@@ -87,7 +100,7 @@ function* boundedTokens(text: string, lines: LineCounter): Generator<CST.Token, 
   yield* parser.end();
 }
 
-/** Keys are values here as well, so that there may be twice as many. */
+/** Keys count as values here, so twice as many are allowed. */
 function isValue(lexeme: string): boolean {
   return lexeme === SCALAR || lexeme === '[' || lexeme === '{' || lexeme === '-' || /^["']/.test(lexeme);
 }
@@ -100,7 +113,7 @@ function tooManyAliases(): ManifestLimitError {
   return new ManifestLimitError(`has more than ${ALIASES_MAX} aliases`);
 }
 
-/** Problems that come after the first mostly follow from it. */
+/** Only the first problem of a document: the later ones mostly follow from it. */
 function syntaxProblems(document: Document.Parsed, lines: LineCounter): string[] {
   const [error] = document.errors;
   const duplicate = error ? undefined : repeatedKey(document);
@@ -110,7 +123,22 @@ function syntaxProblems(document: Document.Parsed, lines: LineCounter): string[]
   return [`${error?.message ?? 'Map keys must be unique'} at line ${line}, column ${col}`];
 }
 
-/** The offset of the first key that its map has already. */
+/** Never matches. */
+const NOTHING = /(?!)/u;
+
+/**
+ * The library builds quoted texts character by character. V8 keeps such a text as a tree of some 30 bytes for each character
+ * until something searches it.
+ */
+function flattenTexts(document: Document): void {
+  visit(document, {
+    Scalar: (_key, scalar) => {
+      if (typeof scalar.value === 'string') scalar.value = scalar.value.replace(NOTHING, '');
+    },
+  });
+}
+
+/** The offset of the first key that stands twice in its map. */
 function repeatedKey(document: Document.Parsed): number | undefined {
   let offset: number | undefined;
   visit(document, {

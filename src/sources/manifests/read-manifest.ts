@@ -16,18 +16,18 @@ import { podProblems } from '../rules/validate-pod.ts';
 
 const PROBLEMS_SHOWN_MAX = 10;
 
-/** A valid pod as it was written: no UID, namespace or defaults but its own. */
+/** A valid pod as the manifest has it, without any defaults. */
 export type ManifestPod = Omit<Pod, 'metadata'> & {
   readonly metadata: ObjectMeta & { readonly name: string };
 };
 
-/** With any problem there are no pods: half a manifest is not what its author wanted. */
+/** A manifest with a problem has no pods: a part of it is not what its author wanted. */
 export interface Manifest {
   readonly pods: readonly ManifestPod[];
   readonly problems: readonly ManifestProblem[];
 }
 
-/** Never throws. At most ten problems are told one by one. The names of the pods will get that of the node as a suffix. */
+/** Never throws. Lists at most ten problems, and counts the others. `nodeName` will be appended to the names of the pods. */
 export function parseManifest(bytes: Uint8Array, nodeName = ''): Manifest {
   try {
     return readManifest(bytes, nodeName);
@@ -38,7 +38,7 @@ export function parseManifest(bytes: Uint8Array, nodeName = ''): Manifest {
   }
 }
 
-/** A password that begins with `*`, and is not in quotes, is an alias to YAML, which names it. */
+/** YAML reads a text that begins with `*` and is not quoted as an alias, and its error repeats it. It may be a password. */
 function withoutAlias(message: string): string {
   return message.replace(/^(Unresolved alias)\b.*$/su, '$1: a text that begins with * has to be in quotes');
 }
@@ -78,7 +78,7 @@ function parseDocuments(bytes: Uint8Array): Parsed {
   return parseJson(text) ?? parseYamlDocuments(text);
 }
 
-/** Undefined where it is not JSON: YAML's parser has the better message. */
+/** Undefined when it is not JSON: the YAML parser has better messages for broken JSON. */
 function parseJson(text: string): Parsed | undefined {
   if (!/^\s*\{/.test(text)) return undefined;
   try {
@@ -103,7 +103,7 @@ function parseYamlDocuments(text: string): Parsed {
 
 interface PodEntry {
   readonly pod: unknown;
-  /** What comes before the names of its fields. */
+  /** Comes before the field in problems: `document 2: items[0].`. */
   readonly prefix: string;
   readonly problems: readonly ManifestProblem[];
 }
@@ -117,7 +117,7 @@ function podEntries(document: unknown, prefix: string): PodEntry[] {
     return [{ pod: undefined, prefix, problems: [{ field: 'items', message: 'must be array' }] }];
   const isPodList = document.kind === 'PodList';
   return list.map((item: unknown, index) => {
-    // The items of a typed list need not say what they are.
+    // The items of a PodList may leave out apiVersion and kind.
     const pod = isPodList && isTree(item) ? { apiVersion: 'v1', kind: 'Pod', ...item } : item;
     return { pod, prefix: `${prefix}items[${index}].`, problems: kindProblems(pod, ['Pod']) };
   });

@@ -1,6 +1,6 @@
 /**
- * A static pod must not refer to objects of the API server: the node may know it before it knows the server, and its
- * mirror pod would lend the node a right to read them. The kubelet refuses such a manifest too.
+ * A static pod must not refer to objects of the API server: it may start before the server can be reached, and its mirror pod
+ * would give the node the right to read those objects. The kubelet refuses such manifests too.
  */
 import { child, isTree, items, pathOf, type Place } from './place.ts';
 import type { ManifestProblem } from '../source.ts';

@@ -1,4 +1,4 @@
-/** The rules of the API server's validation for what a pod says of itself. Tolerates metadata that breaks the schema. */
+/** The rules of the API server's validation for metadata. Tolerates metadata that breaks the schema. */
 import { child, items, pathOf, problemAt, text, type Place } from './place.ts';
 import type { ManifestProblem } from '../source.ts';
 

@@ -1,4 +1,4 @@
-/** Walks what was parsed from a manifest and may be ill-typed: such parts are passed over, the schema has reported them. */
+/** Walks a parsed manifest. Values of a wrong type are skipped: the schema validation reports them. */
 import type { ManifestProblem } from '../source.ts';
 
 export type Tree = Readonly<Record<string, unknown>>;
@@ -30,7 +30,7 @@ export function problemAt(place: Place, field: string, message: string): Manifes
   return { field: pathOf(place, field), message };
 }
 
-/** The mapping in `field`, as a list of none or one. */
+/** The mapping in `field`: a list of one, or empty. */
 export function child(place: Place, field: string): Place[] {
   const value = place.value[field];
   return isTree(value) ? [{ path: pathOf(place, field), value }] : [];
@@ -50,7 +50,7 @@ export function text(place: Place, field: string): string | undefined {
   return typeof value === 'string' ? value : undefined;
 }
 
-/** One problem for every place whose key an earlier one has; undefined keys are not compared. */
+/** One problem for each place whose key an earlier place has. Undefined keys are not compared. */
 export function* repeated(
   places: readonly Place[],
   field: string,
@@ -65,7 +65,7 @@ export function* repeated(
   }
 }
 
-/** A problem unless exactly one of the fields that `place` may choose from is set (or none, where that is allowed). */
+/** A problem unless exactly one of the fields is set. With `orNone`, none is allowed too. */
 export function* oneOf(
   place: Place,
   fields: readonly string[],

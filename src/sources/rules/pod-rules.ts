@@ -13,7 +13,7 @@ const HANDLERS = ['exec', 'httpGet', 'tcpSocket'];
 const GRACE_PERIOD_SECONDS = 30;
 const PROBES = ['livenessProbe', 'readinessProbe', 'startupProbe'];
 
-/** What is wrong in how the fields of the pod go together. Tolerates a pod that breaks the schema. */
+/** The problems between fields of the pod. Tolerates a pod that breaks the schema. */
 export function ruleProblems(pod: unknown, nodeName: string): ManifestProblem[] {
   if (!isTree(pod)) return [];
   const root: Place = { path: '', value: pod };
@@ -90,7 +90,7 @@ function* resizePolicies(spec: Place): Iterable<ManifestProblem> {
 }
 
 function* hostPorts(spec: Place): Iterable<ManifestProblem> {
-  // An init container has ended when those of the others are bound.
+  // Init containers run one after another: only containers that run together can conflict.
   const groups = [
     ...items(spec, 'initContainers').map((container) => [container]),
     items(spec, 'containers'),
@@ -196,7 +196,7 @@ function exceeds(request: unknown, limit: unknown): boolean {
   return asked !== undefined && most !== undefined && compareQuantity(asked, most) > 0;
 }
 
-/** Undefined for what is no quantity: the schema has said so. */
+/** Undefined for an invalid quantity: the schema validation reports it. */
 function quantity(value: unknown): Quantity | undefined {
   if (typeof value !== 'string' && typeof value !== 'number') return undefined;
   try {

@@ -1,6 +1,6 @@
 /**
- * The rules of the API server's validation for requests, limits and what refers to them. They hold for a spec that fits the
- * schema and has its defaults: what is requested often follows from what is limited.
+ * The rules of the API server's validation for requests, limits and references to them. The spec must fit the schema and have
+ * its defaults, because default requests follow from limits.
  */
 import {
   compareQuantity,
@@ -97,7 +97,7 @@ function* divisorProblems(path: string, ref: ResourceFieldRef | undefined): Prob
   yield { field: `${path}.divisor`, message: `must be one of ${choice} (got "${divisor}")` };
 }
 
-/** Of a container or of the pod as a whole. */
+/** The resources of a container, or of the pod as a whole. */
 function* amountProblems(path: string, { limits = {}, requests = {} }: Resources): Problems {
   for (const [field, amounts] of [
     ['limits', limits],
@@ -129,7 +129,7 @@ function isOvercommittable(name: string): boolean {
   return !isHugePages(name) && !name.includes('/');
 }
 
-/** Some resources come in pieces. */
+/** Extended resources and huge pages can only be had in whole units. */
 function wholeProblem(name: string, amount: Quantity): string | undefined {
   if (name.includes('/')) return amount.nanos % NANOS === 0n ? undefined : 'must be a whole number';
   if (!isHugePages(name)) return undefined;

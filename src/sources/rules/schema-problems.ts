@@ -1,4 +1,4 @@
-/** Says in the words of Kubernetes what the schema's validator found. */
+/** Puts the errors of the schema validator into the words of Kubernetes. */
 import { didYouMean } from '../../policies/formats/did-you-mean.ts';
 import { mayBeSecret } from '../../policies/pod/secret-fields.ts';
 import type { SchemaError } from '../../types/schema-error.ts';
@@ -6,12 +6,12 @@ import { fieldPath } from './place.ts';
 import type { ManifestProblem } from '../source.ts';
 
 const GOT_LENGTH_MAX = 60;
-/** How many slips of the pen may lie between an unknown name and the one that is suggested. */
+/** The largest edit distance between an unknown name and a suggestion. */
 const TYPO_DISTANCE_MAX = 3;
 const NAME_LENGTH_MAX = 100;
 
 export function schemaProblems(errors: readonly SchemaError[]): ManifestProblem[] {
-  // `propertyNames` only repeats the error that was found in the name.
+  // `propertyNames` repeats an error that is also reported for the name.
   return errors.filter(({ keyword }) => keyword !== 'propertyNames').map(schemaProblem);
 }
 
@@ -26,7 +26,7 @@ function schemaProblem(error: SchemaError): ManifestProblem {
 
 type Words = (error: SchemaError) => string;
 
-/** Whole messages. */
+/** Whole messages, by keyword of the schema. */
 const PLAIN: Readonly<Record<string, Words>> = {
   required: () => 'is required',
   additionalProperties: ({ params, parentSchema }) =>
@@ -35,7 +35,7 @@ const PLAIN: Readonly<Record<string, Words>> = {
   maxItems: ({ params }) => `must have at most ${count(params.limit)}`,
 };
 
-/** What follows "must". */
+/** Texts that follow "must", by keyword of the schema. */
 const RULES: Readonly<Record<string, Words>> = {
   type: ({ params, parentSchema }) => `be ${parentSchema?.description ?? [params.type].flat().join(' or ')}`,
   enum: ({ params }) =>
@@ -46,7 +46,7 @@ const RULES: Readonly<Record<string, Words>> = {
   maximum: ({ params }) => `be at most ${String(params.limit)}`,
 };
 
-/** An empty text is as good as nothing, which no list of choices has to say. */
+/** An empty text means not set; it is not listed as a choice. */
 function isNamed(value: unknown): boolean {
   return value !== '';
 }
@@ -55,13 +55,13 @@ function count(limit: unknown): string {
   return limit === 1 ? '1 item' : `${String(limit)} items`;
 }
 
-/** YAML reads 8080 and `on` as a number and a boolean: the commonest of all mistakes. */
+/** YAML reads 8080 as a number and `on` as a boolean. A text without quotes is the most frequent mistake. */
 function quoteHint({ keyword, params, data }: SchemaError): string {
   const scalar = typeof data === 'number' || typeof data === 'boolean';
   return keyword === 'type' && params.type === 'string' && scalar ? '; put it in quotes' : '';
 }
 
-/** The value as JSON, cut short. What is in objects and lists may be secret. */
+/** The value as JSON, cut short. Objects and lists are not shown: they may contain secrets. */
 export function shown(value: unknown): string {
   if (typeof value === 'object' && value !== null) return kindOf(value);
   const text = JSON.stringify(value);

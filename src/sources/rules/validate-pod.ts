@@ -1,4 +1,4 @@
-/** Whether what was read is a pod that this node could run as a static one. */
+/** Validates the pod of a manifest: schema, rules and references. */
 import { volumeProblems } from '../../policies/volumes/volume-rules.ts';
 import type { Pod } from '../../types/kubernetes.ts';
 import { validate } from '../../generated/pod-validator.js';
@@ -9,10 +9,10 @@ import { resourceProblems } from './resource-rules.ts';
 import { schemaProblems } from './schema-problems.ts';
 import type { ManifestProblem } from '../source.ts';
 
-/** More are only counted: to find out for each of a thousand unknown fields what was meant takes longer than to read them. */
+/** Further errors get no details: to search a suggestion for each of a thousand unknown fields takes longer than to read them. */
 const ERRORS_DESCRIBED_MAX = 50;
 
-/** All that is wrong with a pod of a file or URL: schema, rules between fields, references. Null members count as wrong. */
+/** All problems of a pod of a file or URL: schema, rules between fields, references. A null member is a problem. */
 export function podProblems(pod: unknown, nodeName: string): ManifestProblem[] {
   const schemaErrors = validate(pod) ? [] : (validate.errors ?? []);
   return [

@@ -1,32 +1,13 @@
 import { beforeEach, describe, expect, test } from '@jest/globals';
 import { createActor } from 'xstate';
 import { PodRegistry } from '../../../src/actors/pods/pod-registry.ts';
-import { podMachine, type PodEvent } from '../../../src/machines/pod-machine.ts';
+import type { PodEvent } from '../../../src/machines/pod-machine.ts';
 import { supervisorMachine } from '../../../src/machines/supervisor-machine.ts';
+import { LEAVE_TO_START, podChart } from '../../support/pod-chart.ts';
 import { testPod } from '../../support/pods.ts';
-
-const nothing = () => undefined;
-/** The chart alone: the test itself is its effects. */
-const machine = podMachine.provide({
-  actions: {
-    requestStart: nothing,
-    startSync: nothing,
-    abortSync: nothing,
-    startStop: nothing,
-    abortStop: nothing,
-    startCleanup: nothing,
-    armResync: nothing,
-    disarmResync: nothing,
-    answerWaiters: nothing,
-    answerThisWaiter: nothing,
-    reportTerminated: nothing,
-    reportFinished: nothing,
-  },
-});
 
 const UID = 'uid-of-web';
 const CREATE: PodEvent = { type: 'SyncPodCreate', pod: testPod() };
-const GRANTED: PodEvent = { type: 'START_GRANTED' };
 const SYNCED: PodEvent = { type: 'SYNC_DONE', terminal: false, again: false };
 const SYNC_FAILED: PodEvent = { type: 'SYNC_FAILED', reason: { kind: 'failed' }, again: false };
 const KILL: PodEvent = { type: 'SyncPodKill' };
@@ -38,7 +19,7 @@ const STOP_FAILED: PodEvent = { type: 'STOP_FAILED' };
 const CLEANED: PodEvent = { type: 'CLEANUP_DONE' };
 const CLEANUP_FAILED: PodEvent = { type: 'CLEANUP_FAILED' };
 
-const SETTLED = [CREATE, GRANTED, SYNCED];
+const SETTLED = [CREATE, ...LEAVE_TO_START, SYNCED];
 const STOPPING = [...SETTLED, KILL];
 const CLEANING_UP = [...STOPPING, STOPPED];
 
@@ -48,26 +29,22 @@ let registry: PodRegistry;
 beforeEach(() => {
   synced = true;
   const parent = createActor(supervisorMachine, { input: { sources: ['file'] } }).start();
-  registry = new PodRegistry({ machine, parent, synced: () => synced });
+  registry = new PodRegistry({ parent, synced: () => synced });
 });
 
 function spawn(...events: PodEvent[]): void {
   const { name, namespace, uid } = testPod().metadata;
-  registry.spawn({ name, namespace, uid }, 'nothing');
+  registry.spawn({ name, namespace, uid }, 'nothing', podChart);
   for (const event of events) registry.send(UID, event);
 }
 
 /** The questions to which the answer is yes. */
 function yes(): string[] {
   const answers = {
-    couldHaveRunningContainers: registry.couldHaveRunningContainers(UID),
-    shouldPodBeFinished: registry.shouldPodBeFinished(UID),
     isPodTerminationRequested: registry.isPodTerminationRequested(UID),
-    shouldPodContainersBeTerminating: registry.shouldPodContainersBeTerminating(UID),
     shouldPodRuntimeBeRemoved: registry.shouldPodRuntimeBeRemoved(UID),
     shouldPodContentBeRemoved: registry.shouldPodContentBeRemoved(UID),
     isPodKnownTerminated: registry.isPodKnownTerminated(UID),
-    isPodForMirrorPodTerminatingByFullName: registry.isPodForMirrorPodTerminatingByFullName('web_default'),
   };
   return Object.entries(answers)
     .filter(([, answer]) => answer)
@@ -77,44 +54,17 @@ function yes(): string[] {
 describe('a UID that is not known', () => {
   test('before the first full sync of all sources: it may still come', () => {
     synced = false;
-    expect(yes()).toEqual(['couldHaveRunningContainers']);
+    expect(yes()).toEqual([]);
   });
 
   test('after it: there is no such pod', () => {
-    expect(yes()).toEqual([
-      'shouldPodBeFinished',
-      'shouldPodContainersBeTerminating',
-      'shouldPodRuntimeBeRemoved',
-      'shouldPodContentBeRemoved',
-    ]);
+    expect(yes()).toEqual(['shouldPodRuntimeBeRemoved', 'shouldPodContentBeRemoved']);
   });
 });
 
-const ALIVE = ['couldHaveRunningContainers'];
-const KILL_REQUESTED = [
-  'couldHaveRunningContainers',
-  'isPodTerminationRequested',
-  'isPodForMirrorPodTerminatingByFullName',
-];
-const TERMINATING = [
-  'couldHaveRunningContainers',
-  'isPodTerminationRequested',
-  'shouldPodContainersBeTerminating',
-  'isPodForMirrorPodTerminatingByFullName',
-];
-const TERMINATED = [
-  'isPodTerminationRequested',
-  'shouldPodContainersBeTerminating',
-  'shouldPodRuntimeBeRemoved',
-  'isPodKnownTerminated',
-];
-const FINISHED = [
-  'shouldPodBeFinished',
-  'isPodTerminationRequested',
-  'shouldPodContainersBeTerminating',
-  'shouldPodRuntimeBeRemoved',
-  'isPodKnownTerminated',
-];
+const ALIVE: string[] = [];
+const ENDING = ['isPodTerminationRequested'];
+const TERMINATED = ['isPodTerminationRequested', 'shouldPodRuntimeBeRemoved', 'isPodKnownTerminated'];
 
 describe.each([
   ['before', false],
@@ -125,17 +75,18 @@ describe.each([
   });
 
   test.each<[string, PodEvent[], string[]]>([
-    ['Syncing.AwaitingStart', [CREATE], ALIVE],
-    ['Syncing.Working', [CREATE, GRANTED], ALIVE],
+    ['Syncing.New', [], ALIVE],
+    ['Syncing.AwaitingRuntime', [CREATE], ALIVE],
+    ['Syncing.Working', [CREATE, ...LEAVE_TO_START], ALIVE],
     ['Syncing.Settled', SETTLED, ALIVE],
-    ['Syncing.BackingOff', [CREATE, GRANTED, SYNC_FAILED], ALIVE],
-    ['Syncing.Draining', [CREATE, GRANTED, KILL], KILL_REQUESTED],
-    ['Terminating.Stopping', STOPPING, TERMINATING],
-    ['Terminating.Shortening', [...STOPPING, HURRY], TERMINATING],
-    ['Terminating.BackingOff', [...STOPPING, STOP_FAILED], TERMINATING],
+    ['Syncing.BackingOff', [CREATE, ...LEAVE_TO_START, SYNC_FAILED], ALIVE],
+    ['Syncing.Draining', [CREATE, ...LEAVE_TO_START, KILL], ENDING],
+    ['Terminating.Stopping', STOPPING, ENDING],
+    ['Terminating.Shortening', [...STOPPING, HURRY], ENDING],
+    ['Terminating.BackingOff', [...STOPPING, STOP_FAILED], ENDING],
     ['Terminated.CleaningUp', CLEANING_UP, TERMINATED],
     ['Terminated.BackingOff', [...CLEANING_UP, CLEANUP_FAILED], TERMINATED],
-    ['Terminated.Finished', [...CLEANING_UP, CLEANED], FINISHED],
+    ['Terminated.Finished', [...CLEANING_UP, CLEANED], TERMINATED],
   ])('%s', (state, events, answers) => {
     spawn(...events);
     const [outer = '', inner] = state.split('.');
@@ -165,20 +116,12 @@ describe.each([
   });
 });
 
-describe('isPodForMirrorPodTerminatingByFullName', () => {
-  test('is about the name: a successor that waits does not hide the one that ends', () => {
-    spawn(...STOPPING);
-    registry.spawn({ name: 'web', namespace: 'default', uid: 'uid-2' }, 'nothing');
-    expect(registry.isPodForMirrorPodTerminatingByFullName('web_default')).toBe(true);
-    registry.send(UID, STOPPED);
-    expect(registry.isPodForMirrorPodTerminatingByFullName('web_default')).toBe(false);
-  });
-
-  test('is about this name only', () => {
-    spawn(...STOPPING);
-    expect(registry.isPodForMirrorPodTerminatingByFullName('web_other')).toBe(false);
-    expect(registry.isPodForMirrorPodTerminatingByFullName('we_default')).toBe(false);
-  });
+test('kill ends a pod by SyncPodKill, with its options', () => {
+  spawn(...SETTLED);
+  registry.kill(UID, { podTerminationGracePeriodSecondsOverride: 7, evict: true });
+  const snapshot = registry.get(UID)?.actor.getSnapshot();
+  expect(snapshot?.value).toEqual({ Terminating: 'Stopping' });
+  expect(snapshot?.context).toMatchObject({ gracePeriodSeconds: 7, evicted: true });
 });
 
 describe('incarnations', () => {

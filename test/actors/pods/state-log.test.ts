@@ -2,34 +2,19 @@ import { describe, expect, test } from '@jest/globals';
 import { createActor } from 'xstate';
 import { textLogger } from '../../../src/server/open-logger.ts';
 import { type Inspect, transitionLog, wayLog } from '../../../src/actors/pods/state-log.ts';
-import { podMachine, type PodEvent } from '../../../src/machines/pod-machine.ts';
+import type { PodEvent } from '../../../src/machines/pod-machine.ts';
 import type { Logger } from '../../../src/types/logger.ts';
+import { LEAVE_TO_START, podChart } from '../../support/pod-chart.ts';
 import { testPod } from '../../support/pods.ts';
 
 const CREATE: PodEvent = { type: 'SyncPodCreate', pod: testPod() };
-const GRANTED: PodEvent = { type: 'START_GRANTED' };
+const DELAY: PodEvent = { type: 'RUNTIME_NOT_READY', problem: 'it is down' };
 const SYNC: PodEvent = { type: 'SyncPodSync' };
 const KILL: PodEvent = { type: 'SyncPodKill' };
 const SYNCED: PodEvent = { type: 'SYNC_DONE', terminal: false, again: false };
 const FAILED: PodEvent = { type: 'SYNC_FAILED', reason: { kind: 'failed' }, again: false };
-const STARTED = [CREATE, GRANTED, SYNCED];
+const STARTED = [CREATE, ...LEAVE_TO_START, SYNCED];
 const ENDED: PodEvent[] = [KILL, { type: 'STOP_DONE' }, { type: 'CLEANUP_DONE' }];
-
-const nothing = (): void => undefined;
-/** Its effects do nothing: the test tells how they ended. */
-const machine = podMachine.provide({
-  actions: {
-    ...{
-      requestStart: nothing,
-      startSync: nothing,
-      abortSync: nothing,
-      startStop: nothing,
-      abortStop: nothing,
-    },
-    ...{ startCleanup: nothing, armResync: nothing, disarmResync: nothing, answerWaiters: nothing },
-    ...{ answerThisWaiter: nothing, reportTerminated: nothing, reportFinished: nothing },
-  },
-});
 
 /** What is logged while a pod’s actor gets these events. */
 function logged(log: (logger: Logger) => Inspect, events: readonly PodEvent[]) {
@@ -37,7 +22,7 @@ function logged(log: (logger: Logger) => Inspect, events: readonly PodEvent[]) {
   const write = (line: string) => void lines.push(JSON.parse(line) as Record<string, unknown>);
   const inspect = log(textLogger('debug', { write }));
   const input = { uid: 'uid-of-web', fullName: 'web_default', runtimeHolds: 'nothing' } as const;
-  const actor = createActor(machine, { input, inspect }).start();
+  const actor = createActor(podChart, { input, inspect }).start();
   for (const event of events) actor.send(event);
   return lines.map(({ level, pod, uid, msg, ...rest }) => ({
     level,
@@ -57,13 +42,13 @@ describe('for people', () => {
 
   test('a line tells the way of a pod from a state of rest to another', () => {
     expect(logged(wayLog, STARTED)).toEqual([
-      { level: INFO, ...OF_WEB, msg: 'Syncing.AwaitingStart → Syncing.Working → Syncing.Settled' },
+      { level: INFO, ...OF_WEB, msg: 'Syncing.Working → Syncing.Settled' },
     ]);
   });
 
   test('a sync that leads back to where it began is not told, one that leads elsewhere is', () => {
     expect(waysOf([...STARTED, SYNC, SYNCED, SYNC, SYNCED, SYNC, FAILED, SYNC, FAILED])).toEqual([
-      'Syncing.AwaitingStart → Syncing.Working → Syncing.Settled',
+      'Syncing.Working → Syncing.Settled',
       'Syncing.Settled → Syncing.Working → Syncing.BackingOff',
     ]);
   });
@@ -74,10 +59,16 @@ describe('for people', () => {
     ]);
   });
 
+  test('a state before the start is told where the pod had to wait in it', () => {
+    expect(waysOf([CREATE, DELAY, ...LEAVE_TO_START, SYNCED])).toEqual([
+      'Syncing.AwaitingRuntime → Syncing.Working → Syncing.Settled',
+    ]);
+  });
+
   test('while an effect is at work nothing is told', () => {
-    expect(waysOf([CREATE, GRANTED, KILL])).toEqual([]);
-    expect(waysOf([CREATE, GRANTED, KILL, { type: 'AT_REST' }, ...ENDED.slice(1)])).toEqual([
-      'Syncing.AwaitingStart → Syncing.Working → Syncing.Draining → Terminating.Stopping → Terminated.CleaningUp → Terminated.Finished',
+    expect(waysOf([CREATE, ...LEAVE_TO_START, KILL])).toEqual([]);
+    expect(waysOf([CREATE, ...LEAVE_TO_START, KILL, { type: 'AT_REST' }, ...ENDED.slice(1)])).toEqual([
+      'Syncing.Working → Syncing.Draining → Terminating.Stopping → Terminated.CleaningUp → Terminated.Finished',
     ]);
   });
 });
@@ -85,7 +76,10 @@ describe('for people', () => {
 test('for debugging each transition is a line, with the event that led to it', () => {
   const line = { level: DEBUG, ...OF_WEB, msg: 'state' };
   expect(logged(transitionLog, STARTED)).toEqual([
-    { ...line, from: 'Syncing.AwaitingStart', to: 'Syncing.Working', event: 'START_GRANTED' },
+    { ...line, from: 'Syncing.New', to: 'Syncing.AwaitingRuntime', event: 'SyncPodCreate' },
+    { ...line, from: 'Syncing.AwaitingRuntime', to: 'Syncing.AwaitingRemoval', event: 'RUNTIME_READY' },
+    { ...line, from: 'Syncing.AwaitingRemoval', to: 'Syncing.Admitting', event: 'REMOVED' },
+    { ...line, from: 'Syncing.Admitting', to: 'Syncing.Working', event: 'ADMITTED' },
     { ...line, from: 'Syncing.Working', to: 'Syncing.Settled', event: 'SYNC_DONE' },
   ]);
 });

@@ -29,7 +29,8 @@ test('a pod that ends by being rejected has been rejected before it is gone', ()
     clock: new VirtualClock(),
     recorder: { event: silent },
     logger: { trace: silent, debug: silent, info: silent, warn: silent, error: silent },
-    parent: () => parent,
+    preempting: silent,
+    parent,
   });
   preemptions.begin(critical.metadata);
   const ends = told.filter((type) => ['REJECTED', 'PREEMPTOR_GONE'].includes(type));

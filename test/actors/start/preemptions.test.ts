@@ -79,7 +79,9 @@ describe('a critical pod for which there is no room', () => {
     await start({ cpu: '1' }, pod('slow', '1', { container: STUBBORN }));
     agent.add(critical('dns', '1'));
     await isStopping('slow');
-    expect(agent.state('uid-dns')).toBe('Syncing.AwaitingStart');
+    expect(agent.state('uid-dns')).toBe('Syncing.MakingRoom');
+    const { delay } = agent.supervisor.registry.get('uid-dns')!.actor.getSnapshot().context;
+    expect(delay?.message).toBe('waits for cpu=1000m; default/slow is ending for it');
     await runs('dns');
     expect(agent.supervisor.registry.isPodKnownTerminated('uid-slow')).toBe(true);
   });

@@ -96,7 +96,7 @@ describeWithContainerd('on a full node', () => {
   test('pods that matter as much wait, and say what for; once others are gone they run', async () => {
     await fill();
     apply('late', requests('600m'));
-    const waiting = await daemon.inState('late', 'Syncing.AwaitingStart');
+    const waiting = await daemon.inState('late', 'Syncing.AwaitingRoom');
     expect(waiting.status).toMatchObject({ phase: 'Pending', reason: 'OutOfcpu' });
     expect((await daemon.event('late', 'OutOfcpu')).msg).toContain(
       "Node didn't have enough resource: cpu, requested: 600, used: 1000, capacity: 1000",

@@ -7,6 +7,7 @@ import {
   type EvictionEvaluation,
   type EvictionSettings,
 } from '../../../src/policies/eviction/pass.ts';
+import { pressureThresholds } from '../../../src/policies/eviction/pressure-settings.ts';
 import type { PressureCondition } from '../../../src/policies/eviction/signals.ts';
 import { seededRandom } from '../../../src/simulation/plan/seeded-random.ts';
 import type { Pod } from '../../../src/types/kubernetes.ts';
@@ -77,13 +78,20 @@ export function settingsOf({ resource }: Situation): EvictionSettings {
   const { signal, hard, soft } = SCARCITIES[resource];
   return settingsWith({
     pressureTransitionPeriodMs: TRANSITION_PERIOD_MS,
-    thresholds: thresholds({
-      // Of memory there is always more: whoever watches it may say something else.
-      evictionHard: { 'memory.available': '1Mi', [signal]: hard },
-      evictionSoft: { [signal]: soft },
-      // Longer than any path.
-      evictionSoftGracePeriod: { [signal]: '24h' },
-    }),
+    thresholds: [
+      ...thresholds({
+        // There is always more memory than that; the path says what the watch tells.
+        evictionHard: { 'memory.available': '1Mi', [signal]: hard },
+        evictionSoft: { [signal]: soft },
+        // Longer than any path.
+        evictionSoftGracePeriod: { [signal]: '24h' },
+      }),
+      // Never met by the figures; the path says what the watch tells.
+      ...pressureThresholds({
+        evictionPSI: { 'memory.pressure.some.avg10': '99%', 'io.pressure.some.avg10': '99%' },
+        evictionPSIGracePeriod: {},
+      }),
+    ],
   });
 }
 
@@ -134,12 +142,17 @@ const ended = (role: Role): EvictionEvent => ({ type: 'POD_ENDED', uid: `${role}
 const failed = (role: Role): EvictionEvent => ({ type: 'POD_FAILED', uid: `${role}-1`, problem: '' });
 const gone = (role: Role): EvictionEvent => ({ type: 'POD_GONE', uid: `${role}-1` });
 
-/** From other actors, and as time goes by. */
+/** From other actors, from the watches, and as time goes by. */
 const SENT = {
-  observe: { type: 'OBSERVE' },
+  periodOver: { type: 'PERIOD_OVER' },
+  doubtOver: { type: 'DOUBT_OVER' },
+  memoryShort: { type: 'MEMORY_SHORT' },
+  memoryEnough: { type: 'MEMORY_ENOUGH' },
+  memoryStalled: { type: 'MEMORY_STALLED' },
+  ioStalled: { type: 'IO_STALLED' },
   firstEnded: ended('first'),
   secondEnded: ended('second'),
-  /** Of somebody who is not waited for. */
+  /** A pod that was not evicted. */
   strangerEnded: ended('stranger'),
   firstFailed: failed('first'),
   secondFailed: failed('second'),
@@ -212,7 +225,7 @@ export function evictionEnvironment(situation: Situation): Environment<typeof ev
   };
 }
 
-/** It makes no difference who has ended or hangs. */
+/** Which pods have ended or hang makes no difference. */
 export function plainEvictionEnvironment(situation: Situation): Environment<typeof evictionMachine> {
   return { ...evictionEnvironment(situation), label: ({ value }) => JSON.stringify(value) };
 }
@@ -237,52 +250,134 @@ export function evictionWalk(
   });
 }
 
-function possible({ resource }: Situation, state: EvictionSnapshot): readonly EvictionEventName[] {
-  const { condition } = SCARCITIES[resource];
-  const { shortage, unendable, awaited } = state.context;
+function possible(situation: Situation, state: EvictionSnapshot): readonly EvictionEventName[] {
+  const { condition } = SCARCITIES[situation.resource];
+  const { unendable, awaited, evictions } = state.context;
   const hangs = (role: Role) => unendable.some((uid) => roleOf(uid) === role);
   const awaits = (role: Role) => awaited.some((uid) => roleOf(uid) === role);
-  const gone = (['first', 'second'] as const).filter(hangs).map((role) => `${role}Gone` as const);
-  switch (state.value.Pass) {
+  const { Memory: memory, Everything: everything } = state.value.Schedule;
+  const gone = endsUnheard(state)
+    ? (['first', 'second'] as const).filter(hangs).map((role) => `${role}Gone` as const)
+    : [];
+  switch (passOf(state)) {
     case 'Observing':
-      // As long as something is short, every end of a pod is a reason to look at once.
-      return shortage === undefined ? ['observe', ...gone] : ['observe'];
-    case 'Evaluating':
+      return [...mayComeWhileObserving(situation, state), ...gone];
+    case 'Evaluating': {
+      const mayBeOver = !state.hasTag(condition) || isTimeFree(state);
+      if (memory === 'InDoubt') return ['tight', ...(mayBeOver ? (['plenty'] as const) : [])];
       return [
         ...(state.hasTag(condition) ? (['lingering'] as const) : []),
-        ...(['plenty', 'tight', 'short', 'notMeasured'] as const),
-        ...(hangs('first') ? [] : (['firstOver'] as const)),
-        ...(gone.length > 0 ? gone : (['bothOver'] as const)),
+        ...(mayBeOver ? (['plenty'] as const) : []),
+        ...(['tight', 'short', 'notMeasured'] as const),
+        ...(hangs('first') || !mayBeOver ? [] : (['firstOver'] as const)),
+        ...(hangs('first') || hangs('second') ? gone : (['bothOver'] as const)),
+        ...(unendable.length > 0 || memory === 'Due' ? [] : (['strangerEnded'] as const)),
+        ...mayComeWhileMeasuring(situation, state),
       ];
+    }
     case 'ReclaimingNode':
-      return ['reclaimedEnough', 'reclaimedTooLittle', 'observe', ...gone];
+      return ['reclaimedEnough', 'reclaimedTooLittle', 'memoryShort', ...gone];
     case 'Ranking': {
       const next = hangs('first') ? 'secondRanked' : 'firstRanked';
       const anybody = hangs('first') && hangs('second') ? [] : ([next] as const);
-      return [...anybody, 'nobodyRanked', 'relieved', ...gone];
+      const isDue = memory === 'Due' || everything === 'Due';
+      return [...anybody, ...(isDue ? [] : (['nobodyRanked'] as const)), 'relieved', ...gone];
     }
-    case 'Evicting':
-      // Two have the same time to end: the one fails as soon as the other does.
-      if (awaits('second') && hangs('first') && state.context.evictions.length === 2) return ['secondFailed'];
+    case 'Evicting': {
+      // Both pods have the same time to end: the second one fails as soon as the first one does.
+      if (awaits('second') && hangs('first') && evictions.length === 2) return ['secondFailed'];
+      const mayFail = isTimeFree(state);
       return [
-        ...(awaits('first') ? (['firstEnded', 'firstFailed'] as const) : []),
+        ...(awaits('first') ? (['firstEnded'] as const) : []),
+        ...(awaits('first') && mayFail ? (['firstFailed'] as const) : []),
         ...(awaits('second') ? (['secondEnded'] as const) : []),
-        ...(awaits('second') && !awaits('first') ? (['secondFailed'] as const) : []),
-        ...(['strangerEnded'] as const),
+        ...(awaits('second') && !awaits('first') && mayFail ? (['secondFailed'] as const) : []),
+        // The machine's own timers run out before a pod has taken too long.
+        ...(memory === 'InDoubt' ? (['doubtOver'] as const) : []),
+        ...(memory !== 'InDoubt' && everything === 'Waiting' ? (['periodOver'] as const) : []),
+        ...(unendable.length > 0 ? [] : (['strangerEnded'] as const)),
         ...gone,
       ];
+    }
     default:
       return ['cleanedUp', ...gone];
   }
 }
 
+function mayComeWhileObserving(
+  { resource }: Situation,
+  state: EvictionSnapshot,
+): readonly EvictionEventName[] {
+  const { value, context } = state;
+  // A pod is ending, and the next pass waits for its end.
+  if (context.shortage !== undefined && context.choice?.eviction === undefined) return ['strangerEnded'];
+  if (value.Schedule.Memory === 'InDoubt')
+    return resource === 'memory'
+      ? ['doubtOver', 'memoryShort', 'memoryEnough', 'ioStalled']
+      : ['doubtOver', 'memoryEnough'];
+  if (!isCalm(resource, state)) return ['periodOver'];
+  if (resource === 'memory')
+    return ['periodOver', 'memoryShort', 'memoryStalled', 'ioStalled', 'strangerEnded'];
+  return ['periodOver', 'memoryShort', 'strangerEnded'];
+}
+
+function mayComeWhileMeasuring(
+  { resource }: Situation,
+  state: EvictionSnapshot,
+): readonly EvictionEventName[] {
+  const { Memory: memory, Everything: everything } = state.value.Schedule;
+  if (!isCalm(resource, state)) return [];
+  if (resource !== 'memory') return memory === 'NotDue' ? ['memoryShort'] : [];
+  return [
+    ...(memory === 'Due' ? [] : (['memoryShort', 'memoryStalled'] as const)),
+    ...(memory === 'Measuring' ? (['memoryEnough'] as const) : []),
+    ...(everything === 'Waiting' ? (['periodOver'] as const) : []),
+    ...(everything === 'Due' ? [] : (['ioStalled'] as const)),
+  ];
+}
+
+/**
+ * What becomes due is the same after every pass, and whatever is short: the paths go through all of it where no pod hangs, no condition
+ * holds and memory is what gets short, and through little of it elsewhere. There would be thousands of them otherwise.
+ */
+function isCalm(resource: Situation['resource'], state: EvictionSnapshot): boolean {
+  return (
+    resource !== 'pids' &&
+    state.context.unendable.length === 0 &&
+    !state.hasTag(SCARCITIES[resource].condition)
+  );
+}
+
+/** Time can pass, and none of the machine's own timers runs out. */
+export function isTimeFree({ value }: EvictionSnapshot): boolean {
+  return value.Schedule.Everything !== 'Waiting' && value.Schedule.Memory !== 'InDoubt';
+}
+
+/** Whether the end of a pod changes nothing: nothing is short, or what is short is due to be measured already. */
+function endsUnheard({ value, context: { shortage, doubtsLeft } }: EvictionSnapshot): boolean {
+  if (shortage === undefined) return true;
+  const { Memory: memory, Everything: everything } = value.Schedule;
+  return shortage.resource === 'memory' ? memory === 'Due' && doubtsLeft === 0 : everything === 'Due';
+}
+
+/** `Evaluating`. */
+export function passOf({ value: { Pass: pass } }: EvictionSnapshot): string {
+  return typeof pass === 'string' ? pass : 'Evaluating';
+}
+
 /** The state, and what of its context makes a difference to what comes next. */
 function evictionLabel({ value, context }: EvictionSnapshot): string {
-  const { shortage, awaited, ended, unendable } = context;
+  const { shortage, choice, awaited, ended, unendable, doubtsLeft } = context;
   const isUnderWay = value.Pass === 'Evicting' || value.Pass === 'CleaningUp';
+  // Only the ranking makes a difference between memory that is confirmed to be short and memory that is not due.
+  const { Memory: memory, Everything: everything } = value.Schedule;
+  const isPlain = memory === 'NotDue' || (memory === 'Confirmed' && value.Pass !== 'Ranking');
+  const schedule = { Memory: isPlain ? 'NotDue' : memory, Everything: everything };
   return [
-    JSON.stringify(value),
+    JSON.stringify({ ...value, Schedule: schedule }),
     shortage === undefined ? 'enough' : 'short',
+    shortage !== undefined && choice?.eviction === undefined ? 'nobody' : '',
+    isPlain || doubtsLeft === 0 ? 'certain' : 'doubtful',
     `awaits ${awaited.join()}`,
     ...(isUnderWay ? [`after ${ended.toSorted().join()}`] : []),
     `without ${unendable.toSorted().join()}`,

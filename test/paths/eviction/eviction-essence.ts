@@ -23,17 +23,28 @@ export function essence(event: EvictionEvent): object {
     case 'RANKED':
       return { type, victim: victimOf(event.choice) };
     default:
-      return 'uid' in event ? { type, role: roleOf(event.uid) } : { type };
+      return 'uid' in event ? { type, role: plainRole(event.uid) } : { type };
   }
 }
 
 export function facts({ value, context }: EvictionSnapshot): object {
-  const { shortage, choice, evictions, awaited, ended, unendable } = context;
+  const { shortage, choice, evictions, awaited, ended, unendable, doubtsLeft } = context;
   return {
-    ...{ value, resource: shortage?.resource, victim: victimOf(choice) },
+    value,
+    resource: shortage?.resource,
+    victim: victimOf(choice),
     evictions: evictions.map(({ pod }) => roleOf(pod.uid)),
-    ...{ awaited: awaited.map(roleOf), ended: ended.map(roleOf), unendable: unendable.map(roleOf) },
+    awaited: awaited.map(roleOf),
+    ended: ended.map(roleOf),
+    unendable: unendable.map(roleOf),
+    doubtsLeft,
   };
+}
+
+/** A pod that was ending already is as strange to the machine as any other that is not evicted. */
+function plainRole(uid: string): Role {
+  const role = roleOf(uid);
+  return role === 'leaving' ? 'stranger' : role;
 }
 
 function victimOf(choice: EvictionSnapshot['context']['choice']): Role | undefined {

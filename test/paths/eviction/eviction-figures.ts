@@ -31,6 +31,8 @@ export class HeldFigures implements EvictionStats {
   #asked: PromiseWithResolvers<Summary>[] = [];
   #always: (() => Measured) | undefined;
   #crossed: (crossing: { readonly isBelow: boolean }) => void = () => undefined;
+  #stalled: (crossing: { readonly isAbove: boolean; readonly resource: 'memory' | 'io' }) => void = () =>
+    undefined;
 
   constructor(nowMs: () => number) {
     this.#nowMs = nowMs;
@@ -60,9 +62,14 @@ export class HeldFigures implements EvictionStats {
     while (this.isAsked) this.answer(measure());
   }
 
-  /** Whoever watches the memory says that it has become short. */
-  cross(): void {
-    this.#crossed({ isBelow: true });
+  /** The watch of memory tells that it has become short, or that there is enough again. */
+  cross(isBelow: boolean): void {
+    this.#crossed({ isBelow });
+  }
+
+  /** The watch of pressure tells that tasks wait too long for the resource. */
+  stall(resource: 'memory' | 'io'): void {
+    this.#stalled({ isAbove: true, resource });
   }
 
   summary(): Promise<Summary> {
@@ -85,7 +92,11 @@ export class HeldFigures implements EvictionStats {
     return { stop: () => undefined };
   }
 
-  watchPressure() {
+  watchPressure(
+    _: unknown,
+    onCrossed: (crossing: { readonly isAbove: boolean; readonly resource: 'memory' | 'io' }) => void,
+  ) {
+    this.#stalled = onCrossed;
     return { stop: () => undefined };
   }
 

@@ -23,12 +23,14 @@ export class EvictionRules {
     this.#ending = ending;
   }
 
-  /** The actor has been told. */
+  /** The node is measured: a pass begins. */
+  passBegins(): void {
+    this.#victims = 0;
+  }
+
+  /** The actor has received the event. */
   took(event: EvictionEvent): void {
     switch (event.type) {
-      case 'OBSERVE':
-        this.#victims = 0;
-        return;
       case 'EVALUATED':
         for (const { pod } of event.evaluation.overLimit) this.#chosen.add(pod.uid);
         return;

@@ -20,6 +20,8 @@ export const POD = staticPod('web', UID, {
   restartPolicy: 'OnFailure',
   terminationGracePeriodSeconds: 30,
 });
+/** The same from the API server. */
+const API_POD: Pod = { ...POD, metadata: { ...POD.metadata, annotations: {} } };
 const DELETED = withMetadata({ deletionTimestamp: '2030-01-01T00:00:00Z' });
 const DELETED_SOONER = withMetadata({ ...DELETED.metadata, deletionGracePeriodSeconds: 10 });
 const FAILED: Pod = { ...POD, status: { phase: 'Failed' } };
@@ -32,6 +34,8 @@ const create = (pod: Pod): PodEvent => ({ type: 'SyncPodCreate', pod });
 const update = (pod: Pod): PodEvent => ({ type: 'SyncPodUpdate', pod });
 const kill = (options: KillPodOptions): PodEvent => ({ type: 'SyncPodKill', options });
 
+const SHORTAGE = { reason: 'OutOfcpu', message: 'too little cpu' };
+
 /** Told by the sources, by whoever kills, and by the supervisor. */
 const TOLD = {
   create: create(POD),
@@ -42,17 +46,31 @@ const TOLD = {
   deletedSooner: update(DELETED_SOONER),
   failed: update(FAILED),
   sync: { type: 'SyncPodSync' },
-  kill: kill({ waiter: 'a' }),
+  kill: kill({}),
   killIn10: kill({ podTerminationGracePeriodSecondsOverride: 10 }),
   evictIn1: kill({
     podTerminationGracePeriodSecondsOverride: 1,
     evict: true,
     podStatus: { phase: 'Failed', reason: 'Evicted' },
-    waiter: 'b',
   }),
   /** Of a pod that only the runtime knows. */
   killOrphan: kill({ podTerminationGracePeriodSecondsOverride: RUNTIME_ONLY_GRACE_PERIOD_SECONDS }),
-  granted: { type: 'START_GRANTED' },
+  runtimeReady: { type: 'RUNTIME_READY' },
+  runtimeLost: { type: 'RUNTIME_NOT_READY', problem: 'it is down' },
+} as const satisfies Record<string, PodEvent>;
+
+/** What the pod is answered before it may start. */
+const ANSWERS = {
+  removing: { type: 'REMOVING' },
+  removed: { type: 'REMOVED' },
+  nameTaken: { type: 'NAME_TAKEN', delay: { reason: 'NameTaken', message: 'waits for another' } },
+  nameGranted: { type: 'NAME_GRANTED' },
+  admitted: { type: 'ADMITTED' },
+  short: { type: 'SHORT', ...SHORTAGE },
+  preempting: { type: 'PREEMPTING', delay: { reason: 'MakingRoom', message: 'waits for cpu=1' } },
+  noRoom: { type: 'REJECTED', ...SHORTAGE, lack: SHORTAGE },
+  rejected: { type: 'REJECTED', reason: 'NodeAffinity', message: 'not on this node' },
+  roomFreed: { type: 'ROOM_FREED' },
 } as const satisfies Record<string, PodEvent>;
 
 /** How the effect in flight ends. */
@@ -69,12 +87,21 @@ const OUTCOMES = {
   cleanupFailed: { type: 'CLEANUP_FAILED' },
 } as const satisfies Record<string, PodEvent>;
 
-export const POD_EVENTS = { ...TOLD, ...OUTCOMES };
+export const POD_EVENTS = { ...TOLD, ...ANSWERS, ...OUTCOMES };
 export type PodEventName = keyof typeof POD_EVENTS;
+type PodEvents = Readonly<Record<PodEventName, PodEvent>>;
+
+/** Of a pod from the API server: it does not wait for a name, nor for room. */
+export const API_POD_EVENTS: PodEvents = { ...POD_EVENTS, create: create(API_POD), update: update(API_POD) };
 export type Outcome = keyof typeof OUTCOMES;
+export type Answer = keyof typeof ANSWERS;
 
 export function isOutcome(name: string): name is Outcome {
   return name in OUTCOMES;
+}
+
+export function isAnswer(name: string): name is Answer {
+  return name in ANSWERS;
 }
 
 /** In which states an effect is in flight, and how it may end there. */
@@ -86,17 +113,30 @@ const ENDS_OF_EFFECTS: Readonly<Record<string, readonly Outcome[]>> = {
   'Terminated.CleaningUp': ['cleanedUp', 'cleanupFailed'],
 };
 
+/** What a pod may hear in the states before its start. */
+const BEFORE_THE_START: Readonly<Record<string, readonly PodEventName[]>> = {
+  'Syncing.AwaitingRuntime': ['runtimeReady', 'runtimeLost'],
+  'Syncing.AwaitingRemoval': ['removing', 'removed', 'runtimeLost'],
+  'Syncing.AwaitingName': ['nameTaken', 'nameGranted', 'runtimeLost'],
+  'Syncing.Admitting': ['admitted', 'short', 'noRoom', 'rejected', 'runtimeLost'],
+  'Syncing.AwaitingRoom': ['roomFreed', 'runtimeLost'],
+  'Syncing.MakingRoom': ['preempting', 'admitted', 'noRoom', 'rejected', 'runtimeLost'],
+};
+
 const FIRST: readonly PodEventName[] = [
   ...(['create', 'createDeleted', 'createFailed'] as const),
   ...(['update', 'deleted', 'deletedSooner', 'failed'] as const),
 ];
 const LATER: readonly PodEventName[] = [...FIRST, 'sync', 'kill', 'killIn10', 'evictIn1'];
 
-export function podEnvironment(runtimeHolds: RuntimeHolds): Environment<typeof podMachine> {
+export function podEnvironment(
+  runtimeHolds: RuntimeHolds,
+  events: PodEvents = POD_EVENTS,
+): Environment<typeof podMachine> {
   return {
     machine: podMachine,
     input: { uid: UID, fullName: 'web_default', runtimeHolds },
-    events: POD_EVENTS,
+    events,
     possible,
     label: podLabel,
   };
@@ -104,11 +144,9 @@ export function podEnvironment(runtimeHolds: RuntimeHolds): Environment<typeof p
 
 function possible(state: PodState): readonly PodEventName[] {
   const at = stateName(state);
-  if (at === 'Syncing.AwaitingStart') {
-    if (state.context.pod !== undefined) return [...LATER, 'granted'];
+  if (at === 'Syncing.New')
     return state.context.runtimeHolds === 'running' ? [...FIRST, 'killOrphan'] : FIRST;
-  }
-  return [...LATER, ...(ENDS_OF_EFFECTS[at] ?? [])];
+  return [...LATER, ...(BEFORE_THE_START[at] ?? []), ...(ENDS_OF_EFFECTS[at] ?? [])];
 }
 
 /** `Syncing.Working` */
@@ -126,10 +164,10 @@ function podLabel(state: PodState): string {
   const ends = at === 'Syncing.Draining' || state.matches('Terminating');
   const marks = [
     context.pod === undefined && 'unknown',
+    context.rejection !== undefined && 'rejected',
     at === 'Syncing.Working' && context.updatePending && 'pending',
     isSyncing && context.lastOutcome.kind !== 'synced' && 'failed before',
     ends && `${String(context.gracePeriodSeconds)} s`,
-    ends && context.waiters.length > 0 && 'awaited',
     context.restartRequested && 'restart',
   ];
   return [at, ...marks.filter((mark) => mark !== false)].join(', ');

@@ -11,12 +11,26 @@ const coverage = new Coverage(podMachine);
 
 afterAll(() => coverage.print('whole lives'));
 
-const ONWARDS: readonly PodEventName[] = ['create', 'granted', 'synced', 'stopped', 'cleanedUp'];
+const ONWARDS: readonly PodEventName[] = [
+  ...(['create', 'runtimeReady', 'removed', 'nameGranted', 'admitted'] as const),
+  ...(['synced', 'stopped', 'cleanedUp'] as const),
+];
 const LIVES: Readonly<Record<string, readonly PodEventName[]>> = {
   'failures all the way': ['syncFailed', 'sync', 'kill', 'atRest', 'stopFailed', 'cleanupFailed'],
   'kills with less and less grace': ['kill', 'killIn10', 'evictIn1', 'atRest'],
   'updates and deletions': ['sync', 'update', 'deleted', 'deletedSooner', 'atRest'],
   'a natural end, and kills that come too late': ['syncedToTheEnd', 'kill', 'killIn10', 'stopFailed', 'sync'],
+  'waits before the start': [
+    'nameTaken',
+    'short',
+    'noRoom',
+    'roomFreed',
+    'rejected',
+    'runtimeLost',
+    'deleted',
+    'kill',
+    'evictIn1',
+  ],
   'more to do': ['update', 'syncedMoreToDo', 'syncFailedMoreToDo', 'sync', 'kill'],
 };
 

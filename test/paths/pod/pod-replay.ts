@@ -8,14 +8,15 @@ import type { InspectionEvent } from 'xstate';
 import type { NodeAgent } from '../../../src/actors/node-agent.ts';
 import type { PodEffects } from '../../../src/actors/pods/pod-actor.ts';
 import type { PodActor } from '../../../src/actors/pods/pod-registry.ts';
-import type { podMachine, PodEvent, RuntimeHolds } from '../../../src/machines/pod-machine.ts';
+import type { StartGates } from '../../../src/actors/start/pod-starts.ts';
+import type { PodContext, podMachine, PodEvent, RuntimeHolds } from '../../../src/machines/pod-machine.ts';
 import { settled } from '../../../src/simulation/node/virtual-clock.ts';
 import { InvariantJudge } from '../../support/invariant-judge.ts';
 import { SteeredNode } from '../../support/steered-runtime.ts';
 import type { Coverage } from '../coverage.ts';
 import { agentOn, type PathNode } from '../path-node.ts';
 import { type Path, type Step, story } from '../paths.ts';
-import { isOutcome, type Outcome, POD, type PodState, stateName, UID } from './pod-environment.ts';
+import { isAnswer, isOutcome, type Outcome, POD, type PodState, stateName, UID } from './pod-environment.ts';
 import { PodRules } from './pod-rules.ts';
 import { type Fate, MOMENT_MS, PodSteering } from './pod-steering.ts';
 
@@ -73,6 +74,8 @@ class PodReplay {
   /** What the actor has been told since the step began, by anybody. */
   #received: PodEvent[] = [];
   #actor: PodActor | undefined;
+  /** Of what the pod has asked last before its start. */
+  #answer: ((event: PodEvent) => void) | undefined;
 
   constructor(pathNode: PathNode, path: PodPath, coverage: Coverage) {
     this.#pathNode = pathNode;
@@ -86,6 +89,7 @@ class PodReplay {
         coverage.inspect(event);
         this.#listen(event);
       },
+      wrapGates: () => this.#heldGates(),
       wrapEffects: (effects) => this.#ruled(this.#steering.steered(this.#judge.wrapEffects(effects))),
     });
   }
@@ -112,13 +116,11 @@ class PodReplay {
     this.#steering.fate = this.#fateAfter(index);
     this.#received = [];
     await this.#bringAbout(step);
-    // Once the runtime is ready every pod is told to sync, before those that wait are let go.
-    const expected: PodEvent[] = event.type === 'START_GRANTED' ? [{ type: 'SyncPodSync' }, event] : [event];
-    const hasCome = () => this.#received.length >= expected.length;
+    const hasCome = () => this.#received.length > 0;
     await this.#pathNode.until(`${event.type} to reach the actor`, hasCome);
     await this.#pathNode.clock.advance(MOMENT_MS);
     await this.#steering.untilHeld();
-    same(this.#received.map(essence), expected.map(essence));
+    same(this.#received.map(essence), [essence(event)]);
     same(facts(this.#state), facts(step.after));
     await this.#check();
   }
@@ -145,13 +147,14 @@ class PodReplay {
     const { supervisor } = this.#agent;
     if (isOutcome(name)) await this.#steering.end(name);
     else if (name === 'killOrphan') supervisor.send({ type: 'SOURCE_SEEN', source: 'file' });
-    else if (name === 'granted') supervisor.send({ type: 'RUNTIME_READY' });
+    else if (event.type === 'RUNTIME_READY' || event.type === 'RUNTIME_NOT_READY') supervisor.send(event);
+    else if (isAnswer(name)) this.#answer?.(event);
     else if (event.type === 'SyncPodCreate')
       supervisor.send({ type: 'CONFIG.ADD', source: 'file', pods: [event.pod] });
     else if (event.type === 'SyncPodUpdate')
       supervisor.send({ type: 'CONFIG.UPDATE', source: 'file', pods: [event.pod] });
-    else if (event.type === 'SyncPodKill' && event.options?.waiter !== undefined)
-      this.#judge.kill(this.#agent, UID, event.options);
+    else if (event.type === 'SyncPodKill' && !this.#state.hasTag('terminated'))
+      this.#judge.kill(this.#agent, UID, event.options ?? {});
     else supervisor.registry.send(UID, event);
   }
 
@@ -188,6 +191,20 @@ class PodReplay {
     this.#rules.told(received, this.#state);
   }
 
+  /** What the pod asks before it starts is answered when the path says so. */
+  #heldGates(): StartGates {
+    const hold = (_: PodContext, answer: (event: PodEvent) => void) => {
+      this.#answer = answer;
+    };
+    return {
+      awaitRuntime: () => undefined,
+      awaitRemoval: hold,
+      requestName: hold,
+      requestRoom: hold,
+      makeRoom: hold,
+    };
+  }
+
   #ruled(effects: PodEffects): PodEffects {
     return {
       ...effects,
@@ -217,8 +234,7 @@ function essence(event: PodEvent): object {
   return event.type.startsWith('SyncPod') ? { type: event.type } : event;
 }
 
-/** What the actor's state has in common with the path's: all but the names of those who wait. */
+/** What the actor's state has in common with the path's. */
 function facts(state: PodState): object {
-  const { waiters, ...context } = state.context;
-  return { state: stateName(state), ...context, waiters: waiters.length };
+  return { state: stateName(state), ...state.context };
 }

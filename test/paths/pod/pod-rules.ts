@@ -3,11 +3,12 @@
  * and by the effects that begin.
  */
 import type { PodContext, PodEvent } from '../../../src/machines/pod-machine.ts';
+import { isStaticPod } from '../../../src/policies/pod/pod-kinds.ts';
 import { isEnding } from '../../../src/policies/sync/pod-termination.ts';
 import { type PodState, stateName } from './pod-environment.ts';
 
 const REASONS_TO_SYNC: ReadonlySet<string> = new Set([
-  ...['SyncPodCreate', 'SyncPodUpdate', 'SyncPodSync', 'START_GRANTED'],
+  ...['SyncPodCreate', 'SyncPodUpdate', 'SyncPodSync', 'ADMITTED'],
 ]);
 
 export class PodRules {
@@ -25,6 +26,7 @@ export class PodRules {
     if (REASONS_TO_SYNC.has(event.type) || ('again' in event && event.again)) this.#reasonToSync = event.type;
     if ('pod' in event && event.pod && isEnding(event.pod)) this.#mustEnd = true;
     if (event.type === 'SYNC_DONE' && event.terminal) this.#mustEnd = true;
+    if (event.type === 'REJECTED' && !waitsForRoom(event, state)) this.#mustEnd = true;
     if (event.type !== 'SyncPodKill') return;
     this.#mustEnd = true;
     if (state.matches('Terminated')) return;
@@ -59,4 +61,9 @@ export class PodRules {
     };
     return [...this.#broken, ...Object.keys(found).filter((what) => found[what])];
   }
+}
+
+/** A static pod that lacks only room is not given up. */
+function waitsForRoom({ lack }: { readonly lack?: object }, { context }: PodState): boolean {
+  return lack !== undefined && context.pod !== undefined && isStaticPod(context.pod);
 }

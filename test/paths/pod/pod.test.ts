@@ -3,8 +3,8 @@ import { afterAll, expect, test } from '@jest/globals';
 import { podMachine } from '../../../src/machines/pod-machine.ts';
 import { Coverage } from '../coverage.ts';
 import { simulatedPathNode } from '../path-node.ts';
-import { shortestPaths } from '../paths.ts';
-import { podEnvironment } from './pod-environment.ts';
+import { shortestPaths, shortestPathsToStates } from '../paths.ts';
+import { API_POD_EVENTS, podEnvironment } from './pod-environment.ts';
 import { replayPod } from './pod-replay.ts';
 
 const coverage = new Coverage(podMachine);
@@ -20,6 +20,11 @@ test.each(['nothing', 'ended', 'running'] as const)(
   },
   120_000,
 );
+
+test('a pod from the API server', async () => {
+  for (const path of shortestPathsToStates(podEnvironment('nothing', API_POD_EVENTS)))
+    await replayPod(simulatedPathNode(), 'nothing', path, coverage);
+});
 
 test('no transition, state or guard is left out', () => {
   expect(coverage.uncovered()).toEqual([]);

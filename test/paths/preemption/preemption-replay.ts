@@ -175,7 +175,7 @@ class PreemptionReplay {
     await this.#pathNode.clock.advance(1);
     if (this.#isWanted()) {
       const preemptor = registry.get(uidOf('preemptor'))?.actor.getSnapshot();
-      if (preemptor?.matches({ Syncing: 'AwaitingStart' }) === true) await this.#freeSomething();
+      if (preemptor?.hasTag('starting') === true) await this.#freeSomething();
       await this.#untilRuns(this.#preemptor);
     }
     const steps = this.#taken.length;
@@ -347,8 +347,7 @@ class PreemptionReplay {
     if ('runtimeHolds' in context) {
       const { uid } = context;
       const told = event.event as PodEvent;
-      if (uid === uidOf('preemptor') && told.type === 'START_GRANTED')
-        this.#cpusWhenAdmitted = this.#facts.cpus;
+      if (uid === uidOf('preemptor') && told.type === 'ADMITTED') this.#cpusWhenAdmitted = this.#facts.cpus;
       this.#rules.podTold(uid, told);
     }
   }

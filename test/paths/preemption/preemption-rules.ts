@@ -39,7 +39,7 @@ export class PreemptionRules {
     const isUpdated = event.type === 'SyncPodUpdate' && event.pod.metadata.deletionTimestamp === undefined;
     if (isUpdated && uid !== PREEMPTOR && this.#chosen.of(uid) > 0)
       this.#broken.push(`I9 ${uid}: it is changed by more than a kill`);
-    if (event.type === 'START_GRANTED' && uid === PREEMPTOR) this.#mayStart = true;
+    if (event.type === 'ADMITTED' && uid === PREEMPTOR) this.#mayStart = true;
   }
 
   recorded(uid: string, reason: string): void {

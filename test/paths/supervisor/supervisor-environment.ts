@@ -24,7 +24,7 @@ export const PODS = {
 
 const { wanted, added, ending, waiting } = PODS;
 const uid = wanted.metadata.uid;
-const config = (op: 'ADD' | 'RESTORE' | 'UPDATE' | 'DELETE' | 'REMOVE' | 'RECONCILE', pod: Pod) =>
+const config = (op: 'ADD' | 'UPDATE' | 'DELETE' | 'REMOVE' | 'RECONCILE', pod: Pod) =>
   ({ type: `CONFIG.${op}`, source: 'file', pods: [pod] }) as const;
 const changed = (metadata: Partial<Pod['metadata']>): Pod => ({
   ...wanted,
@@ -38,12 +38,11 @@ const SENT = {
   ready: { type: 'RUNTIME_READY' },
   notReady: { type: 'RUNTIME_NOT_READY', problem: 'it is down' },
   add: config('ADD', added),
-  restore: config('RESTORE', added),
   update: config('UPDATE', changed({ labels: { version: '2' } })),
   delete: config('DELETE', changed({ deletionTimestamp: '2030-01-01T00:00:00Z' })),
   remove: config('REMOVE', wanted),
   reconcile: config('RECONCILE', wanted),
-  pleg: { type: 'PLEG', uid, events: [{ type: 'ContainerDied', id: 'c' }] },
+  pleg: { type: 'PLEG', uid },
   sync: { type: 'SYNC', uids: [uid] },
   probe: { type: 'PROBE', uid, probe: 'readiness', result: 'Failure' },
   /** This result changes nothing. */
@@ -55,7 +54,7 @@ const SENT = {
 
 /** Events of the pods. */
 const FROM_PODS = {
-  startRequested: { type: 'START_REQUESTED', pod: waiting },
+  runtimeAwaited: { type: 'RUNTIME_AWAITED', uid: waiting.metadata.uid },
   podTerminated: { type: 'POD_TERMINATED', uid: ending.metadata.uid },
   podFinished: { type: 'POD_FINISHED', uid: ending.metadata.uid, restartRequested: false },
   actorForgotten: { type: 'ACTOR_FORGOTTEN', actor: {} as never },
@@ -84,6 +83,6 @@ export function supervisorEnvironment(sources: readonly string[]): Environment<t
 /** Pods do not request a start while the agent ends all of them, and only then ALL_PODS_GONE comes. */
 function isPossible(name: string, state: SupervisorState): boolean {
   const ends = state.matches({ Loop: 'EndingPods' });
-  if (name === 'startRequested') return !ends;
+  if (name === 'runtimeAwaited') return !ends;
   return name === 'allPodsGone' ? ends : true;
 }

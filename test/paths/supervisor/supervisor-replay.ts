@@ -169,8 +169,8 @@ class SupervisorReplay {
     const { registry } = this.#agent.supervisor;
     const { uid } = ending.metadata;
     switch (name) {
-      case 'startRequested':
-        registry.send(waiting.metadata.uid, { type: 'SyncPodUpdate', pod: waiting });
+      case 'runtimeAwaited':
+        this.#agent.supervisor.send({ type: 'RUNTIME_AWAITED', uid: waiting.metadata.uid });
         break;
       case 'podFailed':
         this.#judge.failureIsMeant(wanted.metadata.uid);

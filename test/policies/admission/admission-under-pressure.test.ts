@@ -1,12 +1,15 @@
 import { expect, test } from '@jest/globals';
 import { pressureRejection } from '../../../src/policies/admission/admission-under-pressure.ts';
 import { requestingPod } from '../../support/admission.ts';
+import { testVectors } from '../../support/test-vectors.ts';
+
+testVectors('evictionAdmit');
 
 const MEMORY = ['MemoryPressure'];
 const BEST_EFFORT = requestingPod('besteffort');
 const BURSTABLE = requestingPod('burstable', { requests: { memory: '1Mi' } });
 
-test('without pressure everybody may come, under pressure critical pods may', () => {
+test('without pressure every pod is admitted, under pressure every critical pod', () => {
   expect(pressureRejection([], BEST_EFFORT)).toBeUndefined();
   const critical = requestingPod('critical', { critical: true });
   const fromFile = requestingPod('static', { annotations: { 'kubernetes.io/config.source': 'file' } });
@@ -14,7 +17,7 @@ test('without pressure everybody may come, under pressure critical pods may', ()
     expect(pressureRejection(['MemoryPressure', 'DiskPressure'], pod)).toBeUndefined();
 });
 
-test('while only memory is short, who has requested his may come, and who tolerates the shortage', () => {
+test('under memory pressure alone, pods that request memory or tolerate the pressure are admitted', () => {
   expect(pressureRejection(MEMORY, BURSTABLE)).toBeUndefined();
   expect(pressureRejection(MEMORY, BEST_EFFORT)).toEqual({
     reason: 'Evicted',
@@ -24,7 +27,7 @@ test('while only memory is short, who has requested his may come, and who tolera
   expect(pressureRejection(MEMORY, requestingPod('tolerant', { tolerations }))).toBeUndefined();
 });
 
-test('while anything else is short, nobody may', () => {
+test('under any other pressure, no pod is admitted that is not critical', () => {
   expect(pressureRejection(['DiskPressure', 'MemoryPressure'], BURSTABLE)?.message).toBe(
     'The node had condition: [DiskPressure MemoryPressure]. ',
   );

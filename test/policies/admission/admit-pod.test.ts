@@ -3,6 +3,9 @@ import { admissionFailures, admitPod } from '../../../src/policies/admission/adm
 import { heldBy } from '../../../src/policies/admission/held-resources.ts';
 import type { NodeFacts } from '../../../src/types/node-facts.ts';
 import { requestingPod, type RequestingPod, testNode } from '../../support/admission.ts';
+import { testVectors } from '../../support/test-vectors.ts';
+
+testVectors('admission');
 
 const STATIC = { 'kubernetes.io/config.source': 'file' };
 const FULL = [requestingPod('full', { requests: { cpu: '4', memory: '4Gi' } })];
@@ -12,12 +15,12 @@ const admit = (fields: RequestingPod, facts: Partial<NodeFacts> = {}, others = F
   admitPod(testNode(facts), requestingPod('new', fields), heldBy(others));
 
 describe('an ordinary pod', () => {
-  test('that has its place is admitted', () => {
+  test('that fits is admitted', () => {
     expect(admit({})).toEqual(ADMITTED);
     expect(admit({ requests: { cpu: '4' } }, {}, [])).toEqual(ADMITTED);
   });
 
-  test('is told the first of all that stands against it', () => {
+  test('that fails several checks is rejected for the first of them', () => {
     const fields = { requests: { cpu: '1', memory: '1Gi' }, nodeSelector: { zone: 'b' }, nodeName: 'node2' };
     const failures = admissionFailures(testNode(), requestingPod('new', fields), heldBy(FULL));
     expect(
@@ -30,7 +33,7 @@ describe('an ordinary pod', () => {
     });
   });
 
-  test('that names the node, or none, is at home', () => {
+  test('is admitted if it names this node, or no node', () => {
     expect(admit({ nodeName: 'node1' })).toEqual(ADMITTED);
     expect(admit({ nodeName: 'node2' })).toEqual({
       kind: 'rejected',
@@ -39,7 +42,7 @@ describe('an ordinary pod', () => {
     });
   });
 
-  test('that wants a port of the node that another has is refused', () => {
+  test('is rejected if another pod has its port of the node', () => {
     const containers = [{ name: 'c', ports: [{ containerPort: 80, hostPort: 80 }] }];
     const others = [requestingPod('other', { containers })];
     expect(admit({ containers }, {}, others)).toMatchObject({ kind: 'rejected', reason: 'NodePorts' });
@@ -49,7 +52,7 @@ describe('an ordinary pod', () => {
 describe('taints', () => {
   const taint = (effect: string) => ({ taints: [{ key: 'maint', effect }] });
 
-  test('only those against execution keep pods from executing', () => {
+  test('only those with the effect NoExecute keep pods from the node', () => {
     expect(admit({}, taint('NoSchedule'))).toEqual(ADMITTED);
     expect(admit({}, taint('NoExecute'))).toEqual({
       kind: 'rejected',
@@ -59,13 +62,13 @@ describe('taints', () => {
     expect(admit({ tolerations: [{ operator: 'Exists' }] }, taint('NoExecute'))).toEqual(ADMITTED);
   });
 
-  test('none keeps a static pod away', () => {
+  test('a static pod tolerates all of them', () => {
     expect(admit({ annotations: STATIC }, taint('NoExecute'))).toEqual(ADMITTED);
   });
 });
 
 describe('a critical pod', () => {
-  test('that lacks only room may have it made', () => {
+  test('that lacks only resources is short of them: others may be preempted', () => {
     expect(admit({ critical: true, requests: { cpu: '1500m', memory: '1Mi' } })).toEqual({
       kind: 'short',
       missing: [
@@ -77,20 +80,20 @@ describe('a critical pod', () => {
     });
   });
 
-  test('what is free is not missing', () => {
+  test('what is free does not count as missing', () => {
     const others = [requestingPod('other', { requests: { cpu: '3' } })];
     expect(admit({ annotations: STATIC, requests: { cpu: '1500m' } }, {}, others)).toMatchObject({
       missing: [{ resource: 'cpu', amount: 500 }],
     });
   });
 
-  test('against which anything else stands is told that: room would not help it', () => {
+  test('that fails another check is rejected for that, because preemption would not help', () => {
     const fields = { critical: true, requests: { cpu: '1' }, nodeSelector: { zone: 'b' } };
     expect(admit(fields)).toMatchObject({ kind: 'rejected', reason: 'NodeAffinity' });
   });
 });
 
-test('pressure, then the platform, are asked before everything else', () => {
+test('pressure is checked first, then the platform, then all other checks', () => {
   const fields = { os: { name: 'windows' }, nodeName: 'node2' };
   const pressed = { conditions: ['DiskPressure'] };
   expect(admit(fields, pressed)).toMatchObject({ kind: 'rejected', reason: 'Evicted' });

@@ -16,11 +16,11 @@ const requires = (key: string, operator: string, ...values: string[]) =>
 const field = (requirement: Partial<NodeSelectorRequirement>) =>
   affine({ matchFields: [{ key: 'metadata.name', operator: 'In', ...requirement }] });
 
-test('a pod that asks for nothing runs anywhere', () => {
+test('a pod without selector and affinity may run on every node', () => {
   expect(matchesNodeAffinity(requestingPod('p'), NODE)).toBe(true);
 });
 
-test('every label of the node selector has to be there, as it is written', () => {
+test('the node must have every label of the node selector, with the same value', () => {
   expect(selects({ zone: 'a' })).toBe(true);
   expect(selects({ zone: 'a', gen: '5' })).toBe(true);
   expect(selects({ zone: 'a', gen: '6' })).toBe(false);
@@ -39,7 +39,7 @@ test.each([
   ['Exists', ['a'], false],
   ['DoesNotExist', [], false],
   ['Near', ['a'], false],
-])('a label that is there: %s %j is %p', (operator, values, holds) => {
+])('on a label that the node has: %s %j is %p', (operator, values, holds) => {
   expect(requires('zone', operator, ...values)).toBe(holds);
 });
 
@@ -51,7 +51,7 @@ test.each([
   ['DoesNotExist', ['a'], false],
   ['Gt', ['1'], false],
   ['Lt', ['1'], false],
-])('a label that is not there: %s %j is %p', (operator, values, holds) => {
+])('on a label that the node does not have: %s %j is %p', (operator, values, holds) => {
   expect(requires('missing', operator, ...values)).toBe(holds);
 });
 
@@ -69,7 +69,7 @@ test.each([
   expect(requires('gen', operator, ...values)).toBe(holds);
 });
 
-test('a label that is no number is neither greater nor less', () => {
+test('a label that is no whole number is neither greater nor less', () => {
   expect([requires('word', 'Gt', '1'), requires('word', 'Lt', '9')]).toEqual([false, false]);
 });
 
@@ -77,15 +77,15 @@ describe('terms', () => {
   const holds = { matchExpressions: [{ key: 'zone', operator: 'In', values: ['a'] }] };
   const fails = { matchExpressions: [{ key: 'zone', operator: 'In', values: ['b'] }] };
 
-  test('one of them has to hold', () => {
+  test('at least one of them has to hold', () => {
     expect([affine(fails, holds), affine(fails, fails)]).toEqual([true, false]);
   });
 
-  test('of one of them everything has to hold', () => {
+  test('every requirement of that one has to hold', () => {
     expect(affine({ matchExpressions: [...holds.matchExpressions, ...fails.matchExpressions] })).toBe(false);
   });
 
-  test('none, or an empty one, selects nothing', () => {
+  test('no terms, or an empty term, select no node', () => {
     expect([affine(), affine({}), affine({}, holds)]).toEqual([false, false, true]);
   });
 
@@ -95,14 +95,14 @@ describe('terms', () => {
     expect(matchesNodeAffinity(both, NODE)).toBe(false);
   });
 
-  test('what is only preferred does not count', () => {
+  test('preferred terms do not count', () => {
     const preference = { preference: fails, weight: 1 };
     const nodeAffinity = { preferredDuringSchedulingIgnoredDuringExecution: [preference] };
     expect(matchesNodeAffinity(requestingPod('p', { affinity: { nodeAffinity } }), NODE)).toBe(true);
   });
 });
 
-test("the node's name can be asked for, by one value", () => {
+test('the field metadata.name can be selected, by one value', () => {
   expect(field({ values: ['node1'] })).toBe(true);
   expect(field({ values: ['node2'] })).toBe(false);
   expect(field({ values: ['node1', 'node2'] })).toBe(false);

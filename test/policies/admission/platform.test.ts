@@ -2,17 +2,20 @@ import { expect, test } from '@jest/globals';
 import { nodeLabels, platformRejection } from '../../../src/policies/admission/platform.ts';
 import { requestingPod, testNode } from '../../support/admission.ts';
 
-test('selectors find the system and the architecture, whatever the node was labelled with', () => {
+test('selectors see the real operating system, whatever the labels of the node say', () => {
   expect(Object.fromEntries(nodeLabels(testNode()))).toEqual({
-    ...{ zone: 'a', 'kubernetes.io/os': 'linux', 'kubernetes.io/arch': 'amd64' },
+    zone: 'a',
+    'kubernetes.io/os': 'linux',
+    'kubernetes.io/arch': 'amd64',
   });
   const labelled = testNode({ labels: { 'kubernetes.io/os': 'plan9', 'kubernetes.io/arch': 'arm64' } });
   expect(Object.fromEntries(nodeLabels(labelled))).toEqual({
-    ...{ 'kubernetes.io/os': 'linux', 'kubernetes.io/arch': 'arm64' },
+    'kubernetes.io/os': 'linux',
+    'kubernetes.io/arch': 'arm64',
   });
 });
 
-test('a pod for another operating system is refused by its label, or by its field', () => {
+test('a pod for another operating system is rejected, whether its label or its field says so', () => {
   const { metadata, spec } = requestingPod('p');
   const labelled = (os: string) => ({ spec, metadata: { ...metadata, labels: { 'kubernetes.io/os': os } } });
   expect(platformRejection(testNode(), labelled('windows'))?.reason).toBe(
@@ -24,7 +27,7 @@ test('a pod for another operating system is refused by its label, or by its fiel
   expect(platformRejection(testNode(), asking('linux'))).toBeUndefined();
 });
 
-test('a pod that wants only its own groups needs a runtime that can do so', () => {
+test('a pod with the policy Strict for groups needs a runtime that supports it', () => {
   const asking = (supplementalGroupsPolicy: string) =>
     requestingPod('p', { securityContext: { supplementalGroupsPolicy } });
   const unable = testNode({ supplementalGroupsPolicy: false });

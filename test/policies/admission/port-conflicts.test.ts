@@ -15,19 +15,19 @@ const withPorts = (...ports: Partial<Port>[]): Pod =>
 const free = (wanted: Partial<Port>, used: Partial<Port>) =>
   areHostPortsFree(withPorts(wanted), heldBy([withPorts(used)]));
 
-test('a port of the node is one pod’s', () => {
+test('a port of the node belongs to one pod only', () => {
   expect(free({ hostPort: 8080 }, { hostPort: 8080 })).toBe(false);
   expect(free({ hostPort: 8080 }, { hostPort: 8081 })).toBe(true);
   expect(free({ containerPort: 8080 }, { hostPort: 8080 })).toBe(true);
   expect(free({ hostPort: 8080 }, { containerPort: 8080 })).toBe(true);
 });
 
-test('protocols have ports of their own, TCP where none is named', () => {
+test('each protocol has its own ports; without a protocol it is TCP', () => {
   expect(free({ hostPort: 53, protocol: 'UDP' }, { hostPort: 53 })).toBe(true);
   expect(free({ hostPort: 53, protocol: 'TCP' }, { hostPort: 53 })).toBe(false);
 });
 
-test('so do addresses, but all addresses are each of them', () => {
+test('each address has its own ports, but 0.0.0.0 conflicts with every address', () => {
   const [one, other, all] = ['127.0.0.1', '10.0.0.1', '0.0.0.0'].map((hostIP) => ({ hostPort: 80, hostIP }));
   expect(free(one!, other!)).toBe(true);
   expect(free(one!, one!)).toBe(false);
@@ -36,7 +36,7 @@ test('so do addresses, but all addresses are each of them', () => {
   expect(free({ hostPort: 80 }, other!)).toBe(false);
 });
 
-test('sidecars keep their ports, init containers that end do not', () => {
+test('ports of sidecars count, those of init containers do not', () => {
   const initContainer = (restartPolicy?: string): Pod =>
     requestingPod('p', {
       initContainers: [{ ...container({ hostPort: 80 }), ...(restartPolicy && { restartPolicy }) }],
@@ -46,7 +46,7 @@ test('sidecars keep their ports, init containers that end do not', () => {
   expect(areHostPortsFree(wanted, heldBy([initContainer()]))).toBe(true);
 });
 
-test("a pod on the node's own network holds what it says it listens on", () => {
+test('a pod on the network of the node holds the ports that it names', () => {
   const onNode = requestingPod('p', { hostNetwork: true, containers: [container({ hostPort: 80 })] });
   expect(areHostPortsFree(onNode, heldBy([withPorts({ hostPort: 80 })]))).toBe(false);
   expect(areHostPortsFree(withPorts({ hostPort: 80 }), heldBy([onNode]))).toBe(false);

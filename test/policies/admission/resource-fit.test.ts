@@ -12,41 +12,50 @@ const short = (requests: Amounts, others: Amounts[] = [], allocatable: Amounts =
     allocatable,
   ).map(({ resource, requested, used, capacity }) => [resource, requested, used, capacity]);
 
-test('what is there to the last bit fits', () => {
+test('a pod fits if it requests exactly what is free', () => {
   expect(short({ cpu: '500m', memory: '512Mi' }, [{ cpu: '1.5', memory: '0.5Gi' }])).toEqual([]);
 });
 
-test('cpu is counted in thousandths, all others in whole units', () => {
+test('cpu is counted in thousandths, all other resources in whole units', () => {
   expect(short({ cpu: '501m', memory: '1025Mi' }, [{ cpu: '1500m' }])).toEqual([
     ['cpu', 501, 1500, 2000],
     ['memory', 1025 * 2 ** 20, 0, 2 ** 30],
   ]);
 });
 
-test('all that is short is named: pods, cpu, memory, storage, the others by name', () => {
+test('all resources that are short are listed: pods, cpu, memory, storage, then the others by name', () => {
   const others = [{}, {}, {}];
   const requests = {
-    ...{ 'example.com/b': '1', 'hugepages-2Mi': '2Mi', 'example.com/a': '1' },
-    ...{ 'ephemeral-storage': '2Gi', memory: '2Gi', cpu: '3' },
+    'example.com/b': '1',
+    'hugepages-2Mi': '2Mi',
+    'example.com/a': '1',
+    'ephemeral-storage': '2Gi',
+    memory: '2Gi',
+    cpu: '3',
   };
   const allocatable = { ...ALLOCATABLE, 'example.com/a': '0', 'example.com/b': '0' };
   const names = short(requests, others, allocatable).map(([name]) => name);
   expect(names).toEqual([
-    ...['pods', 'cpu', 'memory', 'ephemeral-storage'],
-    ...['example.com/a', 'example.com/b', 'hugepages-2Mi'],
+    'pods',
+    'cpu',
+    'memory',
+    'ephemeral-storage',
+    'example.com/a',
+    'example.com/b',
+    'hugepages-2Mi',
   ]);
 });
 
-test('a pod that requests nothing of a resource fits even where that is overdrawn', () => {
+test('a pod fits if it does not request the resource of which more is held than there is', () => {
   expect(short({ memory: '1Mi', cpu: '0' }, [{ cpu: '9' }])).toEqual([]);
 });
 
-test('every pod counts as one', () => {
+test('each pod counts as one of the number of pods', () => {
   expect(short({}, [{}, {}])).toEqual([]);
   expect(short({}, [{}, {}, {}])).toEqual([['pods', 1, 3, 3]]);
 });
 
-test('an extended resource that the node does not list is somebody else’s concern; huge pages are not', () => {
+test('an extended resource that the node does not list is not checked; huge pages are', () => {
   expect(short({ 'example.com/gpu': '1' })).toEqual([]);
   expect(short({ 'example.com/gpu': '2' }, [], { ...ALLOCATABLE, 'example.com/gpu': '1' })).toEqual([
     ['example.com/gpu', 2, 0, 1],
@@ -55,7 +64,7 @@ test('an extended resource that the node does not list is somebody else’s conc
   expect(short({ storage: '1Gi' })).toEqual([]);
 });
 
-test('overhead and what the pod level says count, for the new pod as for the others', () => {
+test('overhead and requests of the pod itself count, for the new pod and for the others', () => {
   const pod = requestingPod('new', { resources: { requests: { cpu: '1' } }, overhead: { cpu: '600m' } });
   const other = requestingPod('other', { requests: { cpu: '3' }, resources: { requests: { cpu: '500m' } } });
   const [failure] = insufficientResources(pod, heldBy([other]), ALLOCATABLE);

@@ -21,7 +21,7 @@ test('a pod of a known RuntimeClass has its handler', () => {
   expect(runtimeHandler(podOf('plain'), HANDLERS)).toBeUndefined();
 });
 
-test('a pod of an unknown RuntimeClass is not run by another runtime', () => {
+test('a pod of an unknown RuntimeClass is refused, not run by the default handler', () => {
   expect(() => runtimeHandler(podOf('kata'), HANDLERS)).toThrow(
     expect.objectContaining({ kind: 'FailedPrecondition' }),
   );

@@ -20,7 +20,7 @@ test.each<[string, Toleration, boolean]>([
   expect(toleratesTaint([toleration], TAINT)).toBe(tolerated);
 });
 
-test('one toleration is enough, none is not', () => {
+test('one of several tolerations is enough; without tolerations no taint is tolerated', () => {
   expect(toleratesTaint([{ key: 'other' }, { operator: 'Exists' }], TAINT)).toBe(true);
   expect(toleratesTaint([], TAINT)).toBe(false);
   expect(toleratesTaint(undefined, TAINT)).toBe(false);

@@ -9,7 +9,7 @@ const OTHERS =
 const find = (...lines: string[]) => findCgroupMounts([OTHERS, ...lines, ''].join('\n'));
 
 describe('cgroup mounts', () => {
-  test('v1: controllers mounted one by one and together, and trees without any', () => {
+  test('v1: controllers that are mounted alone and together, and trees without controllers', () => {
     const mounts = find(
       v1('/sys/fs/cgroup/cpu,cpuacct', 'cpu,cpuacct'),
       v1('/sys/fs/cgroup/memory', 'xattr,memory'),
@@ -37,16 +37,16 @@ describe('cgroup mounts', () => {
     ]);
   });
 
-  test('v2: the first mount, also where systemd keeps a v1 tree of its own', () => {
+  test('v2: the first mount counts, also if systemd has its own v1 tree', () => {
     const mounts = find(v2('/sys/fs/cgroup'), v2('/mnt/other'), v1('/sys/fs/cgroup/systemd', 'name=systemd'));
     expect(mounts).toEqual({ version: 2, hierarchies: [{ mountPoint: '/sys/fs/cgroup', controllers: [] }] });
   });
 
-  test('none at all', () => {
+  test('without cgroup mounts there is no version', () => {
     expect(find()).toEqual({ hierarchies: [] });
   });
 
-  test('blanks in paths are read as such', () => {
+  test('blanks in paths are decoded', () => {
     expect(find(v2('/my\\040cgroups')).hierarchies[0]?.mountPoint).toBe('/my cgroups');
   });
 });

@@ -23,21 +23,21 @@ describe('the group of a pod', () => {
     expect(podCgroup(qosCgroups('/'), pod(qosClass))).toBe(expected);
   });
 
-  test('is below the root that was set, however that is spelled', () => {
+  test('is below the configured root, in every spelling of that', () => {
     for (const root of ['/a/b', '/a/b/', 'a//b']) {
       expect(podCgroup(qosCgroups(root), pod('Burstable'))).toBe('/a/b/kubepods/burstable/podu-1');
     }
     expect(['', '/', '//'].map(cgroupPath)).toEqual(['/', '/', '/']);
   });
 
-  test('cannot lead out of its folder', () => {
+  test('cannot lead out of its parent', () => {
     expect(() => podCgroup(qosCgroups('/'), pod('Burstable', 'x/../../../system'))).toThrow(
       'metadata.uid "x/../../../system" cannot name a cgroup',
     );
   });
 });
 
-test('a UID is read back from the name of its group, and from nothing else', () => {
+test("a UID is read back from the name of a pod's cgroup, and from no other name", () => {
   expect(uidOfPodCgroup(podCgroupName('0a-1'))).toBe('0a-1');
   for (const name of ['pod', 'burstable', 'cgroup.procs', 'apodx']) {
     expect(uidOfPodCgroup(name)).toBeUndefined();

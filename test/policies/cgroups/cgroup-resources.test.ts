@@ -36,18 +36,18 @@ const FULL_LIMITED = {
 };
 
 describe("a pod's group", () => {
-  test('Guaranteed: has shares, quota and memory', () => {
+  test('Guaranteed: has CPU shares, CPU quota and a memory limit', () => {
     expect(resourcesOf({ containers: [container(FULL, FULL)] })).toEqual({
       ...FULL_LIMITED,
       ...NO_HUGE_PAGES,
     });
   });
 
-  test('BestEffort: has the least shares, and no limit', () => {
+  test('BestEffort: has the fewest CPU shares, and no limit', () => {
     expect(resourcesOf({ containers: [container(undefined)] })).toEqual({ cpuShares: 2, ...NO_HUGE_PAGES });
   });
 
-  test('Burstable: is limited where every container is, each resource by itself', () => {
+  test('Burstable: a resource is limited if every container has a limit of it', () => {
     const some = container({ cpu: '100m' }, { memory: '100Mi' });
     expect(resourcesOf({ containers: [some, container({ cpu: '100m' }, FULL)] })).toEqual({
       cpuShares: 204,
@@ -69,17 +69,17 @@ describe("a pod's group", () => {
     expect(resources).not.toHaveProperty('memoryLimitBytes');
   });
 
-  test('a limit of 0 counts as none', () => {
+  test('a limit of 0 counts as no limit', () => {
     const resources = resourcesOf({ containers: [container({ cpu: '1' }, { cpu: '0', memory: '0' })] });
     expect(resources).toEqual({ cpuShares: 1024, ...NO_HUGE_PAGES });
   });
 
-  test('limits of the pod itself stand for those of its containers', () => {
+  test('limits of the pod itself replace those of its containers', () => {
     const spec = { containers: [container(undefined)], resources: { limits: FULL, requests: FULL } };
     expect(resourcesOf(spec)).toEqual({ ...FULL_LIMITED, ...NO_HUGE_PAGES });
   });
 
-  test('overhead comes on top', () => {
+  test('overhead is added', () => {
     const overhead = { cpu: '100m', memory: '10Mi' };
     expect(resourcesOf({ containers: [container(FULL, FULL)], overhead })).toMatchObject({
       cpuShares: 614,
@@ -88,14 +88,14 @@ describe("a pod's group", () => {
     });
   });
 
-  test('without cpuCFSQuota: a quota that limits nothing', () => {
+  test('without cpuCFSQuota the quota is -1, no limit', () => {
     expect(resourcesOf({ containers: [container(FULL, FULL)] }, { cpuCFSQuota: false })).toMatchObject({
       cpuQuotaUs: -1,
       cpuPeriodUs: 100_000,
     });
   });
 
-  test('the quota follows the period that was set', () => {
+  test('the quota depends on the period of the settings', () => {
     expect(
       resourcesOf({ containers: [container(FULL, FULL)] }, { cpuCFSQuotaPeriodUs: 10_000 }),
     ).toMatchObject({ cpuQuotaUs: 5000, cpuPeriodUs: 10_000 });
@@ -124,7 +124,7 @@ describe("a pod's group", () => {
   });
 });
 
-test('the burstable group has the shares that its pods request together, and no others', () => {
+test('the cgroup of Burstable pods has the CPU shares of all their requests, and of no other pods', () => {
   const burstable = pod({ containers: [container({ cpu: '250m' })] });
   const guaranteed = pod({ containers: [container(FULL, FULL)] });
   const bestEffort = pod({ containers: [container(undefined)] });
@@ -132,7 +132,7 @@ test('the burstable group has the shares that its pods request together, and no 
   expect(burstableCPUShares([])).toBe(2);
 });
 
-test('the group of all pods has what the node has for them', () => {
+test("the cgroup of all pods has the node's allocatable resources as limits", () => {
   expect(kubepodsResources({ cpu: '2', memory: '1Gi', pods: '110' })).toEqual({
     cpuShares: 2048,
     memoryLimitBytes: 2n ** 30n,

@@ -41,13 +41,13 @@ describe('the files of a group', () => {
     expect(lines(2, {})).toEqual([]);
   });
 
-  test('have a quota without limit in either spelling', () => {
+  test('have -1 or max for no quota', () => {
     const resources = { cpuQuotaUs: -1, cpuPeriodUs: 100_000 };
     expect(lines(1, resources)).toContain('cpu cpu.cfs_quota_us=-1?');
     expect(lines(2, resources)).toEqual(['cpu cpu.max=max 100000?']);
   });
 
-  test('limit every size of huge pages that the kernel has; what is not asked for to nothing', () => {
+  test('limit every size of huge pages that the kernel has, to 0 if the pod does not request it', () => {
     const hugePageLimits = new Map([[2n ** 21n, 2n ** 22n]]);
     const files = ['hugetlb.2MB.max', 'hugetlb.2MB.rsvd.max', 'hugetlb.1GB.max', 'hugetlb.2MB.current'];
     expect(lines(2, { hugePageLimits }, files)).toEqual([
@@ -59,7 +59,7 @@ describe('the files of a group', () => {
   });
 });
 
-test('files that limit huge pages are told from those that count them', () => {
+test('files that limit huge pages are told from files that count them', () => {
   const files = ['hugetlb.2MB.limit_in_bytes', 'hugetlb.64KB.rsvd.limit_in_bytes', 'hugetlb.1GB.max'];
   expect(files.filter(isHugetlbLimit)).toEqual(files);
   expect(

@@ -31,17 +31,17 @@ const configOf = (facts: Partial<ContainerConfigFacts> = {}) =>
   containerConfig({ pod: testPod(), container: MAIN, attempt: 0, resolved: RESOLVED, ...facts });
 
 describe('a container', () => {
-  test('is known by name and attempt, and so is its log', () => {
+  test('has its name and attempt, and so has its log', () => {
     const config = configOf({ attempt: 2 });
     expect(config.metadata).toEqual({ name: 'main', attempt: 2 });
     expect(config.logPath).toBe('main/2.log');
   });
 
-  test('gets what its references were resolved to, not what the spec says', () => {
+  test('has the resolved command and environment, not those of the spec', () => {
     expect(configOf()).toMatchObject(RESOLVED);
   });
 
-  test("carries the kubelet's labels", () => {
+  test("has the kubelet's labels", () => {
     expect(configOf().labels).toEqual({
       'io.kubernetes.container.name': 'main',
       'io.kubernetes.pod.name': 'web',
@@ -50,7 +50,7 @@ describe('a container', () => {
     });
   });
 
-  test('carries what the kubelet reads back after a restart: hash, restart count, termination message, grace', () => {
+  test('has what is read back after a restart: hash, restart count, termination message, grace periods', () => {
     const pod = testPod({ terminationGracePeriodSeconds: 7, deletionGracePeriodSeconds: 3 });
     expect(configOf({ pod, attempt: 2 }).annotations).toEqual({
       'io.kubernetes.container.hash': containerHash(MAIN),
@@ -62,7 +62,7 @@ describe('a container', () => {
     });
   });
 
-  test('carries its own termination message path and policy', () => {
+  test('has its own path and policy of the termination message', () => {
     const own: Container = {
       ...MAIN,
       terminationMessagePath: '/tmp/last-words',
@@ -74,7 +74,7 @@ describe('a container', () => {
     });
   });
 
-  test("runs as the user of its own security context before the pod's", () => {
+  test("runs as the user of its own security context, else of the pod's", () => {
     const pod = podWith({ securityContext: { runAsUser: 1000, runAsGroup: 2000 } });
     const own: Container = { ...MAIN, securityContext: { runAsUser: 0 } };
     expect(configOf({ pod, container: own }).linux?.securityContext).toEqual({
@@ -83,7 +83,7 @@ describe('a container', () => {
     });
   });
 
-  test('has no terminal and no stdin unless it asks for them', () => {
+  test('has a terminal and stdin only if it asks for them', () => {
     expect(configOf()).toMatchObject({
       stdin: false,
       stdinOnce: false,
@@ -97,7 +97,7 @@ describe('a container', () => {
     });
   });
 
-  test('carries what its end needs, and its ports, as JSON', () => {
+  test('has its preStop hook and its ports as JSON', () => {
     const preStop = { exec: { command: ['sync'] } };
     const ports = [{ containerPort: 80, protocol: 'TCP' }];
     const { annotations } = configOf({ container: { ...MAIN, lifecycle: { preStop }, ports } });
@@ -105,7 +105,7 @@ describe('a container', () => {
     expect(JSON.parse(annotations['io.kubernetes.container.ports'] ?? '')).toEqual(ports);
   });
 
-  test('names its image as the runtime does, and beside it as the pod does', () => {
+  test("has the runtime's reference of its image, and the pod's", () => {
     expect(configOf({ imageRef: 'sha256:7' }).image).toEqual({
       image: 'sha256:7',
       userSpecifiedImage: 'app:1',
@@ -119,14 +119,14 @@ describe('a container', () => {
     expect(configOf({ container, devices })).toMatchObject({ workingDir: '/srv', devices });
   });
 
-  test('of a plain process says whom it runs as, and nothing of what only a container can have', () => {
+  test('that is a plain process has its user, and nothing that only a container can have', () => {
     const container = { ...MAIN, resources: { limits: { memory: '1Gi' } } };
     expect(configOf({ container, imageUser: { uid: 7 } }).linux).toEqual({
       securityContext: { runAsUser: 7 },
     });
   });
 
-  test('of a real one has its resources and its whole security context', () => {
+  test('that is no plain process has its resources and its whole security context', () => {
     const container = { ...MAIN, resources: { limits: { memory: '1Gi' } } };
     const { linux } = configOf({ container, node: NODE, imageUser: {} });
     expect(linux?.resources?.memoryLimitInBytes).toBe(2 ** 30);
@@ -153,7 +153,7 @@ describe('an ephemeral container', () => {
     expect(targetContainerId(MAIN, podStatus)).toBeUndefined();
   });
 
-  test('whose target there is not cannot be configured', () => {
+  test('whose target does not exist is refused', () => {
     expect(() => targetContainerId(debug('none'), podStatus)).toThrow('unable to find target container none');
   });
 

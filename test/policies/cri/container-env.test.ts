@@ -94,13 +94,13 @@ describe('containerEnv', () => {
     expect(env.FULL).toBe('http://db:80');
   });
 
-  test('an entry may refer to one that comes from a field', () => {
+  test('an entry may refer to an earlier one that is read from a field', () => {
     expect(envOf([field('NAME', 'metadata.name'), { name: 'HELLO', value: 'I am $(NAME)' }]).HELLO).toBe(
       'I am web',
     );
   });
 
-  test('of two entries with one name the later one counts, and may build on the earlier', () => {
+  test('of two entries with the same name the later one counts, and may refer to the earlier', () => {
     expect(
       envOf([
         { name: 'PATH', value: '/bin' },
@@ -132,11 +132,14 @@ describe('containerEnv', () => {
     expect(envOf([field('X', fieldPath)])).toEqual({ X: wanted });
   });
 
-  test.each(['spec.host', 'metadata.labels', 'toString'])('field %s is refused by name', (fieldPath) => {
-    const failure = failureOf(() => envOf([field('X', fieldPath)]));
-    expect(failure.kind).toBe('InvalidArgument');
-    expect(failure.message).toContain(`fieldPath ${fieldPath} `);
-  });
+  test.each(['spec.host', 'metadata.labels', 'toString'])(
+    'field %s is refused, and the message names it',
+    (fieldPath) => {
+      const failure = failureOf(() => envOf([field('X', fieldPath)]));
+      expect(failure.kind).toBe('InvalidArgument');
+      expect(failure.message).toContain(`fieldPath ${fieldPath} `);
+    },
+  );
 
   const resources = {
     requests: { cpu: '250m', memory: '100M' },
@@ -163,7 +166,7 @@ describe('containerEnv', () => {
     expect(envOf([resource('X', 'requests.cpu')]).X).toBe('0');
   });
 
-  test('a limit that is not set is what the node can give', () => {
+  test("a limit that is not set is the node's allocatable amount", () => {
     const env = envOf([
       resource('CPU', 'limits.cpu'),
       resource('MEMORY', 'limits.memory', { divisor: '1Gi' }),
@@ -173,7 +176,7 @@ describe('containerEnv', () => {
     expect(env).toEqual({ CPU: '4', MEMORY: '8', STORAGE: '20', PAGES: '0' });
   });
 
-  test('a limit of the pod as a whole comes before what the node can give, but is not more', () => {
+  test("a limit of the pod itself counts if it is less than the node's allocatable amount", () => {
     const env = envOf(
       [resource('CPU', 'limits.cpu'), resource('MEMORY', 'limits.memory', { divisor: '1Gi' })],
       {},
@@ -184,7 +187,7 @@ describe('containerEnv', () => {
     expect(env).toEqual({ CPU: '2', MEMORY: '8' });
   });
 
-  test('a resource of another container, by name', () => {
+  test("a resource of another container is found by the container's name", () => {
     const [pod, app] = podWith({ env: [resource('X', 'limits.memory', { containerName: 'prepare' })] });
     const prepare: Container = { name: 'prepare', resources: { limits: { memory: '7' } } };
     const both: Pod = { ...pod, spec: { ...pod.spec, initContainers: [prepare] } };
@@ -192,13 +195,16 @@ describe('containerEnv', () => {
     expect(failureOf(() => containerEnv(pod, app, FACTS)).message).toBe('container prepare not found');
   });
 
-  test.each(['cpu', 'limits.gpu', 'usage.cpu'])('resource %s is refused by name', (name) => {
-    const failure = failureOf(() => envOf([resource('X', name)]));
-    expect(failure.kind).toBe('InvalidArgument');
-    expect(failure.message).toContain(name);
-  });
+  test.each(['cpu', 'limits.gpu', 'usage.cpu'])(
+    'resource %s is refused, and the message names it',
+    (name) => {
+      const failure = failureOf(() => envOf([resource('X', name)]));
+      expect(failure.kind).toBe('InvalidArgument');
+      expect(failure.message).toContain(name);
+    },
+  );
 
-  test('a reference to an object of the API server is refused, and says which', () => {
+  test('a reference to an object of the API server is refused, and the message names it', () => {
     const config = { name: 'X', valueFrom: { configMapKeyRef: { name: 'settings', key: 'color' } } };
     const failure = failureOf(() => envOf([config]));
     expect(failure.kind).toBe('FailedPrecondition');
@@ -236,7 +242,7 @@ describe('a variable from a file', () => {
   };
   const FILE = { 'conf/a.env': { path: '/v/conf/a.env', text: "K='$(A) x'\nEMPTY=''" } };
 
-  test('is not filled in itself, and may be referred to', () => {
+  test('is not expanded itself, and other variables may refer to it', () => {
     const env = [{ name: 'A', value: 'x' }, fromFile('X', 'K'), { name: 'Y', value: '<$(X)>' }];
     expect(read(FILE, env)).toEqual([
       ['A', 'x'],
@@ -257,7 +263,7 @@ describe('a variable from a file', () => {
     },
   );
 
-  test('of a file in another format is an error that names file and line, optional or not', () => {
+  test('from a file in another format is an error that names file and line, even if it is optional', () => {
     const files = { 'conf/a.env': { path: '/v/conf/a.env', text: 'K=secret' } };
     const failure = failureOf(() => read(files, [fromFile('X', 'K', { optional: true })]));
     expect([failure.kind, failure.message]).toEqual([
@@ -266,7 +272,7 @@ describe('a variable from a file', () => {
     ]);
   });
 
-  test('of a file that cannot be read is an error when its turn comes', () => {
+  test('from a file that cannot be read is an error', () => {
     const files = { 'conf/a.env': { problem: unreadableEnvFile('a.env is gone') } };
     expect(failureOf(() => read(files, [fromFile('X', 'K')])).message).toBe(
       "couldn't parse env file: a.env is gone",
@@ -275,7 +281,7 @@ describe('a variable from a file', () => {
     expect(failureOf(() => read(files, [wrong, fromFile('X', 'K')])).message).toContain('nonsense');
   });
 
-  test('names each file once', () => {
+  test('lists each file once', () => {
     const [, app] = podWith({ env: [fromFile('X', 'K'), fromFile('Y', 'L'), { name: 'Z', value: '1' }] });
     expect(envFileRefs(app)).toHaveLength(1);
   });
@@ -285,7 +291,7 @@ describe('a variable from a file', () => {
   });
 });
 
-test('resolveCommand fills in command and arguments from the environment', () => {
+test('resolveCommand expands command and arguments by the environment', () => {
   const [pod, app] = podWith({
     command: ['/bin/$(TOOL)', '$$(TOOL)'],
     args: ['--name=$(NAME)', '$(HOME)'],

@@ -1,7 +1,7 @@
 import { describe, expect, test } from '@jest/globals';
 import { envFileValue } from '../../../src/policies/cri/env-file.ts';
 
-/** What the kubelet 1.36.2 made of each of these files. */
+/** The results are those of the kubelet 1.36.2. */
 describe('a file of variables', () => {
   test.each([
     ["K='v'\n", 'v'],
@@ -31,7 +31,7 @@ describe('a file of variables', () => {
     expect(envFileValue(text, 'K')).toBe(value);
   });
 
-  test.each(["K='v'\nx", "K='v'\nL=2", "K='a'\n'b'"])('%j is not read beyond what is looked for', (text) => {
+  test.each(["K='v'\nx", "K='v'\nL=2", "K='a'\n'b'"])('%j is not read beyond the variable', (text) => {
     expect(envFileValue(text, 'K')).toBeDefined();
   });
 
@@ -60,7 +60,7 @@ describe('a file of variables', () => {
     expect(() => envFileValue(text, 'K')).toThrow(message);
   });
 
-  test('an error says nothing of what the file holds', () => {
+  test('an error does not repeat what the file holds', () => {
     expect(() => envFileValue('PASSWORD=secret', 'K')).toThrow(/^(?!.*(?:secret|PASSWORD))/);
   });
 });

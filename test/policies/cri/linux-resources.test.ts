@@ -1,5 +1,4 @@
 import { describe, expect, test } from '@jest/globals';
-import { hugePageSizeName } from '../../../src/policies/pod/huge-pages.ts';
 import {
   type ContainerResourceFacts,
   containerResources,
@@ -56,7 +55,7 @@ describe('CPU quota', () => {
     expect(found).toMatchObject({ cpuQuota: 7500, cpuPeriod: 5000 });
   });
 
-  test('is left out where limits are not enforced', () => {
+  test('is 0 if limits are not enforced', () => {
     const found = resourcesOf({ limits: { cpu: '1' } }, { cpuCFSQuota: false });
     expect(found).toMatchObject({ cpuQuota: 0, cpuPeriod: 0, cpuShares: 1024 });
   });
@@ -65,7 +64,7 @@ describe('CPU quota', () => {
 describe('limits of the pod as a whole', () => {
   const ofPod = { limits: { cpu: '2', memory: '1Gi' } };
 
-  test('stand in for those that a container does not have', () => {
+  test('stand in for limits that a container does not have', () => {
     expect(resourcesOf({ requests: { cpu: '100m' } }, {}, ofPod)).toMatchObject({
       cpuShares: 102,
       cpuQuota: 200_000,
@@ -74,18 +73,18 @@ describe('limits of the pod as a whole', () => {
     expect(resourcesOf({}, {}, ofPod).cpuShares).toBe(2048);
   });
 
-  test('do not replace those that it has', () => {
+  test('do not replace limits that the container has', () => {
     const found = resourcesOf({ limits: { cpu: '1', memory: '64Mi' } }, {}, ofPod);
     expect(found).toMatchObject({ cpuQuota: 100_000, memoryLimitInBytes: 64 * 2 ** 20 });
   });
 });
 
 describe('memory and huge pages', () => {
-  test('without a limit of memory there is none', () => {
+  test('without a memory limit it is 0', () => {
     expect(resourcesOf({ requests: { memory: '1Gi' } }).memoryLimitInBytes).toBe(0);
   });
 
-  test('of each size that the machine has, a container gets what it asks for, else nothing', () => {
+  test('a container has a limit for each page size of the machine: its own, else 0', () => {
     expect(
       resourcesOf({ limits: { 'hugepages-2Mi': '6Mi', 'hugepages-32Mi': '64Mi' } }).hugepageLimits,
     ).toEqual([
@@ -93,31 +92,22 @@ describe('memory and huge pages', () => {
       { pageSize: '2MB', limit: 6 * 2 ** 20 },
     ]);
   });
-
-  test.each([
-    [64 * 1024, '64KB'],
-    [2 * 2 ** 20, '2MB'],
-    [512 * 2 ** 20, '512MB'],
-    [2 ** 30, '1GB'],
-  ])('pages of %d bytes are called %s', (bytes, name) => {
-    expect(hugePageSizeName(bytes)).toBe(name);
-  });
 });
 
 describe('cgroup v2', () => {
-  test('a container that is out of memory is killed as a whole, and is not swapped out', () => {
+  test('a container that is out of memory is killed as a whole, and does not use swap', () => {
     expect(resourcesOf({}, { cgroupVersion: 2, swapController: true }).unified).toEqual({
       'memory.oom.group': '1',
       'memory.swap.max': '0',
     });
   });
 
-  test('unless the node says otherwise, or cannot limit swap', () => {
+  test("unless the node's settings say otherwise, or it cannot limit swap", () => {
     expect(resourcesOf({}, { cgroupVersion: 2, singleProcessOOMKill: true }).unified).toBeUndefined();
     expect(resourcesOf({}, { cgroupVersion: 2 }).unified).toEqual({ 'memory.oom.group': '1' });
   });
 
-  test('with v1 memory and swap together may be what memory alone may be', () => {
+  test('with v1 the limit of memory and swap together is the memory limit', () => {
     const limits = { memory: '64Mi' };
     const limitOf = (swapController: boolean) =>
       resourcesOf({ limits }, { swapController }).memorySwapLimitInBytes;
@@ -125,7 +115,7 @@ describe('cgroup v2', () => {
     expect(limitOf(false)).toBeUndefined();
   });
 
-  test('v1 knows none of its keys', () => {
+  test('with v1 there are no unified keys', () => {
     expect(resourcesOf({}, { swapController: true }).unified).toBeUndefined();
   });
 });

@@ -16,7 +16,7 @@ function podOf(spec: Partial<Pod['spec']>, annotations?: Record<string, string>)
   return { ...base, spec: { ...base.spec, ...spec } };
 }
 
-/** Of the container of that name. */
+/** The score of the container of that name. */
 function scoreOf(name: string, spec: Partial<Pod['spec']>): number {
   const pod = podOf(spec);
   const all = [...pod.spec.containers, ...(pod.spec.initContainers ?? [])];
@@ -26,14 +26,14 @@ function scoreOf(name: string, spec: Partial<Pod['spec']>): number {
 }
 
 describe('the class', () => {
-  test('guaranteed containers are killed last, best-effort ones first', () => {
+  test('Guaranteed containers are killed last, BestEffort ones first', () => {
     const limits = { cpu: '1', memory: '10Mi' };
     const guaranteed: Container = { name: 'a', resources: { limits, requests: limits } };
     expect(scoreOf('a', { containers: [guaranteed] })).toBe(-997);
     expect(scoreOf('a', { containers: [{ name: 'a' }] })).toBe(1000);
   });
 
-  test('a pod that the node cannot do without is killed last whatever its class', () => {
+  test('a node-critical pod is killed last, whatever its class', () => {
     const file = { 'kubernetes.io/config.source': 'file' };
     const containers: Container[] = [{ name: 'a' }];
     const critical = podOf({ containers, priorityClassName: 'system-node-critical' }, file);
@@ -56,13 +56,13 @@ describe('burstable containers', () => {
     expect(scoreOf('a', { containers: [asking('a', memory)] })).toBe(score);
   });
 
-  test('share what the pod as a whole requests beyond them', () => {
+  test('share what the pod itself requests beyond them', () => {
     const containers = [asking('a', '100Mi'), asking('b')];
     const spec = { containers, resources: { requests: { memory: '300Mi' } } };
     expect([scoreOf('a', spec), scoreOf('b', spec)]).toEqual([800, 900]);
   });
 
-  test('a pod that as a whole requests only CPU changes nothing', () => {
+  test('have the same score if the pod itself requests only CPU', () => {
     const spec = { containers: [asking('a', '100Mi')], resources: { requests: { cpu: '1', memory: '0' } } };
     expect(scoreOf('a', spec)).toBe(900);
   });
@@ -71,14 +71,14 @@ describe('burstable containers', () => {
 describe('a sidecar', () => {
   const always = { restartPolicy: 'Always' };
 
-  test('is killed no sooner than the container that it serves with the least request', () => {
+  test('is killed no sooner than the regular container with the least request', () => {
     const containers = [asking('a', '300Mi'), asking('b', '200Mi')];
     const initContainers = [asking('small', '10Mi', always), asking('large', '400Mi', always)];
     const spec = { containers, initContainers };
     expect([scoreOf('small', spec), scoreOf('large', spec)]).toEqual([800, 600]);
   });
 
-  test('an init container that ends has its own score', () => {
+  test('an init container that is no sidecar has its own score', () => {
     const spec = { containers: [asking('a', '300Mi')], initContainers: [asking('init', '10Mi')] };
     expect(scoreOf('init', spec)).toBe(990);
   });

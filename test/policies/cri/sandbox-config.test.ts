@@ -25,7 +25,7 @@ describe('a sandbox', () => {
     },
   );
 
-  test('is known by name, UID, namespace and attempt', () => {
+  test('has the name, UID and namespace of its pod, and its attempt', () => {
     expect(podSandboxConfig(pod, 3, FACTS).metadata).toEqual({
       name: 'web',
       uid: 'uid-of-web',
@@ -34,7 +34,7 @@ describe('a sandbox', () => {
     });
   });
 
-  test("carries the pod's labels, and over them the kubelet's, which nobody can forge", () => {
+  test("has the pod's labels, and the kubelet's, which the pod cannot replace", () => {
     expect(podSandboxConfig(pod, 0, FACTS).labels).toEqual({
       app: 'web',
       'io.kubernetes.pod.name': 'web',
@@ -43,14 +43,14 @@ describe('a sandbox', () => {
     });
   });
 
-  test("carries the pod's annotations, those of its source included", () => {
+  test("has the pod's annotations, including those of its source", () => {
     expect(podSandboxConfig(pod, 0, FACTS).annotations).toEqual({
       note: 'kept',
       'kubernetes.io/config.source': 'file',
     });
   });
 
-  test("has its logs in the kubelet's layout", () => {
+  test("has its logs in the folder of the kubelet's layout", () => {
     expect(podSandboxConfig(pod, 0, FACTS).logDirectory).toBe('/logs/default_web_uid-of-web');
     expect(podLogsFolder(pod.metadata)).toBe('default_web_uid-of-web');
     const { name, namespace, uid } = pod.metadata;
@@ -58,12 +58,12 @@ describe('a sandbox', () => {
     expect(podOfLogsFolder('lost+found')).toBeUndefined();
   });
 
-  test('has a host name of its own, but none on the network of the node, whose name stands', () => {
+  test("has its own host name, but none on the node's network", () => {
     expect(configOf({}).hostname).toBe('web');
     expect(configOf({ hostNetwork: true })).not.toHaveProperty('hostname');
   });
 
-  test('is told the DNS of its pod, where the node has any', () => {
+  test('has the DNS configuration of its pod, if the node has one', () => {
     const resolvConf = { servers: ['192.0.2.1'], searches: [], options: [] };
     const dns = { clusterDNS: [], clusterDomain: '', resolvConf };
     expect(configOf({ dnsPolicy: 'Default' }, { dns }).dnsConfig).toEqual(resolvConf);
@@ -71,7 +71,7 @@ describe('a sandbox', () => {
     expect(configOf({})).not.toHaveProperty('dnsConfig');
   });
 
-  test('is put into the cgroup of its pod', () => {
+  test('has the cgroup of its pod as its parent', () => {
     expect(configOf({}, { cgroupParent: '/kubepods/poduid' }).linux?.cgroupParent).toBe('/kubepods/poduid');
   });
 
@@ -86,7 +86,7 @@ describe('a sandbox', () => {
     });
   });
 
-  test('has the resources of all containers together, and its overhead beside them', () => {
+  test('has the resources of all containers together, and the overhead apart from them', () => {
     const resources = { requests: { cpu: '250m' }, limits: { cpu: '500m', memory: '64Mi' } };
     const containers: Container[] = [
       { name: 'a', resources },
@@ -127,7 +127,7 @@ describe('the namespaces of a sandbox', () => {
     expect(securityOf(spec)?.namespaceOptions).toEqual({ ...wanted, usernsOptions });
   });
 
-  test('a pod with users of its own has the ids that the node has set apart for it', () => {
+  test('a pod with hostUsers: false has the ids that the node has reserved for it', () => {
     const users = userNamespace(131_072);
     const config = configOf({ hostUsers: false }, { users });
     const mapping = { hostId: 131_072, containerId: 0, length: 65_536 };
@@ -138,16 +138,18 @@ describe('the namespaces of a sandbox', () => {
     });
   });
 
-  test('a user namespace is refused rather than left out where there is none', () => {
+  test('a pod with hostUsers: false is refused if there are no user namespaces', () => {
     expect(() => configOf({ hostUsers: false })).toThrow("can't set `spec.hostUsers: false`");
   });
 });
 
 describe('the security context of a sandbox', () => {
-  test('its own process is confined as far as it can be', () => {
+  test('its own process is confined', () => {
     expect(securityOf({})).toEqual({
       namespaceOptions: {
-        ...{ network: 'POD', pid: 'CONTAINER', ipc: 'POD' },
+        network: 'POD',
+        pid: 'CONTAINER',
+        ipc: 'POD',
         usernsOptions: { mode: 'NODE', uids: [], gids: [] },
       },
       supplementalGroups: [],
@@ -156,7 +158,7 @@ describe('the security context of a sandbox', () => {
     });
   });
 
-  test('it runs as the user and with the groups of the pod', () => {
+  test('it has the user and the groups of the pod', () => {
     const securityContext = {
       runAsUser: 1000,
       runAsGroup: 3000,
@@ -176,7 +178,7 @@ describe('the security context of a sandbox', () => {
     });
   });
 
-  test('a group without a user is passed on as it is, although runtimes refuse it', () => {
+  test('a group without a user is passed on, although runtimes refuse it', () => {
     expect(securityOf({ securityContext: { runAsGroup: 3000 } })?.runAsGroup).toBe(3000);
   });
 
@@ -196,7 +198,7 @@ describe('port mappings', () => {
   };
   const ports = (spec: Partial<Pod['spec']>) => configOf(spec).portMappings;
 
-  test('are all ports, whether they have one of the node or not', () => {
+  test('are all ports, with or without a port of the node', () => {
     expect(ports({ containers: [web, { name: 'plain', ports: [{ containerPort: 7 }] }] })).toEqual([
       { protocol: 'TCP', containerPort: 80, hostPort: 8080, hostIp: '' },
       { protocol: 'TCP', containerPort: 9, hostPort: 0, hostIp: '' },
@@ -205,14 +207,14 @@ describe('port mappings', () => {
     expect(ports({ containers: [{ name: 'none' }] })).toBeUndefined();
   });
 
-  test('have the protocol and the address that were asked for', () => {
+  test('have the protocol and the address of the spec', () => {
     const udp = { containerPort: 53, hostPort: 53, protocol: 'UDP', hostIP: '192.0.2.1' };
     expect(ports({ containers: [{ name: 'dns', ports: [udp] }] })).toEqual([
       { protocol: 'UDP', containerPort: 53, hostPort: 53, hostIp: '192.0.2.1' },
     ]);
   });
 
-  test('of init containers are not told, not even those of sidecars', () => {
+  test('of init containers are left out, also those of sidecars', () => {
     const initPorts = [{ containerPort: 1, hostPort: 2 }];
     const sidecar: Container = { name: 's', restartPolicy: 'Always', ports: initPorts };
     const init: Container = { name: 'i', ports: initPorts };
@@ -220,7 +222,7 @@ describe('port mappings', () => {
     expect(found?.map(({ hostPort }) => hostPort)).toEqual([8080, 0]);
   });
 
-  test('are told on the network of the node, too', () => {
+  test("are given on the node's network too", () => {
     expect(ports({ hostNetwork: true, containers: [web] })).toHaveLength(2);
   });
 });

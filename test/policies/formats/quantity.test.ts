@@ -15,6 +15,10 @@ import type { Quantity } from '../../../src/policies/formats/quantity.ts';
 import { errorKind } from '../../../src/types/errors.ts';
 import type { SeededRandom } from '../../../src/simulation/plan/seeded-random.ts';
 import { seededRandom } from '../../../src/simulation/plan/seeded-random.ts';
+import { testVectors } from '../../support/test-vectors.ts';
+
+testVectors('quantity');
+testVectors('quantityOps');
 
 const UNITS = ['', 'n', 'u', 'm', 'k', 'M', 'G', 'T', 'Ki', 'Mi', 'Gi', 'Ti', 'e3', 'E-2', 'e0'];
 
@@ -45,7 +49,7 @@ describe('parsing', () => {
     expect(() => parseQuantity(text)).toThrow("unable to parse quantity's suffix");
   });
 
-  test('a bad quantity is an InvalidArgument: trying again cannot help', () => {
+  test('a malformed quantity is an InvalidArgument: trying again cannot help', () => {
     expect.assertions(1);
     try {
       parseQuantity('ten');
@@ -54,7 +58,7 @@ describe('parsing', () => {
     }
   });
 
-  test('a number of a manifest without quotes means what its text means', () => {
+  test('a number is read as its text', () => {
     expect(parseQuantity(0.5)).toEqual(parseQuantity('0.5'));
     expect(quantityValue(parseQuantity(1e21))).toBe(10n ** 21n);
   });
@@ -68,7 +72,7 @@ describe('parsing', () => {
     expect(() => parseQuantity(`1.${'1'.repeat(1_000_000)}x`)).toThrow('quantities must match');
   });
 
-  test('reads the same after thousands of other texts', () => {
+  test('a text is read alike after thousands of other texts', () => {
     const before = parseQuantity('12.5Mi');
     for (let i = 0; i < 10_000; i += 1) parseQuantity(`${i}m`);
     expect(parseQuantity('12.5Mi')).toEqual(before);
@@ -76,7 +80,7 @@ describe('parsing', () => {
 });
 
 describe('printing', () => {
-  test('the spelling is kept only where the kubelet keeps it', () => {
+  test('the spelling is kept if the kubelet keeps it, and only then', () => {
     const printed = (text: string) => quantityString(parseQuantity(text));
     expect(printed('+3Gi')).toBe('+3Gi');
     expect(printed('+8Gi')).toBe('8Gi');
@@ -86,7 +90,7 @@ describe('printing', () => {
     expect(printed('0.125')).toBe('125m');
   });
 
-  test('what is computed is canonical', () => {
+  test('the result of a computation is canonical', () => {
     expect(quantityString(addQuantity(parseQuantity('+1'), ZERO_QUANTITY))).toBe('1');
   });
 
@@ -100,13 +104,13 @@ describe('printing', () => {
 });
 
 describe('arithmetic', () => {
-  test('subtracting takes back what adding gave', () => {
+  test('subtracting the same amount reverses an addition', () => {
     forManyPairs((a, b) => {
       expect(subQuantity(addQuantity(a, b), b).nanos).toBe(a.nanos);
     });
   });
 
-  test('the order of addends makes no difference to the amount, and neither one is changed', () => {
+  test('the sum does not depend on the order, and neither addend is changed', () => {
     forManyPairs((a, b) => {
       const [before, after] = [{ ...a }, addQuantity(a, b)];
       expect(after.nanos).toBe(addQuantity(b, a).nanos);

@@ -8,7 +8,7 @@ test.each([
   expect(rfc3339(ms)).toBe(new Date(ms).toISOString().replace(/\.\d+Z$/, 'Z'));
 });
 
-test('every day of 400 years, which is how long the calendar takes to repeat', () => {
+test('every day of 400 years, after which the calendar repeats, is written as Date writes it', () => {
   const dayMs = 86_400_000;
   const wrong = Array.from({ length: 146_097 }, (_, day) => day * dayMs + (day % 1440) * 61_000).filter(
     (ms) => rfc3339(ms) !== new Date(ms).toISOString().replace('.000Z', 'Z'),
@@ -34,9 +34,25 @@ test.each([
   expect(unixMs(time)).toBe(Date.parse(time));
 });
 
-test.each(['', 'yesterday', '2026-01-02', '2026-01-02T03:04:05', '2026-01-02 03:04:05Z'])(
-  '"%s" is no time',
-  (time) => {
-    expect(unixMs(time)).toBeNaN();
-  },
-);
+test.each(
+  [
+    ['', 'yesterday', '2026-01-02', '2026-01-02T03:04:05', '2026-01-02 03:04:05Z'],
+    ['2026-13-01T00:00:00Z', '2026-01-01T25:00:00Z', '26-01-01T00:00:00Z', 'x2026-01-02T03:04:05Z'],
+  ].flat(),
+)('"%s" is no time', (time) => {
+  expect(unixMs(time)).toBeNaN();
+});
+
+test("Go's zero time is in the year 1", () => {
+  expect(unixMs('0001-01-01T00:00:00Z')).toBe(-62_135_596_800_000);
+  expect(rfc3339(-62_135_596_800_000)).toBe('0001-01-01T00:00:00Z');
+});
+
+test('digits below a millisecond are kept', () => {
+  expect(unixMs('2030-01-01T00:00:00.123456Z') - Date.UTC(2030, 0, 1)).toBeCloseTo(123.456, 3);
+});
+
+test('a time before 1970 is rounded down to the second, as one after it', () => {
+  expect(rfc3339(-0.5)).toBe('1969-12-31T23:59:59Z');
+  expect(rfc3339(1999.5)).toBe('1970-01-01T00:00:01Z');
+});

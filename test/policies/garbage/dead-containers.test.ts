@@ -16,7 +16,7 @@ interface Fields {
   readonly sandbox?: string;
 }
 
-/** `name.attempt`; each attempt created a second after the one before, unless said otherwise (ms). */
+/** `name.attempt`. By default each attempt was created a second after the one before; `createdAt` is in ms. */
 function container(
   id: string,
   { uid = 'pod', state = 'CONTAINER_EXITED', createdAt, sandbox = '' }: Fields = {},
@@ -48,7 +48,7 @@ const RUNNING: Fields = { state: 'CONTAINER_RUNNING' };
 const CREATED: Fields = { state: 'CONTAINER_CREATED' };
 
 describe('dead containers', () => {
-  test('the newest of each container of each pod stays', () => {
+  test('the newest instance of each container of each pod is kept', () => {
     const all = ['a.0', 'a.1', 'a.2', 'b.0'].flatMap((id) => [
       container(id),
       container(id, { uid: 'other' }),
@@ -56,49 +56,49 @@ describe('dead containers', () => {
     expect(garbage(all)).toEqual(['pod/a.0', 'other/a.0', 'pod/a.1', 'other/a.1']);
   });
 
-  test('what runs is none of them', () => {
+  test('a running container is not dead', () => {
     expect(garbage([container('a.0'), container('a.1'), container('a.2', RUNNING)])).toEqual(['pod/a.0']);
   });
 
-  test('what the runtime knows nothing of is', () => {
+  test('a container in an unknown state counts as dead', () => {
     const unknown = container('a.0', { state: 'CONTAINER_UNKNOWN' });
     expect(garbage([unknown, container('a.1')])).toEqual(['pod/a.0']);
   });
 
-  test('the attempt says which is the newest, whatever the clock said', () => {
+  test('the newest is the one with the highest attempt, whatever its time', () => {
     const all = [container('a.1', { createdAt: 5 }), container('a.0', { createdAt: 900 })];
     expect(garbage(all)).toEqual(['pod/a.0']);
   });
 
-  test('as many stay as the policy says: none, two, all', () => {
+  test('the policy sets how many are kept: none, two, all', () => {
     const all = [container('a.0'), container('a.1'), container('a.2')];
     expect(garbage(all, { maxPerPodContainer: 0 })).toEqual(['pod/a.0', 'pod/a.1', 'pod/a.2']);
     expect(garbage(all, { maxPerPodContainer: 2 })).toEqual(['pod/a.0']);
     expect(garbage(all, { maxPerPodContainer: -1 })).toEqual([]);
   });
 
-  test('one that is just being started is not garbage, whatever the policy; one that never will be is', () => {
+  test('a container that is being started is never garbage, unless its pod is removed', () => {
     const all = [container('a.0', CREATED), container('a.1', CREATED)];
     expect(garbage(all, { maxPerPodContainer: 0 })).toEqual(['pod/a.0']);
   });
 
-  test('one that was created less than the minimum age ago stays', () => {
+  test('a container younger than the minimum age is kept', () => {
     const all = [container('a.0', { createdAt: NOW - 500 }), container('a.1', { createdAt: NOW - 400 })];
     expect(garbage(all, { minAgeMs: 501, maxPerPodContainer: 0 })).toEqual([]);
     expect(garbage(all, { minAgeMs: 500, maxPerPodContainer: 0 })).toEqual(['pod/a.0']);
   });
 
-  test('of a pod that is gone all go, also one that never ran; what runs is not for the collector', () => {
+  test('all dead containers of a removed pod are garbage, also one that never ran; a running one is not', () => {
     const all = [container('a.0'), container('a.1', CREATED), container('b.0', RUNNING)];
     expect(garbage(all, {}, ['pod'])).toEqual(['pod/a.0', 'pod/a.1']);
   });
 
-  test('what carries no UID of a pod is not ours', () => {
+  test('a container or sandbox without the UID of a pod is kept', () => {
     const all = [container('a.0', { uid: '' }), container('a.1', { uid: '' })];
     expect(garbage(all, { maxPerPodContainer: 0 }, [''])).toEqual([]);
   });
 
-  test('why one goes is said: with its pod, or for newer ones', () => {
+  test('the reason is given: its pod is removed, or there are newer instances', () => {
     const containers = [container('a.0'), container('a.1'), container('b.0', { uid: 'gone' })];
     const facts = { containers, now: NOW, isPodRemovable: (uid: string) => uid === 'gone' };
     const found = containerGarbage(facts, CONTAINER_GC_POLICY);
@@ -117,11 +117,11 @@ describe('a limit for the whole node', () => {
     expect(garbage(all, { ...UNLIMITED, maxContainers: 5 })).toEqual([]);
   });
 
-  test('leaves each container as many as every other', () => {
+  test('leaves each container the same number of instances', () => {
     expect(garbage(all, { ...UNLIMITED, maxContainers: 4 })).toEqual(['pod/a.0']);
   });
 
-  test('leaves each one at least, and then the newest of all', () => {
+  test('leaves each container at least one instance; if that is too many, the newest of all', () => {
     expect(garbage(all, { ...UNLIMITED, maxContainers: 1 })).toEqual([
       'pod/a.0',
       'pod/a.1',
@@ -131,7 +131,7 @@ describe('a limit for the whole node', () => {
     expect(garbage(all, { ...UNLIMITED, maxContainers: 0 })).toHaveLength(5);
   });
 
-  test('counts what the limit of each container has left', () => {
+  test('counts the instances that the limit of each container leaves', () => {
     expect(garbage(all, { maxPerPodContainer: 1, maxContainers: 2 })).toEqual([
       'pod/a.0',
       'pod/a.1',
@@ -158,20 +158,20 @@ describe('sandboxes', () => {
       ({ id }) => id,
     );
 
-  test('the newest of a pod stays, those before it go', () => {
+  test('the newest sandbox of a pod is kept, earlier ones are garbage', () => {
     expect(orphans([sandbox('s.0'), sandbox('s.2'), sandbox('s.1')])).toEqual(['s.0', 's.1']);
   });
 
-  test('of a pod that is gone the newest goes, too', () => {
+  test('of a removed pod the newest sandbox is garbage too', () => {
     expect(orphans([sandbox('s.0'), sandbox('s.1')], ['pod'])).toEqual(['s.0', 's.1']);
   });
 
-  test('what is ready, or holds a container, stays', () => {
+  test('a sandbox that is ready, or has a container, is kept', () => {
     const sandboxes = [sandbox('s.0', 'SANDBOX_READY'), sandbox('s.1'), sandbox('s.2')];
     expect(orphans(sandboxes, ['pod'], [container('a.0', { sandbox: 's.1' })])).toEqual(['s.2']);
   });
 
-  test('what carries no UID of a pod is not ours', () => {
+  test('a container or sandbox without the UID of a pod is kept', () => {
     expect(orphans([sandbox('s.0', 'SANDBOX_NOTREADY', '')], [''])).toEqual([]);
   });
 });

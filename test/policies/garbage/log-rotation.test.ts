@@ -9,12 +9,12 @@ test.each([
   [1, ['0.log']],
   [3, ['0.log', '2.log.20300101-000000.gz', 'x.log', '7.logs', '10', '-4.log']],
   [12, ['9.log', '11.log.20300101-000000', '10.log']],
-])('that there have been %d instances is told by the logs of %j', (count, names) => {
+])('there have been %d instances if the logs are %j', (count, names) => {
   expect(instancesByLogs(names)).toBe(count);
 });
 
 describe('a rotation', () => {
-  test('names the log after the time, UTC', () => {
+  test('names the log by the time, in UTC', () => {
     expect(planRotation('0.log', ['0.log'], 5, NOW)).toEqual({
       remove: [],
       compress: [],
@@ -22,12 +22,12 @@ describe('a rotation', () => {
     });
   });
 
-  test('never takes the name of another, compressed or not', () => {
+  test('never uses the name of another log, compressed or not', () => {
     const names = ['0.log', '0.log.20300102-030405', '0.log.20300102-030406.gz'];
     expect(planRotation('0.log', names, 9, NOW).rotated).toBe('0.log.20300102-030407');
   });
 
-  test('keeps as many files as it may, with the log itself and its successor; the oldest go', () => {
+  test('keeps maxFiles files, the log and its successor included; the oldest are removed', () => {
     const names = ['0.log', day(5), day(2, '.gz'), day(4, '.gz'), day(3, '.gz'), day(1, '.gz')];
     expect(planRotation('0.log', names, 5, NOW)).toMatchObject({
       remove: [day(1, '.gz'), day(2, '.gz')],
@@ -35,19 +35,19 @@ describe('a rotation', () => {
     });
   });
 
-  test('of two files keeps only the newest rotated log', () => {
+  test('with maxFiles 2 keeps only the newest rotated log', () => {
     expect(planRotation('0.log', ['0.log', day(1)], 2, NOW)).toMatchObject({
       remove: [day(1)],
       compress: [],
     });
   });
 
-  test('compresses all that an earlier rotation could not', () => {
+  test('compresses all logs that earlier rotations have not', () => {
     const names = ['0.log', day(1), day(2), day(3, '.gz')];
     expect(planRotation('0.log', names, 5, NOW)).toMatchObject({ remove: [], compress: [day(1), day(2)] });
   });
 
-  test('removes what a crash has left: half a compressed log, and one that has been compressed', () => {
+  test('removes what a crash has left: a partly compressed log, and the original of a compressed one', () => {
     const names = ['0.log', day(1), day(1, '.gz'), day(2), day(2, '.tmp'), day(3, '.gz.tmp')];
     expect(planRotation('0.log', names, 9, NOW)).toMatchObject({
       remove: [day(1), day(2, '.tmp'), day(3, '.gz.tmp')],
@@ -56,7 +56,7 @@ describe('a rotation', () => {
   });
 });
 
-test('the logs of others are not its own', () => {
+test('logs of other containers are left alone', () => {
   const others = ['0.log', '10.log.20300101-000000', '0.log.1', '0.log.gz', '0.log.20300101-000000.bak'];
   expect(rotatedLogs('0.log', [...others, day(1)])).toEqual([day(1)]);
   expect(planRotation('0.log', others, 2, NOW)).toMatchObject({ remove: [], compress: [] });

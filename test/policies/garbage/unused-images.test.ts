@@ -26,7 +26,7 @@ const record = (id: string, more: Partial<ImageRecord> = {}): ImageRecord => ({
 });
 
 describe('detectImages', () => {
-  const look = (
+  const detect = (
     before: ReadonlyMap<string, ImageRecord> | undefined,
     images: readonly Image[],
     now: number,
@@ -34,18 +34,18 @@ describe('detectImages', () => {
     sandboxImage?: string,
   ) => detectImages(before, { images, containers, ...(sandboxImage && { sandboxImage }) }, now);
 
-  test('what is there at the first look counts as old, what comes later as new', () => {
-    const first = look(undefined, [image('a')], 1000);
+  test('an image that is found at the first check counts as old, a later one as new', () => {
+    const first = detect(undefined, [image('a')], 1000);
     expect(first.get('a')).toEqual(record('a'));
-    const second = look(first, [image('a'), image('b')], 2000);
+    const second = detect(first, [image('a'), image('b')], 2000);
     expect([...second.values()]).toEqual([record('a'), record('b', { firstDetected: 2000 })]);
   });
 
-  test('after a first look that found nothing, the next find is new', () => {
-    expect(look(look(undefined, [], 1000), [image('a')], 2000).get('a')?.firstDetected).toBe(2000);
+  test('after a first check without images, the next image is new', () => {
+    expect(detect(detect(undefined, [], 1000), [image('a')], 2000).get('a')?.firstDetected).toBe(2000);
   });
 
-  test('an image that a container mounts as a volume is in use, and one that it has by its id', () => {
+  test('an image that a container mounts as a volume is in use, as is one that it has by its id', () => {
     const facts = { images: [image('a'), image('b'), image('c')], mountedImages: ['b'] };
     const records = detectImages(undefined, { ...facts, containers: [usedBy({ imageId: 'c' })] }, 1000);
     expect([...records.values()].map(({ id, inUse }) => [id, inUse])).toEqual([
@@ -55,14 +55,14 @@ describe('detectImages', () => {
     ]);
   });
 
-  test('what is gone is forgotten', () => {
-    expect([...look(look(undefined, [image('a')], 1000), [], 2000)]).toEqual([]);
+  test('an image that is gone has no record', () => {
+    expect([...detect(detect(undefined, [image('a')], 1000), [], 2000)]).toEqual([]);
   });
 
-  test('the time of the last use is kept when the use is over', () => {
-    const used = look(undefined, [image('a')], 1000, [usedBy({ imageRef: 'a' })]);
+  test('the time of the last use is kept when no container uses the image any more', () => {
+    const used = detect(undefined, [image('a')], 1000, [usedBy({ imageRef: 'a' })]);
     expect(used.get('a')).toEqual(record('a', { lastUsed: 1000, inUse: true }));
-    expect(look(used, [image('a')], 2000).get('a')).toEqual(record('a', { lastUsed: 1000 }));
+    expect(detect(used, [image('a')], 2000).get('a')).toEqual(record('a', { lastUsed: 1000 }));
   });
 
   test.each<[string, Partial<Container>]>([
@@ -71,7 +71,7 @@ describe('detectImages', () => {
     ['a digest', { imageRef: 'a@sha256:0' }],
   ])('a container may name its image by %s', (_by, fields) => {
     const images = [image('a', { repoDigests: ['a@sha256:0'] })];
-    expect(look(undefined, images, 1000, [usedBy(fields)]).get('a')?.inUse).toBe(true);
+    expect(detect(undefined, images, 1000, [usedBy(fields)]).get('a')?.inUse).toBe(true);
   });
 
   test.each<[string, Image, string | undefined, boolean]>([
@@ -86,8 +86,8 @@ describe('detectImages', () => {
     ['called something like pause', image('a', { repoTags: ['quay.io/my-pause:1'] }), undefined, false],
     ['the one that is configured', image('a', { repoTags: ['quay.io/infra:1'] }), 'quay.io/infra:1', true],
     ['not the one that is configured', image('a', { repoTags: ['pause:1'] }), 'quay.io/infra:1', false],
-  ])('a sandbox image stays: %s', (_what, found, configured, inUse) => {
-    expect(look(undefined, [found], 1000, [], configured).get('a')?.inUse).toBe(inUse);
+  ])('a sandbox image is in use: %s', (_what, found, configured, inUse) => {
+    expect(detect(undefined, [found], 1000, [], configured).get('a')?.inUse).toBe(inUse);
   });
 });
 
@@ -95,7 +95,7 @@ describe('evictionOrder', () => {
   const order = (records: readonly ImageRecord[], now = 10_000, minAgeMs = 0) =>
     evictionOrder(records, now, { minAgeMs }).map(({ id }) => id);
 
-  test('what was used longest ago first; of those never used, what was seen first', () => {
+  test('the image that was used longest ago comes first; of those never used, the one that was seen first', () => {
     const records = [
       record('used late', { lastUsed: 900 }),
       record('used early', { lastUsed: 100, firstDetected: 50 }),
@@ -105,11 +105,11 @@ describe('evictionOrder', () => {
     expect(order(records)).toEqual(['old', 'new', 'used early', 'used late']);
   });
 
-  test('what is in use is not among them', () => {
+  test('images in use are left out', () => {
     expect(order([record('a', { inUse: true }), record('b')])).toEqual(['b']);
   });
 
-  test('what is younger than the minimum age is not among them', () => {
+  test('images below the minimum age are left out', () => {
     const records = [record('a', { firstDetected: 8000 }), record('b', { firstDetected: 8001 })];
     expect(order(records, 10_000, 2000)).toEqual(['a']);
   });
@@ -119,7 +119,7 @@ describe('isPastMaxAge', () => {
   const isPast = (more: Partial<ImageRecord>, now: number, maxAgeMs = 1000, beganAt = 0) =>
     isPastMaxAge(record('a', more), { now, beganAt }, { maxAgeMs });
 
-  test('counts from the last use, or from when it was first seen', () => {
+  test('counts from the last use, or from the first detection', () => {
     expect([isPast({ lastUsed: 500 }, 1500), isPast({ lastUsed: 500 }, 1501)]).toEqual([false, true]);
     expect([isPast({ firstDetected: 700 }, 1700), isPast({ firstDetected: 700 }, 1701)]).toEqual([
       false,
@@ -127,11 +127,11 @@ describe('isPastMaxAge', () => {
     ]);
   });
 
-  test('counts no time in which nobody looked', () => {
+  test('does not count time before the first check', () => {
     expect([isPast({}, 6000, 1000, 5000), isPast({}, 6001, 1000, 5000)]).toEqual([false, true]);
   });
 
-  test('0: never', () => {
+  test('is never reached with 0', () => {
     expect(isPast({}, 1e12, 0)).toBe(false);
   });
 });

@@ -8,14 +8,14 @@ import { parseImageReference } from '../../../src/policies/images/image-referenc
 
 const base64 = (text: string) => Buffer.from(text).toString('base64');
 
-/** Whose credentials are tried for the image, in order, when each place of the file has a user of its own name. */
+/** The credentials for the image, in order. Each place in the file has a user with the name of the place. */
 function usersFor(image: string, ...places: string[]): readonly (string | undefined)[] {
   const auths = Object.fromEntries(places.map((place) => [place, { username: place, password: 'p' }]));
   const { credentials } = readDockerConfig({ auths }, 'config.json')!;
   return matchingCredentials(credentials, parseImageReference(image)).map(({ username }) => username);
 }
 
-describe('which credentials open a registry', () => {
+describe('credentials are for a registry', () => {
   test.each([
     ['the host', 'quay.io/a/b', 'quay.io'],
     ['the host with a scheme', 'quay.io/a/b', 'https://quay.io'],
@@ -49,7 +49,7 @@ describe('which credentials open a registry', () => {
     expect(usersFor(image, place)).toEqual([]);
   });
 
-  test('the most specific first: names before wildcards, longer paths before shorter', () => {
+  test('the most specific come first: names before wildcards, longer paths before shorter', () => {
     const places = ['*.quay.io', 'a.quay.io', 'a.quay.io/team', '*.quay.io/team/app', 'a.quay.io/other'];
     expect(usersFor('a.quay.io/team/app:1', ...places)).toEqual([
       'a.quay.io/team',
@@ -60,7 +60,7 @@ describe('which credentials open a registry', () => {
   });
 });
 
-describe('what an entry holds', () => {
+describe('an entry of the file', () => {
   const only = (entry: unknown, format: DockerConfigFormat = 'config.json') => {
     const entries = { 'quay.io': entry };
     const config = readDockerConfig(format === 'config.json' ? { auths: entries } : entries, format);
@@ -85,7 +85,7 @@ describe('what an entry holds', () => {
     expect(only(entry, '.dockercfg')).toEqual({ auth, problems: [] });
   });
 
-  test('nothing at all is no credentials, and no problem', () => {
+  test('without fields has no credentials, and is no problem', () => {
     expect(only({})).toEqual({ auth: undefined, problems: [] });
   });
 
@@ -101,13 +101,13 @@ describe('what an entry holds', () => {
       'auths["quay.io"].auth: must be base64 of USER:PASSWORD',
     ],
     ['no object', 'secret', 'auths["quay.io"]: must be an object'],
-  ])('%s is a problem that says where, and nothing secret', (_what, entry, problem) => {
+  ])('%s is a problem that names the place, and no secret', (_what, entry, problem) => {
     expect(only(entry)).toEqual({ auth: undefined, problems: [problem] });
   });
 });
 
 describe('a file', () => {
-  test('that asks for credential helpers: that is a problem, what else it holds is used', () => {
+  test('that asks for credential helpers has a problem; its other credentials are used', () => {
     const config = readDockerConfig(
       { auths: { 'quay.io': { username: 'me' } }, credsStore: 'pass', credHelpers: { 'gcr.io': 'gcloud' } },
       'config.json',
@@ -119,18 +119,18 @@ describe('a file', () => {
     ]);
   });
 
-  test.each([[{}], [{ port: 80 }], [[]], [null], ['text']])('%j has no place for credentials', (content) => {
+  test.each([[{}], [{ port: 80 }], [[]], [null], ['text']])('%j has no field for credentials', (content) => {
     expect(readDockerConfig(content, 'config.json')).toBeUndefined();
   });
 
-  test('whose place for credentials is no place says so', () => {
+  test('whose field for credentials is invalid has a problem', () => {
     expect(readDockerConfig({ auths: 'secret' }, 'config.json')).toEqual({
       credentials: [],
       problems: ['auths: must be an object'],
     });
   });
 
-  test('with an empty place for credentials has one', () => {
+  test('with an empty field for credentials counts as found', () => {
     expect(readDockerConfig({ auths: {} }, 'config.json')).toEqual({ credentials: [], problems: [] });
   });
 });

@@ -16,7 +16,7 @@ describe('parseImageReference', () => {
     ['index.docker.io/team/app:1', { domain: 'docker.io', path: 'team/app', tag: '1' }],
     ['localhost/app', { domain: 'localhost', path: 'app' }],
     ['localhost:5000/app', { domain: 'localhost:5000', path: 'app' }],
-    // Nothing follows the number: it is a tag.
+    // Without a path behind it, the number is a tag.
     ['localhost:5000', { domain: 'docker.io', path: 'library/localhost', tag: '5000' }],
     ['registry.k8s.io/pause:3.10', { domain: 'registry.k8s.io', path: 'pause', tag: '3.10' }],
     ['[::1]:5000/a/b__c', { domain: '[::1]:5000', path: 'a/b__c' }],

@@ -40,18 +40,20 @@ describe('a pod with a subdomain', () => {
     expect(etcHosts(withSubdomain, { ...FACTS, hostname })).toBe(etcHosts(withSubdomain, FACTS));
   });
 
-  test('does without a cluster domain where there is none', () => {
+  test('has a name without the cluster domain if there is none', () => {
     expect(etcHosts(withSubdomain, { ...FACTS, clusterDomain: '' })).toContain(
       '10.1.0.5\tweb.front.shop.svc\tweb\n',
     );
   });
 });
 
-test('a host name that overrides stands alone, though there is a subdomain', () => {
+test('hostnameOverride has no domain, even with a subdomain', () => {
   const overridden = pod({ subdomain: 'front', hostnameOverride: 'www.example.com' });
   expect(etcHosts(overridden, { ...FACTS, hostname: 'www.example.com' }).split('\n')).toEqual([
     ...LOCAL,
-    ...['10.1.0.5\twww.example.com', 'fd00::5\twww.example.com', ''],
+    '10.1.0.5\twww.example.com',
+    'fd00::5\twww.example.com',
+    '',
   ]);
 });
 
@@ -67,7 +69,7 @@ test('host aliases come last, one line for each', () => {
   ]);
 });
 
-test("on the node's network the node's own file is taken, and host aliases appended", () => {
+test("on the node's network the file is the node's own, with host aliases appended", () => {
   const hostAliases = [{ ip: '10.9.9.9', hostnames: ['db'] }];
   expect(etcHosts(pod({ hostNetwork: true, hostAliases }), { ...FACTS, nodeHosts: '10.0.0.1 node\n' })).toBe(
     '# Kubernetes-managed hosts file (host network).\n10.0.0.1 node\n\n# Entries added by HostAliases.\n10.9.9.9\tdb\n',
@@ -84,7 +86,7 @@ describe('the file is mounted', () => {
     expect(mountsEtcHosts(pod({ hostNetwork: true }), CONTAINER, [])).toBe(true);
   });
 
-  test('not where the container mounts something there itself', () => {
+  test('not if the container mounts something there itself', () => {
     const container = { ...CONTAINER, volumeMounts: [{ name: 'own', mountPath: '/etc/hosts' }] };
     expect(mountsEtcHosts(pod(), container, ['10.1.0.5'])).toBe(false);
   });

@@ -32,7 +32,7 @@ describe('the policy', () => {
     expect(dnsOf({ dnsPolicy, hostNetwork })).toEqual({ config: wanted, warnings: [] });
   });
 
-  test('ClusterFirst without a DNS of the cluster falls back to that of the node, and says so', () => {
+  test("ClusterFirst without a cluster DNS falls back to the node's DNS, with a warning", () => {
     const found = dnsOf({ dnsPolicy: 'ClusterFirst' }, STANDALONE);
     expect(found.config).toEqual(OF_NODE);
     expect(found.warnings).toEqual([
@@ -45,20 +45,20 @@ describe('the policy', () => {
     ]);
   });
 
-  test('on the network of the node nothing is missing', () => {
+  test("on the node's network there is no such warning", () => {
     expect(dnsOf({ dnsPolicy: 'ClusterFirst', hostNetwork: true }, STANDALONE).warnings).toEqual([]);
   });
 
-  test('without a domain of the cluster only the domains of the node are searched', () => {
+  test('without a cluster domain only the search domains of the node count', () => {
     expect(dnsOf({}, { ...CLUSTER, clusterDomain: '' }).config.searches).toEqual(['example.com']);
   });
 
-  test('a domain that node and cluster both search is searched once', () => {
+  test('a search domain of both node and cluster is listed once', () => {
     const resolvConf = { ...OF_NODE, searches: ['cluster.local', 'example.com'] };
     expect(dnsOf({}, { ...CLUSTER, resolvConf }).config.searches).toEqual(OF_CLUSTER.searches);
   });
 
-  test('where pods are to use nothing of the node, their resolver asks their own machine', () => {
+  test("if pods must not use the node's configuration, their resolver asks localhost", () => {
     const node = { ...CLUSTER, resolvConf: undefined };
     const nothing = { servers: ['127.0.0.1'], searches: ['.'], options: [] };
     expect(dnsOf({ dnsPolicy: 'Default' }, node).config).toEqual(nothing);
@@ -76,12 +76,12 @@ describe("the pod's own configuration", () => {
     });
   });
 
-  test('its options replace those of the same name', () => {
+  test('its options replace options of the same name', () => {
     const options = [{ name: 'ndots', value: '2' }, { name: 'edns0' }];
     expect(dnsOf({ dnsConfig: { options } }).config.options).toEqual(['ndots:2', 'edns0']);
   });
 
-  test('is all that there is with policy None', () => {
+  test('is the whole configuration with the policy None', () => {
     const dnsConfig = { nameservers: ['1.1.1.1'], options: [{ name: 'edns0' }] };
     expect(dnsOf({ dnsPolicy: 'None', dnsConfig }).config).toEqual({
       servers: ['1.1.1.1'],
@@ -126,7 +126,7 @@ describe('limits', () => {
     expect(reasons(tooLong)).toEqual(['DNSConfigForming']);
   });
 
-  test('253 characters of one search path; the others stay', () => {
+  test('253 characters of one search path; other paths are kept', () => {
     const found = none({ searches: ['a.org', 'x'.repeat(254), 'b.org'] });
     expect(found.config.searches).toEqual(['a.org', 'b.org']);
     expect(reasons(found)).toEqual(['DNSConfigForming']);

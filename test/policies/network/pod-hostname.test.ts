@@ -10,16 +10,16 @@ const podWith = (spec: Partial<Pod['spec']>): Pod => {
 const named = (name: string) => testPod({ name });
 
 describe('the host name', () => {
-  test('is the one of the spec', () => {
+  test('is that of the spec', () => {
     expect(podHostname(podWith({ hostname: 'db-0' }), '')).toBe('db-0');
   });
 
-  test("is the pod's name where the spec has none", () => {
+  test("is the pod's name if the spec has none", () => {
     expect(podHostname(named('web'), '')).toBe('web');
     expect(podHostname(podWith({ hostname: '' }), '')).toBe('web');
   });
 
-  test('is cut to the 63 characters that Linux takes', () => {
+  test('is cut to 63 characters', () => {
     expect(podHostname(named('a'.repeat(70)), '')).toBe('a'.repeat(63));
   });
 
@@ -27,7 +27,7 @@ describe('the host name', () => {
     expect(podHostname(named(`${'a'.repeat(60)}-.-rest`), '')).toBe('a'.repeat(60));
   });
 
-  test('is what overrides it, which has no domain', () => {
+  test('is hostnameOverride if there is one, without a domain', () => {
     const pod = podWith({ hostnameOverride: 'other.example.com', hostname: 'db-0', subdomain: 'db' });
     expect([podHostname(pod, 'cluster.local'), podDomain(pod, 'cluster.local')]).toEqual([
       'other.example.com',
@@ -35,14 +35,14 @@ describe('the host name', () => {
     ]);
   });
 
-  test('has its domain behind it only where that is asked for', () => {
+  test('includes the domain only with setHostnameAsFQDN', () => {
     const spec = { hostname: 'db-0', subdomain: 'db' };
     expect(podHostname(podWith(spec), 'cluster.local')).toBe('db-0');
     const whole = podWith({ ...spec, setHostnameAsFQDN: true });
     expect(podHostname(whole, 'cluster.local')).toBe('db-0.db.default.svc.cluster.local');
   });
 
-  test('that is too long for Linux with its domain is refused', () => {
+  test('is refused if it is too long for Linux with its domain', () => {
     const longest = 'a'.repeat(64 - '.db.default.svc.cluster.local'.length);
     const pod = (hostname: string) => podWith({ hostname, subdomain: 'db', setHostnameAsFQDN: true });
     expect(podHostname(pod(longest), 'cluster.local')).toHaveLength(64);

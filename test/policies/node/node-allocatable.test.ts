@@ -13,20 +13,23 @@ type Fields = Partial<typeof NOTHING>;
 const allocatable = (fields: Fields, capacity: Readonly<Record<string, string>> = CAPACITY) =>
   nodeAllocatable(capacity, { ...NOTHING, ...fields });
 
-describe('allocatable is capacity', () => {
-  test('where nothing is taken off, as it is written', () => {
+describe('allocatable resources', () => {
+  test('are the capacity in its own spelling if nothing is reserved', () => {
     expect(allocatable({}, { ...CAPACITY, cpu: '+4' })).toEqual({ ...CAPACITY, cpu: '+4' });
   });
 
-  test('less what is reserved for the system and for the agent', () => {
+  test('are less by the reservations for the system and for the agent', () => {
     const systemReserved = { cpu: '200m', memory: '500Mi' };
     const kubeReserved = { cpu: '1', memory: '1Gi', 'ephemeral-storage': '10Gi', pid: '1000' };
     expect(allocatable({ systemReserved, kubeReserved })).toEqual({
-      ...{ cpu: '2800m', memory: '14860Mi', 'ephemeral-storage': '90Gi', pods: '110' },
+      cpu: '2800m',
+      memory: '14860Mi',
+      'ephemeral-storage': '90Gi',
+      pods: '110',
     });
   });
 
-  test('less what hard thresholds keep free of memory and of the file system, and of nothing else', () => {
+  test('are less by the hard thresholds of memory and of the file system, and by no others', () => {
     const evictionHard = {
       'memory.available': '100Mi',
       'nodefs.available': '25%',
@@ -39,7 +42,7 @@ describe('allocatable is capacity', () => {
     });
   });
 
-  test('in bytes where a share leaves no whole kibibytes', () => {
+  test('are in bytes if a percentage leaves no whole kibibytes', () => {
     const evictionHard = { 'nodefs.available': '10%' };
     const kubeReserved = { 'ephemeral-storage': '1Gi' };
     const capacity = { 'ephemeral-storage': '20959212Ki' };
@@ -48,7 +51,7 @@ describe('allocatable is capacity', () => {
     });
   });
 
-  test('of memory, less what huge pages take, and never below zero', () => {
+  test('of memory are less by the huge pages, and never below zero', () => {
     const hugePages = { 'hugepages-2Mi': '512Mi', 'hugepages-1Gi': '2Gi' };
     expect(allocatable({}, { ...CAPACITY, ...hugePages })).toEqual({
       ...CAPACITY,
@@ -59,11 +62,11 @@ describe('allocatable is capacity', () => {
     expect(allocatable({ kubeReserved: { memory: '1Mi' } }, all)).toEqual({ ...all, memory: '0' });
   });
 
-  test('down to nothing', () => {
+  test('may be zero', () => {
     expect(allocatable({ kubeReserved: { cpu: '4' } })).toMatchObject({ cpu: '0' });
   });
 
-  test('of resources called like members of objects too', () => {
+  test('may have the names of properties that every object has', () => {
     const capacity = { ...CAPACITY, 'example.com/constructor': '2' };
     expect(allocatable({ kubeReserved: { cpu: '1' } }, capacity)).toMatchObject({
       'example.com/constructor': '2',
@@ -71,7 +74,7 @@ describe('allocatable is capacity', () => {
   });
 });
 
-test('more reserved than there is: an error that has every such resource', () => {
+test('more is reserved than the node has: an error that lists every such resource', () => {
   const fields = {
     systemReserved: { cpu: '3', memory: '16Gi' },
     kubeReserved: { cpu: '1500m' },
@@ -87,11 +90,11 @@ test('more reserved than there is: an error that has every such resource', () =>
   );
 });
 
-describe('what all pods together are held to', () => {
+describe('the limit on all pods together', () => {
   const evictionHard = { 'memory.available': '100Mi' };
   const reservations = { systemReserved: {}, kubeReserved: { memory: '1Gi', pid: '1k' }, evictionHard };
 
-  test('has what eviction keeps free, and has not what is reserved', () => {
+  test('includes what eviction keeps free, but not what is reserved', () => {
     expect(enforcedAllocatable({ ...CAPACITY, pid: '32768' }, reservations)).toEqual({
       ...CAPACITY,
       memory: '15Gi',
@@ -99,11 +102,11 @@ describe('what all pods together are held to', () => {
     });
   });
 
-  test('cannot be fewer processes than none', () => {
+  test('cannot be below zero processes', () => {
     expect(() => enforcedAllocatable({ pid: '999' }, reservations)).toThrow('Resource "pid"');
   });
 
-  test('are processes only where some are reserved', () => {
+  test('has processes only if some are reserved', () => {
     expect(reservesPIDs(reservations)).toBe(true);
     expect(reservesPIDs({ systemReserved: { pid: '0' }, kubeReserved: { cpu: '1' } })).toBe(false);
   });

@@ -2,7 +2,9 @@ import { describe, expect, test } from '@jest/globals';
 import { extendedResourceProblem, nodeCapacity } from '../../../src/policies/node/node-capacity.ts';
 
 const MACHINE = {
-  ...{ cpus: 4, memoryBytes: 24_684_096 * 1024, ephemeralStorageBytes: 100 * 2 ** 30 },
+  cpus: 4,
+  memoryBytes: 24_684_096 * 1024,
+  ephemeralStorageBytes: 100 * 2 ** 30,
   hugePages: new Map([
     [2 ** 21, 16],
     [2 ** 30, 0],
@@ -11,20 +13,24 @@ const MACHINE = {
 const SETTINGS = { maxPods: 110, podsPerCore: 0, extendedResources: {} };
 
 describe('capacity', () => {
-  test('is written as the kubelet writes it', () => {
+  test('is written as by the kubelet', () => {
     expect(nodeCapacity(MACHINE, SETTINGS)).toEqual({
-      ...{ cpu: '4', memory: '24684096Ki', 'ephemeral-storage': '100Gi', pods: '110' },
-      ...{ 'hugepages-2Mi': '32Mi', 'hugepages-1Gi': '0' },
+      cpu: '4',
+      memory: '24684096Ki',
+      'ephemeral-storage': '100Gi',
+      pods: '110',
+      'hugepages-2Mi': '32Mi',
+      'hugepages-1Gi': '0',
     });
     expect(nodeCapacity(MACHINE, { ...SETTINGS, maxPods: 2000 })).toMatchObject({ pods: '2k' });
   });
 
-  test('has so many pods for each CPU, up to the most', () => {
+  test('has podsPerCore pods for each CPU, up to maxPods', () => {
     expect(nodeCapacity(MACHINE, { ...SETTINGS, podsPerCore: 10 })).toMatchObject({ pods: '40' });
     expect(nodeCapacity(MACHINE, { ...SETTINGS, podsPerCore: 30 })).toMatchObject({ pods: '110' });
   });
 
-  test('has what the operator says that the node has', () => {
+  test('has the extended resources of the settings', () => {
     const extendedResources = { 'example.com/gpu': '2' };
     expect(nodeCapacity(MACHINE, { ...SETTINGS, extendedResources })).toMatchObject(extendedResources);
   });

@@ -34,7 +34,7 @@ test.each([
   'node-role.kubernetes.io/worker',
   'topology.kubernetes.io/rack',
   'apps.k8s.io/x',
-])('a node may not say of itself %s', (key) => {
+])('a node may not have the label %s by its settings', (key) => {
   expect(nodeLabelsProblem({ disk: 'ssd', [key]: '' })).toMatch(
     new RegExp(`^labels outside kubernetes\\.io and k8s\\.io, under .*: ${key} is none of these$`),
   );

@@ -13,6 +13,9 @@ import {
   podFullName,
 } from '../../../src/policies/pod/pod-kinds.ts';
 import type { Pod, PodSpec } from '../../../src/types/kubernetes.ts';
+import { testVectors } from '../../support/test-vectors.ts';
+
+testVectors('critical');
 
 const pod = (annotations?: Record<string, string>, spec: Partial<PodSpec> = {}): Pod => ({
   metadata: { name: 'web', namespace: 'shop', uid: 'u', ...(annotations && { annotations }) },
@@ -37,7 +40,7 @@ test("the annotations have the kubelet's names", () => {
   ]);
 });
 
-test('any source but the API server makes a pod static, and only the mirror annotation a mirror pod', () => {
+test('every source but the API server makes a pod static; only the mirror annotation makes it a mirror pod', () => {
   expect(isStaticPod(pod({ [CONFIG_SOURCE_ANNOTATION]: 'file' }))).toBe(true);
   expect(isStaticPod(pod({ [CONFIG_SOURCE_ANNOTATION]: 'api' }))).toBe(false);
   expect(isStaticPod(pod({ [CONFIG_MIRROR_ANNOTATION]: 'hash' }))).toBe(false);
@@ -45,12 +48,12 @@ test('any source but the API server makes a pod static, and only the mirror anno
   expect(isMirrorPod(pod({ [CONFIG_SOURCE_ANNOTATION]: 'file' }))).toBe(false);
 });
 
-test('critical begins at two thousand million', () => {
+test('a priority is critical from 2,000,000,000 on', () => {
   expect(isCriticalPriority(1_999_999_999)).toBe(false);
   expect(isCriticalPriority(2_000_000_000)).toBe(true);
 });
 
-test('the class name alone makes no pod critical for the node', () => {
+test('the name of the priority class alone does not make a pod node-critical', () => {
   const priorityClassName = 'system-node-critical';
   expect(isNodeCriticalPod(pod({}, { priorityClassName }))).toBe(false);
   expect(isNodeCriticalPod(pod({}, { priorityClassName, priority: 2_000_001_000 }))).toBe(true);
@@ -63,20 +66,20 @@ describe('isPreemptable', () => {
   const moreCritical = pod({}, { priority: 2_000_000_001 });
   const fromFile = pod({ [CONFIG_SOURCE_ANNOTATION]: 'file' });
 
-  test('a strictly higher priority wins, an equal one does not', () => {
+  test('a pod of strictly higher priority may preempt, one of equal priority may not', () => {
     expect(isPreemptable(high, low)).toBe(true);
     expect(isPreemptable(low, high)).toBe(false);
     expect(isPreemptable(low, pod({}, { priority: 1 }))).toBe(false);
     expect(isPreemptable(high, pod())).toBe(false);
   });
 
-  test('a critical pod wins over any that is not, whatever their priorities', () => {
+  test('a critical pod may preempt every pod that is not critical, whatever their priorities', () => {
     expect(isCriticalPod(fromFile)).toBe(true);
     expect(isPreemptable(fromFile, high)).toBe(true);
     expect(isPreemptable(high, fromFile)).toBe(false);
   });
 
-  test('between critical pods priority decides', () => {
+  test('between critical pods the priority decides', () => {
     expect(isPreemptable(moreCritical, critical)).toBe(true);
     expect(isPreemptable(fromFile, critical)).toBe(false);
   });

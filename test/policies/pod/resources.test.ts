@@ -3,6 +3,9 @@ import { formatQuantity } from '../../../src/policies/formats/quantity.ts';
 import type { ResourceQuantities } from '../../../src/policies/pod/resources.ts';
 import { podLimits, podRequests, resourceRequest } from '../../../src/policies/pod/resources.ts';
 import type { Container, Pod, PodSpec } from '../../../src/types/kubernetes.ts';
+import { testVectors } from '../../support/test-vectors.ts';
+
+testVectors('podRequests');
 
 type Amounts = Record<string, string>;
 
@@ -21,14 +24,14 @@ const printed = (quantities: ResourceQuantities) =>
   Object.fromEntries([...quantities].map(([name, quantity]) => [name, formatQuantity(quantity)]));
 
 describe('podRequests', () => {
-  test('an init container runs beside the sidecars declared before it, not those after', () => {
+  test('an init container is counted with the sidecars before it, not with those after it', () => {
     const before = pod({ initContainers: [sidecar({ cpu: '1' }), container({ cpu: '4' })] });
     const after = pod({ initContainers: [container({ cpu: '4' }), sidecar({ cpu: '1' })] });
     expect(printed(podRequests(before))).toEqual({ cpu: '5' });
     expect(printed(podRequests(after))).toEqual({ cpu: '4' });
   });
 
-  test('the pod level overrides what it may set, resource by resource', () => {
+  test('each resource that the pod itself requests replaces that of its containers', () => {
     const mixed = pod({
       containers: [container({ cpu: '1', memory: '1Gi', 'ephemeral-storage': '1Gi' })],
       resources: { requests: { cpu: '3', 'ephemeral-storage': '9Gi' } },
@@ -49,7 +52,7 @@ describe('podRequests', () => {
   });
 });
 
-test('podLimits: overhead widens limits, and makes none', () => {
+test('podLimits: overhead is added to limits, but is no limit itself', () => {
   const limited = pod({
     containers: [container({ cpu: '1', memory: '0' })],
     overhead: { cpu: '1', memory: '1Gi', pid: '5' },
@@ -60,7 +63,7 @@ test('podLimits: overhead widens limits, and makes none', () => {
 });
 
 describe('resourceRequest', () => {
-  test('cpu counts in thousandths, everything else in whole units, a pod as one', () => {
+  test('cpu counts in thousandths, other resources in whole units, a pod as one', () => {
     const small = pod({ containers: [container({ cpu: '0.0005', memory: '1.5Ki' })] });
     expect(resourceRequest(small, 'cpu')).toBe(1n);
     expect(resourceRequest(small, 'memory')).toBe(1536n);
@@ -74,18 +77,18 @@ describe('resourceRequest', () => {
     expect(resourceRequest(odd, 'toString')).toBe(0n);
   });
 
-  test('the peak of the init containers counts where it is higher', () => {
+  test('the peak of the init containers counts if it is higher', () => {
     const initContainers = [sidecar({ cpu: '1' }), container({ cpu: '4' }), sidecar({ cpu: '2' })];
     const peaking = pod({ containers: [container({ cpu: '1' })], initContainers });
     expect(resourceRequest(peaking, 'cpu')).toBe(5000n);
   });
 
-  test('a pod with resources of its own has no others', () => {
+  test('resources of the pod itself replace all those of its containers', () => {
     const own = pod({ containers: [container({ memory: '1Gi' })], resources: { limits: { cpu: '1' } } });
     expect(resourceRequest(own, 'memory')).toBe(0n);
   });
 
-  test('overhead comes on top of something, never alone', () => {
+  test('overhead is added to a request, and is no request itself', () => {
     const overhead = { cpu: '100m', memory: '1Ki' };
     const requesting = pod({ containers: [container({ cpu: '1' })], overhead });
     expect(resourceRequest(requesting, 'cpu')).toBe(1100n);

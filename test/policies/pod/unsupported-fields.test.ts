@@ -14,7 +14,7 @@ const withSpec = (spec: Partial<Pod['spec']>): Pod => {
   return { ...pod, spec: { ...pod.spec, ...spec } };
 };
 
-test('a pod that asks for nothing special has no such field', () => {
+test('a plain pod has no unsupported field', () => {
   const plain = withSpec({ volumes: [], containers: [{ name: 'a', volumeMounts: [] }] });
   expect(unsupportedFields(testPod(), EMBEDDED_LIMITS)).toEqual([]);
   expect(unsupportedFields(plain, EMBEDDED_LIMITS)).toEqual([]);
@@ -32,7 +32,7 @@ const ASKING = withSpec({
   ],
 });
 
-test('plain processes have neither volumes nor limits: each field is named by its path, the container by its name', () => {
+test("plain processes have neither volumes nor limits: each field is listed by its path, with the container's name", () => {
   expect(unsupportedFields(ASKING, EMBEDDED_LIMITS)).toEqual([
     'spec.volumes',
     'spec.containers[web].volumeDevices',
@@ -41,7 +41,7 @@ test('plain processes have neither volumes nor limits: each field is named by it
   ]);
 });
 
-test('a container runtime has them, but for block devices', () => {
+test('a container runtime supports all fields but block devices', () => {
   expect(unsupportedFields(ASKING, CRI_LIMITS)).toEqual(['spec.containers[web].volumeDevices']);
 });
 
@@ -78,25 +78,34 @@ describe('of plain processes', () => {
     ],
   });
   const POD = [
-    ...['runtimeClassName', 'hostUsers', 'hostAliases', 'dnsPolicy', 'dnsConfig', 'imagePullSecrets'],
-    ...['resources.limits', 'securityContext.sysctls', 'securityContext.supplementalGroupsPolicy'],
-    ...['securityContext.fsGroupChangePolicy', 'securityContext.seccompProfile'],
-    ...['securityContext.appArmorProfile', 'securityContext.seLinuxOptions'],
+    'runtimeClassName',
+    'hostUsers',
+    'hostAliases',
+    'dnsPolicy',
+    'dnsConfig',
+    'imagePullSecrets',
+    'resources.limits',
+    'securityContext.sysctls',
+    'securityContext.supplementalGroupsPolicy',
+    'securityContext.fsGroupChangePolicy',
+    'securityContext.seccompProfile',
+    'securityContext.appArmorProfile',
+    'securityContext.seLinuxOptions',
   ].map((path) => `spec.${path}`);
   const CONTAINER = [
-    ...['ports.hostPort', 'ports.hostIP', 'securityContext.readOnlyRootFilesystem'],
-    ...[
-      'securityContext.seccompProfile',
-      'securityContext.appArmorProfile',
-      'securityContext.seLinuxOptions',
-    ],
+    'ports.hostPort',
+    'ports.hostIP',
+    'securityContext.readOnlyRootFilesystem',
+    'securityContext.seccompProfile',
+    'securityContext.appArmorProfile',
+    'securityContext.seLinuxOptions',
   ].map((path) => `spec.containers[web].${path}`);
 
-  test('every field is named that would take namespaces, mounts or the security modules of the kernel', () => {
+  test('every field that needs namespaces, mounts or security modules of the kernel is listed', () => {
     expect(unsupportedFields(demanding, EMBEDDED_LIMITS)).toEqual([...POD, ...CONTAINER]);
   });
 
-  test('without root also what only root can give', () => {
+  test('without root, the fields that need root are listed too', () => {
     expect(unsupportedFields(demanding, embeddedLimits(false))).toEqual([
       ...[...POD, 'spec.securityContext.fsGroup', 'spec.securityContext.supplementalGroups'],
       ...[...CONTAINER, 'spec.containers[web].securityContext.privileged'],
@@ -104,7 +113,7 @@ describe('of plain processes', () => {
     ]);
   });
 
-  test('what is so anyway is not named: nothing confined, the host network and its ports, no block on anything', () => {
+  test('fields that ask for what processes have anyway are not listed: unconfined profiles, the host network and its ports', () => {
     const undemanding = withSpec({
       hostNetwork: true,
       hostPID: true,

@@ -7,6 +7,9 @@ import {
 import { unexpectedAdmissionError } from '../../../src/policies/admission/rejection.ts';
 import { selectVictims } from '../../../src/policies/preemption/victims.ts';
 import { requestingPod } from '../../support/admission.ts';
+import { testVectors } from '../../support/test-vectors.ts';
+
+testVectors('preemptionHandle');
 
 const preemptor = requestingPod('critical', { critical: true });
 const pods = [
@@ -15,31 +18,33 @@ const pods = [
 ];
 const decide = (...missing: [string, number][]) =>
   selectVictims({
-    ...{ preemptor, pods, lowerPriorityFirst: true },
+    preemptor,
+    pods,
+    lowerPriorityFirst: true,
     missing: missing.map(([resource, amount]) => ({ resource, amount })),
   });
 
 describe('the decision in one line', () => {
-  test('says what is missing, among how many was chosen, who goes and how near each was', () => {
+  test('has what is missing, the number of candidates, and each victim with its distance', () => {
     expect(describePreemption(decide(['cpu', 400], ['pods', 1]))).toBe(
       'missing cpu=400m pods=1; among 2 candidates: default/db (Burstable, priority 5, distance 0.063), default/web (Burstable, priority 0, distance 0)',
     );
   });
 
-  test('says what nobody can free', () => {
+  test('has what no candidate can free', () => {
     expect(describePreemption(decide(['cpu', 900], ['memory', 5]))).toBe(
       'missing cpu=900m memory=5; among 2 candidates nothing frees cpu=400m',
     );
   });
 
-  test('says that nobody has to go', () => {
-    expect(describePreemption(decide())).toBe('missing nothing; among 2 candidates: nobody has to go');
+  test('says so if no pod has to end', () => {
+    expect(describePreemption(decide())).toBe('missing nothing; among 2 candidates: no pod has to end');
     const alone = selectVictims({ preemptor, pods: [pods[0]!], missing: [], lowerPriorityFirst: true });
     expect(describePreemption(alone)).toContain('among 1 candidate:');
   });
 });
 
-test("a failure has the kubelet's words, for the log and for the pod", () => {
+test("a failed preemption is told in the kubelet's words", () => {
   const error = preemptionError(decide(['cpu', 900], ['memory', 2 ** 31]));
   expect(error).toBe(
     'preemption: error finding a set of pods to preempt: no set of running pods found to reclaim resources: [(res: cpu, q: 400), (res: memory, q: 1073741824), ]',

@@ -5,6 +5,9 @@ import { seededRandom, type SeededRandom } from '../../../src/simulation/plan/se
 import type { Pod } from '../../../src/types/kubernetes.ts';
 import { type Amounts, requestingPod } from '../../support/admission.ts';
 import { plainVictims } from '../../support/preemption-reference.ts';
+import { testVectors } from '../../support/test-vectors.ts';
+
+testVectors('preemption');
 
 const MIB = 2 ** 20;
 const CRITICAL = requestingPod('critical', { critical: true });
@@ -21,44 +24,44 @@ const decide = (pods: readonly Pod[], missing: readonly MissingResource[], lower
 const victims = (...args: Parameters<typeof decide>) =>
   decide(...args).victims.map(({ candidate }) => candidate.name);
 
-describe('who goes', () => {
+describe('the victims', () => {
   const small = burstable('small', { memory: '100Mi' });
   const large = burstable('large', { memory: '900Mi' });
   const insured = guaranteed('insured', { memory: '500Mi', cpu: '1' });
 
-  test('nobody, when nothing is missing', () => {
+  test('are none if nothing is missing', () => {
     expect(victims([small, large], [])).toEqual([]);
   });
 
-  test('one that frees enough rather than several', () => {
+  test('are one pod that frees enough rather than several pods', () => {
     expect(victims([small, small, large], [memory(200)])).toEqual(['large']);
   });
 
-  test('of those that free enough, the smallest', () => {
+  test('are the smallest of the pods that free enough', () => {
     expect(victims([large, small, insured], [memory(50)])).toEqual(['small']);
   });
 
-  test('first the nearest, then the nearest to what it leaves missing', () => {
+  test('are the nearest pod first, then the nearest to what is still missing', () => {
     const middle = burstable('middle', { memory: '300Mi' });
     expect(victims([small, middle, large], [memory(1000)])).toEqual(['large', 'small']);
   });
 
-  test('a Guaranteed pod only for what the others cannot free, even if it were the nearest', () => {
+  test('include a Guaranteed pod only for what the others cannot free, even if it is the nearest', () => {
     expect(victims([insured, small, large], [memory(500)])).toEqual(['large']);
     expect(victims([insured, small, large], [memory(1001)])).toEqual(['large', 'insured']);
   });
 
-  test('a BestEffort pod, when only a place is missing', () => {
+  test('are a BestEffort pod if only the number of pods is exceeded', () => {
     const bestEffort = requestingPod('besteffort');
     expect(victims([small, bestEffort, insured], [{ resource: 'pods', amount: 1 }])).toEqual(['besteffort']);
   });
 
-  test('in the order BestEffort, Burstable, Guaranteed', () => {
+  test('come in the order BestEffort, Burstable, Guaranteed', () => {
     const pods = [insured, large, requestingPod('besteffort')];
     expect(victims(pods, [{ resource: 'pods', amount: 3 }])).toEqual(['besteffort', 'large', 'insured']);
   });
 
-  test('every missing resource weighs the same, however large its amounts', () => {
+  test('depend on every missing resource alike, however large its amounts are', () => {
     const nearestOf = (mebibytes: number, milliCPU: number) => {
       const pods = [
         burstable('memory', { memory: `${mebibytes}Mi` }),
@@ -73,17 +76,17 @@ describe('who goes', () => {
     expect(nearestOf(980, 990)).toBe('cpu');
   });
 
-  test('never one that the preemptor may not push out', () => {
+  test('are never pods that the preemptor may not preempt', () => {
     const alsoCritical = requestingPod('also', { critical: true, requests: { memory: '1Gi' } });
     expect(victims([alsoCritical, large], [memory(1)])).toEqual(['large']);
     expect(decide([alsoCritical], [memory(1)]).candidates).toEqual([]);
   });
 });
 
-describe('among equals', () => {
+describe('of candidates with the same distance', () => {
   const twins = ['a', 'b', 'c', 'd'].map((name, index) => burstable(name, { memory: '100Mi' }, index % 2));
 
-  test('less memory goes, then less CPU', () => {
+  test('the one with less memory is chosen, then the one with less CPU', () => {
     const pods = [
       burstable('more', { 'ephemeral-storage': '1Gi', memory: '2Mi', cpu: '1m' }),
       burstable('less', { 'ephemeral-storage': '1Gi', memory: '1Mi', cpu: '2m' }),
@@ -93,14 +96,14 @@ describe('among equals', () => {
     expect(victims(pods, missing)).toEqual(['less', 'more', 'most']);
   });
 
-  test('as the kubelet has it, the last one goes, and the last one left takes its place', () => {
+  test('the last one is chosen, and the last of the others takes its place, as in the kubelet', () => {
     expect(victims(twins, [memory(400)])).toEqual(['d', 'c', 'b', 'a']);
     const unlike = [burstable('z', { memory: '300Mi' }), ...twins];
     expect(victims([...unlike.slice(1), unlike[0]!], [memory(500)])).toEqual(['z', 'd', 'c']);
     expect(victims(unlike, [memory(500)])).toEqual(['z', 'c', 'b']);
   });
 
-  test('where it is asked for, lower priority goes first', () => {
+  test('lower priority is chosen first if the setting says so', () => {
     expect(victims(twins, [memory(300)], true)).toEqual(['c', 'a', 'b']);
   });
 
@@ -120,7 +123,7 @@ describe('among equals', () => {
 });
 
 describe('the decision', () => {
-  test('has every candidate with its distance, and every victim with what was missing when it was chosen', () => {
+  test('lists every candidate with its distance, and every victim with what was missing when it was chosen', () => {
     const pods = [
       burstable('half', { memory: '50Mi' }, 3),
       burstable('nine tenths', { memory: '90Mi', cpu: '100m' }),
@@ -128,8 +131,15 @@ describe('the decision', () => {
     const { candidates, victims: chosen, missing, unmet } = decide(pods, [memory(100), cpu(50)]);
     expect(missing).toEqual([memory(100), cpu(50)]);
     expect(candidates[0]).toEqual({
-      ...{ name: 'half', namespace: 'default', uid: 'half', qosClass: 'Burstable', priority: 3 },
-      ...{ frees: [50 * MIB, 0], memoryBytes: 50 * MIB, milliCPU: 0, distance: 1.25 },
+      name: 'half',
+      namespace: 'default',
+      uid: 'half',
+      qosClass: 'Burstable',
+      priority: 3,
+      frees: [50 * MIB, 0],
+      memoryBytes: 50 * MIB,
+      milliCPU: 0,
+      distance: 1.25,
     });
     expect(candidates[1]!.distance).toBeCloseTo(0.01);
     expect(chosen.map(({ candidate, ...rest }) => ({ name: candidate.name, ...rest }))).toEqual([
@@ -139,7 +149,7 @@ describe('the decision', () => {
     expect(unmet).toEqual([]);
   });
 
-  test('nobody goes where all together would not be enough; it says what would still be missing', () => {
+  test('has no victims if all candidates are not enough, and lists what would still be missing', () => {
     const pods = [burstable('a', { memory: '50Mi', cpu: '1' }), burstable('b', { memory: '50Mi' })];
     const decision = decide(pods, [memory(101), cpu(1000)]);
     expect([decision.victims, decision.unmet]).toEqual([[], [memory(1)]]);
@@ -147,7 +157,7 @@ describe('the decision', () => {
   });
 });
 
-test('leaves what it is given as it was', () => {
+test('does not change its input', () => {
   const pods = Object.freeze(['a', 'b', 'c'].map((name) => burstable(name, { memory: '1Mi' })));
   expect(victims(pods, Object.freeze([memory(2)]))).toEqual(['c', 'b']);
 });
@@ -168,7 +178,7 @@ function randomPods(random: SeededRandom): Pod[] {
   });
 }
 
-test('is the plainest choice there is, on nodes of every kind', () => {
+test('equals the simple reference implementation on random nodes', () => {
   let found = 0;
   for (let seed = 1; seed <= 200; seed += 1) {
     const random = seededRandom(seed);

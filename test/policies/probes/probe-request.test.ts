@@ -24,22 +24,22 @@ const header = (action: Partial<HTTPGetAction>, name: string) =>
   get(action).headers.filter((one) => one.name.toLowerCase() === name);
 
 describe('address', () => {
-  test('the host is the pod unless the handler names one', () => {
+  test("the host is the pod's address, unless the handler names one", () => {
     expect(socketAddress({ port: 1 }, CONTAINER, '10.0.0.7')).toEqual({ host: '10.0.0.7', port: 1 });
     expect(socketAddress({ port: 1, host: '' }, CONTAINER, '10.0.0.7').host).toBe('10.0.0.7');
     expect(socketAddress({ port: 1, host: 'db' }, CONTAINER, undefined).host).toBe('db');
   });
 
-  test('a pod without an address is no host', () => {
+  test('a pod without an address is an error', () => {
     expect(() => socketAddress({ port: 1 }, CONTAINER, undefined)).toThrow('no address yet');
   });
 
-  test("a port goes by number, by the name of the container's own, or by a number in quotes", () => {
+  test('a port is a number, the name of a port of the container, or a number as text', () => {
     const ports = [81, 'web', '82'].map((port) => socketAddress({ port }, CONTAINER, 'h').port);
     expect(ports).toEqual([81, 8080, 82]);
   });
 
-  test('a name that the container does not have is told', () => {
+  test('an unknown name of a port is an error that names it', () => {
     expect(() => socketAddress({ port: 'admin' }, CONTAINER, 'h')).toThrow(
       'container main has no port of the name "admin"',
     );
@@ -80,7 +80,7 @@ describe('httpGet', () => {
     expect(get({}, 'lifecycle').headers[0]?.value).toBe('kube-lifecycle/1.36');
   });
 
-  test('headers that are given go before, and may come more than once', () => {
+  test('headers of the handler replace the default ones, and may be repeated', () => {
     const httpHeaders = [
       { name: 'user-agent', value: 'me' },
       { name: 'X-A', value: '1' },
@@ -90,18 +90,18 @@ describe('httpGet', () => {
     expect(header({ httpHeaders }, 'x-a').map(({ value }) => value)).toEqual(['1', '2']);
   });
 
-  test('an empty Accept keeps that header away', () => {
+  test('with an empty Accept that header is not sent', () => {
     expect(header({ httpHeaders: [{ name: 'Accept', value: '' }] }, 'accept')).toEqual([]);
   });
 
-  test('Host is what the server is told, not where it is looked for', () => {
+  test('Host sets the header, not the address', () => {
     const request = get({ httpHeaders: [{ name: 'host', value: 'example.org' }] });
     expect(request).toMatchObject({ host: '10.0.0.7', hostHeader: 'example.org' });
     expect(request.headers.some(({ name }) => name.toLowerCase() === 'host')).toBe(false);
   });
 });
 
-test('an exec command knows the literal values of the environment, and nothing else', () => {
+test('an exec command is expanded with the literal values of the environment only', () => {
   expect(execCommand(['$(WHO)', '$$(WHO)', '$(REF)', '$(NONE)'], CONTAINER)).toEqual([
     'me',
     '$(WHO)',
@@ -110,7 +110,7 @@ test('an exec command knows the literal values of the environment, and nothing e
   ]);
 });
 
-test('a time limit that is not given is 1 s', () => {
+test('the default time limit is 1 s', () => {
   expect([
     timeoutSeconds({}),
     timeoutSeconds({ timeoutSeconds: 0 }),

@@ -1,17 +1,12 @@
 import { describe, expect, test } from '@jest/globals';
-import {
-  beatFrom,
-  firstDelayMs,
-  nextDelayMs,
-  periodMs,
-} from '../../../src/policies/probes/probe-schedule.ts';
+import { beatFrom, firstDelayMs, nextDelayMs } from '../../../src/policies/probes/probe-schedule.ts';
 
 const PROBE = { periodSeconds: 10 };
 const step = (startedAt: number, delayMs = 0) =>
   ({ kind: 'probe', startedAt, notBefore: startedAt + delayMs }) as const;
 
 describe('the beat', () => {
-  test('of a worker begins when it comes into being', () => {
+  test('of a worker begins when it is created', () => {
     expect(beatFrom(50_000, 0, PROBE, 0.5)).toEqual({
       agentStartedAt: 0,
       anchorAt: 50_000,
@@ -19,15 +14,9 @@ describe('the beat', () => {
     });
   });
 
-  test('is spread over a period while the agent has not run for one yet', () => {
+  test('is spread over a period while the agent has run for less than a period', () => {
     expect(beatFrom(9_999, 0, PROBE, 0.5)).toMatchObject({ anchorAt: 14_999, catchUpAt: 10_499 });
     expect(beatFrom(10_000, 0, PROBE, 0.5).anchorAt).toBe(10_000);
-  });
-
-  test('a period that is not given is 10 s', () => {
-    expect([periodMs({}), periodMs({ periodSeconds: 0 }), periodMs({ periodSeconds: 3 })]).toEqual([
-      10_000, 10_000, 3_000,
-    ]);
   });
 });
 
@@ -42,15 +31,15 @@ describe('the first run', () => {
     },
   );
 
-  test('a worker that finds its container running begins at once', () => {
+  test('a worker that is created for a running container probes at once', () => {
     expect(firstDelayMs('liveness', PROBE, step(50_000), beat, 100_000)).toBe(0);
   });
 
-  test('the initial delay is waited for, and the beat after it', () => {
+  test('the first probe is at the first beat after the initial delay', () => {
     expect(firstDelayMs('liveness', PROBE, step(100_300, 15_000), beat, 100_400)).toBe(19_600);
   });
 
-  test('before the first beat there is none', () => {
+  test('there is no probe before the first beat', () => {
     expect(firstDelayMs('liveness', PROBE, step(50_000), beat, 98_000)).toBe(2_000);
   });
 
@@ -59,13 +48,16 @@ describe('the first run', () => {
     expect(firstDelayMs('readiness', PROBE, step(100_300, 2_000), beat, 100_400)).toBe(1_900);
   });
 
-  test.each(['readiness', 'startup'] as const)('%s of what ran before the agent did comes soon', (kind) => {
-    const young = { agentStartedAt: 95_000, anchorAt: 100_000, catchUpAt: 96_400 };
-    expect(firstDelayMs(kind, PROBE, step(1_000), young, 96_000)).toBe(400);
-    expect(firstDelayMs(kind, PROBE, step(90_000, 9_000), young, 96_000)).toBe(3_000);
-  });
+  test.each(['readiness', 'startup'] as const)(
+    '%s of a container that ran before the agent is probed soon',
+    (kind) => {
+      const young = { agentStartedAt: 95_000, anchorAt: 100_000, catchUpAt: 96_400 };
+      expect(firstDelayMs(kind, PROBE, step(1_000), young, 96_000)).toBe(400);
+      expect(firstDelayMs(kind, PROBE, step(90_000, 9_000), young, 96_000)).toBe(3_000);
+    },
+  );
 
-  test('liveness of what ran before the agent did keeps the beat, readiness of what it starts is not spread', () => {
+  test('liveness of a container that ran before the agent is probed at a beat; readiness of a new container is not spread', () => {
     const young = { agentStartedAt: 95_000, anchorAt: 100_000, catchUpAt: 96_400 };
     expect(firstDelayMs('liveness', PROBE, step(1_000), young, 96_000)).toBe(4_000);
     expect(firstDelayMs('readiness', PROBE, step(95_500), young, 96_000)).toBe(0);
@@ -73,11 +65,11 @@ describe('the first run', () => {
 });
 
 describe('the next run', () => {
-  test('comes a period after the one before began', () => {
+  test('comes a period after the start of the one before', () => {
     expect(nextDelayMs(PROBE, 1_000, 1_700)).toBe(9_300);
   });
 
-  test('comes at once when that took a period or more', () => {
+  test('comes at once if that took a period or more', () => {
     expect(nextDelayMs(PROBE, 1_000, 12_000)).toBe(0);
   });
 

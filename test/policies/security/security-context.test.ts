@@ -28,13 +28,15 @@ function contextOf(given: Case) {
   return containerSecurityContext(pod, container, { imageUser: image, targetId: undefined }, facts);
 }
 
-describe('a container that asks for nothing', () => {
-  test('is confined by default, and runs as root where its image says no user', () => {
+describe('a container without a security context', () => {
+  test('is confined by default, and runs as root if its image has no user', () => {
     expect(contextOf({})).toEqual({
       runAsUser: 0,
       privileged: false,
       namespaceOptions: {
-        ...{ network: 'POD', pid: 'CONTAINER', ipc: 'POD' },
+        network: 'POD',
+        pid: 'CONTAINER',
+        ipc: 'POD',
         usernsOptions: { mode: 'NODE', uids: [], gids: [] },
       },
       readonlyRootfs: false,
@@ -46,7 +48,7 @@ describe('a container that asks for nothing', () => {
     });
   });
 
-  test('does not see what this machine hides beside what every machine does', () => {
+  test('does not see the masked paths of this machine and of every machine', () => {
     const { container, ...pod } = podOf({});
     const user = { imageUser: {}, targetId: undefined };
     const facts = { seccompDefault: false, seccompProfileRoot: '', maskedPaths: ['/sys/hot'] };
@@ -114,12 +116,12 @@ describe('runAsNonRoot', () => {
     ['a user by number', { own: { runAsNonRoot: true, runAsUser: 1 }, image: { username: 'app' } }],
     ['an image with a number', { own: { runAsNonRoot: true }, image: { uid: 5 } }],
     ['a container that lifts it', { own: { runAsNonRoot: false }, pod: { runAsNonRoot: true } }],
-  ])('lets pass %s', (_, given) => {
+  ])('accepts %s', (_, given) => {
     expect(contextOf(given)).toMatchObject({ privileged: false });
   });
 });
 
-describe('what is asked for is passed on', () => {
+describe('fields of the security context are passed on', () => {
   test.each<[Context, object]>([
     [{ privileged: true }, { privileged: true }],
     [{ readOnlyRootFilesystem: true }, { readonlyRootfs: true }],
@@ -136,7 +138,7 @@ describe('what is asked for is passed on', () => {
     expect(contextOf({ own })).toMatchObject(wanted);
   });
 
-  test('groups are those of the pod, that of its volumes first', () => {
+  test('groups are those of the pod, its fsGroup first', () => {
     const pod: PodContext = { fsGroup: 7, supplementalGroups: [8, 9], supplementalGroupsPolicy: 'Strict' };
     expect(contextOf({ pod })).toMatchObject({
       supplementalGroups: [7, 8, 9],
@@ -144,7 +146,7 @@ describe('what is asked for is passed on', () => {
     });
   });
 
-  test("SELinux options of the container stand for all of the pod's", () => {
+  test('SELinux options of the container replace all those of the pod', () => {
     const given = { own: { seLinuxOptions: { type: 't' } }, pod: { seLinuxOptions: { level: 'l' } } };
     expect(contextOf(given).selinuxOptions).toEqual({ user: '', role: '', type: 't', level: '' });
     expect(contextOf({ pod: given.pod }).selinuxOptions?.level).toBe('l');
@@ -174,7 +176,7 @@ describe('the seccomp profile', () => {
     expect(contextOf(given).seccomp).toEqual({ profileType, localhostRef });
   });
 
-  test('of the node without its name is refused', () => {
+  test('of type Localhost without a name is refused', () => {
     const own = { seccompProfile: { type: 'Localhost' } };
     expect(() => contextOf({ own })).toThrow('localhostProfile must be set');
   });
@@ -213,11 +215,11 @@ describe('the AppArmor profile', () => {
     [local('x'), 'localhost/x'],
     [{ type: 'Unconfined' }, 'unconfined'],
     [{ type: 'RuntimeDefault' }, 'runtime/default'],
-  ])('%j is told in the deprecated field, too', (appArmorProfile, word) => {
+  ])('%j is in the deprecated field too', (appArmorProfile, word) => {
     expect(contextOf({ own: { appArmorProfile } }).apparmorProfile).toBe(word);
   });
 
-  test('that nobody names is left to the runtime', () => {
+  test('is left to the runtime if none is named', () => {
     expect(contextOf({}).apparmor).toBeUndefined();
   });
 
@@ -228,7 +230,7 @@ describe('the AppArmor profile', () => {
     expect(() => contextOf({ own: { appArmorProfile } })).toThrow(message);
   });
 
-  test('keeps a pod from a node without AppArmor, unless it confines nothing', () => {
+  test('keeps a pod from a node without AppArmor, unless it is Unconfined', () => {
     const rejected = {
       reason: 'AppArmor',
       message: 'Cannot enforce AppArmor: AppArmor is not enabled on the host',

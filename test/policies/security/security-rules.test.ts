@@ -7,8 +7,8 @@ const ofContainer = (securityContext: object, spec: object = {}) =>
   problems({ ...spec, containers: [{ name: 'a' }, { name: 'b', securityContext }] });
 const CONTEXT = 'spec.containers[1].securityContext';
 
-describe('what goes together', () => {
-  test('a pod that asks for nothing, and one that asks for much', () => {
+describe('valid specs', () => {
+  test('a plain pod, and a pod with many fields', () => {
     expect(problems({ containers: [{ name: 'a' }] })).toEqual([]);
     const securityContext = {
       privileged: true,
@@ -23,7 +23,7 @@ describe('what goes together', () => {
     ]);
   });
 
-  test('what breaks the schema is passed over', () => {
+  test('parts that break the schema are not judged', () => {
     for (const spec of [undefined, 'x', [], { containers: 'x', securityContext: 3 }, { containers: [null] }])
       expect(problems(spec)).toEqual([]);
   });
@@ -40,13 +40,13 @@ describe('privileges', () => {
       { capabilities: { add: ['SYS_ADMIN'] } },
       'must not be false in a container with the capability SYS_ADMIN',
     ],
-  ])('escalation is forbidden, yet %j', (context, message) => {
+  ])('allowPrivilegeEscalation is false, but %j', (context, message) => {
     expect(ofContainer({ ...context, allowPrivilegeEscalation: false })).toEqual([
       `${CONTEXT}.allowPrivilegeEscalation: ${message}`,
     ]);
   });
 
-  test('of init containers are looked at too', () => {
+  test('of init containers are checked too', () => {
     const securityContext = { privileged: true, allowPrivilegeEscalation: false };
     expect(problems({ initContainers: [{ securityContext }], containers: [] })[0]).toMatch(
       /^spec\.initContainers\[0\]\.securityContext\.allowPrivilegeEscalation: /,
@@ -101,13 +101,13 @@ describe('sysctls', () => {
   const withSysctls = (names: string[], spec: object = {}) =>
     problems({ ...spec, securityContext: { sysctls: names.map((name) => ({ name, value: '1' })) } });
 
-  test('one that is set twice, in whatever spelling', () => {
+  test('a sysctl that is set twice, in different spellings', () => {
     expect(withSysctls(['net.ipv4.tcp_rmem', 'kernel.sem', 'net/ipv4/tcp_rmem'])).toEqual([
       'spec.securityContext.sysctls[2].name: "net.ipv4.tcp_rmem" is set twice',
     ]);
   });
 
-  test('one that would be set for the node', () => {
+  test('a sysctl that would be set for the node', () => {
     const message = (field: string) =>
       `spec.securityContext.sysctls[0].name: must not be set where spec.${field} is true: it would be the node's`;
     expect(withSysctls(['net.core.somaxconn'], { hostNetwork: true })).toEqual([message('hostNetwork')]);
@@ -119,14 +119,14 @@ describe('sysctls', () => {
 describe('options of Windows', () => {
   const windowsOptions = { runAsUserName: 'x' };
 
-  test('are passed over, but for a pod that is for Linux', () => {
+  test('are ignored, except for a pod whose os is linux', () => {
     expect(ofContainer({ windowsOptions })).toEqual([]);
     expect(ofContainer({ windowsOptions }, { os: { name: 'linux' } })).toEqual([
       `${CONTEXT}.windowsOptions: must not be set where spec.os.name is linux`,
     ]);
   });
 
-  test('a host process of Windows can run on no node of ours', () => {
+  test('a host process of Windows is refused', () => {
     expect(problems({ securityContext: { windowsOptions: { hostProcess: true } } })).toEqual([
       'spec.securityContext.windowsOptions.hostProcess: only nodes that run Windows have host processes',
     ]);
@@ -137,7 +137,7 @@ describe('dnsConfig', () => {
   const paths = (dnsConfig: unknown) =>
     dnsConfigProblems(dnsConfig).map(({ path }) => path.replace('spec.dnsConfig.', ''));
 
-  test('that is in order', () => {
+  test('a valid one', () => {
     expect(
       paths({
         nameservers: ['1.2.3.4', '::1', 'fd00::a:1'],

@@ -28,13 +28,13 @@ describe('the name of a sysctl', () => {
 });
 
 describe('admission', () => {
-  test('safe sysctls are admitted, however they are spelled', () => {
+  test('safe sysctls are admitted in both spellings', () => {
     expect(sysctlRejection(podWith('net.ipv4.ip_unprivileged_port_start'), [])).toBeUndefined();
     expect(sysctlRejection(podWith('kernel/shm_rmid_forced'), [])).toBeUndefined();
     expect(sysctlRejection(testPod(), [])).toBeUndefined();
   });
 
-  test('unsafe ones are not, and the pod says which', () => {
+  test('unsafe sysctls are rejected, and the message names them', () => {
     expect(sysctlRejection(podWith('net.core.somaxconn'), [])).toEqual({
       reason: 'SysctlForbidden',
       message: 'forbidden sysctl: "net.core.somaxconn" not allowlisted',
@@ -53,11 +53,11 @@ describe('admission', () => {
     expect(messageOf('net.core.somaxconn2', ['net.core.somaxconn'])).toContain('not allowlisted');
   });
 
-  test("those of the whole machine are nobody's", () => {
+  test('sysctls of the whole machine are rejected', () => {
     expect(messageOf('vm.swappiness', ['vm.swappiness'])).toContain('not allowlisted');
   });
 
-  test('those that would be the node’s own are not admitted', () => {
+  test('sysctls that would be set for the node are rejected', () => {
     const net = 'net.ipv4.tcp_syncookies';
     expect(messageOf(net, [], { hostNetwork: true })).toBe(
       `forbidden sysctl: "${net}" not allowed with host net enabled`,
@@ -78,7 +78,7 @@ describe('an entry of allowedUnsafeSysctls', () => {
     'kernel.sem',
     'fs.mqueue.*',
     'net/core/*',
-  ])('%s is one', (pattern) => {
+  ])('%s is valid', (pattern) => {
     expect(sysctlPatternProblem(pattern)).toBeUndefined();
   });
 
@@ -88,7 +88,7 @@ describe('an entry of allowedUnsafeSysctls', () => {
     ['*', 'neither'],
     ['net.*.forwarding', 'neither'],
     ['', 'neither'],
-  ])('%j is none', (pattern, message) => {
+  ])('%j is refused', (pattern, message) => {
     expect(sysctlPatternProblem(pattern)).toContain(message);
   });
 });

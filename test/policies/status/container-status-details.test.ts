@@ -12,7 +12,7 @@ function statusOf(container: Partial<Container>, more: object = {}, spec: Partia
 }
 
 describe('the status of a container', () => {
-  test('tells the user that the runtime has started it as, of containers of all kinds', () => {
+  test('has the user that the runtime reports, for containers of all kinds', () => {
     const others = {
       initContainers: [{ name: 'first', image: 'i' }],
       ephemeralContainers: [{ name: 'debug', image: 'd' }],
@@ -36,11 +36,11 @@ describe('the status of a container', () => {
     ]);
   });
 
-  test('tells no user where the runtime does not', () => {
+  test('has no user if the runtime reports none', () => {
     expect(containerOf(statusOf({}), 'app')).not.toHaveProperty('user');
   });
 
-  test('tells the resources that it has, and those that were set apart for it', () => {
+  test('has the resources of the spec, and as allocated ones its requests', () => {
     const resources = { requests: { cpu: '100m' }, limits: { cpu: '200m', memory: '64Mi' } };
     expect(containerOf(statusOf({ resources }), 'app')).toMatchObject({
       resources,
@@ -51,7 +51,7 @@ describe('the status of a container', () => {
     expect(plain).not.toHaveProperty('allocatedResources');
   });
 
-  test('tells no resources before it has been created, and its mounts from the start', () => {
+  test('has no resources before the container has been created, but always its mounts', () => {
     const volumeMounts = [{ name: 'v', mountPath: '/v' }];
     const pod = podOf({ containers: [{ name: 'app', image: 'app:1', resources: {}, volumeMounts }] });
     const status = containerOf(generateAPIPodStatus(factsOf(pod, {})), 'app');
@@ -59,7 +59,7 @@ describe('the status of a container', () => {
     expect(status?.volumeMounts).toEqual([{ name: 'v', mountPath: '/v' }]);
   });
 
-  test('tells of mounts that are read-only whether what is mounted below is so, too', () => {
+  test('says of read-only mounts whether mounts below them are read-only too', () => {
     const volumeMounts = [
       { name: 'a', mountPath: '/a', subPath: 'x', mountPropagation: 'None' },
       { name: 'b', mountPath: '/b', readOnly: true, recursiveReadOnly: 'IfPossible' },

@@ -1,10 +1,13 @@
-/** What the vectors show too little of: how a former status speaks for instances that the runtime no longer has. */
+/** Cases that the vectors cover too little: the former status counts for instances that the runtime has forgotten. */
 import { describe, expect, test } from '@jest/globals';
 import { apiContainerStatuses } from '../../../src/policies/status/container-statuses.ts';
 import type { ContainerFacts } from '../../../src/policies/status/container-facts.ts';
 import type { ContainerStatus, PodStatus } from '../../../src/types/kubernetes.ts';
 import { instance, podOf } from '../../support/pod-status-facts.ts';
 import { runtimePodStatus, type PartialContainer } from '../../support/runtime-pod-status.ts';
+import { testVectors } from '../../support/test-vectors.ts';
+
+testVectors('containerStatuses');
 
 const ENDED_BEFORE = {
   exitCode: 0,
@@ -25,8 +28,11 @@ function statusesOf(
 ) {
   const pod = podOf({ initContainers: [{ name: 'init', image: 'init:1' }] });
   const facts: ContainerFacts = {
-    ...{ pod, podStatus: runtimePodStatus({ containers }), startFailures: new Map() },
-    ...{ podRestarting: false, runtimeName: 'process' },
+    pod,
+    podStatus: runtimePodStatus({ containers }),
+    startFailures: new Map(),
+    podRestarting: false,
+    runtimeName: 'process',
     ...more,
   };
   const { containerStatuses, initContainerStatuses } = apiContainerStatuses(facts, old);
@@ -36,15 +42,17 @@ function statusesOf(
 describe('an init container that the runtime has forgotten, in a pod whose containers have been created', () => {
   const app = instance('app', 'running');
 
-  test('keeps the whole status of an end that was reported', () => {
+  test('keeps its whole status if its end was reported', () => {
     const old = oldStatus('init', {
-      ...{ containerID: 'process://init-0', ready: true, state: { terminated: ENDED_BEFORE } },
+      containerID: 'process://init-0',
+      ready: true,
+      state: { terminated: ENDED_BEFORE },
       lastState: { terminated: { exitCode: 3 } },
     });
     expect(statusesOf([app], { initContainerStatuses: [old] }).init).toStrictEqual(old);
   });
 
-  test('keeps a failure that was reported, too', () => {
+  test('keeps a failure that was reported', () => {
     const failed = { exitCode: 4, reason: 'Error', containerID: 'process://init-0' };
     const old = oldStatus('init', { containerID: 'process://init-0', state: { terminated: failed } });
     expect(statusesOf([app], { initContainerStatuses: [old] }).init).toStrictEqual(old);
@@ -60,7 +68,7 @@ describe('an init container that the runtime has forgotten, in a pod whose conta
     expect(init?.containerID).toBeUndefined();
   });
 
-  test('shows a start failure only beside an end that was reported', () => {
+  test('shows a start failure only if its end was reported', () => {
     const startFailures = new Map([['init', { reason: 'ErrImagePull', message: 'why' }]]);
     const ended = oldStatus('init', { state: { terminated: ENDED_BEFORE } });
     const { init } = statusesOf([app], { initContainerStatuses: [ended] }, { startFailures });
@@ -77,7 +85,7 @@ describe('while all containers are restarted in place', () => {
   const podRestarting = true;
   const running = oldStatus('app', { state: { running: {} }, containerID: 'process://app-1' });
 
-  test('a container in state unknown that ran has ended for that', () => {
+  test('a container that ran and whose state is unknown has ended for that reason', () => {
     const { app } = statusesOf(
       [instance('app', 'unknown', { restartCount: 2 })],
       { containerStatuses: [running] },
@@ -96,7 +104,7 @@ describe('while all containers are restarted in place', () => {
     });
   });
 
-  test('so has the instance before the newest', () => {
+  test('the instance before the newest has ended for that reason too', () => {
     const { app } = statusesOf(
       [
         instance('app', 'exited', { id: 'app-2', createdAt: 9, restartCount: 3, exitCode: 1 }),
@@ -108,7 +116,7 @@ describe('while all containers are restarted in place', () => {
     expect(app?.lastState?.terminated).toMatchObject({ exitCode: 137, reason: 'RestartingAllContainers' });
   });
 
-  test('outside of it, the status of such a container is unknown', () => {
+  test('otherwise such a container has ended with an unknown status', () => {
     const { app } = statusesOf([instance('app', 'unknown')], { containerStatuses: [running] });
     expect(app?.state?.terminated).toMatchObject({ exitCode: 137, reason: 'ContainerStatusUnknown' });
   });
@@ -120,13 +128,17 @@ describe('while all containers are restarted in place', () => {
     });
     const { app } = statusesOf([], { containerStatuses: [waiting] }, { podRestarting });
     expect(app).toStrictEqual({
-      ...{ name: 'app', image: 'app:1', imageID: '', ready: false, restartCount: 2 },
+      name: 'app',
+      image: 'app:1',
+      imageID: '',
+      ready: false,
+      restartCount: 2,
       state: { waiting: { reason: 'PodInitializing' } },
       lastState: { terminated: { exitCode: 3 } },
     });
   });
 
-  test('one that was reported to be restarted already counts no second restart', () => {
+  test('a container whose restart was reported counts no second restart', () => {
     const first = statusesOf([], { containerStatuses: [running] }, { podRestarting }).app;
     expect(first).toMatchObject({
       restartCount: 3,
@@ -137,14 +149,16 @@ describe('while all containers are restarted in place', () => {
     expect(again?.lastState?.terminated?.reason).toBe('RestartingAllContainers');
   });
 
-  test('one that had ended waits, and keeps what was reported of its instance', () => {
+  test('a container that had ended waits, and keeps what was reported about its instance', () => {
     const ended = oldStatus('app', {
       containerID: 'process://app-0',
       state: { terminated: { exitCode: 42, containerID: 'process://app-0' } },
     });
     const { app } = statusesOf([], { containerStatuses: [ended] }, { podRestarting });
     expect(app).toMatchObject({
-      ...{ containerID: 'process://app-0', image: 'app:0', restartCount: 3 },
+      containerID: 'process://app-0',
+      image: 'app:0',
+      restartCount: 3,
       state: { waiting: { reason: 'RestartingAllContainers' } },
       lastState: { terminated: { exitCode: 137, reason: 'RestartingAllContainers' } },
     });
@@ -167,7 +181,7 @@ describe('a container that the runtime has forgotten and that was', () => {
     expect(statusesOf([], old, { pod }).app?.restartCount).toBe(2);
   });
 
-  test('running, with an end on record, is left with that end', () => {
+  test('running, after an end that was reported, keeps that end', () => {
     const old = oldStatus('app', { state: { running: {} }, lastState: { terminated: { exitCode: 3 } } });
     const { app } = statusesOf([], { containerStatuses: [old] });
     expect(app?.lastState?.terminated).toStrictEqual({ exitCode: 3 });

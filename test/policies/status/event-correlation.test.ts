@@ -1,4 +1,4 @@
-/** The vectors show the whole; here are the moments at which it turns. */
+/** The vectors cover whole sequences of events; these tests cover the limits. */
 import { expect, test } from '@jest/globals';
 import {
   counted,
@@ -10,6 +10,9 @@ import {
   spent,
   withSimilar,
 } from '../../../src/policies/status/event-correlation.ts';
+import { testVectors } from '../../support/test-vectors.ts';
+
+testVectors('eventCorrelation');
 
 const EVENT: EventFacts = {
   source: { component: 'kubelet', host: 'node-1' },
@@ -20,7 +23,7 @@ const EVENT: EventFacts = {
 };
 const inContainer = { ...EVENT, object: { ...EVENT.object, fieldPath: 'spec.containers{main}' } };
 
-test('equal are events of one message and container, similar those of one reason, spam is counted by object and type', () => {
+test('events are equal by message and container, and similar by reason; spam is counted by object and type', () => {
   const keysOf = (event: EventFacts) => [eventKey(event), similarKey(event), spamKey(event)];
   const same = (event: EventFacts) => keysOf(event).map((key, i) => key === keysOf(EVENT)[i]);
   expect(same({ ...EVENT })).toEqual([true, true, true]);
@@ -31,7 +34,7 @@ test('equal are events of one message and container, similar those of one reason
   expect(same({ ...EVENT, object: { ...EVENT.object, uid: 'u-2' } })).toEqual([false, false, false]);
 });
 
-test('the tenth message within ten minutes of the one before is combined, and so is every one after it', () => {
+test('the tenth different message is combined, and so is every later one, if each comes within ten minutes', () => {
   const tell = (everyMs: number, count: number) => {
     let similar: Parameters<typeof withSimilar>[0];
     return Array.from({ length: count }, (_, i) => {
@@ -44,19 +47,19 @@ test('the tenth message within ten minutes of the one before is combined, and so
   expect(tell(600_001, 12)).not.toContain(true);
 });
 
-test('what is remembered of similar events stays below ten messages', () => {
+test('fewer than ten messages of similar events are kept', () => {
   const messages = Array.from({ length: 9 }, (_, i) => `message ${i}`);
   const { similar } = withSimilar({ messages, lastAt: 0 }, 'another', 1);
   expect(similar).toEqual({ messages: [...messages.slice(1), 'another'], lastAt: 1 });
   expect(withSimilar({ messages, lastAt: 0 }, 'message 3', 1)).toMatchObject({ combined: false });
 });
 
-test('equal events are counted under the name of the first', () => {
+test('equal events are counted, and keep the name of the first', () => {
   const first = counted(undefined, 'web.1', 1);
   expect(counted(first, 'web.2', 2)).toEqual({ count: 2, firstAt: 1, name: 'web.1' });
 });
 
-test('25 at once, then one in five minutes; what was refused costs nothing', () => {
+test('25 events at once, then one in five minutes; refused events do not count', () => {
   let budget = spent(undefined, 0);
   for (let i = 1; i < 25; i += 1) budget = spent(budget, 0);
   expect(spent(budget, 0)).toBeUndefined();
@@ -64,14 +67,14 @@ test('25 at once, then one in five minutes; what was refused costs nothing', () 
   const next = spent(budget, 300_000);
   expect(next).toBeDefined();
   expect(spent(next, 300_000)).toBeUndefined();
-  // Nothing is saved beyond the 25.
+  // More than 25 are never saved up.
   expect(spent(budget, 1e12)?.tokens).toBe(24);
 });
 
-test('a clock that was set back gives nothing and takes nothing', () => {
+test('a clock that is set back does not change the budget', () => {
   expect(spent({ tokens: 1, at: 1_000 }, 0)).toEqual({ tokens: 0, at: 0 });
 });
 
-test('an event is named after its object and the nanosecond', () => {
+test('the name of an event is that of its object with the time in nanoseconds', () => {
   expect(eventName('my-pod', 1_893_456_000_000)).toBe('my-pod.1a46e83335d50000');
 });

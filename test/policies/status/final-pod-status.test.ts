@@ -10,18 +10,18 @@ import {
   podOf,
 } from '../../support/pod-status-facts.ts';
 
-test('a deleted pod whose containers ended well has succeeded, in spite of its restart policy', () => {
+test('a deleted pod whose containers ended with 0 has succeeded, whatever its restart policy', () => {
   const runtime = { sandboxes: [{ ...SANDBOX, ready: false }], containers: [instance('app', 'exited')] };
   expect(finalPodStatus(factsOf(podOf(), runtime)).phase).toBe('Succeeded');
 });
 
-test('one bad end among the containers and the pod has failed', () => {
+test('if one container has failed, the pod has failed', () => {
   const pod = podOf({ containers: [{ name: 'a' }, { name: 'b' }] });
   const containers = [instance('a', 'exited'), instance('b', 'exited', { exitCode: 143 })];
   expect(finalPodStatus(factsOf(pod, { containers })).phase).toBe('Failed');
 });
 
-test('a container whose end nobody saw has failed with 137, and so has the pod', () => {
+test('a container whose end was not seen has failed with 137, and so has the pod', () => {
   const previous = generateAPIPodStatus(
     factsOf(podOf(), { sandboxes: [SANDBOX], containers: [instance('app', 'running')] }),
   );
@@ -40,7 +40,7 @@ test('a pod that was never started has failed', () => {
   expect(containerOf(status, 'app')?.state?.terminated?.exitCode).toBe(137);
 });
 
-test('what is known of the containers stays', () => {
+test('what is known about the containers is kept', () => {
   const previous = finalPodStatus(
     factsOf(podOf(), { containers: [instance('app', 'exited', { exitCode: 7, finishedAt: 9 })] }),
   );
@@ -52,7 +52,7 @@ test('what is known of the containers stays', () => {
   });
 });
 
-test('containers that never had their turn stay waiting', () => {
+test('containers that were never started stay waiting', () => {
   const pod = podOf({ initContainers: [{ name: 'i0' }, { name: 'i1' }, { name: 'i2' }] });
   const containers = [instance('i1', 'exited', { exitCode: 1 }), instance('i0', 'exited')];
   const status = finalPodStatus(factsOf(pod, { containers }));
@@ -63,7 +63,7 @@ test('containers that never had their turn stay waiting', () => {
   expect(status.phase).toBe('Failed');
 });
 
-test('the first init container has had its turn in any case', () => {
+test('the first init container counts as started in any case', () => {
   const pod = podOf({ initContainers: [{ name: 'i0' }, { name: 'i1' }] });
   const status = finalPodStatus(factsOf(pod, {}));
   const ends = ['i0', 'i1', 'app'].map((name) => containerOf(status, name)?.state?.terminated?.exitCode);
@@ -76,7 +76,7 @@ test('once the init containers have succeeded, the regular ones must have ended'
   expect(containerOf(status, 'app')?.state?.terminated?.exitCode).toBe(137);
 });
 
-test('the phase of a static pod is left to its containers', () => {
+test('the phase of a static pod depends on its containers only', () => {
   const pod = podOf();
   const annotations = { 'kubernetes.io/config.source': 'file' };
   const facts = factsOf(

@@ -22,29 +22,29 @@ function podIPs(
 const sandbox = (...ips: string[]): PartialSandbox => ({ id: 's', ...(ips[0] && { ip: ips[0], ips }) });
 
 describe('the addresses of a pod', () => {
-  test('are those of its sandbox, of each family one, that of the node’s first family first', () => {
+  test('are those of its sandbox, one of each family, the primary family of the node first', () => {
     expect(podIPs([sandbox('10.0.0.7', 'fd00::7')])).toEqual(['10.0.0.7', 'fd00::7']);
     expect(podIPs([sandbox('10.0.0.7', 'fd00::7')], V6_NODE)).toEqual(['fd00::7', '10.0.0.7']);
     expect(podIPs([sandbox('fd00::7', '10.0.0.7', '10.0.0.8', 'fd00::8')])).toEqual(['10.0.0.7', 'fd00::7']);
     expect(podIPs([sandbox('fd00::7')])).toEqual(['fd00::7']);
   });
 
-  test('may be known by the primary one only', () => {
+  test('may be only the primary one', () => {
     expect(podIPs([{ id: 's', ip: '10.0.0.7' }])).toEqual(['10.0.0.7']);
   });
 
-  test('are what they were once the sandbox is gone, and none while there is only an older one', () => {
+  test('are kept when there is no sandbox, and none while only an older sandbox is ready', () => {
     expect(podIPs([])).toEqual(['10.0.0.9']);
     expect(podIPs([{ ...sandbox('10.0.0.7'), ready: false }])).toEqual(['10.0.0.9']);
     expect(podIPs([{ id: 'new', ready: false }, sandbox('10.0.0.7')])).toEqual([]);
   });
 
-  test('are what the runtime still tells of an ended sandbox, for an agent that came after the end', () => {
+  test('are those that the runtime still reports of an ended sandbox, if the agent started later', () => {
     expect(podIPs([{ ...sandbox('10.0.0.7'), ready: false }], V4_NODE, false, {})).toEqual(['10.0.0.7']);
     expect(podIPs([{ id: 's', ready: false }], V4_NODE, false, {})).toEqual([]);
   });
 
-  test('are those of the node on its network', () => {
+  test('are those of the node for a pod on its network', () => {
     expect(podIPs([sandbox()], V4_NODE, true)).toEqual(V4_NODE);
     expect(podIPs([sandbox()], V4_NODE)).toEqual([]);
   });

@@ -11,7 +11,7 @@ function shown(spec: Partial<PodSpec>) {
   return { allocatedResources, resources };
 }
 
-test('requests and limits are the sums over what runs at one time, as the kubelet writes them', () => {
+test('requests and limits are the sums over the containers that run at one time, as the kubelet writes them', () => {
   const initContainers = [{ name: 'init', resources: { requests: { cpu: '40m' }, limits: { cpu: '3' } } }];
   const containers: Container[] = [
     { name: 'a', resources: { requests: { cpu: '10m', memory: '8Mi' }, limits: { memory: '0.5Gi' } } },
@@ -27,7 +27,7 @@ test('requests and limits are the sums over what runs at one time, as the kubele
   });
 });
 
-test('what is given at pod level counts instead, and overhead comes on top', () => {
+test('resources of the pod itself count instead, and overhead is added', () => {
   const containers = [{ name: 'a', resources: { requests: { cpu: '30m', memory: '8Mi' } } }];
   const requests = { cpu: '35m', memory: '100Mi' };
   expect(
@@ -35,7 +35,7 @@ test('what is given at pod level counts instead, and overhead comes on top', () 
   ).toEqual({ allocatedResources: requests, resources: { requests } });
 });
 
-test('a request of nothing is one, and a pod without any shows none', () => {
+test('a request of 0 is shown, and a pod without requests and limits shows none', () => {
   const requests = { cpu: '0' };
   expect(shown({ containers: [{ name: 'a', resources: { requests } }] })).toEqual({
     allocatedResources: requests,

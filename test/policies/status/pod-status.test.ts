@@ -15,7 +15,7 @@ import {
 } from '../../support/pod-status-facts.ts';
 
 describe('generateAPIPodStatus', () => {
-  test('a running pod, whole', () => {
+  test('the whole status of a running pod', () => {
     const pod = podOf();
     const facts = factsOf(pod, { sandboxes: [SANDBOX], containers: [instance('app', 'running')] });
     const at = { lastTransitionTime: NOW };
@@ -50,7 +50,7 @@ describe('generateAPIPodStatus', () => {
     });
   });
 
-  test('a pod of which the runtime has nothing yet is Pending, its containers waiting', () => {
+  test('a pod of which the runtime holds nothing is Pending, and its containers wait', () => {
     const status = generateAPIPodStatus(factsOf(podOf(), {}));
     expect(status.phase).toBe('Pending');
     expect(containerOf(status, 'app')?.state).toEqual({ waiting: { reason: 'ContainerCreating' } });
@@ -59,7 +59,7 @@ describe('generateAPIPodStatus', () => {
     expect(hasRunToItsEnd(status)).toBe(false);
   });
 
-  test('startTime is kept, and with an unchanged status lastTransitionTime is too', () => {
+  test('startTime is kept, and lastTransitionTime is if the condition is unchanged', () => {
     const pod = podOf();
     const waiting = generateAPIPodStatus(factsOf(pod, { sandboxes: [SANDBOX] }, { now: BEFORE }));
     const status = generateAPIPodStatus(
@@ -70,14 +70,14 @@ describe('generateAPIPodStatus', () => {
     expect(conditionOf(status, 'Ready')).toMatchObject({ status: 'True', lastTransitionTime: NOW });
   });
 
-  test('without a status reported before, that of the pod object counts', () => {
+  test("without a reported status, the one in the pod's object counts", () => {
     const reported = generateAPIPodStatus(factsOf(podOf(), {}, { now: BEFORE }));
     const status = generateAPIPodStatus(factsOf(podOf({}, { status: reported }), {}));
     expect(status.startTime).toBe(BEFORE);
     expect(conditionOf(status, 'Ready')?.lastTransitionTime).toBe(BEFORE);
   });
 
-  test('a generation is named in the status and in every condition', () => {
+  test('the generation of the pod is in the status and in every condition', () => {
     const pod = podOf();
     const facts = factsOf({ ...pod, metadata: { ...pod.metadata, generation: 3 } }, {});
     const status = generateAPIPodStatus(facts);
@@ -87,7 +87,7 @@ describe('generateAPIPodStatus', () => {
     );
   });
 
-  test('conditions of others stay, those of the kubelet are its own', () => {
+  test('conditions of others are kept, those of the kubelet are computed', () => {
     const conditions = [
       { type: 'example.com/gate', status: 'True', lastTransitionTime: BEFORE },
       { type: 'Ready', status: 'False', reason: 'Stale' },
@@ -111,7 +111,7 @@ describe('generateAPIPodStatus', () => {
     expect(conditionOf(status, 'PodReadyToStartContainers')?.status).toBe('True');
   });
 
-  test('a pod whose sandbox has gone keeps the address that it had', () => {
+  test('a pod without a sandbox keeps its address', () => {
     const previous = generateAPIPodStatus(factsOf(podOf(), { sandboxes: [SANDBOX] }));
     const stopped = { ...SANDBOX, ready: false, ip: null };
     const status = generateAPIPodStatus(factsOf(podOf(), { sandboxes: [stopped] }, { previous }));
@@ -122,7 +122,7 @@ describe('generateAPIPodStatus', () => {
     );
   });
 
-  test('a Job-like pod runs to its natural end', () => {
+  test('a pod that is not restarted ends by itself', () => {
     const pod = podOf({ restartPolicy: 'Never' });
     const ended = (exitCode: number) =>
       generateAPIPodStatus(
@@ -135,7 +135,7 @@ describe('generateAPIPodStatus', () => {
     expect([ended(0), ended(1)].map(hasRunToItsEnd)).toEqual([true, true]);
   });
 
-  test('a phase that was reported as the end is never taken back, nor is its reason', () => {
+  test('a terminal phase that was reported never changes, nor does its reason', () => {
     const running = { sandboxes: [SANDBOX], containers: [instance('app', 'running')] };
     const previous: PodStatus = { phase: 'Failed', reason: 'Evicted', message: 'why' };
     const expected = { phase: 'Failed', reason: 'Evicted', message: 'why' };
@@ -146,7 +146,7 @@ describe('generateAPIPodStatus', () => {
     );
   });
 
-  test('a reason goes with the phase that it was given for', () => {
+  test('a reason is kept as long as its phase', () => {
     const pod = podOf({ restartPolicy: 'Never' });
     const previous: PodStatus = { phase: 'Pending', reason: 'Odd', message: 'why' };
     const status = generateAPIPodStatus(
@@ -159,7 +159,7 @@ describe('generateAPIPodStatus', () => {
   describe('override (lifecycle 5)', () => {
     const runtime = { sandboxes: [SANDBOX], containers: [instance('app', 'running')] };
 
-    test('what a kill says wins over what the containers show', () => {
+    test('the phase of a kill counts before that of the containers', () => {
       const status = generateAPIPodStatus(factsOf(podOf(), runtime, { override: EVICTED }));
       expect(status).toMatchObject({ phase: 'Failed', reason: EVICTED.reason, message: EVICTED.message });
       expect(conditionOf(status, 'DisruptionTarget')).toMatchObject({
@@ -169,7 +169,7 @@ describe('generateAPIPodStatus', () => {
       expect(conditionOf(status, 'Ready')).toMatchObject({ status: 'False', reason: 'PodFailed' });
     });
 
-    test('of two kills the last one is read: a preemption becomes an eviction', () => {
+    test('of two kills the last one counts: a preemption becomes an eviction', () => {
       const preempted = generateAPIPodStatus(
         factsOf(podOf(), runtime, { override: { phase: 'Failed', reason: 'Preempting', message: 'room' } }),
       );
@@ -179,7 +179,7 @@ describe('generateAPIPodStatus', () => {
       expect(status.reason).toBe('Evicted');
     });
 
-    test('it stays Failed when the containers then end well, and keeps the moment of the disruption', () => {
+    test('it stays Failed when the containers then succeed, and keeps the time of the disruption', () => {
       const pod = podOf({ restartPolicy: 'Never' });
       const previous = generateAPIPodStatus(factsOf(pod, runtime, { override: EVICTED, now: BEFORE }));
       const ended = { sandboxes: [SANDBOX], containers: [instance('app', 'exited')] };
@@ -188,7 +188,7 @@ describe('generateAPIPodStatus', () => {
       expect(conditionOf(status, 'DisruptionTarget')?.lastTransitionTime).toBe(BEFORE);
     });
 
-    test('a pod that had succeeded before has succeeded', () => {
+    test('a pod that had succeeded before the kill stays Succeeded', () => {
       const pod = podOf({ restartPolicy: 'Never' });
       const ended = { sandboxes: [SANDBOX], containers: [instance('app', 'exited')] };
       const previous = generateAPIPodStatus(factsOf(pod, ended));
@@ -219,7 +219,7 @@ describe('generateAPIPodStatus', () => {
       ['Success', true],
       ['Failure', false],
       ['UNKNOWN', false],
-    ] as const)('results are asked for by the runtime’s id: %s', (result, ready) => {
+    ] as const)('results are found by the id of the runtime: %s', (result, ready) => {
       const pod = probed({ readinessProbe: probe, startupProbe: probe });
       const probeResults: PodStatusFacts['probeResults'] = (kind, id) =>
         id === 'app-1' ? (kind === 'startup' ? 'Success' : result) : undefined;
@@ -227,7 +227,7 @@ describe('generateAPIPodStatus', () => {
       expect(containerOf(status, 'app')).toMatchObject({ started: true, ready });
     });
 
-    test('a sidecar that runs is started at once, so that the pod is initialized', () => {
+    test('a sidecar without probes has started when it runs, so that the pod is initialized', () => {
       const pod = podOf({ initContainers: [{ name: 'side', restartPolicy: 'Always' }] });
       const status = generateAPIPodStatus(
         factsOf(pod, { sandboxes: [SANDBOX], containers: [instance('side', 'running')] }),
@@ -248,7 +248,7 @@ describe('generateAPIPodStatus', () => {
     });
   });
 
-  test('a sidecar that starts again does not make a pod Pending whose containers have run in this sandbox', () => {
+  test('a pod whose containers have run in this sandbox is not Pending while a sidecar starts again', () => {
     const pod = podOf({ initContainers: [{ name: 'side', restartPolicy: 'Always', startupProbe: {} }] });
     const phaseWith = (podSandboxId: string) =>
       generateAPIPodStatus(
@@ -261,7 +261,7 @@ describe('generateAPIPodStatus', () => {
     expect(phaseWith('s0')).toBe('Pending');
   });
 
-  test('an instance that was made late and never started does not hide the one that runs', () => {
+  test('an instance that was created late and never started does not hide the one that runs', () => {
     const containers = [
       instance('app', 'running', { createdAt: 5, restartCount: 1 }),
       instance('app', 'exited', { id: 'app-0', exitCode: 3 }),
@@ -269,13 +269,16 @@ describe('generateAPIPodStatus', () => {
     ];
     const status = generateAPIPodStatus(factsOf(podOf(), { sandboxes: [SANDBOX], containers }));
     expect(containerOf(status, 'app')).toMatchObject({
-      ...{ containerID: 'process://app-1', restartCount: 1, ready: true },
-      ...{ state: { running: {} }, lastState: { terminated: { exitCode: 3 } } },
+      containerID: 'process://app-1',
+      restartCount: 1,
+      ready: true,
+      state: { running: {} },
+      lastState: { terminated: { exitCode: 3 } },
     });
     expect(status.phase).toBe('Running');
   });
 
-  test('ephemeral containers have statuses of their own, and no say in the phase', () => {
+  test('ephemeral containers have their own statuses and do not affect the phase', () => {
     const pod = podOf({ ephemeralContainers: [{ name: 'debug', image: 'tools' }] });
     const status = generateAPIPodStatus(
       factsOf(pod, {
@@ -289,7 +292,7 @@ describe('generateAPIPodStatus', () => {
     ]);
   });
 
-  test('a start failure is what a container waits for, by its reason', () => {
+  test('a container that could not be started waits, with the reason of the failure', () => {
     const startFailures = new Map([['app', { reason: 'CrashLoopBackOff', message: 'back-off 10s' }]]);
     const status = generateAPIPodStatus(
       factsOf(
@@ -316,7 +319,7 @@ describe('generateAPIPodStatus', () => {
       factsOf(pod, { sandboxes: [SANDBOX], containers: [instance('app', 'running'), trigger] }),
     );
 
-    test('the condition holds from the exit that asks for it until the last container is gone', () => {
+    test('the condition is True from the exit that asks for it until the last container has been removed', () => {
       expect(conditionOf(started, 'AllContainersRestarting')).toMatchObject({
         status: 'True',
         reason: 'RestartAllContainersStarted',

@@ -1,5 +1,5 @@
 import { describe, expect, test } from '@jest/globals';
-import { humanDuration, podSummary } from '../../../src/policies/status/pod-table.ts';
+import { podSummary } from '../../../src/policies/status/pod-table.ts';
 import type { ContainerStatus, Pod, PodStatus } from '../../../src/types/kubernetes.ts';
 
 const END = '2030-01-01T00:00:00Z';
@@ -198,7 +198,7 @@ describe('READY and RESTARTS', () => {
     });
   });
 
-  test('nothing of the main containers is ready before the init containers are done', () => {
+  test('no regular container counts as ready before the init containers are done', () => {
     const status = {
       phase: 'Pending',
       initContainerStatuses: [running('i')],
@@ -207,7 +207,7 @@ describe('READY and RESTARTS', () => {
     expect(podSummary(pod({ init: ['i'], status }))).toMatchObject({ ready: 0, total: 1 });
   });
 
-  test('while initializing the restarts of init containers count, afterwards those of sidecars and containers', () => {
+  test('during initialization the restarts of init containers count, after it those of sidecars and regular containers', () => {
     const initContainerStatuses = [waiting('CrashLoopBackOff', 'i', { restartCount: 3 })];
     const before = { phase: 'Pending', initContainerStatuses, containerStatuses: [] };
     expect(podSummary(pod({ init: ['i'], sidecars: ['s'], status: before })).restarts).toBe(3);
@@ -222,7 +222,7 @@ describe('READY and RESTARTS', () => {
     expect(podSummary(pod({ init: ['i'], sidecars: ['s'], status: after })).restarts).toBe(7);
   });
 
-  test('the last restart is the latest end of an earlier instance', () => {
+  test('the last restart is at the latest end of an earlier instance', () => {
     const lastState = (finishedAt: string) => ({
       lastState: { terminated: { exitCode: 1, finishedAt } },
       restartCount: 1,
@@ -237,7 +237,7 @@ describe('READY and RESTARTS', () => {
   });
 });
 
-test('STATUS of a pod that is ending is Terminating, deleted or not, until its phase says how it has ended', () => {
+test('STATUS of a pod that is ending is Terminating until its phase is terminal, whether it is deleted or not', () => {
   const status = { phase: 'Running', containerStatuses: [running()] };
   expect(podSummary(pod({ status }), true).status).toBe('Terminating');
   expect(podSummary(pod({ status })).status).toBe('Running');
@@ -247,36 +247,9 @@ test('STATUS of a pod that is ending is Terminating, deleted or not, until its p
   expect(podSummary(pod({ status: lost }), true).status).toBe('Terminating');
 });
 
-test('no restart, no time of the last one', () => {
+test('without a restart there is no time of the last restart', () => {
   const before = { lastState: { terminated: { exitCode: 1, finishedAt: END } } };
   const once = { phase: 'Running', containerStatuses: [running('a', before)] };
   expect(podSummary(pod({ status: once }))).toMatchObject({ restarts: 0 });
   expect(podSummary(pod({ status: once })).lastRestart).toBeUndefined();
-});
-
-describe('ages', () => {
-  const minute = 60_000;
-  const hour = 60 * minute;
-  const day = 24 * hour;
-  const cases: [number, string][] = [
-    [-5000, '<invalid>'],
-    [Number.NaN, '<invalid>'],
-    [-900, '0s'],
-    [0, '0s'],
-    [119_999, '119s'],
-    [2 * minute, '2m'],
-    [3 * minute + 20_000, '3m20s'],
-    [10 * minute + 20_000, '10m'],
-    [179 * minute, '179m'],
-    [3 * hour, '3h'],
-    [5 * hour + 7 * minute, '5h7m'],
-    [9 * hour + 7 * minute, '9h'],
-    [2 * day + 3 * hour, '2d3h'],
-    [9 * day + 3 * hour, '9d'],
-    [2 * 365 * day + 4 * day, '2y4d'],
-    [9 * 365 * day + 4 * day, '9y'],
-  ];
-  test.each(cases)('%d ms reads %s', (ms, want) => {
-    expect(humanDuration(ms)).toBe(want);
-  });
 });

@@ -43,7 +43,7 @@ const statusOf = (sandboxes: PodSandboxStatus[], containers: ContainerStatus[]) 
   runtimePodStatus(POD, sandboxes, containers, OBSERVED_AT);
 
 describe("the runtime's words in the kubelet's terms", () => {
-  test('whose it is and when it was asked', () => {
+  test('the pod, and when the runtime was asked', () => {
     expect(statusOf([], [])).toEqual({ ...POD, sandboxes: [], containers: [], observedAt: OBSERVED_AT });
   });
 
@@ -56,7 +56,7 @@ describe("the runtime's words in the kubelet's terms", () => {
     expect(statusOf([], [container({ state })]).containers[0]?.state).toBe(wanted);
   });
 
-  test('of mounts what is read-only all the way down, and which images there are; of the user what the runtime says', () => {
+  test('the recursive read-only mounts, the mounted images, and the user', () => {
     const mount = { hostPath: '/h', readonly: true, propagation: 'PROPAGATION_PRIVATE' } as const;
     const mounts = [
       { ...mount, containerPath: '/a', recursiveReadOnly: true },
@@ -74,7 +74,7 @@ describe("the runtime's words in the kubelet's terms", () => {
     }
   });
 
-  test('an instance that was made late and never started hides neither the one that runs nor the one that has ended', () => {
+  test('an instance that was created late and never started hides neither one that runs nor one that has ended', () => {
     const late = container({ id: 'late', state: 'CONTAINER_CREATED', attempt: 2, createdAt: 9_000_000 });
     const first = container({ id: 'first', state: 'CONTAINER_EXITED' });
     const second = container({ id: 'second', attempt: 1, createdAt: 5_000_000 });
@@ -83,7 +83,7 @@ describe("the runtime's words in the kubelet's terms", () => {
     expect(idsOf(late, first)).toEqual(['first', 'late']);
   });
 
-  test('nanoseconds become milliseconds, rounded down; what has not happened stays 0', () => {
+  test('nanoseconds become milliseconds, rounded down; a time that is not set stays 0', () => {
     const [seen] = statusOf([], [container({ createdAt: 5_999_999, startedAt: 6_000_000 })]).containers;
     expect(seen).toMatchObject({ createdAt: 5, startedAt: 6, finishedAt: 0 });
   });
@@ -144,7 +144,7 @@ describe('newest first', () => {
     expect(statusOf(sandboxes, []).sandboxes.map(({ id }) => id)).toEqual(['b', 'a']);
   });
 
-  test('by the attempt where the clock stood still', () => {
+  test('by the attempt if the times are equal', () => {
     const containers = [container({ id: 'a', attempt: 1 }), container({ id: 'b', attempt: 2 })];
     expect(statusOf([], containers).containers.map(({ id }) => id)).toEqual(['b', 'a']);
     const sandboxes = [sandbox({ id: 'a', attempt: 0 }), sandbox({ id: 'b', attempt: 1 })];

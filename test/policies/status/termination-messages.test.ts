@@ -9,13 +9,17 @@ const named = (count: number, prefix: string): Container[] =>
 
 function ended(message: string, lastMessage?: string): ContainerStatus {
   return {
-    ...{ name: 'c0', image: '', imageID: '', ready: false, restartCount: 0 },
+    name: 'c0',
+    image: '',
+    imageID: '',
+    ready: false,
+    restartCount: 0,
     state: { terminated: { exitCode: 1, message } },
     ...(lastMessage !== undefined && { lastState: { terminated: { exitCode: 1, message: lastMessage } } }),
   };
 }
 
-/** What is left of the message of a container in a pod of so many. */
+/** The message of a container after the cut, in a pod with that number of containers. */
 function left(message: string, counts: { regular: number; init?: number; ephemeral?: number }): string {
   const pod = podOf({
     containers: named(counts.regular, 'c'),
@@ -26,7 +30,7 @@ function left(message: string, counts: { regular: number; init?: number; ephemer
   return containerStatuses?.[0]?.state?.terminated?.message ?? '';
 }
 
-test('twelve KiB are shared by all containers of the pod, of whatever kind, in whole bytes', () => {
+test('all containers of the pod, of every kind, have equal shares of 12 KiB, in whole bytes', () => {
   const long = 'x'.repeat(20_000);
   expect(left(long, { regular: 1 })).toHaveLength(12_288);
   expect(left(long, { regular: 3, init: 2 })).toHaveLength(2_457);
@@ -34,15 +38,15 @@ test('twelve KiB are shared by all containers of the pod, of whatever kind, in w
   expect(left('short', { regular: 10 })).toBe('short');
 });
 
-test('a character that is cut shows as one that is not known', () => {
+test('a character that is cut becomes a replacement character', () => {
   expect(left('€'.repeat(1_000), { regular: 5 })).toBe('€'.repeat(819));
   expect(left(`x${'€'.repeat(1_000)}`, { regular: 5 })).toBe(`x${'€'.repeat(818)}\uFFFD`);
-  // What fits is left alone, whatever it begins with.
+  // A message that fits is not changed, whatever it begins with.
   expect(left(`\uFEFF${'y'.repeat(2_454)}`, { regular: 5 })).toBe(`\uFEFF${'y'.repeat(2_454)}`);
   expect(left(`\uFEFF${'y'.repeat(2_455)}`, { regular: 5 })).toBe(`\uFEFF${'y'.repeat(2_454)}`);
 });
 
-test('so is the message of the instance before, in the lists of all kinds', () => {
+test('the message of the earlier instance is cut too, for containers of all kinds', () => {
   const long = 'x'.repeat(20_000);
   const status: PodStatus = {
     phase: 'Failed',
@@ -55,11 +59,11 @@ test('so is the message of the instance before, in the lists of all kinds', () =
   expect(short.containerStatuses?.[0]?.lastState?.terminated?.message).toHaveLength(12_288);
   expect(short.initContainerStatuses?.[0]?.state?.terminated?.message).toHaveLength(12_288);
   expect(short.ephemeralContainerStatuses?.[0]?.state?.terminated?.message).toHaveLength(12_288);
-  // That of the pod is no container's.
+  // The message of the pod is not cut.
   expect(short.message).toBe(long);
 });
 
-test('a status that is reported has short messages', () => {
+test('the reported status of a pod has messages that are cut', () => {
   const pod = podOf({ containers: [...named(3, 'c'), { name: 'app' }], restartPolicy: 'Never' });
   const containers = [instance('app', 'exited', { exitCode: 1, message: 'x'.repeat(4_096) })];
   const status = generateAPIPodStatus(factsOf(pod, { sandboxes: [SANDBOX], containers }));

@@ -16,20 +16,20 @@ function withDeadline(activeDeadlineSeconds: number | undefined) {
   return { ...pod, spec: { ...pod.spec, ...(activeDeadlineSeconds != null && { activeDeadlineSeconds }) } };
 }
 
-test.each([0, 1, 86_400])('%d seconds from the start on', (seconds) => {
+test.each([0, 1, 86_400])('the deadline is %d seconds after the start of the pod', (seconds) => {
   expect(activeDeadline(withDeadline(seconds), STARTED)).toBe(STARTED_MS + seconds * 1000);
 });
 
-test('there is none where the pod has none', () => {
+test('a pod without activeDeadlineSeconds has no deadline', () => {
   expect(activeDeadline(withDeadline(undefined), STARTED)).toBeUndefined();
 });
 
-test('there is none before the pod has started', () => {
+test('a pod that has not started has no deadline', () => {
   expect(activeDeadline(withDeadline(5), undefined)).toBeUndefined();
   expect(activeDeadline(withDeadline(5), {})).toBeUndefined();
 });
 
-test('it has passed from its very moment on', () => {
+test('the deadline has passed at exactly its time', () => {
   const passed = (ms: number) => isPastDeadline(withDeadline(5), STARTED, STARTED_MS + ms);
   expect([4_999, 5_000, 5_001].map(passed)).toEqual([false, true, true]);
   expect(isPastDeadline(withDeadline(undefined), STARTED, Infinity)).toBe(false);
@@ -39,18 +39,20 @@ describe('once it has passed', () => {
   const endedAfter = (...seconds: number[]) =>
     runtimePodStatus({
       containers: seconds.map((after, i) => ({
-        ...{ id: `c-${i}`, name: `c-${i}`, state: 'exited' as const },
+        id: `c-${i}`,
+        name: `c-${i}`,
+        state: 'exited' as const,
         finishedAt: STARTED_MS / 1000 + after,
       })),
     });
 
-  test('a pod that has not come to its end has exceeded it', () => {
+  test('a pod that has not ended has exceeded it', () => {
     for (const phase of ['Pending', 'Running'])
       expect(hasExceededDeadline(withDeadline(5), { ...STARTED, phase }, endedAfter(1))).toBe(true);
   });
 
   test.each(['Succeeded', 'Failed'])(
-    'a pod that is %s kept it if its last container ended before',
+    'a pod of phase %s has not exceeded it if its last container ended before',
     (phase) => {
       const exceeded = (...seconds: number[]) =>
         hasExceededDeadline(withDeadline(5), { ...STARTED, phase }, endedAfter(...seconds));

@@ -8,6 +8,9 @@ import {
 } from '../../../src/policies/sync/crash-loop-backoff.ts';
 import type { BackOffEntry } from '../../../src/policies/sync/crash-loop-backoff.ts';
 import type { Pod } from '../../../src/types/kubernetes.ts';
+import { testVectors } from '../../support/test-vectors.ts';
+
+testVectors('crashLoopBackoff');
 
 const POD: Pod = {
   metadata: { name: 'pod', namespace: 'ns', uid: 'uid' },
@@ -20,7 +23,7 @@ describe('decideBackOff', () => {
     expect(decision).toEqual({ inBackOff: false, entry: undefined });
   });
 
-  test('the first restart does not wait, and the next one has to wait 10 s from its end', () => {
+  test('the first restart does not wait, the second waits for 10 s from the end of the container', () => {
     const first = decideBackOff(undefined, { now: 1000, finishedAt: 900 });
     expect(first).toEqual({ inBackOff: false, entry: { backOffMs: 10_000, lastUpdate: 1000 } });
 
@@ -28,7 +31,7 @@ describe('decideBackOff', () => {
     expect(second).toEqual({ inBackOff: true, entry: first.entry, nextRestartAt: 12_000 });
   });
 
-  test('waiting ends exactly when the back-off has run out, counted from the end of the container', () => {
+  test('the wait ends exactly when the back-off has passed, counted from the end of the container', () => {
     const entry = { backOffMs: 10_000, lastUpdate: 0 };
     expect(decideBackOff(entry, { now: 14_999, finishedAt: 5000 }).inBackOff).toBe(true);
     expect(decideBackOff(entry, { now: 15_000, finishedAt: 5000 }).inBackOff).toBe(false);
@@ -48,7 +51,7 @@ describe('decideBackOff', () => {
     expect(waits).toEqual([10, 20, 40, 80, 160, 300, 300]);
   });
 
-  test('after more than 10 min since the last restart the count starts over', () => {
+  test('a failure more than 10 min after the last restart gets the first delay again', () => {
     const entry: BackOffEntry = { backOffMs: 300_000, lastUpdate: 1000 };
     const finishedAt = 601_001;
     const decision = decideBackOff(entry, { now: finishedAt, finishedAt });
@@ -56,7 +59,7 @@ describe('decideBackOff', () => {
     expect(decideBackOff(entry, { now: 601_000, finishedAt: 601_000 }).inBackOff).toBe(true);
   });
 
-  test('all three durations are the options of the caller', () => {
+  test('all three durations can be set', () => {
     const options = { initialMs: 100, maxMs: 150, expiryMs: 1000 };
     const first = decideBackOff(undefined, { now: 0, finishedAt: 0 }, options).entry;
     expect(first?.backOffMs).toBe(100);
@@ -78,14 +81,14 @@ describe('nextBackOffEntry', () => {
     expect(entry.lastUpdate).toBe(120);
   });
 
-  test('one that comes after the expiry begins anew', () => {
+  test('a failure after the expiry gets the first delay again', () => {
     const entry = { backOffMs: 35, lastUpdate: 0 };
     expect([after(entry, 100).backOffMs, after(entry, 101).backOffMs]).toEqual([35, 10]);
   });
 });
 
 describe('keepBackOffEntry', () => {
-  test('drops an entry that nothing has touched for more than 10 min', () => {
+  test('drops an entry that has not been updated for more than 10 min', () => {
     const entry = { backOffMs: 20_000, lastUpdate: 1000 };
     expect(keepBackOffEntry(entry, 601_000)).toBe(entry);
     expect(keepBackOffEntry(entry, 601_001)).toBeUndefined();
@@ -96,7 +99,7 @@ describe('keepBackOffEntry', () => {
 describe('backOffKey', () => {
   const web = { name: 'web', image: 'img' };
 
-  test('another pod UID, container, image or resources make another key', () => {
+  test('another pod UID, container, image or resources give another key', () => {
     const otherPod = { ...POD, metadata: { ...POD.metadata, uid: 'other' } };
     const keys = [
       backOffKey(POD, web),
@@ -108,7 +111,7 @@ describe('backOffKey', () => {
     expect(new Set(keys).size).toBe(keys.length);
   });
 
-  test('other fields, and the order in which a manifest gives them, do not matter', () => {
+  test('other fields, and the order of fields in the manifest, do not count', () => {
     const one = { ...web, resources: { limits: { cpu: '1', memory: '1Gi' } } };
     const same = { ...web, resources: { limits: { memory: '1Gi', cpu: '1' } }, env: [{ name: 'A' }] };
     expect(backOffKey(POD, same)).toBe(backOffKey(POD, one));
@@ -122,7 +125,7 @@ test.each([
   [3_600_000, '1h0m0s'],
   [1500, '1.5s'],
   [250, '250ms'],
-])("the kubelet's message for %i ms says %s", (backOffMs, text) => {
+])("the kubelet's message for %i ms has %s", (backOffMs, text) => {
   expect(crashLoopBackOffMessage(POD, 'web', backOffMs)).toBe(
     `back-off ${text} restarting failed container=web pod=pod_ns(uid)`,
   );

@@ -6,12 +6,15 @@ import type { Container, PodSpec } from '../../../src/types/kubernetes.ts';
 import type { RuntimeContainerState } from '../../../src/types/runtime-pod.ts';
 import { runtimePodStatus } from '../../support/runtime-pod-status.ts';
 import type { PartialContainer, PartialPodStatus, PartialSandbox } from '../../support/runtime-pod-status.ts';
+import { testVectors } from '../../support/test-vectors.ts';
+
+testVectors('podActions');
 
 type Results = Record<string, ProbeResult>;
 
 interface Situation {
   readonly spec?: Partial<PodSpec>;
-  /** One ready sandbox of attempt 0 unless said otherwise. */
+  /** The default is one ready sandbox of attempt 0. */
   readonly sandboxes?: readonly PartialSandbox[];
   readonly containers?: NonNullable<PartialPodStatus['containers']>;
   readonly liveness?: Results;
@@ -42,7 +45,7 @@ const NOTHING: PodActions = {
   containersToReset: [],
 };
 
-/** An instance whose id is its name unless given. */
+/** An instance. Its id is its name unless another one is given. */
 function instance(name: string, state: RuntimeContainerState, rest: Partial<PartialContainer> = {}) {
   return { id: name, name, state, ...rest };
 }
@@ -76,7 +79,7 @@ function actionsFor(situation: Situation): PodActions {
 }
 
 describe('the sandbox', () => {
-  test('a pod without one gets its first, attempt 0, and all regular containers with it', () => {
+  test('a pod without a sandbox gets its first one, attempt 0, and all regular containers', () => {
     expect(actionsFor({ spec: { containers: [WEB, DB] }, sandboxes: [] })).toEqual({
       ...NOTHING,
       killPod: true,
@@ -86,7 +89,7 @@ describe('the sandbox', () => {
     });
   });
 
-  test('one that died is replaced: what is left of the pod is killed, and the attempt counts up', () => {
+  test('a sandbox that has ended is replaced by the next attempt, and all containers are killed', () => {
     const sandboxes = [{ ...SANDBOX, ready: false, attempt: 2 }];
     expect(actionsFor({ sandboxes, containers: running('web') })).toEqual({
       ...NOTHING,
@@ -97,12 +100,12 @@ describe('the sandbox', () => {
     });
   });
 
-  test('two that are ready at once are one too many', () => {
+  test('two ready sandboxes are both replaced', () => {
     const sandboxes = [{ ...SANDBOX, attempt: 1 }, { id: 'older' }];
     expect(actionsFor({ sandboxes })).toMatchObject({ killPod: true, createSandbox: true, attempt: 2 });
   });
 
-  test('an older one that is ready beside a newer that is not is no substitute', () => {
+  test('an older ready sandbox is not used when the newest is not ready', () => {
     const sandboxes = [{ ...SANDBOX, ready: false, attempt: 1 }, { id: 'older' }];
     expect(actionsFor({ sandboxes })).toMatchObject({
       createSandbox: true,
@@ -111,13 +114,13 @@ describe('the sandbox', () => {
     });
   });
 
-  test('one of another network is replaced, and not to be used', () => {
+  test('a sandbox of another network is replaced, and its id is not given', () => {
     const sandboxes = [{ ...SANDBOX, networkMode: 'NODE' }];
     expect(actionsFor({ sandboxes })).toMatchObject({ createSandbox: true, sandboxId: '', attempt: 1 });
     expect(actionsFor({ spec: { hostNetwork: true }, sandboxes })).toMatchObject({ createSandbox: false });
   });
 
-  test('one without an address is replaced, unless on the host network or where nothing is known of addresses', () => {
+  test('a sandbox without an address is replaced, except on the host network or if the runtime tells no addresses', () => {
     const without = [{ ...SANDBOX, ip: '' }];
     expect(actionsFor({ sandboxes: without }).createSandbox).toBe(true);
     expect(actionsFor({ sandboxes: [{ ...SANDBOX, ip: null }] }).createSandbox).toBe(false);
@@ -125,14 +128,14 @@ describe('the sandbox', () => {
     expect(actionsFor({ spec: { hostNetwork: true }, sandboxes: onHost }).createSandbox).toBe(false);
   });
 
-  test('a new one starts the pod from its first init container', () => {
+  test('in a new sandbox the pod starts from its first init container', () => {
     const spec = { initContainers: [PROXY, SETUP] };
     const containers = [exited('setup'), ...running('proxy', 'web')];
     const actions = actionsFor({ spec, containers, sandboxes: [{ ...SANDBOX, ready: false }] });
     expect(actions).toMatchObject({ createSandbox: true, initContainersToStart: [0], containersToStart: [] });
   });
 
-  test('a pod that has run with Never needs no new one: it is only killed', () => {
+  test('a pod that has run with restartPolicy Never gets no new sandbox and is killed', () => {
     const actions = actionsFor({
       spec: { restartPolicy: 'Never' },
       sandboxes: [{ ...SANDBOX, ready: false }],
@@ -141,13 +144,13 @@ describe('the sandbox', () => {
     expect(actions).toEqual({ ...NOTHING, killPod: true, attempt: 1 });
   });
 
-  test('with Never too it is tried again as long as no container has been created', () => {
+  test('with restartPolicy Never too, a sandbox is created again as long as no container has been created', () => {
     const sandboxes = [{ ...SANDBOX, ready: false }];
     const actions = actionsFor({ spec: { restartPolicy: 'Never' }, sandboxes });
     expect(actions).toMatchObject({ createSandbox: true, attempt: 1, containersToStart: [0] });
   });
 
-  test('with OnFailure only what has not succeeded starts in the new one, and none is made for nothing', () => {
+  test('with OnFailure only containers that have not succeeded start in a new sandbox; if all have, there is none', () => {
     const spec = { restartPolicy: 'OnFailure', containers: [WEB, DB] };
     const sandboxes = [{ ...SANDBOX, ready: false }];
     const half = actionsFor({ spec, sandboxes, containers: [exited('web'), exited('db', 1)] });
@@ -158,16 +161,16 @@ describe('the sandbox', () => {
 });
 
 describe('regular containers', () => {
-  test('what runs and is well is left alone', () => {
+  test('a running container without a fault is kept', () => {
     expect(actionsFor({ containers: running('web') })).toEqual(NOTHING);
   });
 
-  test('a missing one is started, beside those that run', () => {
+  test('a container without an instance is started beside running ones', () => {
     const actions = actionsFor({ spec: { containers: [WEB, DB] }, containers: running('web') });
     expect(actions).toEqual({ ...NOTHING, containersToStart: [1] });
   });
 
-  test('one that failed is started again by policy', () => {
+  test('a container that failed is started again if its policy says so', () => {
     const containers = [exited('web', 1), ...running('db')];
     const forPolicy = (restartPolicy: string) =>
       actionsFor({ spec: { restartPolicy, containers: [WEB, DB] }, containers }).containersToStart;
@@ -176,7 +179,7 @@ describe('regular containers', () => {
     expect(forPolicy('Never')).toEqual([]);
   });
 
-  test('one in an unknown state is killed before another instance is started', () => {
+  test('a container in an unknown state is killed before another instance is started', () => {
     const [kill] = actionsFor({ containers: [instance('web', 'unknown')] }).containersToKill;
     expect(kill).toEqual({
       id: 'web',
@@ -187,7 +190,7 @@ describe('regular containers', () => {
     });
   });
 
-  test('one whose spec changed is killed and started again, even with Never', () => {
+  test('a container whose spec has changed is killed and started again, even with Never', () => {
     const actions = actionsFor({
       spec: { restartPolicy: 'Never' },
       containers: running('web'),
@@ -202,13 +205,13 @@ describe('regular containers', () => {
   test.each([
     ['LivenessProbe', 'liveness'],
     ['StartupProbe', 'startup'],
-  ])('one that failed its %s is killed with that reason, and started again', (reason, probe) => {
+  ])('a container whose %s failed is killed with that reason, and started again', (reason, probe) => {
     const actions = actionsFor({ containers: running('web'), [probe]: { web: 'Failure' } });
     const message = `Container web failed ${probe} probe, will be restarted`;
     expect(actions).toMatchObject({ containersToStart: [0], containersToKill: [{ reason, message }] });
   });
 
-  test('with Never a failed probe is the end of the container, and of a pod that has no other', () => {
+  test('with Never a container whose probe failed is not started again, and the pod ends if it has no other', () => {
     const actions = actionsFor({
       spec: { restartPolicy: 'Never' },
       containers: running('web'),
@@ -221,14 +224,14 @@ describe('regular containers', () => {
     });
   });
 
-  test('an undecided probe kills nobody', () => {
+  test('a probe that is not decided kills no container', () => {
     const undecided: Results = { web: 'UNKNOWN' };
     expect(actionsFor({ containers: running('web'), liveness: undecided, startup: undecided })).toEqual(
       NOTHING,
     );
   });
 
-  test('when all have ended for good the pod is killed, and its sidecars are not started again', () => {
+  test('when all have ended and none starts again, the pod is killed, sidecars included', () => {
     const actions = actionsFor({
       spec: { restartPolicy: 'Never', initContainers: [{ ...PROXY, livenessProbe: {} }] },
       containers: [exited('web'), ...running('proxy')],
@@ -237,7 +240,7 @@ describe('regular containers', () => {
     expect(actions).toMatchObject({ killPod: true, createSandbox: false, initContainersToStart: [] });
   });
 
-  test('a pod that is being deleted starts nothing and is killed when nothing runs', () => {
+  test('a pod that is being deleted starts no container, and is killed when none runs', () => {
     expect(actionsFor({ deleted: true, containers: [exited('web', 1)] })).toEqual({
       ...NOTHING,
       killPod: true,
@@ -260,13 +263,13 @@ describe('init containers', () => {
     expect(startsAfter([exited('setup'), exited('migrate')])).toEqual({ init: [], regular: [0] });
   });
 
-  test('one that was created and not started is started', () => {
+  test('an init container that was created and not started is started', () => {
     expect(actionsFor({ spec, containers: [instance('setup', 'created')] }).initContainersToStart).toEqual([
       0,
     ]);
   });
 
-  test('those whose traces the runtime has dropped are not run again', () => {
+  test('init containers that the runtime has forgotten are not run again', () => {
     expect(actionsFor({ spec, containers: [exited('migrate')] })).toEqual({
       ...NOTHING,
       containersToStart: [0],
@@ -274,26 +277,26 @@ describe('init containers', () => {
     expect(actionsFor({ spec, containers: running('web') })).toEqual(NOTHING);
   });
 
-  test('regular containers that have exited prove nothing: they may be of an earlier sandbox', () => {
+  test('regular containers that have exited do not count, because they may be of an earlier sandbox', () => {
     const actions = actionsFor({ spec, containers: [exited('web', 137)] });
     expect(actions).toMatchObject({ initContainersToStart: [0], containersToStart: [] });
   });
 
-  test('one that failed is run again, but ends the pod with Never', () => {
+  test('an init container that failed is run again; with Never the pod fails', () => {
     const containers = [exited('setup', 1)];
     expect(actionsFor({ spec, containers })).toEqual({ ...NOTHING, initContainersToStart: [0] });
     const never = actionsFor({ spec: { ...spec, restartPolicy: 'Never' }, containers });
     expect(never).toEqual({ ...NOTHING, killPod: true });
   });
 
-  test('its own restart policy decides about a failed one', () => {
+  test('the own restart policy of a failed init container counts', () => {
     const containers = [exited('setup', 1)];
     const initContainers = [{ ...SETUP, restartPolicy: 'OnFailure' }, MIGRATE];
     const actions = actionsFor({ spec: { initContainers, restartPolicy: 'Never' }, containers });
     expect(actions).toEqual({ ...NOTHING, initContainersToStart: [0] });
   });
 
-  test('one in an unknown state is killed and run again, but ends the pod with Never', () => {
+  test('an init container in an unknown state is killed and run again; with Never the pod fails', () => {
     const containers = [instance('setup', 'unknown')];
     const again = actionsFor({ spec, containers });
     expect(again).toMatchObject({ initContainersToStart: [0], containersToKill: [{ reason: 'Unknown' }] });
@@ -305,17 +308,17 @@ describe('init containers', () => {
 describe('sidecars', () => {
   const spec = { initContainers: [PROXY, AGENT, SETUP] };
 
-  test('one that runs lets the next init container go', () => {
+  test('the next init container starts when the sidecar runs', () => {
     expect(actionsFor({ spec, containers: running('proxy') }).initContainersToStart).toEqual([1]);
     expect(actionsFor({ spec, containers: running('proxy', 'agent') }).initContainersToStart).toEqual([2]);
   });
 
-  test('the last one lets the regular containers go', () => {
+  test('the regular containers start when the last sidecar runs', () => {
     const actions = actionsFor({ spec: { initContainers: [PROXY] }, containers: running('proxy') });
     expect(actions).toMatchObject({ initContainersToStart: [], containersToStart: [0] });
   });
 
-  test('one with a startup probe lets the next go only after its success', () => {
+  test('the next starts only after the startup probe of a sidecar has succeeded', () => {
     const initContainers = [{ ...PROXY, startupProbe: {} }, SETUP];
     const startsWith = (startup: Results) =>
       actionsFor({ spec: { initContainers }, containers: running('proxy'), startup }).initContainersToStart;
@@ -324,7 +327,7 @@ describe('sidecars', () => {
     expect(startsWith({ proxy: 'Success' })).toEqual([1]);
   });
 
-  test('one that failed its startup probe is killed and started again', () => {
+  test('a sidecar whose startup probe failed is killed and started again', () => {
     const initContainers = [{ ...PROXY, startupProbe: {} }, SETUP];
     const actions = actionsFor({
       spec: { initContainers },
@@ -337,7 +340,7 @@ describe('sidecars', () => {
     });
   });
 
-  test('a liveness failure restarts one and does not hold up the next', () => {
+  test('a sidecar whose liveness probe failed is restarted, and the next init container still starts', () => {
     const initContainers = [{ ...PROXY, livenessProbe: {} }, SETUP];
     const actions = actionsFor({
       spec: { initContainers },
@@ -366,7 +369,7 @@ describe('sidecars', () => {
     expect(actionsFor({ spec, containers }).initContainersToStart).toEqual([0]);
   });
 
-  test('one whose spec changed, or of which nothing is known, is killed and started again', () => {
+  test('a sidecar whose spec has changed, or whose state is unknown, is killed and started again', () => {
     const containers = [...running('web', 'proxy'), instance('agent', 'unknown')];
     const actions = actionsFor({ spec, containers, changed: ['proxy'] });
     expect(actions).toMatchObject({
@@ -403,7 +406,7 @@ describe('restartAllContainers', () => {
     restartPolicyRules: [{ action: 'RestartAllContainers', exitCodes: { operator: 'In', values: [42] } }],
   };
 
-  test('every instance goes and nothing else happens; who asked for it goes last', () => {
+  test('every instance is removed and nothing else happens; the one that asked for it is removed last', () => {
     const actions = actionsFor({
       spec: {
         containers: [asking, DB],
@@ -429,7 +432,7 @@ describe('restartAllContainers', () => {
     expect({ ...rest, containersToReset: [] }).toEqual(NOTHING);
   });
 
-  test('one that may still run is killed before it is removed', () => {
+  test('an instance that may still run is killed before it is removed', () => {
     const actions = actionsFor({ containers: [instance('web', 'unknown')], restartAllContainers: true });
     expect(actions.containersToReset).toMatchObject([{ id: 'web', kill: true }]);
   });

@@ -14,7 +14,7 @@ function pod(uid: string, { metadata = {}, spec = {}, status = {} } = {}): Pod {
   };
 }
 
-/** Applies the lists one after another; what the last one brings, as `OP uid`. */
+/** Applies the lists one after another. Returns the updates of the last one, as `OP uid`. */
 function after(lists: readonly (readonly Pod[])[], source: PodSource = 'api') {
   let result = podUpdates(new Map(), source, [], 'never');
   lists.forEach((pods, index) => (result = podUpdates(result.known, source, pods, `time ${index}`)));
@@ -39,14 +39,14 @@ describe('podUpdates', () => {
     });
   });
 
-  test('a pod cannot say itself that it is a static one', () => {
+  test('a pod cannot name its own source', () => {
     const liar = pod('a', { metadata: { annotations: { 'kubernetes.io/config.source': 'file' } } });
     expect(after([[liar]]).updates[0]?.pods[0]?.metadata.annotations).toMatchObject({
       'kubernetes.io/config.source': 'api',
     });
   });
 
-  test('what has gone from the list is removed, as it was last known', () => {
+  test('a pod that is no longer listed is removed, in its last known version', () => {
     const { updates, known } = after([[pod('a'), pod('b')], [pod('b')]]);
     expect(updates).toMatchObject([{ op: 'REMOVE', pods: [{ metadata: { uid: 'a' } }] }]);
     expect([...known.keys()]).toEqual(['b']);
@@ -82,7 +82,7 @@ describe('podUpdates', () => {
     expect(after([[pod('a')], [pod('a', change)]]).texts).toEqual(op === undefined ? [] : [`${op} a`]);
   });
 
-  test('of a pod that is being deleted, a shorter grace period is another DELETE', () => {
+  test('a shorter grace period of a pod that is being deleted is another DELETE', () => {
     const deleted = (deletionGracePeriodSeconds: number) =>
       pod('a', { metadata: { deletionTimestamp: 'now', deletionGracePeriodSeconds } });
     expect(after([[pod('a')], [deleted(30)], [deleted(1)]]).texts).toEqual(['DELETE a']);
@@ -100,7 +100,7 @@ describe('podUpdates', () => {
     expect(known.get('a')?.pod.metadata.annotations?.[SEEN]).toBe('time 0');
   });
 
-  test('a changed status takes nothing else along', () => {
+  test('of a pod with a new status, nothing but the status is taken over', () => {
     const { updates } = after([
       [pod('a')],
       [pod('a', { metadata: { resourceVersion: '7' }, status: { phase: 'Failed' } })],
@@ -109,12 +109,12 @@ describe('podUpdates', () => {
     expect(updates[0]?.pods[0]?.metadata.resourceVersion).toBeUndefined();
   });
 
-  test('lifecycle 10: a static pod changed in place is an end of the old UID and then a start of the new one', () => {
+  test('lifecycle 10: a changed static pod has a new UID: the old one is removed, then the new one added', () => {
     const named = (uid: string) => pod(uid, { metadata: { name: 'web' } });
     expect(after([[named('old')], [named('new')]], 'file').texts).toEqual(['REMOVE old', 'ADD new']);
   });
 
-  test('of two pods with one full name or one UID the first in the list stays', () => {
+  test('of two pods with the same full name or UID the first in the list counts', () => {
     const twin = pod('b', { metadata: { name: 'a' } });
     const double = pod('a', { metadata: { name: 'c' } });
     const elsewhere = pod('d', { metadata: { name: 'a', namespace: 'other' } });

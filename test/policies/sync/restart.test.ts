@@ -10,6 +10,9 @@ import {
 import type { Container, Pod } from '../../../src/types/kubernetes.ts';
 import type { RuntimeContainerState } from '../../../src/types/runtime-pod.ts';
 import { runtimePodStatus } from '../../support/runtime-pod-status.ts';
+import { testVectors } from '../../support/test-vectors.ts';
+
+testVectors('restart');
 
 const METADATA = { name: 'pod', namespace: 'ns', uid: 'uid' };
 const WEB: Container = { name: 'web' };
@@ -37,12 +40,12 @@ describe('containerShouldRestart', () => {
     expect(containerShouldRestart(podWith(policy), WEB, 1)).toBe(onFailure);
   });
 
-  test("the container's own policy goes before the pod's", () => {
+  test("the container's own policy counts before the pod's", () => {
     expect(containerShouldRestart(podWith('Always'), { ...WEB, restartPolicy: 'Never' }, 1)).toBe(false);
     expect(containerShouldRestart(podWith('Never'), { ...WEB, restartPolicy: 'OnFailure' }, 1)).toBe(true);
   });
 
-  test('a policy that does not exist counts as none', () => {
+  test('an unknown policy does not count', () => {
     expect(containerShouldRestart(podWith('Never'), { ...WEB, restartPolicy: 'Sometimes' }, 1)).toBe(false);
   });
 
@@ -61,7 +64,7 @@ describe('containerShouldRestart', () => {
     expect(containerShouldRestart(podWith('Never'), container, exitCode)).toBe(restarts);
   });
 
-  test('an exit that restarts all containers is no end of its own container either', () => {
+  test('a rule that restarts all containers restarts its own container too', () => {
     const container = {
       ...WEB,
       restartPolicy: 'Never',
@@ -70,14 +73,14 @@ describe('containerShouldRestart', () => {
     expect(containerShouldRestart(podWith('Never'), container, 42)).toBe(true);
   });
 
-  test('rules without a policy of the container beside them are not looked at', () => {
+  test('rules count only if the container has its own policy', () => {
     const container = { ...WEB, restartPolicyRules: [rule('Restart', 'In', [42])] };
     expect(containerShouldRestart(podWith('Never'), container, 42)).toBe(false);
   });
 });
 
 describe('restartsOnFailure', () => {
-  test('is a matter of policies: a rule about exit codes does not help', () => {
+  test('depends on policies only: rules about exit codes do not count', () => {
     const container = {
       ...WEB,
       restartPolicy: 'Never',
@@ -90,7 +93,7 @@ describe('restartsOnFailure', () => {
 });
 
 describe('shouldContainerBeRestarted', () => {
-  test('a container that was never created is started, whatever the policy', () => {
+  test('a container that was never created is started under every policy', () => {
     expect(shouldContainerBeRestarted(WEB, podWith('Never'), runtimePodStatus({}))).toBe(true);
   });
 
@@ -103,12 +106,12 @@ describe('shouldContainerBeRestarted', () => {
     expect(shouldContainerBeRestarted(WEB, podWith('Never'), status)).toBe(starts);
   });
 
-  test('an exited one is judged by its exit code', () => {
+  test('for an exited container the exit code counts', () => {
     expect(shouldContainerBeRestarted(WEB, podWith('OnFailure'), exitedWith(0))).toBe(false);
     expect(shouldContainerBeRestarted(WEB, podWith('OnFailure'), exitedWith(1))).toBe(true);
   });
 
-  test('a pod that is being deleted starts nothing, not even for the first time', () => {
+  test('in a pod that is being deleted no container is started, not even for the first time', () => {
     const pod = podWith('Always');
     const deleted = { ...pod, metadata: { ...METADATA, deletionTimestamp: '2030-01-01T00:00:00Z' } };
     expect(shouldContainerBeRestarted(WEB, deleted, runtimePodStatus({}))).toBe(false);
@@ -136,7 +139,7 @@ describe('shouldAllContainersRestart', () => {
     expect(shouldAllContainersRestart(pod, exitedWith(42, 'setup'), undefined)).toBe(true);
   });
 
-  test('an older instance that asked for it does not count, nor one that has not ended', () => {
+  test('an older instance that asked for it does not count, nor does one that has not ended', () => {
     const newer = { id: '2', name: 'web', state: 'running' as const, exitCode: 42 };
     const older = { id: '1', name: 'web', state: 'exited' as const, exitCode: 42 };
     const status = runtimePodStatus({ containers: [newer, older] });

@@ -5,11 +5,11 @@ const NOW = 1_900_000_000_000;
 const moment = (random: number) => ({ syncFrequencyMs: 60_000, now: NOW, random });
 
 describe('Timing', () => {
-  test('after a good sync: the sync frequency', () => {
+  test('after a successful sync: the sync frequency', () => {
     expect(resyncDelayMs({ kind: 'synced' }, moment(0))).toBe(60_000);
   });
 
-  test('after a good sync: jittered up to half', () => {
+  test('after a successful sync: up to half as long again', () => {
     expect(resyncDelayMs({ kind: 'synced' }, moment(0.5))).toBe(75_000);
     expect(resyncDelayMs({ kind: 'synced' }, moment(0.999))).toBeCloseTo(89_970);
   });
@@ -19,20 +19,20 @@ describe('Timing', () => {
     expect(resyncDelayMs({ kind: 'failed' }, seldom)).toBe(10_000);
   });
 
-  test('after a failed sync: jittered up to half', () => {
+  test('after a failed sync: up to half as long again', () => {
     expect(resyncDelayMs({ kind: 'failed' }, moment(0.5))).toBe(12_500);
     expect(resyncDelayMs({ kind: 'failed' }, moment(0.999))).toBeCloseTo(14_995);
   });
 
-  test('network not ready: 1 s, without jitter', () => {
+  test('while the network is not ready: 1 s, without jitter', () => {
     expect(resyncDelayMs({ kind: 'networkNotReady' }, moment(0.9))).toBe(1_000);
   });
 
-  test('restart back-off: when it expires, without jitter', () => {
+  test('in a restart back-off: when it expires, without jitter', () => {
     expect(resyncDelayMs({ kind: 'backOff', retryAt: NOW + 17_000 }, moment(0.9))).toBe(17_000);
   });
 
-  test('restart back-off that has expired meanwhile: at once', () => {
+  test('after a restart back-off that has expired meanwhile: at once', () => {
     expect(resyncDelayMs({ kind: 'backOff', retryAt: NOW - 5 }, moment(0.9))).toBe(0);
   });
 });

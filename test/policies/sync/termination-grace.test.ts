@@ -5,6 +5,9 @@ import {
   terminationPrerequisites,
 } from '../../../src/policies/sync/termination-grace.ts';
 import type { Container, Pod } from '../../../src/types/kubernetes.ts';
+import { testVectors } from '../../support/test-vectors.ts';
+
+testVectors('terminationGrace');
 
 const METADATA = { name: 'pod', namespace: 'ns', uid: 'uid' };
 const WEB: Container = {
@@ -27,7 +30,7 @@ function podWith(terminationGracePeriodSeconds?: number, deletionGracePeriodSeco
 }
 
 describe('containerGracePeriodSeconds', () => {
-  test("is the pod's for an ordinary kill, whatever its probes say", () => {
+  test("is the pod's for an ordinary kill, whatever its probes set", () => {
     expect(containerGracePeriodSeconds(podWith(30), WEB, '')).toBe(30);
     expect(containerGracePeriodSeconds(podWith(30), WEB, 'Unknown')).toBe(30);
   });
@@ -37,17 +40,17 @@ describe('containerGracePeriodSeconds', () => {
     expect(containerGracePeriodSeconds(podWith(30), WEB, 'StartupProbe')).toBe(7);
   });
 
-  test("is the pod's where the failed probe sets none", () => {
+  test("is the pod's if the failed probe sets none", () => {
     const container = { name: 'web', livenessProbe: {} };
     expect(containerGracePeriodSeconds(podWith(30), container, 'LivenessProbe')).toBe(30);
   });
 
-  test("lifecycle 4: the deletion's grace period goes before the pod's and any probe's", () => {
+  test("lifecycle 4: is the deletion's if there is one, before the pod's and any probe's", () => {
     expect(containerGracePeriodSeconds(podWith(30, 3), WEB, '')).toBe(3);
     expect(containerGracePeriodSeconds(podWith(30, 0), WEB, 'LivenessProbe')).toBe(0);
   });
 
-  test('is 2 s where the pod has none, even for a failed probe', () => {
+  test('is 2 s if the pod has none, even for a failed probe', () => {
     expect(containerGracePeriodSeconds(podWith(), WEB, 'LivenessProbe')).toBe(2);
   });
 });
@@ -58,12 +61,12 @@ describe('stopTimeoutSeconds', () => {
     expect(stopTimeoutSeconds({ gracePeriodSeconds: 30, overrideSeconds: 1 })).toBe(2);
   });
 
-  test("an override goes before the spec's, 0 included", () => {
+  test("is the override's if there is one, 0 included", () => {
     expect(stopTimeoutSeconds({ gracePeriodSeconds: 30, overrideSeconds: 10 })).toBe(10);
     expect(stopTimeoutSeconds({ gracePeriodSeconds: 30, overrideSeconds: 0 })).toBe(2);
   });
 
-  test('what preStop and waiting for others have used up is gone', () => {
+  test('is shorter by what preStop and waiting for others have used up', () => {
     expect(stopTimeoutSeconds({ gracePeriodSeconds: 30, spentSeconds: 12 })).toBe(18);
     expect(stopTimeoutSeconds({ gracePeriodSeconds: 30, spentSeconds: 40 })).toBe(2);
   });
@@ -92,7 +95,7 @@ describe('terminationPrerequisites', () => {
     });
   });
 
-  test('nobody waits for what does not run', () => {
+  test('no sidecar waits for a container that does not run', () => {
     expect(terminationPrerequisites(pod, new Set(['first', 'third', 'db'])).get('first')).toEqual(['db']);
   });
 });

@@ -18,11 +18,11 @@ function optionsOf(subject: Pod, emptyDir: EmptyDir): readonly string[] | undefi
   return emptyDirFilesystem(subject, { name: 'data', emptyDir }, NODE)?.options;
 }
 
-test('without a medium it is a folder', () => {
+test('an emptyDir without a medium is a folder', () => {
   expect(emptyDirFilesystem(pod([{}]), { name: 'data', emptyDir: {} }, NODE)).toBeUndefined();
 });
 
-describe('in memory it is as large as the least of', () => {
+describe('an emptyDir in memory has the smallest of these sizes', () => {
   const GI = 2 ** 30;
   test.each<[string, Pod, EmptyDir, number]>([
     ['what the node has', pod([{}]), {}, 4 * GI],
@@ -43,29 +43,29 @@ describe('in memory it is as large as the least of', () => {
   });
 });
 
-test('an init container without a limit leaves the pod without one', () => {
+test('if an init container has no limit, the pod has none', () => {
   const subject = pod([limited('1Gi')], { initContainers: [{ name: 'init' }] });
   expect(optionsOf(subject, { medium: 'Memory' })).toContain(`size=${4 * 2 ** 30}`);
 });
 
-test('a fsGroup gets the filesystem at once with the mount', () => {
+test('the fsGroup is in the options of the mount', () => {
   const subject = pod([{}], { securityContext: { fsGroup: 2000 } });
   expect(optionsOf(subject, { medium: 'Memory' })?.slice(1)).toEqual(['mode=3777', 'gid=2000']);
 });
 
-describe('in huge pages', () => {
+describe('an emptyDir in huge pages', () => {
   const requesting = (...sizes: string[]): Partial<Container> => ({
     resources: { requests: Object.fromEntries(sizes.map((size) => [`hugepages-${size}`, '1Gi'])) },
   });
 
-  test('the page size is the only one that the pod requests', () => {
+  test('has the only page size that the pod requests', () => {
     expect(emptyDirFilesystem(pod([requesting('2Mi')]), volume('HugePages'), NODE)).toEqual({
       type: 'hugetlbfs',
       options: [`pagesize=${2 * 2 ** 20}`, 'mode=777'],
     });
   });
 
-  test('the medium may name one of several, however it is spelt', () => {
+  test('has the size that its medium names, in any spelling', () => {
     const subject = pod([requesting('2Mi', '1Gi')]);
     expect(emptyDirFilesystem(subject, volume('HugePages-1024Mi'), NODE)?.options[0]).toBe(
       `pagesize=${2 ** 30}`,
@@ -76,7 +76,7 @@ describe('in huge pages', () => {
     ['HugePages', pod([{}]), 'no container requests hugepages-SIZE'],
     ['HugePages-1Gi', pod([requesting('2Mi')]), 'no container requests hugepages-1Gi'],
     ['HugePages', pod([requesting('2Mi', '1Gi')]), 'several page sizes (2Mi, 1Gi)'],
-  ])('%s does not fit every pod', (medium, subject, message) => {
+  ])('the medium %s is refused for some pods', (medium, subject, message) => {
     expect(() => emptyDirFilesystem(subject, volume(medium), NODE)).toThrow(message);
   });
 
@@ -85,11 +85,11 @@ describe('in huge pages', () => {
   }
 });
 
-test('another medium is refused by name', () => {
+test('another medium is refused, and the message names it', () => {
   expect(() => optionsOf(pod([{}]), { medium: 'Tape' })).toThrow('unknown storage medium "Tape"');
 });
 
-test('the limits of volumes are told to whoever evicts', () => {
+test('the limits of volumes say which of them eviction has to enforce', () => {
   const volumes = [
     { name: 'none', emptyDir: {} },
     { name: 'disk', emptyDir: { sizeLimit: '1Ki' } },

@@ -19,7 +19,7 @@ function withVolume(volume: Omit<Volume, 'name'>): PodSpec {
 
 const NAME = { fieldPath: 'metadata.name' };
 
-test('a spec in order has no problems', () => {
+test('a valid spec has no problems', () => {
   const spec: PodSpec = {
     ...withMount(
       { subPathExpr: '$(POD)', mountPropagation: 'Bidirectional' },
@@ -84,7 +84,7 @@ test.each<[string, Partial<Mount>, string, string]>([
   ]);
 });
 
-test('mounts of init containers are looked at too', () => {
+test('mounts of init containers are checked too', () => {
   const { containers } = withMount({ subPath: 'a', subPathExpr: 'b' });
   expect(volumeProblems({ containers: [{ name: 'main' }], initContainers: containers })).toMatchObject([
     { path: 'spec.initContainers[0].volumeMounts[0].subPathExpr' },
@@ -134,7 +134,7 @@ test.each<[string, object, string, string]>([
   },
 );
 
-test('a projected source is exactly one', () => {
+test('a projected source has exactly one kind', () => {
   const sources = [{}, { configMap: { name: 'a' }, secret: { name: 'b' } }];
   expect(volumeProblems(withVolume({ projected: { sources } }))).toEqual([
     { path: 'spec.volumes[0].projected.sources[0]', message: 'must name a source' },
@@ -198,7 +198,7 @@ describe('a variable from a file', () => {
     ]);
   });
 
-  test('is never read from a folder of the node', () => {
+  test('cannot be read from a hostPath', () => {
     expect(withRef({}, [{ name: 'conf', hostPath: { path: '/etc' } }])[0]).toBe(
       `spec.initContainers[0].${REF}.volumeName: must name an emptyDir`,
     );

@@ -57,7 +57,7 @@ describeWithContainerd('a client of a real containerd', () => {
       what: `${type} of ${id}`,
     });
 
-  test('hears of the end of a container no earlier than containerd shows it', async () => {
+  test('gets the end of a container when containerd shows it, and not earlier', async () => {
     await listen();
     const { id, sandbox } = await start('sleep 0.3; exit 4');
     const { createdAt, podSandboxMetadata } = await whenTold(id, 'CONTAINER_STOPPED_EVENT');
@@ -67,7 +67,7 @@ describeWithContainerd('a client of a real containerd', () => {
     expect(podSandboxMetadata).toEqual(sandbox.metadata);
   });
 
-  test('hears that a sandbox was killed from outside', async () => {
+  test('gets the end of a sandbox that was killed from outside', async () => {
     await listen();
     const { sandboxId } = await start('sleep 1000');
     await containerd.ctr('tasks', 'kill', '--signal', 'KILL', sandboxId);
@@ -75,7 +75,7 @@ describeWithContainerd('a client of a real containerd', () => {
     expect((await runtime.podSandboxStatus(sandboxId)).state).toBe('SANDBOX_NOTREADY');
   });
 
-  test('hears of pods that another client made', async () => {
+  test('gets the events of pods that another client has created', async () => {
     await listen();
     const logger = { warn: () => undefined };
     const other = createCriRuntime({ endpoint: containerd.endpoint, requestTimeoutMs: 20_000, logger });
@@ -86,7 +86,7 @@ describeWithContainerd('a client of a real containerd', () => {
     expect(podSandboxMetadata).toEqual(config.metadata);
   });
 
-  test('goes on after containerd was restarted, and hears of what ended meanwhile and of what ends later', async () => {
+  test('goes on after a restart of containerd, with ends during the restart and later ones', async () => {
     await listen();
     const first = await start('sleep 1000');
     const second = await start('sleep 1000');
@@ -94,7 +94,8 @@ describeWithContainerd('a client of a real containerd', () => {
     const pid = Number(new RegExp(`^${first.id}\\s+(\\d+)`, 'm').exec(tasks)?.[1]);
     await containerd.kill();
     await expect(runtime.version()).rejects.toMatchObject({
-      ...{ kind: 'Unavailable', message: expect.stringContaining(containerd.endpoint) },
+      kind: 'Unavailable',
+      message: expect.stringContaining(containerd.endpoint),
     });
     process.kill(pid, 'SIGKILL');
     await containerd.restart();
@@ -107,7 +108,7 @@ describeWithContainerd('a client of a real containerd', () => {
     expect(warnings).toEqual([]);
   });
 
-  test('is told NotFound of what was listed a moment ago', async () => {
+  test('gets NotFound for a container that was listed and removed since', async () => {
     const { id, sandboxId } = await start('sleep 1000');
     const [listed] = await runtime.listContainers({ podSandboxId: sandboxId });
     expect(listed?.id).toBe(id);
@@ -118,7 +119,7 @@ describeWithContainerd('a client of a real containerd', () => {
     await runtime.removeContainer(id);
   });
 
-  test('gives up a call when containerd hangs, while later ones work again', async () => {
+  test('ends a call in time when containerd hangs, and later calls work again', async () => {
     const logger = { warn: () => undefined };
     const hasty = createCriRuntime({ endpoint: containerd.endpoint, requestTimeoutMs: 200, logger });
     const answers = () => waitFor(() => hasty.version().catch(() => undefined), { what: 'an answer' });
@@ -133,15 +134,17 @@ describeWithContainerd('a client of a real containerd', () => {
     await hasty.close();
   });
 
-  test('reads the end of the file in which a container leaves its termination message', async () => {
+  test('reads the end of the file with the termination message', async () => {
     const file = join(dir, 'message');
     writeFileSync(file, '');
     const { id } = await start('seq 1 2000 > /dev/termination-log; exit 1', {
       annotations: { [MESSAGE_PATH]: '/dev/termination-log' },
       mounts: [
         {
-          ...{ containerPath: '/dev/termination-log', hostPath: file },
-          ...{ readonly: false, propagation: 'PROPAGATION_PRIVATE' },
+          containerPath: '/dev/termination-log',
+          hostPath: file,
+          readonly: false,
+          propagation: 'PROPAGATION_PRIVATE',
         },
       ],
     });
@@ -150,7 +153,7 @@ describeWithContainerd('a client of a real containerd', () => {
     expect(mounts?.map(({ hostPath }) => hostPath)).toEqual([file]);
   });
 
-  test('takes the end of the log for the termination message, by policy, of a container that failed', async () => {
+  test('takes the end of the log as the termination message of a failed container, if its policy says so', async () => {
     const annotations = { [MESSAGE_PATH]: '/dev/termination-log', [MESSAGE_POLICY]: 'FallbackToLogsOnError' };
     const messageOf = async (script: string) =>
       (await whenExited(runtime, (await start(script, { annotations })).id)).message;
@@ -158,7 +161,7 @@ describeWithContainerd('a client of a real containerd', () => {
     expect(await messageOf('echo why')).toBe('');
   });
 
-  test('has a log written to a new file once the old one was moved away', async () => {
+  test('lets a log go on in a new file after the old one was renamed', async () => {
     const { id, logFile } = await start('while :; do echo line; sleep 0.05; done');
     await waitFor(() => readFileSync(logFile, 'utf8') !== '', { what: 'a line' });
     rmSync(logFile);
@@ -168,7 +171,7 @@ describeWithContainerd('a client of a real containerd', () => {
     await expect(runtime.reopenContainerLog(id)).rejects.toMatchObject({ kind: 'FailedPrecondition' });
   });
 
-  test('knows images by name and by id, and how much they take', async () => {
+  test('knows images by name and by id, and how much disk they use', async () => {
     const image = await runtime.imageStatus(containerd.image);
     expect(image?.repoTags).toContain(containerd.image);
     expect(image?.size).toBeGreaterThan(500_000);
@@ -181,7 +184,7 @@ describeWithContainerd('a client of a real containerd', () => {
     expect(usage?.timestamp).toBeGreaterThan(0);
   });
 
-  test('says which network a sandbox has, and its address', async () => {
+  test('knows the network of a sandbox and its address', async () => {
     const host = await runtime.podSandboxStatus(await runtime.runPodSandbox(podConfig(dir, HOST_SANDBOX)));
     expect([host.networkMode, host.network?.ip]).toEqual(['NODE', '']);
     const own = await runtime.podSandboxStatus(await runtime.runPodSandbox(podConfig(dir)));

@@ -24,7 +24,10 @@ async function containerdRuntime(): Promise<RuntimeBed> {
     await containerd.stop();
   };
   return {
-    ...{ runtime, cleanup, sandbox: HOST_SANDBOX, image: await registry.push('busybox:1') },
+    runtime,
+    cleanup,
+    sandbox: HOST_SANDBOX,
+    image: await registry.push('busybox:1'),
     container: hostContainer(containerd.image),
   };
 }

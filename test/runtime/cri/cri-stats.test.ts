@@ -21,7 +21,7 @@ test('the file systems of images and of writable layers may be two', async () =>
   expect(await client.containerFsInfo?.()).toEqual(containerFilesystems);
 });
 
-test('who asks for both at the same time has the runtime asked once, and anew the next time', async () => {
+test('two questions at the same time lead to one call, a later one to another', async () => {
   let asked = 0;
   const serve = answer(methods.IMAGE_FS_INFO, () => {
     asked += 1;
@@ -35,7 +35,7 @@ test('who asks for both at the same time has the runtime asked once, and anew th
   expect(asked).toBe(1);
   await both();
   expect(asked).toBe(2);
-  // One who gives up does not take the answer from others.
+  // A caller that aborts does not cancel the call of others.
   await Promise.all([client.imageFsInfo(), client.containerFsInfo?.({ signal })]);
   expect(asked).toBe(4);
 });

@@ -1,6 +1,6 @@
 /** A generator of pod lifecycle events on a real runtime, with its clock, its reads and its hints in a test's hand. */
 import { NEVER } from 'rxjs';
-import { Pleg, type PodChange } from '../../../src/runtime/pleg/pleg.ts';
+import { Pleg } from '../../../src/runtime/pleg/pleg.ts';
 import type { RuntimeService } from '../../../src/runtime/service/runtime-service.ts';
 import type { ContainerEvent } from '../../../src/types/cri.ts';
 import { StateletError } from '../../../src/types/errors.ts';
@@ -8,6 +8,7 @@ import type { Pod } from '../../../src/types/kubernetes.ts';
 import { VirtualClock } from '../../../src/simulation/node/virtual-clock.ts';
 import { waitFor } from '../../support/wait-for.ts';
 import { podBed, podOf, shell } from '../pods/pod-bed.ts';
+import { ToldChanges } from './told-changes.ts';
 
 export const RELIST_PERIOD_MS = 10_000;
 
@@ -22,7 +23,7 @@ export class PlegBed {
   readonly other = this.#bed.connect();
   /** It stands still: what the runtime tells of is never older than what was read. */
   clock = new VirtualClock(Date.now());
-  changes: PodChange[] = [];
+  readonly told = new ToldChanges();
   /** Periodic ones that have ended. */
   relists = 0;
 
@@ -39,7 +40,7 @@ export class PlegBed {
       },
     });
     this.#plegs.push(pleg);
-    pleg.changes.subscribe((change) => this.changes.push(change));
+    this.told.listen(pleg);
     return pleg;
   }
 
@@ -48,7 +49,7 @@ export class PlegBed {
     const pleg = this.create(more);
     await pleg.relist();
     pleg.start();
-    this.changes.length = 0;
+    this.told.clear();
     return pleg;
   }
 
@@ -58,15 +59,8 @@ export class PlegBed {
     return { pod, uid: pod.metadata.uid, id: containers[0]!.id, sandboxId: sandboxes[0]!.id };
   }
 
-  /** Events of the pod as `type id`, in the order in which they were told. */
-  toldOf(uid: string): string[] {
-    return this.changes
-      .filter((change) => change.uid === uid)
-      .flatMap(({ events }) => events.map(({ type, id }) => `${type} ${id}`));
-  }
-
-  untilTold(uid: string, event: string): Promise<boolean> {
-    return waitFor(() => this.toldOf(uid).includes(event), { what: event });
+  untilTold(uid: string, change: string): Promise<boolean> {
+    return waitFor(() => this.told.of(uid).includes(change), { what: change });
   }
 
   /** Stops the container; resolves when the generator has heard of its end. */
@@ -117,7 +111,7 @@ export class PlegBed {
     for (const pleg of this.#plegs.splice(0)) pleg.stop();
     for (const { id } of await this.other.listPodSandbox()) await this.other.removePodSandbox(id);
     this.clock = new VirtualClock(Date.now());
-    this.changes = [];
+    this.told.clear();
     this.relists = 0;
   }
 

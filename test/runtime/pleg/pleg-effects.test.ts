@@ -15,18 +15,18 @@ afterEach(async () => bed.reset());
 afterAll(async () => bed.cleanup());
 
 describe('while an effect holds the pod', () => {
-  test('events only wait: they are read after the release', async () => {
+  test('an event leads to a read after the release', async () => {
     const { pod, uid, id } = await bed.runPod();
     const pleg = await bed.started();
     pleg.hold(pod.metadata);
     await bed.stopHeard(id);
     await pleg.relist();
-    expect(bed.toldOf(uid)).toEqual([]);
+    expect(bed.told.of(uid)).toEqual([]);
     pleg.release(uid);
-    await bed.untilTold(uid, `ContainerDied ${id}`);
+    await bed.untilTold(uid, `${id}=exited`);
   });
 
-  test('what the effect has read for itself is not told again', async () => {
+  test('a change that the effect has read is not told', async () => {
     const { pod, uid, id } = await bed.runPod();
     const pleg = await bed.started();
     pleg.hold(pod.metadata);
@@ -35,20 +35,20 @@ describe('while an effect holds the pod', () => {
     pleg.release(uid);
     await pleg.relist();
     await settled();
-    expect(bed.toldOf(uid)).toEqual([]);
+    expect(bed.told.of(uid)).toEqual([]);
   });
 
-  test('what happens between its last read and the release is told', async () => {
+  test('a change between its last read and the release is told', async () => {
     const { pod, uid, id } = await bed.runPod();
     const pleg = await bed.started();
     pleg.hold(pod.metadata);
     await pleg.read(pod.metadata);
     await bed.stopHeard(id);
     pleg.release(uid);
-    await bed.untilTold(uid, `ContainerDied ${id}`);
+    await bed.untilTold(uid, `${id}=exited`);
   });
 
-  test('a read that began before the effect is not what it begins with', async () => {
+  test('the effect does not begin with a read that began before it', async () => {
     const { pod, uid, id } = await bed.runPod();
     const reads = bed.reads();
     const { promise: gate, resolve: open } = Promise.withResolvers<undefined>();
@@ -65,7 +65,7 @@ describe('while an effect holds the pod', () => {
     pleg.release(uid);
   });
 
-  test('with two holders the last one to release counts', async () => {
+  test('with two holders, the last release counts', async () => {
     const { pod, uid, id } = await bed.runPod();
     const pleg = await bed.started();
     pleg.hold(pod.metadata);
@@ -73,12 +73,12 @@ describe('while an effect holds the pod', () => {
     await bed.stopHeard(id);
     pleg.release(uid);
     await settled();
-    expect(bed.toldOf(uid)).toEqual([]);
+    expect(bed.told.of(uid)).toEqual([]);
     pleg.release(uid);
-    await bed.untilTold(uid, `ContainerDied ${id}`);
+    await bed.untilTold(uid, `${id}=exited`);
   });
 
-  test('current: the last observation while nothing has been hinted at, else a fresh read', async () => {
+  test('current: the last status if no hint came since, else a fresh read', async () => {
     const { pod, id } = await bed.runPod();
     const counted = bed.reads();
     const pleg = await bed.started(counted.runtime);
@@ -91,14 +91,14 @@ describe('while an effect holds the pod', () => {
     expect(counted.count).toBe(1);
   });
 
-  test('current: before the first relist a pod that was never looked at is read', async () => {
+  test('current: before the first relist, a pod without a read is read', async () => {
     const pleg = bed.create();
     const { pod, id } = await bed.runPod();
     pleg.hold(pod.metadata);
     expect((await pleg.current(pod.metadata)).containers[0]?.id).toBe(id);
   });
 
-  test('current: of a pod that the last relist did not find, nothing is asked', async () => {
+  test('current: a pod that the last relist did not find is not read', async () => {
     const counted = bed.reads();
     const pleg = await bed.started(counted.runtime);
     const pod = podOf({ containers: [] });
@@ -107,7 +107,7 @@ describe('while an effect holds the pod', () => {
     expect(counted.count).toBe(0);
   });
 
-  test('a read that failed leaves what was hinted at to the next one', async () => {
+  test('after a read that failed, the next one is a fresh one', async () => {
     const { pod, uid, id } = await bed.runPod();
     const counted = bed.reads();
     const pleg = await bed.started(counted.runtime);
@@ -119,7 +119,7 @@ describe('while an effect holds the pod', () => {
     pleg.release(uid);
   });
 
-  test('after a read that failed, what was hinted at is read with the release', async () => {
+  test('after a read that failed, the release leads to a read', async () => {
     const { pod, uid, id } = await bed.runPod();
     const counted = bed.reads();
     const pleg = await bed.started(counted.runtime);
@@ -128,7 +128,7 @@ describe('while an effect holds the pod', () => {
     counted.failing = 1;
     await expect(pleg.read(pod.metadata)).rejects.toThrow('the read failed');
     pleg.release(uid);
-    await bed.untilTold(uid, `ContainerDied ${id}`);
+    await bed.untilTold(uid, `${id}=exited`);
   });
 
   test('an aborted read rejects', async () => {
@@ -139,7 +139,7 @@ describe('while an effect holds the pod', () => {
     });
   });
 
-  test('a first read that is under way when an effect comes and goes is not lost', async () => {
+  test('a first read is not lost if an effect comes and goes meanwhile', async () => {
     const counted = bed.reads();
     const hints = new Subject<ContainerEvent>();
     const pleg = await bed.started({ ...counted.runtime, containerEvents: () => hints });
@@ -151,11 +151,11 @@ describe('while an effect holds the pod', () => {
     pleg.hold(pod.metadata);
     pleg.release(uid);
     open(undefined);
-    await bed.untilTold(uid, `ContainerStarted ${id}`);
+    await bed.untilTold(uid, `${id}=running`);
     expect(pleg.runtimeHolds(uid)).toBe('running');
   });
 
-  test('one that begins while a hint is being followed up reads for itself, and that is not told', async () => {
+  test('an effect that begins during a read for a hint reads the pod itself, and that is not told', async () => {
     const { pod, uid, id } = await bed.runPod();
     const counted = bed.reads();
     const hints = new Subject<ContainerEvent>();
@@ -172,10 +172,10 @@ describe('while an effect holds the pod', () => {
     await settled();
     pleg.release(uid);
     await settled();
-    expect(bed.toldOf(uid)).toEqual([]);
+    expect(bed.told.of(uid)).toEqual([]);
   });
 
-  test('what one that was given up has done is seen by the next, also when no event tells of it', async () => {
+  test('the next effect sees what an aborted one has done, also without an event', async () => {
     const { pod, uid, id } = await bed.runPod();
     const pleg = await bed.started(DEAF);
     pleg.hold(pod.metadata);

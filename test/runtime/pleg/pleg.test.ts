@@ -16,32 +16,32 @@ afterEach(async () => bed.reset());
 afterAll(async () => bed.cleanup());
 
 describe("the runtime's events", () => {
-  test('the death of a container is told without a relist, with what it died of', async () => {
+  test('the end of a container is told without a relist, and its exit code is known', async () => {
     const { uid, id } = await bed.runPod();
     const pleg = await bed.started();
     await bed.other.stopContainer(id, 1);
-    await bed.untilTold(uid, `ContainerDied ${id}`);
-    expect(bed.toldOf(uid)).toEqual([`ContainerDied ${id}`]);
+    await bed.untilTold(uid, `${id}=exited`);
+    expect(bed.told.of(uid)).toEqual([`${id}=exited`]);
     expect(bed.relists).toBe(0);
     expect(pleg.lastSeen(uid)?.containers[0]).toMatchObject({ id, state: 'exited', exitCode: 143 });
   });
 
-  test('a pod that comes is told, sandbox and container', async () => {
+  test('a new pod is told, sandbox and container', async () => {
     await bed.started();
     const { uid, id, sandboxId } = await bed.runPod();
-    await bed.untilTold(uid, `ContainerStarted ${id}`);
-    expect(bed.toldOf(uid)).toContain(`ContainerStarted ${sandboxId}`);
+    await bed.untilTold(uid, `${id}=running`);
+    expect(bed.told.of(uid)).toContain(`${sandboxId}=ready`);
   });
 
   test('pods are told apart', async () => {
     const [one, two] = [await bed.runPod(), await bed.runPod()];
     await bed.started();
     await bed.other.stopContainer(two.id, 1);
-    await bed.untilTold(two.uid, `ContainerDied ${two.id}`);
-    expect(bed.toldOf(one.uid)).toEqual([]);
+    await bed.untilTold(two.uid, `${two.id}=exited`);
+    expect(bed.told.of(one.uid)).toEqual([]);
   });
 
-  test('an event of before the last observation leads to no read', async () => {
+  test('an event from before the last read leads to no read', async () => {
     const { pod, id } = await bed.runPod();
     const counted = bed.reads();
     const hints = new Subject<ContainerEvent>();
@@ -54,7 +54,7 @@ describe("the runtime's events", () => {
     await waitFor(() => counted.count > 0, { what: 'a read of the pod' });
   });
 
-  test('of many events during a read the pod is read once more, not once for each', async () => {
+  test('many events during a read lead to one more read', async () => {
     const { pod, id } = await bed.runPod();
     const counted = bed.reads();
     const hints = new Subject<ContainerEvent>();
@@ -73,23 +73,23 @@ describe("the runtime's events", () => {
 });
 
 describe('the relist', () => {
-  test('finds what no event told of', async () => {
+  test('finds a change that had no event', async () => {
     const { uid, id } = await bed.runPod();
     const pleg = await bed.started(DEAF);
     await bed.other.stopContainer(id, 1);
-    expect(bed.toldOf(uid)).toEqual([]);
+    expect(bed.told.of(uid)).toEqual([]);
     await pleg.relist();
-    expect(bed.toldOf(uid)).toEqual([`ContainerDied ${id}`]);
+    expect(bed.told.of(uid)).toEqual([`${id}=exited`]);
   });
 
-  test('finds pods that came and pods that went', async () => {
+  test('finds new pods and pods that are gone', async () => {
     const gone = await bed.runPod();
     const pleg = await bed.started(DEAF);
     await bed.other.removePodSandbox(gone.sandboxId);
     const come = await bed.runPod();
     await pleg.relist();
-    expect(bed.toldOf(gone.uid)).toContain(`ContainerRemoved ${gone.id}`);
-    expect(bed.toldOf(come.uid)).toContain(`ContainerStarted ${come.id}`);
+    expect(bed.told.of(gone.uid)).toContain(`${gone.id}=gone`);
+    expect(bed.told.of(come.uid)).toContain(`${come.id}=running`);
     expect(pleg.pods().map(({ uid }) => uid)).toEqual([come.uid]);
   });
 
@@ -99,39 +99,39 @@ describe('the relist', () => {
     const pleg = await bed.started({ ...DEAF, ...counted.runtime });
     counted.count = 0;
     await pleg.relist();
-    expect([counted.count, bed.changes]).toEqual([0, []]);
+    expect([counted.count, bed.told.all]).toEqual([0, []]);
   });
 
-  test('comes every period, and is told to whoever watches the runtime', async () => {
+  test('comes every period, and onRelist is called', async () => {
     const { uid, id } = await bed.runPod();
     await bed.started(DEAF);
     await bed.other.stopContainer(id, 1);
     await bed.clock.advance(RELIST_PERIOD_MS - 1);
-    expect(bed.toldOf(uid)).toEqual([]);
+    expect(bed.told.of(uid)).toEqual([]);
     await bed.clock.advance(1);
-    await bed.untilTold(uid, `ContainerDied ${id}`);
+    await bed.untilTold(uid, `${id}=exited`);
     await waitFor(() => bed.relists === 1, { what: 'the end of the relist' });
     await bed.clock.advance(RELIST_PERIOD_MS);
     await waitFor(() => bed.relists === 2, { what: 'the next relist' });
   });
 
-  test('one that failed is told as well, and the next one tries again', async () => {
+  test('onRelist is called for one that fails, too, and the next one tries again', async () => {
     const { uid, id } = await bed.runPod();
     let down = false;
-    const nobody = () => Promise.reject(new StateletError('Unavailable', 'nobody answers'));
+    const refuse = () => Promise.reject(new StateletError('Unavailable', 'nobody answers'));
     const pleg = await bed.started({
       ...DEAF,
-      listContainers: (...args) => (down ? nobody() : bed.runtime.listContainers(...args)),
+      listContainers: (...args) => (down ? refuse() : bed.runtime.listContainers(...args)),
     });
     await bed.other.stopContainer(id, 1);
     down = true;
     await bed.clock.advance(RELIST_PERIOD_MS);
     await waitFor(() => bed.relists === 1, { what: 'the end of the relist that failed' });
     await expect(pleg.relist()).rejects.toThrow('nobody answers');
-    expect(bed.toldOf(uid)).toEqual([]);
+    expect(bed.told.of(uid)).toEqual([]);
     down = false;
     await bed.clock.advance(RELIST_PERIOD_MS);
-    await bed.untilTold(uid, `ContainerDied ${id}`);
+    await bed.untilTold(uid, `${id}=exited`);
   });
 
   test('a read that failed is done again by the relist', async () => {
@@ -143,12 +143,12 @@ describe('the relist', () => {
     await bed.other.stopContainer(id, 1);
     await waitFor(() => counted.count === 1, { what: 'the read that fails' });
     await settled();
-    expect(bed.toldOf(uid)).toEqual([]);
+    expect(bed.told.of(uid)).toEqual([]);
     await pleg.relist();
-    expect(bed.toldOf(uid)).toEqual([`ContainerDied ${id}`]);
+    expect(bed.told.of(uid)).toEqual([`${id}=exited`]);
   });
 
-  test('a pod that was listed and could not be read is taken as listed, and read before it is acted upon', async () => {
+  test('a pod that was listed and could not be read has the listed status, and is read before an effect', async () => {
     const { pod, uid, id } = await bed.runPod();
     const reads = bed.reads();
     reads.failing = 1;
@@ -160,21 +160,19 @@ describe('the relist', () => {
     expect(reads.count).toBe(2);
   });
 
-  test('a pod that is gone is forgotten, but not before that is told: its name is still known then', async () => {
+  test('a pod that is gone is forgotten after that was told: its name is still known then', async () => {
     const { uid, id, sandboxId } = await bed.runPod();
     const pleg = await bed.started(DEAF);
     const names: (string | undefined)[] = [];
-    pleg.changes.subscribe((change) => names.push(pleg.lastSeen(change.uid)?.name));
+    pleg.changes.subscribe((changed) => names.push(pleg.lastSeen(changed)?.name));
     await bed.other.removePodSandbox(sandboxId);
     await pleg.relist();
-    expect(bed.toldOf(uid).toSorted()).toEqual(
-      [id, sandboxId].flatMap((gone) => [`ContainerDied ${gone}`, `ContainerRemoved ${gone}`]).toSorted(),
-    );
+    expect(bed.told.of(uid).toSorted()).toEqual([id, sandboxId].map((gone) => `${gone}=gone`).toSorted());
     expect(names).toEqual(['web']);
     expect([pleg.lastSeen(uid), pleg.runtimeHolds(uid)]).toEqual([undefined, 'nothing']);
   });
 
-  test('two at once are one', async () => {
+  test('two at the same time are one', async () => {
     let lists = 0;
     const pleg = await bed.started({
       ...DEAF,
@@ -189,7 +187,7 @@ describe('the relist', () => {
   });
 });
 
-describe('where the runtime tells of no events', () => {
+describe('if the runtime has no events', () => {
   test.each([
     ['says so', EMPTY],
     ['breaks them off', throwError(() => new StateletError('Unimplemented', 'no events here'))],
@@ -199,9 +197,9 @@ describe('where the runtime tells of no events', () => {
     expect(bed.clock.armed).toBe(1);
     await bed.other.stopContainer(id, 1);
     await bed.clock.advance(999);
-    expect(bed.toldOf(uid)).toEqual([]);
+    expect(bed.told.of(uid)).toEqual([]);
     await bed.clock.advance(1);
-    await bed.untilTold(uid, `ContainerDied ${id}`);
+    await bed.untilTold(uid, `${id}=exited`);
     await waitFor(() => bed.relists === 1, { what: 'the end of the relist' });
     await bed.clock.advance(1_000);
     await waitFor(() => bed.relists === 2, { what: 'the next relist' });
@@ -247,7 +245,7 @@ describe('what is known', () => {
     expect([pleg.runtimeHolds(uid), pleg.pods().length]).toEqual(['nothing', 0]);
   });
 
-  test('a pod that an effect only asked after is not kept', async () => {
+  test('a pod that an effect has only read, and that is not in the runtime, is not kept', async () => {
     const pleg = await bed.started();
     const pod = podOf({});
     pleg.hold(pod.metadata);
@@ -256,7 +254,7 @@ describe('what is known', () => {
     expect([pleg.lastSeen(pod.metadata.uid), pleg.pods()]).toEqual([undefined, []]);
   });
 
-  test('what another put into the runtime, without a pod UID, is not a pod', async () => {
+  test('a sandbox without the UID of a pod is not a pod', async () => {
     const pleg = await bed.started(DEAF);
     const logDirectory = '';
     const metadata = { name: 'foreign', uid: 'foreign', namespace: 'default', attempt: 0 };
@@ -292,7 +290,7 @@ describe('health', () => {
 });
 
 describe('stopped', () => {
-  test('nothing is armed, and the changes are over', async () => {
+  test('no timer is armed, and changes complete', async () => {
     const { id } = await bed.runPod();
     const pleg = await bed.started();
     let over = false;
@@ -301,10 +299,10 @@ describe('stopped', () => {
     expect([bed.clock.armed, over]).toEqual([0, true]);
     await bed.other.stopContainer(id, 1);
     await bed.clock.advance(10 * RELIST_PERIOD_MS);
-    expect([bed.changes, bed.relists]).toEqual([[], 0]);
+    expect([bed.told.all, bed.relists]).toEqual([[], 0]);
   });
 
-  test('a relist under way is not told any more and plans no other', async () => {
+  test('a relist under way is not told and arms no timer', async () => {
     const { promise: gate, resolve: open } = Promise.withResolvers<undefined>();
     let waiting = false;
     const pleg = await bed.started({
@@ -321,6 +319,6 @@ describe('stopped', () => {
     open(undefined);
     await relist;
     await settled();
-    expect([bed.changes, bed.clock.armed]).toEqual([[], 0]);
+    expect([bed.told.all, bed.clock.armed]).toEqual([[], 0]);
   });
 });

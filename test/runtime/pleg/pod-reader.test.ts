@@ -1,7 +1,8 @@
-import { afterAll, beforeAll, expect, test } from '@jest/globals';
-import { readPod } from '../../../src/runtime/pleg/pod-reader.ts';
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { readPod, statesOf } from '../../../src/runtime/pleg/pod-reader.ts';
 import type { RuntimeService } from '../../../src/runtime/service/runtime-service.ts';
 import { StateletError } from '../../../src/types/errors.ts';
+import { runtimePodStatus } from '../../support/runtime-pod-status.ts';
 import { whenExited } from '../../support/runtime-configs.ts';
 import { podBed, type PodBed, podOf, shell } from '../pods/pod-bed.ts';
 
@@ -15,7 +16,7 @@ const notFound = () => Promise.reject(new StateletError('NotFound', 'no such thi
 const read = (pod: ReturnType<typeof podOf>, more: Partial<RuntimeService>) =>
   readPod({ ...bed.runtime, ...more }, pod.metadata, Date.now());
 
-test('what is said not to be there and is listed all the same is as the list shows it: nothing is made twice', async () => {
+test('a container without a status that is still listed has the listed state: it is not made twice', async () => {
   const pod = podOf({ containers: [shell('main', 'sleep 1000')] });
   const { containers, sandboxes } = await bed.run(pod);
   const seen = await read(pod, { containerStatus: notFound, podSandboxStatus: notFound });
@@ -23,7 +24,7 @@ test('what is said not to be there and is listed all the same is as the list sho
   expect(seen.containers).toMatchObject([{ id: containers[0]?.id, name: 'main', state: 'running' }]);
 });
 
-test('of an end of which only the list knows nothing more is known', async () => {
+test('an end that only the list shows has an unknown reason', async () => {
   const pod = podOf({ containers: [shell('main', 'exit 0')] });
   const { containers } = await bed.run(pod);
   await whenExited(bed.runtime, containers[0]?.id ?? '');
@@ -33,7 +34,7 @@ test('of an end of which only the list knows nothing more is known', async () =>
   ]);
 });
 
-test('what has gone between being listed and being looked at is gone', async () => {
+test('a container that is gone before its status is read is left out', async () => {
   const pod = podOf({ containers: [shell('main', 'sleep 1000')] });
   const { containers } = await bed.run(pod);
   const seen = await read(pod, {
@@ -44,4 +45,36 @@ test('what has gone between being listed and being looked at is gone', async () 
   });
   expect(containers).toHaveLength(1);
   expect(seen.containers).toEqual([]);
+});
+
+describe('the states of a pod, by which a change is found', () => {
+  const main = { id: 'c', name: 'main', state: 'running' } as const;
+  const other = { id: 'd', name: 'other', state: 'exited' } as const;
+  const before = { sandboxes: [{ id: 's' }], containers: [main, other] };
+
+  test.each([
+    [
+      'a container changes its state',
+      { ...before, containers: [{ ...main, state: 'exited' } as const, other] },
+    ],
+    ['a container comes', { ...before, containers: [main, other, { ...main, id: 'e' }] }],
+    ['a container goes', { ...before, containers: [main] }],
+    [
+      'a container is replaced by another of its name',
+      { ...before, containers: [{ ...main, id: 'e' }, other] },
+    ],
+    ['a sandbox is no longer ready', { ...before, sandboxes: [{ id: 's', ready: false }] }],
+    ['a sandbox goes', { ...before, sandboxes: [] }],
+  ])('differ when %s', (_change, after) => {
+    expect(statesOf(runtimePodStatus(after))).not.toBe(statesOf(runtimePodStatus(before)));
+  });
+
+  test('are equal when only the order of containers or their times differ', () => {
+    const after = { ...before, containers: [other, { ...main, startedAt: 7 }] };
+    expect(statesOf(runtimePodStatus(after))).toBe(statesOf(runtimePodStatus(before)));
+  });
+
+  test('are undefined when the runtime holds nothing of the pod', () => {
+    expect(statesOf(runtimePodStatus({}))).toBeUndefined();
+  });
 });

@@ -85,7 +85,7 @@ describe('ready', () => {
     expect(told).toEqual(['the first relist failed', 'ready']);
   });
 
-  test('one that comes back is prepared anew: much may have happened meanwhile', async () => {
+  test('a runtime that comes back is prepared again', async () => {
     let prepared = 0;
     prepare = () => {
       prepared += 1;
@@ -107,7 +107,7 @@ describe('not ready', () => {
     answer = DOWN;
   });
 
-  test('one that does not answer is asked again after 100 ms, doubling to 5 s', async () => {
+  test('a runtime that does not answer is asked again after 100 ms, doubling to 5 s', async () => {
     const state = newState();
     await state.check();
     const delays: (number | undefined)[] = [];
@@ -130,7 +130,7 @@ describe('not ready', () => {
     expect([told.at(-1), clock.nextInMs]).toEqual(['nobody answers', 100]);
   });
 
-  test('its own word that it is not ready counts', async () => {
+  test('a runtime that reports that it is not ready is not ready', async () => {
     answer = () => conditions(condition('RuntimeReady', false, 'still starting'));
     await newState().check();
     expect(told).toEqual(['Broken: still starting']);
@@ -170,7 +170,7 @@ describe('not ready', () => {
     expect(state.supplementalGroupsPolicy).toBe(true);
   });
 
-  test('one that has not answered for 30 s is down, however long its calls may take', async () => {
+  test('a runtime that has not answered for 30 s is down, even if its calls may take longer', async () => {
     let given: AbortSignal | undefined;
     answer = (signal) => {
       given = signal;
@@ -189,7 +189,7 @@ describe('not ready', () => {
     expect([told, clock.armed]).toEqual([[NO_ANSWER, 'ready'], 0]);
   });
 
-  test('one that answers, and hangs when it is to tell what it holds, is down as well', async () => {
+  test('a runtime that answers and hangs during the preparation is down', async () => {
     answer = () => conditions();
     prepare = () => new Promise(() => undefined);
     const state = newState();
@@ -201,7 +201,7 @@ describe('not ready', () => {
     expect([told, clock.armed]).toEqual([[NO_ANSWER, 'ready'], 0]);
   });
 
-  test('one that hangs is not waited for when the agent stops', async () => {
+  test('a stop does not wait for a runtime that hangs', async () => {
     answer = () => new Promise(() => undefined);
     const state = newState();
     const checked = state.check();

@@ -31,7 +31,10 @@ beforeEach(() => {
   bed.events.length = 0;
 });
 
-/** On the real runtime and node, of which a test may replace one method or other. */
+/** A failure after which the next try comes in a second. */
+const failsFor = (reason: string) => ({ reason, retryAt: clock.now() + 1_000 });
+
+/** On the real runtime and node, of which a test may replace methods. */
 function newStarter(runtime: Partial<RuntimeService> = {}, node: Partial<PodNode> = {}): ContainerStarter {
   const common = { ...bed, runtime: { ...bed.runtime, ...runtime }, clock };
   return new ContainerStarter({
@@ -43,14 +46,14 @@ function newStarter(runtime: Partial<RuntimeService> = {}, node: Partial<PodNode
   });
 }
 
-/** A pod of that container, with its sandbox, and what starts the container by what the runtime holds now. */
+/** A pod of that container, with its sandbox, and a function that starts the container. */
 async function podWith(container: Container) {
   const pod = podOf({ containers: [container] });
   const sandbox = await bed.newSandbox(pod);
   return {
     pod,
     sandbox,
-    /** `laterMs`: as if its instances had ended later than they did; `changed`: as its spec has it now. */
+    /** `laterMs`: moves the ends of its instances; `changed`: the container's present spec. */
     start: async (starter: ContainerStarter, { laterMs = 0, changed = container } = {}) => {
       const seen = await bed.read(pod);
       const containers = seen.containers.map((status) => ({
@@ -60,7 +63,7 @@ async function podWith(container: Container) {
       const request = { pod, container: changed, podStatus: { ...seen, containers }, ...sandbox };
       return starter.start(request, abort.signal);
     },
-    /** Name, state and exit code of what there is of it, newest first. */
+    /** Attempt and state of its instances, newest first. */
     containers: async () =>
       (await bed.read(pod)).containers.map(({ restartCount, state }) => `${restartCount} ${state}`),
     ended: async () => {
@@ -70,14 +73,14 @@ async function podWith(container: Container) {
 }
 
 describe('a container that starts', () => {
-  test('runs, and that is told', async () => {
+  test('runs, and has events', async () => {
     const it = await podWith(SLEEPER);
     expect(await it.start(newStarter())).toBeUndefined();
     expect(await it.containers()).toEqual(['0 running']);
     expect(bed.events).toEqual(['Normal Created: Container created', 'Normal Started: Container started']);
   });
 
-  test('gets the next attempt after the newest one that there was', async () => {
+  test('gets the attempt after its newest instance', async () => {
     const it = await podWith(shell('main', 'exit 0'));
     const starter = newStarter();
     await it.start(starter);
@@ -127,9 +130,7 @@ describe('a container that was made and not started, by an agent that died or by
       await whenExited(bed.runtime, id);
       await bed.runtime.startContainer(id);
     };
-    expect(await it.start(newStarter({ startContainer }))).toMatchObject({
-      ...{ reason: 'RunContainerError', retryAt: clock.now() + 1_000 },
-    });
+    expect(await it.start(newStarter({ startContainer }))).toMatchObject(failsFor('RunContainerError'));
     expect(await it.containers()).toEqual(['0 exited']);
   });
 
@@ -149,12 +150,10 @@ describe('a container that was made and not started, by an agent that died or by
     expect(await it.containers()).toEqual(['1 running']);
   });
 
-  test('and is being made just now by somebody else, is looked at again soon', async () => {
+  test('and is being created by another call, is tried again after a second', async () => {
     const it = await podWith(SLEEPER);
     const createContainer = () => Promise.reject(new StateletError('AlreadyExists', 'the name is taken'));
-    expect(await it.start(newStarter({ createContainer }))).toMatchObject({
-      ...{ reason: 'CreateContainerError', retryAt: clock.now() + 1_000 },
-    });
+    expect(await it.start(newStarter({ createContainer }))).toMatchObject(failsFor('CreateContainerError'));
   });
 });
 
@@ -421,7 +420,7 @@ describe('restart back-off', () => {
     ]);
   });
 
-  test('garbage collection drops what nobody has touched for 10 min, and not before', async () => {
+  test('garbage collection drops entries that were not used for 10 min, and not before', async () => {
     const it = await podWith(CRASHER);
     const starter = newStarter();
     await crash(it, starter);

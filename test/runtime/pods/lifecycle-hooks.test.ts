@@ -85,7 +85,7 @@ describe('preStop', () => {
     await preStop(undefined);
   });
 
-  test('one that fails is told and does not hold up the stop', async () => {
+  test('a hook that fails has an event, and the stop goes on', async () => {
     await preStop(exec('echo secret >&2; exit 4'));
     expect(bed.events).toEqual(['Warning FailedPreStopHook: PreStopHook failed']);
     expect(bed.debugged).toEqual(['PreStopHook failed: command exited with 4: secret']);
@@ -115,7 +115,7 @@ describe('preStop', () => {
 });
 
 describe('httpGet', () => {
-  test('any answer is good, and the server sees who asks', async () => {
+  test('any answer is a success, and the request names its client', async () => {
     let agent: string | undefined = '';
     const port = await httpServer((incoming, response) => {
       agent = incoming.headers['user-agent'];

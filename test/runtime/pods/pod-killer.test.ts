@@ -98,7 +98,7 @@ describe('a whole pod', () => {
     ]);
   });
 
-  test('what has ended already is not stopped, and nobody waits for it', async () => {
+  test('a container that has ended is not stopped, and no other waits for it', async () => {
     const pod = podOf({
       initContainers: [shell('done', 'exit 0'), server('helper', { restartPolicy: 'Always' })],
       containers: [shell('gone', 'exit 1')],
@@ -210,7 +210,7 @@ describe('the grace period', () => {
 
   test('a sidecar does not wait for longer than the grace period', async () => {
     const clock = new VirtualClock();
-    // It says that it is stopped only when the test lets it.
+    // The call returns when the test lets it.
     const { promise: released, resolve: release } = Promise.withResolvers<undefined>();
     const pod = podOf({
       initContainers: [server('side-6', { restartPolicy: 'Always' })],
@@ -279,7 +279,7 @@ describe('the preStop hook', () => {
     expect(ends('main-10')).toEqual(['main-10']);
   });
 
-  test('one that fails does not hold up the stop', async () => {
+  test('a hook that fails does not delay the stop', async () => {
     const pod = podOf({ containers: [server('main-9', preStop(exec('exit 1')))] });
     await killer().killPod(pod, await run(pod), undefined, abort.signal);
     expect(ends('main-9')).toEqual(['main-9']);
@@ -376,9 +376,9 @@ describe('one container', () => {
     expect(stops).toEqual([['probed', seconds]]);
   });
 
-  test('one that the runtime does not hold is no error', async () => {
-    const pod = podOf({ containers: [server('nobody')] });
-    const kill = { id: 'gone', name: 'nobody', reason: '', message: '' } as const;
+  test('a container that the runtime does not have is no error', async () => {
+    const pod = podOf({ containers: [server('absent')] });
+    const kill = { id: 'gone', name: 'absent', reason: '', message: '' } as const;
     await killer().killContainer(pod, await bed.read(pod), kill, abort.signal);
     expect(stops).toEqual([]);
   });

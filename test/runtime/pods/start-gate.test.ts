@@ -26,7 +26,7 @@ function begin(name: string, rank: Rank = RANK.sandbox) {
   return { passed, end: () => resolve(name), fail: () => reject(new Error(name)) };
 }
 
-test('no more than so many are inside at a time; who comes out lets the next one in', async () => {
+test('starts beyond the limit wait; one that ends lets the next one begin', async () => {
   const [first] = [begin('a'), begin('b'), begin('c'), begin('d')];
   await settled();
   expect(inside).toEqual(['a', 'b']);
@@ -36,7 +36,7 @@ test('no more than so many are inside at a time; who comes out lets the next one
   expect(inside).toEqual(['a', 'b', 'c']);
 });
 
-test('one that fails makes room as well', async () => {
+test('a start that fails lets the next one begin, too', async () => {
   const [first] = [begin('a'), begin('b'), begin('c')];
   await settled();
   first.fail();
@@ -59,7 +59,7 @@ test('a container of a pod that has its sandbox goes before the sandboxes of oth
   expect(inside).toEqual(['a', 'b', 'c']);
 });
 
-test('one that hangs holds up the others for 5 s, and makes room only once', async () => {
+test('a start that hangs gives its place up after 5 s, and only once', async () => {
   const hung = begin('a');
   begin('b');
   begin('c');
@@ -75,7 +75,7 @@ test('one that hangs holds up the others for 5 s, and makes room only once', asy
   expect(inside).toEqual(['a', 'b', 'c', 'd']);
 });
 
-test('one that is aborted while it waits is never begun, and takes no place (I2)', async () => {
+test('a start that is aborted while it waits never begins, and takes no place (I2)', async () => {
   const [first] = [begin('a'), begin('b')];
   const other = new AbortController();
   const late = gate.pass(RANK.sandbox, other.signal, () => Promise.resolve(inside.push('late')));

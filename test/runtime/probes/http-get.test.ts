@@ -34,7 +34,7 @@ describe('a request', () => {
     });
   });
 
-  test('over HTTPS asks for no proof of who the server is', async () => {
+  test('over HTTPS accepts any certificate', async () => {
     const port = await httpsServer((_, response) => response.writeHead(204).end());
     const action = { scheme: 'HTTPS', httpHeaders: [{ name: 'Host', value: 'example.org' }] };
     expect((await get(port, action)).statusCode).toBe(204);
@@ -61,7 +61,7 @@ describe('a body', () => {
     await expect(response.body()).rejects.toThrow('unexpected EOF');
   });
 
-  test('that nobody reads is let go', async () => {
+  test('that is not read is closed', async () => {
     const closed = Promise.withResolvers<unknown>();
     const port = await httpServer((_, response) => {
       response.once('close', closed.resolve).write('x');
@@ -152,7 +152,7 @@ describe('redirects', () => {
 });
 
 describe('no answer', () => {
-  test('nobody listens', async () => {
+  test('no server listens', async () => {
     const port = await closedPort();
     const url = `http://127.0.0.1:${String(port)}/x`;
     await expect(get(port, { path: '/x' })).rejects.toMatchObject({

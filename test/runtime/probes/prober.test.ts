@@ -101,7 +101,7 @@ describe('exec', () => {
     ]);
   });
 
-  test('what the runtime says of one that it cannot carry out is told with its code', async () => {
+  test('a command that the runtime cannot run has an event with the message and code of the runtime', async () => {
     const details = 'failed to exec in container';
     const answer = callError('ExecSync', 'unix:///run/x.sock', { code: status.UNKNOWN, details });
     runtime = { ...bed.runtime, execSync: () => Promise.reject(answer) };

@@ -43,7 +43,7 @@ export const http2Server = (onStream: (stream: ServerHttp2Stream) => void) =>
 export const tcpServer = (onConnection: (socket: Socket) => void = () => undefined, port = 0) =>
   listening(createTCPServer(onConnection), undefined, port);
 
-/** A port at which nobody listens. */
+/** A port on which no server listens. */
 export async function closedPort(): Promise<number> {
   const server = createTCPServer();
   server.listen(0, '127.0.0.1');

@@ -19,7 +19,7 @@ describe('tcpConnect', () => {
     await closed.promise;
   });
 
-  test('nobody listens', async () => {
+  test('no server listens', async () => {
     const port = await closedPort();
     await expect(tcpConnect(address(port), signal)).rejects.toMatchObject({
       kind: 'Unavailable',

@@ -108,7 +108,7 @@ describe('on cgroup v1, the rate of I/O of a pod', () => {
     expect(await rate(done)).toBe(300);
   });
 
-  test('does not count again what a process takes over from one that it has waited for', async () => {
+  test('does not count again what a process takes over from an ended child', async () => {
     counted(11, 5000, 0);
     const done = () => {
       ended(11);
@@ -117,7 +117,7 @@ describe('on cgroup v1, the rate of I/O of a pod', () => {
     expect(await rate(done)).toBe(200);
   });
 
-  test('is that of who is there when somebody ends for whom nobody of the pod waited', async () => {
+  test('is that of the processes that are left, if one ends whose parent is not in the pod', async () => {
     counted(11, 5000, 0);
     const done = () => {
       ended(11);
@@ -131,7 +131,7 @@ describe('on cgroup v1, the rate of I/O of a pod', () => {
     expect(await rate(() => counted(11, 100, 0))).toBe(50);
   });
 
-  test('is not known while it has no processes, or none that the kernel counts I/O of', async () => {
+  test('is not known without processes whose I/O the kernel counts', async () => {
     for (const pid of [1, 10, 11, 12]) ended(pid);
     expect(await rate(() => undefined)).toBeUndefined();
     expect(await rate(() => counted(10, 5, 5))).toBeUndefined();
@@ -181,7 +181,7 @@ describe('on cgroup v1, the rate of I/O of a pod', () => {
       expect(bed.clock.armed).toBe(0);
     });
 
-    test('any more once who asked no longer waits: the rest is told', async () => {
+    test('after the caller has aborted: the other figures are there', async () => {
       const waits = new AbortController();
       const asked = bed.open().summary({ onlyCPUAndMemory: true, ioOverMs: 2000, signal: waits.signal });
       await bed.clock.advance(1000);

@@ -30,8 +30,12 @@ test('the file that the kernel sums up is read only where the usage alone does n
 /** As of the machine itself: 400 MiB are in use, and 100 of them are given back where they are needed. */
 function machine(): void {
   bed.meminfo({
-    ...{ MemTotal: 1000 * MIB, AnonPages: 150 * MIB, Cached: 200 * MIB, Buffers: 40 * MIB },
-    ...{ SwapCached: 10 * MIB, 'Inactive(file)': 100 * MIB },
+    MemTotal: 1000 * MIB,
+    AnonPages: 150 * MIB,
+    Cached: 200 * MIB,
+    Buffers: 40 * MIB,
+    SwapCached: 10 * MIB,
+    'Inactive(file)': 100 * MIB,
   });
 }
 const LEFT = { availableBytes: 700 * MIB, capacityBytes: 1000 * MIB };

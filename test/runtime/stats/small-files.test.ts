@@ -24,7 +24,7 @@ test('a file that is held says what is so now, and can be read again after it wa
   uptime.close();
 });
 
-test('what is not there is undefined, and what is empty is not', () => {
+test('a missing file is undefined, an empty one is not', () => {
   expect([readSmallFile('/proc/none'), readLongFile('/proc/none')]).toEqual([undefined, undefined]);
   expect([readSmallFile('/dev/null'), readLongFile('/dev/null')]).toEqual(['', '']);
 });

@@ -59,19 +59,20 @@ export class StatsBed {
   open(options: Partial<StatsProviderOptions> = {}): StatsProvider {
     const { cgroups, clock } = this;
     const provider = openStatsProvider({
-      ...{
-        nodeName: 'node',
-        rootDir: cgroups.path('root'),
-        podLogsDir: cgroups.path('logs'),
-        cgroupRoot: '/',
-      },
+      nodeName: 'node',
+      rootDir: cgroups.path('root'),
+      podLogsDir: cgroups.path('logs'),
+      cgroupRoot: '/',
       runtime: {
         listContainerStats: () => this.#answer('ListContainerStats', this.containerStats),
         imageFsInfo: () => this.#answer('ImageFsInfo', this.imageFs),
         ...(this.containerFs && { containerFsInfo: () => Promise.resolve(this.containerFs ?? []) }),
       },
-      ...{ pods: () => this.pods, clock, logger: this.log.logger },
-      ...{ root: cgroups.dir, mountinfoFile: cgroups.mountinfoFile },
+      pods: () => this.pods,
+      clock,
+      logger: this.log.logger,
+      root: cgroups.dir,
+      mountinfoFile: cgroups.mountinfoFile,
       ...options,
     });
     this.#opened.push(provider);

@@ -13,15 +13,23 @@ afterEach(() => bed.cleanUp());
 
 test('without cgroups the machine tells of itself', async () => {
   bed.meminfo({
-    ...{ MemTotal: 1000 * MIB, MemFree: 100 * MIB, Buffers: 10 * MIB, Cached: 190 * MIB, SwapCached: 0 },
-    ...{ AnonPages: 400 * MIB, 'Inactive(file)': 100 * MIB },
+    MemTotal: 1000 * MIB,
+    MemFree: 100 * MIB,
+    Buffers: 10 * MIB,
+    Cached: 190 * MIB,
+    SwapCached: 0,
+    AnonPages: 400 * MIB,
+    'Inactive(file)': 100 * MIB,
   });
   bed.write('proc/stat', 'cpu  100 20 3 5000 70 4 5 6 0 0\ncpu0 1 2 3 4\n');
   const { node } = await bed.summary(ONLY);
   expect(node).toMatchObject({
     memory: {
-      ...{ time: TIME, usageBytes: 600 * MIB, workingSetBytes: 500 * MIB },
-      ...{ rssBytes: 400 * MIB, availableBytes: 500 * MIB },
+      time: TIME,
+      usageBytes: 600 * MIB,
+      workingSetBytes: 500 * MIB,
+      rssBytes: 400 * MIB,
+      availableBytes: 500 * MIB,
     },
     cpu: { usageCoreNanoSeconds: 132 * 10 * NS },
   });

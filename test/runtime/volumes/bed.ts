@@ -3,7 +3,8 @@ import { mkdtempSync, readFileSync, realpathSync, rmSync, statSync } from 'node:
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe } from '@jest/globals';
-import { mountsBelow, parseMountInfo } from '../../../src/policies/volumes/mount-table.ts';
+import { parseMountInfo } from '../../../src/policies/formats/mountinfo.ts';
+import { mountsBelow } from '../../../src/policies/volumes/mount-table.ts';
 import {
   VolumeManager,
   type ContainerMountsRequest,

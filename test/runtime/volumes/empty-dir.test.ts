@@ -10,6 +10,7 @@ import {
 } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
+import { parseMountInfo } from '../../../src/policies/formats/mountinfo.ts';
 import { describeAsRoot, modeOf, podWith, run, VolumeBed } from './bed.ts';
 
 let bed: VolumeBed;
@@ -132,10 +133,8 @@ describeAsRoot('an emptyDir with rights and mounts', () => {
       writeFileSync(join(folderOf(), 'kept'), 'x');
       for (let i = 0; i < 2; i++) {
         await bed.volumeMounts(pod, { container });
-        const info = readFileSync('/proc/self/mountinfo', 'utf8').split('\n');
-        const shared = info.filter(
-          (line) => line.includes('statelet\\040volumes') && line.includes('shared:'),
-        );
+        const mounts = parseMountInfo(readFileSync('/proc/self/mountinfo', 'utf8'));
+        const shared = mounts.filter((mount) => mount.path.includes('statelet volumes') && mount.shared);
         expect(shared).toHaveLength(2);
       }
       expect(readdirSync(folderOf())).toEqual(['kept']);

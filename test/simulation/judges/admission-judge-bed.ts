@@ -7,6 +7,7 @@ import { AdmissionJudge } from '../../../src/simulation/judges/admission-judge.t
 import type { Pod } from '../../../src/types/kubernetes.ts';
 import { requestingPod, type RequestingPod } from '../../support/admission.ts';
 import { JudgedPod } from './lifecycle-judge-bed.ts';
+import { LEAVE_TO_START } from '../../support/pod-chart.ts';
 
 export const CRITICAL = 2_000_000_000;
 
@@ -58,7 +59,7 @@ export class AdmissionJudgeBed {
   }
 
   admitted(pod: Pod): JudgedPod {
-    return this.waiting(pod).send({ type: 'START_GRANTED' });
+    return this.waiting(pod).send(...LEAVE_TO_START);
   }
 
   /** The actor that makes room for the pod receives these events. */

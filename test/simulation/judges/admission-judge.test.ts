@@ -2,17 +2,20 @@
 import { describe, expect, test } from '@jest/globals';
 import { CONFIG_SOURCE_ANNOTATION } from '../../../src/policies/pod/pod-kinds.ts';
 import { simulatedNodeFacts } from '../../../src/simulation/node/simulated-node-facts.ts';
+import type { PodEvent } from '../../../src/machines/pod-machine.ts';
 import type { Pod } from '../../../src/types/kubernetes.ts';
 import { CLEANED_UP, killed, STOPPED } from './lifecycle-judge-bed.ts';
 import { critical, pod, AdmissionJudgeBed, withPort } from './admission-judge-bed.ts';
+import { LEAVE_TO_START } from '../../support/pod-chart.ts';
 
 const staticPod = (name: string, cpu: string) =>
   pod(name, cpu, { annotations: { [CONFIG_SOURCE_ANNOTATION]: 'file' } });
 
+const LEAVE_TO_ASK_FOR_ROOM = LEAVE_TO_START.slice(0, -1);
+
 /** The agent rejects the pod. */
 function reject(bed: AdmissionJudgeBed, rejected: Pod, reason: string): void {
-  const status = { phase: 'Failed', reason };
-  bed.waiting(rejected).send({ type: 'SyncPodUpdate', pod: { ...rejected, status } });
+  bed.waiting(rejected).send(...LEAVE_TO_ASK_FOR_ROOM, { type: 'REJECTED', reason, message: reason });
 }
 
 describe('the requests of all pods that may run fit into the node', () => {
@@ -85,7 +88,7 @@ describe('the requests of all pods that may run fit into the node', () => {
   test('a pod that was told to end is admitted', async () => {
     const bed = new AdmissionJudgeBed();
     const ending = bed.waiting(pod('a')).send(killed());
-    bed.judge.onSnapshot(ending, ending.snapshot, { type: 'START_GRANTED' });
+    bed.judge.onSnapshot(ending, ending.snapshot, { type: 'ADMITTED' });
     expect(await bed.reported()).toContain('admission a: is admitted in Terminated.CleaningUp');
   });
 });
@@ -121,8 +124,9 @@ describe('a pod is rejected for a reason that is true', () => {
     const bed = new AdmissionJudgeBed();
     const admitted = bed.waiting(critical('a'));
     bed.receives('a', { type: 'PREEMPT' }, { type: 'ADMITTED' });
-    const status = { phase: 'Failed', reason: 'OutOfcpu' };
-    admitted.send({ type: 'SyncPodUpdate', pod: { ...critical('a', '5'), status } });
+    const update: PodEvent = { type: 'SyncPodUpdate', pod: critical('a', '5') };
+    const message = 'no cpu';
+    admitted.send(update, ...LEAVE_TO_ASK_FOR_ROOM, { type: 'REJECTED', reason: 'OutOfcpu', message });
     expect(await bed.reported()).toContain('admission a: is rejected after it was admitted: OutOfcpu');
   });
 

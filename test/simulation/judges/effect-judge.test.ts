@@ -2,11 +2,15 @@
 import { describe, expect, test } from '@jest/globals';
 import type { PodEvent } from '../../../src/machines/pod-machine.ts';
 import { call, killed, LifecycleJudgeBed } from './lifecycle-judge-bed.ts';
+import { LEAVE_TO_START } from '../../support/pod-chart.ts';
 
 describe('I5: at most one effect is in flight', () => {
   test('an effect begins beside another one', () => {
     const bed = new LifecycleJudgeBed();
-    bed.pod().send({ type: 'START_GRANTED' }).begin('syncPod');
+    bed
+      .pod()
+      .send(...LEAVE_TO_START)
+      .begin('syncPod');
     expect(bed.reported).toEqual(['I5: syncPod begins beside syncPod']);
   });
 
@@ -44,8 +48,8 @@ describe('I5: at most one effect is in flight', () => {
 
 test('I2: in Draining the effect under way has been aborted', () => {
   const bed = new LifecycleJudgeBed();
-  const pod = bed.pod().send({ type: 'START_GRANTED' });
-  const draining = new LifecycleJudgeBed().pod().send({ type: 'START_GRANTED' }, killed()).snapshot;
+  const pod = bed.pod().send(...LEAVE_TO_START);
+  const draining = new LifecycleJudgeBed().pod().send(...LEAVE_TO_START, killed()).snapshot;
   pod.show(draining, killed());
   expect(bed.reported).toEqual(['I2: syncPod goes on in Syncing.Draining']);
 });

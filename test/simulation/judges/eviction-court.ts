@@ -93,8 +93,8 @@ export class EvictionCourt extends AdmissionJudgeBed {
     return this.judge.evictions!;
   }
 
-  hear(pass: string, ...events: EvictionEvent[]): void {
-    for (const event of events) this.evictions.hears(event, this.#view(pass));
+  hear(...events: EvictionEvent[]): void {
+    for (const event of events) this.evictions.hears(event);
   }
 
   measure(isWhole = false): void {
@@ -111,16 +111,16 @@ export class EvictionCourt extends AdmissionJudgeBed {
       ...{ state: INITIAL_EVICTION_STATE, conditions: [], observedConditions: [], shortage: undefined },
       overLimit,
     };
-    this.hear('Observing', { type: 'OBSERVE' });
+    this.evictions.shows({ type: 'PERIOD_OVER' }, this.#view('Evaluating'));
     this.measure(true);
     const event: EvictionEvent = { type: 'EVALUATED', evaluation };
-    this.hear('Evaluating', event);
+    this.hear(event);
     this.evictions.shows(event, this.#view(pass));
   }
 
   choose(name: string, graceSeconds = 1, signal: EvictionSignal = 'memory.available'): Eviction {
     const eviction = evictionOf(name, graceSeconds, signal);
-    this.hear('Ranking', ranked(eviction));
+    this.hear(ranked(eviction));
     return eviction;
   }
 
@@ -134,14 +134,14 @@ export class EvictionCourt extends AdmissionJudgeBed {
     this.look({ pass: 'ReclaimingNode' });
     for (const what of removed) this.evictions.reclaims(what)();
     this.measure();
-    this.hear('ReclaimingNode', { type: 'NODE_RECLAIMED', shortage: {} as never });
+    this.hear({ type: 'NODE_RECLAIMED', shortage: {} as never });
     this.#choose(victim, 1, signal);
   }
 
   /** All that the victim has on the node goes. */
   end(victim: JudgedPod): void {
     victim.send(DRAINED, STOPPED);
-    this.hear('Evicting', { type: 'POD_ENDED', uid: victim.snapshot.context.uid });
+    this.hear({ type: 'POD_ENDED', uid: victim.snapshot.context.uid });
     victim.send(CLEANED_UP);
   }
 
@@ -152,6 +152,6 @@ export class EvictionCourt extends AdmissionJudgeBed {
   }
 
   #view(pass: string): EvictionView {
-    return { pass, conditions: this.conditions };
+    return { pass, isMeasuringMemory: false, conditions: this.conditions };
   }
 }

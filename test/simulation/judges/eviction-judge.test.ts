@@ -137,7 +137,7 @@ describe('who is chosen', () => {
     const court = new EvictionCourt();
     const victim = court.admitted(pod('a'));
     court.evict(victim);
-    court.hear('Evicting', { type: 'POD_ENDED', uid: 'a' });
+    court.hear({ type: 'POD_ENDED', uid: 'a' });
     expect(await court.reported()).toEqual(['eviction a: counts as ended in Syncing.Draining']);
     victim.send(DRAINED, STOPPED);
     court.look();
@@ -151,7 +151,7 @@ describe('who is chosen', () => {
     const victim = court.admitted(pod('a'));
     court.evict(victim);
     court.nowMs = 9_999;
-    court.hear('Evicting', { type: 'POD_FAILED', uid: 'a', problem: '' });
+    court.hear({ type: 'POD_FAILED', uid: 'a', problem: '' });
     court.evict(victim);
     expect(await court.reported()).toEqual([
       'eviction a: is given up before its time',
@@ -288,14 +288,14 @@ describe('of what is short', () => {
     const court = new EvictionCourt();
     court.look();
     court.measure(true);
-    court.hear('Ranking', { type: 'RELIEVED' });
+    court.hear({ type: 'RELIEVED' });
     court.left = { 'memory.available': 100 };
     court.look({ pass: 'Observing' });
     court.left = { 'memory.available': 90 };
     court.look();
     court.left = { 'memory.available': 100 };
     court.measure(true);
-    court.hear('Ranking', { type: 'RELIEVED' });
+    court.hear({ type: 'RELIEVED' });
     expect(await court.reported()).toEqual(['eviction : nobody is to go, though it is as short as before']);
   });
 
@@ -316,7 +316,8 @@ test('at rest no pass is under way, the node is looked at, and nobody exceeds a 
   const court = new EvictionCourt();
   court.look();
   court.conditions = [];
-  const show = (pass: string) => court.evictions.shows({ type: 'OBSERVE' }, { pass, conditions: [] });
+  const show = (pass: string) =>
+    court.evictions.shows({ type: 'PERIOD_OVER' }, { pass, isMeasuringMemory: false, conditions: [] });
   show('Observing');
   expect(court.evictions.unrest).toBeUndefined();
   const volumes = [{ name: 'scratch', emptyDir: { sizeLimit: '100' } }];

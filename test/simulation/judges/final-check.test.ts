@@ -58,7 +58,7 @@ describe('a node has settled (I7)', () => {
     const waiting = agent.create('waiting', wanting('2'), 'file');
     await agent.clock.advance(60_000);
     expect(agent.state(rejected)).toBe('Terminated.Finished');
-    expect(agent.state(waiting)).toBe('Syncing.AwaitingStart');
+    expect(agent.state(waiting)).toBe('Syncing.AwaitingRoom');
     expect(findUnsettled(agent.host)).toBeUndefined();
   });
 
@@ -188,7 +188,7 @@ describe('a node has something left (I10)', () => {
     const uid = agent.create('web');
     await agent.clock.advance(0);
     expect(findLeftover(agent.host)).toEqual(
-      finding(uid, 'its actor is left, in Syncing.AwaitingStart, though no pod is wanted'),
+      finding(uid, 'its actor is left, in Syncing.AwaitingRuntime, though no pod is wanted'),
     );
   });
 });

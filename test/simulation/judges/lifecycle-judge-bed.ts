@@ -1,11 +1,6 @@
 import { createActor } from 'xstate';
 import type { PodActor, PodSnapshot } from '../../../src/actors/pods/pod-registry.ts';
-import {
-  type PodContext,
-  podMachine,
-  type PodEvent,
-  type RuntimeHolds,
-} from '../../../src/machines/pod-machine.ts';
+import type { PodContext, PodEvent, RuntimeHolds } from '../../../src/machines/pod-context.ts';
 import type { KillPodOptions } from '../../../src/policies/sync/pod-termination.ts';
 import type { CallName } from '../../../src/runtime/simulated/latencies.ts';
 import type { CallUnderWay, ContainerTruth, SandboxTruth } from '../../../src/runtime/simulated/witness.ts';
@@ -14,6 +9,7 @@ import type { EffectName } from '../../../src/simulation/judges/effect-judge.ts'
 import { LifecycleJudge } from '../../../src/simulation/judges/lifecycle-judge.ts';
 import type { Pod } from '../../../src/types/kubernetes.ts';
 import { testPod } from '../../support/pods.ts';
+import { LEAVE_TO_START, podChart } from '../../support/pod-chart.ts';
 
 /** The connection of the judged agent to the runtime. */
 const CONNECTION = 2;
@@ -54,7 +50,7 @@ export class LifecycleJudgeBed {
   }
 
   settled(pod?: Pod): JudgedPod {
-    return this.pod(pod).send({ type: 'START_GRANTED' }, SYNCED);
+    return this.pod(pod).send(...LEAVE_TO_START, SYNCED);
   }
 
   /** `I3: what`. */
@@ -122,8 +118,7 @@ export class JudgedPod {
     this.#ended = this.#judge.effectBegins(name, context, controller.signal);
   }
 
-  #machine(): typeof podMachine {
-    const nothing = () => undefined;
+  #machine(): typeof podChart {
     const starts =
       (name: EffectName) =>
       ({ context }: { context: PodContext }) => {
@@ -131,20 +126,13 @@ export class JudgedPod {
         this.#due = { name, context, controller: this.#controller };
       };
     const aborts = () => this.#controller?.abort();
-    return podMachine.provide({
+    return podChart.provide({
       actions: {
         startSync: starts('syncPod'),
         startStop: starts('stopPod'),
         startCleanup: starts('cleanUpPod'),
         abortSync: aborts,
         abortStop: aborts,
-        requestStart: nothing,
-        armResync: nothing,
-        disarmResync: nothing,
-        answerWaiters: nothing,
-        answerThisWaiter: nothing,
-        reportTerminated: nothing,
-        reportFinished: nothing,
       },
     });
   }

@@ -11,6 +11,7 @@ import {
   STOPPED,
   SYNCED,
 } from './lifecycle-judge-bed.ts';
+import { LEAVE_TO_START } from '../../support/pod-chart.ts';
 
 /** A snapshot as a wrong chart would show it. */
 function changed(snapshot: PodSnapshot, context: Partial<PodSnapshot['context']>): PodSnapshot {
@@ -113,9 +114,7 @@ describe('rule 2', () => {
 
   test('a pod does not settle before its newest version has been synced', () => {
     const bed = new LifecycleJudgeBed();
-    const pod = bed
-      .pod()
-      .send({ type: 'START_GRANTED' }, { type: 'SyncPodUpdate', pod: testPod() }, SYNCED, SYNCED);
+    const pod = bed.pod().send(...LEAVE_TO_START, { type: 'SyncPodUpdate', pod: testPod() }, SYNCED, SYNCED);
     expect([pod.snapshot.value, bed.reported]).toEqual([{ Syncing: 'Settled' }, []]);
     pod.show(changed(pod.snapshot, { pod: testPod() }), { type: 'SyncPodUpdate', pod: testPod() });
     expect(bed.reported).toEqual(['rule 2: settles, and its newest version is not synced']);

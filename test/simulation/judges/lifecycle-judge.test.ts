@@ -13,6 +13,7 @@ import {
   STOPPED,
   SYNCED,
 } from './lifecycle-judge-bed.ts';
+import { LEAVE_TO_START } from '../../support/pod-chart.ts';
 
 test('a pod that lives and ends in order violates nothing', () => {
   const bed = new LifecycleJudgeBed();
@@ -130,7 +131,7 @@ describe('I2: nothing that may start a container once the pod is Terminating', (
     const bed = new LifecycleJudgeBed();
     bed.pod();
     bed.judge.callBegan(call('RunPodSandbox'));
-    expect(bed.reported).toEqual(['I2: RunPodSandbox is issued in Syncing.AwaitingStart']);
+    expect(bed.reported).toEqual(['I2: RunPodSandbox is issued in Syncing.AwaitingRuntime']);
   });
 
   test('issued for a pod without an actor', () => {
@@ -142,7 +143,7 @@ describe('I2: nothing that may start a container once the pod is Terminating', (
 
   test('issued during a sync, or by an earlier agent, or not a start: nothing is violated', () => {
     const bed = new LifecycleJudgeBed();
-    const pod = bed.pod().send({ type: 'START_GRANTED' });
+    const pod = bed.pod().send(...LEAVE_TO_START);
     for (const name of STARTS) bed.judge.callBegan(call(name));
     pod.send(killed(), AT_REST);
     bed.judge.callBegan(call('StartContainer', { connection: 1 }));
@@ -211,7 +212,7 @@ describe('I8: volumes are released after Terminated only', () => {
     bed.pod();
     bed.sandboxes.push(sandbox(true));
     bed.judge.volumesReleased('uid-of-web');
-    expect(bed.reported).toEqual(['I8: its volumes are released in Syncing.AwaitingStart']);
+    expect(bed.reported).toEqual(['I8: its volumes are released in Syncing.AwaitingRuntime']);
   });
 
   test('volumes of an earlier incarnation may be released before the pod starts', () => {

@@ -45,7 +45,7 @@ describe('what was removed is enough', () => {
     at.evictions.reclaims('containers')();
     at.left = { 'nodefs.available': left };
     if (isMeasured) at.measure();
-    at.hear('ReclaimingNode', { type: 'NODE_RECLAIMED', shortage: goesOn ? ({} as never) : undefined });
+    at.hear({ type: 'NODE_RECLAIMED', shortage: goesOn ? ({} as never) : undefined });
     return at.reported();
   };
 

@@ -4,6 +4,7 @@ import type { PodEvent } from '../../../src/machines/pod-machine.ts';
 import { CONFIG_SOURCE_ANNOTATION } from '../../../src/policies/pod/pod-kinds.ts';
 import { testPod } from '../../support/pods.ts';
 import { killed, LifecycleJudgeBed, sandbox, STOPPED } from './lifecycle-judge-bed.ts';
+import { LEAVE_TO_START } from '../../support/pod-chart.ts';
 
 const staticPod = (uid: string, name = 'web') =>
   testPod({ name, uid, annotations: { [CONFIG_SOURCE_ANNOTATION]: 'file' } });
@@ -31,7 +32,7 @@ describe('I6: of a static full name one incarnation at most is between its start
     const first = bed.settled(staticPod('uid-1'));
     const second = bed.pod(staticPod('uid-2'));
     first.send(killed(), STOPPED);
-    second.send({ type: 'START_GRANTED' });
+    second.send(...LEAVE_TO_START);
     expect(await reported(bed)).toEqual([]);
   });
 

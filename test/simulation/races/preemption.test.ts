@@ -44,7 +44,7 @@ async function endingVictim(victim: PodSpec = wanting('2')) {
   const [victimUid] = await running(agent, ['victim', victim]);
   const uid = agent.create('critical', critical('2'));
   await agent.untilState(victimUid, 'Terminating.Stopping');
-  expect([victims(agent), agent.state(uid)]).toEqual([['victim'], 'Syncing.AwaitingStart']);
+  expect([victims(agent), agent.state(uid)]).toEqual([['victim'], 'Syncing.MakingRoom']);
   return { agent, victim: victimUid, uid };
 }
 
@@ -52,7 +52,7 @@ test('the preemptor starts as soon as its victim has ended, and not before', asy
   const { agent, victim, uid } = await endingVictim();
   await agent.untilState(uid, 'Syncing.Settled');
   expect(agent.status(victim)).toMatchObject({ phase: 'Failed', reason: 'Preempting' });
-  const [[ended], [granted]] = [endOf(agent, victim), agent.told(uid, /^START_GRANTED/)];
+  const [[ended], [granted]] = [endOf(agent, victim), agent.told(uid, /^ADMITTED/)];
   expect(granted!.atMs).toBe(ended!.atMs);
   expect(await agent.verdict()).toEqual(ALL_WELL);
 });
@@ -90,11 +90,11 @@ test('room that was promised is free as soon as its preemptor is deleted', async
   await agent.untilState(victim, 'Terminating.Stopping');
   const waiting = agent.create('waiting', wanting('500m'), 'file');
   await agent.clock.advance(100);
-  expect(agent.state(waiting)).toBe('Syncing.AwaitingStart');
+  expect(agent.state(waiting)).toBe('Syncing.AwaitingRoom');
   const deletedAtMs = agent.nowMs;
   agent.delete('critical');
   await agent.untilState(waiting, 'Syncing.Settled');
-  expect(agent.told(waiting, /^START_GRANTED/)[0]!.atMs).toBe(deletedAtMs);
+  expect(agent.told(waiting, /^ADMITTED/)[0]!.atMs).toBe(deletedAtMs);
   expect([startsOf(agent, uid), victims(agent)]).toEqual([[], ['victim']]);
   expect(await agent.verdict()).toEqual(ALL_WELL);
 });
@@ -146,7 +146,7 @@ describe('a victim that hangs in its stop', () => {
     const waiting = agent.create('waiting', wanting('2'), 'file');
     await agent.untilState(uid, 'Terminated.Finished');
     expect(agent.status(uid)).toMatchObject({ phase: 'Failed' });
-    expect(agent.state(waiting)).toBe('Syncing.AwaitingStart');
+    expect(agent.state(waiting)).toBe('Syncing.MakingRoom');
     agent.runtime.podFaults.clear();
     await agent.untilState(waiting, 'Syncing.Settled');
     expect([startsOf(agent, uid), victims(agent)]).toEqual([[], ['victim']]);
@@ -231,7 +231,7 @@ describe('a static pod that is replaced in place on a full node', () => {
     const second = agent.create('web', wanting('1'), 'file');
     await agent.untilState(second, 'Syncing.Settled');
     expect(victims(agent)).toEqual([]);
-    expect(agent.told(second, /^START_GRANTED/)[0]!.atMs).toBe(endOf(agent, first)[0]!.atMs);
+    expect(agent.told(second, /^ADMITTED/)[0]!.atMs).toBe(endOf(agent, first)[0]!.atMs);
     expect(await agent.running()).toHaveLength(2);
     expect(await agent.verdict()).toEqual(ALL_WELL);
   });
@@ -242,7 +242,7 @@ describe('a static pod that is replaced in place on a full node', () => {
     await agent.clock.advance(100);
     const second = agent.create('web', wanting('1'), 'file');
     await agent.untilState(second, 'Syncing.Settled');
-    expect([victims(agent), agent.state(waiting)]).toEqual([[], 'Syncing.AwaitingStart']);
+    expect([victims(agent), agent.state(waiting)]).toEqual([[], 'Syncing.AwaitingRoom']);
     expect(await agent.verdict()).toEqual(ALL_WELL);
   });
 
@@ -295,7 +295,7 @@ describe('a victim that is created again with its UID while it ends', () => {
     await agent.untilState(victim, 'Terminating.Stopping');
     again(agent);
     await agent.untilState(uid, 'Syncing.Settled');
-    await agent.untilState(victim, 'Syncing.AwaitingStart');
+    await agent.untilState(victim, 'Syncing.AwaitingRoom');
     expect(agent.status(victim)).toMatchObject({ phase: 'Pending', reason: 'OutOfcpu' });
     agent.delete('critical');
     await agent.untilState(victim, 'Syncing.Settled');

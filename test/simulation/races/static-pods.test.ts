@@ -103,10 +103,10 @@ describe('static pods of one full name and UIDs of their own (rule 10)', () => {
     await agent.untilState(first, 'Syncing.Settled');
     const second = agent.create('web', SPEC, 'file');
     await agent.clock.advance(500);
-    expect(agent.state(second)).toBe('Syncing.AwaitingStart');
+    expect(agent.state(second)).toBe('Syncing.AwaitingName');
     const third = agent.create('web', SPEC, 'file');
     await agent.untilState(third, 'Syncing.Settled');
-    expect(agent.told(second, /^START_GRANTED|^RunPodSandbox/)).toEqual([]);
+    expect(agent.told(second, /^ADMITTED|^RunPodSandbox/)).toEqual([]);
     expectOneAtATime(agent, 'web');
     expect(await agent.verdict()).toEqual(ALL_WELL);
   });

@@ -52,7 +52,7 @@ const holds =
   (update: SourceUpdate) =>
     String(names(update)) === String(wanted);
 
-/** The agent that ran before is gone; this one finds what that has kept. */
+/** Starts the source anew, as an agent does that restarts and finds the manifests which the earlier agent kept. */
 async function start(path = folder, checkFrequencyMs = NEVER_MS): Promise<Collector<SourceUpdate>> {
   source?.close();
   await (lastGood as LastGoodManifests | undefined)?.settled();
@@ -67,8 +67,8 @@ async function keptNames(): Promise<string[]> {
   return locations.map((location) => location.replace(`${folder}/`, ''));
 }
 
-describe('an agent that starts again', () => {
-  test('where a manifest has been broken meanwhile has its last good version: the same pod, in a source that is seen', async () => {
+describe('an agent that restarts', () => {
+  test('uses the last good version of a manifest that is broken now: it has the same pod, and the source is seen', async () => {
     await write('a.yaml', manifest('a'));
     await write('b.yaml', manifest('b'));
     const before = await (await start()).until(holds('a', 'b'));
@@ -82,7 +82,7 @@ describe('an agent that starts again', () => {
     ]);
   });
 
-  test('once more finds it still; when it is mended that counts, and when it goes so does what was kept', async () => {
+  test('uses it again after a second restart, until the manifest is good again; a removed manifest is no longer kept', async () => {
     await write('a.yaml', manifest('a'));
     await (await start()).until(holds('a'));
     await write('a.yaml', BROKEN);
@@ -99,7 +99,7 @@ describe('an agent that starts again', () => {
     expect(names(await (await start()).next())).toEqual([]);
   });
 
-  test('finds nothing of a manifest that went, or was renamed, while it was away', async () => {
+  test('does not keep a manifest that was removed or renamed before the restart', async () => {
     await write('a.yaml', manifest('a'));
     await write('b.yaml', manifest('b'));
     await (await start()).until(holds('a', 'b'));
@@ -110,7 +110,7 @@ describe('an agent that starts again', () => {
     expect(await keptNames()).toEqual(['c.yaml']);
   });
 
-  test('from a single manifest that is broken, or a folder that cannot be read, restores pods and has not seen the source', async () => {
+  test('restores pods for a single broken manifest and for an unreadable folder; the source is not seen', async () => {
     await write('a.yaml', manifest('a'));
     await (await start(at('a.yaml'))).until(holds('a'));
     await write('a.yaml', BROKEN);
@@ -128,7 +128,7 @@ describe('an agent that starts again', () => {
     expect(texts(unreadable)[0]).toContain('cannot be read, its pods stay as they are');
   });
 
-  test('passes over what is kept for another version, or is damaged', async () => {
+  test('ignores kept files that are damaged or of another format version', async () => {
     await write('a.yaml', manifest('a'));
     await (await start()).until(holds('a'));
     await lastGood.settled();
@@ -147,7 +147,7 @@ describe('an agent that starts again', () => {
     }
   });
 
-  test('has them as RESTORE, which does not count as having seen the source', async () => {
+  test('adds restored pods, and counts the source as seen when it can be read', async () => {
     await write('a.yaml', manifest('a'));
     await (await start(at('a.yaml'))).until(holds('a'));
     await write('a.yaml', BROKEN);
@@ -164,18 +164,18 @@ describe('an agent that starts again', () => {
       podConfig({ file }, { now: () => 0, onProblem: () => undefined }),
     );
     expect(await events.next()).toMatchObject({
-      op: 'RESTORE',
+      op: 'ADD',
       source: 'file',
       pods: [{ metadata: { name: 'a-node' } }],
     });
     await write('a.yaml', manifest('a'));
-    expect(await events.next()).toEqual({ type: 'SOURCE_SEEN', source: 'file', allSourcesReady: true });
+    expect(await events.next()).toEqual({ type: 'SOURCE_SEEN', source: 'file' });
     events.close();
   });
 });
 
-describe('what is kept', () => {
-  test('is for its owner alone, and written only when it has changed', async () => {
+describe('a kept manifest', () => {
+  test('can be read by its owner only, and is written only when it has changed', async () => {
     await write('a.yaml', manifest('a'));
     await (await start()).until(holds('a'));
     await lastGood.settled();
@@ -194,7 +194,7 @@ describe('what is kept', () => {
     expect(await readdir(kept)).toEqual([file]);
   });
 
-  test('that cannot be written is one problem, stops nothing, and is tried again', async () => {
+  test('that cannot be written is one problem; pods come all the same, and the write is tried again', async () => {
     await mkdir(join(kept, '..'));
     await writeFile(kept, 'in the way');
     await write('a.yaml', manifest('a'));
@@ -210,12 +210,12 @@ describe('what is kept', () => {
     expect(await keptNames()).toEqual(['a.yaml', 'b.yaml']);
   });
 
-  test('in an older version does not stay where the newer one cannot be written', async () => {
+  test('is removed when a newer version cannot be written', async () => {
     await write('a.yaml', manifest('a'));
     await (await start()).until(holds('a'));
     await lastGood.settled();
     const [file = ''] = await readdir(kept);
-    await mkdir(join(kept, `${file}.new`));
+    await mkdir(join(kept, `${file}.tmp`));
     await chmod(kept, 0o700);
     lastGood.keep(at('a.yaml'), Buffer.from(manifest('newer')), 'newer');
     await lastGood.settled();
@@ -224,7 +224,7 @@ describe('what is kept', () => {
   });
 });
 
-describe('a URL', () => {
+describe('the server of a URL', () => {
   let server: Server;
   let answer: { status: number; body: string };
   let url: string;
@@ -249,11 +249,11 @@ describe('a URL', () => {
   }
 
   test.each([
-    ['does not answer well', 503, 'starting'],
-    ['serves what is broken', 200, BROKEN],
+    ['answers with an error', 503, 'starting'],
+    ['serves a broken manifest', 200, BROKEN],
     ['serves nothing', 200, ''],
   ])(
-    'that %s when the agent starts again: its pods are restored until it does',
+    '%s when the agent restarts: the pods are restored until it serves a good manifest',
     async (_what, status, body) => {
       answer = { status: 200, body: manifest('a') };
       const before = await (await ask()).next();
@@ -267,7 +267,7 @@ describe('a URL', () => {
     },
   );
 
-  test('that is another one than before has none of its pods', async () => {
+  test('is another one than before the restart: no pods are restored', async () => {
     answer = { status: 200, body: manifest('a') };
     await (await ask()).next();
     answer = { status: 503, body: '' };

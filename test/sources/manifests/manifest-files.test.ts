@@ -10,7 +10,7 @@ import {
 } from '../../../src/sources/manifests/manifest-files.ts';
 import { manifest, put, temporaryFolder } from '../support.ts';
 
-/** Longer than a file is taken for one that may just be written to. */
+/** Longer than a file counts as just written. */
 const LATER_MS = 60_000;
 
 let folder: string;
@@ -26,7 +26,7 @@ afterEach(() => remove());
 const at = (...names: string[]) => join(folder, ...names);
 const names = ({ files }: Reading) =>
   [...files.values()].flatMap(({ pods }) => pods.map(({ metadata }) => metadata.name));
-/** Reads the folder as somebody who comes later; what was read is in `contentsRead`, without the folder. */
+/** Reads the folder as if much later. `contentsRead` has the files that were read, relative to the folder. */
 function read(before: Reading, options: Partial<ReadingOptions> = {}): Promise<Reading> {
   contentsRead = [];
   const readContent = (file: string) => {
@@ -41,8 +41,8 @@ function read(before: Reading, options: Partial<ReadingOptions> = {}): Promise<R
   });
 }
 
-describe('a folder that is read again', () => {
-  test('has no manifest read that is as it was', async () => {
+describe('the second reading of a folder', () => {
+  test('does not read manifests that have not changed', async () => {
     for (const name of ['a', 'b', 'c']) await put(at(`${name}.yaml`), manifest(name));
     await put(at('broken.yaml'), 'kind: Pod');
     const first = await read(NOTHING_READ);
@@ -53,7 +53,7 @@ describe('a folder that is read again', () => {
     expect(second.files.get(at('broken.yaml'))?.problems).not.toEqual([]);
   });
 
-  test('has those read that were written, in place or by another file, and no others', async () => {
+  test('reads only manifests that were written or replaced', async () => {
     for (const name of ['a', 'b', 'c']) await put(at(`${name}.yaml`), manifest(name));
     const first = await read(NOTHING_READ);
     await writeFile(at('b.yaml'), manifest('x'));
@@ -62,7 +62,7 @@ describe('a folder that is read again', () => {
     expect(contentsRead).toEqual(['b.yaml', 'c.yaml']);
   });
 
-  test('has a manifest read that says the same length and time of itself as before', async () => {
+  test('reads a changed manifest of the same length and modification time', async () => {
     await put(at('a.yaml'), manifest('a'));
     const { atime, mtime } = await stat(at('a.yaml'));
     const first = await read(NOTHING_READ);
@@ -71,7 +71,7 @@ describe('a folder that is read again', () => {
     expect(names(await read(first))).toEqual(['b-node']);
   });
 
-  test('has a manifest read whose file was replaced by an older one', async () => {
+  test('reads a manifest that was replaced by an older file', async () => {
     await put(at('.older'), manifest('b'));
     await put(at('a.yaml'), manifest('a'));
     const first = await read(NOTHING_READ);
@@ -79,7 +79,7 @@ describe('a folder that is read again', () => {
     expect(names(await read(first))).toEqual(['b-node']);
   });
 
-  test('has manifests read behind a link that was turned', async () => {
+  test('reads manifests behind a link that has another target now', async () => {
     for (const name of ['one', 'two']) {
       await mkdir(at(`..${name}`));
       await writeFile(at(`..${name}`, 'a.yaml'), manifest(name));
@@ -95,7 +95,7 @@ describe('a folder that is read again', () => {
     expect(contentsRead).toEqual([]);
   });
 
-  test('has a manifest read that had just been written when it was last read', async () => {
+  test('reads a manifest that had just been written at the first reading', async () => {
     await put(at('a.yaml'), manifest('a'));
     const { ctimeMs } = await stat(at('a.yaml'));
     for (const now of [ctimeMs - LATER_MS, ctimeMs, ctimeMs + 2_000]) {
@@ -105,7 +105,7 @@ describe('a folder that is read again', () => {
     }
   });
 
-  test('has a manifest read that could not be read', async () => {
+  test('reads a manifest that could not be read before', async () => {
     await put(at('a.yaml'), manifest('a'));
     const good = await read(NOTHING_READ);
     await chmod(at('a.yaml'), 0o600);
@@ -117,7 +117,7 @@ describe('a folder that is read again', () => {
     expect(mended.files.get(at('a.yaml'))).toMatchObject({ pods: [{}], problems: [] });
   });
 
-  test('has a manifest read that could not be kept for the next start', async () => {
+  test('reads a manifest whose last good version could not be written to the disk', async () => {
     await put(at('a.yaml'), manifest('a'));
     await writeFile(at('.kept'), 'a file where the folder would be');
     const lastGood = new LastGoodManifests(at('.kept'));

@@ -1,9 +1,6 @@
 import { describe, expect, test } from '@jest/globals';
-import {
-  INLINE_BYTES_MAX,
-  readStaticPods,
-  type StaticPods,
-} from '../../../src/sources/manifests/manifest-pods.ts';
+import { INLINE_BYTES_MAX, readStaticPods } from '../../../src/sources/manifests/manifest-pods.ts';
+import type { StaticPods } from '../../../src/sources/static-pod.ts';
 import { problemText } from '../../../src/sources/source.ts';
 import { manifest } from '../support.ts';
 

@@ -1,3 +1,4 @@
+import { spawnSync } from 'node:child_process';
 import { expect, test } from '@jest/globals';
 import { parseYaml } from '../../../src/sources/manifests/manifest-yaml.ts';
 
@@ -20,4 +21,29 @@ test.each([
   ['.nan', NaN],
 ])('%s is a number', (text, number) => {
   expect(parseYaml(`dir: ${text}`)).toEqual([{ dir: number }]);
+});
+
+test('long quoted texts take no more memory than their characters', () => {
+  const module = new URL('../../../src/sources/manifests/manifest-yaml.ts', import.meta.url).href;
+  // 9 MB of text in a heap of 100 MB. Left as the library builds it, the text takes 300 MB.
+  const script = `
+    const { parseYaml } = await import(${JSON.stringify(module)});
+    const document = 'text: "' + '.'.repeat(9_000) + '"\\n';
+    const documents = parseYaml(Array(1_000).fill(document).join('---\\n'));
+    console.log(documents.length, documents.every(({ text }) => text.length === 9_000));
+  `;
+  const options = [
+    '--max-old-space-size=100',
+    '--disable-warning=ExperimentalWarning',
+    '--input-type=module',
+  ];
+  const { status, stdout } = spawnSync(process.execPath, [...options, '-e', script], { encoding: 'utf8' });
+  expect([status, stdout]).toEqual([0, '1000 true\n']);
+});
+
+test.each([
+  ['a syntax error', 'a: *b\n---\na: [\n', /^Flow sequence/],
+  ['the first broken document', 'a: *b\n---\na: *c\n', /^Unresolved alias .*: b$/],
+])('of several broken documents the error is that of %s', (_what, text, message) => {
+  expect(() => parseYaml(text)).toThrow(message);
 });

@@ -81,7 +81,7 @@ describe('as the kubelet', () => {
   );
 });
 
-describe('not as the kubelet, and meant so', () => {
+describe('differs from the kubelet on purpose', () => {
   test.each(named(verdicts.filter(isMeant)))('%s', (name, verdict) => {
     expect(parse(verdict).problems.length > 0).toBe(name in REFUSED_ON_PURPOSE);
     expect(verdict.refused === true).toBe(name in ACCEPTED_ON_PURPOSE);

@@ -4,6 +4,7 @@ import { existsSync, readdirSync, readFileSync, rmdirSync } from 'node:fs';
 import { rm } from 'node:fs/promises';
 import { basename, join } from 'node:path';
 import { promisify } from 'node:util';
+import { parseMountInfo } from '../../../src/policies/formats/mountinfo.ts';
 import { waitFor } from '../wait-for.ts';
 import { type Belongings, layoutIn } from './layout.ts';
 
@@ -79,9 +80,8 @@ async function unmountAll(dir: string): Promise<void> {
 }
 
 export function mountsBelow(dir: string): readonly string[] {
-  const lines = readFileSync('/proc/self/mountinfo', 'utf8').split('\n');
-  const points = lines.map((line) => line.split(' ')[4] ?? '');
-  return points.filter((point) => point.startsWith(`${dir}/`));
+  const mounts = parseMountInfo(readFileSync('/proc/self/mountinfo', 'utf8'));
+  return mounts.map(({ path }) => path).filter((path) => path.startsWith(`${dir}/`));
 }
 
 async function removeNetwork({ bridge, network }: Belongings): Promise<void> {

@@ -9,7 +9,7 @@ import { OwnCalls } from './own-calls.ts';
 import { PodIndex } from '../events/pod-index.ts';
 import type { WirePodSandboxStatus } from '../messages/sandbox-messages.ts';
 
-/** What the calls of CRI's RuntimeService share. */
+/** The channel and the knowledge that the calls of CRI's RuntimeService share. */
 export class CallContext {
   readonly index = new PodIndex();
   readonly ownCalls = new OwnCalls();
@@ -25,7 +25,7 @@ export class CallContext {
     return this.#channel.call(method, request, { timeoutMs: this.timeoutMs, ...options });
   }
 
-  /** Where the call fails, with the error that `correct` makes of it; with its own where that fails too. */
+  /** If the call fails, rejects with the error that `correct` gives; if `correct` fails, too, with the call's own error. */
   async corrected<T>(work: Promise<T>, correct: (error: unknown) => unknown): Promise<T> {
     try {
       return await work;
@@ -46,7 +46,7 @@ export class CallContext {
     return status;
   }
 
-  /** For corrections. */
+  /** Used by the corrections of errors. */
   readonly states: States = {
     container: (id) => unlessNotFound(this.containerStatus(id)),
     sandbox: async (id) => (await unlessNotFound(this.podSandboxStatus(id)))?.state,

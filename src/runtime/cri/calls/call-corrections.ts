@@ -1,12 +1,12 @@
 /**
- * What a runtime's error means where its code does not tell. containerd 1.6 answers most failures with Unknown, and
- * NotFound also for a part of what was asked for: the state of the thing tells more. Each of these gives the error that
- * the caller is to see, and may reject, where the state cannot be read.
+ * Finds out what a runtime's error means if its code does not tell. containerd 1.6 answers most failures with Unknown, and
+ * uses NotFound also for parts of a request: the state of the container or sandbox tells more. Each function gives the error
+ * for the caller. It rejects if the state cannot be read.
  */
 import type { ContainerStateName, PodSandboxState } from '../../../types/cri.ts';
 import { errorKind, type ErrorKind, errorMessage, StateletError } from '../../../types/errors.ts';
 
-/** Undefined of what is not there. */
+/** Reads states; undefined if there is no such container or sandbox. */
 export interface States {
   container(
     id: string,
@@ -14,16 +14,16 @@ export interface States {
   sandbox(id: string): Promise<PodSandboxState | undefined>;
 }
 
-/** Of containerd; of CRI-O. */
+/** The messages of containerd and of CRI-O. */
 const NAME_TAKEN = /\bis reserved for\b|\bname is reserved\b|\balready exists\b/;
 
-/** RunPodSandbox. Another call may be making it just now: no list would show that. */
+/** For RunPodSandbox. Another call may be creating the sandbox: no list would show that yet. */
 export function notRun(error: unknown): unknown {
   const taken = errorKind(error) === 'Unknown' && NAME_TAKEN.test(errorMessage(error));
   return taken ? ofKind('AlreadyExists', error) : error;
 }
 
-/** CreateContainer. */
+/** For CreateContainer. */
 export async function notCreated(error: unknown, sandboxId: string, states: States): Promise<unknown> {
   const known = notRun(error);
   if (known !== error || !isVague(error)) return known;
@@ -32,7 +32,7 @@ export async function notCreated(error: unknown, sandboxId: string, states: Stat
   return state === 'SANDBOX_NOTREADY' ? ofKind('FailedPrecondition', error) : error;
 }
 
-/** StartContainer. One that fails leaves the container exited: it was not so before that call began (Unix ms). */
+/** For StartContainer, which began at `begunAt` (Unix ms). A start that fails leaves the container exited, too, but later. */
 export async function notStarted(
   error: unknown,
   id: string,
@@ -47,7 +47,7 @@ export async function notStarted(
   return before || state === 'CONTAINER_RUNNING' ? ofKind('FailedPrecondition', error) : error;
 }
 
-/** A call that needs a running container. */
+/** For calls that need a running container. */
 export async function notDone(error: unknown, id: string, states: States): Promise<unknown> {
   if (!isVague(error)) return error;
   const status = await states.container(id);
@@ -55,7 +55,7 @@ export async function notDone(error: unknown, id: string, states: States): Promi
   return status.state === 'CONTAINER_RUNNING' ? error : ofKind('FailedPrecondition', error);
 }
 
-/** Whether the code may stand for anything. */
+/** Whether the error's code may have several meanings. */
 const isVague = (error: unknown): boolean => ['Unknown', 'NotFound'].includes(errorKind(error));
 
 const ofKind = (kind: ErrorKind, error: unknown): StateletError =>

@@ -1,4 +1,4 @@
-/** Errors of calls to a runtime: gRPC's code as the kind, and a message that says what to do where that is known. */
+/** Errors of calls to a runtime: gRPC's code as the kind, and a message that says what to do, if that is known. */
 import type { ServiceError } from '@grpc/grpc-js';
 import { type ErrorKind, StateletError } from '../../../types/errors.ts';
 import { kindOfCode } from '../../service/grpc-codes.ts';
@@ -22,7 +22,7 @@ export const deadlineError = (name: string, endpoint: string, timeoutMs: number)
     `the container runtime at ${endpoint} has not answered ${name} within ${timeoutMs / 1000} s`,
   );
 
-/** containerd answers so, without a code of its own, while it reads what it had before a restart. */
+/** containerd's answer, without a special code, while it restores its state after a restart. */
 const STARTING = 'server is not initialized yet';
 
 function kindOf({ code, details }: Answer): ErrorKind {

@@ -3,7 +3,7 @@ import { StateletError } from '../../../types/errors.ts';
 import { callError, canceled, closed, deadlineError } from './call-errors.ts';
 import type { Method } from '../messages/methods.ts';
 
-/** A list of many containers with long annotations is larger than gRPC's usual 4 MB; the kubelet takes as much. */
+/** The kubelet's limit: a list of many containers with long annotations is larger than gRPC's default of 4 MB. */
 const MAX_MESSAGE_BYTES = 16 * 1024 * 1024;
 
 const TIMER_INEXACTNESS_MS = 5;
@@ -11,10 +11,10 @@ const TIMER_INEXACTNESS_MS = 5;
 const OPTIONS = {
   'grpc.max_receive_message_length': MAX_MESSAGE_BYTES,
   'grpc.max_send_message_length': MAX_MESSAGE_BYTES,
-  // The socket is on this machine: trying it costs nothing, and pods wait for it.
+  // The socket is on this machine: a try is cheap, and pods wait for the connection.
   'grpc.initial_reconnect_backoff_ms': 100,
   'grpc.max_reconnect_backoff_ms': 2000,
-  // What is not needed here, and would cost time in every call.
+  // These features are not needed and would cost time in every call.
   'grpc.enable_retries': 0,
   'grpc.enable_channelz': 0,
   'grpc.enable_http_proxy': 0,
@@ -22,12 +22,12 @@ const OPTIONS = {
 };
 
 export interface UnaryOptions {
-  /** No limit without it. */
+  /** Default: no limit. */
   readonly timeoutMs?: number;
   readonly signal?: AbortSignal;
 }
 
-/** One connection to a runtime's socket, made when it is first needed and again after it broke. */
+/** A connection to a runtime's socket. It is made with the first call, and again after it broke. */
 export class Channel {
   readonly endpoint: string;
   readonly #client: grpc.Client;
@@ -69,7 +69,7 @@ export class Channel {
     });
   }
 
-  /** A stream of answers, which ends with `error` or `end`. It waits for a runtime that is down. */
+  /** A stream of answers, which ends with `error` or `end`. If the runtime is down, the stream waits for it. */
   stream<Q, A>(
     method: Method<Q, A>,
     request: Q,
@@ -81,7 +81,7 @@ export class Channel {
     return this.#client.makeServerStreamRequest<Q, A>(path, asked.encode, response.decode, request, metadata);
   }
 
-  /** Gives up what is under way, streams excepted. */
+  /** Cancels all calls under way, but no streams. */
   close(): void {
     this.#closed = true;
     for (const call of this.#underWay) call.cancel();
@@ -96,7 +96,7 @@ export class Channel {
     if (signal?.aborted) return canceled(name);
     if (this.#closed) return closed(name);
     if (error === null) return new StateletError('Internal', `${name} was answered with nothing`);
-    // The runtime may say the same of its own accord, of a command that took too long, say.
+    // The runtime uses the same code for a command that took too long.
     const own = deadline !== undefined && Date.now() >= deadline - TIMER_INEXACTNESS_MS;
     if (own && error.code === grpc.status.DEADLINE_EXCEEDED) {
       return deadlineError(name, this.endpoint, timeoutMs ?? 0);
@@ -105,7 +105,7 @@ export class Channel {
   }
 }
 
-/** Unix milliseconds. Node's timers do not reach further than 24 days: that is as good as no limit. */
+/** In Unix milliseconds. Node's timers reach 24 days: a longer limit counts as none. */
 function deadlineOf(timeoutMs: number | undefined): number | undefined {
   if (timeoutMs === undefined || timeoutMs >= 2 ** 31) return undefined;
   return Date.now() + timeoutMs;

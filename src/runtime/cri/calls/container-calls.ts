@@ -21,8 +21,8 @@ export function containerCalls(context: CallContext): ContainerCalls {
   const { index, ownCalls, states } = context;
 
   /**
-   * That there is no such container, or that it does not run, is what was asked for. containerd may show one for ever, as
-   * ended, that was removed behind the back of its CRI plugin: until it is restarted nothing can remove that any more.
+   * NotFound is no failure if the container does not run. If a container was removed without containerd's CRI plugin, the
+   * plugin shows it as exited until containerd is restarted, and cannot remove it.
    */
   const end = async (id: string, work: Promise<object>) => {
     try {
@@ -44,7 +44,7 @@ export function containerCalls(context: CallContext): ContainerCalls {
     return containers;
   };
 
-  /** CRI leaves it out of a status; it is known of what was created or listed here before. */
+  /** A status in CRI does not name the sandbox. It is known if the container was created or listed before. */
   const sandboxOf = async (id: string, options?: CallOptions): Promise<string> =>
     index.sandboxOf(id) ?? (await listContainers({ id }, options))[0]?.podSandboxId ?? '';
 

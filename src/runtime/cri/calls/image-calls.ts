@@ -11,10 +11,10 @@ type ImageCalls = Pick<
 
 type FsInfo = Promise<ReturnType<(typeof IMAGE_FS_INFO)['response']['decode']>>;
 
-/** CRI's ImageService. A pull has no limit of time: whoever asks for it gives it up. */
+/** The calls of CRI's ImageService. A pull has no time limit: its caller aborts it. */
 export function imageCalls(channel: Channel, timeoutMs: number): ImageCalls {
   let asked: { readonly signal: AbortSignal | undefined; readonly answer: FsInfo } | undefined;
-  /** One call for those who ask for either part at the same time. */
+  /** Callers that ask at the same time share one call, for images and for containers. */
   const fsInfo = (options: CallOptions = {}): FsInfo => {
     const { signal } = options;
     if (asked !== undefined && asked.signal === signal) return asked.answer;
@@ -47,7 +47,7 @@ export function imageCalls(channel: Channel, timeoutMs: number): ImageCalls {
   };
 }
 
-/** The image as the pod of that sandbox wants it. */
+/** The image's name with the annotations of its pod. */
 function specOf(
   image: string,
   { annotations }: Partial<Pick<PodSandboxConfig, 'annotations'>> = {},

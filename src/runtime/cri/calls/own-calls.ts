@@ -1,10 +1,10 @@
-/** Which calls of this client are under way, for events that stem from them. */
+/** The calls of this client that are under way and lead to events. */
 export class OwnCalls {
   readonly #ending = new Map<string, Ending>();
   #creating = 0;
   #nextCreated = Promise.withResolvers<undefined>();
 
-  /** A call whose answer is the id of something new. */
+  /** Notes a call that creates a container or a sandbox. */
   async creating<T>(work: Promise<T>): Promise<T> {
     this.#creating += 1;
     try {
@@ -16,12 +16,12 @@ export class OwnCalls {
     }
   }
 
-  /** Resolves when one of these calls comes back; undefined where none is under way. */
+  /** Resolves when the next creating call returns; undefined if none is under way. */
   nextCreated(): Promise<undefined> | undefined {
     return this.#creating === 0 ? undefined : this.#nextCreated.promise;
   }
 
-  /** A call that ends a container or a sandbox. */
+  /** Notes a call that ends a container or a sandbox. */
   async ending<T>(id: string, work: Promise<T>): Promise<T> {
     const ending = this.#ending.get(id) ?? { calls: 0, ended: Promise.withResolvers<undefined>() };
     ending.calls += 1;
@@ -37,7 +37,7 @@ export class OwnCalls {
     }
   }
 
-  /** Resolves when the last of these calls for that id comes back; undefined where none is under way. */
+  /** Resolves when the last ending call for that id returns; undefined if none is under way. */
   whenEnded(id: string | undefined): Promise<undefined> | undefined {
     return id === undefined ? undefined : this.#ending.get(id)?.ended.promise;
   }

@@ -5,7 +5,7 @@ import { EXEC_SYNC, LIST_CONTAINER_STATS, REOPEN_CONTAINER_LOG } from '../messag
 
 type RunningContainerCalls = Pick<RuntimeService, 'execSync' | 'listContainerStats' | 'reopenContainerLog'>;
 
-/** What can be done with containers that run. */
+/** The calls for running containers. */
 export function runningContainerCalls(
   context: CallContext,
   listContainers: RuntimeService['listContainers'],

@@ -5,7 +5,7 @@ import type { CallContext } from './call-context.ts';
 import type { CgroupDriver, WireRuntimeCondition } from '../messages/image-messages.ts';
 import { RUNTIME_CONFIG, STATUS } from '../messages/methods.ts';
 
-/** What the runtime says of itself. One whose cgroup driver cannot be worked with does not count as ready. */
+/** The runtime's status. A runtime with another cgroup driver than Statelet's is not ready. */
 export function runtimeStatus(context: CallContext): RuntimeService['status'] {
   let isDriverFine = false;
 
@@ -30,7 +30,7 @@ const WRONG_DRIVER: RuntimeCondition = {
     'cgroupfs (containerd: SystemdCgroup = false; CRI-O: cgroup_manager = "cgroupfs") and restart it',
 };
 
-/** Undefined for a runtime that does not tell: older ones than containerd 2.0 and CRI-O 1.28. */
+/** Undefined if the runtime does not tell its driver: before containerd 2.0 and CRI-O 1.28. */
 async function cgroupDriver(
   context: CallContext,
   options: CallOptions | undefined,
@@ -43,7 +43,7 @@ async function cgroupDriver(
   }
 }
 
-/** Runtimes may add conditions of their own, which say nothing about whether pods can run. */
+/** Runtimes may add other conditions; these say nothing about whether pods can run. */
 function isRequired(condition: WireRuntimeCondition): condition is RuntimeCondition {
   return condition.type === 'RuntimeReady' || condition.type === 'NetworkReady';
 }

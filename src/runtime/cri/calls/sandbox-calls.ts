@@ -17,7 +17,7 @@ type SandboxCalls = Pick<
 export function sandboxCalls(context: CallContext): SandboxCalls {
   const { index, ownCalls, states } = context;
 
-  /** That there is no such sandbox, or nothing of it runs, is what was asked for: as with containers. */
+  /** NotFound is no failure if the sandbox does not run. */
   const end = async (podSandboxId: string, work: Promise<object>): Promise<void> => {
     try {
       await ownCalls.ending(podSandboxId, work);
@@ -55,6 +55,6 @@ export function sandboxCalls(context: CallContext): SandboxCalls {
   };
 }
 
-/** Whether everything passes. */
+/** Whether the filter lets everything pass. */
 export const isEmpty = (filter: object = {}): boolean =>
   Object.values(filter).every((value) => value === undefined);

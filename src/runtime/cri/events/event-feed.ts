@@ -4,33 +4,33 @@ import { sleep } from '../../../system/sleep.ts';
 import { callError } from '../calls/call-errors.ts';
 import type { Channel } from '../calls/channel.ts';
 import { EVENT_SOURCES, type EventSource } from './event-sources.ts';
-import type { Happening } from './hints.ts';
+import type { RawEvent } from './hints.ts';
 
-/** Between two attempts: doubling, as a runtime that is down is asked again. */
+/** The wait between two attempts: doubling, as for a runtime that is down. */
 const FIRST_DELAY_MS = 100;
 const MAX_DELAY_MS = 5000;
-/** So often in a row may a source end before it has told anything; then it counts as missing. */
+/** A source that has ended this often in a row without an event counts as missing. */
 const ATTEMPTS = 5;
 
 export interface EventFeedOptions {
   readonly channel: Channel;
   readonly clock: Clock;
-  readonly tell: (happening: Happening) => void;
-  /** Tells the present states, for what happened unheard. Rejects where the runtime does not answer (yet). */
+  readonly tell: (raw: RawEvent) => void;
+  /** Tells the present states in place of events that were missed. Rejects if the runtime does not answer (yet). */
   readonly repeatStates: () => Promise<void>;
   readonly warn: (message: string) => void;
 }
 
 interface Ending {
-  /** `missing`: the runtime has no such source. `fruitless`: it ended without having told anything. */
+  /** `missing`: the runtime has no such source. `fruitless`: the source ended without an event. */
   readonly how: 'missing' | 'fruitless' | 'lost';
-  /** The runtime has been there meanwhile. */
+  /** Whether the runtime was up in between. */
   readonly wasUp: boolean;
 }
 
 /**
- * Listens to the first source of events that the runtime has, and again after it broke, until `signal` aborts. Resolves
- * earlier only where the runtime has none, of which it warns.
+ * Listens to the first source of events that the runtime has, and again after it broke, until `signal` aborts. If the
+ * runtime has no source, warns and resolves.
  */
 export async function feedEvents(options: EventFeedOptions, signal: AbortSignal): Promise<void> {
   let [source, other] = EVENT_SOURCES;
@@ -66,20 +66,20 @@ async function listen(
   const ended = new AbortController();
   const begunAt = clock.now();
   let heard = false as boolean;
-  const stream = source(channel, (happening) => {
+  const stream = source(channel, (raw) => {
     heard = true;
-    tell(happening);
+    tell(raw);
   });
   const onAbort = (): void => stream.cancel();
   signal.addEventListener('abort', onAbort);
   if (gap) void untilDone(clock, repeatStates, ended.signal);
-  // The status says the same as the error, and comes in any case.
+  // The status has the same information, and always comes.
   stream.on('error', () => undefined);
   const status = await new Promise<StatusObject>((resolve) => stream.once('status', resolve));
   signal.removeEventListener('abort', onAbort);
   ended.abort();
   const { kind } = callError('the stream of events', channel.endpoint, status);
-  // A runtime of which nothing happens has nothing to tell.
+  // An idle runtime has no events: a long stream without one counts as up, too.
   const wasUp = heard || clock.now() - begunAt >= MAX_DELAY_MS;
   if (kind === 'Unimplemented') return { how: 'missing', wasUp };
   return { how: heard || kind === 'Unavailable' || kind === 'Canceled' ? 'lost' : 'fruitless', wasUp };
@@ -96,7 +96,7 @@ async function untilDone(clock: Clock, work: () => Promise<void>, signal: AbortS
   }
 }
 
-/** Cut short by the signal. */
+/** Resolves early when the signal aborts. */
 const pause = (clock: Clock, delayMs: number, signal: AbortSignal): Promise<void> =>
   sleep(clock, delayMs, signal).catch(() => undefined);
 

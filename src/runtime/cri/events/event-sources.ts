@@ -1,18 +1,18 @@
-/** The two services that tell what happens in a runtime, each as a stream of happenings. */
+/** The two services from which a runtime's events may come. */
 import type { ContainerEventType } from '../../../types/cri.ts';
 import type { ContainerEventResponse } from '../messages/container-messages.ts';
 import { type Envelope, SUBSCRIBE } from '../messages/containerd-messages.ts';
 import type { Channel } from '../calls/channel.ts';
-import type { Happening } from './hints.ts';
+import type { RawEvent } from './hints.ts';
 import { GET_CONTAINER_EVENTS } from '../messages/methods.ts';
 
-/** The namespace in which containerd's CRI plugin keeps everything. */
+/** The namespace of containerd's CRI plugin. */
 const NAMESPACE = 'k8s.io';
 
 /**
- * A task is what runs of a container, or of a sandbox. That it was deleted is told after its end: only then does
- * containerd's CRI plugin note the end, which takes it another 15 ms; it forgets a container after that one's deletion has
- * been told. Exits of commands inside a container delete no task.
+ * A task is the running part of a container or a sandbox. It is deleted after its end; containerd's CRI plugin shows the end
+ * about 15 ms after that event. The plugin forgets a container after the event of its deletion. Commands inside a container
+ * delete no task when they exit.
  */
 const TYPE_OF_TOPIC: Readonly<Record<string, ContainerEventType>> = {
   '/containers/create': 'CONTAINER_CREATED_EVENT',
@@ -26,12 +26,12 @@ const EARLY: ReadonlySet<ContainerEventType> = new Set([
   'CONTAINER_DELETED_EVENT',
 ]);
 
-/** Opens a stream of happenings. It waits for the runtime where that is down; it ends with `error` or `end`. */
-export type EventSource = (channel: Channel, tell: (happening: Happening) => void) => Stream;
+/** Opens a stream of events, which ends with `error` or `end`. If the runtime is down, the stream waits for it. */
+export type EventSource = (channel: Channel, tell: (raw: RawEvent) => void) => Stream;
 
 type Stream = ReturnType<Channel['stream']>;
 
-/** CRI's own, which not every runtime has: containerd since 1.7. */
+/** CRI's own service, which not every runtime has; containerd has it since 1.7. */
 const criEvents: EventSource = (channel, tell) => {
   const stream = channel.stream(GET_CONTAINER_EVENTS, {});
   return stream.on('data', (event: ContainerEventResponse) => {
@@ -52,5 +52,5 @@ const containerdEvents: EventSource = (channel, tell) => {
   });
 };
 
-/** In the order in which they are tried. */
+/** The sources, in the order in which they are tried. */
 export const EVENT_SOURCES: readonly [EventSource, EventSource] = [criEvents, containerdEvents];

@@ -2,14 +2,14 @@ import type { Container, PodSandbox, PodSandboxMetadata } from '../../../types/c
 
 interface Entry<T> {
   readonly value: T;
-  /** The list during or after which it was last seen. */
+  /** The number of the list during or after which the entry was last seen. */
   seen: number;
 }
 
-/** Whose a container or a sandbox is, by its id: events of a runtime name ids alone. */
+/** Finds the pod of a container or a sandbox by its id: events of a runtime contain only ids. */
 export class PodIndex {
   readonly #sandboxes = new Map<string, Entry<PodSandboxMetadata>>();
-  /** The id of its sandbox. */
+  /** The id of the container's sandbox. */
   readonly #containers = new Map<string, Entry<string>>();
   #lists = 0;
 
@@ -39,12 +39,12 @@ export class PodIndex {
     this.#containers.delete(id);
   }
 
-  /** Called before a list is asked for; gives what `endSandboxes` and `endContainers` need to know. */
+  /** Called before a list is asked for. The number is for `endSandboxes` or `endContainers`. */
   beginList(): number {
     return ++this.#lists;
   }
 
-  /** `complete`: the list has no filter, so that what is not in it has gone. */
+  /** `complete`: the list has no filter, so that sandboxes that are not in it are gone. */
   endSandboxes(begun: number, sandboxes: readonly PodSandbox[], complete: boolean): void {
     for (const { id, metadata } of sandboxes) this.addSandbox(id, metadata);
     if (complete) dropUnseen(this.#sandboxes, begun);
@@ -62,7 +62,7 @@ export class PodIndex {
   }
 }
 
-/** What came while the list was on its way counts as seen. */
+/** Entries that were added after the list was asked for stay. */
 function dropUnseen(entries: Map<string, Entry<unknown>>, begun: number): void {
   for (const [id, { seen }] of entries) if (seen < begun) entries.delete(id);
 }

@@ -11,10 +11,10 @@ import { systemClock } from '../../../system/system-clock.ts';
 import type { CallContext } from '../calls/call-context.ts';
 import type { Channel } from '../calls/channel.ts';
 import { feedEvents } from './event-feed.ts';
-import { type Happening, Hints } from './hints.ts';
+import { type RawEvent, Hints } from './hints.ts';
 
 const NS_PER_MS = 1e6;
-/** How long to wait, time after time, for a runtime to show what it has told: 15 ms are usual, a busy one takes seconds. */
+/** The waits between looks at the state after an event. It usually follows within 15 ms; a busy runtime takes seconds. */
 const LOOKS_AFTER_MS = [10, 10, 20, 40, 80, 160, 320, 640, 1280, 2560, 5120];
 
 const EVENT_OF_STATE: Partial<Record<ContainerStateName, ContainerEventType>> = {
@@ -30,7 +30,7 @@ export interface RuntimeEventsOptions extends Pick<RuntimeService, 'listPodSandb
   readonly closed: AbortSignal;
 }
 
-/** The events of a runtime as hints, heard once for all who listen. */
+/** The events of a runtime as hints. All subscribers share one stream. */
 export class RuntimeEvents {
   readonly events: Observable<ContainerEvent>;
   readonly #options: RuntimeEventsOptions;
@@ -61,11 +61,11 @@ export class RuntimeEvents {
       },
     });
     const repeatStates = (): Promise<void> => this.#repeatStates(hints);
-    const tell = (happening: Happening): void => hints.tell(happening);
+    const tell = (raw: RawEvent): void => hints.tell(raw);
     await feedEvents({ channel, clock: systemClock, tell, repeatStates, warn }, signal);
   }
 
-  /** What a call of our own has just made is known when the call comes back. */
+  /** If a creating call of this client is under way, its answer may tell the pod. */
   async #lookUp(id: string): Promise<PodSandboxMetadata | undefined> {
     const { context, listPodSandbox, listContainers } = this.#options;
     const { index, ownCalls } = context;
@@ -78,7 +78,7 @@ export class RuntimeEvents {
     return index.podOf(id);
   }
 
-  /** Nobody has to wait for the end of what we are ending ourselves: it is looked at when that call comes back. */
+  /** If a call of this client ends the container, there is no wait: the pod is read when that call returns. */
   async #whenShownAsEnded(id: string, signal: AbortSignal): Promise<number | undefined> {
     for (const delayMs of LOOKS_AFTER_MS) {
       if (this.#ownEnd(id) !== undefined) return undefined;
@@ -88,7 +88,7 @@ export class RuntimeEvents {
     return Date.now() * NS_PER_MS;
   }
 
-  /** What we are removing ourselves is gone when that call comes back. */
+  /** If a call of this client removes the container, it is gone when that call returns. */
   async #whenShownAsGone(id: string, signal: AbortSignal): Promise<number> {
     for (const delayMs of LOOKS_AFTER_MS) {
       const ownEnd = this.#ownEnd(id);
@@ -99,13 +99,13 @@ export class RuntimeEvents {
     return Date.now() * NS_PER_MS;
   }
 
-  /** Resolves when the call comes back by which we end it, or the sandbox that it is in. */
+  /** Resolves when the call returns by which this client ends it or its sandbox. */
   #ownEnd(id: string): Promise<undefined> | undefined {
     const { index, ownCalls } = this.#options.context;
     return ownCalls.whenEnded(id) ?? ownCalls.whenEnded(index.sandboxOf(id));
   }
 
-  /** As the runtime shows it: false of what is gone. */
+  /** According to the runtime's status; false if it is gone. */
   async #isRunning(id: string): Promise<boolean> {
     const { index, states } = this.#options.context;
     if (index.sandboxOf(id) === undefined) return (await states.sandbox(id)) === 'SANDBOX_READY';
@@ -118,7 +118,7 @@ export class RuntimeEvents {
     return (await (isSandbox ? states.sandbox(id) : states.container(id))) !== undefined;
   }
 
-  /** What happened while nothing was heard: the present states stand for it. */
+  /** After a gap in the stream: tells the present states in place of the events that were missed. */
   async #repeatStates(hints: Hints): Promise<void> {
     const { context, listPodSandbox, listContainers } = this.#options;
     const { index } = context;

@@ -17,7 +17,18 @@ import type {
 } from '../../../types/cri.ts';
 import { OUTPUT_BYTES_MAX } from '../../../system/bounded-output.ts';
 import { filesystemUsage, imageSpec } from './image-messages.ts';
-import { bool, bytesUpTo, enumeration, field, int, list, map, message, string, wrapped } from './protobuf.ts';
+import {
+  bool,
+  bytesUpTo,
+  enumeration,
+  field,
+  int,
+  list,
+  map,
+  message,
+  string,
+  wrapped,
+} from '../../service/protobuf.ts';
 import {
   idMapping,
   linuxContainerResources,
@@ -73,7 +84,7 @@ const linuxContainerSecurityContext = message<LinuxContainerSecurityContext>({
   apparmorProfile: field(9, string),
 });
 
-/** The stop signal is left to the image. */
+/** Without the stop signal: the image's counts. */
 const containerConfig = message<Omit<ContainerConfig, 'stopSignal'>>({
   metadata: field(1, containerMetadata),
   image: field(2, imageSpec),
@@ -165,7 +176,7 @@ const linuxContainerUser = message<LinuxContainerUser>({
   supplementalGroups: list(3, int),
 });
 
-/** CRI does not say here which sandbox the container is in. */
+/** A status in CRI does not name the container's sandbox. */
 export type WireContainerStatus = Omit<ContainerStatus, 'podSandboxId'>;
 
 export const containerStatusResponse = message<{ status?: WireContainerStatus }>({

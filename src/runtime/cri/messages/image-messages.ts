@@ -10,10 +10,20 @@ import type {
   RuntimeHandlerFeatures,
   VersionResponse,
 } from '../../../types/cri.ts';
-import { bool, enumeration, field, int, list, map, message, string, wrapped } from './protobuf.ts';
+import {
+  bool,
+  enumeration,
+  field,
+  int,
+  list,
+  map,
+  message,
+  string,
+  wrapped,
+} from '../../service/protobuf.ts';
 import { podSandboxConfig } from './sandbox-messages.ts';
 
-/** What has no fields, or none that matter here. */
+/** A message without fields, or none of which is used here. */
 export const empty = message<object>({});
 
 export const versionResponse = message<VersionResponse>({
@@ -34,7 +44,7 @@ export interface WireFeatures {
   readonly supplementalGroupsPolicy: boolean;
 }
 
-/** A handler that is newer may have features that are not known here. */
+/** Newer handlers may have other features, which are skipped. */
 const runtimeHandler = message<RuntimeHandler>({
   name: field(1, string),
   features: field(
@@ -46,7 +56,7 @@ const runtimeHandler = message<RuntimeHandler>({
   ),
 });
 
-/** CRI numbers them so: a runtime that leaves it out says systemd. */
+/** By CRI's numbers SYSTEMD is 0: a runtime that omits the field uses systemd. */
 export const runtimeConfigResponse = message<{ linux?: { readonly cgroupDriver: CgroupDriver } }>({
   linux: field(
     1,

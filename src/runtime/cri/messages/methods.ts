@@ -1,4 +1,4 @@
-/** The calls of CRI that are used, by their paths. */
+/** The methods of CRI that are used. */
 import {
   containerId,
   createContainerRequest,
@@ -24,7 +24,7 @@ import {
   statusResponse,
   versionResponse,
 } from './image-messages.ts';
-import type { MessageType } from './protobuf.ts';
+import type { MessageType } from '../../service/protobuf.ts';
 import {
   listPodSandboxRequest,
   listPodSandboxResponse,
@@ -34,7 +34,7 @@ import {
 } from './sandbox-messages.ts';
 
 export interface Method<Q, A> {
-  /** As errors name it. */
+  /** The name in errors. */
   readonly name: string;
   readonly path: string;
   readonly request: MessageType<Q>;
@@ -42,10 +42,16 @@ export interface Method<Q, A> {
 }
 
 const runtime = <Q, A>(name: string, request: MessageType<Q>, response: MessageType<A>): Method<Q, A> => ({
-  ...{ name, path: `/runtime.v1.RuntimeService/${name}`, request, response },
+  name,
+  path: `/runtime.v1.RuntimeService/${name}`,
+  request,
+  response,
 });
 const image = <Q, A>(name: string, request: MessageType<Q>, response: MessageType<A>): Method<Q, A> => ({
-  ...{ name, path: `/runtime.v1.ImageService/${name}`, request, response },
+  name,
+  path: `/runtime.v1.ImageService/${name}`,
+  request,
+  response,
 });
 
 export const VERSION = runtime('Version', empty, versionResponse);

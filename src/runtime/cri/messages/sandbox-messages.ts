@@ -15,7 +15,17 @@ import type {
   SELinuxOption,
   UserNamespace,
 } from '../../../types/cri.ts';
-import { bool, enumeration, field, int, list, map, message, string, wrapped } from './protobuf.ts';
+import {
+  bool,
+  enumeration,
+  field,
+  int,
+  list,
+  map,
+  message,
+  string,
+  wrapped,
+} from '../../service/protobuf.ts';
 
 const namespaceMode = enumeration(['POD', 'CONTAINER', 'NODE', 'TARGET']);
 

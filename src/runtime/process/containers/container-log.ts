@@ -3,15 +3,15 @@ import { nowNs } from '../monitor/start-clock.ts';
 import { CriLogFormatter } from './cri-log-format.ts';
 import type { LogFile } from './log-file.ts';
 
-/** How long output may keep coming after the container's end: something that got away may hold the pipe. */
+/** How long output is read after the container's end: a process that escaped may hold the pipe open. */
 const DRAIN_MS = 2000;
 
-/** Carries what a container writes from its two pipes into its log file. */
+/** Copies the output of a container from its two pipes to its log file. */
 export class ContainerLog {
   readonly #file: LogFile | undefined;
   readonly #pumps: readonly Pump[];
 
-  /** Takes the reading ends of the pipes over. Without a file what comes is read and dropped. */
+  /** Becomes the owner of the pipes' reading ends. Without a file, the output is read and dropped. */
   constructor(fds: { stdout: number; stderr: number }, file: LogFile | undefined) {
     this.#file = file;
     this.#pumps = (['stdout', 'stderr'] as const).map(
@@ -19,7 +19,7 @@ export class ContainerLog {
     );
   }
 
-  /** Resolves when nobody holds a writing end any more. */
+  /** Resolves when all writing ends are closed. */
   get ended(): Promise<void> {
     return Promise.all(this.#pumps.map((pump) => pump.ended)).then(() => undefined);
   }
@@ -28,7 +28,7 @@ export class ContainerLog {
     await this.#file?.reopen();
   }
 
-  /** Reads what is left in the pipes, writes it and closes everything. */
+  /** Writes what is left in the pipes, and closes pipes and file. */
   async finish(): Promise<void> {
     const timer = setTimeout(() => this.#stopReading(), DRAIN_MS);
     await this.ended;
@@ -53,7 +53,7 @@ class Pump {
         resolve();
       });
     });
-    // An error closes the socket, which is all that there is to know.
+    // An error is followed by `close`, which is handled above.
     this.#socket.on('error', () => undefined);
     this.#socket.on('data', (chunk: Buffer) => {
       file?.append(formatter.push(chunk, nowNs()));
@@ -65,7 +65,7 @@ class Pump {
     this.#socket.destroy();
   }
 
-  /** Leaves the container's output in the pipe, where it makes the container wait in the end. */
+  /** Leaves the output in the pipe meanwhile: when the pipe is full, the container waits. */
   #waitFor(file: LogFile): void {
     this.#socket.pause();
     void file.whenIdle().then(() => this.#socket.resume());

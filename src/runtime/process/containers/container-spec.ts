@@ -9,7 +9,7 @@ import type { ContainerRecord, SandboxRecord } from '../monitor/records.ts';
 import { stopSignal } from './stop-signal.ts';
 import { terminationPath } from './message-file.ts';
 
-/** Throws where plain processes cannot be what a container is to be. */
+/** Throws a StateletError if the embedded runtime cannot run such a container. */
 export function validateContainer(config: ContainerConfig): void {
   const name = `container "${config.metadata.name}"`;
   if (config.command.length === 0) {
@@ -33,7 +33,7 @@ export function messageFile(layout: RuntimeLayout, record: ContainerRecord): str
   return terminationPath(record.config, layout.terminationFile(record.podSandboxId, record.id));
 }
 
-/** How to start a process of this container: its own environment and nothing of ours. */
+/** How to start a process of this container. Its environment has nothing of the monitor's. */
 export function processSpec(
   layout: RuntimeLayout,
   { config: sandbox }: SandboxRecord,
@@ -44,7 +44,7 @@ export function processSpec(
   const home = layout.workDir(podSandboxId);
   const env = {
     PATH: DEFAULT_PATH,
-    // By field of the kubelet's: a pod without a hostname goes by its name.
+    // CRI gives no hostname for a pod on the host's network: the pod's name then.
     HOSTNAME: orElse(sandbox.hostname, sandbox.metadata.name),
     HOME: home,
     ...Object.fromEntries(config.envs.map(({ key, value }) => [key, value])),
@@ -53,12 +53,12 @@ export function processSpec(
   };
   const user = userOf(config);
   const privileges = privilegesOf(config, user);
-  // Only who still has the privileges can give them up: the user changes with them.
-  const as = privileges ? { privileges } : { user };
-  return { command, env, cwd: orElse(config.workingDir, home), ...as };
+  const cwd = orElse(config.workingDir, home);
+  // `setpriv` changes the user itself: as another user it could not drop privileges any more.
+  return privileges ? { command, env, cwd, privileges } : { command, env, cwd, user };
 }
 
-/** CRI leaves a field that is not set empty. */
+/** In CRI a field that is not set is empty. */
 function orElse(text: string | undefined, fallback: string): string {
   return text === undefined || text === '' ? fallback : text;
 }

@@ -1,4 +1,5 @@
-import { MAX_TIMER_MS } from '../../../types/clock.ts';
+import { systemClock } from '../../../system/system-clock.ts';
+import { Timer } from '../../../system/timer.ts';
 import { errorMessage, StateletError } from '../../../types/errors.ts';
 import type { ContainerEventType } from '../../../types/cri.ts';
 import { terminationMessage } from '../../pods/termination-message.ts';
@@ -24,11 +25,12 @@ import { logFilePath } from '../monitor/views.ts';
 const UNKNOWN_EXIT = {
   exitCode: 255,
   reason: 'Unknown',
-  message: 'the exit code is not known: the monitor that had started this container died before it did',
+  message:
+    'the exit code is not known: the monitor that had started this container died before the container ended',
 };
 const SIGKILL_EXIT_CODE = 137;
 
-/** What all containers of a monitor share. */
+/** What the containers of a monitor share. */
 export interface ContainerHost {
   readonly layout: RuntimeLayout;
   readonly store: RecordStore;
@@ -47,7 +49,7 @@ export class Container {
   #log: ContainerLog | undefined;
   #main: MainProcess | undefined;
   #finished: Promise<void> | undefined;
-  #killTimer: NodeJS.Timeout | undefined;
+  readonly #killTimer = new Timer(systemClock);
   #killAtMs = Infinity;
   #killed = false;
 
@@ -57,12 +59,12 @@ export class Container {
     this.record = record;
   }
 
-  /** Whether it runs, or is being started or cleared away. */
+  /** Whether it runs, is being started, or processes of it are left. */
   get busy(): boolean {
     return this.record.state === 'CONTAINER_RUNNING' || this.#starting !== undefined;
   }
 
-  /** Resolves when its process runs; rejects with the container exited when it cannot. */
+  /** Resolves once its main process runs. If that cannot be started, it rejects, and the container is exited. */
   start(): Promise<void> {
     const state = this.#starting ? 'being started' : this.record.state;
     if (state !== 'CONTAINER_CREATED') {
@@ -76,8 +78,9 @@ export class Container {
   }
 
   /**
-   * Its stop signal to the main process, SIGKILL to everything when the time is over. What the main process leaves behind is
-   * killed once it has ended. Resolves when nothing of the container runs. A later call can only bring the SIGKILL forward.
+   * Sends the stop signal to the main process, and SIGKILL to all of the container after the timeout. Processes that
+   * the main process leaves behind are killed once it has ended. Resolves when nothing of the container runs. A later
+   * call can only make the SIGKILL come earlier.
    */
   async stop(timeoutSeconds: number): Promise<void> {
     await this.#starting?.catch(() => undefined);
@@ -96,7 +99,7 @@ export class Container {
     return execCommand(spec, limits, this.#host.sweeper);
   }
 
-  /** Goes on in a new file where the old one was moved away; resolves when nothing is written to that any more. */
+  /** Opens the log file again, after it was moved away. Resolves when the last write to the old file is done. */
   async reopenLog(): Promise<void> {
     if (this.record.state !== 'CONTAINER_RUNNING' || !this.#log) {
       const message = `the log of container ${this.record.id} cannot be opened anew: nothing is written to it`;
@@ -105,13 +108,16 @@ export class Container {
     await this.#log.reopen();
   }
 
-  /** A process of a container that was started by a monitor killed before it could write that down. */
+  /** The container's process, started by a monitor that was killed before it could record the start. */
   adopt(identity: ProcessIdentity): void {
     this.#tryOpenLog();
     this.#run(adoptedProcess(identity), startedAtMs(identity.startTicks) * 1e6);
   }
 
-  /** Takes up a container that was running under a former monitor: its process, or what is left to be done after it. */
+  /**
+   * Takes over a container that ran under an earlier monitor: follows its process, or does what is left to do after
+   * its end.
+   */
   resume(sameBoot: boolean): void {
     const { process: identity, exit } = this.record;
     if (sameBoot) this.#tryOpenLog();
@@ -120,8 +126,8 @@ export class Container {
       return;
     }
     const adopted = adoptedProcess(identity);
-    // The end of its output is the first sign of a container's end.
-    void this.#log?.ended.then(() => adopted.look());
+    // The end of the output is the first sign of the container's end.
+    void this.#log?.ended.then(() => adopted.check());
     this.#follow(adopted);
   }
 
@@ -134,7 +140,7 @@ export class Container {
     try {
       const spec = processSpec(layout, this.#sandbox, this.record, [...config.command, ...config.args]);
       this.#log = this.#openLog();
-      // Before it runs: a container may write its termination message, and end, before the launch is known to be done.
+      // Taken before the launch: the container may have written its termination message, and ended, when `launch` resolves.
       const startedAt = Number(nowNs());
       const main = await withContainerEnds(pipes, async ([stdout, stderr, stdin]) =>
         childProcess(await launch(spec, [stdin ?? 'ignore', stdout, stderr])),
@@ -168,9 +174,9 @@ export class Container {
     this.#settle('');
   }
 
-  /** After the main process: writes down how it ended, and sees to it that nothing else of the container runs. */
+  /** After the end of the main process: records how it ended, and kills what is left of the container. */
   async #finish(ending: Ending, sessionId: number | undefined): Promise<void> {
-    clearTimeout(this.#killTimer);
+    this.#killTimer.disarm();
     this.record.exit ??= this.#exitAfter(ending);
     this.#save();
     const { id, process: main } = this.record;
@@ -184,7 +190,7 @@ export class Container {
     const finishedAt = Number(nowNs());
     if (!ending) return { ...UNKNOWN_EXIT, finishedAt };
     const exitCode = exitCodeOf(ending.code, ending.signal);
-    // A shell whose child was killed ends with the same code.
+    // Also a shell whose child was killed ends with this code.
     const killedByOther = exitCode === SIGKILL_EXIT_CODE && !this.#killed;
     const failure = killedByOther && this.#host.oomKills.grew() ? 'OOMKilled' : 'Error';
     return { exitCode, reason: exitCode === 0 ? 'Completed' : failure, message: '', finishedAt };
@@ -214,13 +220,13 @@ export class Container {
     const killAtMs = performance.now() + timeoutMs;
     if (killAtMs >= this.#killAtMs || this.record.exit) return;
     this.#killAtMs = killAtMs;
-    clearTimeout(this.#killTimer);
     const kill = (): void => {
       this.#killed = true;
       this.#send('SIGKILL', (main) => main.killGroup());
     };
+    this.#killTimer.disarm();
     if (timeoutMs <= 0) kill();
-    else this.#killTimer = setTimeout(kill, Math.min(timeoutMs, MAX_TIMER_MS));
+    else this.#killTimer.arm(timeoutMs, kill);
   }
 
   #send(signal: string, send: (main: MainProcess) => void): void {
@@ -250,7 +256,7 @@ export class Container {
     }
   }
 
-  /** The container goes on when the disk is full; what is lost is what a next monitor would have known. */
+  /** If the disk is full, the container goes on: only the next monitor would miss the state. */
   #save(): void {
     try {
       this.#host.store.saveContainer(this.record);

@@ -1,22 +1,22 @@
 import { rfc3339Nano } from '../monitor/start-clock.ts';
 
-/** A longer line is cut into partial ones (tag P), the last of which has the tag F. */
+/** A longer line is cut into partial lines (tag P); its last part has the tag F. */
 const MAX_LINE_BYTES = 16 * 1024;
 
 /**
- * Turns what one stream of a container wrote into lines of CRI's log format, `<time> <stream> <P|F> <text>`. Text is
- * handled as latin1, one character a byte, so that no byte is changed and slices are cheap.
+ * Turns the output of one stream of a container into lines of CRI's log format, `<time> <stream> <P|F> <text>`. Text
+ * is handled as latin1, one character per byte, so that no byte changes and slices are cheap.
  */
 export class CriLogFormatter {
   readonly #stream: 'stdout' | 'stderr';
-  /** The beginning of a line whose end has not been written yet. */
+  /** The beginning of a line that the container has not finished yet. */
   #open = '';
 
   constructor(stream: 'stdout' | 'stderr') {
     this.#stream = stream;
   }
 
-  /** The log lines that this chunk completes, each ended by a newline; all carry the time of the chunk. */
+  /** The log lines that this chunk completes, each with a newline. All have the time of the chunk. */
   push(chunk: Buffer, timeNs: bigint): string {
     const head = `${rfc3339Nano(timeNs)} ${this.#stream}`;
     const pieces = (this.#open + chunk.toString('latin1')).split('\n');
@@ -26,19 +26,19 @@ export class CriLogFormatter {
     return whole.join('') + this.#partials(head, last);
   }
 
-  /** What was written without a newline at the end. */
+  /** The last line, if it did not end with a newline; else empty. */
   end(timeNs: bigint): string {
-    const rest = this.#takeOpen();
-    return rest === '' ? '' : `${rfc3339Nano(timeNs)} ${this.#stream} F ${rest}\n`;
+    const text = this.#takeOpen();
+    return text === '' ? '' : `${rfc3339Nano(timeNs)} ${this.#stream} F ${text}\n`;
   }
 
   #partials(head: string, piece: string): string {
     let lines = '';
-    let rest = piece;
-    for (; rest.length > MAX_LINE_BYTES; rest = rest.slice(MAX_LINE_BYTES)) {
-      lines += `${head} P ${rest.slice(0, MAX_LINE_BYTES)}\n`;
+    let text = piece;
+    for (; text.length > MAX_LINE_BYTES; text = text.slice(MAX_LINE_BYTES)) {
+      lines += `${head} P ${text.slice(0, MAX_LINE_BYTES)}\n`;
     }
-    this.#open = rest;
+    this.#open = text;
     return lines;
   }
 
@@ -50,8 +50,8 @@ export class CriLogFormatter {
 }
 
 /**
- * The end of a container's output for its termination message: of the last 80 lines the last 2048 bytes. `tail` is the
- * end of its log file, at least 32 KiB of it where it is that long; a line cut off at the front is used from its cut on.
+ * The end of a container's output as its termination message: at most 80 lines and 2048 bytes. `tail` is the end of
+ * its log file (at least 32 KiB of a longer file); of a first line that is cut off, the part that is there is used.
  */
 export function outputTail(tail: string): string {
   const lines = tail.split('\n').filter((line) => line !== '');

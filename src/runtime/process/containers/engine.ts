@@ -23,7 +23,7 @@ import { Sweeper } from './sweeper.ts';
 
 interface Sandbox {
   readonly record: SandboxRecord;
-  /** No container is created or started any more. */
+  /** No more containers are created or started in it. */
   stopping: boolean;
 }
 
@@ -58,7 +58,7 @@ export class Engine {
     for (const container of containers) this.#containers.set(container.record.id, container);
   }
 
-  /** Whether there is something that a monitor has to be there for. */
+  /** Whether a monitor is needed: for a sandbox that is ready, or a container that is not at its end. */
   get busy(): boolean {
     return (
       this.sandboxes().some(({ state }) => state === 'SANDBOX_READY') ||
@@ -134,7 +134,7 @@ export class Engine {
         : (['stdout', 'stderr'] as const);
       const paths = streams.map((stream) => this.#layout.pipe(id, stream));
       await makePipes(paths, userOf(config));
-      // Making pipes takes a moment, in which the sandbox may have been stopped or the name taken.
+      // While the pipes were made, the sandbox may have been stopped, or the name used.
       this.#register(this.#mayCreate(sandboxId, config), id, config);
     } catch (error) {
       this.#store.removeContainer(id);
@@ -162,14 +162,17 @@ export class Engine {
     this.#host.emit('CONTAINER_DELETED_EVENT', container.record);
   }
 
-  /** Ends all containers; nothing is started from now on. */
+  /** Ends all containers. Nothing is started from now on. */
   async shutDown(timeoutSeconds: number): Promise<void> {
     this.#ending = true;
     for (const sandbox of this.#sandboxes.values()) sandbox.stopping = true;
     await Promise.all([...this.#containers.values()].map((container) => container.stop(timeoutSeconds)));
   }
 
-  /** Pods are stopped when the disk is full, too: a next monitor would find the sandbox ready, and be told to stop it. */
+  /**
+   * Pods are stopped even if the disk is full: the next monitor would find the sandbox ready, and be asked to stop it
+   * again.
+   */
   #saveState(record: SandboxRecord): void {
     try {
       this.#store.saveSandbox(record);
@@ -220,7 +223,7 @@ export class Engine {
     mkdirSync(this.#layout.podScratch(sandboxId), { mode: 0o711 });
     mkdirSync(this.#layout.terminationDir(sandboxId), { mode: 0o711 });
     mkdirSync(this.#layout.workDir(sandboxId), { mode: 0o700 });
-    // As /tmp is: the containers of one pod may run as different users.
+    // The mode of /tmp: the containers of a pod may run as different users.
     if (process.getuid?.() === 0) chmodSync(this.#layout.workDir(sandboxId), 0o1777);
   }
 

@@ -8,18 +8,18 @@ import type { ProcessSpec } from './launch.ts';
 import type { ExecResult } from '../monitor/protocol.ts';
 import type { Sweeper } from './sweeper.ts';
 
-/** How long output may keep coming after the command's end: something that it left running may hold the pipe. */
+/** How long output is read after the command's end: a process that it left running may hold the pipe open. */
 const DRAIN_MS = 1000;
 
 export interface ExecLimits {
-  /** 0 for none. */
+  /** 0: no limit. */
   readonly timeoutSeconds: number;
   readonly signal: AbortSignal;
 }
 
 /**
- * Runs a command as a process group of its own and gathers its output. When it takes too long, or nobody waits for it
- * any more, the whole group is killed.
+ * Runs a command as a process group of its own, and collects its output. If it takes too long, or the caller gives
+ * up, the whole group is killed.
  */
 export async function execCommand(
   spec: ProcessSpec,
@@ -37,7 +37,7 @@ export async function execCommand(
     const [stdoutBase64, stderrBase64] = [output[0].base64(), output[1].base64()];
     return { stdoutBase64, stderrBase64, exitCode };
   }
-  // Something that it left running may go on writing.
+  // A process that the command left running may go on writing.
   for (const stream of output) stream.stop();
   if (child.pid !== undefined) await sweeper.clear({ sessionId: child.pid, sinceTicks: 0 });
   if (signal.aborted) throw new StateletError('Canceled', 'the command was given up');
@@ -55,7 +55,7 @@ function exitOf(child: ChildProcess, giveUp: AbortSignal): Promise<number | unde
   });
 }
 
-/** What a command says to one of its streams: the beginning is kept, all of it is read. */
+/** The output of a command to one of its streams. All of it is read; the beginning is kept. */
 class Output {
   readonly #stream: Readable | null;
   readonly #closed: Promise<void>;
@@ -74,7 +74,7 @@ class Output {
     clearTimeout(timer);
   }
 
-  /** Reads no further. */
+  /** Stops reading. */
   stop(): void {
     this.#stream?.destroy();
   }

@@ -12,17 +12,17 @@ import type { User } from './privileges.ts';
 
 export const DEFAULT_PATH = '/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin';
 
-/** Everything that a process of a container is started with. */
+/** How to start a process of a container. */
 export interface ProcessSpec {
   readonly command: readonly string[];
   readonly env: Readonly<Record<string, string>>;
   readonly cwd: string;
   readonly user?: User;
-  /** The command that starts it with fewer privileges, and as whom. */
+  /** The command that starts it with fewer privileges; it sets the user as well. */
   readonly privileges?: readonly string[];
 }
 
-/** A process that could not be started, with the exit code by which shells tell the causes apart. */
+/** A process could not be started. The exit code is the one that shells give for the cause. */
 export class StartError extends StateletError {
   readonly exitCode: 126 | 127 | 128;
 
@@ -33,12 +33,12 @@ export class StartError extends StateletError {
 }
 
 /**
- * Starts a process as leader of a session and group of its own. Returns at once when it runs; rejects with a
- * `StartError` when it cannot.
+ * Starts a process as leader of a session and group of its own. Resolves once it runs; rejects with a `StartError` if
+ * it cannot.
  */
 export async function launch(spec: ProcessSpec, stdio: StdioOptions): Promise<ChildProcess> {
   const [command = '', ...args] = spec.command;
-  // The system reports a missing folder as it does a missing program.
+  // The system has the same error for a missing folder and a missing program.
   if (!isDirectory(spec.cwd)) throw new StartError(128, `working directory ${spec.cwd} does not exist`);
   if (spec.privileges) checkProgram(command, spec);
   const [file = command, ...words] = [...(spec.privileges ?? []), command, ...args];
@@ -56,7 +56,7 @@ function start(command: string, args: string[], spec: ProcessSpec, stdio: StdioO
   }
 }
 
-/** What `setpriv` finds wrong could not be told from what the program itself says. */
+/** Before `setpriv` starts it: an error of `setpriv` would look like one of the program. */
 function checkProgram(command: string, { env, cwd }: ProcessSpec): void {
   const file = findProgram(command, env.PATH ?? '', cwd);
   if (file === undefined) throw startError(command, { code: 'ENOENT' });
@@ -81,7 +81,7 @@ function startError(command: string, error: unknown): StartError {
   }
 }
 
-/** The exit code of a child's `exit` event: 128 and the signal's number for one that a signal ended. */
+/** The exit code by a child's `exit` event: 128 plus the signal's number if a signal has ended it. */
 export function exitCodeOf(code: number | null, signal: NodeJS.Signals | null): number {
   return code ?? 128 + (signal === null ? 0 : osConstants.signals[signal]);
 }
@@ -90,9 +90,7 @@ function isDirectory(path: string): boolean {
   return statSync(path, { throwIfNoEntry: false })?.isDirectory() ?? false;
 }
 
-/**
- * The user to run as; undefined for the monitor's own. Throws where that is not in our power.
- */
+/** The user to run as; undefined: the monitor's own. Throws a StateletError if only root could change to it. */
 export function userOf(config: ContainerConfig): ProcessSpec['user'] {
   const { runAsUser, runAsGroup } = config.linux?.securityContext ?? {};
   const [ownUid, ownGid] = [process.getuid?.() ?? 0, process.getgid?.() ?? 0];
@@ -107,7 +105,7 @@ export function userOf(config: ContainerConfig): ProcessSpec['user'] {
   );
 }
 
-/** By the machine's own user list; a user that is not in it gets the group of the same number. */
+/** By /etc/passwd. A user that is not in it gets the group of the same number. */
 function primaryGroup(uid: number): number {
   const passwd = existsSync('/etc/passwd') ? readFileSync('/etc/passwd', 'utf8') : '';
   const entry = passwd.split('\n').find((line) => line.split(':')[2] === String(uid));
@@ -115,8 +113,8 @@ function primaryGroup(uid: number): number {
 }
 
 /**
- * Makes named pipes. Node's own pipes to children are sockets, which a program cannot open again as /dev/stdout, and
- * which break when the reader dies; a named pipe waits for the next reader.
+ * Makes named pipes. Node's own pipes to children are sockets: a program cannot open them as /dev/stdout, and they
+ * break when the reader dies. A named pipe waits for the next reader.
  */
 export async function makePipes(paths: readonly string[], user: ProcessSpec['user']): Promise<void> {
   try {
@@ -129,18 +127,19 @@ export async function makePipes(paths: readonly string[], user: ProcessSpec['use
       { cause: error },
     );
   }
-  // Opening /dev/stdout asks for permission anew, as the user that the container runs as.
+  // The container's user needs the permission, to open /dev/stdout.
   for (const path of user ? paths : []) chownSync(path, user?.uid ?? 0, user?.gid ?? 0);
 }
 
-/** A reading end for the monitor. Does not wait for a writer. */
+/** Opens a reading end for the monitor, without waiting for a writer. */
 export function openForReading(pipe: string): number {
   return openSync(pipe, constants.O_RDONLY | constants.O_NONBLOCK);
 }
 
 /**
- * Calls `use` with an end of each pipe for a container, and closes ours after it. The end is open both ways, so that
- * the container itself keeps the pipe alive while no monitor reads it: it then waits instead of being killed by SIGPIPE.
+ * Opens an end of each pipe for a container, calls `use` with them and closes them. The ends are open for reading and
+ * writing, so that the container itself keeps its pipe alive: while no monitor reads it, the container waits instead
+ * of getting SIGPIPE.
  */
 export async function withContainerEnds<T>(
   pipes: readonly string[],

@@ -1,12 +1,12 @@
 import { closeSync, fstatSync, ftruncateSync, mkdirSync, openSync, write } from 'node:fs';
 import { dirname } from 'node:path';
 
-/** Above this much unwritten text the source has to wait. */
+/** With more unwritten text than this, the source has to wait. */
 const BEHIND_BYTES = 256 * 1024;
 
 /**
- * A log file that is appended to. Text that comes while a write is under way is gathered and written at once. A write
- * that fails (a full disk, most often) loses its text and nothing else: a line is there whole or not at all.
+ * Appends to a log file. Text that comes during a write is collected, and goes into the next write. If a write fails
+ * (most often because the disk is full), its text is lost and nothing else: every line in the file is whole.
  */
 export class LogFile {
   readonly #path: string;
@@ -15,19 +15,20 @@ export class LogFile {
   #queue: string[] = [];
   #queuedBytes = 0;
   #writing = false;
+  /** The file ends with half a line. */
   #torn = false;
   #troubled = false;
   #idleWaiters: (() => void)[] = [];
   #writeWaiters: (() => void)[] = [];
 
-  /** Creates file and folder where needed; throws the system's error. `onTrouble` is called for the first failure. */
+  /** Creates file and folder if needed; throws the system's error. `onTrouble` is called for the first write that fails. */
   constructor(path: string, onTrouble: (error: Error) => void) {
     this.#path = path;
     this.#fd = open(path);
     this.#onTrouble = onTrouble;
   }
 
-  /** Whether more has been appended than written for some time; `whenIdle` tells when it is over. */
+  /** Whether much text waits to be written; `whenIdle` resolves when none does. */
   get behind(): boolean {
     return this.#queuedBytes > BEHIND_BYTES;
   }
@@ -40,15 +41,15 @@ export class LogFile {
     if (!this.#writing) this.#flush();
   }
 
-  /** Resolves when everything appended has been written or lost. */
+  /** Resolves when all appended text is written or lost. */
   whenIdle(): Promise<void> {
     if (!this.#writing) return Promise.resolve();
     return new Promise((resolve) => this.#idleWaiters.push(resolve));
   }
 
   /**
-   * Goes on in a new file where this one has been moved away; resolves when nothing is written to the old one any more.
-   * Throws the system's error, and stays with the old one, when there cannot be a new one.
+   * Opens the path again, after the file was moved away. Resolves when the last write to the old file is done. Throws
+   * the system's error if the path cannot be opened, and then goes on with the old file.
    */
   async reopen(): Promise<void> {
     const old = this.#fd;
@@ -64,7 +65,7 @@ export class LogFile {
   }
 
   #flush(): void {
-    // A failed write has left half a line that could not be cut off, and must not swallow the next one.
+    // A failed write has left half a line: the next one must not become a part of it.
     const text = (this.#torn ? '\n' : '') + this.#queue.join('');
     this.#queue = [];
     this.#queuedBytes = 0;
@@ -101,7 +102,7 @@ export class LogFile {
   }
 }
 
-/** Takes the last bytes off a file again; false where that cannot be done. */
+/** Removes the last bytes of a file; false if that fails. */
 function cut(fd: number, bytes: number): boolean {
   try {
     ftruncateSync(fd, fstatSync(fd).size - bytes);

@@ -1,26 +1,28 @@
 import type { ChildProcess } from 'node:child_process';
+import { systemClock } from '../../../system/system-clock.ts';
+import { Timer } from '../../../system/timer.ts';
 import { StateletError } from '../../../types/errors.ts';
 import { errnoCode } from '../../../system/system-errors.ts';
 import { isRunning, readStat } from './proc.ts';
 import type { ProcessIdentity } from './proc.ts';
 
-/** By name, or by number: real-time signals have no name in Node. */
+/** A name, or a number: real-time signals have no name in Node. */
 export type Signal = NodeJS.Signals | number;
 
-/** How a process ended; undefined where only its parent, which is gone, could have known. */
+/** How a process ended; undefined if only its parent could have known, and the parent is gone. */
 export type Ending = { readonly code: number | null; readonly signal: NodeJS.Signals | null } | undefined;
 
 /** A container's main process, leader of its session and group. */
 export interface MainProcess {
   readonly identity: ProcessIdentity;
   readonly ended: Promise<Ending>;
-  /** Sends a signal to this process alone, as a runtime does to process 1; does nothing once it has ended. */
+  /** Sends a signal to this process alone, as container runtimes do. Does nothing once it has ended. */
   signal(signal: Signal): void;
-  /** SIGKILL for the whole group; does nothing once the main process has ended. */
+  /** Sends SIGKILL to the whole group. Does nothing once the main process has ended. */
   killGroup(): void;
 }
 
-/** One that this monitor started. To be called before the event loop can have noticed its end. */
+/** A process that this monitor has started. To be called before the event loop can deliver its `exit` event. */
 export function childProcess(child: ChildProcess): MainProcess {
   const pid = child.pid;
   const stat = pid === undefined ? undefined : readStat(pid);
@@ -33,7 +35,7 @@ export function childProcess(child: ChildProcess): MainProcess {
     });
   });
   const identity = { pid: stat.pid, startTicks: stat.startTicks };
-  // Its pid cannot belong to another one before the exit event has been heard.
+  // Its pid cannot belong to another process before its `exit` event.
   const sendTo = (target: number, what: Signal): void => {
     if (alive) send(target, what);
   };
@@ -44,35 +46,33 @@ const POLL_MS = 500;
 const STOPPING_POLL_MS = 20;
 
 export interface AdoptedProcess extends MainProcess {
-  /** Looks now: something hints that it may have ended. */
-  look(): void;
+  /** Checks now whether it still runs: something hints that it has ended. */
+  check(): void;
 }
 
 /**
- * One that a former monitor started. The kernel tells only a parent of a process' end, and a pidfd, which would do, is
- * out of Node's reach: so it is polled, more often once it has been signalled.
+ * A process that an earlier monitor has started. The kernel tells only the parent of a process about its end, and
+ * Node has no pidfd: so it is polled, more often once a signal has been sent.
  */
 export function adoptedProcess(identity: ProcessIdentity): AdoptedProcess {
   let pollMs = POLL_MS;
-  let look = (): void => undefined;
-  const ended = new Promise<Ending>((resolve) => {
-    let timer: NodeJS.Timeout | undefined;
-    look = () => {
-      clearTimeout(timer);
-      if (isRunning(identity)) timer = setTimeout(look, pollMs);
-      else resolve(undefined);
-    };
-    look();
-  });
+  const timer = new Timer(systemClock);
+  const { promise: ended, resolve } = Promise.withResolvers<Ending>();
+  const check = (): void => {
+    timer.disarm();
+    if (isRunning(identity)) timer.arm(pollMs, check);
+    else resolve(undefined);
+  };
+  check();
   const sendTo = (target: number, what: Signal): void => {
     if (isRunning(identity)) send(target, what);
     pollMs = STOPPING_POLL_MS;
-    look();
+    check();
   };
-  return { identity, ended, ...senders(identity, sendTo), look: () => look() };
+  return { identity, ended, ...senders(identity, sendTo), check };
 }
 
-/** A target that is negative is a group. */
+/** A negative target is a process group. */
 type SendTo = (target: number, signal: Signal) => void;
 
 function senders({ pid }: ProcessIdentity, sendTo: SendTo): Pick<MainProcess, 'signal' | 'killGroup'> {
@@ -83,7 +83,7 @@ function send(target: number, signal: Signal): void {
   try {
     process.kill(target, signal);
   } catch (error) {
-    // ESRCH: it was quicker. EPERM (it became another user's) must be known by whoever waits for its end.
+    // ESRCH: it has ended meanwhile. EPERM (it has changed to another user) is an error: the caller waits for its end.
     if (errnoCode(error) !== 'ESRCH') throw error;
   }
 }

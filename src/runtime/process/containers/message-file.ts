@@ -6,9 +6,9 @@ import type { ContainerConfig } from '../../../types/cri.ts';
 const DEFAULT_PATH = '/dev/termination-log';
 
 /**
- * The file in which a container leaves its termination message. Without a mount namespace nothing can be put at
- * /dev/termination-log, so that the default stands for a private file; any other path is taken at its word where its
- * folder may be written to.
+ * The file in which a container leaves its termination message. Without a mount namespace, containers cannot have a
+ * /dev/termination-log of their own: in place of this default they get a private file. Any other path is used as it
+ * is if its folder is writable.
  */
 export function terminationPath(config: ContainerConfig, privateFile: string): string {
   const path = config.annotations[TERMINATION_MESSAGE_PATH_ANNOTATION] ?? '';

@@ -2,9 +2,9 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 
 /**
- * Watches the kernel's count of processes that it killed for want of memory, in the cgroup that the monitor shares with
- * its containers. As the cgroup is shared, this is a hint: it says that one of them was killed so, not which one.
- * Cgroup v2 counts in memory.events, v1 in memory.oom_control; outside of both there is the machine's own count.
+ * Watches how many processes the kernel has killed because memory ran out (OOM kills), in the cgroup that the monitor
+ * shares with its containers. This is a hint only: it does not say which container was hit. Cgroup v2 counts in
+ * memory.events, v1 in memory.oom_control; without either, the count of the whole machine is used.
  */
 export class OomKills {
   readonly #files: readonly string[];
@@ -16,7 +16,7 @@ export class OomKills {
     this.#seen = this.#count();
   }
 
-  /** Whether the count has grown since it was last asked for. */
+  /** Whether the count has grown since the last call. */
   grew(): boolean {
     const before = this.#seen;
     this.#seen = this.#count();

@@ -1,10 +1,10 @@
-/** What a process of a container may do less than its monitor: groups, capabilities, new privileges. */
+/** How a container gets other groups and fewer privileges than the monitor: groups, capabilities, no new privileges. */
 import { accessSync, constants, statSync } from 'node:fs';
 import { delimiter, join, resolve } from 'node:path';
 import { StateletError } from '../../../types/errors.ts';
 import type { ContainerConfig, LinuxContainerSecurityContext } from '../../../types/cri.ts';
 
-/** The kernel's, by their numbers. */
+/** The capabilities of the kernel, in the order of their numbers. */
 const CAPABILITIES: ReadonlySet<string> = new Set(
   (
     'CHOWN DAC_OVERRIDE DAC_READ_SEARCH FOWNER FSETID KILL SETGID SETUID SETPCAP LINUX_IMMUTABLE NET_BIND_SERVICE ' +
@@ -20,7 +20,7 @@ export interface User {
   readonly gid: number;
 }
 
-/** Whether a container asks for something that only `setpriv` can give. */
+/** Whether a container asks for something that only `setpriv` can set. */
 export function asksForPrivileges({ linux }: ContainerConfig): boolean {
   const { capabilities, noNewPrivs, supplementalGroups = [] } = linux?.securityContext ?? {};
   const changes = [...(capabilities?.addCapabilities ?? []), ...(capabilities?.dropCapabilities ?? [])];
@@ -28,9 +28,9 @@ export function asksForPrivileges({ linux }: ContainerConfig): boolean {
 }
 
 /**
- * The command, `setpriv` with its options, that a container's programs are started by; undefined where they need none:
- * a process of its own costs a millisecond. `user`: whom they run as, where that is another. Throws a StateletError of
- * kind InvalidArgument for a capability that there is not, FailedPrecondition where `setpriv` is not installed.
+ * The command (`setpriv` with its options) that starts the container's programs; undefined if it is not needed, as it
+ * costs a millisecond. `user`: the user to run as, if not the monitor's own. Throws a StateletError: InvalidArgument
+ * for an unknown capability, FailedPrecondition if `setpriv` is not installed.
  */
 export function privilegesOf(config: ContainerConfig, user: User | undefined): readonly string[] | undefined {
   if (!asksForPrivileges(config)) return undefined;
@@ -38,7 +38,7 @@ export function privilegesOf(config: ContainerConfig, user: User | undefined): r
   const isRoot = process.getuid?.() === 0;
   const dropped = capabilityOptions(config.metadata.name, context, isRoot);
   const options = [...dropped, ...(isRoot ? groupOptions(context, user) : [])];
-  // Who is not root has no capability; a program that gives some is all that there is to drop.
+  // Without root there is no capability to drop, but a setuid program could give some: it must not.
   const hasNoNew =
     context.noNewPrivs === true || (!isRoot && namesOf(context, 'dropCapabilities').length > 0);
   if (hasNoNew) options.push('--no-new-privs');
@@ -51,7 +51,7 @@ function groupOptions({ supplementalGroups = [] }: LinuxContainerSecurityContext
   return user ? [...ids, '--clear-groups'] : [];
 }
 
-/** As container runtimes do: all go first, then come those that are added, then go those that are dropped. */
+/** As container runtimes do: `drop: ALL` first, then `add`, then the other names of `drop`. */
 function capabilityOptions(
   name: string,
   context: LinuxContainerSecurityContext,
@@ -79,7 +79,7 @@ function checkCapability(container: string, capability: string): void {
   if (capability === ALL || CAPABILITIES.has(capability)) return;
   throw new StateletError(
     'InvalidArgument',
-    `container "${container}" names the capability ${capability}, which there is not; there are ALL and ` +
+    `container "${container}" names an unknown capability, ${capability}; known are ALL and ` +
       [...CAPABILITIES].join(', '),
   );
 }
@@ -96,7 +96,7 @@ function setpriv(container: string): string {
   return found;
 }
 
-/** The file of a program as `exec` would find it, executable or not; undefined where there is none. */
+/** The file of a program as `exec` would find it, whether executable or not; undefined if there is none. */
 export function findProgram(command: string, path: string, cwd: string): string | undefined {
   if (command.includes('/')) return isFile(resolve(cwd, command)) ? command : undefined;
   const files = path.split(delimiter).map((dir) => join(dir === '' ? cwd : resolve(cwd, dir), command));
@@ -112,7 +112,7 @@ export function isExecutable(file: string): boolean {
   }
 }
 
-/** Of a folder that the user may not look into, no: `exec` passes over it. */
+/** False for a file in a folder that the user may not read: `exec` passes over such folders. */
 function isFile(path: string): boolean {
   try {
     return statSync(path, { throwIfNoEntry: false })?.isFile() ?? false;

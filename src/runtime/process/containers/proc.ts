@@ -1,28 +1,28 @@
 import { readdirSync, readFileSync } from 'node:fs';
 
-/** One process of /proc/<pid>/stat. Ticks are hundredths of a second on every Linux (USER_HZ). */
+/** One process, of /proc/<pid>/stat. A tick is a hundredth of a second on every Linux (USER_HZ). */
 export interface ProcessStat {
   readonly pid: number;
   readonly state: string;
   readonly groupId: number;
   readonly sessionId: number;
-  /** User and system time, with that of the children waited for. */
+  /** User and system time, including that of children that have ended and were waited for. */
   readonly cpuTicks: number;
-  /** Since boot. With the pid and the boot it names one process for ever. */
+  /** Since boot. Together with pid and boot it identifies a process for ever. */
   readonly startTicks: number;
 }
 
-/** What tells a process from a later one that got the same pid. */
+/** Tells a process from a later one that got the same pid. */
 export interface ProcessIdentity {
   readonly pid: number;
   readonly startTicks: number;
 }
 
-/** The variable that marks every process of a container, so that those that left its session are found as well. */
+/** Every process of a container has this variable: it finds the processes that left the container's session. */
 export const CONTAINER_ID_VARIABLE = 'STATELET_CONTAINER_ID';
 
 export function parseStat(text: string): ProcessStat {
-  // The second field is the program's name in parentheses, and may itself hold blanks and parentheses.
+  // The second field is the program's name in parentheses, which may contain blanks and parentheses.
   const fields = text.slice(text.lastIndexOf(')') + 2).split(' ');
   const field = (number: number): number => Number(fields[number - 3]);
   return {
@@ -40,7 +40,7 @@ export function readStat(pid: number): ProcessStat | undefined {
   return text === undefined ? undefined : parseStat(text);
 }
 
-/** A zombie has ended: what is left of it is an entry that its parent has yet to read. */
+/** A zombie has ended: only its entry is left, until its parent reads its exit code. */
 export function runs(stat: ProcessStat): boolean {
   return stat.state !== 'Z' && stat.state !== 'X';
 }
@@ -58,14 +58,14 @@ export function processTable(): ProcessStat[] {
     .filter((stat) => stat !== undefined && runs(stat)) as ProcessStat[];
 }
 
-/** The container that a process was started in, by its environment; undefined for those we may not look into. */
+/** The container that a process belongs to, by its environment; undefined if it cannot be read. */
 export function containerOf(pid: number): string | undefined {
   const entries = readProc(`${pid}/environ`)?.split('\0') ?? [];
   const prefix = `${CONTAINER_ID_VARIABLE}=`;
   return entries.find((entry) => entry.startsWith(prefix))?.slice(prefix.length);
 }
 
-/** Memory that a process holds in RAM, pages shared with others included. */
+/** The memory of a process in RAM, including pages that it shares with others. */
 export function residentBytes(pid: number): number {
   const kilobytes = /^VmRSS:\s*(\d+) kB/m.exec(readProc(`${pid}/status`) ?? '')?.[1];
   return Number(kilobytes ?? 0) * 1024;

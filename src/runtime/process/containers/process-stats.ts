@@ -6,10 +6,13 @@ import type { ContainerRecord } from '../monitor/records.ts';
 
 const NS_PER_TICK = 10_000_000;
 
-/** A process that ends away from its parent takes its time with it; the sum must not go back for that. */
+/**
+ * CPU time of a process is lost if its parent does not wait for its end: the highest sum is kept, so that a counter
+ * never falls.
+ */
 const highestTicks = new WeakMap<ContainerRecord, number>();
 
-/** What running containers use, over the processes of their session or group. Shared pages count once a process. */
+/** What each container uses: the sum over the processes of its session or group. Shared pages count once per process. */
 export function containerStats(records: readonly ContainerRecord[]): ContainerStats[] {
   const table = processTable();
   const timestamp = Number(nowNs());

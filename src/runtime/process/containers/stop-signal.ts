@@ -5,7 +5,7 @@ import type { Signal } from './main-process.ts';
 
 const [RTMIN, RTMAX] = [34, 64];
 
-/** What asks a container to end. Throws a StateletError of kind InvalidArgument for a signal that there is not. */
+/** The signal that asks a container to end. Throws a StateletError of kind InvalidArgument for an unknown signal. */
 export function stopSignal({ metadata, stopSignal: name = 'SIGTERM' }: ContainerConfig): Signal {
   if (Object.hasOwn(constants.signals, name)) return name as NodeJS.Signals;
   const [, from, offset = '0'] = /^SIG(RTMIN|RTMAX)(?:[+-](\d{1,2}))?$/.exec(name) ?? [];

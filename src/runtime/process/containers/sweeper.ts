@@ -5,27 +5,27 @@ import type { ProcessStat } from './proc.ts';
 
 const MAX_PAUSE_MS = 250;
 
-/** What may be left of something that ran. */
+/** Identifies the processes that may be left of a container or command. */
 export interface Remains {
-  /** Session and process group of its main process. Only while no later process can have got that number. */
+  /** Session and process group of the main process. Only while no later process can have got the same number. */
   readonly sessionId?: number;
-  /** Also processes that left the session but carry this container's mark. */
+  /** Also finds processes that left the session, by the container's id in their environment. */
   readonly containerId?: string;
-  /** Nothing that started earlier belongs to it. */
+  /** A process that started earlier does not belong to it. */
   readonly sinceTicks: number;
 }
 
 interface Task {
   readonly remains: Remains;
   readonly done: () => void;
-  /** Processes that may not be killed, having become another user's. */
+  /** Processes that cannot be killed because they have changed to another user. */
   readonly immune: Set<number>;
   round: number;
 }
 
 /**
- * Kills what the end of a container leaves behind, as the end of a pid namespace would. There is no event for the end
- * of a process that is not one's child, hence the rounds; tasks that come together share one reading of /proc.
+ * Kills the processes that a container leaves behind, as the end of a PID namespace would. The end of a process that
+ * is not our child causes no event: /proc is read in rounds. Tasks of the same moment share one reading.
  */
 export class Sweeper {
   #tasks: Task[] = [];
@@ -35,7 +35,7 @@ export class Sweeper {
     this.#log = log;
   }
 
-  /** Resolves when nothing is left. */
+  /** Resolves when no such process runs. */
   clear(remains: Remains): Promise<void> {
     return new Promise((done) => this.#add({ remains, done, immune: new Set(), round: 0 }));
   }
@@ -62,7 +62,7 @@ export class Sweeper {
 
   #kill(task: Task, left: readonly ProcessStat[]): void {
     const { sessionId } = task.remains;
-    // The group in one stroke: a member that forks quickly could slip away from one by one.
+    // The whole group at once: a process that forks quickly could escape if they were killed one by one.
     if (sessionId !== undefined && left.some((stat) => stat.groupId === sessionId)) kill(-sessionId);
     for (const { pid } of left) {
       if (kill(pid) !== 'EPERM') continue;

@@ -13,7 +13,7 @@ interface Call {
 
 /** The client's end of one connection to a monitor. */
 export class Connection {
-  /** Resolves when the monitor has introduced itself; rejects when it does not, or cannot be understood. */
+  /** Resolves with the monitor's first message; rejects if none comes, or it is of another version. */
   readonly hello: Promise<Hello>;
   readonly closed: Promise<void>;
   readonly #socket: Socket;
@@ -39,7 +39,7 @@ export class Connection {
       try {
         for (const line of lines.push(chunk)) this.#receive(JSON.parse(line) as MonitorMessage);
       } catch {
-        // Not the protocol, or no longer: nothing that follows could be understood.
+        // Not the protocol: nothing that follows can be understood.
         socket.destroy();
       }
     });

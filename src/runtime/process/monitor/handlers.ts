@@ -10,7 +10,7 @@ import {
   toSandboxStatus,
 } from './views.ts';
 
-/** The methods of the protocol, done by an engine. */
+/** The methods of the protocol, carried out by an engine. */
 export function engineHandlers(engine: Engine): Handlers {
   return {
     runPodSandbox: ([config]) => engine.runPodSandbox(config),

@@ -13,17 +13,18 @@ import { makeRuntimeDir, spawnMonitor } from './spawn-monitor.ts';
 const ATTEMPTS = 5;
 const MAX_RECONNECT_DELAY_MS = 5000;
 
-/** Calls that may be repeated when the monitor went away in the middle of one. */
+/** Calls that are repeated once if the monitor ends during the call: a second one does no harm. */
 const REPEATABLE: ReadonlySet<MethodName> = new Set<MethodName>([
-  ...(['stopPodSandbox', 'removePodSandbox', 'podSandboxStatus', 'listPodSandbox'] as const),
-  ...([
-    'stopContainer',
-    'removeContainer',
-    'listContainers',
-    'containerStatus',
-    'listContainerStats',
-    'reopenContainerLog',
-  ] as const),
+  'stopPodSandbox',
+  'removePodSandbox',
+  'podSandboxStatus',
+  'listPodSandbox',
+  'stopContainer',
+  'removeContainer',
+  'listContainers',
+  'containerStatus',
+  'listContainerStats',
+  'reopenContainerLog',
   'ping',
 ]);
 
@@ -34,7 +35,7 @@ const EVENT_OF_STATE: Partial<Record<ContainerStateName, ContainerEventType>> = 
 };
 
 export interface MonitorClientOptions {
-  /** How long a call may take that says nothing else. */
+  /** The time limit of a call that does not set its own. */
   readonly requestTimeoutMs: number;
   readonly warn: (message: string) => void;
 }
@@ -45,9 +46,9 @@ interface MonitorCallOptions {
   readonly timeoutMs?: number;
 }
 
-/** Calls the monitor of a root directory; starts one when there is none. */
+/** Calls the monitor of a root directory, and starts one if there is none. */
 export class MonitorClient {
-  /** Never errors. While somebody listens, the connection is kept up. */
+  /** Never fails. While it has a subscriber, the client reconnects when the connection ends. */
   readonly events: Observable<ContainerEvent>;
   readonly #events = new Subject<ContainerEvent>();
   readonly #layout: RuntimeLayout;
@@ -70,7 +71,7 @@ export class MonitorClient {
     });
   }
 
-  /** A monitor that hangs is DeadlineExceeded. What was asked of it may be done once it goes on. */
+  /** Fails with DeadlineExceeded if the monitor hangs. The monitor may still carry the call out once it goes on. */
   async call<M extends MethodName>(
     method: M,
     params: Params<M>,
@@ -100,7 +101,7 @@ export class MonitorClient {
     }
   }
 
-  /** Whether the monitor that is there does this: it may be older than its client. */
+  /** Whether the monitor has the feature: it may be older than this client. */
   async has(feature: Feature): Promise<boolean> {
     const { features = [] } = await (await this.#connect()).hello;
     return features.includes(feature);
@@ -124,7 +125,7 @@ export class MonitorClient {
     return connection.call(method, params, signal);
   }
 
-  /** One attempt at a time, which all callers share. */
+  /** All callers share one connection, and one attempt to connect. */
   #connect(): Promise<Connection> {
     if (this.#connection) return this.#connection;
     const connection = this.#open(() => this.#lost(connection));
@@ -146,10 +147,10 @@ export class MonitorClient {
         void connection.closed.then(onClose);
         return connection;
       } catch (error) {
-        // Another one could not take the folder over.
+        // It hangs: another monitor could not take the folder over.
         if (errorKind(error) === 'DeadlineExceeded')
           throw hung(this.#layout, 'the connection', HELLO_TIMEOUT_MS);
-        // One that was just ending, or none.
+        // Unavailable: there is no monitor, or it is just ending.
         if (error instanceof StateletError && error.kind !== 'Unavailable') throw error;
         if (attempt === ATTEMPTS) throw unavailable(this.#layout, error);
         await spawnMonitor(this.#layout);
@@ -179,7 +180,7 @@ export class MonitorClient {
     }
   }
 
-  /** What happened while there was no connection went unheard: the present states stand for it. */
+  /** Events of the time without a connection are lost: an event for each present state stands for them. */
   async #repeatStates(): Promise<void> {
     try {
       const sandboxes = await this.call('listPodSandbox', [{}]);

@@ -10,18 +10,18 @@ const POLL_MS = 20;
 const LOCK_FILE = 'monitor.lock';
 
 /**
- * Makes this process the one monitor of a runtime folder, until it ends. Resolves to true when it is, to false when
- * another one serves there already.
+ * Makes this process the only monitor of a runtime folder, until it ends. Resolves to true on success, to false if
+ * another monitor answers there.
  *
- * Only the holder of the lock touches the socket file that clients connect to, so that a file which a killed monitor left
- * can be replaced without looking twice.
+ * Only the holder of the lock creates and removes the socket file: it can safely replace one that a killed monitor
+ * has left.
  */
 export async function becomeMonitor(runtimeDir: string): Promise<boolean> {
   const deadline = Date.now() + WAIT_MS;
   while (Date.now() < deadline) {
     if (await answers(runtimeDir)) return false;
     if ('release' in lockFile(join(runtimeDir, LOCK_FILE))) return true;
-    // The holder is starting, or ending: either way it will soon be clear.
+    // The holder is starting or ending: soon it answers, or the lock is free.
     await delay(POLL_MS);
   }
   throw new StateletError(

@@ -7,17 +7,20 @@ import { encode, FEATURES, LineSplitter, PROTOCOL_VERSION, toWireError } from '.
 import type { ClientMessage, Handlers, MethodName, MonitorMessage, Request } from './protocol.ts';
 import { openDirectory, socketPath } from './monitor-socket.ts';
 
-/** A client that reads so slowly is cut off; it will come again, and read the state instead of old events. */
+/**
+ * A client with more unread bytes is disconnected. It connects again, and reads the present state instead of old
+ * events.
+ */
 const MAX_UNREAD_BYTES = 64 * 1024 * 1024;
 
-/** A daemon has one; each takes a descriptor, and containers need some. */
+/** A daemon has one connection. Each takes a file descriptor, and containers need some as well. */
 const CONNECTIONS_MAX = 64;
 
-/** The monitor's end of the protocol, on the socket of a runtime folder. */
+/** Serves the protocol on the socket of a runtime folder. */
 export class MonitorServer {
   readonly #dirFd: number;
   readonly #handlers: Handlers;
-  readonly #connections = new Set<Connection>();
+  readonly #connections = new Set<ClientConnection>();
   #server: Server | undefined;
 
   constructor(runtimeDir: string, handlers: Handlers) {
@@ -25,16 +28,16 @@ export class MonitorServer {
     this.#handlers = handlers;
   }
 
-  get clients(): number {
+  get clientCount(): number {
     return this.#connections.size;
   }
 
-  /** Whether the folder itself has been removed, after which no client can ever come again. */
-  get homeless(): boolean {
+  /** Whether the runtime folder has been removed: then no client can connect any more. */
+  get isFolderRemoved(): boolean {
     return readlinkSync(`/proc/self/fd/${this.#dirFd}`).endsWith(' (deleted)');
   }
 
-  /** Only for the holder of the folder's lock: a socket that is there is a dead monitor's. */
+  /** Only for the holder of the folder's lock: a socket file that exists is left from a monitor that has ended. */
   async listen(): Promise<void> {
     const path = socketPath(this.#dirFd);
     rmSync(path, { force: true });
@@ -49,10 +52,10 @@ export class MonitorServer {
     chmodSync(path, 0o600);
   }
 
-  /** Makes the socket anew when somebody tidied it away. */
+  /** Makes the socket file again if it was deleted. */
   async ensureReachable(): Promise<void> {
     if (statSync(socketPath(this.#dirFd), { throwIfNoEntry: false })?.isSocket()) return;
-    // Its connections live on; only the listener goes.
+    // This closes the listener only; its connections stay.
     this.#server?.close();
     await this.listen();
   }
@@ -68,13 +71,14 @@ export class MonitorServer {
   }
 
   #accept(socket: Socket): void {
-    const connection = new Connection(socket, this.#handlers);
+    const connection = new ClientConnection(socket, this.#handlers);
     this.#connections.add(connection);
     socket.once('close', () => this.#connections.delete(connection));
   }
 }
 
-class Connection {
+/** The monitor's end of one connection. */
+class ClientConnection {
   readonly #socket: Socket;
   readonly #handlers: Handlers;
   readonly #running = new Map<number, AbortController>();
@@ -83,19 +87,23 @@ class Connection {
     this.#socket = socket;
     this.#handlers = handlers;
     const lines = new LineSplitter();
-    // An error is followed by close, which is all that matters.
+    // An error is followed by close.
     socket.on('error', () => undefined);
-    socket.once('close', () => this.#abandon());
+    socket.once('close', () => this.#abortCalls());
     socket.on('data', (chunk: Buffer) => {
       try {
         for (const line of lines.push(chunk)) this.#receive(JSON.parse(line) as ClientMessage);
       } catch {
-        // Not one of ours.
+        // Not the protocol.
         socket.destroy();
       }
     });
-    const own = { protocol: PROTOCOL_VERSION, pid: process.pid, features: FEATURES };
-    this.#reply({ hello: 'statelet-monitor', ...own });
+    this.#reply({
+      hello: 'statelet-monitor',
+      protocol: PROTOCOL_VERSION,
+      pid: process.pid,
+      features: FEATURES,
+    });
   }
 
   send(line: string): void {
@@ -136,7 +144,7 @@ class Connection {
     if (this.#socket.writable) this.send(encode(message));
   }
 
-  #abandon(): void {
+  #abortCalls(): void {
     for (const abort of this.#running.values()) abort.abort();
   }
 }

@@ -1,15 +1,15 @@
 /**
- * The monitor: the one process of a root directory that owns the containers of the embedded runtime, as containerd owns
- * those of a kubelet. The daemon starts it when it needs it and talks to it over a socket; it is a session of its own,
- * so that neither the daemon's end nor a Ctrl-C in its terminal reaches it or the containers.
+ * The monitor: the one process of a root directory that owns the containers of the embedded runtime, as containerd
+ * owns those of a kubelet. The daemon starts it when needed, and talks to it over a socket. The monitor is a session
+ * of its own, so that neither the daemon's end nor a Ctrl-C in its terminal reaches it or the containers.
  *
- * It lives as long as it holds a ready sandbox, a container that runs, or a client. SIGHUP, SIGUSR1 and SIGUSR2 are
- * ignored. SIGTERM and SIGINT are meant for it alone (the daemon's do not come through), and it obeys as a service
- * manager or a machine that shuts down expects: it ends its containers in good order, records their exit codes and ends.
- * Leaving them behind would lose those codes, and stall the containers as soon as nobody reads their output. A second
- * signal, or SIGQUIT, kills them at once. After `kill -9` the next monitor adopts what runs.
+ * It runs as long as there is a ready sandbox, a running container or a client. SIGHUP, SIGUSR1 and SIGUSR2 are
+ * ignored. SIGTERM and SIGINT do what a service manager, or a machine that shuts down, expects: the monitor stops its
+ * containers with a grace period, records their exit codes and ends. If it left them running, their exit codes would
+ * be lost, and they would wait as soon as their pipes are full. A second signal, or SIGQUIT, kills the containers at
+ * once. After `kill -9` the next monitor adopts the containers that run.
  *
- * It imports nothing but Node and small modules: it stays in memory for as long as any pod.
+ * It imports only Node and small modules, because it stays in memory as long as any pod.
  */
 import { closeSync, writeSync } from 'node:fs';
 import { errorMessage } from '../../../types/errors.ts';
@@ -21,14 +21,14 @@ import { becomeMonitor } from './monitor-lock.ts';
 import { MonitorServer } from './monitor-server.ts';
 
 const TICK_MS = 1000;
-/** Kubernetes' own default. */
+/** The default of a pod's terminationGracePeriodSeconds. */
 const SHUTDOWN_GRACE_SECONDS = 30;
 
 function log(message: string): void {
   try {
     writeSync(2, `${new Date().toISOString()} ${message}\n`);
   } catch {
-    // A full disk: there is nowhere to say so.
+    // The disk is full: this cannot be logged either.
   }
 }
 
@@ -38,16 +38,16 @@ function reportReady(fd: number): void {
     writeSync(fd, 'ready\n');
     closeSync(fd);
   } catch {
-    // The client has gone; another will come.
+    // The client is gone. The monitor waits for the next one.
   }
 }
 
 async function main(rootDir: string, readyFd: number): Promise<void> {
   process.title = 'statelet-monitor';
-  // What containers and their files look like must not depend on who started the daemon.
+  // The umask of the shell that started the daemon must not reach containers and their files.
   process.umask(0o022);
   closeInheritedDescriptors(readyFd);
-  // At SIGUSR1 Node would open its debugger, which every user of the machine can reach.
+  // On SIGUSR1 Node would open its debugger, which every user of the machine can connect to.
   for (const signal of ['SIGHUP', 'SIGUSR1', 'SIGUSR2'])
     process.on(signal, () => log(`${signal} is ignored`));
   const layout = runtimeLayout(rootDir);
@@ -57,7 +57,7 @@ async function main(rootDir: string, readyFd: number): Promise<void> {
 
 async function serve(rootDir: string): Promise<void> {
   const layout = runtimeLayout(rootDir);
-  // Whoever holds containers must outlive its own mistakes: an end would lose their exit codes.
+  // If the monitor ended at its own mistakes, the exit codes of its containers would be lost.
   process.on('uncaughtException', (error) => log(`unexpected: ${error.stack ?? errorMessage(error)}`));
   const engine = new Engine(layout, log, (event) => server.broadcast(event));
   const server = new MonitorServer(layout.runtimeDir, engineHandlers(engine));
@@ -70,10 +70,10 @@ async function serve(rootDir: string): Promise<void> {
 function endWhenUnneeded(engine: Engine, server: MonitorServer): void {
   let idle = false;
   const tick = (): void => {
-    if (server.homeless) return void end(engine, server, 0, 'the runtime folder was removed');
+    if (server.isFolderRemoved) return void end(engine, server, 0, 'the runtime folder was removed');
     void server.ensureReachable();
     const wasIdle = idle;
-    idle = server.clients === 0 && !engine.busy;
+    idle = server.clientCount === 0 && !engine.busy;
     if (idle && wasIdle) void end(engine, server, 0, 'nothing to do');
   };
   setInterval(tick, TICK_MS);
@@ -97,7 +97,7 @@ async function end(engine: Engine, server: MonitorServer, graceSeconds: number, 
   log(`ending: ${why}`);
   await engine.shutDown(graceSeconds);
   server.close();
-  // Answers that are under way get a moment.
+  // Time for the answers that are being sent.
   setTimeout(() => process.exit(0), 50);
 }
 

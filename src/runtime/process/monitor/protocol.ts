@@ -14,9 +14,9 @@ import type {
 } from '../../../types/cri.ts';
 
 /**
- * What client and monitor say to each other: one JSON value a line. The monitor speaks first (`Hello`); then the client
- * sends requests and cancellations, and the monitor responses, in any order, and events. Raise the version whenever a
- * monitor of yesterday, still holding containers, would misunderstand.
+ * The protocol of client and monitor: one JSON value per line. The monitor begins with its `Hello`. Then the client
+ * sends requests and cancellations; the monitor sends events, and responses in any order. Raise the version when an
+ * older monitor, which still has containers, would misunderstand a newer client.
  */
 export const PROTOCOL_VERSION = 1;
 
@@ -47,7 +47,7 @@ export type MethodName = keyof MonitorMethods;
 export type Params<M extends MethodName> = MonitorMethods[M]['params'];
 export type Result<M extends MethodName> = MonitorMethods[M]['result'];
 
-/** What the monitor does for each method. The signal tells that nobody waits for the answer any more. */
+/** What the monitor does for each method. The signal aborts when the client has given the call up. */
 export type Handlers = {
   readonly [M in MethodName]: (params: Params<M>, signal: AbortSignal) => Result<M> | Promise<Result<M>>;
 };
@@ -58,7 +58,7 @@ export interface ExecResult {
   readonly exitCode: number;
 }
 
-/** What a monitor does that one of an older version would take and leave undone. */
+/** What an older monitor would accept without doing it. */
 export const FEATURES = ['privileges'] as const;
 export type Feature = (typeof FEATURES)[number];
 
@@ -66,7 +66,7 @@ export interface Hello {
   readonly hello: 'statelet-monitor';
   readonly protocol: number;
   readonly pid: number;
-  /** Missing from monitors of older versions. */
+  /** Undefined for older monitors. */
   readonly features?: readonly string[];
 }
 
@@ -99,7 +99,7 @@ export const toWireError = (error: unknown): WireError => ({
 export const fromWireError = ({ kind, message }: WireError): StateletError =>
   new StateletError(kind, message);
 
-/** Far more than a list of many containers takes. */
+/** Far more than a list of very many containers. */
 const MAX_LINE_BYTES = 64 * 1024 * 1024;
 
 /** Cuts a stream of bytes into lines. */
@@ -107,7 +107,7 @@ export class LineSplitter {
   #chunks: Buffer[] = [];
   #bytes = 0;
 
-  /** The lines completed by this chunk. Throws when a line grows beyond all reason. */
+  /** The lines that this chunk completes. Throws if a line is too long. */
   push(chunk: Buffer): string[] {
     const lines: string[] = [];
     let start = 0;
@@ -121,10 +121,10 @@ export class LineSplitter {
     return lines;
   }
 
-  #keep(rest: Buffer): void {
-    // An empty view would keep the chunk alive.
-    if (rest.length > 0) this.#chunks.push(rest);
-    this.#bytes += rest.length;
+  #keep(beginning: Buffer): void {
+    // An empty view would keep the whole chunk in memory.
+    if (beginning.length > 0) this.#chunks.push(beginning);
+    this.#bytes += beginning.length;
     if (this.#bytes > MAX_LINE_BYTES) {
       throw new StateletError('InvalidArgument', `a message of more than ${MAX_LINE_BYTES} bytes`);
     }

@@ -23,7 +23,7 @@ export interface Exit {
   readonly exitCode: number;
   readonly reason: string;
   readonly finishedAt: number;
-  /** Empty where the container itself may have left one. */
+  /** Empty until the container's own message has been read. */
   readonly message: string;
 }
 
@@ -34,22 +34,22 @@ export interface ContainerRecord {
   readonly createdAt: number;
   state: ContainerStateName;
   startedAt: number;
-  /** Of the main process, from the start on. */
+  /** The main process, once it was started. */
   process?: ProcessIdentity;
-  /** Known before the state is CONTAINER_EXITED: what the main process leaves behind is cleared away in between. */
+  /** Set before the state is CONTAINER_EXITED: in between, processes that the main process has left behind are killed. */
   exit?: Exit;
 }
 
-/** A record that was found, and whether it was written in this boot of the machine. */
+/** A record on disk, and whether it was written since the machine has booted. */
 interface Stored<T> {
   readonly record: T;
   readonly sameBoot: boolean;
 }
 
 /**
- * The monitor's memory on disk, so that a monitor that follows one that was killed knows what there is. A file changes
- * in one step (written beside, then renamed), which a kill cannot tear. Nothing is synced to the disk: after a crash of
- * the machine no process is left anyway, and a file that cannot be read is treated as one that is not there.
+ * The monitor's state on disk, from which the next monitor goes on if this one is killed. A new version of a file is
+ * written beside it and then renamed, so that no kill leaves half a file. Nothing is synced to the disk: after a
+ * crash of the machine no process is left anyway, and a file that cannot be read is left out.
  */
 export class RecordStore {
   readonly #layout: RuntimeLayout;
@@ -59,7 +59,7 @@ export class RecordStore {
     this.#layout = layout;
     mkdirSync(layout.sandboxesDir, { recursive: true, mode: 0o700 });
     mkdirSync(layout.containersDir, { recursive: true, mode: 0o700 });
-    // Containers may run as other users: they pass through here, but cannot list what others there are.
+    // Containers may run as other users: they may pass through this folder, but not list it.
     mkdirSync(layout.scratchDir, { recursive: true, mode: 0o711 });
     this.#removeDrafts();
   }
@@ -77,7 +77,7 @@ export class RecordStore {
   }
 
   removeContainer(id: string): void {
-    // First the file: a folder without one is not a container.
+    // The file first: a folder without it is not a container.
     rmSync(this.#layout.containerFile(id), { force: true });
     rmSync(this.#layout.containerDir(id), { recursive: true, force: true });
   }
@@ -94,7 +94,7 @@ export class RecordStore {
     return files.flatMap((file) => this.#read(file, onUnreadable) as Stored<ContainerRecord>[]);
   }
 
-  /** Of a monitor that was killed. */
+  /** Half-written files of a monitor that was killed. */
   #removeDrafts(): void {
     const { sandboxesDir, containersDir, containerFile } = this.#layout;
     const drafts = readdirSync(sandboxesDir).map((name) => fileOfDraft(name));

@@ -6,8 +6,8 @@ import type { ProcessIdentity } from '../containers/proc.ts';
 import type { SandboxRecord } from './records.ts';
 
 /**
- * What a former monitor left: its records, its processes as far as they still run, and the ends of those that do not.
- * After a reboot nothing runs, and the sandboxes are not ready.
+ * Takes over what an earlier monitor has left: its records, and the containers that still run; for those that have
+ * ended meanwhile, their end is recorded. After a reboot no container runs, and no sandbox is ready.
  */
 export function recover(host: ContainerHost): { sandboxes: SandboxRecord[]; containers: Container[] } {
   const { store, log } = host;
@@ -29,7 +29,7 @@ export function recover(host: ContainerHost): { sandboxes: SandboxRecord[]; cont
   return { sandboxes, containers };
 }
 
-/** The monitor may have been killed between starting a container and writing that down. */
+/** The monitor may have been killed between the start of a container and the record of it. */
 function adoptUnrecorded(containers: readonly Container[]): void {
   const created = containers.filter(({ record }) => record.state === 'CONTAINER_CREATED');
   if (created.length === 0) return;
@@ -42,15 +42,15 @@ function adoptUnrecorded(containers: readonly Container[]): void {
   }
 }
 
-/** Folders of what was half created, or half removed. */
+/** Removes folders without a record: their sandbox or container was only half created, or half removed. */
 function removeRemnants(
   { layout, log }: ContainerHost,
   sandboxes: Set<string>,
   containers: Set<string>,
 ): void {
   const remnants = [
-    ...foreign(layout.containersDir, containers).map((id) => layout.containerDir(id)),
-    ...foreign(layout.scratchDir, sandboxes).map((id) => layout.podScratch(id)),
+    ...unknownIds(layout.containersDir, containers).map((id) => layout.containerDir(id)),
+    ...unknownIds(layout.scratchDir, sandboxes).map((id) => layout.podScratch(id)),
   ];
   for (const path of remnants) {
     try {
@@ -61,6 +61,6 @@ function removeRemnants(
   }
 }
 
-function foreign(dir: string, known: Set<string>): string[] {
+function unknownIds(dir: string, known: Set<string>): string[] {
   return readdirSync(dir).filter((name) => /^[0-9a-f]{64}$/.test(name) && !known.has(name));
 }

@@ -7,41 +7,41 @@ import { errorMessage, StateletError } from '../../../types/errors.ts';
 import { DEFAULT_PATH } from '../containers/launch.ts';
 import type { RuntimeLayout } from '../layout.ts';
 
-/** Where the monitor says that it may be connected to: the first after the standard ones. */
+/** The descriptor on which the monitor says that it is ready: the first after the standard ones. */
 const READY_FD = 3;
 const START_TIMEOUT_MS = 15_000;
 const MAX_LOG_BYTES = 1024 * 1024;
 
-/** This very file's kind: TypeScript in a checkout, JavaScript in the package. */
+/** That of this file: TypeScript in a checkout, JavaScript in the package. */
 const EXTENSION = import.meta.url.endsWith('.ts') ? 'ts' : 'js';
 const ENTRY = fileURLToPath(new URL(`./monitor.${EXTENSION}`, import.meta.url));
 const FLAGS = [
-  // It uses little memory and few threads, and stays for long.
+  // Little memory and few threads, because it stays for long.
   '--optimize-for-size',
   '--v8-pool-size=1',
   ...(EXTENSION === 'ts' ? ['--disable-warning=ExperimentalWarning'] : []),
 ];
 
-/** Makes the folder of the monitor, for its owner alone. */
+/** Makes the folder of the monitor, readable for its owner alone. */
 export function makeRuntimeDir({ runtimeDir }: RuntimeLayout): void {
   try {
     mkdirSync(runtimeDir, { recursive: true, mode: 0o700 });
-    // Not where it is so: the file system may have become read-only while containers run.
+    // Only if needed: the file system may have become read-only while containers run.
     if ((statSync(runtimeDir).mode & 0o777) !== 0o700) chmodSync(runtimeDir, 0o700);
   } catch (error) {
-    const mend = 'the root directory must belong to the user that runs statelet';
-    throw new StateletError('Internal', `${runtimeDir} cannot be used: ${errorMessage(error)}; ${mend}`, {
+    const remedy = 'the root directory must belong to the user that runs statelet';
+    throw new StateletError('Internal', `${runtimeDir} cannot be used: ${errorMessage(error)}; ${remedy}`, {
       cause: error,
     });
   }
 }
 
-/** Starts a monitor, and resolves when one can be connected to: this one, or another that was quicker. */
+/** Starts a monitor. Resolves when one can be connected to: this one, or another one that was started first. */
 export async function spawnMonitor(layout: RuntimeLayout): Promise<void> {
   const logFd = openLog(layout.monitorLog);
   const output = logFd ?? 'ignore';
   try {
-    // Nothing of the daemon's environment, working directory and terminal but where programs are.
+    // Of the daemon's environment the monitor gets PATH only; nothing of its working directory and terminal.
     const child = spawn(process.execPath, [...FLAGS, ENTRY, layout.rootDir, String(READY_FD)], {
       cwd: '/',
       env: { PATH: process.env.PATH ?? DEFAULT_PATH },
@@ -57,7 +57,7 @@ export async function spawnMonitor(layout: RuntimeLayout): Promise<void> {
 
 async function ready(child: ChildProcess, log: string): Promise<void> {
   const pipe = child.stdio[READY_FD] as Readable;
-  const word = await new Promise<string>((resolve) => {
+  const problem = await new Promise<string>((resolve) => {
     const timer = setTimeout(() => resolve('it did not get ready in time'), START_TIMEOUT_MS);
     child.once('error', (error) => resolve(error.message));
     pipe.once('data', () => resolve(''));
@@ -65,11 +65,11 @@ async function ready(child: ChildProcess, log: string): Promise<void> {
     pipe.once('close', () => resolve(`it ended at once: ${lastLines(log)}`));
     pipe.once('close', () => clearTimeout(timer));
   }).finally(() => pipe.destroy());
-  if (word !== '')
-    throw new StateletError('Unavailable', `the monitor could not be started (see ${log}): ${word}`);
+  if (problem !== '')
+    throw new StateletError('Unavailable', `the monitor could not be started (see ${log}): ${problem}`);
 }
 
-/** Old lines go when there are too many. Undefined where no log can be written: containers do not depend on it. */
+/** Starts a new file when the log is too large. Undefined if it cannot be written: the monitor is started all the same. */
 function openLog(path: string): number | undefined {
   try {
     const size = statSync(path, { throwIfNoEntry: false })?.size ?? 0;

@@ -1,11 +1,13 @@
 const NS_PER_MS = 1_000_000n;
 
+/** The same moment on both clocks. */
 let anchorWall = 0n;
 let anchorSteady = 0n;
 
 /**
  * Unix time in nanoseconds. The system clock gives Node milliseconds only; the digits below come from the monotonic
- * clock, tied anew to the system clock whenever the two part by a millisecond (it was set, or slewed).
+ * clock. When the two differ by a millisecond (the system clock was set or adjusted), the monotonic clock is aligned
+ * again.
  */
 export function nowNs(): bigint {
   const steady = process.hrtime.bigint();

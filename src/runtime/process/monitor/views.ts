@@ -9,14 +9,17 @@ import type {
 } from '../../../types/cri.ts';
 import type { ContainerRecord, SandboxRecord } from './records.ts';
 
-/** Records as CRI shows them. */
+/** Records in the form that CRI gives them. */
 
 export function toSandbox({ id, config, createdAt, state }: SandboxRecord): PodSandbox {
   const { metadata, labels, annotations } = config;
   return { id, metadata, state, createdAt, labels, annotations };
 }
 
-/** The mode is the one that was asked for, though all pods are in the network of the machine: another would be a change. */
+/**
+ * The network mode is the requested one, although all pods share the machine's network: a different mode would make
+ * the agent replace the sandbox.
+ */
 export function toSandboxStatus(record: SandboxRecord): PodSandboxStatus {
   const { network = 'POD' } = record.config.linux?.securityContext?.namespaceOptions ?? {};
   return { ...toSandbox(record), networkMode: network };
@@ -50,7 +53,7 @@ export function toContainerStatus(record: ContainerRecord, sandbox: SandboxRecor
   };
 }
 
-/** Undefined for a container that asks for no log. */
+/** Undefined if the container has no log. */
 export function logFilePath({ config }: ContainerRecord, sandbox: SandboxRecord): string | undefined {
   return config.logPath === '' ? undefined : join(sandbox.config.logDirectory, config.logPath);
 }

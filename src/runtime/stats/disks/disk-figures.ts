@@ -1,4 +1,4 @@
-/** What a pod and its containers take of the node's file systems. */
+/** What a pod and its containers use of the node's file systems. */
 import type { ContainerStats as RuntimeStats, FilesystemUsage } from '../../../types/cri.ts';
 import type { RuntimePodStatus } from '../../../types/runtime-pod.ts';
 import type {
@@ -14,18 +14,18 @@ import type { VolumeUsed } from './pod-disk.ts';
 import { runningContainers, timeOf } from '../pod-figures.ts';
 
 export interface DiskSources {
-  /** Where volumes are. */
+  /** The file system of volumes. */
   readonly nodeFs: FsStats | undefined;
   readonly logsFs: FsStats | undefined;
-  /** Where images and the writable layers of containers are. */
+  /** The file systems of images and writable layers. */
   readonly runtime: NodeRuntimeStats | undefined;
-  /** By the UIDs of their pods. */
+  /** By the pod's UID. */
   readonly disks: ReadonlyMap<string, MeasuredPodDisk>;
-  /** What the runtime says of containers, by their ids. */
+  /** The runtime's figures of containers, by id. */
   readonly runtimeStats: ReadonlyMap<string, RuntimeStats>;
 }
 
-/** Adds them to the other figures of the pod. */
+/** Adds the figures of disks to the pod's other figures. */
 export function withDisk(figures: PodStats, pod: RuntimePodStatus, sources: DiskSources): PodStats {
   const disk = sources.disks.get(pod.uid);
   const layers = runningContainers(pod).map(({ id }) => layerOf(sources.runtimeStats.get(id)));
@@ -44,9 +44,9 @@ export function withDisk(figures: PodStats, pod: RuntimePodStatus, sources: Disk
   };
 }
 
-/** Containerd looks at layers now and then only: until it has, it says nothing of them, at no time. */
-function layerOf(told: RuntimeStats | undefined): FilesystemUsage | undefined {
-  return told?.writableLayer?.timestamp ? told.writableLayer : undefined;
+/** containerd measures layers only now and then: before the first time, the figure has no timestamp. */
+function layerOf(reported: RuntimeStats | undefined): FilesystemUsage | undefined {
+  return reported?.writableLayer?.timestamp ? reported.writableLayer : undefined;
 }
 
 function volumeFigures(
@@ -57,7 +57,7 @@ function volumeFigures(
   return { name, ...fsWith(fs ?? nodeFs, used, disk.measuredAt) };
 }
 
-/** How large the file system is, and what one thing takes of it. */
+/** The size of the file system with the usage of one thing. */
 function fsWith(fs: FsStats | undefined, used: DiskUsed | undefined, measuredAt?: number): FsStats {
   const { usedBytes, inodesUsed } = used ?? { usedBytes: 0, inodesUsed: 0 };
   const time = measuredAt === undefined ? {} : { time: new Date(measuredAt).toISOString() };

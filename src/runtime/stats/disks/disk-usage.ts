@@ -6,7 +6,7 @@ import { type Logger, podFields } from '../../../types/logger.ts';
 import { Pace } from './disk-walk.ts';
 import { measurePodDisk, type PodDisk, type PodDiskPlaces } from './pod-disk.ts';
 
-/** One pod's files may take so long, rests included; what was found by then stands for all. */
+/** The time limit for one pod, pauses included. What was counted by then is the pod's figure. */
 const LIMIT_MS = 60_000;
 
 export interface MeasuredPodDisk extends PodDisk {
@@ -21,15 +21,15 @@ export interface DiskUsageOptions extends PodDiskPlaces {
 }
 
 /**
- * What pods take of the disk, measured when somebody asks and what is known is too old: one pod at a time, in the background,
- * slowly. Whoever asks waits only so long and takes what is known by then.
+ * How much of the disk pods use. A pod is measured when its figures are asked for and too old: one pod at a time, slowly, in
+ * the background. The caller waits for a limited time and gets the figures known by then.
  */
 export class DiskUsage {
   readonly #options: DiskUsageOptions;
   readonly #known = new Map<string, MeasuredPodDisk>();
   readonly #abort = new AbortController();
   readonly #pace = new Pace(this.#abort.signal);
-  /** By UID: a pod is measured once for all who ask meanwhile. */
+  /** Measurements under way, by UID: all callers share one. */
   readonly #pending = new Map<string, Promise<void>>();
   #last: Promise<void> = Promise.resolve();
   readonly #warned = new Set<string>();
@@ -38,7 +38,7 @@ export class DiskUsage {
     this.#options = options;
   }
 
-  /** By UID. A pod of which nothing is known yet is not there. */
+  /** By UID, without pods that have not been measured yet. */
   async of(
     pods: readonly RuntimePodStatus[],
     { maxAgeMs, patienceMs }: { readonly maxAgeMs: number; readonly patienceMs: number },
@@ -53,13 +53,13 @@ export class DiskUsage {
     return new Map(this.#known);
   }
 
-  /** Resolves when nothing is looked at any more. */
+  /** Resolves when no measurement is under way. */
   async stop(): Promise<void> {
     this.#abort.abort();
     await this.#last;
   }
 
-  /** What is of the future was measured before the clock was set back. */
+  /** A time in the future is from before the clock was set back: it counts as old. */
   #isYoung(uid: string, maxAgeMs: number): boolean {
     const known = this.#known.get(uid);
     const ageMs = known && this.#options.clock.now() - known.measuredAt;
@@ -76,7 +76,7 @@ export class DiskUsage {
     return work;
   }
 
-  /** Never rejects: the next one in the queue has nothing to do with this one's folders. */
+  /** Never rejects: the next pod in the queue is measured in any case. */
   async #measureNow(pod: RuntimePodStatus): Promise<void> {
     const { signal } = this.#abort;
     const { limitMs = LIMIT_MS, clock } = this.#options;

@@ -4,9 +4,9 @@ import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 
 const BLOCK_BYTES = 512;
-/** After so many files the walk rests: so much longer than they took. */
+/** After so many files the walk pauses, for so many times as long as they took. */
 const FILES_PER_STRIDE = 256;
-const REST_FACTOR = 4;
+const PAUSE_FACTOR = 4;
 
 export interface DiskUsed {
   readonly usedBytes: number;
@@ -26,28 +26,28 @@ export function sumOf(parts: readonly DiskUsed[]): DiskUsed {
 }
 
 /**
- * How fast walks may go, one after the other: a fifth of the time at most is spent on them, so that neither the processor nor
- * a slow disk is kept from those who have work for it.
+ * Limits the speed of walks, which go one after the other: they take at most a fifth of the time, so that CPU and disk are
+ * free for other work.
  */
 export class Pace {
   readonly #signal: AbortSignal;
   #files = 0;
-  /** Since the last rest, the walk under way not included. */
+  /** Time since the last pause, without the present walk. */
   #busyMs = 0;
   #resumedMs = 0;
   #deadlineMs = Infinity;
-  /** Not everything was looked at: what was found is less than there is. */
+  /** The time was over before all files were counted. */
   isOver = false;
 
   constructor(signal: AbortSignal) {
     this.#signal = signal;
   }
 
-  get isGivenUp(): boolean {
+  get isAborted(): boolean {
     return this.#signal.aborted;
   }
 
-  /** Walks that may take so long together, rests included. Resolves to what they do, and rejects once the signal says so. */
+  /** Runs walks that may take `limitMs` together, pauses included. Rejects when the signal aborts. */
   async within<T>(limitMs: number, walk: () => Promise<T>): Promise<T> {
     this.#resumedMs = performance.now();
     this.#deadlineMs = this.#resumedMs + limitMs;
@@ -59,23 +59,23 @@ export class Pace {
     }
   }
 
-  /** Before each file. */
+  /** Called before each file. */
   async step(): Promise<void> {
     this.#files += 1;
     if (this.#files % FILES_PER_STRIDE !== 0) return;
     this.#signal.throwIfAborted();
     const nowMs = performance.now();
     this.isOver = nowMs > this.#deadlineMs;
-    const restMs = (this.#busyMs + nowMs - this.#resumedMs) * REST_FACTOR;
-    if (!this.isOver) await delay(restMs, undefined, { signal: this.#signal, ref: false });
+    const pauseMs = (this.#busyMs + nowMs - this.#resumedMs) * PAUSE_FACTOR;
+    if (!this.isOver) await delay(pauseMs, undefined, { signal: this.#signal, ref: false });
     this.#busyMs = 0;
     this.#resumedMs = performance.now();
   }
 }
 
 /**
- * What a folder and all below it take of the file system that the folder is on, as `du` counts it: blocks, and a file of
- * several names once. What cannot be looked at counts nothing, as what is removed meanwhile does.
+ * What a folder and everything below it use of the folder's file system, counted as by `du`: in blocks, and a file with
+ * several names once. Files that cannot be read or are removed meanwhile count nothing.
  */
 export async function diskUsed(folder: string, pace: Pace): Promise<DiskUsed> {
   const top = await statOf(folder);
@@ -92,7 +92,7 @@ export async function diskUsed(folder: string, pace: Pace): Promise<DiskUsed> {
 class Walk {
   readonly #device: number;
   readonly #pace: Pace;
-  /** Inodes of files that have several names. */
+  /** The inodes of files with several names. */
   readonly #linked = new Set<number>();
   used: DiskUsed = NOTHING_USED;
 
@@ -108,11 +108,11 @@ class Walk {
     this.used = sumOf([this.used, { usedBytes: stats.blocks * BLOCK_BYTES, inodesUsed: 1 }]);
   }
 
-  /** Counts what is in the folder; the folders below it, which are still to be looked into. */
+  /** Counts the files in the folder. Resolves to the folders below it, which are still to be counted. */
   async into(folder: string): Promise<string[]> {
     const below: string[] = [];
     try {
-      // Read bit by bit: nobody knows how many files somebody has put there.
+      // Read in parts: the folder may have any number of files.
       for await (const { name } of await opendir(folder)) {
         await this.#pace.step();
         if (this.#pace.isOver) break;
@@ -123,8 +123,8 @@ class Walk {
         if (stats.isDirectory()) below.push(path);
       }
     } catch (error) {
-      // What cannot be looked into counts nothing; being told to stop is no such thing.
-      if (this.#pace.isGivenUp) throw error;
+      // A folder that cannot be read counts nothing. An abort is passed on.
+      if (this.#pace.isAborted) throw error;
     }
     return below;
   }

@@ -12,15 +12,15 @@ export interface NodeDisksOptions {
   readonly logger: Pick<Logger, 'debug'>;
 }
 
-/** By what eviction knows which disk is made emptier by what. */
+/** Tells eviction which disk the removal of images or containers empties. */
 export interface DiskLayout {
-  /** Images are not where the root directory is. */
+  /** Images are on another file system than the root directory. */
   readonly dedicatedImageFs: boolean;
-  /** The writable layers of containers are not where images are. */
+  /** The writable layers of containers are on another file system than images. */
   readonly dedicatedContainerFs: boolean;
 }
 
-/** The file systems of the node: its own, that of logs, and those of the runtime. */
+/** The file systems of the node: of the root directory, of logs, and of the runtime. */
 export class NodeDisks {
   readonly #options: NodeDisksOptions;
 
@@ -28,7 +28,7 @@ export class NodeDisks {
     this.#options = options;
   }
 
-  /** Undefined where it cannot be known. */
+  /** Undefined if it is not known. */
   nodeFs(): Promise<FsStats | undefined> {
     return this.#orNone('the root directory', fileSystemStats(this.#options.rootDir));
   }
@@ -37,7 +37,7 @@ export class NodeDisks {
     return this.#orNone('the logs', fileSystemStats(this.#options.podLogsDir));
   }
 
-  /** Undefined where the runtime keeps no images, or does not answer. */
+  /** Undefined if the runtime keeps no images, or does not answer. */
   async runtime(call: CallOptions): Promise<RuntimeStats | undefined> {
     const [image, container] = await Promise.all([
       this.#orNone('images', this.#imageFs(call)),
@@ -82,7 +82,7 @@ export class NodeDisks {
   }
 }
 
-/** How large it is by the kernel, what is used of it by the runtime. */
+/** The size is the kernel's figure, the usage the runtime's. */
 async function withUsage({ mountpoint, usedBytes, inodesUsed }: FilesystemUsage): Promise<FsStats> {
   return { ...(await fileSystemStats(mountpoint)), usedBytes, inodesUsed };
 }

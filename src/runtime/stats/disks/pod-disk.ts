@@ -10,24 +10,24 @@ import { fileSystemStats } from './file-systems.ts';
 
 export interface VolumeUsed extends DiskUsed {
   readonly name: string;
-  /** Of a volume that is a file system of its own: its memory, and not the node's disk, holds it. */
+  /** Present if the volume is a file system in memory: it uses nothing of the node's disk. */
   readonly fs?: FsStats;
 }
 
-/** What a pod has on the node, beside the writable layers of its containers. */
+/** What a pod has on the node, without the writable layers of its containers. */
 export interface PodDisk {
-  /** By container, rotated ones and those of former instances included. */
+  /** By container, including rotated logs and those of former instances. */
   readonly logs: ReadonlyMap<string, DiskUsed>;
   readonly volumes: readonly VolumeUsed[];
-  /** All of it that the node's disk holds. */
+  /** The sum of what is on the node's disk. */
   readonly onDisk: DiskUsed;
 }
 
 export interface PodDiskPlaces {
-  /** Folders of pods, by UID. */
+  /** The folder of pods' folders. */
   readonly podsDir: string;
   readonly podLogsDir: string;
-  /** What a runtime keeps of the pod beside its layers. */
+  /** Folders that the runtime keeps for the pod, in addition to its containers' layers. */
   readonly scratchOf: (pod: RuntimePodStatus) => readonly string[];
 }
 
@@ -44,7 +44,7 @@ export async function measurePodDisk(
   return { logs, volumes, onDisk: sumOf([...logs.values(), ...onDisk, ...scratch]) };
 }
 
-/** By the names of what is in the folder. */
+/** By the names in the folder. */
 async function measureEach(folder: string, pace: Pace): Promise<Map<string, DiskUsed>> {
   const used = new Map<string, DiskUsed>();
   for (const name of (await ifThere(readdir(folder))) ?? []) {
@@ -53,7 +53,7 @@ async function measureEach(folder: string, pace: Pace): Promise<Map<string, Disk
   return used;
 }
 
-/** What is there is looked up, and not what the pod's spec says: a hostPath is nobody's, and has no folder here. */
+/** The volumes that have a folder, whatever the pod's spec says. A hostPath belongs to no pod and has no folder here. */
 async function measureVolumes(podsDir: string, uid: string, pace: Pace): Promise<readonly VolumeUsed[]> {
   const { podDir, volumesDir } = podPaths(podsDir, uid);
   const device = (await ifThere(stat(podDir)))?.dev;
@@ -67,7 +67,7 @@ async function measureVolumes(podsDir: string, uid: string, pace: Pace): Promise
   return volumes;
 }
 
-/** A file system of its own knows by itself what it holds. */
+/** A volume that is a file system of its own needs no walk: the kernel knows its usage. */
 async function measureVolume(
   folder: string,
   device: number | undefined,

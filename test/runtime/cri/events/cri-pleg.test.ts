@@ -13,6 +13,7 @@ import { describeWithContainerd, SET_UP_TIMEOUT_MS } from '../../../support/cont
 import { podConfig, shell, startPod } from '../../../support/runtime-configs.ts';
 import { VirtualClock } from '../../../../src/simulation/node/virtual-clock.ts';
 import { waitFor } from '../../../support/wait-for.ts';
+import { ToldChanges } from '../../pleg/told-changes.ts';
 import { HOST_SANDBOX, hostContainer } from '../support.ts';
 
 const PATIENCE_MS = 100_000;
@@ -24,7 +25,8 @@ describeWithContainerd('what containerd tells of, without any relist,', () => {
   let runtime: RuntimeService;
   let pleg: Pleg;
   let logsDir: string;
-  let told: string[];
+  let told: ToldChanges;
+  let relists: number;
   let warnings: string[];
 
   beforeAll(async () => {
@@ -36,13 +38,13 @@ describeWithContainerd('what containerd tells of, without any relist,', () => {
     rmSync(logsDir, { recursive: true });
   });
   beforeEach(() => {
-    [told, warnings] = [[], []];
+    [told, relists, warnings] = [new ToldChanges(), 0, []];
     const logger = { warn: (message: string) => void warnings.push(message) };
     runtime = createCriRuntime({ endpoint: containerd.endpoint, requestTimeoutMs: 20_000, logger });
     // It stands still: no relist comes, and nothing is older than what was read.
     const clock = new VirtualClock(Date.now());
-    pleg = new Pleg({ runtime, clock, relistPeriodMs: 10_000, onRelist: () => told.push('a relist') });
-    pleg.changes.subscribe(({ events }) => told.push(...events.map(({ type, id }) => `${type} ${id}`)));
+    pleg = new Pleg({ runtime, clock, relistPeriodMs: 10_000, onRelist: () => void (relists += 1) });
+    told.listen(pleg);
   });
   afterEach(async () => {
     pleg.stop();
@@ -74,36 +76,39 @@ describeWithContainerd('what containerd tells of, without any relist,', () => {
     pleg.start();
     // Until the stream stands nothing is heard: what comes too early for that is tried again.
     await waitFor(heardOfAnother, { what: 'the stream of events to stand', timeoutMs: PATIENCE_MS });
-    told.length = 0;
+    told.clear();
   }
 
   async function heardOfAnother(): Promise<boolean> {
     const { id, sandboxId } = await runningPod();
-    const heard = () => told.includes(`ContainerStarted ${id}`);
+    const heard = () => told.all.includes(`${id}=running`);
     await waitFor(heard, { what: 'its start', timeoutMs: 2_000 }).catch(() => undefined);
     const wasHeard = heard();
     await runtime.removePodSandbox(sandboxId);
-    if (wasHeard) await untilTold(`ContainerRemoved ${sandboxId}`);
+    if (wasHeard) await untilTold(`${sandboxId}=gone`);
     return wasHeard;
   }
 
   const untilTold = (event: string) =>
-    waitFor(() => told.includes(event), { what: `${event} among ${told.join()}`, timeoutMs: PATIENCE_MS });
+    waitFor(() => told.all.includes(event), {
+      what: `${event} among ${told.all.join()}`,
+      timeoutMs: PATIENCE_MS,
+    });
 
   test('the death of a container', async () => {
     const { id } = await runningPod();
     await started();
     await containerd.ctr('tasks', 'kill', '--signal', 'SIGKILL', id);
-    await untilTold(`ContainerDied ${id}`);
+    await untilTold(`${id}=exited`);
     expect(pleg.pods()[0]?.containers[0]).toMatchObject({ id, state: 'exited', exitCode: 137 });
-    expect([told, warnings]).toEqual([[`ContainerDied ${id}`], []]);
+    expect([told.all, warnings]).toEqual([[`${id}=exited`], []]);
   });
 
   test('the death of a sandbox', async () => {
     const { sandboxId } = await runningPod();
     await started();
     await containerd.ctr('tasks', 'kill', '--signal', 'SIGKILL', sandboxId);
-    await untilTold(`ContainerDied ${sandboxId}`);
+    await untilTold(`${sandboxId}=notready`);
     expect(pleg.pods()[0]?.sandboxes[0]).toMatchObject({ id: sandboxId, ready: false });
   });
 
@@ -116,9 +121,9 @@ describeWithContainerd('what containerd tells of, without any relist,', () => {
       logger: { warn: () => undefined },
     });
     await other.removeContainer(id);
-    await untilTold(`ContainerRemoved ${id}`);
+    await untilTold(`${id}=gone`);
     await other.removePodSandbox(sandboxId);
-    await untilTold(`ContainerRemoved ${sandboxId}`);
+    await untilTold(`${sandboxId}=gone`);
     await other.close();
     expect(pleg.pods()).toEqual([]);
   });
@@ -130,10 +135,10 @@ describeWithContainerd('what containerd tells of, without any relist,', () => {
     await containerd.kill();
     process.kill(pid, 'SIGKILL');
     await containerd.start();
-    await untilTold(`ContainerDied ${dies.id}`);
+    await untilTold(`${dies.id}=exited`);
     await containerd.ctr('tasks', 'kill', '--signal', 'SIGKILL', stays.id);
-    await untilTold(`ContainerDied ${stays.id}`);
-    expect(told).not.toContain('a relist');
+    await untilTold(`${stays.id}=exited`);
+    expect(relists).toBe(0);
   });
 
   test("comes by its own service of events before 1.7, which is the first to have CRI's", async () => {

@@ -63,7 +63,7 @@ function hears(path: string, answer: Uint8Array = new Uint8Array()): { answer: A
   };
   const same = (bytes: Buffer) => bytes;
   const said = () => {
-    if (request === undefined) throw new Error(`nobody has called ${path}`);
+    if (request === undefined) throw new Error(`there was no call of ${path}`);
     return request;
   };
   return { answer: (server) => void server.register(path, handle, same, same, 'unary'), said };
@@ -115,7 +115,9 @@ describe('the status of a newer runtime', () => {
     );
     const client = fake.client();
     expect((await client.status()).conditions[0]).toMatchObject({
-      ...{ type: 'RuntimeReady', status: false, reason: 'CgroupDriverNotSupported' },
+      type: 'RuntimeReady',
+      status: false,
+      reason: 'CgroupDriverNotSupported',
       message: expect.stringContaining('SystemdCgroup = false'),
     });
     driver = 1;
@@ -161,8 +163,14 @@ describe('a container of a newer runtime', () => {
     const config = containerConfig(['true'], {
       mounts: [
         {
-          ...{ containerPath: '/i', hostPath: '', readonly: true, propagation: 'PROPAGATION_PRIVATE' },
-          ...{ image, imageSubPath: 'etc', uidMappings: users.uids, gidMappings: users.gids },
+          containerPath: '/i',
+          hostPath: '',
+          readonly: true,
+          propagation: 'PROPAGATION_PRIVATE',
+          image,
+          imageSubPath: 'etc',
+          uidMappings: users.uids,
+          gidMappings: users.gids,
         },
       ],
       linux: {
@@ -179,8 +187,12 @@ describe('a container of a newer runtime', () => {
       config: {
         mounts: [
           {
-            ...{ containerPath: '/i', readonly: true, uidMappings: ids, gidMappings: ids },
-            ...{ image, imageSubPath: 'etc' },
+            containerPath: '/i',
+            readonly: true,
+            uidMappings: ids,
+            gidMappings: ids,
+            image,
+            imageSubPath: 'etc',
           },
         ],
         linux: {

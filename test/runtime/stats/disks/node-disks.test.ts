@@ -1,14 +1,6 @@
+import { mkdirSync, statfsSync } from 'node:fs';
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
-import { linkSync, mkdirSync, rmSync, statfsSync, statSync, symlinkSync } from 'node:fs';
-import { Pace, diskUsed } from '../../../../src/runtime/stats/disks/disk-walk.ts';
-import { DiskUsage } from '../../../../src/runtime/stats/disks/disk-usage.ts';
-import { systemClock } from '../../../../src/system/system-clock.ts';
-import { waitFor } from '../../../support/wait-for.ts';
-import { container, MIB, NOW, SANDBOX, StatsBed, TIME } from '../stats-bed.ts';
-
-const KIB = 1024;
-const LOGS = 'logs/ns_pod_uid';
-const VOLUMES = 'root/pods/uid/volumes';
+import { MIB, StatsBed } from '../stats-bed.ts';
 
 let bed: StatsBed;
 let folder: string;
@@ -18,178 +10,10 @@ beforeEach(() => {
 });
 afterEach(() => bed.cleanUp());
 
-const pace = () => new Pace(new AbortController().signal);
-const used = () => diskUsed(bed.cgroups.path('data'), pace());
-const text = (bytes: number) => 'x'.repeat(bytes);
-const onDisk = (path: string) => statSync(bed.cgroups.path(path)).blocks * 512;
-
-describe('what a folder takes', () => {
-  test('is the blocks of all that is in it, itself included', async () => {
-    bed.write('data/one', text(10_000));
-    bed.write('data/below/two', text(100));
-    const paths = ['data', 'data/one', 'data/below', 'data/below/two'];
-    const usedBytes = paths.map(onDisk).reduce((a, b) => a + b);
-    expect(await used()).toEqual({ usedBytes, inodesUsed: 4 });
-    expect(usedBytes).toBeGreaterThan(10_000);
-  });
-
-  test('a file of several names counts once, a link as itself', async () => {
-    bed.write('data/one', text(MIB));
-    linkSync(bed.cgroups.path('data/one'), bed.cgroups.path('data/same'));
-    bed.write('outside', text(MIB));
-    symlinkSync(bed.cgroups.path('outside'), bed.cgroups.path('data/link'));
-    const { usedBytes, inodesUsed } = await used();
-    expect(inodesUsed).toBe(3);
-    expect(usedBytes).toBeLessThan(1.5 * MIB);
-  });
-
-  test('what is not there takes nothing', async () => {
-    expect(await used()).toEqual({ usedBytes: 0, inodesUsed: 0 });
-  });
-
-  test('that is not seen to its end takes what was seen, and it is known that there is more', async () => {
-    for (let index = 0; index < 600; index += 1) bed.write(`data/${index}`, '');
-    const hurried = pace();
-    const { inodesUsed } = await hurried.within(-1, () => diskUsed(bed.cgroups.path('data'), hurried));
-    expect(hurried.isOver).toBe(true);
-    expect(inodesUsed).toBe(256);
-  });
-
-  test('a walk that is given up ends', async () => {
-    for (let index = 0; index < 600; index += 1) bed.write(`data/${index}`, '');
-    const given = new Pace(AbortSignal.abort());
-    await expect(diskUsed(bed.cgroups.path('data'), given)).rejects.toMatchObject({ name: 'AbortError' });
-  });
-});
-
-describe('the disk of a pod', () => {
-  beforeEach(() => {
-    bed.runs({ sandboxes: [SANDBOX], containers: [container('id', 'main')] });
-    bed.write(`${LOGS}/main/0.log`, text(20 * KIB));
-    bed.write(`${LOGS}/main/0.log.20300101-000000.gz`, text(4 * KIB));
-    bed.write(`${VOLUMES}/kubernetes.io~empty-dir/data/file`, text(100 * KIB));
-    bed.write(`${VOLUMES}/kubernetes.io~projected/token/token`, text(1));
-    bed.containerStats = [
-      {
-        attributes: { id: 'id', metadata: { name: 'main', attempt: 0 }, labels: {} },
-        writableLayer: { timestamp: NOW * 1e6, mountpoint: '/x', usedBytes: MIB, inodesUsed: 7 },
-      },
-    ];
-    bed.imageFs = [{ timestamp: 0, mountpoint: folder, usedBytes: 9 * MIB, inodesUsed: 99 }];
-  });
-
-  test('is its logs, its volumes and the writable layers of its containers', async () => {
-    const pod = await bed.podStats();
-    const { blocks, bsize } = statfsSync(folder);
-    const capacityBytes = blocks * bsize;
-    const logs = [`${LOGS}/main`, `${LOGS}/main/0.log`, `${LOGS}/main/0.log.20300101-000000.gz`];
-    const logBytes = logs.map(onDisk).reduce((a, b) => a + b);
-    expect(pod.containers).toEqual([
-      expect.objectContaining({
-        logs: expect.objectContaining({ capacityBytes, usedBytes: logBytes, inodesUsed: 3 }),
-        rootfs: expect.objectContaining({ time: TIME, capacityBytes, usedBytes: MIB, inodesUsed: 7 }),
-      }),
-    ]);
-    const volumes = pod.volume ?? [];
-    expect(volumes).toMatchObject([
-      { name: 'data', inodesUsed: 2, capacityBytes },
-      { name: 'token', inodesUsed: 2, capacityBytes },
-    ]);
-    expect(volumes[0]?.usedBytes).toBeGreaterThanOrEqual(100 * KIB);
-    const volumeBytes = volumes.reduce((sum, { usedBytes = 0 }) => sum + usedBytes, 0);
-    expect(pod['ephemeral-storage']).toMatchObject({
-      ...{ capacityBytes, usedBytes: MIB + logBytes + volumeBytes, inodesUsed: 7 + 3 + 4 },
-    });
-  });
-
-  test('has no layer that the runtime has not looked at yet', async () => {
-    const [told] = bed.containerStats;
-    const layer = { timestamp: 0, mountpoint: '/x', usedBytes: 0, inodesUsed: 0 };
-    bed.containerStats = [{ ...told!, writableLayer: layer }];
-    expect((await bed.podStats()).containers?.[0]).not.toHaveProperty('rootfs');
-  });
-
-  test('is not asked for when only processor and memory are', async () => {
-    const { node, pods } = await bed.summary({ onlyCPUAndMemory: true });
-    expect(Object.keys(node)).not.toContain('fs');
-    expect(Object.keys(pods[0] ?? {})).not.toContain('volume');
-  });
-
-  test('is measured anew when what is known is too old for whoever asks', async () => {
-    const stats = bed.open();
-    const bytes = async (options = {}) => (await stats.summary(options)).pods[0]?.volume?.[0]?.usedBytes ?? 0;
-    const before = await bytes();
-    bed.write(`${VOLUMES}/kubernetes.io~empty-dir/data/more`, text(MIB));
-    expect(await bytes()).toBe(before);
-    expect(await bytes({ diskUsageMaxAgeMs: -1 })).toBeGreaterThanOrEqual(before + MIB);
-  });
-
-  test('is measured anew after a minute, and when the clock was set back', async () => {
-    let nowMs = NOW;
-    const stats = bed.open({ clock: { ...systemClock, now: () => nowMs } });
-    const inodes = async () => (await stats.summary()).pods[0]?.volume?.[0]?.inodesUsed;
-    expect(await inodes()).toBe(2);
-    for (const [index, afterMs] of [59_999, 60_001, 0].entries()) {
-      nowMs = NOW + afterMs;
-      bed.write(`${VOLUMES}/kubernetes.io~empty-dir/data/more-${index}`, '');
-      expect(await inodes()).toBe([2, 4, 5][index]);
-    }
-  });
-
-  test('is still known after somebody has asked about the node alone', async () => {
-    const stats = bed.open();
-    const volume = async () => (await stats.summary()).pods[0]?.volume?.[0];
-    const before = await volume();
-    await stats.summary({ onlyNode: true });
-    bed.write(`${VOLUMES}/kubernetes.io~empty-dir/data/more`, text(MIB));
-    expect(await volume()).toMatchObject({ usedBytes: before?.usedBytes });
-  });
-
-  test('what somebody has no patience for is there the next time', async () => {
-    const stats = bed.open();
-    const volume = async (options = {}) => (await stats.summary(options)).pods[0]?.volume;
-    for (let index = 0; index < 600; index += 1) {
-      bed.write(`${VOLUMES}/kubernetes.io~empty-dir/data/${index}`, '');
-    }
-    expect(await volume({ diskUsagePatienceMs: 0 })).toBeUndefined();
-    expect(await waitFor(() => volume({ diskUsagePatienceMs: 0 }), { what: 'the volumes' })).toHaveLength(2);
-  });
-
-  test('whose folders are gone has none', async () => {
-    rmSync(bed.cgroups.path('logs'), { recursive: true });
-    rmSync(bed.cgroups.path('root/pods'), { recursive: true });
-    const pod = await bed.podStats();
-    expect(pod.volume).toEqual([]);
-    expect(pod['ephemeral-storage']).toMatchObject({ usedBytes: MIB });
-  });
-
-  test('that has more than can be looked at is told of once, with what was seen', async () => {
-    for (let index = 0; index < 600; index += 1) {
-      bed.write(`${VOLUMES}/kubernetes.io~empty-dir/data/${index}`, '');
-    }
-    const places = { podsDir: bed.cgroups.path('root/pods'), podLogsDir: bed.cgroups.path('logs') };
-    const { logger, messages } = bed.log;
-    const usage = new DiskUsage({ ...places, clock: bed.clock, scratchOf: () => [], logger, limitMs: -1 });
-    for (const maxAgeMs of [0, -1]) {
-      const disk = (await usage.of(bed.pods, { maxAgeMs, patienceMs: 10_000 })).get('uid');
-      expect(disk?.volumes[0]?.inodesUsed).toBeGreaterThan(200);
-      expect(disk?.volumes[0]?.inodesUsed).toBeLessThan(600);
-    }
-    expect(messages).toEqual([expect.stringContaining('what the pod uses is more')]);
-    await usage.stop();
-  });
-
-  test('is not measured any more once the provider is closed', async () => {
-    const stats = bed.open();
-    await stats.close();
-    expect((await stats.summary()).pods[0]).not.toHaveProperty('volume');
-  });
-});
-
 describe('the disks of the node', () => {
   const at = (path: string) => ({ timestamp: 0, mountpoint: path, usedBytes: 5 * MIB, inodesUsed: 50 });
 
-  test('are what the kernel says of them, and what the runtime says that it uses', async () => {
+  test('have their size from the kernel, and the usage of images from the runtime', async () => {
     bed.imageFs = [at(folder)];
     const { node } = await bed.summary();
     const { blocks, bsize, files } = statfsSync(folder);
@@ -200,19 +24,19 @@ describe('the disks of the node', () => {
     expect(node.runtime).toMatchObject({ imageFs: ofRuntime, containerFs: ofRuntime });
   });
 
-  test('layers of containers may be apart from images', async () => {
+  test('writable layers may be on another disk than images', async () => {
     bed.imageFs = [at(folder)];
     bed.containerFs = [{ ...at('/proc'), usedBytes: MIB }];
     expect((await bed.summary()).node.runtime).toMatchObject({ containerFs: { usedBytes: MIB } });
     expect(await bed.open().diskLayout()).toEqual({ dedicatedImageFs: false, dedicatedContainerFs: true });
   });
 
-  test('images may be apart from the root directory', async () => {
+  test('images may be on another disk than the root directory', async () => {
     bed.imageFs = [at('/proc')];
     expect(await bed.open().diskLayout()).toEqual({ dedicatedImageFs: true, dedicatedContainerFs: false });
   });
 
-  test('a runtime without images has no disk of its own', async () => {
+  test('a runtime without images has no disk', async () => {
     mkdirSync(bed.cgroups.path('root'), { recursive: true });
     expect((await bed.summary()).node).not.toHaveProperty('runtime');
     await expect(bed.open().diskLayout()).rejects.toThrow('does not say where it keeps images');

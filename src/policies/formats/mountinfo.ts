@@ -1,0 +1,45 @@
+export interface MountPoint {
+  readonly path: string;
+  /** Whether mounts below it are passed on to others. */
+  readonly shared: boolean;
+  /** Of the file system: `ext4`, `cgroup2`. */
+  readonly type: string;
+  /** Of the file system, which of a cgroup v1 are its controllers. */
+  readonly options: readonly string[];
+}
+
+const MOUNT_POINT = 4;
+/** Optional fields lie between this one and a lone `-`. */
+const FIRST_OPTIONAL = 6;
+
+/**
+ * What is mounted, as `/proc/<pid>/mountinfo` says, in the order in which it was mounted: a mount over another comes after it.
+ *
+ *     36 35 98:0 /root /mount/point options optional… - type source superoptions
+ *
+ * See proc_pid_mountinfo(5). Lines that are not of that form are left out.
+ */
+export function parseMountInfo(text: string): readonly MountPoint[] {
+  return text.split('\n').flatMap(parseMount);
+}
+
+function parseMount(line: string): MountPoint[] {
+  const fields = line.split(' ');
+  const dash = fields.indexOf('-', FIRST_OPTIONAL);
+  const [type, , options = ''] = fields.slice(dash + 1);
+  if (dash < 0 || type === undefined) return [];
+  const optional = fields.slice(FIRST_OPTIONAL, dash);
+  return [
+    {
+      path: unescaped(fields[MOUNT_POINT] ?? ''),
+      shared: optional.some((field) => field.startsWith('shared:')),
+      type,
+      options: options.split(','),
+    },
+  ];
+}
+
+/** The kernel writes blanks and backslashes in octal. */
+function unescaped(path: string): string {
+  return path.replaceAll(/\\([0-7]{3})/g, (_, octal: string) => String.fromCharCode(parseInt(octal, 8)));
+}

@@ -1,0 +1,12 @@
+import type { Pod, PodStatus } from './kubernetes.ts';
+
+/** A pod as `/pods` serves it. */
+export interface ServedPod {
+  readonly pod: Pod;
+  /** As computed by the agent; without it the status of the pod object is served. */
+  readonly status?: PodStatus;
+  /** The state of the pod's chart: `Syncing.Settled`. */
+  readonly state: string;
+  /** Why the pod has not been started, in words for people: `waits for default/old (UID …) to end: …`. */
+  readonly waitsFor?: string;
+}

@@ -1,0 +1,47 @@
+import { beforeEach, expect, test } from '@jest/globals';
+import { type PodEnd, PodEnds } from '../../../src/actors/pods/pod-ends.ts';
+import { settled } from '../../../src/simulation/node/virtual-clock.ts';
+import type { PodReference } from '../../../src/types/event-recorder.ts';
+
+const pod = (uid: string): PodReference => ({ name: 'web', namespace: 'default', uid });
+
+let ends: PodEnds;
+let told: string[];
+
+beforeEach(() => {
+  ends = new PodEnds();
+  told = [];
+});
+
+const listener = (name: string) => (of: PodReference, end: PodEnd) =>
+  void told.push(`${name}: ${of.uid} ${end}`);
+
+test('each listener hears of each end, in the order in which they came', () => {
+  ends.subscribe(listener('first'));
+  ends.subscribe(listener('second'));
+  ends.tell(pod('a'), 'Terminated');
+  ends.tell(pod('a'), 'Finished');
+  expect(told).toEqual([
+    'first: a Terminated',
+    'second: a Terminated',
+    'first: a Finished',
+    'second: a Finished',
+  ]);
+});
+
+test('6: everyone who waits for a pod is answered by its end, and by no other', async () => {
+  for (const name of ['one', 'two']) void ends.terminated('a').then(() => told.push(name));
+  ends.tell(pod('b'), 'Terminated');
+  await settled();
+  expect(told).toEqual([]);
+  ends.tell(pod('a'), 'Terminated');
+  await settled();
+  expect(told).toEqual(['one', 'two']);
+});
+
+test('6: the end of one incarnation does not answer for the next', async () => {
+  ends.tell(pod('a'), 'Terminated');
+  void ends.terminated('a').then(() => told.push('answered'));
+  await settled();
+  expect(told).toEqual([]);
+});

@@ -1,0 +1,36 @@
+/** What README.md shows of the first minute is what a newcomer sees. */
+import { readFileSync } from 'node:fs';
+import { expect, test } from '@jest/globals';
+import { shownFirstMinute, startFirstMinute, timeless, withFirstMinute } from '../support/first-minute.ts';
+import { waitFor } from '../support/wait-for.ts';
+
+const readme = readFileSync(new URL('../../README.md', import.meta.url), 'utf8');
+const MEND = 'if it prints something else now: npm run update:readme';
+/** Each look starts a process. */
+const PAUSE_MS = 500;
+const TIMEOUT_MS = 250_000;
+
+test(
+  'README.md shows what npm start and statelet pods print',
+  async () => {
+    const shown = shownFirstMinute(readme);
+    expect(shown.log.length).toBeGreaterThan(5);
+    const run = startFirstMinute();
+    try {
+      for (const line of shown.log)
+        await waitFor(() => run.log().map(timeless).includes(timeless(line)), { what: `"${line}"; ${MEND}` });
+      await waitFor(async () => timeless(await run.pods()) === timeless(shown.pods), {
+        what: `this table; ${MEND}\n${shown.pods}`,
+        pauseMs: PAUSE_MS,
+      });
+    } finally {
+      await run.end();
+    }
+  },
+  TIMEOUT_MS,
+);
+
+test('what is written into README.md can be read from it', () => {
+  const log = ['12:00:00.000 INFO: hello', '    to stop:    Ctrl-C', '12:00:01.000 INFO: default/x-node1: y'];
+  expect(shownFirstMinute(withFirstMinute(readme, log, 'NAME\nx\n'))).toEqual({ log, pods: 'NAME\nx\n' });
+});

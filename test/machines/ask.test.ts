@@ -1,0 +1,36 @@
+import { expect, test } from '@jest/globals';
+import { createActor, setup } from 'xstate';
+import { asksOf } from '../../src/machines/ask.ts';
+
+const ask = asksOf('bell', 'src/actors/bell.ts');
+
+const machine = setup({
+  types: { events: {} as { type: 'PRESSED' } },
+  actions: { ring: ask(), ringTimes: ask<{ times: number }>() },
+}).createMachine({
+  initial: 'Quiet',
+  states: {
+    Quiet: {
+      on: { PRESSED: { actions: ['ring', { type: 'ringTimes', params: { times: 2 } }] } },
+    },
+  },
+});
+
+test('an action that is asked for and not provided throws: it names the machine and the actor that provides it', () => {
+  const problems: string[] = [];
+  const actor = createActor(machine).start();
+  actor.subscribe({ error: (error) => problems.push(String(error)) });
+  actor.send({ type: 'PRESSED' });
+  expect(problems).toEqual([
+    'Error: the bell machine was run without its effects: provide them (src/actors/bell.ts)',
+  ]);
+});
+
+test('the actor provides it, with the params that were declared', () => {
+  const rung: number[] = [];
+  const provided = machine.provide({
+    actions: { ring: () => rung.push(1), ringTimes: (_, { times }) => rung.push(times) },
+  });
+  createActor(provided).start().send({ type: 'PRESSED' });
+  expect(rung).toEqual([1, 2]);
+});

@@ -1,0 +1,95 @@
+/** The package as it is published: `npm pack`, unpacked into an empty folder, with the packages beside it that it depends on. */
+import { execFileSync } from 'node:child_process';
+import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, symlinkSync } from 'node:fs';
+import { builtinModules } from 'node:module';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { build } from 'esbuild';
+import { BIN } from './support/built.ts';
+
+const repository = dirname(dirname(BIN));
+const { version, dependencies } = JSON.parse(readFileSync(join(repository, 'package.json'), 'utf8')) as {
+  readonly version: string;
+  readonly dependencies: Readonly<Record<string, string>>;
+};
+
+let folder: string;
+const installed = () => join(folder, 'package');
+
+/** `--ignore-scripts`: it has been built. */
+function pack(): void {
+  const args = ['pack', '--ignore-scripts', '--silent', '--pack-destination', folder];
+  execFileSync('npm', args, { cwd: repository, stdio: 'ignore' });
+  const [archive = ''] = readdirSync(folder);
+  execFileSync('tar', ['-xzf', join(folder, archive), '-C', folder]);
+}
+
+/** Nothing else can be found from there: the folder is outside of the repository. */
+function provideDependencies(): void {
+  for (const name of Object.keys(dependencies)) {
+    const link = join(installed(), 'node_modules', name);
+    mkdirSync(dirname(link), { recursive: true });
+    symlinkSync(join(repository, 'node_modules', name), link);
+  }
+}
+
+beforeAll(() => {
+  folder = mkdtempSync(join(tmpdir(), 'statelet-package-'));
+  pack();
+  provideDependencies();
+});
+afterAll(() => rmSync(folder, { recursive: true, force: true }));
+
+/** The packages that the files of `dist/` import, by name. */
+async function importedPackages(): Promise<string[]> {
+  const dist = join(installed(), 'dist');
+  const scripts = readdirSync(dist).filter((name) => name.endsWith('.js'));
+  const { metafile } = await build({
+    entryPoints: scripts.map((name) => join(dist, name)),
+    outdir: join(folder, 'unused'),
+    bundle: true,
+    packages: 'external',
+    format: 'esm',
+    platform: 'node',
+    write: false,
+    metafile: true,
+    logLevel: 'silent',
+  });
+  const paths = Object.values(metafile.outputs)
+    .flatMap(({ imports }) => imports.filter(({ external }) => external))
+    .map(({ path }) => path)
+    .filter((path) => !path.startsWith('node:') && !builtinModules.includes(path));
+  return [...new Set(paths.map((path) => /^(?:@[^/]+\/)?[^/]+/u.exec(path)?.[0] ?? path))];
+}
+
+const statelet = (...args: string[]) =>
+  execFileSync(process.execPath, [join(installed(), 'bin/statelet.js'), ...args], { encoding: 'utf8' });
+
+describe('the published package', () => {
+  test('depends on the packages that dist/ imports, and on no other', async () => {
+    expect((await importedPackages()).sort()).toEqual(Object.keys(dependencies).sort());
+  });
+
+  test('has its documents, the examples and the licences of the libraries that it contains', () => {
+    const files = readdirSync(installed(), { recursive: true, encoding: 'utf8' });
+    expect(files).toEqual(
+      expect.arrayContaining([
+        'README.md',
+        'LICENSE',
+        'docs/configuration.md',
+        'examples/pods/clock.yaml',
+        'dist/THIRD-PARTY-NOTICES.txt',
+      ]),
+    );
+    const notices = readFileSync(join(installed(), 'dist/THIRD-PARTY-NOTICES.txt'), 'utf8');
+    for (const library of ['xstate', 'commander', 'yaml', 'rxjs', '@grpc/grpc-js', '@bufbuild/protobuf'])
+      expect(notices).toMatch(new RegExp(`^${library} \\d.*: .*\\n\\n.*(Licen[cs]e|Copyright)`, 'imu'));
+  });
+
+  test('runs with these packages alone', () => {
+    expect(statelet('--version')).toBe(`statelet ${version}\n`);
+    expect(statelet('charts', 'pod')).toContain('createMachine');
+    expect(statelet('simulate', '--pods', '3', '--hours', '0.1')).toContain('seed');
+  });
+});

@@ -1,0 +1,35 @@
+import { readFileSync } from 'node:fs';
+import { expect, test } from '@jest/globals';
+import { parseMountInfo } from '../../../src/policies/formats/mountinfo.ts';
+
+test('a mount has its path, its file system and the options of that; optional fields may be missing', () => {
+  expect(
+    parseMountInfo(
+      [
+        '22 1 8:1 / / rw,relatime shared:1 - ext4 /dev/sda1 rw',
+        '33 31 0:30 / /sys/fs/cgroup/memory rw master:3 propagate_from:2 - cgroup cgroup rw,memory',
+        '41 31 0:38 / /mnt rw - cgroup2 cgroup2 rw',
+      ].join('\n'),
+    ),
+  ).toEqual([
+    { path: '/', shared: true, type: 'ext4', options: ['rw'] },
+    { path: '/sys/fs/cgroup/memory', shared: false, type: 'cgroup', options: ['rw', 'memory'] },
+    { path: '/mnt', shared: false, type: 'cgroup2', options: ['rw'] },
+  ]);
+});
+
+test('blanks and backslashes of a path are unescaped', () => {
+  const [mount] = parseMountInfo('37 36 0:31 / /a/b\\040c\\134d rw - tmpfs tmpfs rw\n');
+  expect(mount?.path).toBe('/a/b c\\d');
+});
+
+test.each(['', 'no mount', '22 1 8:1 / /mnt rw shared:1', '22 1 8:1 / /mnt rw -'])(
+  'the line "%s" is left out',
+  (line) => expect(parseMountInfo(`${line}\n`)).toEqual([]),
+);
+
+test('the mounts of this machine have a root', () => {
+  if (process.platform !== 'linux') return;
+  const mounts = parseMountInfo(readFileSync('/proc/self/mountinfo', 'utf8'));
+  expect(mounts.map(({ path }) => path)).toContain('/');
+});

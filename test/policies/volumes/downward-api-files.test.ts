@@ -1,0 +1,87 @@
+import { describe, expect, test } from '@jest/globals';
+import { downwardAPIFiles, isVolumeFieldPath } from '../../../src/policies/volumes/downward-api-files.ts';
+import { podOf } from '../../support/pod-status-facts.ts';
+
+const POD = { name: 'web', namespace: 'shop', uid: 'u-1' };
+
+type Items = Parameters<typeof downwardAPIFiles>[1];
+
+const files = (items: Items, pod = podOf()) => downwardAPIFiles(pod, items, 0o644, { cpu: '4' });
+const field = (fieldPath: string) => [{ path: 'f', fieldRef: { fieldPath } }];
+const contentOfLabels = (labels: Record<string, string>) =>
+  files(field('metadata.labels'), podOf({}, { metadata: { ...POD, labels } }))[0]?.content;
+
+describe('a file of the downward API', () => {
+  test('has its own mode, or that of the volume', () => {
+    const items = [
+      ...field('metadata.name'),
+      { path: 'g', mode: 0o400, fieldRef: { fieldPath: 'metadata.uid' } },
+    ];
+    expect(files(items)).toEqual([
+      { path: 'f', content: 'web', mode: 0o644 },
+      { path: 'g', content: 'u-1', mode: 0o400 },
+    ]);
+  });
+
+  test('holds a resource of the container that it names', () => {
+    const resourceFieldRef = { containerName: 'app', resource: 'limits.cpu' };
+    expect(files([{ path: 'f', resourceFieldRef }])[0]?.content).toBe('4');
+  });
+
+  test('must say what it holds', () => {
+    expect(() => files([{ path: 'f' }])).toThrow('item f must have fieldRef or resourceFieldRef');
+    expect(() => files([{ path: 'f', resourceFieldRef: { resource: 'limits.cpu' } }])).toThrow(
+      'item f: resourceFieldRef must have containerName',
+    );
+  });
+});
+
+test('a file of one label or annotation holds its value; without the label it is empty', () => {
+  const pod = podOf({}, { metadata: { ...POD, labels: { app: 'web' } } });
+  expect(files(field("metadata.labels['app']"), pod)[0]?.content).toBe('web');
+  expect(files(field("metadata.annotations['absent']"), pod)[0]?.content).toBe('');
+});
+
+describe('a file of labels or annotations', () => {
+  test('has a line for each, sorted by key, without a line feed at the end', () => {
+    expect(contentOfLabels({ b: '2', a: '1', B: '3' })).toBe('B="3"\na="1"\nb="2"');
+    expect(contentOfLabels({ zone: 'b', constructor: 'x' })).toBe('constructor="x"\nzone="b"');
+    expect(contentOfLabels({})).toBe('');
+  });
+
+  test.each([
+    ['say "hi"\\', String.raw`a="say \"hi\"\\"`],
+    ['one\ntwo\tx\r', String.raw`a="one\ntwo\tx\r"`],
+    ['\u0007\b\f\v', String.raw`a="\a\b\f\v"`],
+    ['\u0000\u007f', String.raw`a="\x00\x7f"`],
+    ['grün 日本 🚢', 'a="grün 日本 🚢"'],
+    ['a\u00ad', String.raw`a="a\u00ad"`],
+    ['\u00a0\u2028', String.raw`a="\u00a0\u2028"`],
+    ['\u0080\uffff', String.raw`a="\u0080\uffff"`],
+    ['\u{e0001}', String.raw`a="\U000e0001"`],
+  ])('quotes %j as Go does', (value, want) => {
+    expect(contentOfLabels({ a: value })).toBe(want);
+  });
+});
+
+describe('the fields that a file may hold', () => {
+  test.each([
+    'metadata.name',
+    'metadata.namespace',
+    'metadata.uid',
+    'metadata.labels',
+    'metadata.annotations',
+    "metadata.labels['app']",
+  ])('%s', (fieldPath) => {
+    expect(isVolumeFieldPath(fieldPath)).toBe(true);
+    expect(files(field(fieldPath))).toHaveLength(1);
+  });
+
+  test.each(['status.podIP', 'spec.nodeName', "metadata.labels['']", 'metadata.labels[app]', 'metadata'])(
+    'not %s',
+    (fieldPath) => {
+      expect(isVolumeFieldPath(fieldPath)).toBe(false);
+      expect(() => files(field(fieldPath))).toThrow(`fieldPath ${fieldPath} is not supported in a volume`);
+    },
+  );
+});

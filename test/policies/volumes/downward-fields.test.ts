@@ -1,0 +1,52 @@
+import { describe, expect, test } from '@jest/globals';
+import { fieldValue } from '../../../src/policies/volumes/downward-fields.ts';
+import { podOf } from '../../support/pod-status-facts.ts';
+
+const ADDRESSES = { podIPs: ['10.1.0.7', 'fd00::7'], hostIPs: ['192.168.0.2', 'fd01::2'] };
+const POD = podOf(
+  { nodeName: 'node-1', serviceAccountName: 'robot' },
+  {
+    metadata: {
+      name: 'web',
+      namespace: 'shop',
+      uid: 'u-1',
+      labels: { app: 'web' },
+      annotations: { "it's": 'x' },
+    },
+  },
+);
+
+test.each([
+  ['metadata.name', 'web'],
+  ['metadata.namespace', 'shop'],
+  ['metadata.uid', 'u-1'],
+  ['spec.nodeName', 'node-1'],
+  ['spec.serviceAccountName', 'robot'],
+  ['status.podIP', '10.1.0.7'],
+  ['status.podIPs', '10.1.0.7,fd00::7'],
+  ['status.hostIP', '192.168.0.2'],
+  ['status.hostIPs', '192.168.0.2,fd01::2'],
+  ["metadata.labels['app']", 'web'],
+  ["metadata.annotations['it's']", 'x'],
+])('%s is "%s"', (fieldPath, want) => {
+  expect(fieldValue(POD, fieldPath, ADDRESSES)).toBe(want);
+});
+
+describe('a field that the pod does not have', () => {
+  test.each([
+    'spec.nodeName',
+    'spec.serviceAccountName',
+    'status.podIP',
+    'status.hostIPs',
+    "metadata.labels['app']",
+    "metadata.annotations['constructor']",
+  ])('%s is empty', (fieldPath) => {
+    expect(fieldValue(podOf(), fieldPath, { podIPs: [], hostIPs: [] })).toBe('');
+  });
+});
+
+test.each(['metadata.labels', 'spec.hostname', 'status.phase', ''])('%s is refused', (fieldPath) => {
+  expect(() => fieldValue(POD, fieldPath, ADDRESSES)).toThrow(
+    `fieldPath ${fieldPath} is not supported; there are: metadata.name`,
+  );
+});

@@ -1,0 +1,116 @@
+import { describe, expect, test } from '@jest/globals';
+import {
+  filesVolume,
+  hostPathOf,
+  imageVolumesOf,
+  isKeptOnDisk,
+  isOptional,
+  projectionKind,
+  usedVolumes,
+  volumeKind,
+} from '../../../src/policies/volumes/volume-source.ts';
+import { podOf } from '../../support/pod-status-facts.ts';
+
+describe('the kind of a volume', () => {
+  test.each([
+    [{ name: 'v' }, 'emptyDir'],
+    [{ name: 'v', emptyDir: {} }, 'emptyDir'],
+    [{ name: 'v', hostPath: { path: '/data' } }, 'hostPath'],
+    [{ name: 'v', downwardAPI: {} }, 'downwardAPI'],
+    [{ name: 'v', projected: {} }, 'projected'],
+    [{ name: 'v', configMap: {} }, 'configMap'],
+    [{ name: 'v', secret: {} }, 'secret'],
+    [{ name: 'v', image: {} }, 'image'],
+  ])('of %j is %s', (volume, want) => {
+    expect(volumeKind(volume)).toBe(want);
+  });
+
+  test('of another source is an error that names those that there are', () => {
+    expect(() => volumeKind({ name: 'v', nfs: { path: '/', server: 's' } })).toThrow(
+      'a volume of nfs is not supported; there are emptyDir, hostPath, downwardAPI, projected, configMap, secret',
+    );
+  });
+});
+
+test('a path of a hostPath volume begins at the root', () => {
+  expect(hostPathOf({ name: 'v', hostPath: { path: 'data' } })).toBe('/data');
+  expect(hostPathOf({ name: 'v', hostPath: { path: '/data' } })).toBe('/data');
+});
+
+describe('the volumes of a pod that are set up', () => {
+  const volumes = ['c', 'unused', 'a', 'b'].map((name) => ({ name }));
+  const mounting = (name: string, volume: string) => ({
+    name,
+    volumeMounts: [{ name: volume, mountPath: '/v' }],
+  });
+
+  test('are those that a container of any kind mounts, in the order of the spec', () => {
+    const pod = podOf({
+      volumes,
+      containers: [mounting('app', 'a')],
+      initContainers: [mounting('setup', 'b')],
+      ephemeralContainers: [mounting('debug', 'c')],
+    });
+    expect(usedVolumes(pod).map(({ name }) => name)).toEqual(['c', 'a', 'b']);
+  });
+
+  test('are none where none is mounted', () => {
+    expect(usedVolumes(podOf({ volumes }))).toEqual([]);
+    expect(usedVolumes(podOf())).toEqual([]);
+  });
+});
+
+test('the images that a container mounts are those of its own mounts', () => {
+  const pod = podOf({ volumes: [{ name: 'i', image: {} }, { name: 'j', image: {} }, { name: 'e' }] });
+  const volumeMounts = ['e', 'i'].map((name) => ({ name, mountPath: `/${name}` }));
+  expect(imageVolumesOf(pod, { name: 'app', volumeMounts }).map(({ name }) => name)).toEqual(['i']);
+  expect(imageVolumesOf(pod, { name: 'app' })).toEqual([]);
+});
+
+describe('the sources of a volume of files', () => {
+  const items = [{ key: 'k', path: 'p' }];
+
+  test('are those of a projected volume', () => {
+    const sources = [{ configMap: { name: 'c' } }, { secret: { name: 's' } }];
+    expect(filesVolume({ name: 'v', projected: { sources, defaultMode: 0o600 } })).toEqual({
+      sources,
+      defaultMode: 0o600,
+    });
+    expect(filesVolume({ name: 'v', projected: {} })).toEqual({ sources: [], defaultMode: 0o644 });
+  });
+
+  test('are one for a volume of downwardAPI, configMap or secret', () => {
+    const configMap = { name: 'c', items };
+    expect(filesVolume({ name: 'v', configMap })).toEqual({ sources: [{ configMap }], defaultMode: 0o644 });
+    expect(filesVolume({ name: 'v', configMap: { defaultMode: 0o600 } }).defaultMode).toBe(0o600);
+    expect(filesVolume({ name: 'v', downwardAPI: { defaultMode: 0o400 } })).toEqual({
+      sources: [{ downwardAPI: { items: [] } }],
+      defaultMode: 0o400,
+    });
+    expect(filesVolume({ name: 'v', secret: { secretName: 's', items, optional: true } }).sources).toEqual([
+      { secret: { name: 's', items, optional: true } },
+    ]);
+  });
+});
+
+test('of volumes of files only those of a configMap may be kept on a disk', () => {
+  expect(isKeptOnDisk({ name: 'v', configMap: {} })).toBe(true);
+  expect(isKeptOnDisk({ name: 'v', secret: {} })).toBe(false);
+});
+
+describe('a projection', () => {
+  test('is of the kind that it names', () => {
+    expect(projectionKind({ serviceAccountToken: { path: 'token' } })).toBe('serviceAccountToken');
+    expect(projectionKind({})).toBeUndefined();
+  });
+
+  test.each([
+    [{ configMap: { optional: true } }, true],
+    [{ secret: { optional: true } }, true],
+    [{ clusterTrustBundle: { path: 'ca.pem', optional: true } }, true],
+    [{ secret: {} }, false],
+    [{ downwardAPI: {} }, false],
+  ])('%j is optional: %s', (projection, want) => {
+    expect(isOptional(projection)).toBe(want);
+  });
+});

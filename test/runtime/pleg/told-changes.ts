@@ -1,0 +1,40 @@
+/** What a generator of pod lifecycle events tells, as texts: `ID=running`, `ID=exited`, `ID=gone`. */
+import type { Pleg } from '../../../src/runtime/pleg/pleg.ts';
+import { statesOf } from '../../../src/runtime/pleg/pod-reader.ts';
+
+export class ToldChanges {
+  #lines: { readonly uid: string; readonly line: string }[] = [];
+  /** The states that were told last, by the pod's UID. */
+  readonly #states = new Map<string, readonly string[]>();
+
+  /** Records what the generator tells from now on. */
+  listen(pleg: Pleg): void {
+    pleg.changes.subscribe((uid) => {
+      const before = this.#states.get(uid) ?? [];
+      const status = pleg.lastSeen(uid);
+      const after = (status && statesOf(status)?.split(',')) ?? [];
+      this.#states.set(uid, after);
+      for (const line of linesOf(before, after)) this.#lines.push({ uid, line });
+    });
+  }
+
+  get all(): readonly string[] {
+    return this.#lines.map(({ line }) => line);
+  }
+
+  of(uid: string): readonly string[] {
+    return this.#lines.filter((told) => told.uid === uid).map(({ line }) => line);
+  }
+
+  /** What was told so far is not listed any more; what is told next is compared with it. */
+  clear(): void {
+    this.#lines = [];
+  }
+}
+
+function linesOf(before: readonly string[], after: readonly string[]): readonly string[] {
+  const idOf = (line: string) => line.slice(0, line.indexOf('='));
+  const left = new Set(after.map(idOf));
+  const gone = before.map(idOf).filter((id) => !left.has(id));
+  return [...after.filter((line) => !before.includes(line)), ...gone.map((id) => `${id}=gone`)];
+}

@@ -1,0 +1,55 @@
+import { execFileSync } from 'node:child_process';
+import { mkdtempSync, rmSync, symlinkSync, utimesSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, expect, test } from '@jest/globals';
+import { TERMINATION_MESSAGE_POLICY_ANNOTATION } from '../../../src/policies/cri/cri-labels.ts';
+import { terminationMessage } from '../../../src/runtime/pods/termination-message.ts';
+
+const FALLBACK = { [TERMINATION_MESSAGE_POLICY_ANNOTATION]: 'FallbackToLogsOnError' };
+
+let dir: string;
+let message: string;
+let log: string;
+beforeEach(() => {
+  dir = mkdtempSync(join(tmpdir(), 'statelet-message-'));
+  message = join(dir, 'message');
+  log = join(dir, '0.log');
+  writeFileSync(log, '2026-01-02T03:04:05.678Z stderr F it broke\n');
+});
+afterEach(() => rmSync(dir, { recursive: true }));
+
+const read = (annotations: Readonly<Record<string, string>> = {}, exitCode = 1, writtenSinceMs = 0) =>
+  terminationMessage({ annotations, exitCode }, { message, writtenSinceMs, log });
+
+test('the message is the end of the file, at most 4096 bytes', () => {
+  writeFileSync(message, `begin${'x'.repeat(4090)}finish`);
+  expect(read()).toBe(`${'x'.repeat(4090)}finish`);
+});
+
+test('with FallbackToLogsOnError, a failed container without a message has the end of its log', () => {
+  expect(read(FALLBACK)).toBe('it broke\n');
+});
+
+test.each([
+  ['the policy is File', {}, 1],
+  ['the container has succeeded', FALLBACK, 0],
+])('the log is not used if %s', (_why, annotations, exitCode) => {
+  expect(read(annotations, exitCode)).toBe('');
+});
+
+test('a message from before the container started is not its own', () => {
+  writeFileSync(message, 'old');
+  utimesSync(message, 1_000, 1_000);
+  expect(read({}, 1, 2_000_000)).toBe('');
+  expect(read({}, 1, 1_000_000)).toBe('old');
+});
+
+test('a link is not followed, and a pipe does not block', () => {
+  writeFileSync(join(dir, 'secret'), 'secret');
+  symlinkSync(join(dir, 'secret'), message);
+  expect(read()).toBe('');
+  rmSync(message);
+  execFileSync('mkfifo', [message]);
+  expect(read()).toBe('');
+});

@@ -1,0 +1,102 @@
+import { describe, expect, test } from '@jest/globals';
+import {
+  messageFile,
+  processSpec,
+  validateContainer,
+} from '../../../../src/runtime/process/containers/container-spec.ts';
+import { runtimeLayout } from '../../../../src/runtime/process/layout.ts';
+import type { ContainerConfig } from '../../../../src/types/cri.ts';
+import { testAsRoot } from '../../../support/as-root.ts';
+import { containerRecord, sandboxRecord } from '../../../support/process-records.ts';
+import { containerConfig, podConfig } from '../../../support/runtime-configs.ts';
+
+const layout = runtimeLayout('/root-dir');
+const sandbox = sandboxRecord();
+const recordOf = (more: Partial<ContainerConfig> = {}) =>
+  containerRecord({ config: containerConfig(['sleep', '1000'], more) });
+
+describe('a container is refused', () => {
+  const refused = (config: ContainerConfig, message: string) =>
+    expect(() => validateContainer(config)).toThrow(
+      expect.objectContaining({
+        kind: 'InvalidArgument',
+        message: expect.stringMatching(new RegExp(`container "main".*${message}`, 's')),
+      }),
+    );
+
+  test('without a command: there is no image to take one from', () => {
+    refused(containerConfig([]), 'has no image to take a command from \\(image "none"');
+  });
+
+  test('with a terminal', () => {
+    refused(containerConfig(['sh'], { tty: true }), 'set its `tty` to false');
+  });
+
+  test('with an unknown capability', () => {
+    const capabilities = { addCapabilities: ['NET_ROW'], dropCapabilities: [] };
+    refused(containerConfig(['sh'], { linux: { securityContext: { capabilities } } }), 'NET_ROW');
+  });
+
+  test('with an unknown stop signal', () => {
+    refused(containerConfig(['sh'], { stopSignal: 'SIGNONE' }), 'SIGNONE');
+  });
+});
+
+test('a container with a command and nothing special is accepted', () => {
+  expect(() => validateContainer(containerConfig(['sh', '-c', 'true']))).not.toThrow();
+});
+
+describe('a process of a container', () => {
+  const specOf = (more: Partial<ContainerConfig> = {}) =>
+    processSpec(layout, sandbox, recordOf(more), ['sleep', '1000']);
+
+  test('has an environment of its own: nothing of the monitor, but what a process needs', () => {
+    const { env, command } = specOf({ envs: [{ key: 'GIVEN', value: 'a b' }] });
+    expect(command).toEqual(['sleep', '1000']);
+    expect(env).toEqual({
+      PATH: '/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin',
+      HOSTNAME: 'pod',
+      HOME: `/root-dir/scratch/${sandbox.id}/work`,
+      GIVEN: 'a b',
+      STATELET_TERMINATION_LOG: `/root-dir/scratch/${sandbox.id}/termination/${recordOf().id}`,
+      STATELET_CONTAINER_ID: recordOf().id,
+    });
+  });
+
+  test('may override the defaults, but not the id by which it is found', () => {
+    const envs = [
+      { key: 'HOME', value: '/first' },
+      { key: 'HOME', value: '/last' },
+      { key: 'STATELET_CONTAINER_ID', value: 'other' },
+    ];
+    expect(specOf({ envs }).env).toMatchObject({ HOME: '/last', STATELET_CONTAINER_ID: recordOf().id });
+  });
+
+  test("has the hostname of its pod's sandbox; the pod's name if that is empty", () => {
+    const hostnameWith = (hostname: string) => {
+      const config = podConfig('/logs', { hostname });
+      return processSpec(layout, sandboxRecord({ config }), recordOf(), ['true']).env.HOSTNAME;
+    };
+    expect([hostnameWith('web-0'), hostnameWith('')]).toEqual(['web-0', 'pod']);
+  });
+
+  test("runs in its own working directory, else in the one of its pod's", () => {
+    expect(specOf({ workingDir: '/usr' }).cwd).toBe('/usr');
+    expect(specOf({ workingDir: '' }).cwd).toBe(`/root-dir/scratch/${sandbox.id}/work`);
+  });
+
+  testAsRoot('is started as its user; with privileges to drop, setpriv changes the user', () => {
+    const user = { runAsUser: 65534, runAsGroup: 65533 };
+    expect(specOf({ linux: { securityContext: user } })).toMatchObject({ user: { uid: 65534, gid: 65533 } });
+    const spec = specOf({ linux: { securityContext: { ...user, noNewPrivs: true } } });
+    expect(spec.user).toBeUndefined();
+    expect(spec.privileges).toEqual(expect.arrayContaining(['--reuid=65534', '--regid=65533']));
+    return Promise.resolve();
+  });
+});
+
+test('the termination message is in the private file of the container, or at the path of its spec', () => {
+  const annotations = { 'io.kubernetes.container.terminationMessagePath': '/tmp/message' };
+  expect(messageFile(layout, recordOf())).toBe(layout.terminationFile(sandbox.id, recordOf().id));
+  expect(messageFile(layout, recordOf({ annotations }))).toBe('/tmp/message');
+});

@@ -1,0 +1,54 @@
+import { linkSync, statSync, symlinkSync } from 'node:fs';
+import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
+import { diskUsed, Pace } from '../../../../src/runtime/stats/disks/disk-walk.ts';
+import { MIB, StatsBed } from '../stats-bed.ts';
+
+let bed: StatsBed;
+beforeEach(() => {
+  bed = new StatsBed();
+});
+afterEach(() => bed.cleanUp());
+
+const pace = () => new Pace(new AbortController().signal);
+const used = () => diskUsed(bed.cgroups.path('data'), pace());
+const text = (bytes: number) => 'x'.repeat(bytes);
+const onDisk = (path: string) => statSync(bed.cgroups.path(path)).blocks * 512;
+
+describe('the disk usage of a folder', () => {
+  test('is the blocks of the folder and everything in it', async () => {
+    bed.write('data/one', text(10_000));
+    bed.write('data/below/two', text(100));
+    const paths = ['data', 'data/one', 'data/below', 'data/below/two'];
+    const usedBytes = paths.map(onDisk).reduce((a, b) => a + b);
+    expect(await used()).toEqual({ usedBytes, inodesUsed: 4 });
+    expect(usedBytes).toBeGreaterThan(10_000);
+  });
+
+  test('counts a file with several names once, and a link as itself', async () => {
+    bed.write('data/one', text(MIB));
+    linkSync(bed.cgroups.path('data/one'), bed.cgroups.path('data/same'));
+    bed.write('outside', text(MIB));
+    symlinkSync(bed.cgroups.path('outside'), bed.cgroups.path('data/link'));
+    const { usedBytes, inodesUsed } = await used();
+    expect(inodesUsed).toBe(3);
+    expect(usedBytes).toBeLessThan(1.5 * MIB);
+  });
+
+  test('is zero if there is no folder', async () => {
+    expect(await used()).toEqual({ usedBytes: 0, inodesUsed: 0 });
+  });
+
+  test('is what was counted if the time is over, and isOver is set', async () => {
+    for (let index = 0; index < 600; index += 1) bed.write(`data/${index}`, '');
+    const hurried = pace();
+    const { inodesUsed } = await hurried.within(-1, () => diskUsed(bed.cgroups.path('data'), hurried));
+    expect(hurried.isOver).toBe(true);
+    expect(inodesUsed).toBe(256);
+  });
+
+  test('rejects when the signal aborts', async () => {
+    for (let index = 0; index < 600; index += 1) bed.write(`data/${index}`, '');
+    const given = new Pace(AbortSignal.abort());
+    await expect(diskUsed(bed.cgroups.path('data'), given)).rejects.toMatchObject({ name: 'AbortError' });
+  });
+});

@@ -1,0 +1,64 @@
+import { describe, expect, test } from '@jest/globals';
+import {
+  ioStatBytes,
+  meminfoBytes,
+  numberIn,
+  pressureIn,
+  processIOBytes,
+  valueOf,
+} from '../../../src/runtime/stats/kernel-text.ts';
+
+test.each([
+  ['42\n', 42],
+  ['max\n', undefined],
+  ['', undefined],
+  [undefined, undefined],
+])('the number in %j is %s', (text, expected) => {
+  expect(numberIn(text)).toBe(expected);
+});
+
+describe('the value of a key', () => {
+  const text = 'cache 1\nrss 2\ntotal_rss 3\n';
+
+  test.each([
+    ['cache', 1],
+    ['rss', 2],
+    ['total_rss', 3],
+    ['total', undefined],
+  ])('%s: %s', (key, expected) => {
+    expect(valueOf(text, key)).toBe(expected);
+  });
+
+  test('of /proc/meminfo is in KiB', () => {
+    expect(meminfoBytes('MemTotal:       2048 kB\nMemFree:  1 kB\n', 'MemTotal')).toBe(2 * 2 ** 20);
+  });
+});
+
+describe('pressure', () => {
+  const some = 'some avg10=1.50 avg60=2.00 avg300=0.10 total=12345';
+  const read = { avg10: 1.5, avg60: 2, avg300: 0.1, total: 12345 };
+  const none = { avg10: 0, avg60: 0, avg300: 0, total: 0 };
+
+  test('has a line for some tasks and one for all', () => {
+    expect(pressureIn(`${some}\n${some.replace('some', 'full')}\n`)).toEqual({ some: read, full: read });
+  });
+
+  test('is zero for a line that is missing', () => {
+    expect(pressureIn(`${some}\n`)).toEqual({ some: read, full: none });
+  });
+
+  test.each([undefined, ''])('is not known from %j', (text) => {
+    expect(pressureIn(text)).toBeUndefined();
+  });
+});
+
+test('io.stat: reads and writes of all devices are added, and no other counts', () => {
+  const text =
+    '8:0 rbytes=4096 wbytes=1 rios=7 wios=7 dbytes=9 dios=9\n8:16 rbytes=10 wbytes=20 rios=1 wios=1\n';
+  expect(ioStatBytes(text)).toBe(4096 + 1 + 10 + 20);
+});
+
+test('/proc/<pid>/io: only what reached a disk counts', () => {
+  const text = 'rchar: 100\nwchar: 200\nread_bytes: 30\nwrite_bytes: 4\ncancelled_write_bytes: 1\n';
+  expect([processIOBytes(text), processIOBytes(undefined)]).toEqual([34, undefined]);
+});

@@ -1,0 +1,108 @@
+import { once } from 'node:events';
+import type { RequestListener } from 'node:http';
+import { connect, createServer, type AddressInfo, type Socket } from 'node:net';
+import { text } from 'node:stream/consumers';
+import { afterEach, describe, expect, test } from '@jest/globals';
+import { boundedServer, close, hostPort, listen, SERVER_LIMITS } from '../../src/server/listen.ts';
+
+const LISTENER = { host: '127.0.0.1', port: 0, what: '/pods', portFlag: '--port', hostFlag: '--address' };
+/** Longer than any test. */
+const NEVER_MS = 600_000;
+const PATIENT = { ...SERVER_LIMITS, requestMs: NEVER_MS, checkMs: 5, idleMs: NEVER_MS };
+
+const closing: (() => unknown)[] = [];
+afterEach(async () => {
+  for (const end of closing.splice(0).reverse()) await end();
+});
+
+const OK: RequestListener = (_request, response) => response.end('ok');
+
+async function serve(limits = PATIENT, onRequest = OK): Promise<number> {
+  const server = boundedServer(onRequest, limits);
+  const port = await listen(server, LISTENER);
+  closing.push(() => close(server));
+  return port;
+}
+
+/** A client that sends this text, and keeps its side of the connection open. */
+function client(port: number, sent: string): Socket {
+  const socket = connect({ port, host: '127.0.0.1', allowHalfOpen: true });
+  socket.on('error', () => undefined);
+  socket.write(sent);
+  closing.push(() => socket.destroy());
+  return socket;
+}
+
+const WHOLE_REQUEST = 'GET / HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n';
+
+describe('a client that is slow', () => {
+  test('and does not send all headers in time is answered 408, and disconnected', async () => {
+    const port = await serve({ ...PATIENT, requestMs: 20 });
+    const answer = await text(client(port, 'GET / HTTP/1.1\r\nHost: local'));
+    expect(answer).toMatch(/^HTTP\/1\.1 408 Request Timeout\r\n/);
+  });
+
+  test('and does not send the whole body in time is answered 408, and disconnected', async () => {
+    const port = await serve({ ...PATIENT, requestMs: 20 }, () => undefined);
+    const answer = await text(
+      client(port, 'POST / HTTP/1.1\r\nHost: localhost\r\nContent-Length: 10\r\n\r\nhalf'),
+    );
+    expect(answer).toMatch(/^HTTP\/1\.1 408 Request Timeout\r\n/);
+  });
+
+  test('and sends nothing at all is disconnected', async () => {
+    const port = await serve({ ...PATIENT, idleMs: 20 });
+    expect(await text(client(port, ''))).toBe('');
+  });
+
+  test('within the limits gets its answer', async () => {
+    const port = await serve();
+    const socket = client(port, WHOLE_REQUEST.slice(0, 20));
+    await once(socket, 'connect');
+    await new Promise(setImmediate);
+    socket.write(WHOLE_REQUEST.slice(20));
+    expect(await text(socket)).toMatch(/^HTTP\/1\.1 200 OK\r\n/);
+  });
+});
+
+test('headers that are too large are answered 431', async () => {
+  const port = await serve({ ...PATIENT, headerBytesMax: 1_000 });
+  const answer = await text(client(port, `GET / HTTP/1.1\r\nCookie: ${'x'.repeat(2_000)}\r\n\r\n`));
+  expect(answer).toMatch(/^HTTP\/1\.1 431 /);
+});
+
+test('connections beyond the limit are closed; when others close, new ones are accepted', async () => {
+  const port = await serve({ ...PATIENT, connectionsMax: 2 });
+  const [first, second, third] = Array.from({ length: 3 }, () => client(port, ''));
+  expect(await text(third!)).toBe('');
+  first!.write(WHOLE_REQUEST);
+  expect(await text(first!)).toMatch(/^HTTP\/1\.1 200 OK/);
+  first!.end();
+  await once(first!, 'close');
+  expect(await text(client(port, WHOLE_REQUEST))).toMatch(/^HTTP\/1\.1 200 OK/);
+  expect(second!.destroyed).toBe(false);
+});
+
+describe('an address that cannot be bound', () => {
+  test('is an error that names the flag for the port when the port is in use', async () => {
+    const taken = createServer().listen(0, '127.0.0.1');
+    await once(taken, 'listening');
+    closing.push(() => taken.close());
+    const { port } = taken.address() as AddressInfo;
+    await expect(listen(boundedServer(OK), { ...LISTENER, port })).rejects.toMatchObject({
+      kind: 'FailedPrecondition',
+      message: expect.stringMatching(`cannot serve /pods on 127.0.0.1:${port}: the port is in use.*--port`),
+    });
+  });
+
+  test('is an error that names the flag for the address when this machine does not have it', async () => {
+    await expect(listen(boundedServer(OK), { ...LISTENER, host: '192.0.2.1' })).rejects.toMatchObject({
+      kind: 'FailedPrecondition',
+      message: expect.stringMatching('this machine has no such address; choose another with --address'),
+    });
+  });
+});
+
+test('an IPv6 address stands in brackets', () => {
+  expect([hostPort('::1', 1), hostPort('127.0.0.1', 2)]).toEqual(['[::1]:1', '127.0.0.1:2']);
+});
