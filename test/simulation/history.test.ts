@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import { describe, expect, test } from '@jest/globals';
 import { History, type Subject } from '../../src/simulation/history.ts';
 
-/** A history under a clock that the test moves. */
+/** A history with a clock that the test sets. */
 function bed() {
   const lines: string[] = [];
   const clock = { ms: 0 };
@@ -20,7 +20,7 @@ function bed() {
 const NODE: Subject = { node: 1 };
 const pod = (name: string, uid?: string): Subject => ({ node: 1, name, ...(uid !== undefined && { uid }) });
 
-test('a line has the time since the beginning, hours first, who it is about, and what happened', () => {
+test('a line has the time since the start, the node, pod name and UID, and what happened', () => {
   const { lines, tell } = bed();
   tell(0, NODE, 'the agent starts');
   tell(61_005, pod('web'), 'is created');
@@ -32,7 +32,7 @@ test('a line has the time since the beginning, hours first, who it is about, and
   ]);
 });
 
-test('its length and digest are those of all lines, minor ones too', () => {
+test('length and digest are those of all lines, also of minor ones', () => {
   const { history, lines, tell } = bed();
   tell(0, NODE, 'one');
   tell(1, pod('web', 'uid-1'), 'two', true);
@@ -47,7 +47,7 @@ test('its length and digest are those of all lines, minor ones too', () => {
 describe('the story of a pod', () => {
   const whatOf = (lines: readonly string[]) => lines.map((line) => line.replace(/^.*?: /, ''));
 
-  test('is in order, has what befell its node meanwhile, and nothing of other pods and nodes', () => {
+  test('is in order, has the lines of its node meanwhile, and none of other pods and nodes', () => {
     const { history, tell } = bed();
     tell(0, NODE, 'the agent starts');
     tell(1, pod('web'), 'is created');
@@ -65,7 +65,7 @@ describe('the story of a pod', () => {
     ]);
   });
 
-  test('begins with what came just before it, not with those that had the name before', () => {
+  test('begins one line before its first line, and leaves out earlier pods of the name', () => {
     const { history, tell } = bed();
     tell(0, pod('web'), 'the first is created');
     tell(1, pod('web', 'uid-1'), 'starts');
@@ -84,14 +84,14 @@ describe('the story of a pod', () => {
     expect(whatOf(history.of(pod('web', 'uid-1')))).toEqual(['is created', 'starts']);
   });
 
-  test('of a node is what befell the node', () => {
+  test('of a node has the lines about the node alone', () => {
     const { history, tell } = bed();
     tell(0, NODE, 'the agent starts');
     tell(1, pod('web', 'uid-1'), 'starts');
     expect(whatOf(history.of(NODE))).toEqual(['the agent starts']);
   });
 
-  test('keeps the latest lines where there are too many', () => {
+  test('has only the latest lines if there are too many', () => {
     const { history, tell } = bed();
     for (let line = 0; line < 100_000; line++) tell(line, pod('web', 'uid-1'), `line ${line}`);
     const kept = whatOf(history.of(pod('web', 'uid-1')));

@@ -7,7 +7,9 @@ import { AdmissionJudge } from '../../../src/simulation/judges/admission-judge.t
 import type { Pod } from '../../../src/types/kubernetes.ts';
 import { requestingPod, type RequestingPod } from '../../support/admission.ts';
 import { JudgedPod } from './lifecycle-judge-bed.ts';
-import { LEAVE_TO_START } from '../../support/pod-chart.ts';
+import { LEAVE_TO_ASK_FOR_ROOM, LEAVE_TO_START } from '../../support/pod-chart.ts';
+
+/** The events of a start before the pod is admitted. */
 
 export const CRITICAL = 2_000_000_000;
 
@@ -60,6 +62,11 @@ export class AdmissionJudgeBed {
 
   admitted(pod: Pod): JudgedPod {
     return this.waiting(pod).send(...LEAVE_TO_START);
+  }
+
+  /** The agent rejects the pod when it asks for room. */
+  rejected(pod: Pod, reason: string): JudgedPod {
+    return this.waiting(pod).send(...LEAVE_TO_ASK_FOR_ROOM, { type: 'REJECTED', reason, message: reason });
   }
 
   /** The actor that makes room for the pod receives these events. */

@@ -3,18 +3,12 @@ import { describe, expect, test } from '@jest/globals';
 import { CONFIG_SOURCE_ANNOTATION } from '../../../src/policies/pod/pod-kinds.ts';
 import { simulatedNodeFacts } from '../../../src/simulation/node/simulated-node-facts.ts';
 import type { PodEvent } from '../../../src/machines/pod-machine.ts';
-import type { Pod } from '../../../src/types/kubernetes.ts';
 import { CLEANED_UP, killed, STOPPED } from './lifecycle-judge-bed.ts';
-import { critical, pod, AdmissionJudgeBed, withPort } from './admission-judge-bed.ts';
 import { LEAVE_TO_ASK_FOR_ROOM } from '../../support/pod-chart.ts';
+import { critical, pod, AdmissionJudgeBed, withPort } from './admission-judge-bed.ts';
 
 const staticPod = (name: string, cpu: string) =>
   pod(name, cpu, { annotations: { [CONFIG_SOURCE_ANNOTATION]: 'file' } });
-
-/** The agent rejects the pod. */
-function reject(bed: AdmissionJudgeBed, rejected: Pod, reason: string): void {
-  bed.waiting(rejected).send(...LEAVE_TO_ASK_FOR_ROOM, { type: 'REJECTED', reason, message: reason });
-}
 
 describe('the requests of all pods that may run fit into the node', () => {
   test('pods that together request all that is allocatable may be admitted', async () => {
@@ -100,7 +94,7 @@ describe('a pod is rejected for a reason that is true', () => {
   ])('%s is true', async (reason, rejected) => {
     const bed = new AdmissionJudgeBed();
     bed.admitted(withPort(8080, critical('a', '3')));
-    reject(bed, rejected, reason);
+    bed.rejected(rejected, reason);
     expect(await bed.reported()).toEqual([]);
     expect(bed.judge.hasReasonToEnd('b')).toBe(true);
   });
@@ -114,7 +108,7 @@ describe('a pod is rejected for a reason that is true', () => {
   ])('%s is not true', async (reason, rejected, what) => {
     const bed = new AdmissionJudgeBed();
     bed.admitted(withPort(8080, pod('a', '3')));
-    reject(bed, rejected, reason);
+    bed.rejected(rejected, reason);
     expect(await bed.reported()).toEqual([`admission b: is rejected with ${reason}, ${what}`]);
   });
 
@@ -131,7 +125,7 @@ describe('a pod is rejected for a reason that is true', () => {
   test('a pod that has run since before the agent started is rejected for lack of room', async () => {
     const bed = new AdmissionJudgeBed(['a']);
     bed.admitted(pod('b', '4'));
-    reject(bed, pod('a', '2'), 'OutOfcpu');
+    bed.rejected(pod('a', '2'), 'OutOfcpu');
     expect(await bed.reported()).toEqual(['admission a: is rejected with OutOfcpu, and ran before']);
   });
 });

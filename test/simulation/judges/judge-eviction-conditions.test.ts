@@ -1,10 +1,7 @@
 /** Conditions of pressure, and who may come while they hold: each mistake is reported, and nothing else is. */
 import { describe, expect, test } from '@jest/globals';
-import type { PodEvent } from '../../../src/machines/pod-machine.ts';
 import type { EvictionSignal } from '../../../src/policies/eviction/signals.ts';
-import type { Pod } from '../../../src/types/kubernetes.ts';
 import { requestingPod } from '../../support/admission.ts';
-import { LEAVE_TO_ASK_FOR_ROOM } from '../../support/pod-chart.ts';
 import { EvictionCourt, pod, rule } from './eviction-court.ts';
 import { CRITICAL } from './admission-judge-bed.ts';
 
@@ -44,19 +41,15 @@ describe('conditions', () => {
     ]);
   });
 
-  const reject = (court: EvictionCourt, rejected: Pod) => {
-    const rejection: PodEvent = { type: 'REJECTED', reason: 'Evicted', message: 'pressure' };
-    court.waiting(rejected).send(...LEAVE_TO_ASK_FOR_ROOM, rejection);
-  };
   const AWAY = 'is rejected because of a pressure that does not concern it';
   const ADMITTED = 'is admitted, though the node is short of something';
 
   test('of memory turn away those alone that request nothing, and while they hold', async () => {
     const court = new EvictionCourt();
-    reject(court, requestingPod('early'));
+    court.rejected(requestingPod('early'), 'Evicted');
     court.look();
-    reject(court, requestingPod('rightly'));
-    reject(court, pod('requesting'));
+    court.rejected(requestingPod('rightly'), 'Evicted');
+    court.rejected(pod('requesting'), 'Evicted');
     court.admitted(requestingPod('wrongly'));
     court.admitted(pod('asking'));
     expect(await court.reported()).toEqual([
@@ -71,9 +64,9 @@ describe('conditions', () => {
     court.left = { 'nodefs.available': 90 };
     court.conditions = ['DiskPressure'];
     court.look({ pass: 'ReclaimingNode' });
-    reject(court, pod('rightly'));
+    court.rejected(pod('rightly'), 'Evicted');
     court.admitted(pod('wrongly'));
-    reject(court, pod('critical', '50', { priority: CRITICAL }));
+    court.rejected(pod('critical', '50', { priority: CRITICAL }), 'Evicted');
     court.admitted(pod('important', '50', { priority: CRITICAL }));
     expect(await court.reported()).toEqual(
       [`admission critical: ${AWAY}`, `admission wrongly: ${ADMITTED}`].reverse(),

@@ -1,0 +1,135 @@
+/** Each change of a plan reaches the sources, the runtime or the agent. */
+import { describe, expect, test } from '@jest/globals';
+import { CreatedPods } from '../../../src/simulation/node/created-pods.ts';
+import { NodeChanges } from '../../../src/simulation/node/node-changes.ts';
+import { SimulatedSources } from '../../../src/simulation/node/simulated-sources.ts';
+import { ALL_FAULTS, type Fault } from '../../../src/simulation/plan/fault-kinds.ts';
+import type { Change } from '../../../src/simulation/plan/plan.ts';
+import { sandboxConfig, simulatedBed } from '../../runtime/simulated/simulated-bed.ts';
+import { call } from '../judges/lifecycle-judge-bed.ts';
+import { container, podSpec } from '../../support/simulated-agent.ts';
+
+const CREATE: Change = { kind: 'create', source: 'api', spec: podSpec() };
+
+/** Changes of a node whose agent only writes down what it is told to do. */
+function bed(faults: readonly Fault[] = ALL_FAULTS) {
+  const { clock, simulated, runtime } = simulatedBed();
+  const [sources, pods, told] = [new SimulatedSources(), new CreatedPods(), [] as string[]];
+  const changes = new NodeChanges({
+    clock,
+    runtime: simulated,
+    sources,
+    pods,
+    agent: {
+      kill: (uid, { graceSeconds }) => void told.push(`kill ${uid} in ${String(graceSeconds)} s`),
+      crash: (downMs) => void told.push(`crash for ${String(downMs)} ms`),
+      restart: (downMs) => void told.push(`restart for ${String(downMs)} ms`),
+    },
+    faults: () => new Set(faults),
+    tell: (what, name) => void told.push(`${name}: ${what}`),
+  });
+  return { clock, simulated, runtime, sources, pods, told, changes };
+}
+
+describe('changes to the sources', () => {
+  test('a new pod has a UID after the number of its operation', () => {
+    const { changes, sources, pods } = bed();
+    changes.apply(7, 'web', CREATE);
+    expect(sources.get('web')).toMatchObject({ metadata: { name: 'web', uid: 'uid-7' }, spec: podSpec() });
+    expect([pods.nameOf('uid-7'), pods.isStatic('uid-7'), pods.specOf('uid-7')]).toEqual([
+      'web',
+      false,
+      podSpec(),
+    ]);
+  });
+
+  test('a pod that flaps is wanted again in the end, with the same UID', () => {
+    const { changes, sources } = bed();
+    changes.apply(1, 'web', CREATE);
+    changes.apply(2, 'web', { kind: 'flap', times: 3 });
+    expect(sources.get('web')?.metadata.uid).toBe('uid-1');
+    expect(sources.hasAskedForEnd('uid-1')).toBe(true);
+  });
+
+  test('labels and images change in place', () => {
+    const { changes, sources } = bed();
+    changes.apply(1, 'web', CREATE);
+    changes.apply(2, 'web', { kind: 'relabel', times: 3 });
+    changes.apply(3, 'web', { kind: 'change image' });
+    expect(sources.get('web')).toMatchObject({
+      metadata: { uid: 'uid-1', labels: { version: '2.2' } },
+      spec: { containers: [{ ...container('main'), image: 'registry.example/app:3' }] },
+    });
+  });
+});
+
+describe('changes to the agent', () => {
+  test('kills come one after the other', async () => {
+    const { clock, changes, told } = bed();
+    changes.apply(1, 'web', CREATE);
+    const kills = [30, 5].map((graceSeconds) => ({ graceSeconds, reason: undefined }));
+    changes.apply(2, 'web', { kind: 'kill', kills, everyMs: 50 });
+    await clock.advance(49);
+    expect(told).toEqual(['kill uid-1 in 30 s']);
+    await clock.advance(1);
+    expect(told).toEqual(['kill uid-1 in 30 s', 'kill uid-1 in 5 s']);
+  });
+
+  test('without a pod there is nothing to kill', () => {
+    const { changes, told } = bed();
+    const kills = [{ graceSeconds: 1, reason: undefined }];
+    changes.apply(1, 'web', { kind: 'kill', kills, everyMs: 0 });
+    expect(told).toEqual([]);
+  });
+
+  test('it is killed, or stopped', () => {
+    const { changes, told } = bed();
+    changes.apply(1, 'web', { kind: 'crash agent', downMs: 5 });
+    changes.apply(2, 'web', { kind: 'restart agent', downMs: 6 });
+    expect(told).toEqual(['crash for 5 ms', 'restart for 6 ms']);
+  });
+});
+
+test('a sandbox of the pod dies in the runtime', async () => {
+  const { changes, simulated, runtime } = bed();
+  changes.apply(1, 'web', CREATE);
+  await runtime.runPodSandbox(sandboxConfig('uid-1'));
+  changes.apply(2, 'web', { kind: 'end sandbox' });
+  expect(simulated.sandboxesOf('uid-1').map(({ ready }) => ready)).toEqual([false]);
+});
+
+test('a change is on only if its fault is switched on', () => {
+  const { changes } = bed(['agent']);
+  const isOn = (change: Change) => changes.isOn(change);
+  expect([isOn({ kind: 'crash agent', downMs: 0 }), isOn(CREATE)]).toEqual([true, true]);
+  expect([isOn({ kind: 'end sandbox' }), isOn({ kind: 'stop runtime', downMs: 1 })]).toEqual([false, false]);
+});
+
+describe('a change that waits for a call', () => {
+  const AMBUSH: Change = { kind: 'ambush', call: 'StartContainer', change: { kind: 'remove' } };
+  const START = call('StartContainer', { uid: 'uid-1' });
+
+  test('is made once, right after such a call about its pod has begun', async () => {
+    const { clock, changes, sources, told } = bed();
+    changes.apply(1, 'web', CREATE);
+    changes.apply(2, 'web', AMBUSH);
+    changes.callBegan(call('StartContainer', { uid: 'uid-9' }));
+    changes.callBegan(call('StopContainer', { uid: 'uid-1' }));
+    await clock.advance(0);
+    expect(told).toEqual([]);
+    changes.callBegan(START);
+    changes.callBegan(START);
+    await clock.advance(0);
+    expect([told, sources.get('web')]).toEqual([['web: #2 comes at StartContainer'], undefined]);
+  });
+
+  test('is dropped when the faults stop', async () => {
+    const { clock, changes, sources } = bed();
+    changes.apply(1, 'web', CREATE);
+    changes.apply(2, 'web', AMBUSH);
+    changes.dropAmbushes();
+    changes.callBegan(START);
+    await clock.advance(0);
+    expect(sources.get('web')).toBeDefined();
+  });
+});
