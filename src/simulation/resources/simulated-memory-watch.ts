@@ -3,7 +3,7 @@ import type { EvictionStats } from '../../actors/eviction/eviction-figures.ts';
 import type { Clock, TimerHandle } from '../../types/clock.ts';
 import type { SimulatedResources } from './simulated-resources.ts';
 
-/** A crossing is told of within this. */
+/** A crossing is told within this time. */
 const MAX_NOTICE_MS = 250;
 
 export type Watcher = Parameters<EvictionStats['watchMemory']>;
@@ -11,11 +11,11 @@ export type Watcher = Parameters<EvictionStats['watchMemory']>;
 export interface SimulatedWatchOptions {
   readonly resources: SimulatedResources;
   readonly clock: Clock;
-  /** In [0, 1), by the key. */
+  /** In [0, 1); the same for the same key. */
   readonly random: (key: string) => number;
 }
 
-/** Looks when something has started or ended, and when what leaks will have used up what is left: never without a reason. */
+/** Checks memory when something has started or ended, and when leaks will have used up what is left. It does not poll. */
 export class SimulatedWatch {
   readonly #options: SimulatedWatchOptions;
   readonly #watcher: Watcher;
