@@ -1,4 +1,5 @@
 /** The memory of a simulated node that its pods use: it follows from what really runs, and for how long. */
+import type { MemorySignal } from '../../policies/eviction/signals.ts';
 import type { ContainerTruth } from '../../runtime/simulated/witness.ts';
 import { drawn, drawnGrowth, type Growth, GROWTH_MS, type KeyedRandom } from './growth.ts';
 import { type RunningTruth, runningUse, total } from './running-use.ts';
@@ -19,8 +20,6 @@ export interface MemorySize {
   /** What all pods together may use; undefined if that is all memory. */
   readonly podsBytes: number | undefined;
 }
-
-export type MemorySignal = 'memory.available' | 'allocatableMemory.available';
 
 export interface SimulatedMemoryOptions extends MemorySize {
   readonly now: () => number;

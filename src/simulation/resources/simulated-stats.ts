@@ -1,11 +1,11 @@
 /** The figures of a simulated node, as one agent gets them. */
 import type { EvictionStats } from '../../actors/eviction/eviction-figures.ts';
+import type { MemorySignal } from '../../policies/eviction/signals.ts';
 import type { Clock } from '../../types/clock.ts';
 import { StateletError } from '../../types/errors.ts';
 import type { Summary } from '../../types/stats.ts';
 import { SimulatedWatch, type Watcher } from './simulated-memory-watch.ts';
 import type { NodeUse, StorageUse } from './node-use.ts';
-import type { MemorySignal } from './simulated-memory.ts';
 import type { SimulatedResources } from './simulated-resources.ts';
 import { summaryOf } from './summary.ts';
 

@@ -1,5 +1,5 @@
 /** The usage of a simulated node as a kubelet's summary. */
-import type { EvictionSignal } from '../../policies/eviction/signals.ts';
+import type { EvictionSignal, MemorySignal } from '../../policies/eviction/signals.ts';
 import type {
   ContainerStats,
   FsStats,
@@ -9,7 +9,6 @@ import type {
   Summary,
 } from '../../types/stats.ts';
 import type { DiskUse, NodeUse, PodUse, StorageUse } from './node-use.ts';
-import type { MemorySignal } from './simulated-memory.ts';
 import type { SimulatedResources } from './simulated-resources.ts';
 
 /** Without resources that the node cannot run short of, and without those that were not measured. */
