@@ -294,7 +294,12 @@ function possible(situation: Situation, state: EvictionSnapshot): readonly Evict
       ];
     }
     case 'ReclaimingNode':
-      return ['reclaimedEnough', 'reclaimedTooLittle', 'memoryShort', ...gone];
+      return [
+        'reclaimedEnough',
+        'reclaimedTooLittle',
+        ...(unendable.length > 0 ? [] : (['memoryShort'] as const)),
+        ...gone,
+      ];
     case 'Ranking': {
       const next = hangs('first') ? 'secondRanked' : 'firstRanked';
       const anybody = hangs('first') && hangs('second') ? [] : ([next] as const);
@@ -336,7 +341,7 @@ function mayComeWhileObserving(
   if (!isCalm(resource, state)) return ['periodOver'];
   if (resource === 'memory')
     return ['periodOver', 'memoryShort', 'memoryStalled', 'ioStalled', 'strangerEnded'];
-  return ['periodOver', 'memoryShort', 'strangerEnded'];
+  return ['periodOver', 'strangerEnded'];
 }
 
 function mayComeWhileMeasuring(
