@@ -52,7 +52,10 @@ function statsFor({ metadata: { name, uid }, spec }: Pod, index: number): PodSta
     ...statsOf(name, {
       memory,
       containers: spec.containers.map((container) => ({
-        ...{ name: container.name, memory, rootfs: used, logs: used },
+        name: container.name,
+        memory,
+        rootfs: used,
+        logs: used,
       })),
       volume: (spec.volumes ?? []).map((volume) => ({ name: volume.name, ...used })),
       'ephemeral-storage': used,

@@ -94,15 +94,6 @@ export const EVICTION_MUTANTS: readonly Mutant[] = [
     replace: `              always: { guard: 'isMemoryDue', target: 'Waiting' },`,
   },
   {
-    name: 'no-doubt',
-    breaks: 'What the watch tells of memory is forgotten when the figures do not show it at once (eviction)',
-    file: CHART,
-    find: `                  { guard: 'showsMemoryShort', target: 'Confirmed' },
-                  { guard: 'hasDoubtsLeft', target: 'InDoubt' },`,
-    replace: `                  { guard: 'showsMemoryShort', target: 'Confirmed' },
-                  { guard: 'hasDoubtsLeft', target: 'NotDue' },`,
-  },
-  {
     name: 'memory-unheard',
     breaks: 'What the watch of memory tells is not sent (eviction)',
     file: WATCH,

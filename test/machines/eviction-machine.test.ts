@@ -145,7 +145,7 @@ describe('Evaluating', () => {
     expect(it.context.state).toBe(INITIAL_EVICTION_STATE);
   });
 
-  test('what is short on disk is first taken from the node itself', () => {
+  test('short of disk: dead containers and images are removed first', () => {
     const it = reclaiming();
     expect([pass(it), it.asked]).toEqual([
       'ReclaimingNode',
@@ -154,12 +154,12 @@ describe('Evaluating', () => {
     expect(it.context.shortage?.reclaim).toEqual(['containers', 'images']);
   });
 
-  test('for memory pods are ranked at once', () => {
+  test('short of memory: pods are ranked at once', () => {
     const it = ranking();
     expect([pass(it), it.asked]).toEqual(['Ranking', ['reportShortage', 'reportPressure', 'rankPods']]);
   });
 
-  test('pods over limits of their own end together, whatever else is short', () => {
+  test('pods over limits of their own are evicted together, whatever else is short', () => {
     const it = evaluating().send(evaluated({ memory: 50 }, 2048));
     expect([pass(it), it.asked]).toEqual(['Evicting', ['reportPressure', 'endPods']]);
     expect(it.context).toMatchObject({ awaited: ['a', 'b'], shortage: undefined });
@@ -218,7 +218,7 @@ describe('Evaluating', () => {
 });
 
 describe('ReclaimingNode', () => {
-  test('if that is enough, no pod is touched', () => {
+  test('if that is enough, no pod is evicted', () => {
     const it = reclaiming().send(reclaimed());
     expect([pass(it), it.asked]).toEqual(['Observing', ['armPeriod']]);
     expect(it.context.shortage).toBeUndefined();
@@ -235,14 +235,14 @@ describe('ReclaimingNode', () => {
     expect([measured(before), schedule(before)]).toEqual(['Memory', ['Measuring', 'Waiting']]);
   });
 
-  test('if not, pods are ranked, for what is short by now', () => {
+  test('if not, pods are ranked for what is short now', () => {
     const it = reclaiming().send(reclaimed(DISK));
     expect([pass(it), it.asked, it.context.shortage]).toEqual(['Ranking', ['rankPods'], DISK]);
   });
 });
 
 describe('Ranking', () => {
-  test('the first one is told of and asked to end; why it is this one stays known', () => {
+  test('the victim is logged and asked to end; the reason stays in the context', () => {
     const it = evicting();
     expect([pass(it), it.asked]).toEqual(['Evicting', ['reportChoice', 'endPods']]);
     expect(it.context).toMatchObject({ awaited: ['a'], choice: { eviction: { pod: { uid: 'a' } } } });
@@ -250,13 +250,13 @@ describe('Ranking', () => {
     expect(it.send(ended('a'), CLEANED_UP).context.choice?.why).toContain('default/a');
   });
 
-  test('nobody is asked while somebody is ending already', () => {
+  test('no pod is evicted while another one is ending already', () => {
     const it = ranking().send({ type: 'RANKED', choice: choice(['b']) });
     expect([pass(it), it.asked]).toEqual(['Observing', ['reportChoice', 'armPeriod']]);
     expect(it.context).toMatchObject({ evictions: [], awaited: [] });
   });
 
-  test('nobody is asked where nothing is short any more', () => {
+  test('no pod is evicted if nothing is short any more', () => {
     const it = ranking().send(RELIEVED);
     expect([pass(it), it.asked, it.context.shortage]).toEqual(['Observing', ['armPeriod'], undefined]);
   });
@@ -268,31 +268,31 @@ describe('Evicting', () => {
     expect([pass(it), schedule(it), it.context.awaited]).toEqual(['Evicting', ['Due', 'Due'], ['a']]);
   });
 
-  test('the pod has ended: what it leaves is waited for', () => {
+  test('the pod has ended: its clean-up is awaited', () => {
     const it = cleaningUp();
     expect([pass(it), it.asked]).toEqual(['CleaningUp', ['awaitCleanup']]);
     expect(it.context).toMatchObject({ awaited: [], ended: ['a'] });
   });
 
-  test('every pod is waited for, in any order', () => {
+  test('every pod is awaited, in any order', () => {
     const it = evictingTwo().send(ended('b'));
     expect([pass(it), it.asked, it.context.awaited]).toEqual(['Evicting', [], ['a']]);
     expect(pass(it.send(ended('a')))).toBe('CleaningUp');
   });
 
-  test('a pod that is not waited for makes no difference', () => {
+  test('a pod that was not evicted makes no difference', () => {
     const it = evicting().send(ended('x'), failed('y'));
     expect([pass(it), it.asked]).toEqual(['Evicting', []]);
     expect(it.context).toMatchObject({ awaited: ['a'], ended: [], unendable: [] });
   });
 
-  test('a pod that does not end is told of and remembered, and the next pass goes on without it', () => {
+  test('a pod that does not end is reported and remembered, and the next pass begins at once', () => {
     const it = evicting().send(failed('a'));
     expect([measured(it), it.asked]).toEqual(['Memory', ['reportFailedPod', 'measureMemory', 'armPeriod']]);
     expect(it.context).toMatchObject({ awaited: [], unendable: ['a'] });
   });
 
-  test('if one of two does not end, what the other leaves is waited for', () => {
+  test('if one of two does not end, the clean-up of the other is awaited', () => {
     const it = evictingTwo().send(ended('a'), failed('b'));
     expect([pass(it), it.asked]).toEqual(['CleaningUp', ['reportFailedPod', 'awaitCleanup']]);
     const other = evictingTwo().send(failed('a'));
@@ -331,7 +331,7 @@ describe('doubt: the watch has told that memory is short', () => {
     expect(schedule(it)).toEqual(['InDoubt', 'Waiting']);
   });
 
-  test('memory is measured so often, then no more', () => {
+  test('memory is measured eight times, then no more', () => {
     const it = observing().send(MEMORY_SHORT);
     for (let left = DOUBT_MEASUREMENTS_MAX; left > 0; left -= 1) {
       expect([schedule(it.send(PLENTY))[0], it.context.doubtsLeft]).toEqual(['InDoubt', left - 1]);
@@ -381,7 +381,7 @@ describe('doubt: the watch has told that memory is short', () => {
   });
 });
 
-test('a pod that is gone is not remembered as one that does not end', () => {
+test('a pod that is gone is not remembered as a pod that does not end', () => {
   const it = evicting().send(failed('a'), gone('x'));
   expect(it.context.unendable).toEqual(['a']);
   expect(it.send(gone('a')).context.unendable).toEqual([]);
@@ -399,7 +399,7 @@ describe('pressure', () => {
     ['PIDPressure', 'PID'],
   ];
 
-  test.each(REGIONS)('%s is told of once as it comes and once as it goes', (condition, region) => {
+  test.each(REGIONS)('%s is reported once when it begins and once when it ends', (condition, region) => {
     const it = evaluating();
     const steps: [EvictionEvent, string, boolean, string[]][] = [
       [holding([condition]), 'Present.Observed', true, ['reportPressure']],
@@ -423,7 +423,7 @@ describe('pressure', () => {
     }
   });
 
-  test('each condition is for itself', () => {
+  test('each condition is independent', () => {
     const it = evaluating().send(holding(['MemoryPressure', 'PIDPressure']));
     expect(it.state).toContain('Memory.Present.Observed');
     expect(it.state).toContain('Disk.Absent');
@@ -432,12 +432,12 @@ describe('pressure', () => {
     expect(REGIONS.map(([condition]) => it.hasTag(condition))).toEqual([false, false, true]);
   });
 
-  test('without a transition period the kubelet tells of no pressure at all', () => {
+  test('without a transition period no condition ever holds, as in the kubelet', () => {
     const it = evaluating().send(holding([], ['MemoryPressure']));
     expect([it.hasTag('MemoryPressure'), it.state.includes('Memory.Absent')]).toEqual([false, true]);
   });
 
-  test('what cannot be measured leaves the conditions as they are', () => {
+  test('a measurement that fails leaves the conditions as they are', () => {
     const it = evaluating().send(holding(['DiskPressure']), PERIOD_OVER, FAILED);
     expect(it.hasTag('DiskPressure')).toBe(true);
   });

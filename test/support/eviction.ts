@@ -17,8 +17,11 @@ export const ONE_FILE_SYSTEM = { dedicatedImageFs: false, splitContainerFs: fals
 
 export function thresholds(settings: Partial<ThresholdSettings>): readonly Threshold[] {
   return parseThresholds({
-    ...{ evictionHard: {}, evictionSoft: {}, evictionSoftGracePeriod: {} },
-    ...{ evictionMinimumReclaim: {}, enforceNodeAllocatable: [] },
+    evictionHard: {},
+    evictionSoft: {},
+    evictionSoftGracePeriod: {},
+    evictionMinimumReclaim: {},
+    enforceNodeAllocatable: [],
     ...settings,
   });
 }
@@ -54,7 +57,9 @@ export function nodeWith(left: Left): NodeStats {
     nodeName: 'node1',
     ...(memory !== undefined && {
       memory: {
-        ...{ time, availableBytes: memory * MI, workingSetBytes: (1024 - memory) * MI },
+        time,
+        availableBytes: memory * MI,
+        workingSetBytes: (1024 - memory) * MI,
         ...(memoryStall !== undefined && { psi: stalled(memoryStall) }),
       },
     }),

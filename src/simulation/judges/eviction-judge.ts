@@ -1,4 +1,4 @@
-/** Holds eviction against what really runs and what it uses: who goes when something gets short, and that they go one by one. */
+/** Checks eviction against what really runs and what it uses: which pod is evicted when something is short, and one at a time. */
 import type { EvictionEvent } from '../../machines/eviction-machine.ts';
 import type { NodeReclaim } from '../../policies/eviction/file-system-parts.ts';
 import type { Eviction } from '../../policies/eviction/pass.ts';
@@ -22,11 +22,11 @@ import type { RunningTruth } from '../resources/running-use.ts';
 import { isOfMemory, isShort, Shortages } from './shortages.ts';
 import { exceededLimits } from './storage-limits.ts';
 
-/** What is true of a node that evicts. */
+/** The truth about a node that evicts. */
 export interface EvictionTruth {
   readonly rules: EvictionRules;
   readonly runtime: RunningTruth;
-  /** What the pod has on disk now; undefined where disks never get full. */
+  /** What the pod has on disk now; undefined on a node whose disks never get full. */
   readonly storageOf: (uid: string) => StorageUse | undefined;
 }
 
@@ -50,11 +50,11 @@ export interface EvictionView {
   readonly conditions: readonly PressureCondition[];
 }
 
-/** Whoever ends faster than this is waited for: nobody goes beside him. */
+/** The end of a pod that has less time than this is awaited: no other pod is evicted meanwhile. */
 const NEAR_END_SECONDS = 60;
-/** What pods have on disk takes its time to find out; who goes is chosen by figures that are no older. */
+/** Disk usage takes time to measure; a victim is chosen by figures that are no older than this. */
 const STORAGE_MAX_AGE_MS = 1_000;
-/** The node is looked at every ten seconds, and a look does not take long once nothing goes wrong. */
+/** The node is measured every ten seconds, and measuring does not take long when nothing goes wrong. */
 const LONGEST_SILENCE_MS = 30_000;
 const NODE = { uid: '' };
 
@@ -64,15 +64,15 @@ export class EvictionJudge {
   readonly #victims: EvictionVictims;
   readonly #reclaims: ReclaimJudge;
   #view: EvictionView | undefined;
-  /** What the agent has been told since it asked the question that it is about to answer. */
+  /** The figures that the agent has received since the last decision. */
   #told: NodeUse | undefined;
   #toldOfPods: NodeUse | undefined;
   #question = 0;
   /** Unix ms. */
   #toldAt: number;
-  /** UIDs of those that ran as the pass began. */
+  /** UIDs of the pods that ran when the pass began. */
   #running: ReadonlySet<string> = new Set();
-  /** In this pass some go for limits of their own. */
+  /** In this pass pods are evicted for limits of their own. */
   #isForLimits = false;
 
   constructor(options: EvictionJudgeOptions) {
@@ -83,12 +83,14 @@ export class EvictionJudge {
     const violated: EvictionJudgeOptions['violated'] = (...violation) => this.#violated(...violation);
     this.#victims = new EvictionVictims({ now, violated });
     this.#reclaims = new ReclaimJudge({
-      ...{ now, tenants, truth: truth.runtime },
+      now,
+      tenants,
+      truth: truth.runtime,
       violated: (subject, what) => violated('eviction', subject, what),
     });
   }
 
-  /** The node is to be measured; returns what is to be called with what the agent is told. */
+  /** The agent measures the node; the result is called with the figures that it receives. */
   measures(): (use: NodeUse, isWhole: boolean) => void {
     const question = this.#question;
     return (use, isWhole) => {
@@ -99,18 +101,18 @@ export class EvictionJudge {
     };
   }
 
-  /** That is to be removed of the node itself; returns what is to be called when that is over. */
+  /** Dead containers or images are being removed; the result is called when that is over. */
   reclaims(what: NodeReclaim): () => void {
     const ended = this.#reclaims.begins(what);
     return () => {
-      // It may have been overtaken by memory that has become short.
+      // A pass for memory may have begun meanwhile.
       const isWaitedFor = this.#view?.pass === 'ReclaimingNode';
       ended(isWaitedFor);
       if (isWaitedFor) this.#asks();
     };
   }
 
-  /** Who removes what nobody needs has begun this call. */
+  /** The reclaimer has begun this call. */
   removes(call: CallUnderWay): void {
     this.#reclaims.callBegan(call);
   }
@@ -160,12 +162,12 @@ export class EvictionJudge {
     if (begins) this.#begins();
   }
 
-  /** I9: who is evicted was chosen for that, and is told by a kill. */
+  /** I9: an evicted pod was chosen before, and is told by SyncPodKill. */
   killed(tenant: PodRecord, event: KillEvent): void {
     this.#victims.killed(tenant, event);
   }
 
-  /** Whether the pod may not come because of what the node is short of: that this is so is looked at in each pass. */
+  /** Whether the pod is rejected because of a pressure condition. Each pass checks the conditions themselves. */
   turnsAway(pod: Pod): boolean {
     const conditions = this.#view?.conditions ?? [];
     if (conditions.length === 0 || isCriticalPod(pod)) return false;
@@ -177,11 +179,11 @@ export class EvictionJudge {
     const { now, tenants, truth } = this.#options;
     if (this.#view !== undefined && this.#view.pass !== 'Observing')
       return `a pass of eviction is in ${this.#view.pass}`;
-    if (now() > this.#toldAt + LONGEST_SILENCE_MS) return 'nobody looks whether something gets short';
+    if (now() > this.#toldAt + LONGEST_SILENCE_MS) return 'the node has not been measured for too long';
     const over = tenants
       .known()
       .find((one) => this.#mayGo(one) && this.#exceeded(one, truth.storageOf(one.uid)));
-    return over && `${over.uid} exceeds a limit of its storage, and stays`;
+    return over && `${over.uid} exceeds a limit of its storage, and is not evicted`;
   }
 
   #begins(): void {
@@ -201,7 +203,7 @@ export class EvictionJudge {
     const use = this.#told;
     this.#isForLimits = overLimit.length > 0;
     if (use === undefined) {
-      this.#violated('eviction', NODE, 'a pass goes by figures that are older than it is');
+      this.#violated('eviction', NODE, 'a pass uses figures that are older than the pass');
       return;
     }
     this.#shortages.evaluated(use, this.#options.now());
@@ -211,7 +213,7 @@ export class EvictionJudge {
       const { uid } = tenant;
       if (!this.#running.has(uid) || goes.has(uid)) continue;
       if (this.#exceeded(tenant, use.pods.get(uid)?.storage))
-        this.#violated('eviction', tenant, 'exceeds a limit of its storage, and does not go');
+        this.#violated('eviction', tenant, 'exceeds a limit of its storage, and is not evicted');
     }
   }
 
@@ -226,8 +228,8 @@ export class EvictionJudge {
       this.#misplaced(tenant),
       exceeded.includes(eviction.signal)
         ? undefined
-        : `is to go for ${eviction.signal}, and does not exceed it`,
-      eviction.gracePeriodSeconds === 1 ? undefined : 'is to go for a limit, and not at once',
+        : `is evicted for ${eviction.signal}, and does not exceed it`,
+      eviction.gracePeriodSeconds === 1 ? undefined : 'is evicted for a limit, and not at once',
     ];
     for (const what of all) if (what !== undefined) this.#violated('eviction', tenant, what);
     this.#victims.chosen(tenant, eviction);
@@ -244,7 +246,7 @@ export class EvictionJudge {
     }
   }
 
-  /** A pass goes on where something is short for long enough, and only there. */
+  /** A pass goes on if something has been short for long enough, and only then. */
   #checkCourse({ pass, isMeasuringMemory }: EvictionView, isNext: boolean): void {
     const due = this.#shortages.due();
     const [first] = due;
@@ -261,26 +263,26 @@ export class EvictionJudge {
       this.#violated('eviction', NODE, `the pass is in ${pass}, though nothing is short`);
   }
 
-  /** What was removed of the node is enough, or not, by figures that were taken after it. */
+  /** Whether enough was removed, by figures that were taken after it. */
   #checkReclaim(goesOn: boolean): void {
     const use = this.#told;
     if (use === undefined) {
-      if (!goesOn) this.#violated('eviction', NODE, 'enough was removed, and nobody has measured that');
+      if (!goesOn) this.#violated('eviction', NODE, 'enough was said to be removed, and it was not measured');
       return;
     }
     if (goesOn === !this.#shortages.isOver(use)) return;
     const what = goesOn
-      ? 'enough was removed, and somebody is to go'
-      : 'not enough was removed, and nobody is to go';
+      ? 'enough was removed, and a pod is evicted'
+      : 'not enough was removed, and no pod is evicted';
     this.#violated('eviction', NODE, what);
   }
 
-  /** Nobody goes any more for what was short: then it is so. Where it could not be measured, nobody goes either. */
+  /** If the pass evicts no pod any more, the shortage is over, or could not be measured. */
   #checkRelief(): void {
     const use = this.#toldOfPods;
     if (use === undefined) return;
     if (this.#shortages.due().every((rule) => isShort(rule, use)))
-      this.#violated('eviction', NODE, 'nobody is to go, though it is as short as before');
+      this.#violated('eviction', NODE, 'no pod is evicted, though the shortage is as before');
   }
 
   #decided(eviction: Eviction): void {
@@ -292,10 +294,10 @@ export class EvictionJudge {
     const all = [
       this.#misplaced(victim),
       this.#beside(victim),
-      this.#isForLimits ? 'is to go in a pass in which others exceed their limits' : undefined,
+      this.#isForLimits ? 'is evicted in a pass in which others exceed their limits' : undefined,
       this.#reclaims.missing(signal, layout),
       use === undefined
-        ? 'is chosen by figures that are older than the choice'
+        ? 'is evicted by figures that are older than the choice'
         : this.#unfit(victim, eviction, use),
       use && this.#overtaken(victim, signal, use),
     ];
@@ -305,19 +307,19 @@ export class EvictionJudge {
 
   #known({ pod }: Eviction): PodRecord | undefined {
     const tenant = this.#options.tenants.get(pod.uid);
-    if (tenant === undefined) this.#violated('eviction', pod, 'is to go, and is not known');
+    if (tenant === undefined) this.#violated('eviction', pod, 'is evicted, and is not known');
     return tenant;
   }
 
-  /** Why the pod cannot be asked to go, if so. */
+  /** Why the pod cannot be evicted, if so. */
   #misplaced(victim: PodRecord): string | undefined {
-    if (this.#victims.isGivenUp(victim.uid)) return 'is to go once more, though it has been given up';
-    // One that has been ending for too long may be told to hurry.
+    if (this.#victims.isGivenUp(victim.uid)) return 'is evicted again, though it has been given up';
+    // A pod that has been ending for too long may be evicted, with a shorter grace period.
     const isLate = this.#options.tenants.isOverdue(victim) && !isTerminated(victim.state);
-    return isEndingOrEnded(victim) && !isLate ? `is to go, and is in ${victim.state}` : undefined;
+    return isEndingOrEnded(victim) && !isLate ? `is evicted, and is in ${victim.state}` : undefined;
   }
 
-  /** One goes at a time, and nobody while another one is about to end. */
+  /** Pods are evicted one by one, and not while another pod is about to end. */
   #beside(victim: PodRecord): string | undefined {
     const { tenants } = this.#options;
     const other = tenants
@@ -331,20 +333,20 @@ export class EvictionJudge {
           tenant.graceSeconds <= NEAR_END_SECONDS &&
           !this.#victims.isGivenUp(tenant.uid),
       );
-    return other && `is to go while ${other.uid} is in ${other.state}`;
+    return other && `is evicted while ${other.uid} is in ${other.state}`;
   }
 
-  /** Why the pod need not go, or not like that, if so. */
+  /** Why the pod need not be evicted, or not like that, if so. */
   #unfit(
     { uid, pod }: PodRecord,
     { signal, gracePeriodSeconds }: Eviction,
     use: NodeUse,
   ): string | undefined {
-    if (!use.pods.has(uid)) return 'is to go, and uses nothing';
+    if (!use.pods.has(uid)) return 'is evicted, and uses nothing';
     const rule = this.#shortages.ruleFor(signal as EvictionSignal);
     if (typeof rule === 'string') return rule;
-    if (!isShort(rule, use)) return `is to go for ${signal}, of which enough is left`;
-    if (isOfDisk(signal) && isOldOnDisk(use)) return 'is chosen by what pods had on disk some time before';
+    if (!isShort(rule, use)) return `is evicted for ${signal}, of which enough is left`;
+    if (isOfDisk(signal) && isOldOnDisk(use)) return 'is evicted by what pods had on disk some time before';
     const own = pod?.spec.terminationGracePeriodSeconds ?? Infinity;
     const allowed = isHard(rule) ? 1 : Math.min(own, this.#options.truth.rules.maxPodGracePeriodSeconds);
     return gracePeriodSeconds === allowed
@@ -352,13 +354,13 @@ export class EvictionJudge {
       : `is given ${String(gracePeriodSeconds)} s to end, not ${String(allowed)} s`;
   }
 
-  /** Who would have had to go before the pod, if somebody. */
+  /** Which pod has to be evicted before this one, if any. */
   #overtaken(victim: PodRecord, signal: EvictionSignal, use: NodeUse): string | undefined {
     const cause = { signal, layout: this.#options.truth.rules.layout };
     const other = this.#candidates().find(
       (tenant) => tenant !== victim && use.pods.has(tenant.uid) && goesBefore(tenant, victim, cause, use),
     );
-    return other && `is to go before ${other.uid}`;
+    return other && `is evicted before ${other.uid}`;
   }
 
   #candidates(): readonly PodRecord[] {

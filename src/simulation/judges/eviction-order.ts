@@ -1,4 +1,4 @@
-/** Who of a simulated node's pods has to go before whom, by the figures that the agent was told. */
+/** Which of two pods has to be evicted first, by the figures that the agent received. */
 import type { FileSystemLayout } from '../../policies/eviction/file-system-parts.ts';
 import type { EvictionSignal } from '../../policies/eviction/signals.ts';
 import { countedAmount } from '../../policies/admission/held-resources.ts';
@@ -7,13 +7,13 @@ import type { Pod } from '../../types/kubernetes.ts';
 import { type DiskUse, type NodeUse, type StorageUse, sumOf } from '../resources/node-use.ts';
 import { priorityOf, type PodRecord } from './pod-records.ts';
 
-/** For what somebody has to go. */
+/** What a pod is evicted for. */
 export interface Cause {
   readonly signal: EvictionSignal;
   readonly layout: FileSystemLayout;
 }
 
-/** Those that use more than they request first, then those of lower priority, then those that are furthest above it. */
+/** Pods that use more than they request come first, then those of lower priority, then those furthest above their request. */
 export function goesBefore(one: PodRecord, other: PodRecord, cause: Cause, use: NodeUse): boolean {
   const [a, b] = [standingOf(one, cause, use), standingOf(other, cause, use)];
   if (a.isOver !== b.isOver) return a.isOver;
@@ -29,7 +29,7 @@ interface Standing {
 function standingOf({ uid, pod }: PodRecord, cause: Cause, { pods }: NodeUse): Standing {
   const use = pods.get(uid);
   if (pod === undefined || use === undefined) return { isOver: false, excess: 0 };
-  // Nobody requests processes: nobody is more in the wrong than another one.
+  // Processes cannot be requested: every pod counts as using more than it requests.
   if (cause.signal === 'pid.available') return { isOver: true, excess: use.processes };
   if (cause.signal.endsWith('emory.available')) {
     const excess = use.memoryBytes - requestOf(pod, 'memory');
@@ -38,7 +38,7 @@ function standingOf({ uid, pod }: PodRecord, cause: Cause, { pods }: NodeUse): S
   const { bytes, inodes } = use.storage === undefined ? { bytes: 0, inodes: 0 } : onDisk(use.storage, cause);
   const requested = requestOf(pod, 'ephemeral-storage');
   if (!cause.signal.endsWith('inodesFree')) return { isOver: bytes > requested, excess: bytes - requested };
-  // Odd, but so it is with the kubelet: nobody requests inodes, and yet it is the bytes requested that count against them.
+  // Inodes cannot be requested; the kubelet subtracts the requested bytes, which is odd.
   return { isOver: inodes > 0, excess: inodes - requested };
 }
 

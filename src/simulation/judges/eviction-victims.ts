@@ -1,4 +1,4 @@
-/** What becomes of those that are chosen to be evicted: each is told, ends, and is cleaned up after, one pass after another. */
+/** Checks that each victim is told, ends, and is cleaned up before the next pass. */
 import type { Eviction } from '../../policies/eviction/pass.ts';
 import { EVICTED } from '../../policies/eviction/eviction-message.ts';
 import type { PodEvent } from '../../machines/pod-machine.ts';
@@ -12,7 +12,7 @@ export interface EvictionVictimsOptions {
   readonly violated: (invariant: string, subject: PodRecord, what: string) => void;
 }
 
-/** A pod that was chosen to go. */
+/** A pod that was chosen to be evicted. */
 interface Victim {
   readonly tenant: PodRecord;
   readonly eviction: Eviction;
@@ -22,14 +22,14 @@ interface Victim {
   endedAt: number | undefined;
 }
 
-/** What an evicted pod had on the disk is waited for so long. */
+/** How long the clean-up of an evicted pod is waited for. */
 const CLEANUP_PATIENCE_MS = 30_000;
 
 export class EvictionVictims {
   readonly #options: EvictionVictimsOptions;
-  /** By UID, those that were chosen and are not given up. */
+  /** By UID, without those that were given up. */
   readonly #victims = new Map<string, Victim>();
-  /** UIDs of those that did not end in time. */
+  /** UIDs of victims that did not end in time. */
   readonly #givenUp = new Set<string>();
 
   constructor(options: EvictionVictimsOptions) {
@@ -41,20 +41,20 @@ export class EvictionVictims {
   }
 
   chosen(tenant: PodRecord, eviction: Eviction): void {
-    if (isNeverEvicted(tenant)) this.#violated('eviction', tenant, 'is to go, and must never');
+    if (isNeverEvicted(tenant)) this.#violated('eviction', tenant, 'is evicted, and must never be');
     const deadline = this.#options.now() + patienceMs(eviction.gracePeriodSeconds);
     const victim: Victim = { tenant, eviction, deadline, isTold: false, endedAt: undefined };
     this.#victims.set(tenant.uid, victim);
     queueMicrotask(() => {
       if (!victim.isTold && !isTerminated(tenant.state))
-        this.#violated('I9', tenant, 'is to go, and is not told by SyncPodKill');
+        this.#violated('I9', tenant, 'is evicted, and is not told by SyncPodKill');
     });
   }
 
-  /** I9: who is evicted was chosen for that, and is told by a kill. */
+  /** I9: an evicted pod was chosen before, and is told by SyncPodKill. */
   killed(tenant: PodRecord, { options }: KillEvent): void {
     const { podStatus, podTerminationGracePeriodSecondsOverride: graceSeconds } = options ?? {};
-    // The other kills of a simulation do not say why.
+    // The other kills of a simulation have no status.
     if (podStatus?.reason !== EVICTED || podStatus.message === undefined) return;
     const victim = this.#victims.get(tenant.uid);
     tenant.evictedFor = victim?.eviction.signal ?? '';
@@ -64,10 +64,10 @@ export class EvictionVictims {
     }
     victim.isTold = true;
     if (graceSeconds !== victim.eviction.gracePeriodSeconds || options?.evict !== true)
-      this.#violated('eviction', tenant, 'is evicted otherwise than was decided');
+      this.#violated('eviction', tenant, 'is not evicted as was decided');
   }
 
-  /** The next pass goes by what is measured from now on, once what the last one freed is really free. */
+  /** The victims of the last pass have ended and been cleaned up: what they used is free now. */
   passBegins(): void {
     for (const [uid, { tenant, endedAt }] of this.#victims) {
       if (endedAt === undefined) {
@@ -87,7 +87,7 @@ export class EvictionVictims {
     });
   }
 
-  /** Who counts as ended has ended, and in time. */
+  /** A pod that counts as ended has ended, and in time. */
   ended(uid: string): void {
     const victim = this.#victims.get(uid);
     if (victim === undefined) return;

@@ -1,4 +1,4 @@
-/** Holds what is removed of a simulated node itself against what is in use there: it goes before any pod does. */
+/** Checks that dead containers and unused images are removed before any pod is evicted, and that nothing in use is removed. */
 import type { FileSystemLayout, NodeReclaim } from '../../policies/eviction/file-system-parts.ts';
 import type { EvictionSignal } from '../../policies/eviction/signals.ts';
 import type { CallUnderWay, ContainerTruth, SandboxTruth } from '../../runtime/simulated/witness.ts';
@@ -15,9 +15,9 @@ export interface ReclaimJudgeOptions {
 
 export class ReclaimJudge {
   readonly #options: ReclaimJudgeOptions;
-  /** In this pass, to the end. */
+  /** Removed in this pass. */
   #done: NodeReclaim[] = [];
-  /** When what is under way was begun. */
+  /** When each removal under way began. */
   readonly #underWay = new Map<NodeReclaim, number>();
 
   constructor(options: ReclaimJudgeOptions) {
@@ -28,7 +28,7 @@ export class ReclaimJudge {
     this.#done = [];
   }
 
-  /** That is to be removed from now on; returns what is to be called when it has been, as far as it could be. */
+  /** A removal begins; the result is called when it is over, also if not everything could be removed. */
   begins(what: NodeReclaim): (isWaitedFor: boolean) => void {
     if (this.#underWay.has(what)) this.#violated({ uid: '' }, `${what} are removed twice at a time`);
     this.#underWay.set(what, this.#options.now());
@@ -42,15 +42,15 @@ export class ReclaimJudge {
     return Math.min(...this.#underWay.values());
   }
 
-  /** What should have been removed, and was not, before a pod goes for that. */
+  /** What should have been removed before a pod is evicted for the signal, if it was not. */
   missing(signal: EvictionSignal, layout: FileSystemLayout): string | undefined {
     const [wanted, done] = [reclaimedFor(signal, layout).join(), this.#done.join()];
     return wanted === done
       ? undefined
-      : `is to go after ${done || 'nothing'} was removed, and not ${wanted || 'nothing'}`;
+      : `is evicted after ${done || 'nothing'} was removed, and not ${wanted || 'nothing'}`;
   }
 
-  /** The one who removes has begun this call. What came into use since he began to look, he may not know. */
+  /** The reclaimer has begun this call. It may not know what came into use after it had listed. */
   callBegan({ name, target, uid }: CallUnderWay): void {
     if (name === 'RemoveContainer') this.#checkContainer(uid, target);
     if (name === 'StopPodSandbox' || name === 'RemovePodSandbox') this.#checkSandbox(uid, target);
@@ -95,7 +95,7 @@ export class ReclaimJudge {
   }
 }
 
-/** What can be removed from the disk that is short, in the order in which it is. */
+/** What can be removed from the disk that is short, in the order of removal. */
 function reclaimedFor(signal: EvictionSignal, layout: FileSystemLayout): readonly NodeReclaim[] {
   const [fileSystem = ''] = signal.split('.');
   if (!fileSystem.endsWith('fs')) return [];

@@ -1,4 +1,4 @@
-/** What a simulated node is short of, reckoned from the figures that its agent was told. */
+/** What a simulated node is short of, by the figures that its agent received. */
 import type { EvictionSignal, PressureCondition } from '../../policies/eviction/signals.ts';
 import { type EvictionRules, isHard, type ThresholdRule } from '../resources/eviction-rules.ts';
 import type { NodeUse } from '../resources/node-use.ts';
@@ -7,18 +7,18 @@ interface Watched {
   readonly rule: ThresholdRule;
   /** Met since, Unix ms. */
   since: number | undefined;
-  /** It was met for its grace period in the last pass: it stays so until the minimum reclaim is there. */
+  /** It was met for its grace period in the last pass: it stays met until the minimum reclaim is reached. */
   isDue: boolean;
 }
 
 export class Shortages {
   readonly #rules: EvictionRules;
   readonly #watched: readonly Watched[];
-  /** When something that leads to the condition was last met, Unix ms. */
+  /** When a threshold of the condition was last met, Unix ms. */
   readonly #lastMet = new Map<PressureCondition, number>();
-  /** What was told last of each signal: not everything is looked at each time. */
+  /** The last value of each signal: not every pass measures everything. */
   readonly #left = new Map<EvictionSignal, number>();
-  /** What the last pass looked at. */
+  /** The signals that the last pass measured. */
   #measured: ReadonlySet<EvictionSignal> = new Set();
 
   constructor(rules: EvictionRules) {
@@ -26,7 +26,7 @@ export class Shortages {
     this.#watched = rules.thresholds.map((rule) => ({ rule, since: undefined, isDue: false }));
   }
 
-  /** A pass goes by these figures. */
+  /** A pass uses these figures. */
   evaluated({ left }: NodeUse, nowMs: number): void {
     this.#measured = new Set(left.keys());
     for (const [signal, amount] of left) this.#left.set(signal, amount);
@@ -40,36 +40,36 @@ export class Shortages {
     }
   }
 
-  /** Those for which somebody has to go: nobody does for what was not looked at. */
+  /** Thresholds for which a pod has to be evicted. A signal that was not measured evicts nothing. */
   due(): readonly ThresholdRule[] {
     return this.#watched
       .filter(({ isDue, rule }) => isDue && this.#measured.has(rule.signal))
       .map(({ rule }) => rule);
   }
 
-  /** By what threshold somebody goes for that, or why nobody may. Memory comes first, and what is hard before what is soft. */
+  /** The threshold that a pod is evicted for, or why none may be. Memory comes first, and hard thresholds before soft ones. */
   ruleFor(signal: EvictionSignal): ThresholdRule | string {
     const due = this.due();
     const rules = due.filter((rule) => rule.signal === signal);
     const rule = rules.find(isHard) ?? rules[0];
     if (rule === undefined)
       return this.#isMet(signal)
-        ? 'is to go before the grace period of the soft threshold is over'
-        : `is to go for ${signal}, of which enough is left`;
+        ? 'is evicted before the grace period of the soft threshold is over'
+        : `is evicted for ${signal}, of which enough is left`;
     const memory = due.find((other) => isOfMemory(other.signal) && !isOfMemory(signal));
-    if (memory !== undefined) return `is to go for ${signal}, though ${memory.signal} is short`;
+    if (memory !== undefined) return `is evicted for ${signal}, though ${memory.signal} is short`;
     const alike = due.filter((other) => isOfMemory(other.signal) === isOfMemory(signal));
     const harder = isHard(rule) ? undefined : alike.find(isHard);
     return harder === undefined
       ? rule
-      : `is to go for the soft threshold of ${signal}, though ${harder.signal} is shorter`;
+      : `is evicted for the soft threshold of ${signal}, though ${harder.signal} is shorter`;
   }
 
   holds(condition: PressureCondition, nowMs: number): boolean {
     return nowMs < (this.#lastMet.get(condition) ?? -Infinity) + this.#rules.pressureTransitionPeriodMs;
   }
 
-  /** By these figures there is enough of everything, minimum reclaims included. */
+  /** Whether enough of everything is left, minimum reclaims included. */
   isOver(use: NodeUse): boolean {
     return !this.#watched.some(({ rule }) => isShort(rule, use));
   }

@@ -1,11 +1,11 @@
-/** Which limits of its local storage a pod exceeds, by the figures that the agent was told. */
+/** Which limits of local storage a pod exceeds, by the figures that the agent received. */
 import type { FileSystemLayout } from '../../policies/eviction/file-system-parts.ts';
 import { countedAmount } from '../../policies/admission/held-resources.ts';
 import { parseQuantity } from '../../policies/formats/quantity.ts';
 import type { Container, Pod } from '../../types/kubernetes.ts';
 import { NOTHING, type StorageUse } from '../resources/node-use.ts';
 
-/** As evictions for them are counted. */
+/** By the names under which evictions are counted. */
 export function exceededLimits(
   { spec }: Pod,
   use: StorageUse,

@@ -1,4 +1,4 @@
-/** By what a simulated node evicts, in numbers: the judge goes by these, and the agent gets them as configuration. */
+/** The eviction thresholds of a simulated node in numbers. The judge uses them, and the agent gets them as configuration. */
 import type { EvictionParts } from '../../actors/eviction/eviction-figures.ts';
 import type { FileSystemLayout } from '../../policies/eviction/file-system-parts.ts';
 import type { EvictionSignal } from '../../policies/eviction/signals.ts';
@@ -6,9 +6,9 @@ import { parseThresholds } from '../../policies/eviction/thresholds.ts';
 
 export interface ThresholdRule {
   readonly signal: EvictionSignal;
-  /** Short is what of less than this is left: bytes, inodes or processes. */
+  /** If less than this is left, the resource is short: bytes, inodes or processes. */
   readonly amount: number;
-  /** 0: a hard one. */
+  /** 0 for a hard threshold. */
   readonly gracePeriodMs: number;
   /** How much more has to be left before the shortage is over. */
   readonly minReclaim: number;
@@ -25,7 +25,7 @@ export interface EvictionRules {
   readonly pressureTransitionPeriodMs: number;
 }
 
-/** Follows from the threshold of all memory, and cannot be set. */
+/** Cannot be set: it is the threshold of all memory. */
 const OF_ALL_PODS = 'allocatableMemory.available';
 
 export function evictionConfiguration(rules: EvictionRules): EvictionParts['configuration'] {

@@ -1,6 +1,6 @@
-/** How much of something is used, and that it may become ever more for a time: drawn by a key. */
+/** How much of a resource is used, and whether usage grows for a time: drawn by a key. */
 
-/** In [0, 1), by the key. */
+/** In [0, 1); the same for the same key. */
 export type KeyedRandom = (key: string) => number;
 
 export interface Growth {
@@ -8,12 +8,12 @@ export interface Growth {
   readonly perMs: number;
 }
 
-/** How long what uses ever more does so. */
+/** How long usage grows. */
 export const GROWTH_MS = 5 * 60_000;
 
 interface DrawnFrom {
   readonly atStart: number;
-  /** How many of all use ever more, from 0 to 1. */
+  /** The share of users whose usage grows, from 0 to 1. */
   readonly growing: number;
   readonly maxPerMs: number;
 }

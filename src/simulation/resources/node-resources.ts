@@ -1,4 +1,4 @@
-/** How much of everything simulated nodes have, and when they evict for it. */
+/** How much of each resource simulated nodes have, and their eviction thresholds. */
 import type { FileSystemLayout } from '../../policies/eviction/file-system-parts.ts';
 import type { EvictionSignal } from '../../policies/eviction/signals.ts';
 import type { EvictionRules, ThresholdRule } from './eviction-rules.ts';
@@ -7,12 +7,12 @@ import type { DiskUse } from './node-use.ts';
 import type { MemorySize } from './simulated-memory.ts';
 import type { DiskSizes } from './simulated-storage.ts';
 
-/** What a node may run short of; it evicts for nothing else. */
+/** What a node can run short of; it evicts for nothing else. */
 export interface NodeResources {
   readonly memory?: MemorySize | undefined;
   readonly processes?: { readonly max: number } | undefined;
   readonly disks?: DiskSizes | undefined;
-  /** What was pulled before the first pod came. */
+  /** Images that were pulled before the first pod came. */
   readonly oldImages: readonly string[];
   readonly rules: EvictionRules;
 }
@@ -20,7 +20,7 @@ export interface NodeResources {
 const MI = 2 ** 20;
 const SOFT_GRACE_PERIOD_MS = 30_000;
 
-/** How much a node has of what its pods use on average: many have plenty, or do not evict for it at all. */
+/** How much a node has, compared with what its pods use on average. Many nodes have plenty, or do not evict at all. */
 const SHARES = {
   memory: [undefined, undefined, 10, 0.6, 0.35],
   processes: [undefined, undefined, undefined, undefined, 10, 0.5],
@@ -29,10 +29,10 @@ const SHARES = {
 /** What a pod uses on average. */
 const USED = { memoryMi: 400, processes: 50, diskMi: 150, inodes: 12_000 };
 const LEAST = { memoryMi: 512, processes: 200, diskMi: 256, inodes: 20_000 };
-/** What the images take that pods of a node use. */
+/** The size of the images that the pods of a node use. */
 const IMAGES: DiskUse = { bytes: 1_500 * MI, inodes: 60_000 };
 const MAX_OLD_IMAGES = 6;
-/** All pods together are held to less than that. */
+/** All pods together may use less than that. */
 const OF_PODS = 0.7;
 
 const ONE_DISK: FileSystemLayout = { dedicatedImageFs: false, splitContainerFs: false };
@@ -42,7 +42,7 @@ const LAYOUTS: readonly FileSystemLayout[] = [
   { dedicatedImageFs: true, splitContainerFs: true },
 ];
 
-/** What a node for so many pods has; undefined where it evicts nobody. */
+/** The resources of a node with this many pods; undefined if the node does not evict. */
 export function drawnNodeResources(pods: number, random: KeyedRandom): NodeResources | undefined {
   const memory = drawnMemory(pods, random);
   const processes = drawnProcesses(pods, random);
@@ -99,7 +99,7 @@ function drawnImages(random: KeyedRandom): readonly string[] {
 function memoryRules({ podsBytes }: MemorySize, random: KeyedRandom): readonly ThresholdRule[] {
   const rules = rulesFor('memory.available', 100 * MI, random);
   const [hard] = rules;
-  // What is set for all memory counts for that of the pods as well.
+  // The threshold of all memory also holds for the memory of pods.
   return podsBytes === undefined || hard === undefined
     ? rules
     : [...rules, { ...hard, signal: 'allocatableMemory.available' }];
@@ -118,7 +118,7 @@ function diskRules({ layout, nodeFs, imageFs }: DiskSizes, random: KeyedRandom):
   ];
 }
 
-/** A hard threshold; beside every other one a soft one that comes earlier, and for every other one a minimum reclaim. */
+/** A hard threshold; for one node in two also a soft one that is met earlier, and for one in two a minimum reclaim. */
 function rulesFor(signal: EvictionSignal, hard: number, random: KeyedRandom): readonly ThresholdRule[] {
   const amount = Math.ceil(hard);
   const minReclaim = random(`${signal}/reclaim`) < 0.5 ? amount : 0;

@@ -1,19 +1,19 @@
-/** What of a node is used, and by whom, at one moment. */
+/** What is left of a node's resources, and what each pod uses, at one moment. */
 import type { EvictionSignal } from '../../policies/eviction/signals.ts';
 
 export interface NodeUse {
   readonly atMs: number;
-  /** How much is left, by signal: of what the node may run short of, as far as it was measured. */
+  /** How much is left, by signal: only of resources that the node can run short of, and that were measured. */
   readonly left: ReadonlyMap<EvictionSignal, number>;
-  /** By UID, those of which something runs. */
+  /** By UID, pods with something running. */
   readonly pods: ReadonlyMap<string, PodUse>;
 }
 
-/** 0 of what the node cannot run short of. */
+/** 0 for resources that the node cannot run short of. */
 export interface PodUse {
   readonly memoryBytes: number;
   readonly processes: number;
-  /** Undefined on a node whose disks never get full, and where it was not measured. */
+  /** Undefined on a node whose disks never get full, and if it was not measured. */
   readonly storage: StorageUse | undefined;
 }
 
@@ -24,12 +24,12 @@ export interface DiskUse {
 
 /** What a pod has on the disks of its node. */
 export interface StorageUse {
-  /** It takes its time to find that out: it may be known from before. */
+  /** When it was measured: measuring takes time, so it may be from before. */
   readonly atMs: number;
-  /** Those that run. The logs are those of earlier instances as well. */
+  /** Running containers. The logs include those of earlier instances. */
   readonly containers: readonly ContainerUse[];
   readonly volumes: ReadonlyMap<string, DiskUse>;
-  /** All of it, save the writable layers of what does not run any more. */
+  /** Everything but the writable layers of dead containers. */
   readonly whole: DiskUse;
 }
 

@@ -1,4 +1,4 @@
-/** What pods use of something that is theirs as long as they run: memory, processes. */
+/** What pods use of resources that they hold only while they run: memory, processes. */
 import type { ContainerTruth, SandboxTruth } from '../../runtime/simulated/witness.ts';
 import { type Growth, grown } from './growth.ts';
 
@@ -8,13 +8,13 @@ export interface RunningTruth {
 }
 
 export interface Takers {
-  /** What a sandbox takes without its containers. */
+  /** What a sandbox uses without its containers. */
   readonly sandbox: number;
-  /** Every instance of a container does the same. */
+  /** The same for every instance of a container. */
   readonly container: (container: ContainerTruth) => Growth;
 }
 
-/** By UID, of those of which something runs. */
+/** By UID, of pods with something running. */
 export function runningUse(runtime: RunningTruth, atMs: number, takers: Takers): ReadonlyMap<string, number> {
   const used = new Map<string, number>();
   for (const uid of runtime.uids()) {

@@ -1,9 +1,10 @@
 /** Tells an agent on a simulated node when its memory crosses a threshold. */
 import type { EvictionStats } from '../../actors/eviction/eviction-figures.ts';
-import type { Clock, TimerHandle } from '../../types/clock.ts';
+import { Timer } from '../../system/timer.ts';
+import type { Clock } from '../../types/clock.ts';
 import type { SimulatedResources } from './simulated-resources.ts';
 
-/** A crossing is told of within this. */
+/** A crossing is told within this time. */
 const MAX_NOTICE_MS = 250;
 
 export type Watcher = Parameters<EvictionStats['watchMemory']>;
@@ -11,39 +12,38 @@ export type Watcher = Parameters<EvictionStats['watchMemory']>;
 export interface SimulatedWatchOptions {
   readonly resources: SimulatedResources;
   readonly clock: Clock;
-  /** In [0, 1), by the key. */
+  /** In [0, 1); the same for the same key. */
   readonly random: (key: string) => number;
 }
 
-/** Looks when something has started or ended, and when what leaks will have used up what is left: never without a reason. */
+/** Checks memory when something has started or ended, and when leaks will have used up what is left. It does not poll. */
 export class SimulatedWatch {
   readonly #options: SimulatedWatchOptions;
   readonly #watcher: Watcher;
   readonly #below = new Set<Watcher[0][number]>();
   readonly #unsubscribe: () => void;
-  #timer: TimerHandle | undefined;
-  #looks = 0;
+  readonly #timer: Timer;
+  #checks = 0;
 
   constructor(options: SimulatedWatchOptions, watcher: Watcher) {
     this.#options = options;
     this.#watcher = watcher;
+    this.#timer = new Timer(options.clock);
     this.#unsubscribe = options.resources.onChange(() => this.#arm(0));
     this.#arm(0);
   }
 
   stop(): void {
     this.#unsubscribe();
-    if (this.#timer !== undefined) this.#options.clock.clearTimeout(this.#timer);
+    this.#timer.disarm();
   }
 
   #arm(delayMs: number): void {
-    const { clock, random } = this.#options;
-    if (this.#timer !== undefined) clock.clearTimeout(this.#timer);
-    const noticeMs = MAX_NOTICE_MS * random(`watch/${String(++this.#looks)}`);
-    this.#timer = clock.setTimeout(() => this.#look(), delayMs + noticeMs);
+    const noticeMs = MAX_NOTICE_MS * this.#options.random(`watch/${String(++this.#checks)}`);
+    this.#timer.arm(delayMs + noticeMs, () => this.#check());
   }
 
-  #look(): void {
+  #check(): void {
     const { resources, clock } = this.#options;
     const { memory } = resources;
     const [thresholds, onCrossed] = this.#watcher;

@@ -1,4 +1,5 @@
-/** What the pods of a simulated node use of its memory: it follows from what really runs, and for how long it has. */
+/** The memory of a simulated node that its pods use: it follows from what really runs, and for how long. */
+import type { MemorySignal } from '../../policies/eviction/signals.ts';
 import type { ContainerTruth } from '../../runtime/simulated/witness.ts';
 import { drawn, drawnGrowth, type Growth, GROWTH_MS, type KeyedRandom } from './growth.ts';
 import { type RunningTruth, runningUse, total } from './running-use.ts';
@@ -6,21 +7,19 @@ import { type RunningTruth, runningUse, total } from './running-use.ts';
 const MI = 2 ** 20;
 /** What the node uses itself. */
 const SYSTEM_BYTES = 128 * MI;
-/** Of a sandbox without its containers. */
+/** What a sandbox uses without its containers. */
 const SANDBOX_BYTES = MI;
-/** What a container counts as if it requests nothing. */
+/** What a container that requests nothing counts as. */
 const LEAST_BYTES = 64 * MI;
-/** What containers use as they start, against what they request. */
+/** What containers use at their start, as a share of what they request. */
 const SHARES = [0.3, 0.6, 0.9, 0.9, 1.3, 2];
 const LEAK = { growing: 0.2, maxPerMs: (2 * MI) / 1000 };
 
 export interface MemorySize {
   readonly capacityBytes: number;
-  /** What all pods together may use; undefined: all that there is. */
+  /** What all pods together may use; undefined if that is all memory. */
   readonly podsBytes: number | undefined;
 }
-
-export type MemorySignal = 'memory.available' | 'allocatableMemory.available';
 
 export interface SimulatedMemoryOptions extends MemorySize {
   readonly now: () => number;
@@ -33,7 +32,7 @@ export interface SimulatedMemoryOptions extends MemorySize {
 /** At one moment. */
 export interface MemoryUse {
   readonly left: ReadonlyMap<MemorySignal, number>;
-  /** By UID, of those of which something runs. */
+  /** By UID, of pods with something running. */
   readonly bytesOf: ReadonlyMap<string, number>;
 }
 
@@ -44,13 +43,13 @@ export class SimulatedMemory {
     this.#options = options;
   }
 
-  /** Undefined where that much is not set. */
+  /** Undefined if no such limit is set. */
   capacityOf(signal: MemorySignal): number | undefined {
     const { capacityBytes, podsBytes } = this.#options;
     return signal === 'memory.available' ? capacityBytes : podsBytes;
   }
 
-  /** As it is now, or will be then if nothing starts or ends before. */
+  /** At that time, if nothing starts or ends before. */
   at(atMs = this.#options.now()): MemoryUse {
     const { runtime, capacityBytes, podsBytes } = this.#options;
     const container = (truth: ContainerTruth) => this.#growthOf(truth);
@@ -63,12 +62,12 @@ export class SimulatedMemory {
     return { left, bytesOf };
   }
 
-  /** When less than that will be available, Unix ms, if nothing starts or ends before; undefined: never. */
+  /** When less than that will be left, Unix ms, if nothing starts or ends before; undefined if never. */
   nextBelow(signal: MemorySignal, thresholdBytes: number): number | undefined {
     const isBelow = (atMs: number) => (this.at(atMs).left.get(signal) ?? Infinity) < thresholdBytes;
     let [early, late] = [this.#options.now(), this.#options.now() + GROWTH_MS];
     if (!isBelow(late)) return undefined;
-    // Without ends it only grows.
+    // Usage only grows while nothing ends.
     while (late - early > 1) {
       const middle = Math.floor((early + late) / 2);
       if (isBelow(middle)) late = middle;

@@ -5,7 +5,7 @@ import { type RunningTruth, runningUse, total } from './running-use.ts';
 
 const SYSTEM_PROCESSES = 100;
 const MAX_AT_START = 40;
-/** Some fork ever more. */
+/** Some pods fork without end. */
 const FORKS = { growing: 0.2, maxPerMs: 1 / 1000 };
 
 export interface SimulatedProcessesOptions {
@@ -27,7 +27,7 @@ export class SimulatedProcesses {
     return this.#options.max;
   }
 
-  /** `countOf`: by UID, of those of which something runs. */
+  /** `countOf`: by UID, of pods with something running. */
   now(): { readonly left: number; readonly countOf: ReadonlyMap<string, number> } {
     const { max, now, runtime } = this.#options;
     const container = (truth: ContainerTruth) => this.#growthOf(truth);

@@ -1,4 +1,4 @@
-/** All that a simulated node may run short of, and what its pods use of it. */
+/** The resources that a simulated node can run short of, and what its pods use of them. */
 import type { EvictionSignal } from '../../policies/eviction/signals.ts';
 import { countedAmount } from '../../policies/admission/held-resources.ts';
 import { parseQuantity } from '../../policies/formats/quantity.ts';
@@ -20,7 +20,7 @@ export interface SimulatedResourcesOptions {
   readonly specOf: (uid: string) => PodSpec | undefined;
 }
 
-/** Of what the node cannot run short of there is nothing here. */
+/** Resources that the node cannot run short of are left out. */
 export class SimulatedResources {
   readonly memory: SimulatedMemory | undefined;
   readonly processes: SimulatedProcesses | undefined;
@@ -54,7 +54,7 @@ export class SimulatedResources {
     ]);
   }
 
-  /** By UID, those of which something runs. `storageOf`: where that is known from before. */
+  /** By UID, pods with something running. `storageOf`: disk usage that was measured before. */
   pods(storageOf = (uid: string) => this.storage?.ofPod(uid)): ReadonlyMap<string, PodUse> {
     const memory = this.memory?.at().bytesOf;
     const processes = this.processes?.now().countOf;
@@ -72,7 +72,7 @@ export class SimulatedResources {
     for (const listener of this.#listeners) listener();
   }
 
-  /** Returns what ends that. */
+  /** The result ends the subscription. */
   onChange(listener: () => void): () => void {
     this.#listeners.add(listener);
     return () => this.#listeners.delete(listener);

@@ -1,45 +1,45 @@
 /** The figures of a simulated node, as one agent gets them. */
 import type { EvictionStats } from '../../actors/eviction/eviction-figures.ts';
+import type { MemorySignal } from '../../policies/eviction/signals.ts';
 import type { Clock } from '../../types/clock.ts';
 import { StateletError } from '../../types/errors.ts';
 import type { Summary } from '../../types/stats.ts';
 import { SimulatedWatch, type Watcher } from './simulated-memory-watch.ts';
 import type { NodeUse, StorageUse } from './node-use.ts';
-import type { MemorySignal } from './simulated-memory.ts';
 import type { SimulatedResources } from './simulated-resources.ts';
 import { summaryOf } from './summary.ts';
 
-/** Probabilities, from 0 to 1, of what may go wrong when a node is measured. */
+/** Probabilities, from 0 to 1, of what can go wrong when a node is measured. */
 export interface StatsFaults {
   readonly fail: number;
   readonly slow: number;
 }
 
-/** Measured, then answered: each takes so long. */
+/** How long measuring takes, and then answering. */
 const MAX_HALF_MS = 4;
 const SLOWNESS = 500;
-/** Of what pods have on disk, unless somebody wants to know it better. */
+/** The greatest age of disk usage, unless the agent asks for newer figures. */
 const STORAGE_MAX_AGE_MS = 60_000;
 
 export interface SimulatedStatsOptions {
   readonly resources: SimulatedResources;
-  /** The agent's: nothing is answered once it is dead. */
+  /** The clock of the agent: when the agent is dead, nothing is answered. */
   readonly clock: Clock;
-  /** In [0, 1), by the key. */
+  /** In [0, 1); the same for the same key. */
   readonly random: (key: string) => number;
   readonly faults: () => StatsFaults;
   readonly nameOf: (uid: string) => string | undefined;
-  /** The node is to be measured; returns what is to be called with what the agent is told. */
+  /** The agent measures the node; the result is called with the figures that it receives. */
   readonly onMeasure: () => (use: NodeUse, isWhole: boolean) => void;
 }
 
-/** What somebody wants to know, in the words of the production stats. */
+/** What the agent asks for, as in the production stats. */
 interface SummaryRequest {
   readonly onlyNode?: boolean;
   readonly onlyCPUAndMemory?: boolean;
   readonly diskUsageMaxAgeMs?: number;
   readonly diskUsagePatienceMs?: number;
-  /** Aborts when what is known at once is enough. */
+  /** Aborts when figures that are known at once are enough. */
   readonly signal?: AbortSignal;
 }
 
@@ -87,17 +87,17 @@ export class SimulatedStats implements EvictionStats {
     return watch;
   }
 
-  /** Here nobody ever waits. */
+  /** Simulated tasks never wait. */
   watchPressure(): { stop(): void } {
     return { stop: () => undefined };
   }
 
-  /** Nobody is told anything any more. */
+  /** No watch tells anything after this. */
   close(): void {
     for (const watch of this.#watches) watch.stop();
   }
 
-  /** Not for one who is in a hurry. */
+  /** No latency if the measurement is hurried. */
   #passes(delayMs: number, hurried?: AbortSignal): Promise<void> {
     return new Promise((resolve) => {
       if (hurried?.aborted === true) resolve();
@@ -121,7 +121,7 @@ export class SimulatedStats implements EvictionStats {
     };
   }
 
-  /** Who does not wait for it gets what is known from before. */
+  /** Without patience, figures that were measured before are returned. */
   #podsWithStorage(
     atMs: number,
     { diskUsageMaxAgeMs = STORAGE_MAX_AGE_MS, diskUsagePatienceMs = 1 }: SummaryRequest,

@@ -1,4 +1,4 @@
-/** What is on the disks of a simulated node: it follows from what runs and has run, what is mounted, and which images there are. */
+/** What is on the disks of a simulated node: it follows from the containers, dead ones too, the volumes and the images. */
 import type { FileSystemLayout } from '../../policies/eviction/file-system-parts.ts';
 import type { EvictionSignal } from '../../policies/eviction/signals.ts';
 import type { ContainerTruth, SandboxTruth } from '../../runtime/simulated/witness.ts';
@@ -8,9 +8,9 @@ import { type DiskUse, type StorageUse, sumOf } from './node-use.ts';
 import type { RunningTruth } from './running-use.ts';
 
 const MI = 2 ** 20;
-/** What somebody counts as who says nothing of how much he wants. */
+/** What counts for a pod or volume without a request or limit. */
 const LEAST_BYTES = 64 * MI;
-/** What is there from the beginning, against what is wanted, and how many write ever more: disks fill slowly. */
+/** Usage at the start, as a share of the request, and the share of writers whose usage grows. Disks fill slowly. */
 const WRITTEN = {
   layer: { shares: [0.05, 0.1, 0.3, 0.8], growing: 0.5, maxPerMs: MI / 1000 },
   logs: { shares: [0.01, 0.05, 0.2], growing: 0.2, maxPerMs: MI / 2000 },
@@ -25,11 +25,11 @@ type Kind = keyof typeof WRITTEN;
 export interface DiskSizes {
   readonly layout: FileSystemLayout;
   readonly nodeFs: DiskUse;
-  /** The same where images have no file system of their own. */
+  /** The same file system as the node's, if images have none of their own. */
   readonly imageFs: DiskUse;
 }
 
-/** What a pod wants of local storage, in bytes; 0 where it does not say. */
+/** The local storage that a pod requests, in bytes; 0 if it requests none. */
 export interface StorageWants {
   /** By name. */
   readonly containers: ReadonlyMap<string, number>;
@@ -45,7 +45,7 @@ export interface SimulatedStorageOptions {
   readonly wantsOf: (uid: string) => StorageWants;
 }
 
-/** What lies where. */
+/** What lies on which file system. */
 export interface FileSystems<T> {
   readonly nodeFs: T;
   readonly imageFs: T;
@@ -126,7 +126,7 @@ export class SimulatedStorage {
     return { images: sumOf(images), layers: sumOf(layers), others: sumOf(others) };
   }
 
-  /** What an instance of a container has left, alive or dead. */
+  /** What an instance of a container has on disk, running or dead. */
   #written(
     kind: 'layer' | 'logs',
     { uid, metadata: { name }, startedAt, finishedAt }: ContainerTruth,
@@ -137,7 +137,7 @@ export class SimulatedStorage {
     return this.#grown(kind, `${kind}/${uid}/${name}`, { wanted, forMs: untilMs - startedAt });
   }
 
-  /** They fill from when they are mounted until they are released. */
+  /** Volumes fill from the time they are mounted until they are released. */
   #volumesOf(uid: string): ReadonlyMap<string, DiskUse> {
     const { disk, wantsOf, now } = this.#options;
     const { mounted = false, mountedAt = 0 } = disk.get(uid) ?? {};

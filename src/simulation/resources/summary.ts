@@ -1,5 +1,5 @@
-/** What is used of a simulated node, in the form in which the kubelet tells of it. */
-import type { EvictionSignal } from '../../policies/eviction/signals.ts';
+/** The usage of a simulated node as a kubelet's summary. */
+import type { EvictionSignal, MemorySignal } from '../../policies/eviction/signals.ts';
 import type {
   ContainerStats,
   FsStats,
@@ -9,10 +9,9 @@ import type {
   Summary,
 } from '../../types/stats.ts';
 import type { DiskUse, NodeUse, PodUse, StorageUse } from './node-use.ts';
-import type { MemorySignal } from './simulated-memory.ts';
 import type { SimulatedResources } from './simulated-resources.ts';
 
-/** What the node cannot run short of is not there, nor what was not measured. */
+/** Without resources that the node cannot run short of, and without those that were not measured. */
 export function summaryOf(
   use: NodeUse,
   resources: SimulatedResources,
@@ -41,8 +40,11 @@ function nodeFigures(
   };
   const [all, ofPods] = [memoryOf('memory.available'), memoryOf('allocatableMemory.available')];
   const fs = (size: DiskUse, name: 'nodefs' | 'imagefs'): FsStats => ({
-    ...{ time, capacityBytes: size.bytes, inodes: size.inodes },
-    ...{ availableBytes: left(`${name}.available`), inodesFree: left(`${name}.inodesFree`) },
+    time,
+    capacityBytes: size.bytes,
+    inodes: size.inodes,
+    availableBytes: left(`${name}.available`),
+    inodesFree: left(`${name}.inodesFree`),
   });
   const sizes = use.left.has('nodefs.available') ? storage?.sizes : undefined;
   const nodeFs = sizes && fs(sizes.nodeFs, 'nodefs');

@@ -11,17 +11,17 @@ import { agentOn, type PathNode, LASTING_COMMAND, simulatedPathNode } from '../.
 import { requestingPod, type RequestingPod } from '../../support/admission.ts';
 import { GI, type Left, nodeWith, settingsWith } from '../../support/eviction.ts';
 
-/** A node on which that much is left, and pods that use that much. */
+/** What is left on the node, and what its pods use. */
 class Figures implements EvictionStats {
   left: Left = { memory: 500, disk: 50, pids: 900 };
   pods: readonly PodStats[] = [];
-  looks = 0;
-  /** Of each look, what was asked for. */
+  measurements = 0;
+  /** The options of each measurement. */
   readonly asked: SummaryOptions[] = [];
-  looksAtPods = 0;
-  afterLook = (): unknown => undefined;
+  measurementsOfPods = 0;
+  afterMeasurement = (): unknown => undefined;
   problem: Error | undefined;
-  /** Whoever wants to know more than what the kernel tells waits for as long as he likes. */
+  /** Measurements that need more than the kernel's figures wait until they are aborted. */
   isRuntimeSilent = false;
   layout: () => ReturnType<EvictionStats['diskLayout']> = () =>
     Promise.resolve({ dedicatedImageFs: false, dedicatedContainerFs: false });
@@ -38,12 +38,12 @@ class Figures implements EvictionStats {
     this.asked.push(options);
     if (this.problem) throw this.problem;
     if (this.isRuntimeSilent && !onlyCPUAndMemory) await aborted(signal!);
-    this.looks += 1;
-    // Here everything takes no time at all; yet each look is later than the one before.
-    const node = nodeWith({ ...this.left, nowMs: this.nowMs() + this.looks });
+    this.measurements += 1;
+    // Nothing takes time here; the time of each measurement must be later than the one before all the same.
+    const node = nodeWith({ ...this.left, nowMs: this.nowMs() + this.measurements });
     const { nodeName, memory } = node;
-    if (!onlyNode) this.looksAtPods += 1;
-    this.afterLook();
+    if (!onlyNode) this.measurementsOfPods += 1;
+    this.afterMeasurement();
     const pods = this.pods.map(({ io, ...rest }) => (io && ioOverMs > 0 ? { ...rest, io } : rest));
     return {
       node: onlyCPUAndMemory ? { nodeName, ...(memory && { memory }) } : node,
@@ -72,12 +72,12 @@ class Figures implements EvictionStats {
     return { stop: () => undefined };
   }
 
-  /** Tasks have come to wait longer than they may, and whoever watches that says so. */
+  /** Tasks wait longer than a threshold allows, and the pressure watch tells it. */
   stalls: (left: Left) => void = () => {
-    throw new Error('nobody watches pressure');
+    throw new Error('pressure is not watched');
   };
 
-  /** The node has come to be short of memory, and whoever watches it says so. */
+  /** That much memory is left, and the memory watch tells that it is short. */
   memoryGoes(left: number): void {
     this.left = { ...this.left, memory: left };
     this.#crossed({ isBelow: true });
@@ -90,7 +90,7 @@ export class EvictionBed {
   readonly events: string[] = [];
   readonly nodeEvents: string[] = [];
   readonly reclaimed: string[] = [];
-  /** UIDs of pods whose stop does not come to an end. */
+  /** UIDs of pods whose stop hangs. */
   readonly hung = new Set<string>();
   #agent: NodeAgent | undefined;
 
@@ -99,9 +99,9 @@ export class EvictionBed {
     return this.#agent;
   }
 
-  /** What removing does for the disk. */
+  /** What a removal changes on the disk. */
   onReclaim: (what: string) => unknown = () => undefined;
-  /** What an eviction does for the node. */
+  /** What an eviction changes on the node. */
   onEviction: (name: string) => unknown = () => (this.figures.left = { memory: 500, disk: 50, pids: 900 });
 
   async start(settings: Partial<EvictionSettings>): Promise<void> {
@@ -162,7 +162,7 @@ export class EvictionBed {
     return this.agent.nodeFacts().conditions;
   }
 
-  /** The node is looked at once more. */
+  /** The period passes: everything is measured again. */
   pass(): Promise<void> {
     return this.ground.clock.advance(10_000);
   }

@@ -1,4 +1,4 @@
-/** Who goes when tasks of a node wait too long, and when. */
+/** Which pod is evicted when tasks of a node wait too long, and when. */
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
 import { pressureThresholds } from '../../../src/policies/eviction/pressure-settings.ts';
 import { doingIO, MI, usingMemory } from '../../support/eviction.ts';
@@ -18,7 +18,7 @@ describe('under pressure', () => {
     thresholds: pressureThresholds({ evictionPSI: psi, evictionPSIGracePeriod: periods }),
   });
 
-  test('of memory, the pod goes that would for want of it, as soon as the watch tells', async () => {
+  test('of memory, the pod is evicted that would be for too little memory, as soon as the watch tells', async () => {
     await bed.start(stalling({ 'memory.pressure.some.avg10': '20%' }));
     await bed.run(lastingPod('modest'), lastingPod('greedy'));
     bed.figures.pods = [usingMemory('modest', 100), usingMemory('greedy', 300)];
@@ -32,7 +32,7 @@ describe('under pressure', () => {
     ]);
   });
 
-  test('of the disks, the pod goes that uses them most, and the next not before it is seen what that has brought', async () => {
+  test('of the disks, the pod that uses them most is evicted, and the next one not before the averages tell of the time after', async () => {
     await bed.start(stalling({ 'io.pressure.some.avg10': '20%' }));
     await bed.run(lastingPod('idle'), lastingPod('first'), lastingPod('second'));
     bed.figures.pods = [doingIO('idle', 0), doingIO('first', 9 * MI), doingIO('second', MI)];
@@ -50,7 +50,7 @@ describe('under pressure', () => {
     expect([bed.evicted(), bed.state('idle')]).toEqual([['first', 'second'], 'Syncing.Settled']);
   });
 
-  test('nobody goes before it has lasted', async () => {
+  test('no pod is evicted before the grace period is over', async () => {
     const signal = 'io.pressure.some.avg10';
     await bed.start({ ...stalling({ [signal]: '20%' }, { [signal]: '15s' }), maxPodGracePeriodSeconds: 3 });
     await bed.run(lastingPod('writer'));

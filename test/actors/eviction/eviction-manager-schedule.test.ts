@@ -32,15 +32,15 @@ describe('memory that becomes short', () => {
     expect(bed.conditions()).toEqual(['MemoryPressure']);
   });
 
-  test('is not made to wait for a look that waits for the runtime', async () => {
+  test('does not wait for a measurement that waits for the runtime', async () => {
     await seconds(10);
-    expect(bed.figures.looks).toBe(0);
+    expect(bed.figures.measurements).toBe(0);
     bed.figures.memoryGoes(50);
     await bed.untilState('greedy', 'Terminated.Finished');
   });
 });
 
-test('memory that becomes short does not wait for what is being removed, and nothing is removed twice', async () => {
+test('memory that becomes short does not wait for a removal, and a removal under way is not begun again', async () => {
   await bed.start({ thresholds: thresholds({ evictionHard: { ...MEMORY, 'nodefs.available': '10Gi' } }) });
   await bed.run(lastingPod('greedy'), lastingPod('writer'));
   bed.figures.pods = [usingMemory('greedy', 300), onDisk('writer', 30)];
@@ -64,7 +64,7 @@ test('memory that becomes short does not wait for what is being removed, and not
   expect(reclaimedBefore).toEqual({ greedy: ['containers'], writer: ['containers', 'images'] });
 });
 
-test('a pod that has come again and ends is waited for as any other, however long ago it ended before', async () => {
+test('a pod that was added again and ends is waited for, however long ago it ended before', async () => {
   await bed.start({ thresholds: thresholds({ evictionHard: MEMORY }) });
   const again = lastingPod('again');
   const kill = (podTerminationGracePeriodSecondsOverride: number) =>
@@ -78,7 +78,7 @@ test('a pod that has come again and ends is waited for as any other, however lon
   kill(5);
   bed.figures.memoryGoes(110);
   await seconds(3);
-  // From here on the node is not looked at: who looks waits for the runtime.
+  // From here on the node is not measured: measurements wait for the runtime.
   bed.figures.isRuntimeSilent = true;
   await seconds(10);
   bed.hung.delete('again');
@@ -95,14 +95,14 @@ test('a pod that has come again and ends is waited for as any other, however lon
   expect([bed.state('again'), bed.evicted()]).toEqual(['Terminating.Stopping', []]);
 });
 
-describe('a look at memory alone', () => {
+describe('a measurement of memory alone', () => {
   const soft = thresholds({
     evictionHard: MEMORY,
     evictionSoft: { 'nodefs.available': '10Gi' },
     evictionSoftGracePeriod: { 'nodefs.available': '25s' },
   });
 
-  test('leaves everything else as it was: a disk that is short goes on being so', async () => {
+  test('leaves all other signals as they were: a disk that is short stays short', async () => {
     await bed.start({ thresholds: soft, pressureTransitionPeriodMs: 500 });
     await bed.run(lastingPod('writer'));
     bed.figures.pods = [onDisk('writer', 30)];
@@ -119,7 +119,7 @@ describe('a look at memory alone', () => {
     expect(bed.evicted()).toEqual(['writer']);
   });
 
-  test('does not put off the next one at everything, however often memory is near its threshold', async () => {
+  test('does not delay the next measurement of everything, however often memory is near its threshold', async () => {
     await bed.start({ thresholds: thresholds({ evictionHard: { ...MEMORY, 'nodefs.available': '10Gi' } }) });
     await bed.run(lastingPod('writer'));
     bed.figures.pods = [onDisk('writer', 30)];
@@ -132,7 +132,7 @@ describe('a look at memory alone', () => {
   });
 });
 
-test('what other pods have on their disks is not waited for, where it says nothing of who is to go', async () => {
+test('disk usage is not waited for if the ranking does not need it', async () => {
   await bed.start({ thresholds: thresholds({ evictionHard: { 'pid.available': '100' } }) });
   await bed.run(lastingPod('forking'));
   bed.figures.pods = [{ ...doingIO('forking', MI), process_stats: { process_count: 9 } }];

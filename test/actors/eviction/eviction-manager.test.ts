@@ -1,4 +1,4 @@
-/** Who goes when a node runs short of something, and when. */
+/** Which pod is evicted when a resource of the node is short, and when. */
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
 import { StateletError } from '../../../src/types/errors.ts';
 import { GI, MI, statsOf, thresholds, usingMemory } from '../../support/eviction.ts';
@@ -16,7 +16,7 @@ afterEach(() => bed.stop());
 describe('short of memory', () => {
   const hard = { thresholds: thresholds({ evictionHard: { 'memory.available': '100Mi' } }) };
 
-  test('the pod that uses more than it requested goes, and the others go on', async () => {
+  test('the pod that uses more than it requests is evicted, and the others go on', async () => {
     await bed.start(hard);
     await bed.run(
       lastingPod('modest', { requests: { memory: '200Mi' } }),
@@ -36,7 +36,7 @@ describe('short of memory', () => {
     expect([bed.evicted(), bed.state('modest')]).toEqual([['greedy'], 'Syncing.Settled']);
   });
 
-  test('it is looked at as soon as the watch tells, not when the period is over', async () => {
+  test('memory is measured as soon as the watch tells, not when the period is over', async () => {
     await bed.start(hard);
     await bed.run(lastingPod('greedy'));
     bed.figures.pods = [usingMemory('greedy', 300)];
@@ -46,7 +46,7 @@ describe('short of memory', () => {
     expect(bed.ground.clock.now()).toBe(beganAtMs);
   });
 
-  test('what the watch tells and the bed.figures do not say yet is looked at again soon', async () => {
+  test('if the figures do not show yet what the watch tells, memory is measured again soon', async () => {
     await bed.start(hard);
     await bed.run(lastingPod('greedy'));
     bed.figures.pods = [usingMemory('greedy', 300)];
@@ -76,7 +76,7 @@ describe('short of memory', () => {
     expect([bed.evicted(), bed.state('third')]).toEqual([['first', 'second'], 'Syncing.Settled']);
   });
 
-  test('a pod of which nothing runs yet does not go: its end would free nothing', async () => {
+  test('a pod that does not run yet is not evicted: its end would free nothing', async () => {
     await bed.start(hard);
     await bed.run(lastingPod('new'), lastingPod('greedy'));
     bed.figures.pods = [usingMemory('greedy', 300)];
@@ -86,7 +86,7 @@ describe('short of memory', () => {
     expect([bed.evicted(), bed.state('new')]).toEqual([['greedy'], 'Syncing.Settled']);
   });
 
-  test('critical pods never go', async () => {
+  test('critical pods are never evicted', async () => {
     await bed.start(hard);
     await bed.run(
       lastingPod('dns', { critical: true }),
@@ -99,7 +99,7 @@ describe('short of memory', () => {
     expect(bed.evicted()).toEqual([]);
   });
 
-  test('a pod that is ending already is waited for: nobody goes beside it', async () => {
+  test('the end of a pod that is ending already is awaited: no other pod is evicted', async () => {
     await bed.start(hard);
     await bed.run(lastingPod('leaving'), lastingPod('greedy'));
     bed.figures.pods = [usingMemory('leaving', 100), usingMemory('greedy', 300)];
@@ -114,7 +114,7 @@ describe('short of memory', () => {
     expect(whenGreedyWent).toMatch(/^Terminated/);
   });
 
-  test('one that does not come to its end is not waited for for ever', async () => {
+  test('a pod whose end hangs is not waited for for ever', async () => {
     await bed.start(hard);
     await bed.run(lastingPod('hung'), lastingPod('greedy'));
     bed.figures.pods = [usingMemory('hung', 100), usingMemory('greedy', 300)];
@@ -128,28 +128,29 @@ describe('short of memory', () => {
     expect(bed.state('hung')).toMatch(/^Terminating/);
   });
 
-  test('what is over when it is measured once more costs nobody his place', async () => {
+  test('if pressure is gone when the pods are ranked, nothing is evicted', async () => {
     await bed.start(hard);
     await bed.run(lastingPod('greedy'));
     bed.figures.pods = [usingMemory('greedy', 300)];
-    bed.figures.afterLook = () => (bed.figures.left = { memory: 300 });
+    bed.figures.afterMeasurement = () => (bed.figures.left = { memory: 300 });
     bed.figures.memoryGoes(50);
     await bed.pass();
     expect([bed.evicted(), bed.conditions()]).toEqual([[], ['MemoryPressure']]);
   });
 
-  test('what was over when it was measured once more, and is back a moment later, is not missed', async () => {
+  test('pressure that was gone when the pods were ranked, and is back a moment later, is not missed', async () => {
     await bed.start(hard);
     await bed.run(lastingPod('greedy'));
     bed.figures.pods = [usingMemory('greedy', 300)];
-    bed.figures.afterLook = () => (bed.figures.left = { memory: bed.figures.looks === 1 ? 300 : 50 });
-    bed.figures.looks = 0;
+    bed.figures.afterMeasurement = () =>
+      (bed.figures.left = { memory: bed.figures.measurements === 1 ? 300 : 50 });
+    bed.figures.measurements = 0;
     bed.figures.memoryGoes(50);
     await bed.ground.clock.advance(1000);
     await bed.untilState('greedy', 'Terminated.Finished');
   });
 
-  test('the condition holds for the transition period, and ordinary pods are turned away', async () => {
+  test('the condition holds for the transition period, and BestEffort pods are rejected', async () => {
     await bed.start({ ...hard, pressureTransitionPeriodMs: MINUTE_MS });
     await bed.run(lastingPod('greedy'));
     bed.figures.pods = [usingMemory('greedy', 300)];
@@ -166,7 +167,7 @@ describe('short of memory', () => {
       message: 'Pod was rejected: The node had condition: [MemoryPressure]. ',
     });
     await bed.run(lastingPod('requesting', { requests: { memory: '1Mi' } }));
-    // It flaps: the period begins anew.
+    // Memory is short once more: the period begins again.
     await bed.ground.clock.advance(30_000);
     bed.figures.left = { memory: 99 };
     await bed.pass();
@@ -182,12 +183,12 @@ describe('short of memory', () => {
     expect(bed.nodeEvents[0]).toBe('Warning EvictionThresholdMet Attempting to reclaim memory');
   });
 
-  test('a node that cannot be measured is looked at again', async () => {
+  test('a node that cannot be measured is measured again', async () => {
     await bed.start(hard);
     await bed.run(lastingPod('greedy'));
     bed.figures.pods = [usingMemory('greedy', 300)];
     bed.figures.left = { memory: 50 };
-    bed.figures.problem = new StateletError('Unavailable', 'nobody answers');
+    bed.figures.problem = new StateletError('Unavailable', 'no answer');
     await bed.pass();
     expect(bed.evicted()).toEqual([]);
     bed.figures.problem = undefined;
@@ -224,7 +225,7 @@ describe('short of disk', () => {
     return statsOf(name, { containers, 'ephemeral-storage': amount });
   };
 
-  test('dead containers and images go first, and where that is enough no pod does', async () => {
+  test('dead containers and images are removed first, and if that is enough no pod is evicted', async () => {
     await bed.start(hard);
     await bed.run(lastingPod('writer'));
     bed.figures.pods = [onDisk('writer', 30)];
@@ -237,7 +238,7 @@ describe('short of disk', () => {
     expect(bed.conditions()).toEqual(['DiskPressure']);
   });
 
-  test('where it is not, the pod goes that uses most', async () => {
+  test('if it is not enough, the pod that uses most is evicted', async () => {
     await bed.start(hard);
     await bed.run(lastingPod('modest'), lastingPod('writer'));
     bed.figures.pods = [onDisk('modest', 1), onDisk('writer', 30)];
@@ -248,7 +249,7 @@ describe('short of disk', () => {
   });
 });
 
-test('short of process IDs, the pod with the lowest priority goes', async () => {
+test('short of process IDs, the pod with the lowest priority is evicted', async () => {
   await bed.start({ thresholds: thresholds({ evictionHard: { 'pid.available': '100' } }) });
   await bed.run(lastingPod('important', { priority: 10 }), lastingPod('forking', { priority: 1 }));
   const processes = (name: string, count: number) =>
@@ -259,7 +260,7 @@ test('short of process IDs, the pod with the lowest priority goes', async () => 
   expect([bed.evicted(), bed.conditions()]).toEqual([['forking'], ['PIDPressure']]);
 });
 
-test('a pod that exceeds a limit of its own goes whatever the node has left', async () => {
+test('a pod that exceeds a limit of its own is evicted whatever the node has left', async () => {
   await bed.start({});
   const volumes = [{ name: 'scratch', emptyDir: { sizeLimit: '1Mi' } }];
   await bed.run(lastingPod('writer', { volumes }), lastingPod('modest', { volumes }));
@@ -274,15 +275,15 @@ test('a pod that exceeds a limit of its own goes whatever the node has left', as
   });
 });
 
-test('pods without limits of their own are not measured as long as nothing is short', async () => {
+test('pods without limits of their own are not measured while nothing is short', async () => {
   await bed.start({ thresholds: thresholds({ evictionHard: { 'memory.available': '100Mi' } }) });
   await bed.run(lastingPod('web'));
   await bed.pass();
   await bed.pass();
-  expect([bed.figures.looks, bed.figures.looksAtPods]).toEqual([2, 0]);
+  expect([bed.figures.measurements, bed.figures.measurementsOfPods]).toEqual([2, 0]);
 });
 
-test('where one pod does not come to its end, it is looked at once who else is to go', async () => {
+test('if the end of one pod hangs, the next one is chosen at once', async () => {
   await bed.start({ thresholds: thresholds({ evictionHard: { 'memory.available': '100Mi' } }) });
   await bed.run(lastingPod('greedy'), lastingPod('modest'));
   bed.figures.pods = [usingMemory('greedy', 300), usingMemory('modest', 100)];
@@ -295,10 +296,10 @@ test('where one pod does not come to its end, it is looked at once who else is t
   expect(bed.evicted()).toEqual(['greedy', 'modest']);
 });
 
-test('how the disks lie is asked until the runtime says so', async () => {
+test('the runtime is asked which disks there are until it tells', async () => {
   await bed.start({ thresholds: thresholds({ evictionHard: { 'imagefs.available': '10Gi' } }) });
   const dedicated = { dedicatedImageFs: true, dedicatedContainerFs: false };
-  bed.figures.layout = () => Promise.reject(new StateletError('Unavailable', 'nobody answers'));
+  bed.figures.layout = () => Promise.reject(new StateletError('Unavailable', 'no answer'));
   await bed.run(lastingPod('writer'));
   // With an image file system of its own, logs and volumes of pods do not count.
   const usage = { usedBytes: GI };

@@ -52,16 +52,28 @@ interface Scarcity {
 
 const SCARCITIES: Readonly<Record<Situation['resource'], Scarcity>> = {
   memory: {
-    ...{ condition: 'MemoryPressure', signal: 'memory.available', hard: '100Mi', soft: '200Mi' },
-    ...{ short: { memory: 50 }, tight: { memory: 150 } },
+    condition: 'MemoryPressure',
+    signal: 'memory.available',
+    hard: '100Mi',
+    soft: '200Mi',
+    short: { memory: 50 },
+    tight: { memory: 150 },
   },
   disk: {
-    ...{ condition: 'DiskPressure', signal: 'nodefs.available', hard: '10Gi', soft: '20Gi' },
-    ...{ short: { disk: 5 }, tight: { disk: 15 } },
+    condition: 'DiskPressure',
+    signal: 'nodefs.available',
+    hard: '10Gi',
+    soft: '20Gi',
+    short: { disk: 5 },
+    tight: { disk: 15 },
   },
   pids: {
-    ...{ condition: 'PIDPressure', signal: 'pid.available', hard: '100', soft: '200' },
-    ...{ short: { pids: 50 }, tight: { pids: 150 } },
+    condition: 'PIDPressure',
+    signal: 'pid.available',
+    hard: '100',
+    soft: '200',
+    short: { pids: 50 },
+    tight: { pids: 150 },
   },
 };
 
@@ -100,7 +112,13 @@ export type Role = 'first' | 'second' | 'stranger' | 'leaving' | 'modest' | 'cri
 
 /** By how much a pod uses of everything: those that may never go use most. */
 const USAGE: Readonly<Record<Role, number>> = {
-  ...{ critical: 9, static: 8, first: 3, second: 2, leaving: 1, stranger: 1, modest: 1 },
+  critical: 9,
+  static: 8,
+  first: 3,
+  second: 2,
+  leaving: 1,
+  stranger: 1,
+  modest: 1,
 };
 const KINDS: Partial<Record<Role, RequestingPod>> = {
   critical: { critical: true },
@@ -276,7 +294,12 @@ function possible(situation: Situation, state: EvictionSnapshot): readonly Evict
       ];
     }
     case 'ReclaimingNode':
-      return ['reclaimedEnough', 'reclaimedTooLittle', 'memoryShort', ...gone];
+      return [
+        'reclaimedEnough',
+        'reclaimedTooLittle',
+        ...(unendable.length > 0 ? [] : (['memoryShort'] as const)),
+        ...gone,
+      ];
     case 'Ranking': {
       const next = hangs('first') ? 'secondRanked' : 'firstRanked';
       const anybody = hangs('first') && hangs('second') ? [] : ([next] as const);
@@ -318,7 +341,7 @@ function mayComeWhileObserving(
   if (!isCalm(resource, state)) return ['periodOver'];
   if (resource === 'memory')
     return ['periodOver', 'memoryShort', 'memoryStalled', 'ioStalled', 'strangerEnded'];
-  return ['periodOver', 'memoryShort', 'strangerEnded'];
+  return ['periodOver', 'strangerEnded'];
 }
 
 function mayComeWhileMeasuring(

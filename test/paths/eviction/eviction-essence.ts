@@ -1,4 +1,4 @@
-/** What of events and states of an eviction is compared: pods by their roles. Words and figures are left to the policies. */
+/** The parts of events and states that are compared: pods by their roles. Texts and figures are tested with the policies. */
 import type { EvictionEvent } from '../../../src/machines/eviction-machine.ts';
 import { type EvictionSnapshot, type Role, roleOf } from './eviction-environment.ts';
 
@@ -41,7 +41,7 @@ export function facts({ value, context }: EvictionSnapshot): object {
   };
 }
 
-/** A pod that was ending already is as strange to the machine as any other that is not evicted. */
+/** To the machine a pod that was ending already is like any other pod that is not evicted. */
 function plainRole(uid: string): Role {
   const role = roleOf(uid);
   return role === 'leaving' ? 'stranger' : role;

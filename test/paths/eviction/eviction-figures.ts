@@ -1,22 +1,31 @@
-/** Figures of a node that come when the path says so, and say what it says. */
+/** Figures of a node that the path determines: what they show, and when they come. */
 import type { EvictionStats } from '../../../src/actors/eviction/eviction-figures.ts';
 import { StateletError } from '../../../src/types/errors.ts';
 import type { PodStats, Summary } from '../../../src/types/stats.ts';
 import { GI, type Left, nodeWith } from '../../support/eviction.ts';
 import type { Answer, Figures, Role } from './eviction-environment.ts';
 
-/** What is measured where the path says so; undefined where nothing can be. */
+/** What the figures of each answer show; undefined if measuring fails. */
 export const FIGURES: Readonly<Record<Answer, Figures | undefined>> = {
-  ...{ plenty: 'plenty', lingering: 'plenty', tight: 'tight', short: 'short' },
-  ...{ firstOver: 'plenty', bothOver: 'short', notMeasured: undefined },
-  ...{ reclaimedEnough: 'plenty', reclaimedTooLittle: 'short' },
-  ...{ firstRanked: 'short', secondRanked: 'short', nobodyRanked: 'short', relieved: 'plenty' },
+  plenty: 'plenty',
+  lingering: 'plenty',
+  tight: 'tight',
+  short: 'short',
+  firstOver: 'plenty',
+  bothOver: 'short',
+  notMeasured: undefined,
+  reclaimedEnough: 'plenty',
+  reclaimedTooLittle: 'short',
+  firstRanked: 'short',
+  secondRanked: 'short',
+  nobodyRanked: 'short',
+  relieved: 'plenty',
 };
 export const OVER_LIMIT: Partial<Record<Answer, readonly Role[]>> = {
   firstOver: ['first'],
   bothOver: ['first', 'second'],
 };
-/** The same comes of it where nothing can be measured. */
+/** Answers that a failed measurement leads to as well. */
 export const SAME_WITHOUT_FIGURES: ReadonlySet<Answer> = new Set(['reclaimedTooLittle', 'relieved']);
 
 /** What is left on the node, and what its pods use. */
@@ -27,7 +36,7 @@ export interface Measured {
 
 export class HeldFigures implements EvictionStats {
   readonly #nowMs: () => number;
-  #looks = 0;
+  #measurements = 0;
   #asked: PromiseWithResolvers<Summary>[] = [];
   #always: (() => Measured) | undefined;
   #crossed: (crossing: { readonly isBelow: boolean }) => void = () => undefined;
@@ -38,7 +47,7 @@ export class HeldFigures implements EvictionStats {
     this.#nowMs = nowMs;
   }
 
-  /** Whether somebody waits for an answer. */
+  /** Whether a measurement waits for its figures. */
   get isAsked(): boolean {
     return this.#asked.length > 0;
   }
@@ -51,12 +60,12 @@ export class HeldFigures implements EvictionStats {
     this.#asked.shift()?.reject(new StateletError('Unavailable', 'the test has no figures'));
   }
 
-  /** Whoever has asked waits for ever. */
+  /** Measurements under way are never answered. */
   forget(): void {
     this.#asked = [];
   }
 
-  /** From now on whoever asks is answered at once. */
+  /** From now on measurements are answered at once. */
   always(measure: () => Measured): void {
     this.#always = measure;
     while (this.isAsked) this.answer(measure());
@@ -100,9 +109,9 @@ export class HeldFigures implements EvictionStats {
     return { stop: () => undefined };
   }
 
-  /** Here everything takes no time at all; yet each look is later than the one before. */
+  /** Nothing takes time here; the time of each measurement must be later than the one before all the same. */
   #summaryOf({ left, pods }: Measured): Summary {
-    this.#looks += 1;
-    return { node: nodeWith({ ...left, nowMs: this.#nowMs() + this.#looks }), pods };
+    this.#measurements += 1;
+    return { node: nodeWith({ ...left, nowMs: this.#nowMs() + this.#measurements }), pods };
   }
 }

@@ -40,7 +40,7 @@ import { type Path, story } from '../paths.ts';
 
 type EvictionPath = Path<typeof evictionMachine>;
 
-/** Longer than anything is waited for. */
+/** Longer than the machine waits for anything. */
 const PATIENCE_MS = 40_000;
 const MONITORING_PERIOD_MS = 10_000;
 
@@ -65,7 +65,7 @@ export async function replayEviction(
   }
 }
 
-/** What the actor has been told, and how it was then. */
+/** An event that the actor received, and its state after that. */
 interface Taken {
   readonly event: EvictionEvent;
   readonly state: EvictionSnapshot;
@@ -81,12 +81,12 @@ class EvictionReplay {
   readonly #figures: HeldFigures;
   readonly #node: SteeredNode;
   readonly #agent: NodeAgent;
-  /** Stops and clean-ups that hang until they are let go, by UID. */
+  /** Stops and clean-ups that hang until they are released, by UID. */
   readonly #stops = new Map<string, HeldCall>();
   readonly #cleanups = new Map<string, HeldCall>();
   #taken: readonly Taken[] = [];
   #latest: EvictionSnapshot | undefined;
-  /** How many pods of a role have gone. */
+  /** How many pods of a role have ended. */
   readonly #used = new Map<Role, number>();
 
   constructor(pathNode: PathNode, situation: Situation, path: EvictionPath, coverage: Coverage) {
@@ -120,7 +120,7 @@ class EvictionReplay {
     );
   }
 
-  /** All pods of the path run before anything is short: later none would be admitted. */
+  /** All pods of the path run before anything is short: under pressure none would be admitted. */
   async prepare(): Promise<void> {
     const { supervisor } = this.#agent;
     this.#agent.start();
@@ -147,7 +147,7 @@ class EvictionReplay {
     await this.#check(index);
   }
 
-  /** Where nothing is short any more everything comes to its end, and nobody else goes. */
+  /** When nothing is short any more, what is ending ends, and no other pod is evicted. */
   async finish(): Promise<void> {
     const { clock } = this.#pathNode;
     this.#figures.always(() => this.#measure('plenty'));
@@ -169,7 +169,7 @@ class EvictionReplay {
     await this.#node.parts.stop();
   }
 
-  // What the path says
+  // The steps of the path
 
   async #bringAbout(name: SentName, index: number): Promise<void> {
     switch (name) {
@@ -222,7 +222,7 @@ class EvictionReplay {
     this.#letEnd(isLeaving ? 'leaving' : 'stranger');
   }
 
-  /** By turns as it was asked to, by itself, and deleted meanwhile. */
+  /** In turn: the pod ends as it was asked to, by itself, and after it was deleted. */
   async #end(role: Role, index: number): Promise<void> {
     const way = index % 3;
     if (way === 1) await this.#exit(this.#current(role));
@@ -236,7 +236,7 @@ class EvictionReplay {
     if (container !== undefined) await this.#pathNode.exit(container.id, 0);
   }
 
-  /** By turns as it is done, and as it has taken too long. */
+  /** In turn: the clean-up is done, and it takes too long. */
   async #cleanUp(index: number): Promise<void> {
     const { before } = this.#path[index]!;
     const next = this.#path[index + 1]?.name;
@@ -249,7 +249,7 @@ class EvictionReplay {
     }
   }
 
-  /** Nobody wants the pod any more, and it ends at last. */
+  /** The source removes the pod, and it ends. */
   #remove(role: Role): void {
     const uid = this.#current(role);
     this.#cleanups.get(uid)?.proceed();
@@ -258,7 +258,7 @@ class EvictionReplay {
     this.#letEnd(role);
   }
 
-  /** Time passes until what the path says has come. */
+  /** Time passes until the event of the path has come. */
   async #outlast(index: number): Promise<void> {
     const { clock } = this.#pathNode;
     const { event } = this.#path[index]!;
@@ -269,7 +269,7 @@ class EvictionReplay {
 
   async #answer(name: Answer, index: number): Promise<void> {
     const { event } = this.#path[index]!;
-    await this.#pathNode.until('somebody to ask for figures', () => this.#figures.isAsked);
+    await this.#pathNode.until('the node to be measured', () => this.#figures.isAsked);
     const isOver = event.type === 'EVALUATED' && event.evaluation.conditions.length === 0;
     if (isOver && this.#agent.nodeFacts().conditions.length > 0)
       await this.#pathNode.clock.advance(TRANSITION_PERIOD_MS);
@@ -280,7 +280,7 @@ class EvictionReplay {
     else this.#figures.answer(this.#measure(figures, OVER_LIMIT[name]));
   }
 
-  // What is
+  // The state of the node
 
   #measure(figures: Figures, overLimit: readonly Role[] = []): Measured {
     const entries = [...this.#agent.supervisor.registry.entries()];
@@ -298,7 +298,9 @@ class EvictionReplay {
     const times = (...names: EvictionEventName[]) =>
       this.#path.filter(({ name }) => names.includes(name as EvictionEventName)).length;
     const counts: Readonly<Record<Role, number>> = {
-      ...{ critical: 1, static: 1, modest: 1 },
+      critical: 1,
+      static: 1,
+      modest: 1,
       first: times('firstEnded', 'firstGone') + 1,
       second: times('secondEnded', 'secondGone') + 1,
       stranger: times('strangerEnded'),
@@ -313,7 +315,7 @@ class EvictionReplay {
     return podOf(roleOf(uid), Number(uid.split('-').at(-1)));
   }
 
-  /** The one that has not gone yet. */
+  /** The pod of the role that has not ended yet. */
   #current(role: Role): string {
     return `${role}-${(this.#used.get(role) ?? 0) + 1}`;
   }
@@ -345,7 +347,7 @@ class EvictionReplay {
     return this.#agent.statusManager.get(uid)?.phase === 'Running';
   }
 
-  /** The latest of the role could not be ended while it was waited for, and has ended since. */
+  /** The latest pod of the role has ended. */
   #isEnded(role: Role): boolean {
     return this.#agent.supervisor.registry.isPodKnownTerminated(this.#current(role));
   }

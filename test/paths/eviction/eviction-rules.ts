@@ -1,4 +1,4 @@
-/** What whoever evicts owes the pods, whatever the machine says: by what these are told, and by what is said of it. */
+/** Rules of eviction that hold whatever the machine says: checked by the kills that pods receive, and by the events recorded. */
 import type { EvictionEvent } from '../../../src/machines/eviction-machine.ts';
 import type { PodEvent } from '../../../src/machines/pod-machine.ts';
 import { Counts } from '../counts.ts';
@@ -15,7 +15,7 @@ export class EvictionRules {
   /** What has been recorded, by reason and UID. */
   readonly #records = new Counts();
   readonly #ending: () => readonly string[];
-  /** In this pass, for what the node lacks. */
+  /** Pods evicted for a shortage in this pass. */
   #victims = 0;
 
   /** `ending`: UIDs of the pods that have been asked to end and have not. */
@@ -48,7 +48,7 @@ export class EvictionRules {
     this.#uids.add(uid);
     if (event.type === 'SyncPodKill' && event.options?.podStatus !== undefined)
       this.#killed(uid, event.options);
-    // What is deleted is told so by its source.
+    // A deletion comes from the source of the pod.
     const isUpdated = event.type === 'SyncPodUpdate' && event.pod.metadata.deletionTimestamp === undefined;
     if (isUpdated) this.#broken.push(`I9 ${uid}: it is changed by more than a kill`);
   }
@@ -85,8 +85,8 @@ export class EvictionRules {
       [`I9 ${uid}: chosen ${chosen} times, killed ${this.#kills.of(uid)} times`]:
         this.#kills.of(uid) !== chosen,
       [`${uid}: chosen ${chosen} times`]: chosen > 1,
-      [`${uid}: nobody is told that it goes`]: this.#records.of(`Evicted ${uid}`) !== chosen,
-      [`${uid}: nobody is told that it does not end`]:
+      [`${uid}: no event tells that it is evicted`]: this.#records.of(`Evicted ${uid}`) !== chosen,
+      [`${uid}: no event tells that it does not end`]:
         this.#records.of(`ExceededGracePeriod ${uid}`) !== this.#failures.of(uid),
     };
     return Object.keys(found).filter((what) => found[what]);

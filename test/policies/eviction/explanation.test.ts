@@ -21,13 +21,22 @@ const nobody = { ending: new Set<string>(), unendable: new Set<string>() };
 
 test('each threshold tells whether it is met, and who would go for it though it is not', () => {
   const { thresholds: explained, conditions } = explainEviction({
-    ...{ settings, summary, pods, ...nobody },
+    settings,
+    summary,
+    pods,
+    ...nobody,
     conditions: ['MemoryPressure'],
   });
   expect(conditions).toEqual(['MemoryPressure']);
   expect(explained[0]).toMatchObject({
-    ...{ signal: 'memory.available', isHard: true, gracePeriodSeconds: 0, isMet: false },
-    ...{ threshold: '<100Mi', observed: '400Mi', resource: 'memory', reclaim: [] },
+    signal: 'memory.available',
+    isHard: true,
+    gracePeriodSeconds: 0,
+    isMet: false,
+    threshold: '<100Mi',
+    observed: '400Mi',
+    resource: 'memory',
+    reclaim: [],
     victim: 'default/greedy',
   });
   expect(explained[0]?.candidates.map(({ name, isCritical }) => [name, isCritical])).toEqual([
@@ -49,7 +58,9 @@ test('of pressure it tells how long tasks wait', () => {
   const { thresholds: explained } = explainEviction({
     settings: settingsWith({ thresholds: pressureThresholds({ evictionPSI, evictionPSIGracePeriod: {} }) }),
     summary: summaryOf({ ioStall: 50.5 }, [doingIO('modest', 10), doingIO('greedy', 20)]),
-    ...{ pods, conditions: [], ...nobody },
+    pods,
+    conditions: [],
+    ...nobody,
   });
   expect(explained).toMatchObject([
     { threshold: '>20%', observed: '25.25%', isMet: true, resource: 'io', victim: 'default/greedy' },

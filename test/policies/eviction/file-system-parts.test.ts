@@ -14,11 +14,15 @@ interface Case {
 
 const CASES: Case[] = [
   {
-    ...{ name: 'one file system for all', dedicatedImageFs: false, splitContainerFs: false },
+    name: 'one file system for all',
+    dedicatedImageFs: false,
+    splitContainerFs: false,
     parts: Array<string[]>(3).fill(['images', 'root', 'logs', 'localVolumeSource']),
   },
   {
-    ...{ name: 'layers with the images', dedicatedImageFs: true, splitContainerFs: false },
+    name: 'layers with the images',
+    dedicatedImageFs: true,
+    splitContainerFs: false,
     parts: [
       ['logs', 'localVolumeSource'],
       ['root', 'images'],
@@ -26,7 +30,9 @@ const CASES: Case[] = [
     ],
   },
   {
-    ...{ name: 'layers on the node', dedicatedImageFs: true, splitContainerFs: true },
+    name: 'layers on the node',
+    dedicatedImageFs: true,
+    splitContainerFs: true,
     parts: [['logs', 'localVolumeSource', 'root'], ['images'], ['logs', 'localVolumeSource', 'root']],
   },
 ];

@@ -78,17 +78,21 @@ describe('what a pass hands on', () => {
   test('a condition holds for the transition period after its pressure, and the pass says which it is', () => {
     const node = new Node({ thresholds: SOFT, pressureTransitionPeriodMs: 60_000 });
     expect(node.pass(0, { memory: 50 })).toMatchObject({
-      ...{ conditions: ['MemoryPressure'], observedConditions: ['MemoryPressure'] },
+      conditions: ['MemoryPressure'],
+      observedConditions: ['MemoryPressure'],
     });
     expect(node.pass(59_000, { memory: 500 })).toMatchObject({
-      ...{ conditions: ['MemoryPressure'], observedConditions: [] },
+      conditions: ['MemoryPressure'],
+      observedConditions: [],
     });
     expect(node.pass(60_000, { memory: 500 }).conditions).toEqual([]);
   });
 
   test('without thresholds nothing is short', () => {
     expect(new Node({}).pass(0, { memory: 0, disk: 0, pids: 0 })).toMatchObject({
-      ...{ conditions: [], overLimit: [], shortage: undefined },
+      conditions: [],
+      overLimit: [],
+      shortage: undefined,
     });
   });
 });
@@ -116,7 +120,9 @@ describe('pods over limits of their own', () => {
     expect(overLimit.map(({ pod }) => pod.name)).toEqual(['a', 'b']);
     expect(shortage).toBeUndefined();
     expect(overLimit[0]).toMatchObject({
-      ...{ signal: 'emptydirfs.limit', annotations: {}, gracePeriodSeconds: 1 },
+      signal: 'emptydirfs.limit',
+      annotations: {},
+      gracePeriodSeconds: 1,
       message: 'Usage of EmptyDir volume "scratch" exceeds the limit "1Ki". ',
       kill: { evict: true, podTerminationGracePeriodSecondsOverride: 1 },
       why: 'emptydirfs.limit: 2Ki > 1Ki. Usage of EmptyDir volume "scratch" exceeds the limit "1Ki".',
@@ -154,7 +160,9 @@ describe('the victim', () => {
       settings: settingsWith({}),
       shortage: shortageOf('memory.available', '100Mi', { memory: 50 }),
       summary: summaryOf({ memory: 50 }, stats),
-      ...{ pods, ending: new Set<string>(), unendable: new Set<string>() },
+      pods,
+      ending: new Set<string>(),
+      unendable: new Set<string>(),
       ...fields,
     });
 
@@ -163,7 +171,9 @@ describe('the victim', () => {
     expect(ranking.candidates.map(({ name }) => name)).toEqual(['static', 'big', 'small', 'critical']);
     expect(eviction).toMatchObject({
       pod: { name: 'big', namespace: 'default', uid: 'big' },
-      ...{ signal: 'memory.available', gracePeriodSeconds: 1, why },
+      signal: 'memory.available',
+      gracePeriodSeconds: 1,
+      why,
       annotations: { offending_containers: 'main' },
       kill: { podStatus: { reason: 'Evicted', conditions: [{ type: 'DisruptionTarget' }] } },
     });

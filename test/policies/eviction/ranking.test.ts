@@ -69,8 +69,15 @@ describe('memory', () => {
     const stats = statsByUID(summaryOf({}, [usingMemory('a', 30)]));
     const [candidate] = rankForEviction([withMemory('a', 10, 7)], stats, { resource: 'memory', parts: [] });
     expect(candidate).toEqual({
-      ...{ name: 'a', namespace: 'default', uid: 'a', priority: 7, isCritical: false },
-      ...{ usage: 30 * MI, request: 10 * MI, exceedsRequest: true, overRequest: 20 * MI },
+      name: 'a',
+      namespace: 'default',
+      uid: 'a',
+      priority: 7,
+      isCritical: false,
+      usage: 30 * MI,
+      request: 10 * MI,
+      exceedsRequest: true,
+      overRequest: 20 * MI,
     });
   });
 });

@@ -47,8 +47,11 @@ describe('hard thresholds', () => {
 
 describe('all thresholds', () => {
   const NONE = {
-    ...{ evictionHard: {}, evictionSoft: {}, evictionSoftGracePeriod: {} },
-    ...{ evictionMinimumReclaim: {}, enforceNodeAllocatable: [] },
+    evictionHard: {},
+    evictionSoft: {},
+    evictionSoftGracePeriod: {},
+    evictionMinimumReclaim: {},
+    enforceNodeAllocatable: [],
   };
 
   test('hard ones come first, each kind in the order of the settings', () => {

@@ -27,7 +27,10 @@ export const ONE_DISK: FileSystemLayout = { dedicatedImageFs: false, splitContai
 
 /** A hard one, without a minimum reclaim. */
 export const rule = (signal: EvictionSignal, more: Partial<ThresholdRule> = {}): ThresholdRule => ({
-  ...{ signal, amount: 100, gracePeriodMs: 0, minReclaim: 0 },
+  signal,
+  amount: 100,
+  gracePeriodMs: 0,
+  minReclaim: 0,
   ...more,
 });
 
@@ -56,8 +59,12 @@ function podUse({ memoryBytes = 0, processes = 0, storageAtMs: atMs, ...disk }: 
 }
 
 export const evictionOf = (name: string, gracePeriodSeconds = 1, signal = 'memory.available'): Eviction => ({
-  ...{ pod: { name, namespace: 'default', uid: name }, signal, message: MESSAGE },
-  ...{ annotations: {}, gracePeriodSeconds, why: '' },
+  pod: { name, namespace: 'default', uid: name },
+  signal,
+  message: MESSAGE,
+  annotations: {},
+  gracePeriodSeconds,
+  why: '',
   kill: evictionKill(MESSAGE, gracePeriodSeconds, { isDisrupted: true }),
 });
 
@@ -77,7 +84,10 @@ export class EvictionCourt extends AdmissionJudgeBed {
 
   constructor(thresholds: readonly ThresholdRule[] = MEMORY_RULES, layout: FileSystemLayout = ONE_DISK) {
     const rules: EvictionRules = {
-      ...{ thresholds, layout, maxPodGracePeriodSeconds: 10, pressureTransitionPeriodMs: 60_000 },
+      thresholds,
+      layout,
+      maxPodGracePeriodSeconds: 10,
+      pressureTransitionPeriodMs: 60_000,
     };
     const sandboxes: SandboxTruth[] = [];
     const runtime = {
@@ -108,7 +118,10 @@ export class EvictionCourt extends AdmissionJudgeBed {
   /** A pass begins, and the agent makes that of it. */
   look({ pass = 'Ranking', overLimit = [] }: { pass?: string; overLimit?: readonly Eviction[] } = {}): void {
     const evaluation: EvictionEvaluation = {
-      ...{ state: INITIAL_EVICTION_STATE, conditions: [], observedConditions: [], shortage: undefined },
+      state: INITIAL_EVICTION_STATE,
+      conditions: [],
+      observedConditions: [],
+      shortage: undefined,
       overLimit,
     };
     this.evictions.shows({ type: 'PERIOD_OVER' }, this.#view('Evaluating'));

@@ -26,7 +26,7 @@ test('evictions in good order violate nothing', async () => {
   expect(['a', 'b', 'c'].map((uid) => court.judge.hasReasonToEnd(uid))).toEqual([true, true, false]);
 });
 
-describe('nobody goes', () => {
+describe('a pod is not evicted', () => {
   const safe: [string, RequestingPod][] = [
     ['critical', { priority: CRITICAL }],
     ['static', { annotations: { [CONFIG_SOURCE_ANNOTATION]: 'file' } }],
@@ -35,14 +35,14 @@ describe('nobody goes', () => {
   test.each(safe)('who is %s', async (_, more) => {
     const court = new EvictionCourt();
     court.evict(court.admitted(pod('a', '50', more)));
-    expect(await court.reported()).toEqual(['eviction a: is to go, and must never']);
+    expect(await court.reported()).toEqual(['eviction a: is evicted, and must never be']);
   });
 
   test('who uses nothing', async () => {
     const court = new EvictionCourt();
     court.uses = {};
     court.evict(court.admitted(pod('a')));
-    expect(await court.reported()).toEqual(['eviction a: is to go, and uses nothing']);
+    expect(await court.reported()).toEqual(['eviction a: is evicted, and uses nothing']);
   });
 
   test('while nothing is short', async () => {
@@ -52,7 +52,7 @@ describe('nobody goes', () => {
     court.evict(court.admitted(pod('a')));
     expect(await court.reported()).toEqual([
       'eviction : the pass is in Ranking, though nothing is short',
-      'eviction a: is to go for memory.available, of which enough is left',
+      'eviction a: is evicted for memory.available, of which enough is left',
     ]);
   });
 
@@ -65,7 +65,7 @@ describe('nobody goes', () => {
     court.evict(victim, 5);
     expect(await court.reported()).toEqual([
       'eviction : the pass is in Ranking, though nothing is short',
-      'eviction a: is to go before the grace period of the soft threshold is over',
+      'eviction a: is evicted before the grace period of the soft threshold is over',
     ]);
     const later = new EvictionCourt();
     later.left = { 'memory.available': 200 };
@@ -83,7 +83,7 @@ describe('nobody goes', () => {
     court.look();
     court.choose('a');
     expect(await court.reported()).toContain(
-      'eviction a: is chosen by figures that are older than the choice',
+      'eviction a: is evicted by figures that are older than the choice',
     );
   });
 
@@ -95,9 +95,9 @@ describe('nobody goes', () => {
     court.evict(ending);
     court.evict(other);
     expect(await court.reported()).toEqual([
-      'eviction a: is to go, and is in Syncing.Draining',
+      'eviction a: is evicted, and is in Syncing.Draining',
       'eviction a: is evicted, and the next pass begins beside it',
-      'eviction b: is to go while a is in Syncing.Draining',
+      'eviction b: is evicted while a is in Syncing.Draining',
     ]);
   });
 });
@@ -113,7 +113,7 @@ describe('before anybody else goes', () => {
     court.admitted(first);
     court.uses = bytes(amounts);
     court.evict(court.admitted(second));
-    expect(await court.reported()).toEqual(['eviction b: is to go before a']);
+    expect(await court.reported()).toEqual(['eviction b: is evicted before a']);
   });
 });
 
@@ -124,7 +124,7 @@ describe('who is chosen', () => {
     court.look();
     court.measure(true);
     court.choose('a');
-    expect(await court.reported()).toEqual(['I9 a: is to go, and is not told by SyncPodKill']);
+    expect(await court.reported()).toEqual(['I9 a: is evicted, and is not told by SyncPodKill']);
   });
 
   test('is the one who is told (I9)', async () => {
@@ -155,7 +155,7 @@ describe('who is chosen', () => {
     court.evict(victim);
     expect(await court.reported()).toEqual([
       'eviction a: is given up before its time',
-      'eviction a: is to go once more, though it has been given up',
+      'eviction a: is evicted again, though it has been given up',
     ]);
   });
 });
@@ -208,7 +208,7 @@ describe('before anybody else goes', () => {
     court.uses = uses;
     court.admitted(first);
     court.evictAfter(isPids ? [] : ['containers', 'images'], court.admitted(second), signal);
-    expect(await court.reported()).toEqual(['eviction b: is to go before a']);
+    expect(await court.reported()).toEqual(['eviction b: is evicted before a']);
   });
 
   const layouts: [string, boolean, EvictionSignal, Uses, Uses][] = [
@@ -228,7 +228,7 @@ describe('before anybody else goes', () => {
         ? (['containers'] as const)
         : [];
     court.evictAfter(removed, court.admitted(pod('b')), signal);
-    expect(await court.reported()).toEqual(['eviction b: is to go before a']);
+    expect(await court.reported()).toEqual(['eviction b: is evicted before a']);
   });
 });
 
@@ -239,7 +239,7 @@ describe('of what is short', () => {
     court.conditions = ['MemoryPressure', 'PIDPressure'];
     court.evict(court.admitted(pod('a')), 1, 'pid.available');
     expect(await court.reported()).toEqual([
-      'eviction a: is to go for pid.available, though memory.available is short',
+      'eviction a: is evicted for pid.available, though memory.available is short',
     ]);
   });
 
@@ -253,7 +253,7 @@ describe('of what is short', () => {
     court.nowMs = 1;
     court.evict(victim, 10, 'pid.available');
     expect(await court.reported()).toEqual([
-      'eviction a: is to go for the soft threshold of pid.available, though nodefs.available is shorter',
+      'eviction a: is evicted for the soft threshold of pid.available, though nodefs.available is shorter',
     ]);
   });
 
@@ -273,7 +273,7 @@ describe('of what is short', () => {
     expect(await court.reported()).toEqual(['eviction : nothing is done, though memory.available is short']);
   });
 
-  test('what was not looked at is as it was, and nobody goes for it', async () => {
+  test('a signal that was not measured keeps its value, and no pod is evicted for it', async () => {
     const court = new EvictionCourt([rule('memory.available'), rule('nodefs.available')]);
     court.left = { 'memory.available': 500, 'nodefs.available': 90 };
     court.conditions = ['DiskPressure'];
@@ -284,7 +284,7 @@ describe('of what is short', () => {
     expect(await court.reported()).toEqual([]);
   });
 
-  test('all that is measured once more is over before nobody goes for it any more', async () => {
+  test('a pass that evicts no pod any more has measured that the shortage is over', async () => {
     const court = new EvictionCourt();
     court.look();
     court.measure(true);
@@ -296,7 +296,9 @@ describe('of what is short', () => {
     court.left = { 'memory.available': 100 };
     court.measure(true);
     court.hear({ type: 'RELIEVED' });
-    expect(await court.reported()).toEqual(['eviction : nobody is to go, though it is as short as before']);
+    expect(await court.reported()).toEqual([
+      'eviction : no pod is evicted, though the shortage is as before',
+    ]);
   });
 
   test('what pods have on disk is known from no more than a second before', async () => {
@@ -307,12 +309,12 @@ describe('of what is short', () => {
     court.uses = { a: { layer: { bytes: 9 }, storageAtMs: 3_999 } };
     court.evictAfter(['containers', 'images'], court.admitted(pod('a')), 'nodefs.available');
     expect(await court.reported()).toEqual([
-      'eviction a: is chosen by what pods had on disk some time before',
+      'eviction a: is evicted by what pods had on disk some time before',
     ]);
   });
 });
 
-test('at rest no pass is under way, the node is looked at, and nobody exceeds a limit', () => {
+test('at rest no pass is under way, the node is measured, and no pod exceeds a limit', () => {
   const court = new EvictionCourt();
   court.look();
   court.conditions = [];
@@ -323,9 +325,52 @@ test('at rest no pass is under way, the node is looked at, and nobody exceeds a 
   const volumes = [{ name: 'scratch', emptyDir: { sizeLimit: '100' } }];
   court.admitted(requestingPod('a', { volumes }));
   court.uses = { a: { volume: { bytes: 101 } } };
-  expect(court.evictions.unrest).toBe('a exceeds a limit of its storage, and stays');
+  expect(court.evictions.unrest).toBe('a exceeds a limit of its storage, and is not evicted');
   court.nowMs = 30_001;
-  expect(court.evictions.unrest).toBe('nobody looks whether something gets short');
+  expect(court.evictions.unrest).toBe('the node has not been measured for too long');
   show('Evaluating');
   expect(court.evictions.unrest).toBe('a pass of eviction is in Evaluating');
+});
+
+describe('a pass that begins with the event that ends the one before', () => {
+  const evaluated = { type: 'EVALUATED', evaluation: { overLimit: [] } } as never;
+  const next = (isMeasuringMemory: boolean) => ({
+    pass: 'Evaluating',
+    isMeasuringMemory,
+    conditions: ['DiskPressure'] as const,
+  });
+
+  function measured(signal: EvictionSignal): EvictionCourt {
+    const court = new EvictionCourt([rule(signal)]);
+    court.left = { [signal]: 90 };
+    court.evictions.shows({ type: 'PERIOD_OVER' }, next(false));
+    court.measure(true);
+    court.hear(evaluated);
+    return court;
+  }
+
+  test('may leave a disk that is short for later, in order to measure memory', async () => {
+    const court = measured('nodefs.available');
+    court.evictions.shows(evaluated, next(true));
+    expect(await court.reported()).toEqual([]);
+  });
+
+  test('must not leave it for later otherwise', async () => {
+    const court = measured('nodefs.available');
+    court.evictions.shows(evaluated, next(false));
+    expect(await court.reported()).toEqual(['eviction : nothing is done, though nodefs.available is short']);
+  });
+
+  test('must not leave memory that is short for later', async () => {
+    const court = measured('memory.available');
+    court.evictions.shows(evaluated, { ...next(true), conditions: ['MemoryPressure'] });
+    expect(await court.reported()).toEqual(['eviction : nothing is done, though memory.available is short']);
+  });
+
+  test('is a pass of its own: figures of the one before are too old for it', async () => {
+    const court = measured('nodefs.available');
+    court.evictions.shows(evaluated, next(true));
+    court.hear(evaluated);
+    expect(await court.reported()).toEqual(['eviction : a pass uses figures that are older than the pass']);
+  });
 });

@@ -17,7 +17,7 @@ function court(signal: EvictionSignal = 'nodefs.available', layout = ONE_DISK) {
   return at;
 }
 
-describe('before a pod goes, all is removed that lies on the disk and nobody needs', () => {
+describe('before a pod is evicted, everything unused is removed from the disk', () => {
   const cases: [EvictionSignal, FileSystemLayout, NodeReclaim[]][] = [
     ['nodefs.available', ONE_DISK, ['containers', 'images']],
     ['nodefs.inodesFree', APART, []],
@@ -33,7 +33,7 @@ describe('before a pod goes, all is removed that lies on the disk and nobody nee
     const other = wanted.length === 1 ? [] : wanted.slice(1).concat('containers');
     wrongly.evictAfter(other, wrongly.admitted(pod('a')), signal);
     expect(await wrongly.reported()).toEqual([
-      `eviction a: is to go after ${other.join() || 'nothing'} was removed, and not ${wanted.join() || 'nothing'}`,
+      `eviction a: is evicted after ${other.join() || 'nothing'} was removed, and not ${wanted.join() || 'nothing'}`,
     ]);
   });
 });
@@ -54,12 +54,12 @@ describe('what was removed is enough', () => {
     expect(await removed(99, true, true)).toEqual([]);
     expect(await removed(90, false, true)).toEqual([]);
     expect(await removed(100, false, false)).toEqual([
-      'eviction : enough was removed, and nobody has measured that',
+      'eviction : enough was said to be removed, and it was not measured',
     ]);
     expect(await removed(99, true, false)).toEqual([
-      'eviction : not enough was removed, and nobody is to go',
+      'eviction : not enough was removed, and no pod is evicted',
     ]);
-    expect(await removed(100, true, true)).toEqual(['eviction : enough was removed, and somebody is to go']);
+    expect(await removed(100, true, true)).toEqual(['eviction : enough was removed, and a pod is evicted']);
   });
 });
 
@@ -75,7 +75,7 @@ describe('nothing is removed that is in use', () => {
   const dead = (id: string, attempt: number, more: Partial<ContainerTruth> = {}) =>
     container(id, { metadata: { name: 'main', attempt }, state: 'CONTAINER_EXITED', ...more });
 
-  test('no container that runs, unless nobody could know', async () => {
+  test('no container that runs, unless it started after the reclaimer had listed', async () => {
     const { at } = web();
     at.sandboxes.push(
       sandbox(true, dead('c1', 0), container('c2', { metadata: { name: 'main', attempt: 1 }, startedAt: 5 })),
@@ -109,7 +109,7 @@ describe('nothing is removed that is in use', () => {
     expect(await at.reported()).toEqual(['eviction uid-of-web: sandbox s1 is removed, and is in use']);
   });
 
-  test('no image of which there was a container when somebody began to look', async () => {
+  test('no image that a container used when the reclaimer listed', async () => {
     const { at } = web();
     at.sandboxes.push(sandbox(false, dead('c1', 0), dead('c2', 1, { image: 'new', createdAt: 10 })));
     at.evictions.reclaims('images');

@@ -68,34 +68,34 @@ describe('for a limit', () => {
     expect(at.judge.record('a')).toMatchObject({ evictedFor: SIGNAL });
   });
 
-  test('nobody goes who does not exceed it, or another one', async () => {
+  test('a pod that exceeds no limit is not evicted, nor for another limit', async () => {
     const at = court();
     evicted(at, at.admitted(pod('a')));
     const other = court();
     evicted(other, other.admitted(limited('a')), 1, 'emptydirfs.limit');
     expect([...(await at.reported()), ...(await other.reported())]).toEqual([
-      'eviction a: is to go for ephemeralpodfs.limit, and does not exceed it',
-      'eviction a: is to go for emptydirfs.limit, and does not exceed it',
+      'eviction a: is evicted for ephemeralpodfs.limit, and does not exceed it',
+      'eviction a: is evicted for emptydirfs.limit, and does not exceed it',
     ]);
   });
 
-  test('nobody goes who is critical, and nobody with more than a second', async () => {
+  test('a critical pod is not evicted, and no pod has more than a second to end', async () => {
     const at = court();
     evicted(at, at.admitted(limited('a', { priority: CRITICAL })), 30);
     expect(await at.reported()).toEqual([
-      'eviction a: is to go for a limit, and not at once',
-      'eviction a: is to go, and must never',
+      'eviction a: is evicted for a limit, and not at once',
+      'eviction a: is evicted, and must never be',
     ]);
   });
 
-  test('whoever exceeds it goes in the first pass that begins after he has started', async () => {
+  test('a pod that exceeds it is evicted in the first pass that begins after its start', async () => {
     const at = court();
     at.admitted(limited('a'));
     at.look({ pass: 'Observing' });
-    expect(await at.reported()).toEqual(['eviction a: exceeds a limit of its storage, and does not go']);
+    expect(await at.reported()).toEqual(['eviction a: exceeds a limit of its storage, and is not evicted']);
   });
 
-  test('nobody else goes in that pass, and it comes before all that is short', async () => {
+  test('no other pod is evicted in that pass, and limits come before shortages', async () => {
     const at = court();
     const [victim, other] = [at.admitted(limited('a')), at.admitted(pod('b'))];
     at.left = { 'nodefs.available': 90 };
@@ -107,9 +107,9 @@ describe('for a limit', () => {
     const { kill } = at.choose('b', 1, 'nodefs.available');
     other.send({ type: 'SyncPodKill', options: kill });
     expect(await at.reported()).toEqual([
-      'eviction b: is to go while a is in Syncing.Draining',
-      'eviction b: is to go in a pass in which others exceed their limits',
-      'eviction b: is to go after nothing was removed, and not containers,images',
+      'eviction b: is evicted while a is in Syncing.Draining',
+      'eviction b: is evicted in a pass in which others exceed their limits',
+      'eviction b: is evicted after nothing was removed, and not containers,images',
     ]);
     const late = court();
     const eviction = evictionOf('a', 1, SIGNAL);
