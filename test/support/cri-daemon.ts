@@ -73,7 +73,7 @@ export class CriDaemonBed extends DaemonBed {
       metadata: { name, ...metadata },
       spec: { hostNetwork: true, terminationGracePeriodSeconds: 5, ...spec },
     };
-    // Dotfiles are no manifests: nobody reads half of one.
+    // A dotfile is no manifest, so no half-written manifest is read.
     const draft = join(this.manifestDir, '.draft');
     writeFileSync(draft, JSON.stringify(pod));
     renameSync(draft, join(this.manifestDir, `${name}.json`));
@@ -107,7 +107,7 @@ export class CriDaemonBed extends DaemonBed {
     }
   }
 
-  /** Where nobody else uses its containerd: stops that too. */
+  /** Stops its containerd as well. */
   async tearDown(): Promise<void> {
     await this.cleanUp();
     await this.containerd.stop();
