@@ -1,0 +1,61 @@
+import { expect, test } from '@jest/globals';
+import { SimulatedRuntime } from '../../../src/runtime/simulated/simulated-runtime.ts';
+import { type SimulatedDisk, simulatedNode } from '../../../src/simulation/node/simulated-node.ts';
+import { VirtualClock } from '../../../src/simulation/node/virtual-clock.ts';
+import type { Pod } from '../../../src/types/kubernetes.ts';
+
+const POD: Pod = {
+  metadata: { uid: 'uid-web', name: 'web', namespace: 'default' },
+  spec: { containers: [{ name: 'main', image: 'app:1' }] },
+};
+const NEVER = new AbortController().signal;
+
+function bed() {
+  const disk: SimulatedDisk = new Map();
+  const faults = { mount: 0, release: 0, pull: 0 };
+  const released: string[] = [];
+  const node = simulatedNode({
+    runtime: new SimulatedRuntime({ clock: new VirtualClock(), random: () => 0.5 }).connect(),
+    disk,
+    now: () => 7,
+    random: () => 0.5,
+    faults: () => faults,
+    onRelease: (uid) => released.push(uid),
+  });
+  return { node, disk, faults, released };
+}
+
+test('a pod is mounted once, and its folder outlives the release of its volumes', async () => {
+  const { node, disk, released } = bed();
+  await node.prepare(POD, NEVER);
+  expect(disk.get('uid-web')).toMatchObject({ mounted: true, mountedAt: 7 });
+  await node.release('uid-web');
+  expect(released).toEqual(['uid-web']);
+  expect(disk.get('uid-web')).toMatchObject({ mounted: false });
+  expect(await node.podsOnDisk()).toEqual([{ uid: 'uid-web', name: '', namespace: '' }]);
+});
+
+test('a mount that fails says so as on a real node', async () => {
+  const { node, faults } = bed();
+  faults.mount = 1;
+  await expect(node.prepare(POD, NEVER)).rejects.toMatchObject({ reason: 'FailedMount' });
+});
+
+test('while a volume is busy a removed pod keeps its folder', async () => {
+  const { node, disk, faults } = bed();
+  await node.prepare(POD, NEVER);
+  faults.release = 1;
+  await expect(node.remove(POD.metadata)).rejects.toThrow('the volume is busy');
+  expect([...disk.keys()]).toEqual(['uid-web']);
+  faults.release = 0;
+  await node.remove(POD.metadata);
+  expect(disk.size).toBe(0);
+});
+
+test('a start time is remembered until the pod is removed', async () => {
+  const { node } = bed();
+  expect(await node.startTime('uid-web', '2030-01-01T00:00:00Z')).toBe('2030-01-01T00:00:00Z');
+  expect(await node.startTime('uid-web', '2031-01-01T00:00:00Z')).toBe('2030-01-01T00:00:00Z');
+  await node.remove(POD.metadata);
+  expect(await node.startTime('uid-web', '2031-01-01T00:00:00Z')).toBe('2031-01-01T00:00:00Z');
+});
