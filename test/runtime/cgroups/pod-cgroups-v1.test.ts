@@ -46,7 +46,7 @@ afterAll(() => {
 
   afterEach(() => removeCgroups(hierarchies.map(({ mountPoint }) => join(mountPoint, root))));
 
-  test('what pods use already cannot be taken from them: once they do not, all are held to what they may have', async () => {
+  test('a limit below what pods use is refused by the kernel, and set once they use less', async () => {
     await open();
     const procs = file('memory', 'kubepods', 'burstable', 'cgroup.procs');
     const hold = 'const held = Buffer.alloc(64 << 20, 1); console.log("up"); setInterval(() => held, 1e6)';
@@ -68,13 +68,13 @@ afterAll(() => {
     expect(messages).toHaveLength(1);
   });
 
-  test('all pods together are held to the processes that the node can have, where none are reserved', async () => {
+  test('where no processes are reserved, all pods together may have as many as the node can have', async () => {
     const cgroups = await openCgroups({ cgroupRoot: root });
     await cgroups.setUp({ pid: '4321' });
     expect(read('pids', 'pids.max')).toBe('4321');
   });
 
-  test('every controller has the groups, and the shares are right', async () => {
+  test('every controller has the cgroups above the pods, with their shares', async () => {
     const cgroups = await open();
     await cgroups.updateQoS([podOf('b', { cpu: '250m' })]);
     expect(cgroups.version).toBe(1);
@@ -110,7 +110,7 @@ afterAll(() => {
     await cgroups.removePod('e');
   });
 
-  test('a pod that is removed takes its processes and the groups of its containers along', async () => {
+  test('with a pod its processes and the cgroups of its containers are removed', async () => {
     const before = await open();
     await before.ensurePod(podOf('b', { cpu: '1' }));
     const first = sleeper();
@@ -128,7 +128,7 @@ afterAll(() => {
     expect(await cgroups.podsOnDisk()).toEqual([]);
   });
 
-  test('folders that a runtime made in trees of its own are removed as well', async () => {
+  test('cgroups that a runtime made in hierarchies without controllers are removed as well', async () => {
     const cgroups = await open();
     const others = hierarchies.filter(({ controllers }) => controllers.length === 0);
     const folders = others.map(({ mountPoint }) => join(mountPoint, root, 'kubepods/burstable/podb/c'));
@@ -137,7 +137,7 @@ afterAll(() => {
     for (const folder of folders) expect(existsSync(join(folder, '..'))).toBe(false);
   });
 
-  test('a pod removed from some hierarchies only is still found, and made whole again', async () => {
+  test('a pod that was removed from some hierarchies only is still found, and made in all again', async () => {
     const cgroups = await open();
     await cgroups.ensurePod(podOf('b', { cpu: '1' }));
     rmdirSync(file('memory', 'kubepods/burstable/podb'));
@@ -150,7 +150,7 @@ afterAll(() => {
 const UNIFIED = '/sys/fs/cgroup/unified';
 const hasV2 = isUsable && hierarchies.some(({ mountPoint }) => mountPoint === UNIFIED);
 
-(hasV2 ? test : test.skip)('a group of v2 is killed and removed with all below', async () => {
+(hasV2 ? test : test.skip)('a cgroup of v2 is killed and removed with all cgroups below it', async () => {
   const group = `${UNIFIED}/statelet-test-${process.pid}`;
   mkdirSync(join(group, 'container/below'), { recursive: true });
   const { pid, ended } = sleeper();

@@ -85,7 +85,7 @@ describe('on cgroup v2', () => {
     expect(existsSync(plain.path('v2/kubepods/burstable/podb'))).toBe(false);
   });
 
-  test('cgroupRoot is where it all begins, and is delegated to on the way', async () => {
+  test('kubepods is made in cgroupRoot, and controllers are enabled on the way there', async () => {
     mkdirSync(plain.path('v2/a/b'), { recursive: true });
     const cgroups = await opened({ cgroupRoot: '/a/b' });
     await cgroups.ensurePod(burstable);
@@ -104,7 +104,7 @@ describe('on cgroup v2', () => {
     expect(plain.values('v2/kubepods/burstable/podb')).toEqual({ 'cpu.weight': '59' });
   });
 
-  test('a group that somebody removed is made again, those above it as well', async () => {
+  test('a cgroup that was removed from outside is made again, with the cgroups above it', async () => {
     const cgroups = await opened();
     await cgroups.ensurePod(burstable);
     await cgroups.updateQoS([burstable]);
@@ -155,7 +155,7 @@ describe('on cgroup v2', () => {
     });
   });
 
-  test('a limit that this kernel does not have fails no pod, and is told once', async () => {
+  test('a limit that this kernel does not have fails no pod, and is warned of once', async () => {
     const { logger, messages } = warnings();
     const cgroups = await opened({ logger });
     for (const uid of ['one', 'two']) {
@@ -168,7 +168,7 @@ describe('on cgroup v2', () => {
     expect(messages).toEqual(['This kernel has no cpu.max: pods run without that limit']);
   });
 
-  test('a group above that passes nothing on is named, with the likely cause', async () => {
+  test('a cgroup above that cannot enable a controller is named, with the likely cause', async () => {
     mkdirSync(plain.path('v2/cgroup.subtree_control'));
     await expect((await open()).setUp()).rejects.toMatchObject({
       kind: 'FailedPrecondition',
@@ -223,7 +223,7 @@ describe('what cannot be used is refused at once:', () => {
   });
 });
 
-test('without cgroupsPerQOS nothing is needed and nothing made', async () => {
+test('without cgroupsPerQOS no controller is needed and no cgroup made', async () => {
   writeFileSync(plain.mountinfoFile, '');
   const cgroups = await opened({ cgroupsPerQOS: false });
   await cgroups.ensurePod(burstable);

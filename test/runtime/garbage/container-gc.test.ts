@@ -70,7 +70,7 @@ test('of a pod that is gone nothing stays once nothing of it runs', async () => 
   expect(await left(pod)).toEqual({ containers: [], sandboxes: 0 });
 });
 
-test('logs go before their container, and at the end those that nobody has', async () => {
+test('logs go before their container, and links to logs that are gone at the end', async () => {
   const pod = await podThatRan(2);
   const order: string[] = [];
   const runtime: RuntimeService = {
@@ -109,7 +109,7 @@ test('of the logs, those of a container that is gone are orphaned, once it has b
   ]);
 });
 
-test('a container of which nobody knows whether it runs is stopped before it is removed', async () => {
+test('a container of unknown state is stopped before it is removed', async () => {
   const pod = await podThatRan(2);
   const stopped: string[] = [];
   const runtime: RuntimeService = {

@@ -75,7 +75,7 @@ describeWithContainerd('garbage in containerd', () => {
     expect(await runtime.listPodSandbox({ labelSelector: pod.labels })).toEqual([]);
   });
 
-  test('images that nobody uses go when the disk is too full, those in use and of sandboxes stay', async () => {
+  test('unused images go when the disk is too full; images in use and of sandboxes stay', async () => {
     const used = 'statelet.test/used:1';
     const unused = 'statelet.test/unused:1';
     await containerd.importImages([busyboxImage(used), busyboxImage(unused)]);

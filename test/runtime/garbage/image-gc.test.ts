@@ -118,7 +118,7 @@ test('a disk of no size is no disk', async () => {
   expect(reasons()).toEqual(['InvalidDiskCapacity']);
 });
 
-test('images that nobody has used for too long go, however much room there is', async () => {
+test('images that were not used for too long go, however much space is free', async () => {
   add('a', 30);
   add('used', 30);
   const gc = newGC({ maxAgeMs: 60 * MINUTE_MS });
@@ -134,7 +134,7 @@ test('images that nobody has used for too long go, however much room there is', 
   expect(removed).toEqual(['a']);
 });
 
-test('all that are unused can be deleted, and whoever remembers them is told', async () => {
+test('all unused images can be deleted, and each is reported', async () => {
   add('a', 30);
   add('b', 12);
   add('used', 30);

@@ -16,7 +16,7 @@ async function failedPull({ ensure, pulls }: ImageBed, message: string, uid = 'p
 }
 
 describe('an image that is there', () => {
-  test('is used, with its user, and that is told', async () => {
+  test('is used, with its user, and an event says so', async () => {
     const bed = imageBed();
     bed.add('app:1', { uid: 1000 });
     expect(await bed.ensure('pod', {})).toEqual({ imageRef: 'id of app:1', uid: 1000 });
@@ -39,7 +39,7 @@ describe('an image that is there', () => {
     expect(bed.events[0]).toContain('image "app" already');
   });
 
-  test('is asked for once by all who start together, and again by those who come later', async () => {
+  test('is asked for once by pods that start together, and again by later ones', async () => {
     const bed = imageBed();
     bed.add('app:1');
     await Promise.all(Array.from({ length: 30 }, (_, i) => bed.ensure(`pod-${i}`, {})));
@@ -60,7 +60,7 @@ describe('an image that is there', () => {
     expect(await refusal(bed.ensure('pod', NEVER))).toMatchObject({ reason: 'ErrImageNeverPull' });
   });
 
-  test('is not taken for absent by those who asked after it came', async () => {
+  test('is found by pods that ask after it came', async () => {
     const bed = imageBed();
     const answered = Promise.withResolvers<undefined>();
     const look = bed.runtime.imageStatus;
@@ -79,7 +79,7 @@ describe('an image that is there', () => {
 });
 
 describe('an image that is not there', () => {
-  test('is pulled, and that is told with times and size', async () => {
+  test('is pulled, and the events say so with times and size', async () => {
     const bed = imageBed();
     const asking = bed.ensure('pod', {});
     await bed.clock.advance(1234);
@@ -92,7 +92,7 @@ describe('an image that is not there', () => {
     ]);
   });
 
-  test('was pulled for one: who comes next finds it', async () => {
+  test('was pulled for one pod: the next pod finds it', async () => {
     const bed = imageBed();
     const asking = bed.ensure('pod', {});
     await settled();
@@ -131,7 +131,7 @@ describe('an image that is not there', () => {
   });
 });
 
-test('a name that is none: InvalidImageName, and nobody is asked', async () => {
+test('an invalid name: InvalidImageName, and neither the runtime nor a registry is asked', async () => {
   const bed = imageBed();
   const message =
     'Failed to apply default image tag "App": couldn\'t parse image name "App": invalid reference format: ' +
@@ -147,7 +147,7 @@ test('a name that is none: InvalidImageName, and nobody is asked', async () => {
   ]);
 });
 
-test('a runtime that cannot say whether it is there: ImageInspectError, for all who asked', async () => {
+test('a runtime that cannot say whether the image is there: ImageInspectError for all pods that asked', async () => {
   const bed = imageBed();
   bed.runtime.imageStatus = () => Promise.reject(new StateletError('Unavailable', 'no connection'));
   const answers = await Promise.all([refusal(bed.ensure('one', {})), refusal(bed.ensure('two', {}))]);
@@ -207,7 +207,7 @@ describe('a pull that fails', () => {
     expect(waits).toEqual([10, 20, 40, 80, 160, 300, 300]);
   });
 
-  test('begins anew after 10 minutes in which nobody tried, collected or not', async () => {
+  test('begins anew after 10 minutes without a try, collected or not', async () => {
     for (const collect of [true, false]) {
       const bed = imageBed();
       for (const waitMs of [10_000, 600_001]) {
@@ -231,7 +231,7 @@ describe('a pull that fails', () => {
     expect(await asking).toEqual({ imageRef: 'id of app:2' });
   });
 
-  test('for want of a registry is told apart', async () => {
+  test('because the registry is away has a reason of its own', async () => {
     expect(await failedPull(imageBed(), 'RegistryUnavailable: timeout')).toMatchObject({
       reason: 'RegistryUnavailable',
       message: 'image pull failed for app:1 because the registry is unavailable: timeout',
@@ -250,7 +250,7 @@ describe('several pulls', () => {
   const three = (bed: ImageBed) => ['a:1', 'b:1', 'c:1'].map((image) => bed.ensure(`of ${image}`, { image }));
   const begun = ({ pulls }: ImageBed) => pulls.map(({ image }) => image);
 
-  test('serialized: one at a time, in the order asked for; one that fails holds up none', async () => {
+  test('serialized: one at a time, in the order in which pods ask; a failed pull does not hold up the next', async () => {
     const bed = imageBed();
     const [a, b, c] = three(bed);
     const failure = refusal(a!);
@@ -292,7 +292,7 @@ describe('several pulls', () => {
     expect(await Promise.all(asking)).toHaveLength(3);
   });
 
-  test('with Always: those who wait share one pull, which begins after the last of them asked', async () => {
+  test('with Always: pods that wait share one pull, which begins after the last of them has asked', async () => {
     const bed = imageBed();
     const first = bed.ensure('first', ALWAYS);
     await settled();
@@ -316,7 +316,7 @@ describe('several pulls', () => {
 });
 
 describe('a pull that is not wanted any more', () => {
-  test('is given up, leaves no back-off, and the next begins', async () => {
+  test('is aborted, leaves no back-off, and the next begins', async () => {
     const bed = imageBed();
     const ending = new AbortController();
     const given = bed.ensure('ending', {}, ending.signal);

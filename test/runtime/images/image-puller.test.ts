@@ -9,7 +9,7 @@ const HOUR_MS = 3_600_000;
 describe('credentials', () => {
   const user = (username: string) => ({ username, password: 'p' });
 
-  test('each that fits is tried until one works: those of the pod, then those of the node', async () => {
+  test('matching ones are tried until one works: those of the pod, then those of the node', async () => {
     const bed = imageBed({
       keyring: { lookup: ({ domain }) => Promise.resolve([user(`node at ${domain}`), user('spare')]) },
       pullSecrets: ({ metadata: { uid } }) =>
@@ -27,7 +27,7 @@ describe('credentials', () => {
     expect(bed.pulls.map(({ auth }) => auth?.username)).toEqual(['secret of pod', 'node at quay.io']);
   });
 
-  test('when none works, all that was said is told', async () => {
+  test('when none works, the message has all errors', async () => {
     const bed = imageBed({ keyring: { lookup: () => Promise.resolve([user('a'), user('b')]) } });
     const asking = refusal(bed.ensure('pod', {}));
     await settled();
@@ -38,7 +38,7 @@ describe('credentials', () => {
     expect(bed.pulls).toHaveLength(2);
   });
 
-  test('without any the registry is asked as nobody', async () => {
+  test('without any the registry is asked anonymously', async () => {
     const bed = imageBed();
     const asking = bed.ensure('pod', {});
     await settled();
@@ -48,7 +48,7 @@ describe('credentials', () => {
   });
 });
 
-test('a pull that takes an hour is given up: ErrImagePull says so, and the next begins', async () => {
+test('a pull that takes an hour is aborted: ErrImagePull says so, and the next begins', async () => {
   const bed = imageBed();
   const slow = expect(bed.ensure('slow', {})).rejects.toMatchObject({
     reason: 'ErrImagePull',
@@ -71,7 +71,7 @@ test('a pull that takes an hour is given up: ErrImagePull says so, and the next 
   expect(bed.clock.armed).toBe(0);
 });
 
-test('what a runtime answers to a pull is passed on as gRPC says it, with its code', async () => {
+test('the error of a pull has the message of the runtime with the gRPC code, as the kubelet shows it', async () => {
   const details = 'failed to pull and unpack image "app:1": app:1: not found';
   const answer = callError('PullImage', 'unix:///run/x.sock', { code: status.NOT_FOUND, details });
   const { ensure, events, runtime } = imageBed();
@@ -89,7 +89,7 @@ test('what a runtime answers to a pull is passed on as gRPC says it, with its co
   });
 });
 
-test('the code that says nothing is left out', async () => {
+test('the code Unknown is left out', async () => {
   const details = 'failed to pull and unpack image "app:1": no route to host';
   const answer = callError('PullImage', 'unix:///run/x.sock', { code: status.UNKNOWN, details });
   const { ensure, events, runtime } = imageBed();

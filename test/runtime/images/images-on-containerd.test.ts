@@ -85,7 +85,7 @@ describeWithContainerd('images from a registry, by containerd', () => {
     writeFileSync(join(rootDir, 'config.json'), JSON.stringify({ auths: { [closed.host]: { auth } } }));
   };
 
-  test('a pull brings the image, with what it says of its user', async () => {
+  test('a pull brings the image, with its user', async () => {
     const image = await open.push('pulled:1', busyboxImage('pulled:1', { User: '1000' }));
     const { imageRef, uid } = await ensure(image);
     const known = await runtime.imageStatus(imageRef);
@@ -104,7 +104,7 @@ describeWithContainerd('images from a registry, by containerd', () => {
     expect(await ensure(image)).toMatchObject({ username: 'app' });
   });
 
-  test('what is there is not pulled again but for Always; what has been removed is', async () => {
+  test('an image that is there is pulled again only with Always; an image that was removed is pulled again', async () => {
     const image = await open.push('again:1');
     const manifests = () => open.requests('again').filter((line) => line.startsWith('HEAD')).length;
     const { imageRef } = await ensure(image);
@@ -172,7 +172,7 @@ describeWithContainerd('images from a registry, by containerd', () => {
     expect(told).not.toMatch(/sesame/u);
   });
 
-  test('a registry that nobody serves: ErrImagePull says so', async () => {
+  test('an address without a registry: ErrImagePull says so', async () => {
     const failure = await refusal(ensure('127.0.0.1:1/nobody:1'));
     expect(failure).toMatchObject({ reason: 'ErrImagePull' });
     expect(failure.message).toContain('connection refused');

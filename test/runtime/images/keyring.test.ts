@@ -34,7 +34,7 @@ const user = async (keyring = newKeyring()) => {
   return auth?.username;
 };
 
-test('of the places where the kubelet looks, the first that has a file counts', async () => {
+test('the first file in the places of the kubelet counts', async () => {
   const places = [
     'root/config.json',
     'work/config.json',
@@ -57,7 +57,7 @@ test('of the places where the kubelet looks, the first that has a file counts', 
   expect(warnings).toEqual([]);
 });
 
-test('files do not add up: what the first does not know is not looked for in the next', async () => {
+test('only one file counts: a registry that is missing in the first is not looked for in the next', async () => {
   write('root/config.json', JSON.stringify({ auths: { 'gcr.io': { username: 'me' } } }));
   write('home/.docker/config.json', auths('home'));
   expect(await user()).toBeUndefined();
@@ -83,13 +83,13 @@ test('a file that changes, comes or goes is read again', async () => {
   expect(await user(keyring)).toBe('home, later');
 });
 
-test('all who ask at the same moment get the same answer', async () => {
+test('questions at the same moment get the same answer', async () => {
   write('root/config.json', auths('root'));
   const keyring = newKeyring();
   expect(await Promise.all([user(keyring), user(keyring)])).toEqual(['root', 'root']);
 });
 
-test('a file that is not JSON is named in a warning, once for each of its versions, and nothing of it is', async () => {
+test('a file that is not JSON is named in a warning, once for each version and without any of its content', async () => {
   write('root/config.json', '{"auths": {"quay.io": {"password": "hush');
   write('home/.docker/config.json', auths('home'));
   const keyring = newKeyring();
@@ -108,7 +108,7 @@ test('a file that cannot be read is named in a warning', async () => {
   expect(warnings).toEqual([expect.stringContaining('it cannot be read (EISDIR')]);
 });
 
-test('entries that are of no use are named, the others are used', async () => {
+test('entries that cannot be used are named, the others are used', async () => {
   const config = { auths: { ...entries('me'), 'gcr.io': { auth: 'hush' } }, credsStore: 'pass' };
   write('root/config.json', JSON.stringify(config));
   expect(await user()).toBe('me');

@@ -134,7 +134,7 @@ describe('a log', () => {
     ]);
   });
 
-  test('that somebody has removed is opened anew', async () => {
+  test('that was removed from outside is opened anew', async () => {
     start();
     await look();
     expect(reopened).toEqual(['c']);

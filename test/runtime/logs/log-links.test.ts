@@ -64,14 +64,14 @@ test('links without a log go, but not those of running containers, and nothing e
   );
 });
 
-test('where links cannot be made, that is said once', () => {
+test('where links cannot be made, one warning says so', () => {
   const { logger, messages } = warnings();
   const links = new LogLinks({ dir: join(target, 'below-a-file'), logger });
   for (const id of ['id1', 'id2']) links.create(POD, 'main', id, target);
   expect(messages).toEqual([expect.stringContaining('ENOTDIR')]);
 });
 
-test("a pod's links go with its logs, and no other's; one that leads somewhere stays", () => {
+test("a pod's links go with its logs; a link to a log that exists and the links of other pods stay", () => {
   const links = linksOf();
   links.create(POD, 'main', 'gone', '/nowhere');
   links.create(POD, 'main', 'there', target);

@@ -28,7 +28,7 @@ test('tell how many instances of a container there have been', () => {
   expect([logs.pastInstances(WEB, 'main'), logs.pastInstances(WEB, 'side')]).toEqual([3, 0]);
 });
 
-test('tell whose they are, and go with their pod; what is not a pod’s stays', async () => {
+test('name their pod, and are removed with it; other folders stay', async () => {
   for (const folder of ['default_web_uid-web', 'default_old_uid-old', 'lost+found']) {
     write(`${folder}/main`, '0.log', LINE);
   }
@@ -38,14 +38,14 @@ test('tell whose they are, and go with their pod; what is not a pod’s stays', 
   expect(readdirSync(dir).sort()).toEqual(['default_old_uid-old', 'lost+found']);
 });
 
-test('that are not there need no removal', async () => {
+test('that do not exist can be removed', async () => {
   rmSync(dir, { recursive: true });
   await logs.remove(WEB);
   expect(await logs.pods()).toEqual([]);
   mkdirSync(dir);
 });
 
-describe('that nobody knows are found', () => {
+describe('of pods that are not known are found', () => {
   const UUID = '6a1f5f0c-58d5-4b1c-9d53-3a6c8f2b7e11';
   const HASH = '0cc175b9c0f1b6a831c399e269772661';
 

@@ -116,7 +116,7 @@ test('so is one in the same process', async () => {
   await expect(lock()).rejects.toThrow(`pid ${String(process.pid)}`);
 });
 
-test('and one that comes by another path', async () => {
+test('an agent that comes by another path is refused, too', async () => {
   await lock();
   symlinkSync(rootDir, join(dir, 'alias'));
   await expect(lock(join(dir, 'alias'))).rejects.toThrow('is in use by another instance');
@@ -156,7 +156,7 @@ test('the lock does not keep its process alive', async () => {
   expect(await once(child, 'exit')).toEqual([0, null]);
 });
 
-test('a holder that is suspended (Ctrl-Z) holds up nobody who asks', async () => {
+test('a suspended holder (Ctrl-Z) does not hold up an agent that asks', async () => {
   const child = await holder();
   await holdStill(child.pid ?? 0);
   await expect(lock()).rejects.toThrow(`is in use by another instance (pid ${String(child.pid)})`);
@@ -243,7 +243,7 @@ testAsRoot('it is locked on a full disk, and no former holder is named', async (
     await expect(lock(join(disk.path, 'fresh'))).rejects.toThrow(
       /^--root-dir .*\/disk\/fresh: ENOSPC: [^\n]*: make room on its disk$/,
     );
-    // One that had no room for the process ID yet.
+    // A holder on a full disk may not have written its process ID.
     writeFileSync(join(disk.path, 'empty'), '');
     const other = lockFile(join(disk.path, 'empty'));
     expect(lockFile(join(disk.path, 'empty'))).toEqual({ holder: undefined });

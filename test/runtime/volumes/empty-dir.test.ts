@@ -56,7 +56,7 @@ describe('on the disk', () => {
     expect(modeOf(folderOf())).toBe('777');
   });
 
-  test('a volume that nobody mounts is not made', async () => {
+  test('a volume that no container mounts is not made', async () => {
     await bed.mount({ ...pod, spec: { ...pod.spec, containers: [{ name: 'main' }] } });
     expect(readdirSync(bed.podDir())).toEqual([]);
   });

@@ -53,7 +53,7 @@ describe('a file that variables are read from', () => {
     expect(messages).toEqual([UNREADABLE('X'), UNREADABLE('X')]);
   });
 
-  test('that is missing, a folder, a pipe or too large is said to be so, and holds up nobody', async () => {
+  test('a missing file, a folder, a pipe and a file that is too large are refused at once', async () => {
     run('mkfifo', join(folder(), 'pipe'));
     writeFileSync(join(folder(), 'large'), Buffer.alloc(1024 * 1024 + 1));
     for (const path of ['missing', 'dir', 'pipe', 'large']) {

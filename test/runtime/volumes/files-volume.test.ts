@@ -247,7 +247,7 @@ describeAsRoot('a source of files that comes with an API server', () => {
 });
 
 describeAsRoot('the fsGroup of files', () => {
-  test('may read them all, and nobody else gets more', async () => {
+  test('may read them all, and other users get no more rights', async () => {
     const pod = podWith([DOWNWARD], { securityContext: { fsGroup: 2345 } });
     await bed.mount(pod);
     const names = ['', '..data', 'conf', 'labels', 'conf/name'].map((name) => join(folder(), name));

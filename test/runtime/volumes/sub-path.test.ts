@@ -58,7 +58,7 @@ describeAsRoot('a part of a volume', () => {
     expect([existsSync(target()), readdirSync(volume)]).toEqual([false, ['file']]);
   });
 
-  test('may be a pipe: nobody opens it', async () => {
+  test('may be a pipe, which is not opened', async () => {
     run('mkfifo', join(volume, 'pipe'));
     await bed.volumeMounts(withSubPath('pipe'));
     expect(statSync(target()).isFIFO()).toBe(true);

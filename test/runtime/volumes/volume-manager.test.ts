@@ -113,7 +113,7 @@ describe('the file for the termination message', () => {
     expect(statSync(join(folder(), '00000000')).size).toBe(0);
   });
 
-  test('does not pile up: those of instances that nobody asks for any more go', async () => {
+  test('does not pile up: the files of old instances go', async () => {
     for (let attempt = 0; attempt < 10; attempt++) await bed.terminationMount(POD, { attempt });
     expect(readdirSync(folder()).sort()).toEqual(['00000007', '00000008', '00000009']);
   });

@@ -1,59 +1,76 @@
 import { expect, test } from '@jest/globals';
+import { SimulatedRuntime } from '../../../src/runtime/simulated/simulated-runtime.ts';
 import { type SimulatedDisk, simulatedNode } from '../../../src/simulation/node/simulated-node.ts';
-import { simulatedBed } from '../../runtime/simulated/simulated-bed.ts';
-import { testPod } from '../../support/pods.ts';
+import { settled, VirtualClock } from '../../../src/simulation/node/virtual-clock.ts';
+import type { Pod } from '../../../src/types/kubernetes.ts';
 
-const { signal } = new AbortController();
-const UID = 'uid-of-web';
-const REFERENCE = { uid: UID, name: 'web', namespace: 'default' };
+const POD: Pod = {
+  metadata: { uid: 'uid-web', name: 'web', namespace: 'default' },
+  spec: { containers: [{ name: 'main', image: 'app:1' }] },
+};
+const NEVER = new AbortController().signal;
 
-/** `failing`: the step that always fails. */
-function node({ failing, isAlive = true }: { failing?: 'mount' | 'release'; isAlive?: boolean } = {}) {
+function bed({ isAlive = true } = {}) {
   const disk: SimulatedDisk = new Map();
-  const { runtime, clock } = simulatedBed();
-  const simulated = simulatedNode({
-    runtime,
+  const faults = { mount: 0, release: 0, pull: 0 };
+  const released: string[] = [];
+  const node = simulatedNode({
+    runtime: new SimulatedRuntime({ clock: new VirtualClock(), random: () => 0.5 }).connect(),
     disk,
-    now: () => clock.now(),
+    now: () => 7,
     random: () => 0.5,
-    faults: () => ({ mount: 0, release: 0, pull: 0, ...(failing && { [failing]: 1 }) }),
+    faults: () => faults,
+    onRelease: (uid) => released.push(uid),
     isAlive: () => isAlive,
   });
-  return { simulated, disk };
+  return { node, disk, faults, released };
 }
 
-test('volumes are mounted when a pod is prepared, and released', async () => {
-  const { simulated, disk } = node();
-  await simulated.prepare(testPod(), signal);
-  expect(disk.get(UID)).toMatchObject({ mounted: true });
-  await simulated.release(UID);
-  expect(disk.get(UID)).toMatchObject({ mounted: false });
-  await simulated.remove(REFERENCE);
+test('a pod is mounted once, and its folder outlives the release of its volumes', async () => {
+  const { node, disk, released } = bed();
+  await node.prepare(POD, NEVER);
+  expect(disk.get('uid-web')).toMatchObject({ mounted: true, mountedAt: 7 });
+  await node.release('uid-web');
+  expect(released).toEqual(['uid-web']);
+  expect(disk.get('uid-web')).toMatchObject({ mounted: false });
+  expect(await node.podsOnDisk()).toEqual([{ uid: 'uid-web', name: '', namespace: '' }]);
+});
+
+test('a mount that fails says so as on a real node', async () => {
+  const { node, faults } = bed();
+  faults.mount = 1;
+  await expect(node.prepare(POD, NEVER)).rejects.toMatchObject({ reason: 'FailedMount' });
+});
+
+test('while a volume is busy a removed pod keeps its folder', async () => {
+  const { node, disk, faults } = bed();
+  await node.prepare(POD, NEVER);
+  faults.release = 1;
+  await expect(node.remove(POD.metadata)).rejects.toThrow('the volume is busy');
+  expect([...disk.keys()]).toEqual(['uid-web']);
+  faults.release = 0;
+  await node.remove(POD.metadata);
   expect(disk.size).toBe(0);
 });
 
-test('a failed mount or release leaves the volumes as they were', async () => {
-  const { simulated, disk } = node({ failing: 'mount' });
-  await expect(simulated.prepare(testPod(), signal)).rejects.toThrow('the disk did not answer');
-  expect(disk.get(UID)).toMatchObject({ mounted: false });
-  const other = node({ failing: 'release' });
-  await other.simulated.prepare(testPod(), signal);
-  await expect(other.simulated.remove(REFERENCE)).rejects.toThrow('the volume is busy');
-  expect(other.disk.get(UID)).toMatchObject({ mounted: true });
+test('a start time is remembered until the pod is removed', async () => {
+  const { node } = bed();
+  expect(await node.startTime('uid-web', '2030-01-01T00:00:00Z')).toBe('2030-01-01T00:00:00Z');
+  expect(await node.startTime('uid-web', '2031-01-01T00:00:00Z')).toBe('2030-01-01T00:00:00Z');
+  await node.remove(POD.metadata);
+  expect(await node.startTime('uid-web', '2031-01-01T00:00:00Z')).toBe('2031-01-01T00:00:00Z');
 });
 
-test('the first start time of a pod is kept, and so is the number of its instances', async () => {
-  const { simulated } = node();
-  expect(await simulated.startTime(UID, '2030-01-01T00:00:00Z')).toBe('2030-01-01T00:00:00Z');
-  expect(await simulated.startTime(UID, '2031-01-01T00:00:00Z')).toBe('2030-01-01T00:00:00Z');
-  expect(simulated.pastInstances(REFERENCE, 'main')).toBe(0);
-  simulated.created(REFERENCE, 'c1', { metadata: { name: 'main', attempt: 2 } } as never, '');
-  expect(simulated.pastInstances(REFERENCE, 'main')).toBe(3);
+test('the number of instances of a container is remembered', () => {
+  const { node } = bed();
+  expect(node.pastInstances(POD.metadata, 'main')).toBe(0);
+  node.created(POD.metadata, 'c1', { metadata: { name: 'main', attempt: 2 } } as never, '');
+  expect(node.pastInstances(POD.metadata, 'main')).toBe(3);
 });
 
 test('a killed agent does not change the disk any more', async () => {
-  const { simulated, disk } = node({ isAlive: false });
-  void simulated.prepare(testPod(), signal);
-  await new Promise((resolve) => setImmediate(resolve));
+  const { node, disk } = bed({ isAlive: false });
+  void node.prepare(POD, NEVER);
+  await settled();
   expect(disk.size).toBe(0);
 });

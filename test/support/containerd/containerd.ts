@@ -26,7 +26,7 @@ export interface ContainerdOptions {
   readonly images?: readonly TestImage[];
   /** Appended to config.toml. */
   readonly config?: string;
-  /** Images and containers are kept on a disk of their own, of so many bytes: see `ContainerdBed.rootDir`. */
+  /** Keeps images and containers on a disk of their own of this size, see `ContainerdBed.rootDir`. */
   readonly diskBytes?: number;
 }
 
@@ -142,8 +142,8 @@ export class ContainerdBed {
   }
 
   /**
-   * An empty disk of so many bytes, less what ext4 needs, mounted in the bed's folder. Returns its path. It is a file in
-   * memory: however busy it is kept, the disks of this machine are not.
+   * Mounts an empty disk of that size, less what ext4 needs, in the bed's folder, and returns its path. The disk is a file in memory:
+   * work on it does not keep the machine's disks busy.
    */
   async smallDisk(name: string, bytes: number): Promise<string> {
     const [path, memory] = [join(this.dir, name), join(this.dir, `${name}.memory`)];

@@ -13,7 +13,7 @@ import { networkInterfaces, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { PAUSE } from './images.ts';
 
-/** What lies outside the folder, kept inside it: whoever removes a bed has to know no more than its folder. */
+/** The names of a bed's things outside its folder, kept in the folder: to remove a bed, its folder is enough. */
 export interface Belongings {
   readonly bridge: string;
   /** In the comments of iptables rules too. */

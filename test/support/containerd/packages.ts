@@ -22,7 +22,7 @@ const CNI_PACKAGE = 'containernetworking-plugins';
 const CNI_FOLDERS = ['/usr/lib/cni', '/opt/cni/bin'];
 const CNI_PLUGINS = ['bridge', 'host-local', 'portmap', 'loopback'];
 
-/** apt waits for nobody: one at a time, whichever test worker comes first. */
+/** apt fails while another apt runs: only one test worker may install at a time. */
 const LOCK = join(tmpdir(), 'statelet-test-packages.lock');
 
 /** Installs what is missing. Returns the folder of the CNI plugins. */
@@ -49,7 +49,7 @@ function onPath(file: string): boolean {
   return path !== undefined && (file !== 'busybox' || isStatic(path));
 }
 
-/** One that needs libraries would not run in an image that has nothing else; it names its loader near its beginning. */
+/** A program that needs libraries would not run in an image that has no other files. It names its loader near its beginning. */
 function isStatic(path: string): boolean {
   return !/\/lib\S*\/ld-/.test(readFileSync(path).toString('latin1', 0, 4096));
 }

@@ -15,7 +15,7 @@ const CNI_RESULTS = '/var/lib/cni/results';
 
 export async function wipe(dir: string): Promise<void> {
   const layout = layoutIn(dir);
-  // First who could start something anew, then what runs, then who would notice its end.
+  // containerd first, as it could start something anew; then the containers, then their shims.
   await killAll(() => processesOf(dir, 'containerd'));
   await deleteContainers(dir);
   const sockets = shimSockets(dir);
@@ -60,7 +60,7 @@ function kill(pid: number): void {
 async function deleteContainers(dir: string): Promise<void> {
   const root = join(dir, 'runc', NAMESPACE);
   const ids = existsSync(root) ? readdirSync(root) : [];
-  // One by one: there are hardly any, unless something has gone wrong.
+  // One by one: after a test that passed there are hardly any.
   for (const id of ids) await run('runc', ['--root', root, 'delete', '--force', id]).catch(() => undefined);
 }
 
@@ -101,7 +101,7 @@ async function removeNetworkResults(network: string): Promise<void> {
   }
 }
 
-/** What the portmap plugin made for pods that nobody took down: rules that name the network, and their chains. */
+/** What the portmap plugin made for pods that were not removed: rules that name the network, and their chains. */
 async function removeRules(command: string, network: string): Promise<void> {
   const nat = (...args: string[]) => run(command, ['--wait', '--table', 'nat', ...args]);
   const listed = await nat('--list-rules').catch(() => ({ stdout: '' }));

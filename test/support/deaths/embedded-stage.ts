@@ -22,7 +22,7 @@ export async function embeddedStage(): Promise<Stage> {
   const [config, journal] = [join(bed.dir, 'config.json'), join(bed.dir, 'journal')];
   writeFileSync(config, JSON.stringify(CONFIG));
   writeFileSync(journal, '');
-  // The monitor is the one that a daemon starts. It stays while somebody listens to it.
+  // A daemon starts the monitor. It stays as long as it has a connection.
   const first = await bed.run([]);
   const proxy = await new MonitorProxy(bed.rootDir).start();
   const runtime = createProcessRuntime({ rootDir: proxy.bypassDir });

@@ -102,7 +102,7 @@ export class Judge {
     this.#tap = tap;
   }
 
-  /** What runs now of pods is to go on running for as long as nobody touches their manifests. */
+  /** Containers that run now must go on running until the manifests of their pods change. */
   keep({ containers }: Pick<Sight, 'containers'>): void {
     for (const pod of this.#world.wanted) {
       const ids = this.#kept.get(pod.uid) ?? new Set();

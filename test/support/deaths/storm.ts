@@ -17,7 +17,7 @@ export class Storm {
     this.#random = seededRandom(seed);
   }
 
-  /** Resolves to what was violated, when so many daemons have died and nothing is left of all pods. */
+  /** Resolves to the violations, once that many daemons have died and nothing is left of the pods. */
   async rage(deaths: number): Promise<readonly string[]> {
     const daemons = this.#daemons;
     for (const name of NAMES) daemons.world.add(name, this.#random.pick(KIND_NAMES));
@@ -71,6 +71,6 @@ export class Storm {
     const what = this.#random.pick(Object.keys(changes));
     changes[what]?.();
     const now = world.get(name);
-    story.push(`somebody ${what} ${now ? `${now.kind} ${now.uid}` : name}`);
+    story.push(`a user ${what} ${now ? `${now.kind} ${now.uid}` : name}`);
   }
 }

@@ -21,7 +21,7 @@ export class Succession {
   readonly world: World;
   /** What must not have been. */
   readonly violations: string[] = [];
-  /** What has happened, for whoever looks for the reason of something. */
+  /** What has happened, step by step. */
   readonly story: string[] = [];
   readonly #stage: Stage;
   readonly #judge: Judge;

@@ -1,4 +1,4 @@
-/** What goes when the disk is full that pods, images and containers share: what nobody needs, and then a pod. */
+/** A disk that pods, images and containers share is full: unused images and dead containers go first, then a pod. */
 import { statfs } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from '@jest/globals';

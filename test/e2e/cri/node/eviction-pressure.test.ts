@@ -18,7 +18,7 @@ const MOUNTED = { volumeMounts: [{ name: 'scratch', mountPath: '/scratch' }] };
 /** Past the page cache, each block on its own. */
 const WRITING =
   'for i in 1 2 3; do while :; do dd if=/dev/zero of=/scratch/$i bs=4k count=2000 oflag=direct; done & done; wait';
-/** More than all else on this machine is likely to bring about. */
+/** More than other processes on this machine are likely to cause. */
 const IO_PERCENT = 15;
 const MEMORY_PERCENT = 8;
 /** A file that does not fit into what the container may have is read again and again. */
@@ -50,10 +50,10 @@ describeOnBed('a node whose pods wait', (bed) => {
     });
   const statusOf = (name: string) => agent.statusManager.get(`uid-${name}`);
 
-  /** Under pressure nobody would be let in. */
+  /** Under pressure no pod would be admitted. */
   const isCalm = (resource: string, percent: number) =>
     waitFor(() => stalledPercent(resource) < percent, {
-      what: `nobody else to wait for ${resource}`,
+      what: `no process to wait for ${resource}`,
       timeoutMs: PATIENCE_MS,
       pauseMs: 500,
     });

@@ -15,9 +15,9 @@ import { thresholds } from '../../../support/eviction.ts';
 import { waitFor } from '../../../support/wait-for.ts';
 
 const MIB = 2 ** 20;
-/** More than the rest of this machine is likely to take meanwhile. */
+/** More than other processes on this machine are likely to take meanwhile. */
 const MARGIN_MIB = 1024;
-/** Takes more and more: the rest of this machine may give something back meanwhile. */
+/** Takes more and more, as other processes on this machine may free memory meanwhile. */
 const TAKING = 'for i in $(seq 12); do dd if=/dev/zero bs=512M count=1 | sleep 1000 & sleep 0.3; done';
 const GREED_PROCESSES = 800;
 const MARGIN_PROCESSES = 400;
@@ -102,7 +102,7 @@ describeOnBed('a node that runs short', (bed) => {
     expect(agent.state('uid-modest')).toBe('Syncing.Settled');
   });
 
-  test('of nothing ends the pod that exceeds a limit of its own, and nobody else', async () => {
+  test('of nothing ends only a pod that exceeds a limit of its own', async () => {
     const rootDir = join(bed.containerd.dir, 'limits');
     await start({ rootDir, settings: () => ({ thresholds: [] }) });
     const scratch = { volumes: [{ name: 'scratch', emptyDir: { sizeLimit: '2Mi' } }] };

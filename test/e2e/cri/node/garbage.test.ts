@@ -36,9 +36,9 @@ describeOnContainerd('garbage', ({ containerd, openBed }) => {
     });
   }
 
-  test('what nobody knows is ended and removed, with its logs, folders and cgroups', async () => {
+  test('pods that no source knows are ended and removed, with their logs, folders and cgroups', async () => {
     createBed();
-    // One that does not listen, one that is at its end, one whose sandbox is left alone, and what is left without either.
+    // One ignores SIGTERM, one has exited, one has only a stopped sandbox, and one has only files and cgroups.
     await orphan('runs', 'trap "" TERM; while :; do sleep 1; done');
     const dead = await orphan('dead', 'exit 3');
     await whenExited(bed.runtime, dead.id);

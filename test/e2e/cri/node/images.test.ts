@@ -44,7 +44,7 @@ describeOnContainerd('images', ({ containerd, openBed, closeBeds }) => {
     writeFileSync(join(bed.rootDir, 'config.json'), JSON.stringify({ auths: { [locked.host]: { auth } } }));
   };
 
-  test('what can be pulled is pulled by its policy; what cannot says so, backs off, and runs once that is mended', async () => {
+  test('images are pulled by their policy; a failed pull is reported, backs off, and the pod runs once the cause is gone', async () => {
     const images = {
       always: await registry.push('always:1'),
       locked: await locked.push('locked:1'),
@@ -96,7 +96,7 @@ describeOnContainerd('images', ({ containerd, openBed, closeBeds }) => {
     credentials(AUTH.password);
     await proxy.open();
     await registry.push('missing:1');
-    // One that was wrong from the start is mended in place.
+    // A manifest with a wrong image is corrected in place.
     pod('invalid', containerd.image);
     bed.withdraw('never');
     await Promise.all(['locked', 'away', 'missing', 'invalid'].map((name) => daemon.running(name)));
@@ -136,7 +136,7 @@ describeOnContainerd('images', ({ containerd, openBed, closeBeds }) => {
     expect(texts(daemon, 'stuck', 'Failed')).toEqual([]);
   });
 
-  test('with parallel pulls nobody waits for a registry that never answers; too many at once are turned down', async () => {
+  test('with parallel pulls no other pull waits for a registry that never answers; too many at once are refused', async () => {
     await closeBeds();
     bed = openBed({
       config: { serializeImagePulls: false, registryPullQPS: 1, registryBurst: 2 },

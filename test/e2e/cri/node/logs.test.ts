@@ -162,7 +162,7 @@ describeOnContainerd('logs of containers', ({ containerd, openBed }) => {
     const pod = await daemon.inPhase('blocked', 'Pending');
     expect(containerStatus(pod)?.state?.waiting?.reason).toBe('ContainerCreating');
     rmSync(folder);
-    // Any news of the pod has it tried at once; without, it would be in 10 s.
+    // A change of the pod starts the next try at once; without one it would come after 10 s.
     apply('second');
     expect(filesOf(await daemon.running('blocked'))).toEqual(['0.log']);
   });

@@ -38,7 +38,7 @@ describeOnContainerd('what pods have on the node', ({ containerd, openBed }) => 
     waitFor(() => paths().length === 0, { what: `${what} to go` });
   const logsOf = (uid: string) => readdirSync(bed.podLogsDir).filter((name) => name.endsWith(`_${uid}`));
 
-  test('a pod is as old for the next agent as it was for the one that was killed, and forgotten with its folder', async () => {
+  test('a pod has the same start time under the next agent, and its record goes with its folder', async () => {
     setUp();
     const first = await bed.startToLeavePods();
     bed.apply('old', { containers: [bed.server()] });
@@ -150,7 +150,7 @@ describeOnContainerd('what pods have on the node', ({ containerd, openBed }) => 
     await gone('logs of pods', () => uids.flatMap(logsOf));
     expect(mountsBelow(join(bed.rootDir, 'pods'))).toEqual([memoryOf(kept)]);
     expect(containerStatus(found)?.restartCount).toBe(0);
-    // To whom a link belonged that the runtime knows no more of, only garbage collection finds out, within minutes.
+    // A link to a container that the runtime has no more is removed by garbage collection, within minutes.
     for (const link of readdirSync(bed.containerLogsDir)) {
       if (link.startsWith('ended-')) rmSync(join(bed.containerLogsDir, link));
     }
@@ -196,7 +196,7 @@ describeOnContainerd('what pods have on the node', ({ containerd, openBed }) => 
     expect(bed.containerLog(pod.metadata, 'main')).toContain('hello');
   });
 
-  /** As somebody else would: containers and sandbox. */
+  /** Removes containers and sandbox, as another client of the runtime would. */
   async function removeFromRuntime({ metadata: { uid } }: Pod): Promise<void> {
     const filter = `labels."io.kubernetes.pod.uid"==${uid}`;
     const ids = (await containerd.ctr('containers', 'list', '--quiet', filter)).split('\n').filter(Boolean);

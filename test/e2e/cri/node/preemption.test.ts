@@ -1,4 +1,4 @@
-/** A node that is full, and critical pods that come nevertheless. */
+/** Critical pods on a full node. */
 import { availableParallelism } from 'node:os';
 import { beforeEach, expect, test } from '@jest/globals';
 import type { Container, Pod, PodSpec } from '../../../../src/types/kubernetes.ts';
@@ -42,7 +42,7 @@ describeOnContainerd('on a full node', ({ openBed }) => {
     return new Map(names.map((name, index) => [name, pods[index] as Pod]));
   }
 
-  test('a critical pod comes in for the one that is nearest to it, which ends gracefully; no other has to go', async () => {
+  test('a critical pod starts in place of the pod with the nearest request, which ends gracefully; the others stay', async () => {
     const before = await fill();
     apply('dns', requests('400m'), CRITICAL);
     await daemon.running('dns');

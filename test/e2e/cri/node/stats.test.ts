@@ -17,7 +17,7 @@ import { warnings } from '../../../support/warnings.ts';
 
 const KIB = 2 ** 10;
 const MIB = 2 ** 20;
-/** It fills its buffer and cannot get rid of it, since nobody reads. */
+/** It fills its buffer and keeps it, since its output is not read. */
 const HOLD_64_MIB = `dd if=/dev/zero bs=64M count=1 | sleep 1000 & ${SERVING}`;
 /** containerd looks at its layers every ten seconds. */
 const LAYERS_MS = 40_000;

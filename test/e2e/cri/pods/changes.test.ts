@@ -1,4 +1,4 @@
-/** Pods that are changed in place, which only those of an API source are: without the daemon, whose sources never do it. */
+/** Pods that are changed in place. Only pods of an API source are, so these tests run an agent without the daemon. */
 import { expect, test } from '@jest/globals';
 import { resolveNodeSettings } from '../../../../src/config/load-node-settings.ts';
 import { openCriNode } from '../../../../src/runtime/node/open-cri-node.ts';
@@ -87,7 +87,7 @@ describeOnBed('a pod that is changed in place', (bed) => {
         return String(stdout);
       };
       expect(await namespace(id)).toBe(await namespace(idIn(other.containerID)));
-      // It sees the processes of the one that it targets, and is never started again.
+      // It sees the processes of its target container, and is never restarted.
       const { stdout } = await bed.runtime.execSync(id, ['ps'], 5);
       expect(String(stdout)).toContain('trap "exit 0" TERM');
       await bed.runtime.stopContainer(id, 0);

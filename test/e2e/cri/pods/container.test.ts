@@ -14,8 +14,9 @@ import { describeOnDaemon } from '../../../support/cri-suite.ts';
 import { containerStatus } from '../../../support/daemon.ts';
 import { waitFor } from '../../../support/wait-for.ts';
 
+/** Prints the user, the group and the other groups of the container's first process. */
 const IDS = 'grep -E "^(Uid|Gid|Groups):" /proc/1/status | tr -s "\\t " " "';
-/** Whom container's first process runs as: its user, its group and the others. */
+/** Seccomp mode, capabilities and the like of a process. */
 const SECURITY = /^(Seccomp|NoNewPrivs|CapEff|CapBnd):\s+(\w+)$/gm;
 
 function makeSeccompProfile({ rootDir }: CriDaemonBed): string[] {

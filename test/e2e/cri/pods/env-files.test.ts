@@ -1,4 +1,4 @@
-/** Variables that containers read from files of the pod, and what only newer runtimes can give to a pod. */
+/** Variables that containers read from files of the pod, and features that only newer runtimes have. */
 import { expect, test } from '@jest/globals';
 import type { Container, Pod } from '../../../../src/types/kubernetes.ts';
 import { SERVING } from '../../../support/cri-daemon.ts';

@@ -197,7 +197,7 @@ describeOnDaemon('the order of a pod’s containers', ({ bed, daemon }) => {
     );
   });
 
-  test('preStop hook, SIGTERM and sidecars share one deadline: whoever uses it up leaves the others the least', async () => {
+  test('preStop hook, SIGTERM and sidecars share one deadline: when it is used up, the others get the minimum', async () => {
     bed.apply('slow', {
       ...withNotes('slow'),
       terminationGracePeriodSeconds: 2,

@@ -28,7 +28,7 @@ describeOnDaemon('restarts', ({ bed, daemon }) => {
       return (status?.restartCount ?? 0) > 0 && status?.state?.running !== undefined;
     });
 
-  test('a container that is killed is back at once; one that keeps failing waits, and the status says how long', async () => {
+  test('a killed container is back at once; a container that keeps failing waits, and the status says how long', async () => {
     bed.apply('killed', { containers: [bed.server()] });
     bed.apply('failing', { containers: [bed.shell('exit 7')] });
     const pod = await daemon.running('killed');

@@ -7,7 +7,7 @@ import { NODE_NAME } from '../../../support/daemon.ts';
 import { waitFor } from '../../../support/wait-for.ts';
 import { describeOnBed } from '../../../support/cri-suite.ts';
 
-/** Whoever fails fails soon. */
+/** A pod that fails gives up soon. */
 const ONE_RETRY = ['--max-retries', '1'];
 
 interface PodView {

@@ -183,7 +183,7 @@ describeOnDaemon('the sandbox of a pod', OPTIONS, ({ bed, daemon }) => {
     expect(await daemon.event('greedy', 'SysctlForbidden')).toMatchObject({ level: 'warn' });
   });
 
-  test('a RuntimeClass leads to its handler; one that nobody knows is told, and the pod waits', async () => {
+  test('a RuntimeClass leads to its handler; an unknown one is named in an event, and the pod waits', async () => {
     for (const [name, runtimeClassName] of [
       ['sandboxed', 'special'],
       ['unknown', 'nobodys'],

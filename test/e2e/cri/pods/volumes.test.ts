@@ -297,7 +297,7 @@ describeOnDaemon('volumes of real containers', ({ bed, daemon }) => {
     bed.withdraw('informed');
   });
 
-  test('subPath and subPathExpr mount parts of volumes; one that leads out of the volume is refused', async () => {
+  test('subPath and subPathExpr mount parts of volumes; a path out of the volume is refused', async () => {
     const dir = onNode('parts');
     mkdirSync(join(dir, 'web/conf'), { recursive: true });
     writeFileSync(join(dir, 'web/conf/app.ini'), 'x=1');

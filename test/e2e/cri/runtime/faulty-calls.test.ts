@@ -1,4 +1,4 @@
-/** Single calls to the runtime that go wrong while all others are answered: one pod's trouble is no other's. */
+/** Single calls to the runtime fail while all others are answered: only the pod of the call is affected. */
 import grpc from '@grpc/grpc-js';
 import { afterEach, beforeEach, expect, test } from '@jest/globals';
 import type { CriDaemonBed } from '../../../support/cri-daemon.ts';
@@ -38,7 +38,7 @@ describeOnContainerd('faulty calls', ({ containerd, openBed, closeBeds }) => {
     const filter = `labels."io.kubernetes.pod.name"==${name}-node-a`;
     return (await containerd.ctr('containers', 'list', '--quiet', filter)).split('\n').filter(Boolean);
   };
-  /** Those of them that run. */
+  /** The running ones of them. */
   const running = async (name: string) => {
     const ids = (await containerd.ctr('tasks', 'list'))
       .split('\n')

@@ -1,4 +1,4 @@
-/** Pods that cannot run as they are, and what is done to them behind the daemon's back. */
+/** Pods that cannot run as specified, and pods that other clients of the runtime kill or remove. */
 import { beforeEach, expect, test } from '@jest/globals';
 import { Channel } from '../../../../src/runtime/cri/calls/channel.ts';
 import { REMOVE_CONTAINER, REMOVE_POD_SANDBOX } from '../../../../src/runtime/cri/messages/methods.ts';

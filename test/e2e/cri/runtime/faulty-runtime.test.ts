@@ -1,4 +1,4 @@
-/** A runtime that is not there, goes away, comes back, or answers nothing; a network that is not ready. */
+/** A runtime that is missing, goes away, comes back or does not answer; a network that is not ready. */
 import { once } from 'node:events';
 import { mkdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:http';

@@ -48,7 +48,7 @@ describeOnContainerd('an agent that is killed', ({ openBed }) => {
   const allInPhaseRunning = () =>
     Promise.all(NAMES.map((name) => daemon.until(name, 'Running', isRunning, PATIENCE_MS)));
 
-  /** Resolves when the daemon has written the line for so many pods. */
+  /** Resolves when the daemon has written the line for that many pods. */
   const when = (reason: string, count: number) =>
     daemon.logged(`${reason} of ${count} pods`, () => {
       const lines = daemon.log.filter((line) => line.reason === reason || line.msg.startsWith(reason));
@@ -60,39 +60,36 @@ describeOnContainerd('an agent that is killed', ({ openBed }) => {
     ['when the first container has been created', 'Created', 1, 'in the midst of it', 'Killing', 3],
     ['in the midst of it', 'Started', 2, 'when the first has ended', 'Container ended', 1],
     ['when all have begun', 'Started', 4, 'when all have ended', 'Container ended', 4],
-  ])(
-    'while it starts pods, %s (%s of %i), and ends them, %s, is followed by one that goes on',
-    async (...points) => {
-      const [, startReason, started, , endReason, ended] = points;
-      bed = openBed();
-      apply();
-      daemon = await bed.startToLeavePods();
-      await (started === 0
-        ? daemon.logged('a pod', ({ msg }) => msg.startsWith('Added'))
-        : when(startReason, started));
-      await daemon.end('SIGKILL');
-      bed.apply('stays', { containers: [bed.server()] });
-      daemon = await bed.startToLeavePods();
-      await allInPhaseRunning();
-      const stays = await daemon.running('stays');
-      await eachRunsOnce('stays', ...NAMES);
+  ])('while it starts pods, %s (%s of %i), and ends them, %s: the next agent goes on', async (...points) => {
+    const [, startReason, started, , endReason, ended] = points;
+    bed = openBed();
+    apply();
+    daemon = await bed.startToLeavePods();
+    await (started === 0
+      ? daemon.logged('a pod', ({ msg }) => msg.startsWith('Added'))
+      : when(startReason, started));
+    await daemon.end('SIGKILL');
+    bed.apply('stays', { containers: [bed.server()] });
+    daemon = await bed.startToLeavePods();
+    await allInPhaseRunning();
+    const stays = await daemon.running('stays');
+    await eachRunsOnce('stays', ...NAMES);
 
-      for (const name of NAMES) bed.withdraw(name);
-      await when(endReason, ended);
-      await daemon.end('SIGKILL');
-      daemon = await bed.start();
-      await daemon.onlyPods('stays');
-      expect(bed.idOf(await daemon.running('stays'))).toBe(bed.idOf(stays));
-      const count = async () =>
-        (await bed.runtime.listContainers()).length + (await bed.runtime.listPodSandbox()).length;
-      await waitFor(async () => (await count()) === 2, {
-        what: 'the others to be gone',
-        timeoutMs: PATIENCE_MS,
-      });
-    },
-  );
+    for (const name of NAMES) bed.withdraw(name);
+    await when(endReason, ended);
+    await daemon.end('SIGKILL');
+    daemon = await bed.start();
+    await daemon.onlyPods('stays');
+    expect(bed.idOf(await daemon.running('stays'))).toBe(bed.idOf(stays));
+    const count = async () =>
+      (await bed.runtime.listContainers()).length + (await bed.runtime.listPodSandbox()).length;
+    await waitFor(async () => (await count()) === 2, {
+      what: 'the others to be gone',
+      timeoutMs: PATIENCE_MS,
+    });
+  });
 
-  test('while they run is followed by one that leaves them be, however often', async () => {
+  test('while they run: the next agent leaves them as they are, each time', async () => {
     bed = openBed();
     apply();
     daemon = await bed.startToLeavePods();
