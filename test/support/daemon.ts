@@ -24,7 +24,7 @@ const TIMEOUT_MS = PATIENCE_MS;
 const repository = fileURLToPath(new URL('../..', import.meta.url));
 const BIN = join(repository, 'bin/statelet.js');
 
-/** Throws when dist/ is older than the sources: the tests would test the old code. */
+/** Tests of what was built, and not of what it was built from, would prove nothing. */
 function checkBuild(): void {
   const mend = 'run "npm run build" first';
   const built = statSync(join(repository, 'dist/main.js'), { throwIfNoEntry: false });
