@@ -11,7 +11,7 @@ const FILE = fileURLToPath(new URL('../ARCHITECTURE.md', import.meta.url));
 const PICTURE = fileURLToPath(new URL('../docs/pod.svg', import.meta.url));
 const BLOCK = /(<!-- chart:([\w-]+) -->\n).*?(<!-- \/chart:\2 -->)/gsu;
 
-/** The text with every `<!-- chart:NAME -->` … `<!-- /chart:NAME -->` block filled. Throws for an unknown machine. */
+/** The text with every `<!-- chart:NAME -->` … `<!-- /chart:NAME -->` block filled. Throws for a name that is no machine. */
 export function withCharts(markdown: string, known: Readonly<Record<string, AnyStateMachine>>): string {
   return markdown.replace(BLOCK, (_, open: string, name: string, close: string) => {
     const machine = known[name];
@@ -20,7 +20,7 @@ export function withCharts(markdown: string, known: Readonly<Record<string, AnyS
   });
 }
 
-/** Machines without a block in the text. */
+/** Machines that the text has no block for. */
 export function missingCharts(markdown: string, known: Readonly<Record<string, AnyStateMachine>>): string[] {
   const shown = new Set(Array.from(markdown.matchAll(BLOCK), ([, , name]) => name));
   return Object.keys(known).filter((name) => !shown.has(name));

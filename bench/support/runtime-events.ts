@@ -23,7 +23,7 @@ const TIMEOUT_MS = 120_000;
 
 export class RuntimeEvents {
   readonly #child: ChildProcess;
-  readonly #news = new EventEmitter();
+  readonly #arrivals = new EventEmitter();
   readonly #events: RuntimeEvent[] = [];
 
   private constructor(bed: ContainerdBed) {
@@ -55,7 +55,7 @@ export class RuntimeEvents {
       const found = this.#events.filter((event) => event.topic === topic);
       if (found.length >= count) return found;
       const inVain = new Error(`waited in vain for ${count} ${topic}: saw ${found.length}`);
-      await once(this.#news, 'news', { signal }).catch(() => Promise.reject(inVain));
+      await once(this.#arrivals, 'event', { signal }).catch(() => Promise.reject(inVain));
     }
   }
 
@@ -68,6 +68,6 @@ export class RuntimeEvents {
     const about = JSON.parse(json) as { id?: string; container_id?: string; pid?: number };
     const containerId = about.container_id ?? about.id ?? '';
     this.#events.push({ atMs: Date.parse(`${day}T${time}Z`), topic, containerId, pid: about.pid ?? 0 });
-    this.#news.emit('news');
+    this.#arrivals.emit('event');
   }
 }

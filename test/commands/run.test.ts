@@ -131,7 +131,7 @@ spec:
       return stdout;
     }
 
-    test('are in the text that people read, after what they want to know first', async () => {
+    test('are in a log as text, after the welcome', async () => {
       const text = await printed('--logging-format', 'text');
       expect(text).toMatch(
         /^\S+ INFO: Statelet runs each pod of .*\/web\.yaml as a statechart\n {4}see them: .*\n {4}their logs: .*\n {4}to stop: /,
@@ -146,7 +146,7 @@ spec:
       ]);
     });
 
-    test('are not in the log of a daemon that nobody watches, but with -v 4', async () => {
+    test('are not in a log as JSON, except with -v 4', async () => {
       const quiet = logLines(await printed());
       expect(quiet.filter(({ msg }) => String(msg).includes('Syncing.') || msg === 'state')).toEqual([]);
       expect(quiet).toContainEqual(

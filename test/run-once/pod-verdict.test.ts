@@ -99,7 +99,7 @@ describe('a pod is pending', () => {
 });
 
 describe('failed containers are listed with the cause', () => {
-  test('those that ended with another code than 0, init containers first', () => {
+  test('containers that ended with another code than 0, init containers first', () => {
     const shown: PodStatus = {
       initContainerStatuses: [status('init', CRASHED)],
       containerStatuses: [
@@ -114,7 +114,7 @@ describe('failed containers are listed with the cause', () => {
     ]);
   });
 
-  test('those that wait for a restart or cannot be started; not those that have not been started yet', () => {
+  test('containers that wait for a restart or cannot be started, but not those that wait for their first start', () => {
     const backOff = { waiting: { reason: 'CrashLoopBackOff', message: 'back-off 10s' } };
     const shown: PodStatus = {
       containerStatuses: [

@@ -1,4 +1,4 @@
-/** Makes the runtime's status of a pod from the few fields that a vector or a test has. Times here are Unix seconds. */
+/** A runtime's view of a pod out of the few fields that matter in a vector or a test. Times here are Unix seconds. */
 import type {
   RuntimeContainerStatus,
   RuntimePodStatus,

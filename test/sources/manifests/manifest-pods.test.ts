@@ -25,13 +25,13 @@ async function counted(reading: Promise<StaticPods>): Promise<{ result: StaticPo
 }
 
 describe('a manifest', () => {
-  test('that is small is read at once, without a turn of the event loop', async () => {
+  test('that is small is read within one turn of the event loop', async () => {
     const { result, turns } = await counted(read(manifest('a')));
     expect(names(result)).toEqual(['a-node']);
     expect(turns).toBe(0);
   });
 
-  test('that is large is read by a thread while the event loop goes on; its pods are the same, and as frozen', async () => {
+  test('that is large is read by a thread while the event loop goes on; its pods are the same, and frozen too', async () => {
     const { result, turns } = await counted(read(large(manifest('a'))));
     expect(result).toEqual(await read(manifest('a')));
     expect(turns).toBeGreaterThan(1);
@@ -52,7 +52,7 @@ describe('a manifest', () => {
     expect(await read(json + ' '.repeat(INLINE_BYTES_MAX))).toEqual(await read(json));
   });
 
-  test('of one map with many keys is read, however many there are', async () => {
+  test('of one map with very many keys is read in linear time', async () => {
     const keys = Array.from({ length: 40_000 }, (_, index) => `    key-${index}: "${index}"`).join('\n');
     const text = `apiVersion: v1\nkind: Pod\nmetadata:\n  name: a\n  annotations:\n${keys}\n`;
     expect(texts(await read(text))).toEqual(['has more than 20000 values, too many for one pod']);
@@ -61,12 +61,12 @@ describe('a manifest', () => {
     ]);
   });
 
-  test('of many megabytes is refused as soon as a limit is met', async () => {
+  test('of many megabytes is refused as soon as a limit is exceeded', async () => {
     const text = `${'---\n'.repeat(2000)}${' '.repeat(9 * 1024 * 1024)}`;
     expect(texts(await read(text))).toEqual(['has more than 1000 documents: split it into several files']);
   });
 
-  test('is given up when nobody waits for it any more', async () => {
+  test('is given up when its signal aborts', async () => {
     const stop = new AbortController();
     const reading = read(large(manifest('a')), stop.signal);
     stop.abort();
