@@ -1,12 +1,9 @@
 /** What the embedded runtime can hold a plain process to, shown by what the kernel says of it. */
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { execFileSync } from 'node:child_process';
-import { once } from 'node:events';
-import { mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync } from 'node:fs';
-import { createServer, type Server } from 'node:net';
+import { mkdtempSync, readFileSync, rmSync, symlinkSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { openDirectory, socketPath } from '../../../../src/runtime/process/monitor/monitor-socket.ts';
 import type { RuntimeService } from '../../../../src/runtime/service/runtime-service.ts';
 import type { ContainerConfig, LinuxContainerSecurityContext } from '../../../../src/types/cri.ts';
 import { processRuntimeBed, type ProcessRuntimeBed } from '../../../support/process-runtime.ts';
@@ -115,26 +112,6 @@ describe('a container of the embedded runtime', () => {
       message: expect.stringMatching(/"main" names an unknown capability, NET_ROW.*NET_RAW/),
     });
   });
-
-  test.each(['SIGUSR1', 'SIGRTMIN+3', 'SIGRTMAX-2'])(
-    'is asked to end by its stop signal %s',
-    async (stopSignal) => {
-      const [, name = ''] = /^SIG(.*)$/.exec(stopSignal) ?? [];
-      const script = `trap 'echo asked; exit 17' ${name}; echo ready; while :; do sleep 1000 & wait; done`;
-      const config = containerConfig(['bash', '-c', script], { stopSignal });
-      const { id, logFile } = await start(config);
-      await waitFor(() => readFileSync(logFile, 'utf8').includes('ready'), { what: 'its word' });
-      await runtime.stopContainer(id, 1000);
-      expect((await runtime.containerStatus(id)).exitCode).toBe(17);
-    },
-  );
-
-  test('is refused with a stop signal that there is not', async () => {
-    await expect(create(shell('true', { stopSignal: 'SIGNONE' }))).rejects.toMatchObject({
-      kind: 'InvalidArgument',
-      message: expect.stringContaining('lifecycle.stopSignal SIGNONE'),
-    });
-  });
 });
 
 asRoot('a program is found past folders of the PATH that its user may not look into, as exec does', () => {
@@ -180,46 +157,6 @@ test('where setpriv is missing, a container that needs it is refused and told so
     await bed.cleanup();
     rmSync(bin, { recursive: true });
   }
-});
-
-describe('a monitor of an older version', () => {
-  let dir: string;
-  let server: Server;
-  let runtime: RuntimeService;
-
-  beforeAll(async () => {
-    dir = mkdtempSync(join(tmpdir(), 'statelet-'));
-    mkdirSync(join(dir, 'runtime'));
-    server = createServer((socket) => {
-      socket.on('error', () => undefined);
-      socket.write('{"hello":"statelet-monitor","protocol":1,"pid":12345}\n');
-      socket.on('data', () => socket.write('{"id":1,"result":"made"}\n'));
-    });
-    server.listen(socketPath(openDirectory(join(dir, 'runtime'))));
-    await once(server, 'listening');
-    ({ runtime } = processRuntimeBed(dir));
-  });
-
-  afterAll(async () => {
-    await runtime.close();
-    server.close();
-    await once(server, 'close');
-    rmSync(dir, { recursive: true });
-  });
-
-  test('is not given a container that it would start with more privileges than it asks for', async () => {
-    const linux = { securityContext: { noNewPrivs: true } };
-    await expect(
-      runtime.createContainer('any', shell('true', { linux }), podConfig(dir)),
-    ).rejects.toMatchObject({
-      kind: 'FailedPrecondition',
-      message: expect.stringContaining('an older version'),
-    });
-  });
-
-  test('is given all others', async () => {
-    expect(await runtime.createContainer('any', shell('true'), podConfig(dir))).toBe('made');
-  });
 });
 
 function fieldsOf(status: string): Record<string, string> {
