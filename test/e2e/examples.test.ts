@@ -82,7 +82,7 @@ describe('examples/pods', () => {
     PATIENCE_MS + 5_000,
   );
 
-  test('clock: tells the time, and says goodbye when the daemon takes its pods along', async () => {
+  test('clock: tells the time, and says goodbye when the daemon ends its pods', async () => {
     const pod = await daemon.running('clock');
     expect(output(pod, 'clock')).toMatch(/^(it is \d\d:\d\d:\d\d\n)+$/);
     // Its log goes with the pod: what has been opened before stays readable.

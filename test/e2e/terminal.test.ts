@@ -67,7 +67,7 @@ function writePod(): { readonly started: string; readonly ended: string } {
 
 const FLAGS = ['--healthz-port', 'auto', '--pod-manifest-path'];
 
-test('closing the terminal ends the pods in good order, where they are to end with the daemon', async () => {
+test('closing the terminal ends the pods with their grace period if the daemon runs with --exit-with-pods', async () => {
   const { started, ended } = writePod();
   const shown = inTerminal('run', '--exit-with-pods', '--root-dir', rootDir, ...FLAGS, join(dir, 'pods'));
   const container = await waitFor(() => pidIn(started), { what: 'the container', timeoutMs: TIMEOUT_MS });
@@ -79,7 +79,7 @@ test('closing the terminal ends the pods in good order, where they are to end wi
   expect(readFileSync(ended, 'utf8')).toBe('in good order\n');
 });
 
-test('and leaves them running where they are not', async () => {
+test('closing the terminal leaves the pods running otherwise', async () => {
   const { started, ended } = writePod();
   const shown = inTerminal('run', '--root-dir', rootDir, ...FLAGS, join(dir, 'pods'));
   const container = await waitFor(() => pidIn(started), { what: 'the container', timeoutMs: TIMEOUT_MS });

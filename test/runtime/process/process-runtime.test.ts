@@ -45,7 +45,7 @@ describe('the embedded runtime', () => {
     expect(await bed.runtime.imageFsInfo()).toEqual([]);
   });
 
-  test('a pod has no address of its own, and the network mode that it asked for', async () => {
+  test('gives a pod no address of its own, and the network mode that it asked for', async () => {
     const namespaceOptions = { network: 'NODE', pid: 'CONTAINER', ipc: 'POD' } as const;
     const linux = { securityContext: { namespaceOptions } };
     const id = await runtime.runPodSandbox(podConfig(logsDir, { linux }));
@@ -53,7 +53,7 @@ describe('the embedded runtime', () => {
     expect([status.networkMode, status.network]).toEqual(['NODE', undefined]);
   });
 
-  test('the folders of a pod go with its sandbox, its logs stay', async () => {
+  test('removes the folders of a pod with its sandbox, but not its logs', async () => {
     const { sandboxId, id, logFile } = await start(shell('echo text'));
     await whenExited(runtime, id);
     await runtime.removePodSandbox(sandboxId);

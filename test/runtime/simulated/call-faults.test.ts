@@ -47,7 +47,8 @@ test('a sandbox that is said to be stopped, and is not, still runs with all its 
 
 test('a slow call takes a hundred times as long', async () => {
   const { runtime, clock } = simulatedBed({
-    ...{ latencies: { StopPodSandbox: [20, 20] }, faults: { calls: { StopPodSandbox: { slow: 1 } } } },
+    latencies: { StopPodSandbox: [20, 20] },
+    faults: { calls: { StopPodSandbox: { slow: 1 } } },
   });
   const outcome = outcomeOf(runtime.stopPodSandbox('unknown'));
   await clock.advance(1999);

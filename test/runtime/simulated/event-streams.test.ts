@@ -38,8 +38,10 @@ describe('the events of a simulated runtime', () => {
     await bed.runtime.removePodSandbox(sandboxId);
     await bed.clock.advance(0);
     expect(heard.slice(LIFE.length)).toEqual([
-      ...['STOPPED pod.c1', 'STOPPED pod.s1'],
-      ...['DELETED pod.c1', 'DELETED pod.s1'],
+      'STOPPED pod.c1',
+      'STOPPED pod.s1',
+      'DELETED pod.c1',
+      'DELETED pod.s1',
     ]);
   });
 
@@ -164,9 +166,12 @@ describe('the events of a runtime that goes down', () => {
     expect(heard).toEqual([]);
     await bed.clock.advance(500);
     expect(heard).toEqual([
-      ...[`STARTED ${sandboxId}`, `STOPPED ${id}`],
-      ...[`STOPPED ${dying.sandboxId}`, `STARTED ${dying.id}`],
-      ...[`DELETED ${gone.id}`, `DELETED ${gone.sandboxId}`],
+      `STARTED ${sandboxId}`,
+      `STOPPED ${id}`,
+      `STOPPED ${dying.sandboxId}`,
+      `STARTED ${dying.id}`,
+      `DELETED ${gone.id}`,
+      `DELETED ${gone.sandboxId}`,
     ]);
   });
 

@@ -32,7 +32,9 @@ export function simulatedBed(options: Partial<SimulatedRuntimeOptions> = {}): Si
   const clock = new VirtualClock();
   const history: string[] = [];
   const simulated = new SimulatedRuntime({
-    ...{ clock, random: keyedRandom(1), latencies: NO_LATENCIES },
+    clock,
+    random: keyedRandom(1),
+    latencies: NO_LATENCIES,
     witness: historian(history, clock),
     ...options,
   });

@@ -13,8 +13,12 @@ describe('a simulated container', () => {
     await runtime.startContainer(id);
     await clock.advance(2000);
     expect(await runtime.containerStatus(id)).toMatchObject({
-      ...{ createdAt, startedAt: createdAt + 1e9, finishedAt: createdAt + 3e9 },
-      ...{ state: 'CONTAINER_EXITED', exitCode: 3, reason: 'Error' },
+      createdAt,
+      startedAt: createdAt + 1e9,
+      finishedAt: createdAt + 3e9,
+      state: 'CONTAINER_EXITED',
+      exitCode: 3,
+      reason: 'Error',
     });
   });
 

@@ -28,7 +28,9 @@ const BRIEF: Latencies = Object.fromEntries(Object.keys(CONTAINERD_LATENCIES).ma
 
 const bedOf = (latencies: Latencies) => (): Promise<RuntimeBed> => {
   const simulated = new SimulatedRuntime({
-    ...{ clock: systemClock, random: keyedRandom(1), latencies },
+    clock: systemClock,
+    random: keyedRandom(1),
+    latencies,
     programOf: (words) => PROGRAMS.get(words.join(' ')) ?? parseProgram(words),
   });
   const runtime = simulated.connect();

@@ -144,7 +144,7 @@ describe('a container of the embedded runtime', () => {
   };
 
   describe('writes a log', () => {
-    test('of CRI form, whole lines with their stream and a time in nanoseconds', async () => {
+    test('in the format of CRI: whole lines with their stream and a time in nanoseconds', async () => {
       const { id, logFile } = await start(shell('echo out; echo err >&2; printf rest'));
       await whenExited(runtime, id);
       const lines = readFileSync(logFile, 'utf8').trimEnd().split('\n');
@@ -155,23 +155,25 @@ describe('a container of the embedded runtime', () => {
     test('with long lines cut into parts of 16 KiB', async () => {
       const lines = await outputOf(shell("head -c 40000 /dev/zero | tr '\\0' x; echo; echo next"));
       expect(lines.map((line) => [line.slice(0, 9), line.length - 9])).toEqual([
-        ...[['stdout P ', 16384] as const, ['stdout P ', 16384] as const],
-        ...[['stdout F ', 40000 - 2 * 16384] as const, ['stdout F ', 4] as const],
+        ['stdout P ', 16384] as const,
+        ['stdout P ', 16384] as const,
+        ['stdout F ', 40000 - 2 * 16384] as const,
+        ['stdout F ', 4] as const,
       ]);
     });
 
-    test('whole, however much it writes before it ends', async () => {
+    test('with all lines, however many it writes before it ends', async () => {
       const lines = await outputOf(shell('seq 1 200000'));
       expect(lines.length).toBe(200_000);
       expect(lines.at(-1)).toBe('stdout F 200000');
     });
 
-    test('through /dev/stdout and /dev/stderr as well', async () => {
+    test('also of what it writes to /dev/stdout and /dev/stderr', async () => {
       const lines = await outputOf(shell('echo out > /dev/stdout; echo err > /dev/stderr'));
       expect(lines.sort()).toEqual(['stderr F err', 'stdout F out']);
     });
 
-    test('and is not disturbed by a full disk', async () => {
+    test('and goes on if the disk is full', async () => {
       const sandbox = podConfig(logsDir);
       const config = shell('seq 1 100000; echo done > finished; sleep 1000');
       const logFile = join(sandbox.logDirectory, config.logPath);
@@ -206,7 +208,7 @@ describe("the embedded runtime's reopenContainerLog", () => {
     rmSync(logsDir, { recursive: true });
   });
 
-  test('leaves what was written in the moved file, and writes what follows into a new one', async () => {
+  test('leaves earlier lines in the moved file, and writes later ones into a new file', async () => {
     const gate = join(logsDir, 'gate');
     const script = `echo one; until [ -e ${gate} ]; do sleep 0.01; done; echo two >&2`;
     const { id, logFile } = await startPod(bed.runtime, logsDir, shell(script));
@@ -219,7 +221,7 @@ describe("the embedded runtime's reopenContainerLog", () => {
     expect(lines(logFile)).toEqual(['two']);
   });
 
-  test('loses nothing of a container that writes all the while', async () => {
+  test('loses no line of a container that writes all the time', async () => {
     const gate = join(logsDir, 'end');
     const script = `i=0; until [ -e ${gate} ]; do i=$((i+1)); echo $i; done`;
     const { id, logFile } = await startPod(bed.runtime, logsDir, shell(script));
@@ -235,7 +237,7 @@ describe("the embedded runtime's reopenContainerLog", () => {
     expect(written).toEqual(written.map((_, index) => String(index + 1)));
   });
 
-  test('is NotFound for a container that there is not, FailedPrecondition for one that does not run', async () => {
+  test('is NotFound for an unknown container, FailedPrecondition for one that does not run', async () => {
     await expect(bed.runtime.reopenContainerLog('none')).rejects.toMatchObject({ kind: 'NotFound' });
     const { id } = await startPod(bed.runtime, logsDir, shell('exit 0'));
     await whenExited(bed.runtime, id);

@@ -59,8 +59,12 @@ describe('a container of the embedded runtime', () => {
       const names = (await outputOf(config)).map((line) => line.replace(/^stdout F (\w+)=.*$/, '$1'));
       delete process.env.STATELET_TEST_SECRET;
       expect(names.sort()).toEqual([
-        ...['GIVEN', 'HOME', 'HOSTNAME', 'PATH'],
-        ...['STATELET_CONTAINER_ID', 'STATELET_TERMINATION_LOG'],
+        'GIVEN',
+        'HOME',
+        'HOSTNAME',
+        'PATH',
+        'STATELET_CONTAINER_ID',
+        'STATELET_TERMINATION_LOG',
       ]);
     });
 
@@ -68,7 +72,7 @@ describe('a container of the embedded runtime', () => {
       expect(await outputOf(shell('echo $HOSTNAME'))).toEqual(['stdout F pod']);
     });
 
-    test('in which its own values count more than the defaults', async () => {
+    test('in which its own values override the defaults', async () => {
       const envs = [
         { key: 'HOME', value: '/first' },
         { key: 'HOME', value: '/last' },
@@ -76,7 +80,7 @@ describe('a container of the embedded runtime', () => {
       expect(await outputOf(shell('echo $HOME', { envs }))).toEqual(['stdout F /last']);
     });
 
-    test('and a working directory that it shares with its pod', async () => {
+    test('and a working directory that it shares with the containers of its pod', async () => {
       const { sandboxId, sandbox, id } = await start(shell('echo shared > file'));
       await whenExited(runtime, id);
       const config = shell('cat file; pwd', {
@@ -93,21 +97,24 @@ describe('a container of the embedded runtime', () => {
       expect(await outputOf(shell('pwd', { workingDir: '/usr' }))).toEqual(['stdout F /usr']);
     });
 
-    testAsRoot('and runs as the user that it asks for, who may write where it should', async () => {
-      const script = 'id -u; id -g; echo file > file && cat file; echo done > $STATELET_TERMINATION_LOG';
-      const linux = { securityContext: { runAsUser: 65534, runAsGroup: 65533 } };
-      const { id, logFile } = await start(shell(`${script}; echo reopened > /dev/stdout`, { linux }));
-      await whenExited(runtime, id);
-      expect(logLines(logFile).filter((line) => line.startsWith('stdout'))).toEqual(
-        ['65534', '65533', 'file', 'reopened'].map((text) => `stdout F ${text}`),
-      );
-    });
+    testAsRoot(
+      'and runs as the user that it asks for, which can write to its working directory, message file and output',
+      async () => {
+        const script = 'id -u; id -g; echo file > file && cat file; echo done > $STATELET_TERMINATION_LOG';
+        const linux = { securityContext: { runAsUser: 65534, runAsGroup: 65533 } };
+        const { id, logFile } = await start(shell(`${script}; echo reopened > /dev/stdout`, { linux }));
+        await whenExited(runtime, id);
+        expect(logLines(logFile).filter((line) => line.startsWith('stdout'))).toEqual(
+          ['65534', '65533', 'file', 'reopened'].map((text) => `stdout F ${text}`),
+        );
+      },
+    );
 
     test('and an empty standard input', async () => {
       expect(await outputOf(shell('cat; echo end'))).toEqual(['stdout F end']);
     });
 
-    test('or one that stays open, where it asks for it', async () => {
+    test('or one that stays open, if it asks for it', async () => {
       const { id, logFile } = await start(shell('echo waiting; cat', { stdin: true }));
       await firstLine(logFile);
       expect((await runtime.containerStatus(id)).state).toBe('CONTAINER_RUNNING');
@@ -145,8 +152,8 @@ describe('a container of the embedded runtime', () => {
     });
   });
 
-  describe('ends as a whole:', () => {
-    test('a stop reaches the children of a shell', async () => {
+  describe('ends with all its processes:', () => {
+    test('a stop ends the children of a shell', async () => {
       const { id, logFile } = await start(shell('sleep 1000 & echo $!; wait'));
       const child = Number(await firstLine(logFile));
       expect(isRunning(child)).toBe(true);
@@ -154,7 +161,7 @@ describe('a container of the embedded runtime', () => {
       expect(isRunning(child)).toBe(false);
     });
 
-    test('children that ignore SIGTERM die with the main process', async () => {
+    test('children that ignore SIGTERM are killed after the main process', async () => {
       const { id, logFile } = await start(shell("(trap '' TERM; echo $$ >&2; sleep 1000) & echo $!; wait"));
       const child = Number(await firstLine(logFile));
       await waitFor(() => logLines(logFile).length === 2, { what: 'the child to be ready' });
@@ -162,14 +169,14 @@ describe('a container of the embedded runtime', () => {
       expect(isRunning(child)).toBe(false);
     });
 
-    test('so do children that left its session', async () => {
+    test('children that left its session are killed after the main process', async () => {
       const { id, logFile } = await start(shell("setsid sh -c 'echo $$; exec sleep 1000' & sleep 1000"));
       const child = Number(await firstLine(logFile));
       await runtime.stopContainer(id, 1000);
       expect(isRunning(child)).toBe(false);
     });
 
-    test('a main process that ignores SIGTERM takes all of them along when its time is over', async () => {
+    test('a main process that ignores SIGTERM is killed after the timeout, with all other processes', async () => {
       const script = "trap '' TERM; setsid sh -c 'echo $$; exec sleep 1000' & sleep 1000";
       const { id, logFile } = await start(shell(script));
       const child = Number(await firstLine(logFile));
@@ -178,14 +185,14 @@ describe('a container of the embedded runtime', () => {
       expect(await runtime.containerStatus(id)).toMatchObject({ exitCode: 137, reason: 'Error' });
     });
 
-    test('what a main process leaves behind is killed when it exits by itself', async () => {
+    test('processes that a main process leaves behind are killed when it exits by itself', async () => {
       const { id, logFile } = await start(shell('sleep 1000 & echo $!; exit 5'));
       const { exitCode } = await whenExited(runtime, id);
       expect(exitCode).toBe(5);
       expect(isRunning(Number(await firstLine(logFile)))).toBe(false);
     });
 
-    test('a command that was run in it goes with it', async () => {
+    test('a command that runs in it is killed with it', async () => {
       const { id } = await start(shell('sleep 1000'));
       const command = runtime.execSync(id, ['sh', '-c', 'echo $$ > pid; sleep 1000'], 0);
       const pid = await waitFor(
@@ -197,7 +204,7 @@ describe('a container of the embedded runtime', () => {
       expect(isRunning(pid)).toBe(false);
     });
 
-    test('a signal from elsewhere is an Error with 128 and its number', async () => {
+    test('a container that is ended by a signal is an Error with 128 plus its number', async () => {
       const { id } = await start(shell('kill -SEGV $$'));
       expect(await whenExited(runtime, id)).toMatchObject({ exitCode: 139, reason: 'Error' });
     });
@@ -224,29 +231,29 @@ describe('a container of the embedded runtime', () => {
       return (await whenExited(runtime, id)).message;
     };
 
-    test('in the file that it is told of', async () => {
+    test('in the file of STATELET_TERMINATION_LOG', async () => {
       const message = await messageOf('printf "it is over" > $STATELET_TERMINATION_LOG; exit 1');
       expect(message).toBe('it is over');
     });
 
-    test('of 4096 bytes at most', async () => {
+    test('of which the last 4096 bytes are kept', async () => {
       const message = await messageOf('seq 1 10000 > $STATELET_TERMINATION_LOG');
       expect(message.length).toBe(4096);
       expect(message.endsWith('9999\n10000\n')).toBe(true);
     });
 
-    test('in the very file that its spec names', async () => {
+    test('in the file that its spec names', async () => {
       const file = join(mkdtempSync(join(tmpdir(), 'statelet-message-')), 'message');
       const message = await messageOf(`printf "very file" > ${file}`, { [PATH]: file });
       rmSync(dirname(file), { recursive: true });
       expect(message).toBe('very file');
     });
 
-    test('but not what was in that file before', async () => {
+    test('but not the text that the file had before', async () => {
       expect(await messageOf('exit 1', { [PATH]: '/etc/passwd' })).toBe('');
     });
 
-    test('from its log when it fails and has no other, by policy', async () => {
+    test('from its log if it fails without a message, with policy FallbackToLogsOnError', async () => {
       const annotations = { [POLICY]: 'FallbackToLogsOnError' };
       expect(await messageOf('seq 1 100; exit 1', annotations)).toBe(
         Array.from({ length: 80 }, (_, index) => `${index + 21}\n`).join(''),

@@ -53,13 +53,13 @@ describe('a command', () => {
     });
   });
 
-  test('is killed before it says a word if its caller has given up', async () => {
+  test('is killed if its caller has given up before', async () => {
     await expect(run('sleep 1000', { signal: AbortSignal.abort() })).rejects.toMatchObject({
       kind: 'Canceled',
     });
   });
 
-  test('without a standard input reads nothing', async () => {
+  test('has an empty standard input', async () => {
     expect(textOf((await run('cat; echo end')).stdoutBase64)).toBe('end\n');
   });
 
@@ -107,7 +107,7 @@ describe('a container of the embedded runtime', () => {
       expect(group?.trim()).toBe(pid);
     });
 
-    test('of whose output the first 10 KiB are kept, while the monitor takes the memory of no more', async () => {
+    test('and keeps the first 10 KiB of their output; the monitor needs no memory for the others', async () => {
       const { id } = await start(shell('sleep 1000'));
       const before = peakBytes(await monitorPid(bed.rootDir));
       const command = ['sh', '-c', `head -c ${LOTS_BYTES} /dev/zero; echo end >&2`];
@@ -116,16 +116,16 @@ describe('a container of the embedded runtime', () => {
       expect(peakBytes(await monitorPid(bed.rootDir)) - before).toBeLessThan(LOTS_BYTES / 4);
     });
 
-    test('that took too long, without reading on what something has left running', async () => {
+    test('that exceed their timeout, and then stops reading the output of processes that they left', async () => {
       const { id } = await start(shell('sleep 1000'));
-      // It is in no group of the command's, and ends when nobody reads any more.
+      // `yes` left the command's group, and ends when its output is closed.
       const command = ['sh', '-c', 'setsid sh -c "echo \\$\\$ > pid; exec yes" & sleep 1000'];
       await expect(runtime.execSync(id, command, 1)).rejects.toMatchObject({ kind: 'DeadlineExceeded' });
       const pid = Number((await runtime.execSync(id, ['cat', 'pid'], 0)).stdout.toString());
       await waitFor(() => !isRunning(pid), { what: 'the end of what writes to a closed pipe' });
     });
 
-    test('that die when nobody waits for them any more', async () => {
+    test('that are killed when the caller gives up', async () => {
       const { id } = await start(shell('sleep 1000'));
       const abort = new AbortController();
       const command = runtime.execSync(id, ['sh', '-c', 'echo $$ > pid; sleep 1000'], 0, {
@@ -140,7 +140,7 @@ describe('a container of the embedded runtime', () => {
       await waitFor(() => !isRunning(pid), { what: 'the end of the command' });
     });
 
-    test('and says so when there is no such program', async () => {
+    test('and names a program that does not exist', async () => {
       const { id } = await start(shell('sleep 1000'));
       await expect(runtime.execSync(id, ['no-such-program'], 0)).rejects.toThrow('"no-such-program"');
     });

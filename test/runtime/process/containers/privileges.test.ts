@@ -48,21 +48,24 @@ describe('a container of the embedded runtime', () => {
   const NOTHING = '0'.repeat(16);
   const NET_BIND_SERVICE = '0000000000000400';
 
-  asRoot('drops all capabilities but those that it adds, as its commands do', async () => {
-    const capabilities = { dropCapabilities: ['ALL'], addCapabilities: ['CAP_NET_BIND_SERVICE'] };
-    for (const fields of await statusOf({ capabilities })) {
-      expect(fields).toMatchObject({ CapEff: NET_BIND_SERVICE, CapBnd: NET_BIND_SERVICE, CapInh: NOTHING });
-    }
-  });
+  asRoot(
+    'has only the capabilities that it adds after ALL are dropped, and so have its commands',
+    async () => {
+      const capabilities = { dropCapabilities: ['ALL'], addCapabilities: ['CAP_NET_BIND_SERVICE'] };
+      for (const fields of await statusOf({ capabilities })) {
+        expect(fields).toMatchObject({ CapEff: NET_BIND_SERVICE, CapBnd: NET_BIND_SERVICE, CapInh: NOTHING });
+      }
+    },
+  );
 
-  asRoot('drops the capabilities that it names, and keeps the others', async () => {
+  asRoot('loses the capabilities that it drops by name, and keeps the others', async () => {
     const own = fieldsOf(readFileSync('/proc/self/status', 'utf8')).CapEff ?? '';
     const capabilities = { dropCapabilities: ['NET_RAW', 'CHOWN'], addCapabilities: [] };
     const left = BigInt(`0x${own}`) & ~((1n << 13n) | 1n);
     for (const fields of await statusOf({ capabilities })) expect(BigInt(`0x${fields.CapEff}`)).toBe(left);
   });
 
-  test('gets no new privileges where it must not', async () => {
+  test('gets no new privileges if it must not', async () => {
     for (const fields of await statusOf({ noNewPrivs: true })) expect(fields.NoNewPrivs).toBe('1');
   });
 
@@ -72,7 +75,7 @@ describe('a container of the embedded runtime', () => {
     }
   });
 
-  asRoot('has all of that as another user too', async () => {
+  asRoot('has all of this also as another user', async () => {
     const user = { runAsUser: 65534, runAsGroup: 65533 };
     const capabilities = { dropCapabilities: ['ALL'], addCapabilities: [] };
     const all = { ...user, capabilities, noNewPrivs: true, supplementalGroups: [1234] };
@@ -83,7 +86,7 @@ describe('a container of the embedded runtime', () => {
     for (const fields of await statusOf({ ...user, noNewPrivs: true })) expect(fields.Groups).toBe('');
   });
 
-  test('is what it was without: no process stands in between', async () => {
+  test('is started by setpriv, which leaves no process of its own', async () => {
     const { id, logFile } = await start(
       secured(['sh', '-c', 'echo $$; exec sleep 1000'], { noNewPrivs: true }),
     );
@@ -105,7 +108,7 @@ describe('a container of the embedded runtime', () => {
     expect(await runtime.containerStatus(id)).toMatchObject({ exitCode, reason: 'StartError' });
   });
 
-  test('is refused with a capability that there is not', async () => {
+  test('is refused with an unknown capability', async () => {
     const capabilities = { dropCapabilities: ['NET_ROW'], addCapabilities: [] };
     await expect(create(secured(['true'], { capabilities }))).rejects.toMatchObject({
       kind: 'InvalidArgument',
@@ -114,7 +117,7 @@ describe('a container of the embedded runtime', () => {
   });
 });
 
-asRoot('a program is found past folders of the PATH that its user may not look into, as exec does', () => {
+asRoot('a program is found although its user may not read other folders of the PATH, as with exec', () => {
   const closed = mkdtempSync(join(tmpdir(), 'statelet-closed-'));
   try {
     const find = `
@@ -132,7 +135,7 @@ asRoot('a program is found past folders of the PATH that its user may not look i
   }
 });
 
-test('where setpriv is missing, a container that needs it is refused and told so; others run', async () => {
+test('without setpriv, a container that needs it is refused with that reason; others run', async () => {
   const bin = mkdtempSync(join(tmpdir(), 'statelet-bin-'));
   for (const program of ['sh', 'mkfifo', 'flock']) {
     symlinkSync(execFileSync('which', [program], { encoding: 'utf8' }).trim(), join(bin, program));

@@ -70,7 +70,7 @@ describe('a client of the monitor', () => {
     expect(await receives(3)).toEqual([HELLO, { id: 1, result: [] }, { id: 2 }]);
   });
 
-  test('gets the errors of the methods, and Unimplemented for a method that there is not', async () => {
+  test('gets the errors of the methods, and Unimplemented for an unknown method', async () => {
     const { send, receives } = await client();
     send({ id: 1, method: 'containerStatus', params: ['x'] }, { id: 2, method: 'toString', params: [] });
     expect((await receives(3)).slice(1)).toEqual([
@@ -90,7 +90,7 @@ describe('a client of the monitor', () => {
     expect(stops.map(({ aborted }) => aborted)).toEqual([false, true]);
   });
 
-  test('that goes away takes its calls with it', async () => {
+  test('that disconnects cancels its calls', async () => {
     const { socket, send } = await client();
     send({ id: 1, method: 'stopContainer', params: ['a', 5] });
     await waitFor(() => stops.length === 1, { what: 'the stop' });
@@ -145,7 +145,7 @@ describe("the monitor's socket", () => {
     expect(await receives(2)).toEqual([HELLO, { id: 1 }]);
   });
 
-  test('stays as it is while it is there', async () => {
+  test('is not made again while it exists', async () => {
     const { ino } = statSync(join(dir, 'monitor.sock'));
     await server.ensureReachable();
     expect(statSync(join(dir, 'monitor.sock')).ino).toBe(ino);

@@ -91,8 +91,8 @@ const openFiles = (pid: number): string[] =>
 const named = (name: string, script: string): ContainerConfig =>
   shell(script, { metadata: { name, attempt: 0 }, logPath: `${name}.log` });
 
-describe('when the agent is killed (kill -9)', () => {
-  test('its containers run on, and the next one finds them with the exit codes of those that ended meanwhile', async () => {
+describe('when the agent is killed', () => {
+  test('its containers run on, and the next agent gets the exit codes of those that have ended meanwhile', async () => {
     const client = await startClient([
       named('runs', 'echo pid $$; sleep 1000'),
       named('ends', 'until [ -e go ]; do sleep 0.01; done; exit 42'),
@@ -112,7 +112,7 @@ describe('when the agent is killed (kill -9)', () => {
     expect((await runtime.containerStatus(runs)).exitCode).toBe(143);
   });
 
-  test('and Ctrl-C in its terminal ends neither monitor nor containers', async () => {
+  test('by Ctrl-C in its terminal, neither monitor nor containers end', async () => {
     const client = await startClient([named('main', 'echo pid $$; sleep 1000')]);
     const pid = Number(await said(join(client.logDirectory, 'main.log'), 'pid'));
     const monitor = await monitorPid(rootDir);
@@ -124,8 +124,8 @@ describe('when the agent is killed (kill -9)', () => {
   });
 });
 
-describe('one monitor', () => {
-  test('serves several clients that come at once, and they see the same pods', async () => {
+describe('the monitor', () => {
+  test('serves several clients that connect at the same time, and they see the same pods', async () => {
     const clients = [runtime, ...Array.from({ length: 4 }, () => bed.connect())];
     const ids = await Promise.all(clients.map((client) => client.runPodSandbox(podConfig(rootDir))));
     for (const client of clients) {
@@ -134,7 +134,7 @@ describe('one monitor', () => {
     expect(starts()).toBe(1);
   });
 
-  test('keeps descriptors of the shell that started its agent from containers and their commands, and has none', async () => {
+  test('has no descriptors of the shell that started its agent, nor have containers and their commands', async () => {
     const prelude = `exec 3<${CLIENT} 9<${CLIENT} 17<${CLIENT} 63<${CLIENT} 200<${CLIENT} "$@"`;
     const main = named('main', 'echo pid $$; exec sleep 1000');
     const { ids, logDirectory, child } = await startClient([main], prelude);
@@ -161,7 +161,7 @@ describe('one monitor', () => {
     expect((await bed.connect().listPodSandbox())[0]?.id).toBe(sandboxId);
   });
 
-  test('ends its containers in good order when it is told to end, and their exit codes are kept', async () => {
+  test('ends its containers with a grace period on SIGTERM, and keeps their exit codes', async () => {
     const { id } = await start(shell('trap "exit 17" TERM; echo ready now; sleep 1000 & wait'));
     const { logPath } = await runtime.containerStatus(id);
     await said(logPath, 'ready');
@@ -173,7 +173,7 @@ describe('one monitor', () => {
     expect(await runtime.containerStatus(id)).toMatchObject({ exitCode: 17, state: 'CONTAINER_EXITED' });
   });
 
-  test('kills its containers at once when it is told a second time', async () => {
+  test('kills its containers at once on a second SIGTERM', async () => {
     const { id, logFile } = await start(shell("trap '' TERM; echo ready now; while :; do sleep 1; done"));
     await said(logFile, 'ready');
     const pid = await monitorPid(rootDir);
@@ -193,7 +193,7 @@ describe('one monitor', () => {
     expect((await runtime.containerStatus(id)).exitCode).toBe(137);
   });
 
-  test('goes on at SIGUSR1, which opens no debugger, SIGUSR2 and SIGHUP', async () => {
+  test('ignores SIGUSR1 (which opens no debugger), SIGUSR2 and SIGHUP', async () => {
     const { id } = await start(shell('sleep 1000'));
     const pid = await monitorPid(rootDir);
     for (const signal of ['SIGUSR1', 'SIGUSR2', 'SIGHUP'] as const) {
@@ -204,7 +204,7 @@ describe('one monitor', () => {
     expect(monitorLog()).not.toContain('Debugger listening');
   });
 
-  test('ends, with its containers, when its folder is removed: nobody could reach them any more', async () => {
+  test('ends, with its containers, when its folder is removed: no client could reach it any more', async () => {
     const { logFile } = await start(shell('echo pid $$; sleep 1000'));
     const [container, monitor] = [Number(await said(logFile, 'pid')), await monitorPid(rootDir)];
     await runtime.close();
@@ -212,7 +212,7 @@ describe('one monitor', () => {
     await waitFor(() => !isRunning(container) && !isRunning(monitor), { what: 'the end of both' });
   });
 
-  test('makes its socket anew when that was tidied away', async () => {
+  test('makes its socket file again if it was deleted', async () => {
     await runtime.status();
     const pid = await monitorPid(rootDir);
     rmSync(join(rootDir, 'runtime', 'monitor.sock'));
@@ -229,13 +229,13 @@ describe('one monitor', () => {
     squatter.close();
   });
 
-  test('is one alone also among network namespaces, while it does not answer', async () => {
+  test('holds a lock on a file, which also counts in other network namespaces', async () => {
     await runtime.status();
     const pid = await monitorPid(rootDir);
     expect(lockFile(join(rootDir, 'runtime', 'monitor.lock'))).toEqual({ holder: pid });
   });
 
-  test('lets nobody else in: folder 0700, socket 0600, state 0600', async () => {
+  test('gives no access to other users: folder 0700, socket 0600, state 0600', async () => {
     mkdirSync(join(rootDir, 'runtime'));
     chmodSync(join(rootDir, 'runtime'), 0o755);
     const { id } = await start(shell('sleep 1000'));
@@ -247,7 +247,7 @@ describe('one monitor', () => {
 });
 
 describe('a root directory', () => {
-  test('may be deeper than a socket address can say', async () => {
+  test('may be deeper than the address of a socket can be long', async () => {
     const deep = join(rootDir, 'a'.repeat(100), 'b'.repeat(100));
     const deepBed = processRuntimeBed(deep);
     const { id } = await startPod(deepBed.runtime, join(deep, 'pods'), shell('exit 3'));

@@ -106,7 +106,7 @@ describe('on a full disk', () => {
     try {
       const { id, sandboxId } = await startPod(small.runtime, join(rootDir, 'pods'), shell('sleep 1000'));
       const runtimeDir = join(small.rootDir, 'runtime');
-      // A monitor that is started on the full disk does the same.
+      // The next monitor starts on the full disk.
       await kill9(await monitorPid(small.rootDir));
       disk.fill();
       await small.runtime.status();

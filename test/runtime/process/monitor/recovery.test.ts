@@ -39,8 +39,8 @@ const said = (logFile: string, key: string): Promise<string> =>
 
 const killMonitor = async (): Promise<void> => kill9(await monitorPid(rootDir));
 
-describe('when the monitor is killed (kill -9)', () => {
-  test('its containers run on and are adopted: state, log, commands and stop', async () => {
+describe('when the monitor is killed', () => {
+  test('its containers run on, and the next one adopts them: state, log, commands and stop', async () => {
     const script = 'echo pid $$; until [ -e go ]; do sleep 0.01; done; echo then more; sleep 1000';
     const { id, sandboxId, logFile } = await start(shell(script));
     const pid = Number(await said(logFile, 'pid'));
@@ -58,7 +58,7 @@ describe('when the monitor is killed (kill -9)', () => {
     expect((await runtime.containerStatus(id)).state).toBe('CONTAINER_EXITED');
   });
 
-  test('a container that writes meanwhile waits for the next one instead of dying', async () => {
+  test('a container that writes meanwhile waits for the next monitor, instead of getting SIGPIPE', async () => {
     const { id, logFile } = await start(
       shell('echo pid $$; until [ -e go ]; do sleep 0.01; done; seq 1 100000; echo end of; sleep 1000'),
     );
@@ -83,7 +83,7 @@ describe('when the monitor is killed (kill -9)', () => {
     expect(status.finishedAt).toBeGreaterThan(status.startedAt);
   });
 
-  test('a container that ends meanwhile leaves nothing behind', async () => {
+  test('a container that ends meanwhile leaves no processes behind', async () => {
     const { id, logFile } = await start(shell('sleep 1000 & echo child $!; echo pid $$; wait'));
     const child = Number(await said(logFile, 'child'));
     const pid = Number(await said(logFile, 'pid'));
@@ -93,14 +93,14 @@ describe('when the monitor is killed (kill -9)', () => {
     expect(isRunning(child)).toBe(false);
   });
 
-  test('what had ended before keeps its exit code', async () => {
+  test('a container that had ended before keeps its exit code', async () => {
     const { id } = await start(shell('exit 9'));
     await whenExited(runtime, id);
     await killMonitor();
     expect(await runtime.containerStatus(id)).toMatchObject({ exitCode: 9, reason: 'Error' });
   });
 
-  test('a container whose start could not be written down any more is found by its mark, not started twice', async () => {
+  test('a container whose start was not recorded is found by the id in its environment, and not started twice', async () => {
     const { id, logFile } = await start(shell('echo pid $$; sleep 1000'));
     const pid = Number(await said(logFile, 'pid'));
     await killMonitor();
@@ -114,7 +114,7 @@ describe('when the monitor is killed (kill -9)', () => {
     expect(isRunning(pid)).toBe(false);
   });
 
-  test('state of before a reboot is dead: no process is taken for a container', async () => {
+  test('after a reboot, no process is taken for a container', async () => {
     const { id, sandboxId, logFile } = await start(shell('echo pid $$; sleep 1000'));
     await said(logFile, 'pid');
     await killMonitor();
@@ -125,7 +125,7 @@ describe('when the monitor is killed (kill -9)', () => {
     expect(await whenExited(runtime, id)).toMatchObject({ exitCode: 255, reason: 'Unknown' });
   });
 
-  test('a container that it takes up gets SIGTERM for its main process alone, and all of it is killed after', async () => {
+  test('an adopted container gets SIGTERM for its main process alone; after its end the other processes are killed', async () => {
     const child = 'sh -c \'trap "echo child term" TERM; echo child $$; while :; do sleep 1; done\'';
     const { id, logFile } = await start(
       shell(`${child} & trap 'echo main term; exit' TERM; echo main $$; wait`),
@@ -138,7 +138,7 @@ describe('when the monitor is killed (kill -9)', () => {
     expect(read(logFile)).not.toContain(' F child term');
   });
 
-  test('another process that got the pid of a container is left alone', async () => {
+  test('another process that has got the pid of a container is not killed', async () => {
     const { id, logFile } = await start(shell('echo pid $$; sleep 1000'));
     const pid = Number(await said(logFile, 'pid'));
     await killMonitor();
@@ -151,7 +151,7 @@ describe('when the monitor is killed (kill -9)', () => {
     stranger.kill('SIGKILL');
   });
 
-  test('a state file that cannot be read is left out, and the others count', async () => {
+  test('a state file that cannot be read is left out; the other containers are there', async () => {
     const [first, second] = [await start(shell('sleep 1000')), await start(shell('exit 4'))];
     await whenExited(runtime, second.id);
     await runtime.stopContainer(first.id, 0);
@@ -161,7 +161,7 @@ describe('when the monitor is killed (kill -9)', () => {
     expect(monitorLog()).toContain('cannot be read');
   });
 
-  test('half-written files of state are removed by the next one', async () => {
+  test('half-written state files are removed by the next monitor', async () => {
     const { id, sandboxId } = await start(shell('sleep 1000'));
     await killMonitor();
     const sandboxes = join(rootDir, 'runtime', 'sandboxes');
