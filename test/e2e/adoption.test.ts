@@ -1,4 +1,4 @@
-/** The daemon ends, one way or another, and another one takes over. */
+/** The daemon is ended or killed, and the next daemon adopts its pods. */
 import { readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from '@jest/globals';

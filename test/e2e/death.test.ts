@@ -1,4 +1,4 @@
-/** The daemon is killed at exact points of its talk with the monitor, and another takes over. */
+/** The daemon is killed at exact points of its calls to the monitor, and the next daemon adopts its pods. */
 import { jest } from '@jest/globals';
 import type { When } from '../support/deaths/death.ts';
 import { embeddedStage } from '../support/deaths/embedded-stage.ts';

@@ -1,4 +1,4 @@
-/** What a plain process gets of its pod's spec, and what the user is told that it does not get. */
+/** Which fields of a pod's spec a plain process gets, and what the user is told of the others. */
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { join } from 'node:path';

@@ -8,7 +8,7 @@ import { containerStatus, type Daemon, DaemonBed, NODE_NAME, stateOf } from '../
 import { waitFor } from '../support/wait-for.ts';
 
 const examples = fileURLToPath(new URL('../../examples/pods', import.meta.url));
-/** The slowest of them works for 20 s. */
+/** The slowest example works for 20 s. */
 const PATIENCE_MS = 100_000;
 
 let bed: DaemonBed;
@@ -22,7 +22,7 @@ describe('examples/pods', () => {
   afterAll(async () => bed.cleanUp());
 
   const isFinished = (pod: Pod) => stateOf(pod) === 'Terminated.Finished';
-  /** What the container has written, without times and streams. */
+  /** The output of the container, without times and streams. */
   const output = (pod: Pod, container: string, attempt = 0) =>
     bed.containerLog(pod.metadata, container, attempt).replaceAll(/^\S+ std(out|err) [FP] /gm, '');
 

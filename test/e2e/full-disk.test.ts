@@ -1,4 +1,4 @@
-/** The daemon on a disk that is full: when it is needed most. */
+/** The daemon on a full disk. */
 import { existsSync, mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -26,7 +26,7 @@ afterEach(async () => {
 
 const file = (name: string) => join(bed.manifestDir, `${name}.yaml`);
 
-/** The root folder is on a disk of its own. */
+/** Puts the root folder on a disk of its own. */
 function mountRoot(): SmallDisk {
   disk = mountSmallDisk(place);
   mkdirSync(join(disk.path, 'root'));

@@ -1,4 +1,4 @@
-/** What becomes of a pod whose manifest comes, changes and goes. */
+/** Manifests are added, changed and removed, and pods follow them. */
 import { existsSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from '@jest/globals';

@@ -52,7 +52,7 @@ const apply = (name: string, fields: Parameters<typeof manifest>[1]) =>
 const withdraw = (name: string) => rmSync(join(bed.manifestDir, `${name}.json`));
 const logsOf = (pod: Pod) => join(bed.podLogs(pod.metadata), 'main');
 const filesOf = (pod: Pod) => readdirSync(logsOf(pod)).toSorted();
-/** The oldest first; without what is only there while one is compressed, and what is there twice then. */
+/** The log files, oldest first. While a file is compressed, it counts once, and its temporary file not at all. */
 const pathsOf = (pod: Pod) => {
   const files = filesOf(pod);
   const rotated = files.filter(
@@ -61,7 +61,7 @@ const pathsOf = (pod: Pod) => {
   return [...rotated, '0.log'].map((name) => join(logsOf(pod), name));
 };
 
-/** undefined where a log has been rotated meanwhile. */
+/** Undefined if the log was rotated meanwhile. */
 function unlessMoved<T>(read: () => T): T | undefined {
   try {
     return read();
@@ -71,7 +71,7 @@ function unlessMoved<T>(read: () => T): T | undefined {
   }
 }
 
-/** What was said on stdout; throws where a line is not whole. */
+/** The lines of stdout. Throws if a line is not whole. */
 function saidIn(paths: readonly string[]): string[] {
   return paths.flatMap((path) => {
     const content = readFileSync(path);
@@ -203,7 +203,7 @@ asRoot(
   },
 );
 
-/** Takes all the room that is left. */
+/** Fills the disk. */
 function fill(file: string): void {
   const fd = openSync(file, 'w');
   try {

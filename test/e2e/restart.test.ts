@@ -1,4 +1,4 @@
-/** Containers that end, and what the restart policy makes of it. */
+/** Containers that end, with each restart policy. */
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from '@jest/globals';

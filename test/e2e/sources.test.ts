@@ -1,4 +1,4 @@
-/** Where manifests come from, and what becomes of running pods when what comes is no good. */
+/** The sources of manifests, and what becomes of running pods when a source fails or has invalid manifests. */
 import { createServer, type Server } from 'node:http';
 import { existsSync, mkdirSync, readdirSync, renameSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { createServer as createSocket, type AddressInfo } from 'node:net';
@@ -21,7 +21,7 @@ afterEach(async () => bed.cleanUp());
 
 const file = (name: string) => join(bed.manifestDir, name);
 
-/** The pod is the one it was, and runs in the processes in which it ran. */
+/** Asserts that the pod has the same UID, container statuses and process as before. */
 async function expectUndisturbed(pod: Pod): Promise<void> {
   const now = (await daemon.pods()).find(({ metadata }) => metadata.uid === pod.metadata.uid);
   expect(now?.status?.containerStatuses).toEqual(pod.status?.containerStatuses);
@@ -166,7 +166,7 @@ describe('files', () => {
     await daemon.running('web');
   });
 
-  /** Puts a link to `target` in the place of whatever is at `path`. */
+  /** Replaces `path` by a link to `target`. */
   function turn(path: string, target: string): void {
     symlinkSync(target, join(bed.dir, '.new'));
     renameSync(join(bed.dir, '.new'), path);

@@ -1,4 +1,4 @@
-/** What a node without a container runtime says that its pods use. */
+/** The statistics of a node without a container runtime. */
 import { writeFileSync } from 'node:fs';
 import { totalmem } from 'node:os';
 import { join } from 'node:path';

@@ -1,4 +1,4 @@
-/** A daemon in a terminal that is closed, as a newcomer leaves it. */
+/** A daemon whose terminal is closed. */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
@@ -51,13 +51,13 @@ function inTerminal(...args: string[]): ChildProcess {
   return terminal;
 }
 
-/** The terminal is gone with all it could still say. */
+/** Closes the terminal at once. */
 async function close(of: ChildProcess): Promise<void> {
   of.kill('SIGKILL');
   await once(of, 'exit');
 }
 
-/** A pod that notes that it runs, and how it ends. */
+/** A pod that writes that it runs, and how it ends. */
 function writePod(): { readonly started: string; readonly ended: string } {
   const [started, ended] = [join(dir, 'started'), join(dir, 'ended')];
   const script = `trap 'echo in good order > ${ended}; exit 0' TERM; echo $$$$ > ${started}; while :; do sleep 0.1; done`;

@@ -13,7 +13,7 @@ const stateOf = (bed: ReturnType<typeof simulatedBed>, uid: string) =>
   bed.simulated.sandboxesOf(uid)[0]?.containers[0]?.state;
 
 describe('a simulated call', () => {
-  test('is answered in the next microtask, without a timer, where there are no latencies', async () => {
+  test('without latencies is answered in the next microtask, without a timer', async () => {
     const { runtime, clock } = simulatedBed();
     const outcome = outcomeOf(runtime.runPodSandbox(sandboxConfig('pod')));
     await Promise.resolve();
@@ -21,7 +21,7 @@ describe('a simulated call', () => {
     expect(clock.armed).toBe(0);
   });
 
-  test('takes its time, and lands somewhere within', async () => {
+  test('takes its latency, and lands somewhere within', async () => {
     const bed = simulatedBed({ latencies: CONTAINERD_LATENCIES });
     const begun = bed.clock.now();
     const outcome = outcomeOf(bed.runtime.runPodSandbox(sandboxConfig('pod')));
@@ -34,7 +34,7 @@ describe('a simulated call', () => {
     expect(createdAt).toBeLessThanOrEqual(begun + tookMs);
   });
 
-  test('is in flight until it has been answered, and says whose it is', async () => {
+  test('is in flight until it is answered, and has the number of its connection', async () => {
     const bed = simulatedBed({ latencies: SLOW_START });
     const { id } = await createPod(bed, 'pod');
     const started = bed.runtime.startContainer(id);
@@ -58,7 +58,7 @@ describe('a simulated call that is given up', () => {
     return { ...bed, bed, outcome };
   };
 
-  test('is answered with Canceled at once, and may land all the same', async () => {
+  test('is Canceled at once; if it lands all the same, it has its effect', async () => {
     const { clock, simulated, outcome, bed } = await givenUp(LANDS);
     expect(outcome.told).toBe('Canceled');
     expect(simulated.inFlight('pod')).toMatchObject([
@@ -70,7 +70,7 @@ describe('a simulated call that is given up', () => {
     expect(bed.history).toContainEqual(expect.stringMatching(/StartContainer.*landed/));
   });
 
-  test('or does not', async () => {
+  test('is Canceled at once; if it does not land, it has no effect', async () => {
     const { clock, simulated, outcome, bed } = await givenUp(NEVER_LANDS);
     expect(outcome.told).toBe('Canceled');
     expect(simulated.inFlight('pod')).toEqual([]);
@@ -78,7 +78,7 @@ describe('a simulated call that is given up', () => {
     expect(stateOf(bed, 'pod')).toBe('CONTAINER_CREATED');
   });
 
-  test('is over where it only reads', async () => {
+  test('is over if it only reads', async () => {
     const { runtime, simulated, clock } = simulatedBed({
       latencies: { ListPodSandbox: [5, 5] },
       random: LANDS,
@@ -92,7 +92,7 @@ describe('a simulated call that is given up', () => {
     expect(clock.armed).toBe(0);
   });
 
-  test('does not begin where it was given up before', async () => {
+  test('does not begin if it was given up before', async () => {
     const { runtime, simulated, history } = simulatedBed();
     const signal = AbortSignal.abort();
     await expect(runtime.runPodSandbox(sandboxConfig('pod'), { signal })).rejects.toMatchObject({
@@ -102,8 +102,8 @@ describe('a simulated call that is given up', () => {
   });
 
   test.each([
-    ['still sends the SIGKILL of a stop', LANDS, 'CONTAINER_EXITED'],
-    ['or leaves the container that has had its SIGTERM running', NEVER_LANDS, 'CONTAINER_RUNNING'],
+    ['sends the SIGKILL of a stop if it lands', LANDS, 'CONTAINER_EXITED'],
+    ['sends no SIGKILL if it does not land', NEVER_LANDS, 'CONTAINER_RUNNING'],
   ])('%s', async (_, random, state) => {
     const bed = simulatedBed({ random });
     const { id } = await startPod(bed, 'pod', ['run', 'ignore-term']);
@@ -136,7 +136,7 @@ describe('a simulated call that hangs', () => {
     expect(bed.clock.armed).toBe(0);
   });
 
-  test('may land long after it', async () => {
+  test('may land long after the deadline', async () => {
     const { bed, outcome } = await hanging(LANDS_LATE);
     await bed.clock.advance(120_000);
     expect(outcome.told).toBe('DeadlineExceeded');
@@ -147,7 +147,7 @@ describe('a simulated call that hangs', () => {
     expect(bed.simulated.inFlight('pod')).toEqual([]);
   });
 
-  test('has twice the time where it makes a sandbox, and that of the stop more where it stops', async () => {
+  test('has twice the deadline for RunPodSandbox, the grace period on top for StopContainer, and none for PullImage', async () => {
     const bed = simulatedBed({ faults: { anyCall: { hang: 1 } } });
     const sandbox = outcomeOf(bed.runtime.runPodSandbox(sandboxConfig('pod')));
     const stop = outcomeOf(bed.runtime.stopContainer('pod.c1', 30));

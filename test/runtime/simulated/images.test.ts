@@ -4,7 +4,7 @@ import { simulatedBed } from './simulated-bed.ts';
 const { runtime } = simulatedBed();
 
 describe('a simulated image', () => {
-  test('is known from its pull to its removal', async () => {
+  test('is present from its pull to its removal', async () => {
     expect(await runtime.imageStatus('app:1')).toBeUndefined();
     await runtime.pullImage('app:1');
     expect(await runtime.imageStatus('app:1')).toMatchObject({ id: 'app:1' });

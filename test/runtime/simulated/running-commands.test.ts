@@ -6,7 +6,7 @@ const { clock, runtime, simulated } = bed;
 const start = (uid: string, ...words: readonly string[]) => startPod(bed, uid, words);
 
 describe('a command in a simulated container', () => {
-  test('takes its time', async () => {
+  test('ends after its own time', async () => {
     const { id } = await start('command', 'run');
     const done = runtime.execSync(id, ['fail', 'takes=3s', 'code=2'], 0);
     const outcome = outcomeOf(done);
@@ -16,7 +16,7 @@ describe('a command in a simulated container', () => {
     expect((await done).exitCode).toBe(2);
   });
 
-  test('is killed when its time is over', async () => {
+  test('is killed at its time limit', async () => {
     const { id } = await start('command-limit', 'run');
     const outcome = outcomeOf(runtime.execSync(id, ['succeed', 'takes=10s'], 5));
     await clock.advance(5000);
@@ -32,7 +32,7 @@ describe('a command in a simulated container', () => {
     expect(clock.armed).toBe(0);
   });
 
-  test('may end one way first and the other way later', async () => {
+  test('with `until` ends the other way until its container has run that long', async () => {
     const { id } = await start('command-until', 'run');
     const code = async (...words: readonly string[]) => (await runtime.execSync(id, words, 0)).exitCode;
     const both = async () => [await code('succeed', 'until=5s'), await code('fail', 'until=5s', 'code=9')];

@@ -16,7 +16,7 @@ describe('a simulated connection', () => {
     return { bed, id, outcome: outcomeOf(bed.runtime.startContainer(id)) };
   };
 
-  test('that is cut answers nothing any more, and what was under way may land', async () => {
+  test('that is cut answers no call; a call under way may land', async () => {
     const { bed, id, outcome } = await underWay(LANDS);
     bed.runtime.cut();
     const after = outcomeOf(bed.runtime.removeContainer(id));
@@ -25,7 +25,7 @@ describe('a simulated connection', () => {
     expect(stateOf(bed, 'pod')).toBe('CONTAINER_RUNNING');
   });
 
-  test('or may not', async () => {
+  test('that is cut answers no call; a call under way may also not land', async () => {
     const { bed, outcome } = await underWay(NEVER_LANDS);
     bed.runtime.cut();
     await bed.clock.advance(1000);
@@ -33,7 +33,7 @@ describe('a simulated connection', () => {
     expect(stateOf(bed, 'pod')).toBe('CONTAINER_CREATED');
   });
 
-  test('that is cut leaves those of others alone', async () => {
+  test('that is cut has no effect on calls of other connections', async () => {
     const { bed, outcome } = await underWay(NEVER_LANDS);
     const other = bed.simulated.connect();
     other.cut();
@@ -41,7 +41,7 @@ describe('a simulated connection', () => {
     expect(outcome.told).toBe('done');
   });
 
-  test('shows the next agent what the last one has left', async () => {
+  test('shows the pods that an earlier agent has left', async () => {
     const bed = simulatedBed();
     const { id, sandboxId } = await startPod(bed, 'pod');
     bed.runtime.cut();
@@ -50,7 +50,7 @@ describe('a simulated connection', () => {
     expect(await next.listContainers()).toMatchObject([{ id, state: 'CONTAINER_RUNNING' }]);
   });
 
-  test('that is closed gives up what is under way', async () => {
+  test('that is closed gives up its calls', async () => {
     const { bed, id, outcome } = await underWay(NEVER_LANDS);
     await bed.runtime.close();
     expect(outcome.told).toBe('Unavailable');

@@ -40,7 +40,7 @@ describe('a simulated container', () => {
     expect(await runtime.containerStatus(id)).toMatchObject({ exitCode: 143, finishedAt: clock.now() * 1e6 });
   });
 
-  test('may take its time to end on SIGTERM, and another exit code', async () => {
+  test('may take time to end on SIGTERM, and have another exit code', async () => {
     const { id } = await start('slow-term', 'run', 'term-takes=2s', 'term-code=0');
     const stopped = outcomeOf(runtime.stopContainer(id, 30));
     await clock.advance(1999);
@@ -50,7 +50,7 @@ describe('a simulated container', () => {
     expect(await runtime.containerStatus(id)).toMatchObject({ exitCode: 0, reason: 'Completed' });
   });
 
-  test('is killed with 137 where it takes longer than it may', async () => {
+  test('is killed after its grace period, with 137', async () => {
     const { id } = await start('too-slow', 'run', 'term-takes=20s');
     const begun = clock.now();
     const stopped = runtime.stopContainer(id, 5);
@@ -60,7 +60,7 @@ describe('a simulated container', () => {
     expect(await runtime.containerStatus(id)).toMatchObject(end);
   });
 
-  test('is killed at the earlier of two ends that stops set, whichever came first', async () => {
+  test('is killed at the earlier of the deadlines of two stops, whichever came first', async () => {
     for (const [uid, allowed] of [
       ['shortened', [1000, 3]],
       ['not-lengthened', [4, 1000]],
@@ -77,7 +77,7 @@ describe('a simulated container', () => {
     }
   });
 
-  test('that ends by itself during a stop ends as it would have', async () => {
+  test('that ends by itself during a stop has its own exit code', async () => {
     const { id } = await start('natural', 'run', 'ignore-term', 'exit-after=2s', 'code=4');
     const stopped = runtime.stopContainer(id, 30);
     await clock.advance(2000);
@@ -86,7 +86,7 @@ describe('a simulated container', () => {
     expect(clock.armed).toBe(0);
   });
 
-  test('ends by itself while it takes its time over SIGTERM', async () => {
+  test('may end by itself before it ends by SIGTERM', async () => {
     const { id } = await start('earlier', 'run', 'exit-after=2s', 'code=4', 'term-takes=10s');
     const stopped = runtime.stopContainer(id, 30);
     await clock.advance(2000);
@@ -94,7 +94,7 @@ describe('a simulated container', () => {
     expect(await runtime.containerStatus(id)).toMatchObject({ exitCode: 4 });
   });
 
-  test('goes at once with its sandbox, however little it cares for SIGTERM', async () => {
+  test('is killed at once with its sandbox, even if it ignores SIGTERM', async () => {
     const { id, sandboxId } = await start('with-sandbox', 'run', 'ignore-term');
     await runtime.stopPodSandbox(sandboxId);
     expect(await runtime.containerStatus(id)).toMatchObject({ exitCode: 137 });

@@ -23,7 +23,7 @@ const PROGRAMS = new Map<string, Program>([
   [C.say.join(' '), parseProgram(['succeed', 'stdout=out', 'stderr=err', 'code=7'])],
 ]);
 
-/** The clock is a real one. */
+/** Short ones, because the clock is real. */
 const BRIEF: Latencies = Object.fromEntries(Object.keys(CONTAINERD_LATENCIES).map((name) => [name, [0, 3]]));
 
 const bedOf = (latencies: Latencies) => (): Promise<RuntimeBed> => {
@@ -51,7 +51,7 @@ const bed = simulatedBed();
 const { runtime, simulated } = bed;
 const start = (uid: string, ...words: readonly string[]) => startPod(bed, uid, words);
 
-describe('what happens behind the agent’s back', () => {
+describe('without a call of the agent', () => {
   test('a container may end with any code and reason', async () => {
     const { id } = await start('oom', 'run');
     simulated.killContainer(id, 137, 'OOMKilled');
@@ -68,13 +68,13 @@ describe('what happens behind the agent’s back', () => {
     expect(simulated.isRunning('headless')).toBe(false);
   });
 
-  test('or take them along', async () => {
+  test('a sandbox may die with its containers', async () => {
     const { id, sandboxId } = await start('beheaded', 'run');
     simulated.killSandbox(sandboxId, { withContainers: true });
     expect((await runtime.containerStatus(id)).exitCode).toBe(137);
   });
 
-  test('the network may go', async () => {
+  test('the network may become not ready', async () => {
     simulated.networkReady = false;
     const [, network] = (await runtime.status()).conditions;
     expect(network).toMatchObject({ type: 'NetworkReady', status: false });
@@ -84,9 +84,9 @@ describe('what happens behind the agent’s back', () => {
 
 describe('a simulated runtime that goes down', () => {
   test.each([
-    ['carries out at once', LANDS, 'CONTAINER_RUNNING'],
-    ['or forgets', NEVER_LANDS, 'CONTAINER_CREATED'],
-  ])('%s what was under way, and answers with Unavailable', async (_, random, state) => {
+    ['carries them out at once, if they land', LANDS, 'CONTAINER_RUNNING'],
+    ['forgets them, if they do not land', NEVER_LANDS, 'CONTAINER_CREATED'],
+  ])('answers calls under way with Unavailable, and %s', async (_, random, state) => {
     const bed = simulatedBed({ latencies: SLOW_START, random });
     const { id } = await createPod(bed, 'pod');
     const outcome = outcomeOf(bed.runtime.startContainer(id));
@@ -98,7 +98,7 @@ describe('a simulated runtime that goes down', () => {
     expect(bed.clock.armed).toBe(0);
   });
 
-  test('keeps running what runs, and sends no SIGKILL', async () => {
+  test('keeps its containers running, and sends no SIGKILL', async () => {
     const bed = simulatedBed({ random: LANDS });
     const { id } = await startPod(bed, 'pod', ['run', 'ignore-term']);
     const { id: brief } = await startPod(bed, 'brief', ['run', 'exit-after=5s']);

@@ -5,8 +5,8 @@ const bed = simulatedBed();
 const { runtime, simulated } = bed;
 const start = (uid: string, ...words: readonly string[]) => startPod(bed, uid, words);
 
-describe('the truth', () => {
-  test('is what there is of a pod, until all of it has been removed', async () => {
+describe('the pods of a simulated node', () => {
+  test('have their sandboxes and containers, until these are removed', async () => {
     const { id, sandboxId } = await start('truth', 'run');
     expect(simulated.sandboxesOf('truth')).toMatchObject([
       { id: sandboxId, ready: true, containers: [{ id, state: 'CONTAINER_RUNNING', uid: 'truth' }] },
@@ -17,7 +17,7 @@ describe('the truth', () => {
     expect(simulated.uids()).not.toContain('truth');
   });
 
-  test('forgets no pod of which there is something, however many there are', async () => {
+  test('are not forgotten while they have a sandbox, however many there are', async () => {
     const many = simulatedBed();
     const uids = Array.from({ length: 2500 }, (_, pod) => `pod-${pod}`);
     for (const uid of uids) {
@@ -27,14 +27,14 @@ describe('the truth', () => {
     expect(many.simulated.uids()).toEqual(uids);
   });
 
-  test('ends for a pod of which nothing is left, once a thousand others have come and gone', async () => {
+  test('are forgotten if nothing is left of them, once a thousand others have come and gone', async () => {
     const { sandboxId } = await start('long-gone', 'run');
     await runtime.removePodSandbox(sandboxId);
     for (let other = 0; other < 1000; other += 1) await runtime.removePodSandbox(`other-${other}.s1`);
     expect((await start('long-gone', 'run')).sandboxId).toBe(sandboxId);
   });
 
-  test('never uses an id twice, also where a UID comes back', async () => {
+  test('never get an id twice, even if a UID comes back', async () => {
     const first = await start('again', 'run');
     await runtime.removePodSandbox(first.sandboxId);
     const second = await start('again', 'run');

@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
 import { once } from 'node:events';
-import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -100,6 +100,19 @@ describe('a client of the monitor', () => {
     const [listed, creation] = await outcomes;
     expect(listed).toMatchObject({ status: 'fulfilled', value: [{ id }] });
     expect(creation).toMatchObject({ status: 'rejected', reason: { kind: 'Unavailable' } });
+  });
+
+  test('that cannot use its root directory fails with an error that names it, and starts no monitor', async () => {
+    const file = join(rootDir, 'file');
+    writeFileSync(file, '');
+    const { runtime: client } = processRuntimeBed(file);
+    await expect(client.status()).rejects.toMatchObject({
+      kind: 'Internal',
+      message: expect.stringContaining(file),
+    });
+    await client.close();
+    // The cleanup of this test ends the monitor of its own root directory.
+    await runtime.status();
   });
 
   test('that is closed makes no more calls', async () => {
