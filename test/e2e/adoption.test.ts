@@ -1,4 +1,4 @@
-/** The daemon ends, one way or another, and another one takes over. */
+/** The daemon is ended or killed, and the next daemon adopts its pods. */
 import { readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from '@jest/globals';
@@ -37,7 +37,7 @@ function write(name: string, fields: ManifestFields = {}): void {
   replaceFile(file(name), manifest(name, fields));
 }
 
-test('I10: kill -9 of the daemon: what runs is adopted by the next, neither doubled nor lost', async () => {
+test('I10: kill -9 of the daemon: the next daemon adopts the running containers, none is doubled or lost', async () => {
   write('web', { containers: [shell(journal.serve('web')), shell(SERVE, { name: 'other' })] });
   const first = await bed.start();
   const before = await first.running('web');
@@ -61,7 +61,7 @@ test('I10: kill -9 of the daemon: what runs is adopted by the next, neither doub
 const LONG_AGO = '2020-01-01T00:00:00Z';
 const startRecord = (uid: string) => join(bed.rootDir, 'pods', uid, 'start-time');
 
-test('I10: a pod is as old for the next daemon as it was for the one that was killed', async () => {
+test('I10: a pod keeps its start time over kill -9 of the daemon', async () => {
   write('web', { activeDeadlineSeconds: 1_000_000_000 });
   const first = await bed.start();
   const { metadata, status } = await first.running('web');
@@ -81,7 +81,7 @@ test('I10: a pod is as old for the next daemon as it was for the one that was ki
   expect(Date.parse(anew.status?.startTime ?? '')).toBeGreaterThan(Date.parse(LONG_AGO));
 });
 
-test('a deadline that passes while the daemon is down ends the pod, and is kept by one that had ended before', async () => {
+test('an active deadline that passes while the daemon is down ends the pod; a pod that had completed before stays Succeeded', async () => {
   write('web', { activeDeadlineSeconds: 600 });
   write('job', { activeDeadlineSeconds: 600, restartPolicy: 'Never', containers: [shell('exit 0')] });
   const first = await bed.start();
@@ -110,7 +110,7 @@ test('a deadline that passes while the daemon is down ends the pod, and is kept 
   expect(mainProcesses(ended)).toEqual([]);
 });
 
-test('I10: ends of containers while the daemon is down are known: Never is Failed, Always is restarted', async () => {
+test('I10: a container that ends while the daemon is down: with Never its pod is Failed, with Always it is restarted', async () => {
   const go = join(bed.dir, 'go');
   write('job', { restartPolicy: 'Never', containers: [shell(`${awaitFile(go)}; echo over; exit 7`)] });
   const endsOnce = `test -e ${go} || { ${awaitFile(go)}; exit 8; }; ${SERVE}`;
@@ -137,7 +137,7 @@ test('I10: ends of containers while the daemon is down are known: Never is Faile
   expect(web.metadata.uid).toBe(pods[1]?.metadata.uid);
 });
 
-test('I10: manifests that were removed, added and changed while the daemon was down are made up for', async () => {
+test('I10: manifests that were removed, added or changed while the daemon was down take effect at its start', async () => {
   for (const name of ['kept', 'gone', 'changed']) write(name, { containers: [shell(journal.serve(name))] });
   const first = await bed.start();
   const [kept, gone] = [await first.running('kept'), await first.running('gone')];
@@ -203,7 +203,7 @@ test('SIGTERM leaves the pods running, and the next daemon adopts them', async (
   expect(journal.lines()).toEqual(['web starts']);
 });
 
-test('--exit-with-pods: SIGINT ends all pods in good order, sidecars last, and nothing is left, not even the monitor', async () => {
+test('--exit-with-pods: SIGINT ends all pods, sidecars last; no process is left, not even the monitor', async () => {
   const sidecar = shell(journal.serve('sidecar'), { name: 'sidecar', restartPolicy: 'Always' });
   write('web', { initContainers: [sidecar], containers: [shell(journal.serve('web', 0.2))] });
   write('job', { restartPolicy: 'Never', containers: [shell(journal.note('job done'))] });
@@ -218,7 +218,7 @@ test('--exit-with-pods: SIGINT ends all pods in good order, sidecars last, and n
   await waitFor(() => processesOf(bed.dir).length === 0, { what: 'the monitor to leave by itself' });
 });
 
-test('a second signal: the daemon leaves at once, and the pods that were ending go on ending', async () => {
+test('a second signal: the daemon exits at once, and its pods go on ending', async () => {
   const stubborn = `trap '${journal.note('TERM ignored')}' TERM; ${journal.note('starts')}; while :; do sleep 0.1; done`;
   write('web', { terminationGracePeriodSeconds: 600, containers: [shell(stubborn)] });
   const daemon = await bed.start();
@@ -240,7 +240,7 @@ test('a second signal: the daemon leaves at once, and the pods that were ending 
   expect(mainProcesses(pod)).toHaveLength(1);
 });
 
-test('a daemon that is killed while a pod is ending: the next one goes on ending it', async () => {
+test('kill -9 of the daemon while a pod is ending: the next daemon goes on ending it', async () => {
   write('web', { terminationGracePeriodSeconds: 2, containers: [shell(journal.serve('web', 0.5))] });
   const first = await bed.startToLeavePods();
   await first.running('web');
@@ -258,7 +258,7 @@ test('a daemon that is killed while a pod is ending: the next one goes on ending
   });
 });
 
-test('kill -9 of the monitor: its containers go on under the next one; an exit code that nobody saw is 255', async () => {
+test('kill -9 of the monitor: the next monitor adopts its containers; an exit code that no monitor saw is 255', async () => {
   const go = join(bed.dir, 'go');
   write('web', { containers: [shell(journal.serve('web'))] });
   write('job', { restartPolicy: 'Never', containers: [shell(`${awaitFile(go)}; exit 0`)] });

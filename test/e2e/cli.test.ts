@@ -63,12 +63,12 @@ test('/healthz is ok, /pods is a v1 PodList, and statelet pods prints the same a
   expect([table, json, yaml].map(({ code, stderr }) => [code, stderr])).toEqual(Array(3).fill([0, '']));
 
   await daemon.end();
-  const nobody = await statelet('pods', '--root-dir', bed.rootDir);
-  expect(nobody).toMatchObject({ code: 1, stdout: '' });
-  expect(nobody.stderr).toContain(`no statelet serves from ${bed.rootDir}`);
+  const unanswered = await statelet('pods', '--root-dir', bed.rootDir);
+  expect(unanswered).toMatchObject({ code: 1, stdout: '' });
+  expect(unanswered.stderr).toContain(`no statelet serves from ${bed.rootDir}`);
 });
 
-test('logs are in the format of CRI, at the place where the kubelet has them', async () => {
+test('logs are in the format of CRI, at the paths of the kubelet', async () => {
   const script = 'echo one; echo two >&2; printf "no end of line"';
   write('job', { restartPolicy: 'Never', containers: [shell(script)] });
   daemon = await bed.start();
@@ -129,7 +129,7 @@ test('a container has the environment of its spec, with fields filled in, and no
   });
 });
 
-describe('refusals: a message that says what is wrong and an exit code, and no running pod is lost', () => {
+describe('a refusal has a message that says what is wrong and an exit code, and running pods go on', () => {
   /** A second daemon that must not start, beside one that runs a pod. */
   async function refused(...args: string[]) {
     const pod = await daemon.running('web');
@@ -152,7 +152,7 @@ describe('refusals: a message that says what is wrong and an exit code, and no r
     daemon = await bed.start();
   });
 
-  test('of the command line: an unknown flag, a value that does not hold, a command that does not exist', async () => {
+  test('of the command line: an unknown flag, an invalid value, an unknown command', async () => {
     const flag = await refused('--pod-manifest-paht', bed.manifestDir);
     expect(flag.code).toBe(2);
     expect(flag.stderr).toContain("unknown option '--pod-manifest-paht'");
@@ -171,7 +171,7 @@ describe('refusals: a message that says what is wrong and an exit code, and no r
     expect(command.stderr).toContain("unknown command 'rum'");
   });
 
-  test('of the configuration: an unknown field, an ill-typed one, a file that is not there or no YAML', async () => {
+  test('of the configuration: an unknown field, a wrong type, a file that is missing or no YAML', async () => {
     const unknown = await refused(...config('staticPodPaht: /etc/pods\n'));
     expect(unknown.code).toBe(2);
     expect(unknown.stderr).toContain(`${join(bed.dir, 'config.yaml')}: staticPodPaht: is not a field`);
@@ -203,7 +203,7 @@ describe('refusals: a message that says what is wrong and an exit code, and no r
     }
   });
 
-  test('of the root folder of a running instance, by whichever path', async () => {
+  test('of the root folder of a running instance, also by another path', async () => {
     const link = join(bed.dir, 'same-root');
     symlinkSync(bed.rootDir, link);
     for (const path of [bed.rootDir, link]) {
@@ -215,7 +215,7 @@ describe('refusals: a message that says what is wrong and an exit code, and no r
     expect((await statelet('pods', '--root-dir', bed.rootDir)).stdout).toContain('Running');
   });
 
-  test('of a root folder that cannot be one', async () => {
+  test('of a root folder that cannot be used', async () => {
     const path = join(bed.dir, 'file');
     writeFileSync(path, '');
     const { code, stderr } = await refused('--root-dir', path, '--healthz-port', 'auto');

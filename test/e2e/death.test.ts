@@ -1,4 +1,4 @@
-/** The daemon is killed at exact points of its talk with the monitor, and another takes over. */
+/** The daemon is killed at exact points of its calls to the monitor, and the next daemon adopts its pods. */
 import { jest } from '@jest/globals';
 import type { When } from '../support/deaths/death.ts';
 import { embeddedStage } from '../support/deaths/embedded-stage.ts';
@@ -7,7 +7,7 @@ import { CHANGES } from '../support/runtime-tap.ts';
 
 jest.setTimeout(300_000);
 
-// The monitor carries out what has reached it, whoever waits for that: `during` is another `after`.
+// The monitor carries out a call that it has received, even if the agent dies meanwhile: `during` is the same as `after`.
 const WHENS: readonly When[] = ['before', 'after', 'late'];
 
 testDeaths(

@@ -1,4 +1,4 @@
-/** What a plain process gets of its pod's spec, and what the user is told that it does not get. */
+/** Which fields of a pod's spec a plain process gets, and what the user is told of the others. */
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { join } from 'node:path';
@@ -21,7 +21,7 @@ afterEach(() => bed.cleanUp());
 const apply = (fields: Parameters<typeof manifest>[1]) =>
   writeFileSync(join(bed.manifestDir, 'web.json'), manifest('web', fields));
 
-/** What the container has written, once it has written so many lines. */
+/** The output of the container, once it has this many lines. */
 async function lines(count: number): Promise<string[]> {
   const { metadata } = await daemon.running('web');
   const log = join(bed.podLogs(metadata), 'main/0.log');
@@ -37,15 +37,18 @@ test("a pod has the node's addresses, in its status, its environment and in the 
   daemon = await bed.start('--node-ip', '192.0.2.7,2001:db8::7');
   const field = (name: string, fieldPath: string) => ({ name, valueFrom: { fieldRef: { fieldPath } } });
   const env = [
-    ...[field('POD', 'status.podIP'), field('PODS', 'status.podIPs')],
-    ...[field('HOST', 'status.hostIP'), field('HOSTS', 'status.hostIPs')],
+    field('POD', 'status.podIP'),
+    field('PODS', 'status.podIPs'),
+    field('HOST', 'status.hostIP'),
+    field('HOSTS', 'status.hostIPs'),
   ];
   apply({ containers: [shell(`echo $POD $PODS $HOST $HOSTS; ${SERVE}`, { env })] });
   const both = '192.0.2.7,2001:db8::7';
   expect(await lines(1)).toEqual([`192.0.2.7 ${both} 192.0.2.7 ${both}`]);
   const { status } = await daemon.running('web');
   expect(status).toMatchObject({
-    ...{ hostIP: '192.0.2.7', podIP: '192.0.2.7' },
+    hostIP: '192.0.2.7',
+    podIP: '192.0.2.7',
     podIPs: [{ ip: '192.0.2.7' }, { ip: '2001:db8::7' }],
   });
   const { stdout } = await statelet('pods', '--root-dir', bed.rootDir, '-o', 'wide');
@@ -100,14 +103,14 @@ asRoot(
   },
 );
 
-test('a container that must not be root, and would be, does not start and says why', async () => {
+test('runAsNonRoot: a container that would run as root is not started, and its status says why', async () => {
   daemon = await bed.start();
   apply({ securityContext: { runAsNonRoot: true, runAsUser: 0 } });
   const { msg } = await daemon.event('web', 'Failed');
   expect(msg).toContain("container's runAsUser breaks non-root policy");
 });
 
-test('its stop signal ends a container', async () => {
+test('a container is ended by its stop signal', async () => {
   daemon = await bed.start();
   const script = `trap 'echo asked > ${bed.dir}/asked; exit 0' USR1; trap '' TERM; echo ready; while :; do sleep 1000 & wait; done`;
   apply({ os: { name: 'linux' }, containers: [shell(script, { lifecycle: { stopSignal: 'SIGUSR1' } })] });

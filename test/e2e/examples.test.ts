@@ -8,7 +8,7 @@ import { containerStatus, type Daemon, DaemonBed, NODE_NAME, stateOf } from '../
 import { waitFor } from '../support/wait-for.ts';
 
 const examples = fileURLToPath(new URL('../../examples/pods', import.meta.url));
-/** The slowest of them works for 20 s. */
+/** The slowest example works for 20 s. */
 const PATIENCE_MS = 100_000;
 
 let bed: DaemonBed;
@@ -22,7 +22,7 @@ describe('examples/pods', () => {
   afterAll(async () => bed.cleanUp());
 
   const isFinished = (pod: Pod) => stateOf(pod) === 'Terminated.Finished';
-  /** What the container has written, without times and streams. */
+  /** The output of the container, without times and streams. */
   const output = (pod: Pod, container: string, attempt = 0) =>
     bed.containerLog(pod.metadata, container, attempt).replaceAll(/^\S+ std(out|err) [FP] /gm, '');
 
@@ -82,7 +82,7 @@ describe('examples/pods', () => {
     PATIENCE_MS + 5_000,
   );
 
-  test('clock: tells the time, and says goodbye when the daemon takes its pods along', async () => {
+  test('clock: tells the time, and says goodbye when the daemon ends its pods', async () => {
     const pod = await daemon.running('clock');
     expect(output(pod, 'clock')).toMatch(/^(it is \d\d:\d\d:\d\d\n)+$/);
     // Its log goes with the pod: what has been opened before stays readable.

@@ -1,4 +1,4 @@
-/** The daemon on a disk that is full: when it is needed most. */
+/** The daemon on a full disk. */
 import { existsSync, mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -26,7 +26,7 @@ afterEach(async () => {
 
 const file = (name: string) => join(bed.manifestDir, `${name}.yaml`);
 
-/** The root folder is on a disk of its own. */
+/** Puts the root folder on a disk of its own. */
 function mountRoot(): SmallDisk {
   disk = mountSmallDisk(place);
   mkdirSync(join(disk.path, 'root'));
@@ -39,7 +39,7 @@ function pointRootTo(path: string): void {
   symlinkSync(join(path, 'root'), bed.rootDir);
 }
 
-testAsRoot('it starts, takes up what runs, and removes what is not wanted any more', async () => {
+testAsRoot('the daemon starts, adopts the running pods, and removes those without a manifest', async () => {
   const small = mountRoot();
   for (const name of ['stays', 'goes']) writeFileSync(file(name), manifest(name));
   const first = await bed.startToLeavePods();
@@ -60,17 +60,20 @@ testAsRoot('it starts, takes up what runs, and removes what is not wanted any mo
   expect([code, stdout]).toEqual([0, expect.stringContaining('stays-node-a')]);
 });
 
-testAsRoot('it starts where it has never been, and runs pods as soon as there is room', async () => {
-  const small = mountRoot();
-  writeFileSync(file('web'), manifest('web'));
-  small.fill();
-  const daemon = bed.launch(['--pod-manifest-path', bed.manifestDir, '--exit-with-pods']);
-  await daemon.serves();
-  await daemon.warning('podLogsDir', 'ENOSPC');
-  expect((await daemon.fetch('/pods')).status).toBe(200);
-  small.empty();
-  await daemon.running('web');
-});
+testAsRoot(
+  'the daemon starts with an empty root folder, and runs pods as soon as the disk has space',
+  async () => {
+    const small = mountRoot();
+    writeFileSync(file('web'), manifest('web'));
+    small.fill();
+    const daemon = bed.launch(['--pod-manifest-path', bed.manifestDir, '--exit-with-pods']);
+    await daemon.serves();
+    await daemon.warning('podLogsDir', 'ENOSPC');
+    expect((await daemon.fetch('/pods')).status).toBe(200);
+    small.empty();
+    await daemon.running('web');
+  },
+);
 
 testAsRoot('a new root folder on a read-only disk is an error of one line that names the flag', async () => {
   const small = mountRoot();
@@ -81,7 +84,7 @@ testAsRoot('a new root folder on a read-only disk is an error of one line that n
   expect(stderr.split('\n')).toHaveLength(2);
 });
 
-testAsRoot('it takes up what runs on a disk that has become read-only', async () => {
+testAsRoot('the daemon adopts the running pods on a disk that has become read-only', async () => {
   const small = mountRoot();
   writeFileSync(file('web'), manifest('web'));
   const first = await bed.startToLeavePods();

@@ -1,4 +1,4 @@
-/** The monitor of the embedded runtime is held still (SIGSTOP): the agent knows that before long, and goes on afterwards. */
+/** The monitor of the embedded runtime is stopped (SIGSTOP): the agent becomes unhealthy, and goes on after SIGCONT. */
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from '@jest/globals';
@@ -8,7 +8,7 @@ import { monitorPid } from '../support/process-runtime.ts';
 import { waitFor } from '../support/wait-for.ts';
 import { manifest, SERVE, shell } from './manifests.ts';
 
-/** Up to a relist, and its calls. */
+/** Long enough for a relist and its calls. */
 const NOTICED_MS = 60_000;
 
 let bed: DaemonBed;

@@ -1,4 +1,4 @@
-/** What becomes of a pod whose manifest comes, changes and goes. */
+/** Manifests are added, changed and removed, and pods follow them. */
 import { existsSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from '@jest/globals';
@@ -23,7 +23,7 @@ beforeEach(() => {
 });
 afterEach(async () => bed.cleanUp());
 
-test('a manifest is added, changed and removed: processes come, the old end before the new start, and all go', async () => {
+test('a manifest is added, changed and removed: its processes start, the old ones end before the new ones start, and all end', async () => {
   daemon = await bed.start();
   writeFileSync(file('web.json'), manifest('web', { containers: [shell(journal.serve('first'))] }));
   const first = await daemon.running('web');
@@ -52,7 +52,7 @@ test('a manifest is added, changed and removed: processes come, the old end befo
   expect(lives).toEqual(['first Started', 'first Killing', 'second Started', 'second Killing']);
 });
 
-test('I6: another manifest of the same full name is moved into place: the two pods never overlap', async () => {
+test('I6: another manifest with the same pod name replaces the file: the two pods never overlap', async () => {
   daemon = await bed.start();
   writeFileSync(file('web.json'), manifest('web', { containers: [shell(journal.serve('first', 0.5))] }));
   await daemon.running('web');
@@ -91,7 +91,7 @@ test('two manifests of one name at the same time: one runs, the other is reporte
   expect(journal.lines()).toEqual(['a starts', 'a ends', 'b starts']);
 });
 
-test('init containers run one after the other, the sidecar before the main container and until after it', async () => {
+test('init containers run one after the other; the sidecar starts before the main container and ends after it', async () => {
   writeFileSync(
     file('job.json'),
     manifest('job', {
@@ -131,7 +131,7 @@ test('init containers run one after the other, the sidecar before the main conta
   expect(started).toEqual(['one', 'two', 'sidecar', 'main']);
 });
 
-test('4: a container that ignores SIGTERM is killed when the grace period is over, and not before', async () => {
+test('4: a container that ignores SIGTERM is killed after its grace period, and not before', async () => {
   const stubborn = `trap '${journal.note('TERM ignored')}' TERM; ${journal.note('starts')}; while :; do sleep 0.1; done`;
   const containers = [shell(stubborn), shell(journal.serve('polite'), { name: 'polite' })];
   writeFileSync(file('web.json'), manifest('web', { terminationGracePeriodSeconds: 1, containers }));

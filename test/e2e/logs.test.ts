@@ -52,7 +52,7 @@ const apply = (name: string, fields: Parameters<typeof manifest>[1]) =>
 const withdraw = (name: string) => rmSync(join(bed.manifestDir, `${name}.json`));
 const logsOf = (pod: Pod) => join(bed.podLogs(pod.metadata), 'main');
 const filesOf = (pod: Pod) => readdirSync(logsOf(pod)).toSorted();
-/** The oldest first; without what is only there while one is compressed, and what is there twice then. */
+/** The log files, oldest first. While a file is compressed, it counts once, and its temporary file not at all. */
 const pathsOf = (pod: Pod) => {
   const files = filesOf(pod);
   const rotated = files.filter(
@@ -61,7 +61,7 @@ const pathsOf = (pod: Pod) => {
   return [...rotated, '0.log'].map((name) => join(logsOf(pod), name));
 };
 
-/** undefined where a log has been rotated meanwhile. */
+/** Undefined if the log was rotated meanwhile. */
 function unlessMoved<T>(read: () => T): T | undefined {
   try {
     return read();
@@ -71,7 +71,7 @@ function unlessMoved<T>(read: () => T): T | undefined {
   }
 }
 
-/** What was said on stdout; throws where a line is not whole. */
+/** The lines of stdout. Throws if a line is not whole. */
 function saidIn(paths: readonly string[]): string[] {
   return paths.flatMap((path) => {
     const content = readFileSync(path);
@@ -86,7 +86,7 @@ function textOf(line: string): string {
   return text;
 }
 
-test('are rotated while they are written, by the sizes that are configured; no line is lost or torn', async () => {
+test('are rotated at the configured size while they are written; no line is lost or torn', async () => {
   const maxSizeBytes = 40_000;
   await start(rotating(maxSizeBytes));
   // Counts until it has been rotated twice, and a third time perhaps: nothing is removed yet.
@@ -110,7 +110,7 @@ test('are rotated while they are written, by the sizes that are configured; no l
   expect(said.length).toBeGreaterThan(1000);
 });
 
-test('of a container that never stops writing are bounded: old ones are removed, and all with the pod', async () => {
+test('of a container that never stops writing stay bounded: old files are removed, and all files with the pod', async () => {
   await start(rotating(40_000));
   apply('endless', { terminationGracePeriodSeconds: 1, containers: [shell('while :; do seq 1000; done')] });
   const pod = await daemon.running('endless');
@@ -127,7 +127,7 @@ test('of a container that never stops writing are bounded: old ones are removed,
   expect(readdirSync(join(bed.rootDir, 'pods'))).toEqual([]);
 });
 
-test('of a crash loop are those of the running instance and of the one before, with their records', async () => {
+test('of a crash loop are kept for the running instance and the one before', async () => {
   await start({ crashLoopBackOff: { maxContainerRestartPeriod: '1s' } });
   const script = `n=$(ls runs | wc -l); : > runs/$n; echo run $n; [ $n = 3 ] || exit 1; ${SERVE}`;
   apply('again', { containers: [shell(`mkdir -p runs; ${script}`)] });
@@ -144,7 +144,7 @@ test('of a crash loop are those of the running instance and of the one before, w
   await waitFor(() => readdirSync(records).length === 2, { what: 'older records to be removed' });
 });
 
-test('of pods that are gone are removed when the agent starts; folders of others with such names stay', async () => {
+test('of pods that no longer exist are removed when the agent starts; other folders with similar names stay', async () => {
   const dir = join(bed.rootDir, 'pods');
   const write = (path: string, content: string) => {
     mkdirSync(join(dir, path, '..'), { recursive: true });
@@ -160,47 +160,50 @@ test('of pods that are gone are removed when the agent starts; folders of others
   for (const name of readdirSync(dir)) rmSync(join(dir, name), { recursive: true });
 });
 
-asRoot('are rotated on a full disk too; lines are lost whole, and go on when there is room', async () => {
-  const disk = join(bed.rootDir, 'pods');
-  mkdirSync(disk, { recursive: true });
-  execFileSync('mount', ['-t', 'tmpfs', '-o', 'size=512k', 'tmpfs', disk]);
-  try {
-    const maxSizeBytes = 20_000;
-    await start(rotating(maxSizeBytes));
-    const script = 'i=0; while :; do for k in 1 2 3 4 5; do i=$((i+1)); echo $i; done; sleep 0.01; done';
-    apply('counter', { terminationGracePeriodSeconds: 1, containers: [shell(script)] });
-    const pod = await daemon.running('counter');
-    const log = join(logsOf(pod), '0.log');
-    const filler = join(disk, 'filler');
-    const { ino } = await waitFor(
-      () => {
-        fill(filler);
-        const stat = statSync(log, { throwIfNoEntry: false });
-        if (stat && stat.size >= maxSizeBytes) return stat;
-        rmSync(filler);
-        return undefined;
-      },
-      { what: 'a log that is to be rotated, and no room', timeoutMs: PATIENCE_MS },
-    );
-    const isAnother = () => (statSync(log, { throwIfNoEntry: false })?.ino ?? ino) !== ino;
-    await waitFor(isAnother, { what: 'the rotation', timeoutMs: PATIENCE_MS });
-    rmSync(filler);
-    await waitFor(() => (statSync(log, { throwIfNoEntry: false })?.size ?? 0) > 0, { what: 'new lines' });
-    expect(containerStatus(await daemon.running('counter'))?.restartCount).toBe(0);
-    const numbers = await waitFor(() => unlessMoved(() => saidIn(pathsOf(pod)).map(Number)), {
-      what: 'all logs to be there at once',
-    });
-    expect(numbers.length).toBeGreaterThan(100);
-    expect(numbers).toEqual(numbers.toSorted((a, b) => a - b));
-    withdraw('counter');
-    await daemon.onlyPods();
-    expect(readdirSync(disk)).toEqual([]);
-  } finally {
-    execFileSync('umount', ['-l', disk]);
-  }
-});
+asRoot(
+  'are rotated on a full disk too; whole lines are lost, and new lines follow when the disk has space',
+  async () => {
+    const disk = join(bed.rootDir, 'pods');
+    mkdirSync(disk, { recursive: true });
+    execFileSync('mount', ['-t', 'tmpfs', '-o', 'size=512k', 'tmpfs', disk]);
+    try {
+      const maxSizeBytes = 20_000;
+      await start(rotating(maxSizeBytes));
+      const script = 'i=0; while :; do for k in 1 2 3 4 5; do i=$((i+1)); echo $i; done; sleep 0.01; done';
+      apply('counter', { terminationGracePeriodSeconds: 1, containers: [shell(script)] });
+      const pod = await daemon.running('counter');
+      const log = join(logsOf(pod), '0.log');
+      const filler = join(disk, 'filler');
+      const { ino } = await waitFor(
+        () => {
+          fill(filler);
+          const stat = statSync(log, { throwIfNoEntry: false });
+          if (stat && stat.size >= maxSizeBytes) return stat;
+          rmSync(filler);
+          return undefined;
+        },
+        { what: 'a log that is to be rotated, and no room', timeoutMs: PATIENCE_MS },
+      );
+      const isAnother = () => (statSync(log, { throwIfNoEntry: false })?.ino ?? ino) !== ino;
+      await waitFor(isAnother, { what: 'the rotation', timeoutMs: PATIENCE_MS });
+      rmSync(filler);
+      await waitFor(() => (statSync(log, { throwIfNoEntry: false })?.size ?? 0) > 0, { what: 'new lines' });
+      expect(containerStatus(await daemon.running('counter'))?.restartCount).toBe(0);
+      const numbers = await waitFor(() => unlessMoved(() => saidIn(pathsOf(pod)).map(Number)), {
+        what: 'all logs to be there at once',
+      });
+      expect(numbers.length).toBeGreaterThan(100);
+      expect(numbers).toEqual(numbers.toSorted((a, b) => a - b));
+      withdraw('counter');
+      await daemon.onlyPods();
+      expect(readdirSync(disk)).toEqual([]);
+    } finally {
+      execFileSync('umount', ['-l', disk]);
+    }
+  },
+);
 
-/** Takes all the room that is left. */
+/** Fills the disk. */
 function fill(file: string): void {
   const fd = openSync(file, 'w');
   try {

@@ -8,12 +8,12 @@ export function shell(script: string, fields: Partial<Container> = {}): Containe
   return { name: 'main', command: ['sh', '-c', script], ...fields };
 }
 
-/** Runs until it is told to end, and ends at once then. */
+/** Runs until SIGTERM, and ends at once then. */
 export const SERVE = 'trap "exit 0" TERM; while :; do sleep 1000 & wait $!; done';
 
 export type ManifestFields = Partial<PodSpec> & { readonly metadata?: Partial<ObjectMeta> };
 
-/** A manifest as text: JSON, which is YAML. Its grace period is short, and may be used up. */
+/** A manifest as text: JSON, which is YAML. Its grace period is short, as some pods use all of it. */
 export function manifest(name: string, { metadata, ...spec }: ManifestFields = {}): string {
   return JSON.stringify({
     apiVersion: 'v1',
@@ -23,7 +23,7 @@ export function manifest(name: string, { metadata, ...spec }: ManifestFields = {
   });
 }
 
-/** Puts a whole file in place of another, as editors do. */
+/** Replaces a file by a new one in one step, as editors do. */
 export function replaceFile(path: string, content: string): void {
   // Dotfiles are no manifests.
   const draft = join(path, '..', '.draft');
@@ -31,7 +31,7 @@ export function replaceFile(path: string, content: string): void {
   renameSync(draft, path);
 }
 
-/** What the containers of a test note down in one file, each line with the time in front. */
+/** A file to which the containers of a test write lines, each with its time in front. */
 export class Journal {
   readonly path: string;
 
@@ -40,19 +40,19 @@ export class Journal {
     appendFileSync(this.path, '');
   }
 
-  /** Shell: notes a line. */
+  /** Shell: writes a line. */
   note(line: string): string {
     return `echo "$(date +%s%N) ${line}" >> ${this.path}`;
   }
 
-  /** Shell: notes `NAME starts`, serves until told to end, takes `seconds` over that, and notes `NAME ends`. */
+  /** Shell: writes `NAME starts`, runs until SIGTERM, takes `seconds` to end, and writes `NAME ends`. */
   serve(name: string, seconds = 0): string {
     const ending = `sleep ${seconds}; ${this.note(`${name} ends`)}; exit 0`;
     // A signal that comes once it has noted its start finds it prepared.
     return `trap '${ending}' TERM; ${this.note(`${name} starts`)}; while :; do sleep 1000 & wait $!; done`;
   }
 
-  /** In the order of their times. */
+  /** The lines in the order of their times. */
   lines(): readonly string[] {
     const lines = readFileSync(this.path, 'utf8').trimEnd().split('\n');
     const byTime = (a: string, b: string) =>
@@ -70,7 +70,7 @@ export class Journal {
   }
 }
 
-/** Shell: waits until the file is there. */
+/** Shell: waits until the file exists. */
 export function awaitFile(path: string): string {
   return `while [ ! -e ${path} ]; do sleep 0.05; done`;
 }

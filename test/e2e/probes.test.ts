@@ -39,7 +39,7 @@ const told = (name: string, reason: string, text: string) =>
       pod === `default/${name}-${NODE_NAME}` && line.reason === reason && line.msg.includes(text),
   );
 
-test('startup holds the others; readiness comes and goes; liveness restarts; an ending pod is left in peace', async () => {
+test('the startup probe delays the others; readiness changes; liveness restarts; an ending pod is not probed for liveness', async () => {
   const end = path('end');
   write('steps', {
     terminationGracePeriodSeconds: 600,

@@ -1,4 +1,4 @@
-/** Containers that end, and what the restart policy makes of it. */
+/** Containers that end, with each restart policy. */
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from '@jest/globals';
@@ -20,7 +20,7 @@ function write(name: string, fields: ManifestFields): void {
   writeFileSync(join(bed.manifestDir, `${name}.json`), manifest(name, fields));
 }
 
-test('a container that crashes again and again: CrashLoopBackOff, restart count and last state as the kubelet has them', async () => {
+test('a container that crashes again and again has CrashLoopBackOff, restart count and last state as with the kubelet', async () => {
   const config = join(bed.dir, 'config.yaml');
   const text = [
     'apiVersion: kubelet.config.k8s.io/v1beta1',
@@ -99,7 +99,7 @@ test('restartPolicy Never: the pod is Succeeded or Failed by its exit codes, and
   await daemon.onlyPods('bad', 'good', 'killed', 'talkative');
 });
 
-test('the termination message of a container that ends in its first moment is not lost', async () => {
+test('the termination message of a container that ends at once is not lost', async () => {
   const names = ['a', 'b', 'c', 'd', 'e', 'f', 'g', 'h'];
   const script = 'printf "out of luck" > "$STATELET_TERMINATION_LOG"; exit 1';
   for (const name of names) write(name, { restartPolicy: 'Never', containers: [shell(script)] });
@@ -110,7 +110,7 @@ test('the termination message of a container that ends in its first moment is no
   }
 });
 
-test('restartPolicy OnFailure: what failed is restarted, what completed is left alone, then the pod has Succeeded', async () => {
+test('restartPolicy OnFailure: failed containers are restarted, completed ones are not, then the pod is Succeeded', async () => {
   const failsOnce = `${journal.note('runs')}; test -e ${bed.dir}/tried && exit 0; touch ${bed.dir}/tried; exit 5`;
   write('job', {
     restartPolicy: 'OnFailure',
@@ -131,7 +131,7 @@ test('restartPolicy OnFailure: what failed is restarted, what completed is left 
   expect(journal.lines().toSorted()).toEqual(['other runs', 'runs', 'runs']);
 });
 
-test('a container without a command: CreateContainerConfigError that says why, and the others of its pod run', async () => {
+test('a container without a command has CreateContainerConfigError with the cause; the other containers of its pod run', async () => {
   write('web', { containers: [{ name: 'idle', image: 'nginx:1.27' }, shell(SERVE)] });
   daemon = await bed.start();
   const failed = await daemon.event('web', 'Failed');
@@ -151,7 +151,7 @@ test('a container without a command: CreateContainerConfigError that says why, a
   expect(mainProcesses(pod)).toHaveLength(1);
 });
 
-test('a command that does not exist, and one in an unusable working directory, are told from one that fails', async () => {
+test('a missing command and an unusable working directory can be told from a command that fails', async () => {
   const containers = [{ name: 'main', command: ['/nowhere/to/be/found'] }];
   write('lost', { restartPolicy: 'Never', containers });
   write('homeless', { restartPolicy: 'Never', containers: [shell('exit 0', { workingDir: '/nowhere' })] });

@@ -11,9 +11,9 @@ import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
 import { DaemonBed, mainProcesses, NODE_NAME, statelet } from '../support/daemon.ts';
 import { Journal, type ManifestFields, manifest, SERVE, shell } from './manifests.ts';
 
-/** Whoever fails fails soon. */
+/** A pod that fails is reported soon. */
 const ONE_RETRY = ['--max-retries', '1'];
-/** Where nothing ends by itself: nobody has to watch for that. */
+/** How long run-once watches for containers that fail: here none does. */
 const SHORT_DELAY = ['--retry-delay', '100ms'];
 
 interface PodView {
@@ -66,7 +66,7 @@ const HEADER = ['NAMESPACE', 'NAME', 'READY', 'STATUS', 'RESTARTS', 'RESULT', 'F
 const row = (name: string, ...cells: string[]) => ['default', `${name}-${NODE_NAME}`, ...cells];
 
 describe('all pods are good', () => {
-  test('they run, or have run to their end; the exit code is 0, and they go on when it has left', async () => {
+  test('they run or have completed; the exit code is 0, and they go on after the end of run-once', async () => {
     write('job', { restartPolicy: 'OnFailure', containers: [shell('exit 0')] });
     write('web', { initContainers: [shell('exit 0', { name: 'init' })], containers: [shell(SERVE)] });
     const { code, stdout, stderr } = await run();
@@ -87,7 +87,7 @@ describe('all pods are good', () => {
     expect((await daemon.inPhase('job', 'Succeeded')).status?.containerStatuses?.[0]?.restartCount).toBe(0);
   });
 
-  test('a second time they are found as they are, and nothing is made twice', async () => {
+  test('a second run finds them, and starts no container again', async () => {
     write('job', { restartPolicy: 'Never', containers: [shell('exit 0')] });
     write('web');
     const first = await report();
@@ -100,7 +100,7 @@ describe('all pods are good', () => {
     expect(second.report).toEqual(first.report);
   });
 
-  test('a pod whose manifest has changed since takes the place of the one that runs', async () => {
+  test('a pod whose manifest has changed replaces the running one', async () => {
     const journal = new Journal(bed.dir);
     write('web', { containers: [shell(journal.serve('former'))] });
     const before = await report(...SHORT_DELAY);
@@ -112,7 +112,7 @@ describe('all pods are good', () => {
 });
 
 describe('some pods are not good', () => {
-  test('one that is rejected, one whose container fails: the others run, each has its line, the exit code is 1', async () => {
+  test('a rejected pod and a pod whose container fails: the others run, each pod has its line, the exit code is 1', async () => {
     const tooMuch = { resources: { requests: { cpu: String(availableParallelism() + 1) } } };
     write('elsewhere', { nodeSelector: { disk: 'ssd' } });
     write('failing', { containers: [shell(SERVE), shell('exit 7', { name: 'bad' })] });
@@ -144,7 +144,7 @@ describe('some pods are not good', () => {
     expect(stderr).toContain(`statelet: 4 of 5 pods did not come up: ${bad.join(', ')}\n`);
   });
 
-  test('as JSON: one document with all there is to know, and nothing beside it', async () => {
+  test('as JSON: standard output is one document', async () => {
     write('elsewhere', { nodeSelector: { disk: 'ssd' } });
     write('once', { restartPolicy: 'Never', containers: [shell('exit 3')] });
     const { code, report: told } = await report(...ONE_RETRY);
@@ -152,8 +152,14 @@ describe('some pods are not good', () => {
     const [elsewhere, single] = told.pods;
     expect(elsewhere).toMatchObject({ result: 'Rejected', reason: 'NodeAffinity', containers: [] });
     expect(single).toMatchObject({
-      ...{ namespace: 'default', name: `once-${NODE_NAME}`, source: 'file', phase: 'Failed' },
-      ...{ result: 'Failed', reason: 'ContainersFailed', failedContainers: ['main'], leftRunning: false },
+      namespace: 'default',
+      name: `once-${NODE_NAME}`,
+      source: 'file',
+      phase: 'Failed',
+      result: 'Failed',
+      reason: 'ContainersFailed',
+      failedContainers: ['main'],
+      leftRunning: false,
       containers: [
         { name: 'main', restartCount: 0, state: { terminated: { exitCode: 3, reason: 'Error' } } },
       ],
@@ -161,7 +167,7 @@ describe('some pods are not good', () => {
     expect(told.problems).toEqual([]);
   });
 
-  test('a manifest that does not hold: the other pods run, the exit code is 1', async () => {
+  test('an invalid manifest: the other pods run, the exit code is 1', async () => {
     write('web');
     writeFileSync(
       join(bed.manifestDir, 'broken.yaml'),
@@ -173,7 +179,7 @@ describe('some pods are not good', () => {
     expect(told.problems).toMatchObject([{ file: join(bed.manifestDir, 'broken.yaml') }]);
   });
 
-  test('no pod comes', async () => {
+  test('there are no pods', async () => {
     const { code, stdout, stderr } = await run();
     expect([code, stdout]).toEqual([1, '\nNo pods.\n']);
     expect(stderr).toBe('statelet: no pod came from the sources\n');
@@ -206,7 +212,7 @@ describe('pods of a URL', () => {
     ]);
   });
 
-  test('are done without when it does not answer within a second', async () => {
+  test('are left out if it does not answer within a second', async () => {
     write('web');
     const { code, report: told } = await report('--manifest-url', `${url}/never`, ...SHORT_DELAY);
     expect(code).toBe(1);
@@ -215,7 +221,7 @@ describe('pods of a URL', () => {
   });
 });
 
-test('it goes on to its end where nobody reads what it prints any more', async () => {
+test('run-once goes on to its end if its output is closed', async () => {
   write('web');
   write('bad', { restartPolicy: 'Never', containers: [shell('exit 3')] });
   const { child, result } = bed.runOnce('--pod-manifest-path', bed.manifestDir, ...ONE_RETRY);
@@ -229,7 +235,7 @@ test('it goes on to its end where nobody reads what it prints any more', async (
   expect(daemon.log.filter(({ reason }) => reason === 'Started')).toEqual([]);
 });
 
-test('SIGTERM has it leave at once; it says what was left running', async () => {
+test('SIGTERM ends run-once at once; it says what it has left running', async () => {
   write('failing', { containers: [shell('exit 7')] });
   write('web');
   const { child, result } = bed.runOnce('--pod-manifest-path', bed.manifestDir);
@@ -259,7 +265,7 @@ test('SIGTERM has it leave at once; it says what was left running', async () => 
 });
 
 describe('refusals', () => {
-  test('while a daemon runs in the root folder, whose pods are left alone', async () => {
+  test('while a daemon runs in the root folder: its pods go on', async () => {
     write('web');
     const daemon = await bed.start();
     const pod = await daemon.running('web');

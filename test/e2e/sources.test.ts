@@ -1,4 +1,4 @@
-/** Where manifests come from, and what becomes of running pods when what comes is no good. */
+/** The sources of manifests, and what becomes of running pods when a source fails or has invalid manifests. */
 import { createServer, type Server } from 'node:http';
 import { existsSync, mkdirSync, readdirSync, renameSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { createServer as createSocket, type AddressInfo } from 'node:net';
@@ -21,7 +21,7 @@ afterEach(async () => bed.cleanUp());
 
 const file = (name: string) => join(bed.manifestDir, name);
 
-/** The pod is the one it was, and runs in the processes in which it ran. */
+/** Asserts that the pod has the same UID, container statuses and process as before. */
 async function expectUndisturbed(pod: Pod): Promise<void> {
   const now = (await daemon.pods()).find(({ metadata }) => metadata.uid === pod.metadata.uid);
   expect(now?.status?.containerStatuses).toEqual(pod.status?.containerStatuses);
@@ -29,7 +29,7 @@ async function expectUndisturbed(pod: Pod): Promise<void> {
 }
 
 describe('files', () => {
-  test('broken YAML: a warning names file and line, the last good version and all other pods go on', async () => {
+  test('broken YAML: a warning names file and line; the last good version and all other pods go on', async () => {
     writeFileSync(file('web.yaml'), manifest('web'));
     writeFileSync(file('other.yaml'), manifest('other'));
     daemon = await bed.start();
@@ -50,7 +50,7 @@ describe('files', () => {
     await expectUndisturbed(web);
   });
 
-  test('a manifest that is broken when the daemon starts again: its pod goes on, and is mended with it', async () => {
+  test('a manifest that is broken when the daemon restarts: its pod goes on, and is updated once the manifest is valid', async () => {
     writeFileSync(file('web.yaml'), manifest('web'));
     daemon = await bed.start();
     const web = await daemon.running('web');
@@ -63,7 +63,7 @@ describe('files', () => {
     daemon = await bed.start();
     await daemon.warning(`${file('web.yaml')}: its last good version is used`);
     await daemon.running('web');
-    // What nobody wants is ended by housekeeping, which has been at work when an unwanted pod has gone.
+    // Housekeeping ends pods without a manifest. It has run once such a pod is gone.
     writeFileSync(file('late.yaml'), manifest('late'));
     await daemon.running('late');
     rmSync(file('late.yaml'));
@@ -74,7 +74,7 @@ describe('files', () => {
     await journal.until('mended starts');
   });
 
-  test('a field that does not hold: a warning names file and field, and other pods start', async () => {
+  test('an invalid field: a warning names file and field, and other pods start', async () => {
     const misspelt = { ...shell('exit 0'), comand: ['sleep'] };
     writeFileSync(file('misspelt.yaml'), manifest('misspelt', { containers: [misspelt] }));
     writeFileSync(
@@ -106,8 +106,8 @@ describe('files', () => {
     await daemon.running('web');
   });
 
-  test('a folder that cannot be read: a warning, and its pods go on; when it can be read again nothing has happened', async () => {
-    // As root there are no forbidden folders; a link that leads to itself can be read by nobody.
+  test('a folder that cannot be read: a warning, and its pods go on, also once it can be read again', async () => {
+    // Root can read every folder, but not a link that leads to itself.
     const link = join(bed.dir, 'link');
     symlinkSync(bed.manifestDir, link);
     writeFileSync(file('web.yaml'), manifest('web'));
@@ -129,7 +129,7 @@ describe('files', () => {
     await expectUndisturbed(web);
   });
 
-  test('what is no manifest is reported, not followed: a socket, a link to nothing, a file that cannot be read', async () => {
+  test('files that are no manifests are reported: a socket, a dangling link, a file that cannot be read', async () => {
     writeFileSync(file('web.yaml'), manifest('web'));
     mkdirSync(file('folder.yaml'));
     symlinkSync('nowhere', file('dangling.yaml'));
@@ -157,7 +157,7 @@ describe('files', () => {
     await expectUndisturbed(web);
   });
 
-  test('a folder that is not there yet has no pods, and is seen when it comes', async () => {
+  test('a folder that does not exist yet has no pods; its pods start when it is made', async () => {
     const folder = join(bed.dir, 'later');
     daemon = await bed.run(['--pod-manifest-path', folder, '--exit-with-pods']);
     await daemon.warning(`${folder}: does not exist`);
@@ -166,7 +166,7 @@ describe('files', () => {
     await daemon.running('web');
   });
 
-  /** Puts a link to `target` in the place of whatever is at `path`. */
+  /** Replaces `path` by a link to `target`. */
   function turn(path: string, target: string): void {
     symlinkSync(target, join(bed.dir, '.new'));
     renameSync(join(bed.dir, '.new'), path);
@@ -216,7 +216,7 @@ describe('http', () => {
     return bed.run([...flags, '--exit-with-pods', ...more]);
   }
 
-  test('pods come, a changed manifest replaces its pod alone, and pods that are no longer listed go', async () => {
+  test('pods start, a changed manifest replaces only its pod, and pods that are no longer listed end', async () => {
     const other = manifest('other');
     answer = podList(manifest('web', { containers: [shell(journal.serve('first', 0.2))] }), other);
     daemon = await start();
@@ -268,7 +268,7 @@ describe('http', () => {
     expect(requests).toBeGreaterThan(5);
   });
 
-  test('a server that is not there at the start of the daemon: the pods of the last run go on until it answers', async () => {
+  test('a server that does not answer when the daemon starts: the pods of the last run go on until it answers', async () => {
     answer = yaml(manifest('web'));
     daemon = await start();
     const web = await daemon.running('web');
@@ -277,7 +277,7 @@ describe('http', () => {
     answer = { status: 503, type: 'text/plain', body: 'starting' };
     daemon = await start();
     await daemon.warning('/pods: the server answered 503');
-    // Long enough for a round of housekeeping, which ends what nobody wants once all sources have been seen.
+    // Long enough for a round of housekeeping, which ends pods without a source once all sources have been seen.
     const before = requests;
     await waitFor(() => requests > before + 45, { what: 'requests over more than two seconds' });
     expect(mainProcesses(web)).toHaveLength(1);

@@ -1,4 +1,4 @@
-/** What a node without a container runtime says that its pods use. */
+/** The statistics of a node without a container runtime. */
 import { writeFileSync } from 'node:fs';
 import { totalmem } from 'node:os';
 import { join } from 'node:path';
@@ -16,7 +16,7 @@ beforeEach(() => {
 });
 afterEach(() => bed.cleanUp());
 
-test('plain processes: memory, processor, PIDs and what lies on the disk', async () => {
+test('plain processes have statistics of memory, CPU, PIDs and disk', async () => {
   const daemon = await bed.start();
   const script = 'head -c 1000000 /dev/zero > file; echo done; sleep 1000 & sleep 1000 & wait';
   writeFileSync(join(bed.manifestDir, 'web.json'), manifest('web', { containers: [shell(script)] }));

@@ -1,4 +1,4 @@
-/** A daemon in a terminal that is closed, as a newcomer leaves it. */
+/** A daemon whose terminal is closed. */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
@@ -50,13 +50,13 @@ function inTerminal(...args: string[]): ChildProcess {
   return terminal;
 }
 
-/** The terminal is gone with all it could still say. */
+/** Closes the terminal at once. */
 async function close(of: ChildProcess): Promise<void> {
   of.kill('SIGKILL');
   await once(of, 'exit');
 }
 
-/** A pod that notes that it runs, and how it ends. */
+/** A pod that writes that it runs, and how it ends. */
 function writePod(): { readonly started: string; readonly ended: string } {
   const [started, ended] = [join(dir, 'started'), join(dir, 'ended')];
   const script = `trap 'echo in good order > ${ended}; exit 0' TERM; echo $$$$ > ${started}; while :; do sleep 0.1; done`;
@@ -66,7 +66,7 @@ function writePod(): { readonly started: string; readonly ended: string } {
 
 const FLAGS = ['--healthz-port', 'auto', '--pod-manifest-path'];
 
-test('closing the terminal ends the pods in good order, where they are to end with the daemon', async () => {
+test('closing the terminal ends the pods with their grace period if the daemon runs with --exit-with-pods', async () => {
   const { started, ended } = writePod();
   const shown = inTerminal('run', '--exit-with-pods', '--root-dir', rootDir, ...FLAGS, join(dir, 'pods'));
   const container = await waitFor(() => pidIn(started), { what: 'the container', timeoutMs: TIMEOUT_MS });
@@ -78,7 +78,7 @@ test('closing the terminal ends the pods in good order, where they are to end wi
   expect(readFileSync(ended, 'utf8')).toBe('in good order\n');
 });
 
-test('and leaves them running where they are not', async () => {
+test('closing the terminal leaves the pods running otherwise', async () => {
   const { started, ended } = writePod();
   const shown = inTerminal('run', '--root-dir', rootDir, ...FLAGS, join(dir, 'pods'));
   const container = await waitFor(() => pidIn(started), { what: 'the container', timeoutMs: TIMEOUT_MS });

@@ -8,14 +8,14 @@ import type { ContainerConfig, ContainerEvent, PodSandboxConfig } from '../../sr
 import { containerConfig, podConfig, startPod, whenExited } from '../support/runtime-configs.ts';
 import { waitFor } from '../support/wait-for.ts';
 
-/** All that the contract runs: a runtime without real processes has to know no other commands. */
+/** The commands of the contract: a runtime without real processes needs to know only these. */
 export const CONTRACT_COMMANDS = {
   runForever: ['sleep', '1000'],
   succeed: ['sh', '-c', 'exit 0'],
   fail: ['sh', '-c', 'exit 3'],
-  /** Says `ready` on its standard output once SIGTERM is ignored. */
+  /** Writes `ready` to its standard output once it ignores SIGTERM. */
   ignoreTerm: ['sh', '-c', "trap '' TERM; echo ready; while :; do sleep 1; done"],
-  /** On SIGTERM ends by the signal that its child ends by: 140 after the SIGUSR2 that it sends, 143 if that had SIGTERM. */
+  /** On SIGTERM exits with the code of its child: 140 by the SIGUSR2 that it sends, 143 if the child has got SIGTERM as well. */
   askChild: [
     'sh',
     '-c',
@@ -30,18 +30,18 @@ const kind = (name: string): object => expect.objectContaining({ kind: name });
 
 export interface RuntimeBed {
   readonly runtime: RuntimeService;
-  /** For a runtime without real processes, whose containers are ready as soon as they run. */
+  /** True for a runtime without real processes: its containers are ready as soon as they run. */
   readonly simulated?: true;
-  /** What every sandbox needs here. Commands must not be process 1 of their namespace: that has no default for SIGTERM. */
+  /** What every sandbox of this runtime needs. No command may be process 1 of its namespace: SIGTERM has no default there. */
   readonly sandbox?: Partial<PodSandboxConfig>;
-  /** What every container needs here. */
+  /** What every container of this runtime needs. */
   readonly container?: Partial<ContainerConfig>;
   /** An image that can be pulled. */
   readonly image?: string;
   cleanup(): Promise<void>;
 }
 
-/** What every implementation of RuntimeService does alike. `setUpTimeoutMs`: how long making the runtime may take. */
+/** What every implementation of RuntimeService has to do. `setUpTimeoutMs`: how long `createRuntime` may take. */
 export function runtimeContract(
   name: string,
   createRuntime: () => Promise<RuntimeBed>,
@@ -58,7 +58,9 @@ export function runtimeContract(
     const startReady = async (command: readonly string[]) => {
       const pod = await start(containerOf(command));
       if (bed.simulated) return pod;
-      await waitFor(() => readFileSync(pod.logFile, 'utf8').includes('ready'), { what: 'its word' });
+      await waitFor(() => readFileSync(pod.logFile, 'utf8').includes('ready'), {
+        what: 'the container to be ready',
+      });
       return pod;
     };
     const startIgnoringTerm = () => startReady(C.ignoreTerm);
@@ -95,7 +97,7 @@ export function runtimeContract(
         await expect(runtime.runPodSandbox(podOf(), { signal })).rejects.toEqual(kind('Canceled'));
       });
 
-      test('answers with kind Canceled when a call is aborted on its way', async () => {
+      test('answers with kind Canceled when a call is aborted meanwhile', async () => {
         const { id } = await startIgnoringTerm();
         const abort = new AbortController();
         const stopped = runtime.stopContainer(id, 1000, { signal: abort.signal });
@@ -141,7 +143,7 @@ export function runtimeContract(
         expect(await ids({ labelSelector: { ...config.labels, more: 'labels' } })).toEqual([]);
       });
 
-      test('that stops ends its containers and is not ready; a second stop changes nothing', async () => {
+      test('that is stopped ends its containers and is not ready; a second stop changes nothing', async () => {
         const { sandboxId, id } = await start(containerOf(C.ignoreTerm));
         await runtime.stopPodSandbox(sandboxId);
         expect((await runtime.containerStatus(id)).state).toBe('CONTAINER_EXITED');
@@ -149,7 +151,7 @@ export function runtimeContract(
         expect((await runtime.podSandboxStatus(sandboxId)).state).toBe('SANDBOX_NOTREADY');
       });
 
-      test('that is removed takes its containers along', async () => {
+      test('is removed with its containers', async () => {
         const { sandboxId, id } = await start(containerOf(C.runForever));
         await runtime.removePodSandbox(sandboxId);
         await expect(runtime.podSandboxStatus(sandboxId)).rejects.toEqual(kind('NotFound'));
@@ -170,8 +172,14 @@ export function runtimeContract(
         const config = containerOf(C.runForever, { labels: { a: 'b' }, annotations: { c: 'd' } });
         const id = await runtime.createContainer(podSandboxId, config, sandbox);
         expect(await runtime.containerStatus(id)).toMatchObject({
-          ...{ id, podSandboxId, state: 'CONTAINER_CREATED', metadata: config.metadata },
-          ...{ labels: { a: 'b' }, annotations: { c: 'd' }, startedAt: 0, finishedAt: 0 },
+          id,
+          podSandboxId,
+          state: 'CONTAINER_CREATED',
+          metadata: config.metadata,
+          labels: { a: 'b' },
+          annotations: { c: 'd' },
+          startedAt: 0,
+          finishedAt: 0,
           logPath: join(sandbox.logDirectory, config.logPath),
         });
       });
@@ -229,7 +237,7 @@ export function runtimeContract(
         const { id } = await start(containerOf(C.succeed));
         const status = await whenExited(runtime, id);
         expect(status).toMatchObject({ exitCode: 0, reason: 'Completed' });
-        // A brief container may have ended before its runtime has noted that it started.
+        // A short container may end before its runtime has noted the start.
         expect(status.startedAt).toBeGreaterThanOrEqual(status.createdAt);
         expect(status.finishedAt).toBeGreaterThanOrEqual(status.createdAt);
       });
@@ -264,13 +272,13 @@ export function runtimeContract(
         expect((await runtime.containerStatus(id)).exitCode).toBe(140);
       });
 
-      test('that ignores SIGTERM is killed when its time is over', async () => {
+      test('that ignores SIGTERM is killed after the timeout', async () => {
         const { id } = await startIgnoringTerm();
         await runtime.stopContainer(id, 1);
         expect(await runtime.containerStatus(id)).toMatchObject({ state: 'CONTAINER_EXITED', exitCode: 137 });
       });
 
-      test('is killed earlier when a second stop allows it less time (lifecycle.md 4)', async () => {
+      test('is killed earlier if a second stop has a shorter timeout (lifecycle.md 4)', async () => {
         const { id } = await startIgnoringTerm();
         const first = runtime.stopContainer(id, 1000);
         await runtime.stopContainer(id, 0);
@@ -297,7 +305,7 @@ export function runtimeContract(
         expect(await runtime.listContainerStats({ id, state: 'CONTAINER_RUNNING' })).toEqual([]);
       });
 
-      test('is told of, from its creation to its removal', async () => {
+      test('has events from its creation to its removal', async () => {
         const events = new ReplaySubject<ContainerEvent>();
         const subscription = runtime.containerEvents().subscribe(events);
         const { id, sandbox } = await start(containerOf(C.succeed));
@@ -308,8 +316,10 @@ export function runtimeContract(
         await waitFor(() => heard.length >= 4, { what: 'four events' });
         subscription.unsubscribe();
         expect(heard.map((event) => event.containerEventType)).toEqual([
-          ...['CONTAINER_CREATED_EVENT', 'CONTAINER_STARTED_EVENT'],
-          ...['CONTAINER_STOPPED_EVENT', 'CONTAINER_DELETED_EVENT'],
+          'CONTAINER_CREATED_EVENT',
+          'CONTAINER_STARTED_EVENT',
+          'CONTAINER_STOPPED_EVENT',
+          'CONTAINER_DELETED_EVENT',
         ]);
         expect(heard[0]?.podSandboxMetadata).toEqual(sandbox.metadata);
       });

@@ -1,5 +1,5 @@
 import { once } from 'node:events';
-import { mkdtempSync, readFileSync } from 'node:fs';
+import { existsSync, mkdtempSync, readFileSync } from 'node:fs';
 import { rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -16,7 +16,7 @@ import { waitFor } from './wait-for.ts';
 export interface ProcessRuntimeBed {
   readonly rootDir: string;
   readonly runtime: RuntimeService;
-  /** Another client of the same monitor; cleanup closes it as well. */
+  /** Another client of the same monitor. `cleanup` closes it as well. */
   connect(options?: Pick<ProcessRuntimeOptions, 'requestTimeoutMs'>): RuntimeService;
   cleanup(): Promise<void>;
 }
@@ -40,7 +40,7 @@ export function processRuntimeBed(rootDir = mkdtempSync(join(tmpdir(), 'statelet
   return { rootDir, runtime: connect(), connect, cleanup };
 }
 
-/** By the monitor's own word. */
+/** By the first message of the monitor. */
 export async function monitorPid(rootDir: string): Promise<number> {
   const socket = await connectSocket(join(rootDir, 'runtime'));
   const [line] = (await once(socket, 'data')) as [Buffer];
@@ -61,4 +61,13 @@ export function isRunning(pid: number): boolean {
 export async function kill9(pid: number): Promise<void> {
   process.kill(pid, 'SIGKILL');
   await waitFor(() => !isRunning(pid), { what: `the end of process ${pid}` });
+}
+
+/** The lines of a container's log without their times; none while there is no log. */
+export function logLines(file: string): string[] {
+  const text = existsSync(file) ? readFileSync(file, 'latin1') : '';
+  return text
+    .split('\n')
+    .filter((line) => line !== '')
+    .map((line) => line.slice(line.indexOf(' ') + 1));
 }

@@ -6,7 +6,7 @@ import { createPod, outcomeOf, sandboxConfig, simulatedBed, startPod } from './s
 const rejection = (kind: string) => ({ kind });
 
 describe('a call that fails', () => {
-  test('has done nothing, and says that it was Unavailable or something Unknown', async () => {
+  test('changes nothing, and is Unavailable or Unknown', async () => {
     const { runtime, simulated } = simulatedBed({ faults: { anyCall: { fail: 1 } } });
     const outcomes = Array.from({ length: 50 }, (_, pod) =>
       outcomeOf(runtime.runPodSandbox(sandboxConfig(`pod-${pod}`))),
@@ -16,7 +16,7 @@ describe('a call that fails', () => {
     expect(simulated.uids()).toEqual([]);
   });
 
-  test('happens as often as was asked for, and only to the calls that were named', async () => {
+  test('occurs with its probability, and not to calls with faults of their own', async () => {
     const { runtime } = simulatedBed({
       faults: { anyCall: { fail: 0.25 }, calls: { ListContainers: {} } },
     });
@@ -30,13 +30,13 @@ describe('a call that fails', () => {
   });
 });
 
-test('an answer that is lost is Unavailable, and what was asked for is done', async () => {
+test('a call whose answer is lost is Unavailable, and was carried out', async () => {
   const { runtime, simulated } = simulatedBed({ faults: { calls: { RunPodSandbox: { lostAnswer: 1 } } } });
   await expect(runtime.runPodSandbox(sandboxConfig('pod'))).rejects.toMatchObject(rejection('Unavailable'));
   expect(simulated.isRunning('pod')).toBe(true);
 });
 
-test('a sandbox that is said to be stopped, and is not, still runs with all its containers', async () => {
+test('an untrue StopPodSandbox succeeds, and the sandbox runs on with its containers', async () => {
   const { runtime, simulated } = simulatedBed({ faults: { anyCall: { untrue: 1 } } });
   const { id, sandboxId } = await startPod({ runtime }, 'pod');
   await runtime.stopPodSandbox(sandboxId);
@@ -47,7 +47,8 @@ test('a sandbox that is said to be stopped, and is not, still runs with all its 
 
 test('a slow call takes a hundred times as long', async () => {
   const { runtime, clock } = simulatedBed({
-    ...{ latencies: { StopPodSandbox: [20, 20] }, faults: { calls: { StopPodSandbox: { slow: 1 } } } },
+    latencies: { StopPodSandbox: [20, 20] },
+    faults: { calls: { StopPodSandbox: { slow: 1 } } },
   });
   const outcome = outcomeOf(runtime.stopPodSandbox('unknown'));
   await clock.advance(1999);
@@ -63,7 +64,7 @@ test('a call that is too slow for its client exceeds the deadline', async () => 
   expect(outcome.told).toBe('DeadlineExceeded');
 });
 
-test('what disappears is listed, and has no status', async () => {
+test('a container or sandbox that disappears is listed, but has no status', async () => {
   const { runtime } = simulatedBed({ faults: { anyCall: { disappear: 1 } } });
   const { id, sandboxId } = await startPod({ runtime }, 'pod');
   expect(await runtime.listContainers({ id })).toHaveLength(1);
@@ -80,7 +81,7 @@ describe('a sandbox that dies by itself', () => {
     return { ...bed, uids };
   };
 
-  test('does so within ten minutes, with its containers or without', async () => {
+  test('dies within ten minutes, with its containers or without', async () => {
     const { clock, simulated, uids } = await lives(1);
     await clock.advance(600_000);
     const sandboxes = uids.flatMap((uid) => simulated.sandboxesOf(uid));
@@ -89,7 +90,7 @@ describe('a sandbox that dies by itself', () => {
     expect(new Set(states)).toEqual(new Set(['CONTAINER_RUNNING', 'CONTAINER_EXITED']));
   });
 
-  test('does not once faults are switched off', async () => {
+  test('does not die once faults are switched off', async () => {
     const { clock, simulated, uids } = await lives(1);
     simulated.faults = {};
     await clock.advance(600_000);
@@ -122,7 +123,7 @@ describe('what is left to chance', () => {
     sandboxDeath: 0.3,
   };
 
-  /** Tries every step of a life until it succeeds. */
+  /** Takes a pod through its steps; each is tried up to three times. */
   async function live(bed: ReturnType<typeof simulatedBed>, uid: string): Promise<void> {
     const { runtime } = bed;
     const steps = [
@@ -158,21 +159,21 @@ describe('what is left to chance', () => {
     return bed.history;
   }
 
-  test('happens again in the same way with the same seed', async () => {
+  test('is the same for the same seed', async () => {
     const uids = ['a', 'b', 'c'];
     const history = await historyOf(1, uids);
     expect(await historyOf(1, uids)).toEqual(history);
     expect(await historyOf(2, uids)).not.toEqual(history);
   });
 
-  test('happens to a pod in the same way whatever other pods there are', async () => {
+  test('is the same for a pod whatever other pods there are', async () => {
     const among = await historyOf(3, ['a', 'b', 'c', 'd']);
     const alone = await historyOf(3, ['c']);
     expect(alone.length).toBeGreaterThan(20);
     expect(among.filter((line) => / c\b/.test(line))).toEqual(alone);
   });
 
-  test('leaves nothing behind once every call is over', async () => {
+  test('leaves no call in flight', async () => {
     const bed = simulatedBed({ faults, latencies: CONTAINERD_LATENCIES });
     const uids = Array.from({ length: 30 }, (_, pod) => `pod-${pod}`);
     const lives = uids.map((uid) => live(bed, uid));

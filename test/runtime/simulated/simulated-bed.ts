@@ -12,10 +12,10 @@ import type { ContainerEvent, PodSandboxConfig } from '../../../src/types/cri.ts
 import { errorKind } from '../../../src/types/errors.ts';
 import { containerConfig } from '../../support/runtime-configs.ts';
 
-/** Always a number of which `holds` is true: what is left to chance is decided. */
+/** Always the same number, one for which `holds` is true: so a test decides what is left to chance. */
 export function chosen(holds: (value: number) => boolean): Random {
   const value = Array.from({ length: 1000 }, (_, index) => index / 1000).find(holds);
-  if (value === undefined) throw new Error('no number does what is asked for');
+  if (value === undefined) throw new Error('no number is as wanted');
   return () => value;
 }
 
@@ -23,16 +23,18 @@ export interface SimulatedBed {
   readonly clock: VirtualClock;
   readonly simulated: SimulatedRuntime;
   readonly runtime: SimulatedConnection;
-  /** All that the witness saw, a line each, with the milliseconds since the beginning. */
+  /** Every call of the witness, as a line with the milliseconds since the beginning. */
   readonly history: string[];
 }
 
-/** A runtime under a virtual clock; without latencies and faults unless `options` say otherwise. */
+/** A runtime with a virtual clock, by default without latencies and faults. */
 export function simulatedBed(options: Partial<SimulatedRuntimeOptions> = {}): SimulatedBed {
   const clock = new VirtualClock();
   const history: string[] = [];
   const simulated = new SimulatedRuntime({
-    ...{ clock, random: keyedRandom(1), latencies: NO_LATENCIES },
+    clock,
+    random: keyedRandom(1),
+    latencies: NO_LATENCIES,
     witness: historian(history, clock),
     ...options,
   });
@@ -69,7 +71,7 @@ export interface StartedPod {
   readonly id: string;
 }
 
-/** A pod of one container, `words` being its command. Only where nothing takes time and nothing goes wrong. */
+/** A pod of one container with the command `words`. Only for a runtime without latencies and faults. */
 export async function startPod(
   { runtime }: Pick<SimulatedBed, 'runtime'>,
   uid: string,
@@ -92,7 +94,7 @@ export async function createPod(
   return { sandboxId, id };
 }
 
-/** Of a promise, without waiting for it. */
+/** The outcome of a promise, once there is one. */
 export interface Outcome {
   /** `done`, or the kind of the error; undefined while there is none. */
   told?: string;
@@ -107,7 +109,7 @@ export function outcomeOf(promise: Promise<unknown>): Outcome {
   return outcome;
 }
 
-/** Collects what is told, as `SHORT_TYPE id`. */
+/** Collects the events of a connection, as `SHORT_TYPE id`. */
 export function eventsOf({ runtime }: Pick<SimulatedBed, 'runtime'>): string[] {
   const heard: string[] = [];
   runtime.containerEvents().subscribe((event) => heard.push(textOf(event)));

@@ -1,21 +1,28 @@
-import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
 import {
   closeSync,
   constants,
   existsSync,
+  mkdirSync,
   mkdtempSync,
   openSync,
   readFileSync,
   renameSync,
   rmSync,
+  symlinkSync,
+  writeFileSync,
   writeSync,
 } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { ContainerLog } from '../../../../src/runtime/process/containers/container-log.ts';
 import { makePipes, openForReading } from '../../../../src/runtime/process/containers/launch.ts';
 import { LogFile } from '../../../../src/runtime/process/containers/log-file.ts';
+import type { RuntimeService } from '../../../../src/runtime/service/runtime-service.ts';
+import type { ContainerConfig } from '../../../../src/types/cri.ts';
 import { childProcesses } from '../../../support/child-processes.ts';
+import { logLines, processRuntimeBed, type ProcessRuntimeBed } from '../../../support/process-runtime.ts';
+import { podConfig, shell, startPod, whenExited } from '../../../support/runtime-configs.ts';
 import { waitFor } from '../../../support/wait-for.ts';
 
 const children = childProcesses();
@@ -47,13 +54,6 @@ const openLog = () => {
   return { log, ends: containerEnds() };
 };
 
-/** The lines of a log without their times. */
-const lines = (file = path): string[] =>
-  (existsSync(file) ? readFileSync(file, 'latin1') : '')
-    .split('\n')
-    .filter((line) => line !== '')
-    .map((line) => line.slice(line.indexOf(' ') + 1));
-
 describe('the log of a container', () => {
   test('has the lines of both streams, the last one also without a newline', async () => {
     const { log, ends } = openLog();
@@ -62,7 +62,7 @@ describe('the log of a container', () => {
     writeSync(err, 'trouble\n');
     for (const fd of ends) closeSync(fd);
     await log.finish();
-    expect(lines().sort()).toEqual(['stderr F trouble', 'stdout F one', 'stdout F two']);
+    expect(logLines(path).sort()).toEqual(['stderr F trouble', 'stdout F one', 'stdout F two']);
   });
 
   test('ends when all writing ends are closed', async () => {
@@ -70,11 +70,11 @@ describe('the log of a container', () => {
     const second = containerEnds();
     for (const fd of ends) closeSync(fd);
     writeSync(second[0], 'still open\n');
-    await waitFor(() => lines().length === 1, { what: 'the line of the second writer' });
+    await waitFor(() => logLines(path).length === 1, { what: 'the line of the second writer' });
     for (const fd of second) closeSync(fd);
     await log.ended;
     await log.finish();
-    expect(lines()).toEqual(['stdout F still open']);
+    expect(logLines(path)).toEqual(['stdout F still open']);
   });
 
   test('is finished although an escaped process holds its pipe open, and has all that was written', async () => {
@@ -83,30 +83,29 @@ describe('the log of a container', () => {
     writeSync(ends[0], 'last words');
     for (const fd of ends) closeSync(fd);
     await log.finish();
-    expect(lines()).toEqual(['stdout F last words']);
+    expect(logLines(path)).toEqual(['stdout F last words']);
   });
 
   test('goes on in a new file after it was moved away', async () => {
     const { log, ends } = openLog();
     writeSync(ends[0], 'one\n');
-    await waitFor(() => lines().length === 1, { what: 'the first line' });
+    await waitFor(() => logLines(path).length === 1, { what: 'the first line' });
     renameSync(path, `${path}.old`);
     await log.reopen();
     writeSync(ends[0], 'two\n');
     for (const fd of ends) closeSync(fd);
     await log.finish();
-    expect([lines(`${path}.old`), lines()]).toEqual([['stdout F one'], ['stdout F two']]);
+    expect([logLines(`${path}.old`), logLines(path)]).toEqual([['stdout F one'], ['stdout F two']]);
   });
 
   test('loses nothing of a writer that is faster than the disk', async () => {
     const { log, ends } = openLog();
-    const writer = children.start('seq', ['1', '200000'], { stdio: ['ignore', ends[0], ends[1]] });
+    children.start('seq', ['1', '200000'], { stdio: ['ignore', ends[0], ends[1]] });
     for (const fd of ends) closeSync(fd);
-    expect(writer.pid).toBeGreaterThan(0);
     await log.ended;
     await log.finish();
-    expect(lines().length).toBe(200_000);
-    expect(lines().at(-1)).toBe('stdout F 200000');
+    expect(logLines(path).length).toBe(200_000);
+    expect(logLines(path).at(-1)).toBe('stdout F 200000');
   });
 });
 
@@ -120,4 +119,128 @@ test('without a file the output is read and dropped, so that the container does 
   await log.reopen();
   await log.finish();
   expect(existsSync(path)).toBe(false);
+});
+
+describe('a container of the embedded runtime', () => {
+  let bed: ProcessRuntimeBed;
+  let runtime: RuntimeService;
+  let logsDir: string;
+
+  beforeAll(() => {
+    bed = processRuntimeBed();
+    ({ runtime } = bed);
+    logsDir = join(bed.rootDir, 'pods');
+  });
+
+  afterAll(() => bed.cleanup());
+
+  const start = (config: ContainerConfig) => startPod(runtime, logsDir, config);
+
+  /** Runs to the end and gives the lines of its log. */
+  const outputOf = async (config: ContainerConfig): Promise<string[]> => {
+    const { id, logFile } = await start(config);
+    await whenExited(runtime, id);
+    return logLines(logFile);
+  };
+
+  describe('writes a log', () => {
+    test('in the format of CRI: whole lines with their stream and a time in nanoseconds', async () => {
+      const { id, logFile } = await start(shell('echo out; echo err >&2; printf rest'));
+      await whenExited(runtime, id);
+      const lines = readFileSync(logFile, 'utf8').trimEnd().split('\n');
+      for (const line of lines) expect(line).toMatch(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{9}Z std/);
+      expect(logLines(logFile).sort()).toEqual(['stderr F err', 'stdout F out', 'stdout F rest']);
+    });
+
+    test('with long lines cut into parts of 16 KiB', async () => {
+      const lines = await outputOf(shell("head -c 40000 /dev/zero | tr '\\0' x; echo; echo next"));
+      expect(lines.map((line) => [line.slice(0, 9), line.length - 9])).toEqual([
+        ['stdout P ', 16384] as const,
+        ['stdout P ', 16384] as const,
+        ['stdout F ', 40000 - 2 * 16384] as const,
+        ['stdout F ', 4] as const,
+      ]);
+    });
+
+    test('with all lines, however many it writes before it ends', async () => {
+      const lines = await outputOf(shell('seq 1 200000'));
+      expect(lines.length).toBe(200_000);
+      expect(lines.at(-1)).toBe('stdout F 200000');
+    });
+
+    test('also of what it writes to /dev/stdout and /dev/stderr', async () => {
+      const lines = await outputOf(shell('echo out > /dev/stdout; echo err > /dev/stderr'));
+      expect(lines.sort()).toEqual(['stderr F err', 'stdout F out']);
+    });
+
+    test('and goes on if the disk is full', async () => {
+      const sandbox = podConfig(logsDir);
+      const config = shell('seq 1 100000; echo done > finished; sleep 1000');
+      const logFile = join(sandbox.logDirectory, config.logPath);
+      mkdirSync(dirname(logFile), { recursive: true });
+      symlinkSync('/dev/full', logFile);
+      const id = await runtime.createContainer(await runtime.runPodSandbox(sandbox), config, sandbox);
+      await runtime.startContainer(id);
+      await waitFor(async () => (await runtime.execSync(id, ['cat', 'finished'], 0)).exitCode === 0, {
+        what: 'the container to finish writing',
+      });
+      expect((await runtime.containerStatus(id)).state).toBe('CONTAINER_RUNNING');
+    });
+  });
+});
+
+describe("the embedded runtime's reopenContainerLog", () => {
+  let logsDir: string;
+  let bed: ProcessRuntimeBed;
+  const lines = (path: string): string[] =>
+    readFileSync(path, 'utf8')
+      .split('\n')
+      .filter((line) => line !== '')
+      .map((line) => line.split(' ').slice(3).join(' '));
+
+  beforeAll(() => {
+    logsDir = mkdtempSync(join(tmpdir(), 'statelet-logs-'));
+    bed = processRuntimeBed();
+  });
+
+  afterAll(async () => {
+    await bed.cleanup();
+    rmSync(logsDir, { recursive: true });
+  });
+
+  test('leaves earlier lines in the moved file, and writes later ones into a new file', async () => {
+    const gate = join(logsDir, 'gate');
+    const script = `echo one; until [ -e ${gate} ]; do sleep 0.01; done; echo two >&2`;
+    const { id, logFile } = await startPod(bed.runtime, logsDir, shell(script));
+    await waitFor(() => readFileSync(logFile, 'utf8') !== '', { what: 'the first line' });
+    renameSync(logFile, `${logFile}.1`);
+    await bed.runtime.reopenContainerLog(id);
+    writeFileSync(gate, '');
+    await whenExited(bed.runtime, id);
+    expect(lines(`${logFile}.1`)).toEqual(['one']);
+    expect(lines(logFile)).toEqual(['two']);
+  });
+
+  test('loses no line of a container that writes all the time', async () => {
+    const gate = join(logsDir, 'end');
+    const script = `i=0; until [ -e ${gate} ]; do i=$((i+1)); echo $i; done`;
+    const { id, logFile } = await startPod(bed.runtime, logsDir, shell(script));
+    const moved = [1, 2, 3].map((round) => `${logFile}.${round}`);
+    for (const path of moved) {
+      await waitFor(() => readFileSync(logFile, 'utf8') !== '', { what: 'output in the new file' });
+      renameSync(logFile, path);
+      await bed.runtime.reopenContainerLog(id);
+    }
+    writeFileSync(gate, '');
+    await whenExited(bed.runtime, id);
+    const written = [...moved, logFile].flatMap((path) => lines(path));
+    expect(written).toEqual(written.map((_, index) => String(index + 1)));
+  });
+
+  test('is NotFound for an unknown container, FailedPrecondition for one that does not run', async () => {
+    await expect(bed.runtime.reopenContainerLog('none')).rejects.toMatchObject({ kind: 'NotFound' });
+    const { id } = await startPod(bed.runtime, logsDir, shell('exit 0'));
+    await whenExited(bed.runtime, id);
+    await expect(bed.runtime.reopenContainerLog(id)).rejects.toMatchObject({ kind: 'FailedPrecondition' });
+  });
 });

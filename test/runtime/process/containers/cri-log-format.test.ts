@@ -34,7 +34,7 @@ describe('the log format of CRI', () => {
     expect(shapes.map(([, tag, text]) => `${tag} ${text!.length}`)).toEqual(expected);
   });
 
-  test('does not hold back a line that grows without end', () => {
+  test('writes the parts of a line that never ends', () => {
     const formatter = new CriLogFormatter('stdout');
     const out = Array.from({ length: 10 }, () => push(formatter, 'x'.repeat(5000))).join('');
     expect(out.match(/ P x{16384}\n/g)).toHaveLength(3);
@@ -55,7 +55,7 @@ describe('the end of a log as a termination message', () => {
     expect(outputTail(texts.map((text) => line(text)).join(''))).toBe(`${texts.slice(20).join('\n')}\n`);
   });
 
-  test('is the last 2048 bytes of these', () => {
+  test('has at most 2048 bytes, of the end', () => {
     const tail = outputTail(line('x'.repeat(3000)) + line('end'));
     expect(tail).toBe(`${'x'.repeat(2048 - 5)}\nend\n`);
   });

@@ -32,6 +32,7 @@ import type { LinuxContainerSecurityContext } from '../../../../src/types/cri.ts
 import { testAsRoot } from '../../../support/as-root.ts';
 import { containerConfig } from '../../../support/runtime-configs.ts';
 import { sendSignal } from '../../../support/send-signal.ts';
+import { waitFor } from '../../../support/wait-for.ts';
 
 let dir: string;
 beforeAll(() => {
@@ -80,7 +81,8 @@ describe('a process of a container', () => {
     const { pid = 0 } = await start(
       specOf(['sleep', '1000'], { privileges: ['/usr/bin/env', 'DROPPED=yes'] }),
     );
-    expect(readFileSync(`/proc/${pid}/cmdline`, 'latin1')).toBe('sleep\0' + '1000\0');
+    const commandLine = () => readFileSync(`/proc/${pid}/cmdline`, 'latin1').split('\0').join(' ');
+    await waitFor(() => commandLine() === 'sleep 1000 ', { what: 'the program in place of env' });
   });
 });
 

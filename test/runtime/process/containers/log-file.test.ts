@@ -14,7 +14,7 @@ describe('a log file', () => {
 
   afterAll(() => rmSync(dir, { recursive: true }));
 
-  test('gets everything in order, and says when it is behind', async () => {
+  test('has all text in order; `behind` is true while much waits to be written', async () => {
     const file = new LogFile(join(dir, 'deep', 'er', '0.log'), () => undefined);
     const texts = Array.from({ length: 1000 }, (_, index) => `${index} ${'x'.repeat(1000)}\n`);
     for (const text of texts) file.append(text);
@@ -25,7 +25,7 @@ describe('a log file', () => {
     expect(readFileSync(join(dir, 'deep', 'er', '0.log'), 'latin1')).toBe(texts.join(''));
   });
 
-  test('is appended to, not written over', async () => {
+  test('that exists is appended to', async () => {
     for (const text of ['first\n', 'second\n']) {
       const file = new LogFile(join(dir, 'twice.log'), () => undefined);
       file.append(text);
@@ -34,7 +34,7 @@ describe('a log file', () => {
     expect(readFileSync(join(dir, 'twice.log'), 'latin1')).toBe('first\nsecond\n');
   });
 
-  test('goes on in a new file once it was moved away and is opened anew, without losing or tearing a line', async () => {
+  test('goes on in a new file after it was moved away and reopened; no line is lost or torn', async () => {
     const path = join(dir, 'moved.log');
     const file = new LogFile(path, () => undefined);
     const texts = Array.from({ length: 500 }, (_, index) => `${index} ${'x'.repeat(1000)}\n`);
@@ -49,7 +49,7 @@ describe('a log file', () => {
     expect(old + readFileSync(path, 'latin1')).toBe(texts.join(''));
   });
 
-  test('stays with its old file when it cannot be opened anew', async () => {
+  test('goes on with the old file if it cannot be reopened', async () => {
     const path = join(dir, 'stays.log');
     const file = new LogFile(path, () => undefined);
     renameSync(path, `${path}.old`);
@@ -60,7 +60,7 @@ describe('a log file', () => {
     expect(readFileSync(`${path}.old`, 'latin1')).toBe('kept\n');
   });
 
-  test('on a full disk loses what is written to it, and says so once', async () => {
+  test('on a full disk loses text, and reports it once', async () => {
     const troubles: Error[] = [];
     const file = new LogFile('/dev/full', (error) => troubles.push(error));
     for (let round = 0; round < 3; round++) {
@@ -91,7 +91,7 @@ asRoot('a log file on a disk that gets full', () => {
   const lines = (from: number, count: number): string =>
     Array.from({ length: count }, (_, index) => `${from + index} ${'x'.repeat(100)}\n`).join('');
 
-  test('has whole lines only, and goes on with whole ones once there is room', async () => {
+  test('has whole lines only, also those that follow once the disk has space', async () => {
     const path = join(disk, '0.log');
     const troubles: Error[] = [];
     writeFileSync(join(disk, 'filler'), Buffer.alloc(16_384));
@@ -109,7 +109,7 @@ asRoot('a log file on a disk that gets full', () => {
     expect(all.slice(full.length - 1, -1)).toEqual(lines(1000, 10).trimEnd().split('\n'));
   });
 
-  test('leaves whole lines in both files when it is opened anew meanwhile', async () => {
+  test('has whole lines in both files if it is reopened meanwhile', async () => {
     const path = join(disk, '0.log');
     const file = new LogFile(path, () => undefined);
     file.append(lines(0, 1000));

@@ -35,7 +35,7 @@ describe('the count of OOM kills', () => {
     expect([kills.grew(), kills.grew()]).toEqual([true, false]);
   });
 
-  test('is that of the cgroup where it and the machine have one', () => {
+  test('is that of the cgroup, not of the machine, if both have one', () => {
     put('proc/self/cgroup', '0::/a\n');
     put('sys/fs/cgroup/a/memory.events', 'oom_kill 0\n');
     put('proc/vmstat', 'oom_kill 1\n');
@@ -44,7 +44,7 @@ describe('the count of OOM kills', () => {
     expect(kills.grew()).toBe(false);
   });
 
-  test('never grows where nobody counts', () => {
+  test('never grows if there is no file with a count', () => {
     expect(new OomKills(root).grew()).toBe(false);
   });
 });

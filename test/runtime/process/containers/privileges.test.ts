@@ -1,12 +1,9 @@
 /** What the embedded runtime can hold a plain process to, shown by what the kernel says of it. */
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { execFileSync } from 'node:child_process';
-import { once } from 'node:events';
-import { mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync } from 'node:fs';
-import { createServer, type Server } from 'node:net';
+import { mkdtempSync, readFileSync, rmSync, symlinkSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { openDirectory, socketPath } from '../../../../src/runtime/process/monitor/monitor-socket.ts';
 import type { RuntimeService } from '../../../../src/runtime/service/runtime-service.ts';
 import type { ContainerConfig, LinuxContainerSecurityContext } from '../../../../src/types/cri.ts';
 import { processRuntimeBed, type ProcessRuntimeBed } from '../../../support/process-runtime.ts';
@@ -51,21 +48,24 @@ describe('a container of the embedded runtime', () => {
   const NOTHING = '0'.repeat(16);
   const NET_BIND_SERVICE = '0000000000000400';
 
-  asRoot('drops all capabilities but those that it adds, as its commands do', async () => {
-    const capabilities = { dropCapabilities: ['ALL'], addCapabilities: ['CAP_NET_BIND_SERVICE'] };
-    for (const fields of await statusOf({ capabilities })) {
-      expect(fields).toMatchObject({ CapEff: NET_BIND_SERVICE, CapBnd: NET_BIND_SERVICE, CapInh: NOTHING });
-    }
-  });
+  asRoot(
+    'has only the capabilities that it adds after ALL are dropped, and so have its commands',
+    async () => {
+      const capabilities = { dropCapabilities: ['ALL'], addCapabilities: ['CAP_NET_BIND_SERVICE'] };
+      for (const fields of await statusOf({ capabilities })) {
+        expect(fields).toMatchObject({ CapEff: NET_BIND_SERVICE, CapBnd: NET_BIND_SERVICE, CapInh: NOTHING });
+      }
+    },
+  );
 
-  asRoot('drops the capabilities that it names, and keeps the others', async () => {
+  asRoot('loses the capabilities that it drops by name, and keeps the others', async () => {
     const own = fieldsOf(readFileSync('/proc/self/status', 'utf8')).CapEff ?? '';
     const capabilities = { dropCapabilities: ['NET_RAW', 'CHOWN'], addCapabilities: [] };
     const left = BigInt(`0x${own}`) & ~((1n << 13n) | 1n);
     for (const fields of await statusOf({ capabilities })) expect(BigInt(`0x${fields.CapEff}`)).toBe(left);
   });
 
-  test('gets no new privileges where it must not', async () => {
+  test('gets no new privileges if it must not', async () => {
     for (const fields of await statusOf({ noNewPrivs: true })) expect(fields.NoNewPrivs).toBe('1');
   });
 
@@ -75,7 +75,7 @@ describe('a container of the embedded runtime', () => {
     }
   });
 
-  asRoot('has all of that as another user too', async () => {
+  asRoot('has all of this also as another user', async () => {
     const user = { runAsUser: 65534, runAsGroup: 65533 };
     const capabilities = { dropCapabilities: ['ALL'], addCapabilities: [] };
     const all = { ...user, capabilities, noNewPrivs: true, supplementalGroups: [1234] };
@@ -86,7 +86,7 @@ describe('a container of the embedded runtime', () => {
     for (const fields of await statusOf({ ...user, noNewPrivs: true })) expect(fields.Groups).toBe('');
   });
 
-  test('is what it was without: no process stands in between', async () => {
+  test('is started by setpriv, which leaves no process of its own', async () => {
     const { id, logFile } = await start(
       secured(['sh', '-c', 'echo $$; exec sleep 1000'], { noNewPrivs: true }),
     );
@@ -108,36 +108,16 @@ describe('a container of the embedded runtime', () => {
     expect(await runtime.containerStatus(id)).toMatchObject({ exitCode, reason: 'StartError' });
   });
 
-  test('is refused with a capability that there is not', async () => {
+  test('is refused with an unknown capability', async () => {
     const capabilities = { dropCapabilities: ['NET_ROW'], addCapabilities: [] };
     await expect(create(secured(['true'], { capabilities }))).rejects.toMatchObject({
       kind: 'InvalidArgument',
       message: expect.stringMatching(/"main" names an unknown capability, NET_ROW.*NET_RAW/),
     });
   });
-
-  test.each(['SIGUSR1', 'SIGRTMIN+3', 'SIGRTMAX-2'])(
-    'is asked to end by its stop signal %s',
-    async (stopSignal) => {
-      const [, name = ''] = /^SIG(.*)$/.exec(stopSignal) ?? [];
-      const script = `trap 'echo asked; exit 17' ${name}; echo ready; while :; do sleep 1000 & wait; done`;
-      const config = containerConfig(['bash', '-c', script], { stopSignal });
-      const { id, logFile } = await start(config);
-      await waitFor(() => readFileSync(logFile, 'utf8').includes('ready'), { what: 'its word' });
-      await runtime.stopContainer(id, 1000);
-      expect((await runtime.containerStatus(id)).exitCode).toBe(17);
-    },
-  );
-
-  test('is refused with a stop signal that there is not', async () => {
-    await expect(create(shell('true', { stopSignal: 'SIGNONE' }))).rejects.toMatchObject({
-      kind: 'InvalidArgument',
-      message: expect.stringContaining('lifecycle.stopSignal SIGNONE'),
-    });
-  });
 });
 
-asRoot('a program is found past folders of the PATH that its user may not look into, as exec does', () => {
+asRoot('a program is found although its user may not read other folders of the PATH, as with exec', () => {
   const closed = mkdtempSync(join(tmpdir(), 'statelet-closed-'));
   try {
     const find = `
@@ -155,7 +135,7 @@ asRoot('a program is found past folders of the PATH that its user may not look i
   }
 });
 
-test('where setpriv is missing, a container that needs it is refused and told so; others run', async () => {
+test('without setpriv, a container that needs it is refused with that reason; others run', async () => {
   const bin = mkdtempSync(join(tmpdir(), 'statelet-bin-'));
   for (const program of ['sh', 'mkfifo', 'flock']) {
     symlinkSync(execFileSync('which', [program], { encoding: 'utf8' }).trim(), join(bin, program));
@@ -180,46 +160,6 @@ test('where setpriv is missing, a container that needs it is refused and told so
     await bed.cleanup();
     rmSync(bin, { recursive: true });
   }
-});
-
-describe('a monitor of an older version', () => {
-  let dir: string;
-  let server: Server;
-  let runtime: RuntimeService;
-
-  beforeAll(async () => {
-    dir = mkdtempSync(join(tmpdir(), 'statelet-'));
-    mkdirSync(join(dir, 'runtime'));
-    server = createServer((socket) => {
-      socket.on('error', () => undefined);
-      socket.write('{"hello":"statelet-monitor","protocol":1,"pid":12345}\n');
-      socket.on('data', () => socket.write('{"id":1,"result":"made"}\n'));
-    });
-    server.listen(socketPath(openDirectory(join(dir, 'runtime'))));
-    await once(server, 'listening');
-    ({ runtime } = processRuntimeBed(dir));
-  });
-
-  afterAll(async () => {
-    await runtime.close();
-    server.close();
-    await once(server, 'close');
-    rmSync(dir, { recursive: true });
-  });
-
-  test('is not given a container that it would start with more privileges than it asks for', async () => {
-    const linux = { securityContext: { noNewPrivs: true } };
-    await expect(
-      runtime.createContainer('any', shell('true', { linux }), podConfig(dir)),
-    ).rejects.toMatchObject({
-      kind: 'FailedPrecondition',
-      message: expect.stringContaining('an older version'),
-    });
-  });
-
-  test('is given all others', async () => {
-    expect(await runtime.createContainer('any', shell('true'), podConfig(dir))).toBe('made');
-  });
 });
 
 function fieldsOf(status: string): Record<string, string> {

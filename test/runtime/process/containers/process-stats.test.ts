@@ -4,6 +4,7 @@ import { readStat } from '../../../../src/runtime/process/containers/proc.ts';
 import type { ContainerRecord } from '../../../../src/runtime/process/monitor/records.ts';
 import { childProcesses } from '../../../support/child-processes.ts';
 import { containerRecord } from '../../../support/process-records.ts';
+import { kill9 } from '../../../support/process-runtime.ts';
 import { waitFor } from '../../../support/wait-for.ts';
 
 const children = childProcesses();
@@ -54,8 +55,7 @@ describe('the statistics of a container', () => {
     const record = recordOf(pid);
     const used = () => containerStats([record])[0]?.cpu?.usageCoreNanoSeconds ?? 0;
     const before = await waitFor(() => used() > 5 * TICK_NS && used(), { what: 'CPU time' });
-    process.kill(Number(line), 'SIGKILL');
-    await waitFor(() => containerStats([record])[0]?.processCount === 2, { what: 'the end of the worker' });
+    await kill9(Number(line));
     expect(used()).toBeGreaterThanOrEqual(before);
   });
 

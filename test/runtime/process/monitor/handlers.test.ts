@@ -82,6 +82,6 @@ describe('the methods of the monitor', () => {
   });
 
   test('answer a ping', async () => {
-    expect(await call('ping')).toBeUndefined();
+    await expect(call('ping')).resolves.toBeUndefined();
   });
 });

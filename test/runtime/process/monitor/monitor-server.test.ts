@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
 import { once } from 'node:events';
-import { mkdtempSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import type { Socket } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -10,6 +10,7 @@ import { connectSocket } from '../../../../src/runtime/process/monitor/monitor-s
 import type { Handlers } from '../../../../src/runtime/process/monitor/protocol.ts';
 import type { ContainerEvent } from '../../../../src/types/cri.ts';
 import { StateletError } from '../../../../src/types/errors.ts';
+import { processRuntimeBed, type ProcessRuntimeBed } from '../../../support/process-runtime.ts';
 import { waitFor } from '../../../support/wait-for.ts';
 
 const HELLO = { hello: 'statelet-monitor', protocol: 1, pid: process.pid, features: ['privileges'] };
@@ -69,7 +70,7 @@ describe('a client of the monitor', () => {
     expect(await receives(3)).toEqual([HELLO, { id: 1, result: [] }, { id: 2 }]);
   });
 
-  test('gets the errors of the methods, and Unimplemented for a method that there is not', async () => {
+  test('gets the errors of the methods, and Unimplemented for an unknown method', async () => {
     const { send, receives } = await client();
     send({ id: 1, method: 'containerStatus', params: ['x'] }, { id: 2, method: 'toString', params: [] });
     expect((await receives(3)).slice(1)).toEqual([
@@ -89,7 +90,7 @@ describe('a client of the monitor', () => {
     expect(stops.map(({ aborted }) => aborted)).toEqual([false, true]);
   });
 
-  test('that goes away takes its calls with it', async () => {
+  test('that disconnects cancels its calls', async () => {
     const { socket, send } = await client();
     send({ id: 1, method: 'stopContainer', params: ['a', 5] });
     await waitFor(() => stops.length === 1, { what: 'the stop' });
@@ -144,7 +145,7 @@ describe("the monitor's socket", () => {
     expect(await receives(2)).toEqual([HELLO, { id: 1 }]);
   });
 
-  test('stays as it is while it is there', async () => {
+  test('is not made again while it exists', async () => {
     const { ino } = statSync(join(dir, 'monitor.sock'));
     await server.ensureReachable();
     expect(statSync(join(dir, 'monitor.sock')).ino).toBe(ino);
@@ -154,5 +155,29 @@ describe("the monitor's socket", () => {
     expect(server.isFolderRemoved).toBe(false);
     rmSync(dir, { recursive: true });
     expect(server.isFolderRemoved).toBe(true);
+  });
+});
+
+describe('a monitor with too many clients', () => {
+  let bed: ProcessRuntimeBed;
+  beforeEach(() => {
+    bed = processRuntimeBed();
+  });
+  afterEach(() => bed.cleanup());
+
+  test('disconnects those above its limit, and takes new ones once others have gone', async () => {
+    const { runtime, rootDir } = bed;
+    await runtime.status();
+    const connections = await Promise.all(
+      Array.from({ length: 100 }, () => connectSocket(join(rootDir, 'runtime'))),
+    );
+    for (const socket of connections) socket.on('error', () => undefined).resume();
+    await waitFor(() => connections.filter(({ closed }) => closed).length === 37, { what: 'the limit' });
+    expect((await runtime.status()).conditions).toHaveLength(2);
+    for (const socket of connections) socket.destroy();
+    const other = bed.connect();
+    await waitFor(() => other.status().catch(() => undefined), { what: 'a free connection' });
+    const log = readFileSync(join(rootDir, 'runtime', 'monitor.log'), 'utf8');
+    expect(log.match(/started as process/g)).toHaveLength(1);
   });
 });

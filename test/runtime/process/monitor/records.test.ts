@@ -13,7 +13,10 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { runtimeLayout, type RuntimeLayout } from '../../../../src/runtime/process/layout.ts';
 import { RecordStore } from '../../../../src/runtime/process/monitor/records.ts';
+import { mountSmallDisk, testAsRoot } from '../../../support/as-root.ts';
 import { containerRecord, sandboxRecord } from '../../../support/process-records.ts';
+import { kill9, monitorPid, processRuntimeBed } from '../../../support/process-runtime.ts';
+import { podConfig, shell, startPod } from '../../../support/runtime-configs.ts';
 
 let rootDir: string;
 let layout: RuntimeLayout;
@@ -93,5 +96,34 @@ describe('the records of the monitor', () => {
     const next = new RecordStore(layout);
     expect(drafts.filter((draft) => existsSync(draft))).toEqual([]);
     expect([next.sandboxes(onUnreadable), next.containers(onUnreadable)]).toMatchObject([[{}], [{}]]);
+  });
+});
+
+describe('on a full disk', () => {
+  testAsRoot('containers are stopped and removed, and no file is left half-written', async () => {
+    const disk = mountSmallDisk(rootDir);
+    const small = processRuntimeBed(join(disk.path, 'root'));
+    try {
+      const { id, sandboxId } = await startPod(small.runtime, join(rootDir, 'pods'), shell('sleep 1000'));
+      const runtimeDir = join(small.rootDir, 'runtime');
+      // The next monitor starts on the full disk.
+      await kill9(await monitorPid(small.rootDir));
+      disk.fill();
+      await small.runtime.status();
+      await expect(small.runtime.runPodSandbox(podConfig(small.rootDir))).rejects.toThrow('ENOSPC');
+      await small.runtime.stopContainer(id, 0);
+      expect((await small.runtime.containerStatus(id)).exitCode).toBe(255);
+      await small.runtime.stopPodSandbox(sandboxId);
+      expect((await small.runtime.podSandboxStatus(sandboxId)).state).toBe('SANDBOX_NOTREADY');
+      const files = readdirSync(runtimeDir, { recursive: true, encoding: 'utf8' });
+      expect(files.filter((file) => file.endsWith('.tmp'))).toEqual([]);
+      await small.runtime.removePodSandbox(sandboxId);
+      expect(await small.runtime.listPodSandbox()).toEqual([]);
+      expect(readdirSync(join(runtimeDir, 'sandboxes'))).toEqual([]);
+      expect(readdirSync(join(runtimeDir, 'containers'))).toEqual([]);
+    } finally {
+      await small.cleanup();
+      disk.unmount();
+    }
   });
 });

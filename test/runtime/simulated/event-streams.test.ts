@@ -7,7 +7,7 @@ import { chosen, eventsOf, simulatedBed, startPod } from './simulated-bed.ts';
 
 const LIFE = ['CREATED pod.s1', 'STARTED pod.s1', 'CREATED pod.c1', 'STARTED pod.c1'];
 
-/** Fires what is due in the wrong order, as a busy process may. */
+/** Fires timers in the wrong order, as a busy process may. */
 class LatestFirstClock implements Clock {
   readonly #callbacks: (() => void)[] = [];
 
@@ -29,7 +29,7 @@ class LatestFirstClock implements Clock {
 }
 
 describe('the events of a simulated runtime', () => {
-  test('tell of sandboxes and containers, never from within the call', async () => {
+  test('are those of sandboxes and containers, and never come from within the call', async () => {
     const bed = simulatedBed();
     const heard = eventsOf(bed);
     const { id, sandboxId } = await startPod(bed, 'pod');
@@ -38,12 +38,14 @@ describe('the events of a simulated runtime', () => {
     await bed.runtime.removePodSandbox(sandboxId);
     await bed.clock.advance(0);
     expect(heard.slice(LIFE.length)).toEqual([
-      ...['STOPPED pod.c1', 'STOPPED pod.s1'],
-      ...['DELETED pod.c1', 'DELETED pod.s1'],
+      'STOPPED pod.c1',
+      'STOPPED pod.s1',
+      'DELETED pod.c1',
+      'DELETED pod.s1',
     ]);
   });
 
-  test('have their time and their pod', async () => {
+  test('have the time of the change and their pod', async () => {
     const bed = simulatedBed({ latencies: { Event: [10, 10] } });
     const events = new ReplaySubject<ContainerEvent>();
     bed.runtime.containerEvents().subscribe(events);
@@ -54,7 +56,7 @@ describe('the events of a simulated runtime', () => {
     expect(first).toMatchObject({ createdAt, podSandboxMetadata: { uid: 'pod', namespace: 'default' } });
   });
 
-  test('of one pod come in order, whatever time each takes', async () => {
+  test('of one pod come in order, whatever their latencies', async () => {
     const bed = simulatedBed({ latencies: { Event: [0, 50] } });
     const heard = eventsOf(bed);
     for (let round = 0; round < 10; round += 1) {
@@ -67,7 +69,7 @@ describe('the events of a simulated runtime', () => {
     }
   });
 
-  test('of one pod come in order, even where timers do not', async () => {
+  test('of one pod come in order, even if timers fire out of order', async () => {
     const clock = new LatestFirstClock();
     const bed = simulatedBed({ clock, latencies: { Event: [10, 10] } });
     const heard = eventsOf(bed);
@@ -77,7 +79,7 @@ describe('the events of a simulated runtime', () => {
     expect(heard).toEqual(LIFE);
   });
 
-  test('from before one listens are not told', async () => {
+  test('from before the subscription are not sent', async () => {
     const bed = simulatedBed({ latencies: { Event: [10, 10] } });
     const first = eventsOf(bed);
     await startPod(bed, 'pod');
@@ -86,7 +88,7 @@ describe('the events of a simulated runtime', () => {
     expect([first, second]).toEqual([LIFE, []]);
   });
 
-  test('end silently for an agent that is killed', async () => {
+  test('are no longer sent to an agent that is killed, nor is a completion', async () => {
     const bed = simulatedBed();
     const heard = eventsOf(bed);
     let ended = false;
@@ -97,7 +99,7 @@ describe('the events of a simulated runtime', () => {
     expect([heard, ended]).toEqual([[], false]);
   });
 
-  test('are complete where the agent lets go of the runtime', async () => {
+  test('are complete when the agent closes its connection', async () => {
     const { runtime } = simulatedBed();
     let ended = 0;
     runtime.containerEvents().subscribe({ complete: () => (ended += 1) });
@@ -149,7 +151,7 @@ describe('faulty events', () => {
 });
 
 describe('the events of a runtime that goes down', () => {
-  test('are not told until it is back; then the present states stand for them', async () => {
+  test('are not sent until it is back; then there is one for each present state', async () => {
     const bed = simulatedBed({ latencies: { Reconnect: [500, 500] } });
     const gone = await startPod(bed, 'gone');
     const { id, sandboxId } = await startPod(bed, 'pod');
@@ -164,13 +166,16 @@ describe('the events of a runtime that goes down', () => {
     expect(heard).toEqual([]);
     await bed.clock.advance(500);
     expect(heard).toEqual([
-      ...[`STARTED ${sandboxId}`, `STOPPED ${id}`],
-      ...[`STOPPED ${dying.sandboxId}`, `STARTED ${dying.id}`],
-      ...[`DELETED ${gone.id}`, `DELETED ${gone.sandboxId}`],
+      `STARTED ${sandboxId}`,
+      `STOPPED ${id}`,
+      `STOPPED ${dying.sandboxId}`,
+      `STARTED ${dying.id}`,
+      `DELETED ${gone.id}`,
+      `DELETED ${gone.sandboxId}`,
     ]);
   });
 
-  test('are told again after that', async () => {
+  test('are sent again after that', async () => {
     const bed = simulatedBed();
     const heard = eventsOf(bed);
     bed.simulated.goDown();
@@ -180,7 +185,7 @@ describe('the events of a runtime that goes down', () => {
     expect(heard).toEqual(LIFE);
   });
 
-  test('stay away where it goes down again before anybody has found it', async () => {
+  test('are not sent if it goes down again before its clients have reconnected', async () => {
     const bed = simulatedBed({ latencies: { Reconnect: [500, 500] } });
     await startPod(bed, 'pod');
     const heard = eventsOf(bed);

@@ -13,7 +13,7 @@ const stateOf = (bed: ReturnType<typeof simulatedBed>, uid: string) =>
   bed.simulated.sandboxesOf(uid)[0]?.containers[0]?.state;
 
 describe('a simulated call', () => {
-  test('is answered in the next microtask, without a timer, where there are no latencies', async () => {
+  test('without latencies is answered in the next microtask, without a timer', async () => {
     const { runtime, clock } = simulatedBed();
     const outcome = outcomeOf(runtime.runPodSandbox(sandboxConfig('pod')));
     await Promise.resolve();
@@ -21,7 +21,7 @@ describe('a simulated call', () => {
     expect(clock.armed).toBe(0);
   });
 
-  test('takes its time, and lands somewhere within', async () => {
+  test('takes its latency, and lands somewhere within', async () => {
     const bed = simulatedBed({ latencies: CONTAINERD_LATENCIES });
     const begun = bed.clock.now();
     const outcome = outcomeOf(bed.runtime.runPodSandbox(sandboxConfig('pod')));
@@ -34,7 +34,7 @@ describe('a simulated call', () => {
     expect(createdAt).toBeLessThanOrEqual(begun + tookMs);
   });
 
-  test('is in flight until it has been answered, and says whose it is', async () => {
+  test('is in flight until it is answered, and has the number of its connection', async () => {
     const bed = simulatedBed({ latencies: SLOW_START });
     const { id } = await createPod(bed, 'pod');
     const started = bed.runtime.startContainer(id);
@@ -58,7 +58,7 @@ describe('a simulated call that is given up', () => {
     return { ...bed, bed, outcome };
   };
 
-  test('is answered with Canceled at once, and may land all the same', async () => {
+  test('is Canceled at once; if it lands all the same, it has its effect', async () => {
     const { clock, simulated, outcome, bed } = await givenUp(LANDS);
     expect(outcome.told).toBe('Canceled');
     expect(simulated.inFlight('pod')).toMatchObject([
@@ -70,7 +70,7 @@ describe('a simulated call that is given up', () => {
     expect(bed.history).toContainEqual(expect.stringMatching(/StartContainer.*landed/));
   });
 
-  test('or does not', async () => {
+  test('is Canceled at once; if it does not land, it has no effect', async () => {
     const { clock, simulated, outcome, bed } = await givenUp(NEVER_LANDS);
     expect(outcome.told).toBe('Canceled');
     expect(simulated.inFlight('pod')).toEqual([]);
@@ -78,7 +78,7 @@ describe('a simulated call that is given up', () => {
     expect(stateOf(bed, 'pod')).toBe('CONTAINER_CREATED');
   });
 
-  test('is over where it only reads', async () => {
+  test('is over if it only reads', async () => {
     const { runtime, simulated, clock } = simulatedBed({
       latencies: { ListPodSandbox: [5, 5] },
       random: LANDS,
@@ -92,7 +92,7 @@ describe('a simulated call that is given up', () => {
     expect(clock.armed).toBe(0);
   });
 
-  test('does not begin where it was given up before', async () => {
+  test('does not begin if it was given up before', async () => {
     const { runtime, simulated, history } = simulatedBed();
     const signal = AbortSignal.abort();
     await expect(runtime.runPodSandbox(sandboxConfig('pod'), { signal })).rejects.toMatchObject({
@@ -102,8 +102,8 @@ describe('a simulated call that is given up', () => {
   });
 
   test.each([
-    ['still sends the SIGKILL of a stop', LANDS, 'CONTAINER_EXITED'],
-    ['or leaves the container that has had its SIGTERM running', NEVER_LANDS, 'CONTAINER_RUNNING'],
+    ['sends the SIGKILL of a stop if it lands', LANDS, 'CONTAINER_EXITED'],
+    ['sends no SIGKILL if it does not land', NEVER_LANDS, 'CONTAINER_RUNNING'],
   ])('%s', async (_, random, state) => {
     const bed = simulatedBed({ random });
     const { id } = await startPod(bed, 'pod', ['run', 'ignore-term']);
@@ -136,7 +136,7 @@ describe('a simulated call that hangs', () => {
     expect(bed.clock.armed).toBe(0);
   });
 
-  test('may land long after it', async () => {
+  test('may land long after the deadline', async () => {
     const { bed, outcome } = await hanging(LANDS_LATE);
     await bed.clock.advance(120_000);
     expect(outcome.told).toBe('DeadlineExceeded');
@@ -147,7 +147,7 @@ describe('a simulated call that hangs', () => {
     expect(bed.simulated.inFlight('pod')).toEqual([]);
   });
 
-  test('has twice the time where it makes a sandbox, and that of the stop more where it stops', async () => {
+  test('has twice the deadline for RunPodSandbox, the grace period on top for StopContainer, and none for PullImage', async () => {
     const bed = simulatedBed({ faults: { anyCall: { hang: 1 } } });
     const sandbox = outcomeOf(bed.runtime.runPodSandbox(sandboxConfig('pod')));
     const stop = outcomeOf(bed.runtime.stopContainer('pod.c1', 30));
@@ -158,85 +158,5 @@ describe('a simulated call that hangs', () => {
     expect([sandbox.told, stop.told]).toEqual([undefined, 'DeadlineExceeded']);
     await bed.clock.advance(90_000);
     expect([sandbox.told, pull.told]).toEqual(['DeadlineExceeded', undefined]);
-  });
-});
-
-describe('a simulated connection', () => {
-  const underWay = async (random: typeof LANDS) => {
-    const bed = simulatedBed({ latencies: SLOW_START, random });
-    const { id } = await createPod(bed, 'pod');
-    return { bed, id, outcome: outcomeOf(bed.runtime.startContainer(id)) };
-  };
-
-  test('that is cut answers nothing any more, and what was under way may land', async () => {
-    const { bed, id, outcome } = await underWay(LANDS);
-    bed.runtime.cut();
-    const after = outcomeOf(bed.runtime.removeContainer(id));
-    await bed.clock.advance(1000);
-    expect([outcome.told, after.told]).toEqual([undefined, undefined]);
-    expect(stateOf(bed, 'pod')).toBe('CONTAINER_RUNNING');
-  });
-
-  test('or may not', async () => {
-    const { bed, outcome } = await underWay(NEVER_LANDS);
-    bed.runtime.cut();
-    await bed.clock.advance(1000);
-    expect(outcome.told).toBeUndefined();
-    expect(stateOf(bed, 'pod')).toBe('CONTAINER_CREATED');
-  });
-
-  test('that is cut leaves those of others alone', async () => {
-    const { bed, outcome } = await underWay(NEVER_LANDS);
-    const other = bed.simulated.connect();
-    other.cut();
-    await bed.clock.advance(1000);
-    expect(outcome.told).toBe('done');
-  });
-
-  test('shows the next agent what the last one has left', async () => {
-    const bed = simulatedBed();
-    const { id, sandboxId } = await startPod(bed, 'pod');
-    bed.runtime.cut();
-    const next = bed.simulated.connect();
-    expect(await next.listPodSandbox()).toMatchObject([{ id: sandboxId }]);
-    expect(await next.listContainers()).toMatchObject([{ id, state: 'CONTAINER_RUNNING' }]);
-  });
-
-  test('that is closed gives up what is under way', async () => {
-    const { bed, id, outcome } = await underWay(NEVER_LANDS);
-    await bed.runtime.close();
-    expect(outcome.told).toBe('Unavailable');
-    await expect(bed.runtime.startContainer(id)).rejects.toMatchObject({ kind: 'Unavailable' });
-  });
-});
-
-describe('a simulated runtime that goes down', () => {
-  test.each([
-    ['carries out at once', LANDS, 'CONTAINER_RUNNING'],
-    ['or forgets', NEVER_LANDS, 'CONTAINER_CREATED'],
-  ])('%s what was under way, and answers with Unavailable', async (_, random, state) => {
-    const bed = simulatedBed({ latencies: SLOW_START, random });
-    const { id } = await createPod(bed, 'pod');
-    const outcome = outcomeOf(bed.runtime.startContainer(id));
-    bed.simulated.goDown();
-    await Promise.resolve();
-    expect(outcome.told).toBe('Unavailable');
-    expect(stateOf(bed, 'pod')).toBe(state);
-    expect(bed.simulated.inFlight('pod')).toEqual([]);
-    expect(bed.clock.armed).toBe(0);
-  });
-
-  test('keeps running what runs, and sends no SIGKILL', async () => {
-    const bed = simulatedBed({ random: LANDS });
-    const { id } = await startPod(bed, 'pod', ['run', 'ignore-term']);
-    const { id: brief } = await startPod(bed, 'brief', ['run', 'exit-after=5s']);
-    const stop = outcomeOf(bed.runtime.stopContainer(id, 1));
-    bed.simulated.goDown();
-    await bed.clock.advance(10_000);
-    expect(stop.told).toBe('Unavailable');
-    await expect(bed.runtime.status()).rejects.toMatchObject({ kind: 'Unavailable' });
-    bed.simulated.comeUp();
-    expect(await bed.runtime.containerStatus(id)).toMatchObject({ state: 'CONTAINER_RUNNING' });
-    expect(await bed.runtime.containerStatus(brief)).toMatchObject({ state: 'CONTAINER_EXITED' });
   });
 });

@@ -1,0 +1,44 @@
+import { describe, expect, test } from '@jest/globals';
+import { simulatedBed, startPod } from './simulated-bed.ts';
+
+const bed = simulatedBed();
+const { runtime, simulated } = bed;
+const start = (uid: string, ...words: readonly string[]) => startPod(bed, uid, words);
+
+describe('the pods of a simulated node', () => {
+  test('have their sandboxes and containers, until these are removed', async () => {
+    const { id, sandboxId } = await start('truth', 'run');
+    expect(simulated.sandboxesOf('truth')).toMatchObject([
+      { id: sandboxId, ready: true, containers: [{ id, state: 'CONTAINER_RUNNING', uid: 'truth' }] },
+    ]);
+    expect(simulated.uids()).toContain('truth');
+    await runtime.removePodSandbox(sandboxId);
+    expect(simulated.sandboxesOf('truth')).toEqual([]);
+    expect(simulated.uids()).not.toContain('truth');
+  });
+
+  test('are not forgotten while they have a sandbox, however many there are', async () => {
+    const many = simulatedBed();
+    const uids = Array.from({ length: 2500 }, (_, pod) => `pod-${pod}`);
+    for (const uid of uids) {
+      await many.runtime.listPodSandbox({ labelSelector: { 'io.kubernetes.pod.uid': uid } });
+      await startPod(many, uid);
+    }
+    expect(many.simulated.uids()).toEqual(uids);
+  });
+
+  test('are forgotten if nothing is left of them, once a thousand others have come and gone', async () => {
+    const { sandboxId } = await start('long-gone', 'run');
+    await runtime.removePodSandbox(sandboxId);
+    for (let other = 0; other < 1000; other += 1) await runtime.removePodSandbox(`other-${other}.s1`);
+    expect((await start('long-gone', 'run')).sandboxId).toBe(sandboxId);
+  });
+
+  test('never get an id twice, even if a UID comes back', async () => {
+    const first = await start('again', 'run');
+    await runtime.removePodSandbox(first.sandboxId);
+    const second = await start('again', 'run');
+    expect(second.id).not.toBe(first.id);
+    expect(second.sandboxId).not.toBe(first.sandboxId);
+  });
+});
