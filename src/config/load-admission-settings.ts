@@ -53,14 +53,14 @@ const ADMISSION_SETTINGS: { readonly [Name in keyof AdmissionSettings]: Setting<
     default: 0,
     kind: number,
     problem: atLeast(0),
-    description: 'how many pods may run here for each CPU, up to --max-pods; 0: --max-pods alone counts',
+    description: 'how many pods may run here for each CPU, up to --max-pods; 0: only --max-pods counts',
   },
   systemReserved: {
     flag: '--system-reserved <LIST>',
     field: 'systemReserved',
     default: {},
     kind: amounts,
-    description: 'what of the node is kept for its system, such as cpu=200m,memory=500Mi',
+    description: 'what is reserved for the operating system, such as cpu=200m,memory=500Mi',
     problem: reserved,
   },
   kubeReserved: {
@@ -68,7 +68,7 @@ const ADMISSION_SETTINGS: { readonly [Name in keyof AdmissionSettings]: Setting<
     field: 'kubeReserved',
     default: {},
     kind: amounts,
-    description: 'what of the node is kept for Statelet and the container runtime',
+    description: 'what is reserved for Statelet and the container runtime',
     problem: reserved,
   },
   extendedResources: {
@@ -76,28 +76,28 @@ const ADMISSION_SETTINGS: { readonly [Name in keyof AdmissionSettings]: Setting<
     default: {},
     kind: amounts,
     problem: extendedResourceProblem,
-    description: 'what else the node has, in whole amounts, such as example.com/gpu=2',
+    description: 'other resources of the node, in whole amounts, such as example.com/gpu=2',
   },
   nodeLabels: {
     flag: '--node-labels <LIST>',
     default: {},
     problem: nodeLabelsProblem,
     kind: texts('=', 'NAME=VALUE with commas between'),
-    description: 'labels of this node beside those of its name, operating system and architecture',
+    description: 'labels of this node, in addition to those of its name, operating system and architecture',
   },
   registerWithTaints: {
     flag: '--register-with-taints <LIST>',
     field: 'registerWithTaints',
     default: [],
     kind: taints,
-    description: 'taints of this node, as KEY=VALUE:EFFECT with commas between',
+    description: 'taints of this node, as KEY=VALUE:EFFECT, separated by commas',
     problem: taintsProblem,
   },
   preemptionLowerPriorityFirst: {
     flag: '--preemption-lower-priority-first [BOOL]',
     default: true,
     kind: flagOrNot,
-    description: 'whether, of pods that could equally make room, those of lower priority go first',
+    description: 'whether, of victims that are otherwise equal, the one of lower priority is preempted',
   },
 };
 

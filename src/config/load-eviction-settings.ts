@@ -45,14 +45,14 @@ const EVICTION_SETTINGS: {
     field: 'evictionHard',
     default: DEFAULT_EVICTION_HARD,
     kind: bySignal('<', 'memory.available<100Mi,nodefs.available<10%'),
-    description: 'below how much that is left of something pods are evicted at once',
+    description: 'thresholds below which pods are evicted at once',
     problem: thresholds,
   },
   mergeDefaultEvictionSettings: {
     field: 'mergeDefaultEvictionSettings',
     default: false,
     kind: flagOrNot,
-    description: 'whether the signals that `evictionHard` leaves out have their defaults',
+    description: 'whether signals that `evictionHard` leaves out keep their defaults',
   },
   evictionSoft: {
     flag: '--eviction-soft <LIST>',
@@ -60,14 +60,14 @@ const EVICTION_SETTINGS: {
     default: {},
     problem: thresholds,
     kind: bySignal('<', 'memory.available<500Mi'),
-    description: 'below how much that is left of something pods are evicted when it lasts',
+    description: 'thresholds below which pods are evicted after a grace period',
   },
   evictionSoftGracePeriod: {
     flag: '--eviction-soft-grace-period <LIST>',
     field: 'evictionSoftGracePeriod',
     default: {},
     kind: bySignal('=', 'memory.available=1m30s'),
-    description: 'how long a soft threshold has to be met before pods are evicted',
+    description: 'grace periods of the soft thresholds',
     problem: readBy(gracePeriods, 'durations'),
   },
   evictionMinimumReclaim: {
@@ -75,21 +75,22 @@ const EVICTION_SETTINGS: {
     field: 'evictionMinimumReclaim',
     default: {},
     kind: bySignal('=', 'nodefs.available=500Mi'),
-    description: 'how much more than the threshold has to be there again before eviction ends',
+    description: 'how much above a threshold a signal has to be before eviction ends',
     problem: readBy(minimumReclaims, 'quantities or percentages'),
   },
   evictionPSI: {
     flag: '--eviction-psi <LIST>',
     default: {},
     kind: bySignal('>', 'memory.pressure.full.avg10>20%'),
-    description: 'how much of the time tasks may wait for memory or disks before pods are evicted',
+    description: 'share of the time that tasks may wait for memory or disks before pods are evicted',
     problem: readBy(pressureLimits, 'percentages'),
   },
   evictionPSIGracePeriod: {
     flag: '--eviction-psi-grace-period <LIST>',
     default: {},
     kind: bySignal('=', 'memory.pressure.full.avg10=30s'),
-    description: 'how long that has to last; without one, pods are evicted at once',
+    description:
+      'how long a limit of --eviction-psi has to be exceeded; without it, pods are evicted at once',
     problem: readBy(pressureGracePeriods, 'durations'),
   },
   evictionMaxPodGracePeriod: {
@@ -98,7 +99,7 @@ const EVICTION_SETTINGS: {
     default: 0,
     kind: number,
     problem: atLeast(0),
-    description: 'the most that a pod which is evicted for a soft threshold has to end, in seconds',
+    description: 'longest grace period of a pod that is evicted for a soft threshold, in seconds',
   },
   evictionPressureTransitionPeriodMs: {
     flag: '--eviction-pressure-transition-period <DURATION>',
@@ -106,14 +107,14 @@ const EVICTION_SETTINGS: {
     default: 300_000,
     kind: duration,
     problem: timer(0),
-    description: 'how long the node says that it is under pressure after it last was',
+    description: 'how long the node reports pressure after it was last observed',
   },
   localStorageCapacityIsolation: {
     flag: '--local-storage-capacity-isolation [BOOL]',
     field: 'localStorageCapacityIsolation',
     default: true,
     kind: flagOrNot,
-    description: 'whether pods are evicted that exceed their own limits of local storage',
+    description: 'whether pods that exceed their own limits of local storage are evicted',
   },
 };
 

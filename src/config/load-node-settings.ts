@@ -32,7 +32,7 @@ export const NODE_SETTINGS: { readonly [Name in keyof NodeSettings]: Setting<Nod
     field: 'imageServiceEndpoint',
     default: '',
     kind: text,
-    description: "socket of the image service, where it is not the runtime's own",
+    description: 'socket of the image service, if it is not that of the runtime',
     problem: socket,
   },
   runtimeRequestTimeoutMs: {
@@ -40,7 +40,7 @@ export const NODE_SETTINGS: { readonly [Name in keyof NodeSettings]: Setting<Nod
     field: 'runtimeRequestTimeout',
     kind: duration,
     default: 120_000,
-    description: 'how long a call of the runtime may take; pulls may take longer',
+    description: 'time limit of a call of the runtime; pulls may take longer',
     problem: timer(1),
   },
   nodeIP: {
@@ -48,14 +48,14 @@ export const NODE_SETTINGS: { readonly [Name in keyof NodeSettings]: Setting<Nod
     default: [],
     kind: list,
     problem: addresses,
-    description: 'address of this node, or one of each family with a comma between',
+    description: 'address of this node, or one of each family, separated by a comma',
   },
   cgroupDriver: {
     flag: '--cgroup-driver <DRIVER>',
     field: 'cgroupDriver',
     default: 'cgroupfs',
     kind: text,
-    description: 'who makes the cgroups of pods; with a CRI runtime only cgroupfs is supported',
+    description: 'how cgroups of pods are made; with a CRI runtime only cgroupfs is supported',
     problem: (value) => (['cgroupfs', 'systemd'].includes(value) ? undefined : 'cgroupfs or systemd'),
   },
   cgroupRoot: {
@@ -63,7 +63,7 @@ export const NODE_SETTINGS: { readonly [Name in keyof NodeSettings]: Setting<Nod
     field: 'cgroupRoot',
     default: '/',
     kind: text,
-    description: 'cgroup below which those of pods are made',
+    description: 'cgroup that has those of pods below it',
     problem: (value) => (value.startsWith('/') ? undefined : 'an absolute path within the cgroup tree'),
   },
   cgroupsPerQOS: {
@@ -93,7 +93,7 @@ export const NODE_SETTINGS: { readonly [Name in keyof NodeSettings]: Setting<Nod
     field: 'cpuCFSQuotaPeriod',
     default: 100,
     kind: duration,
-    description: 'period within which a CPU limit is kept',
+    description: 'period of CPU limits',
     problem: between(1, 1000),
   },
   clusterDNS: {
@@ -109,7 +109,7 @@ export const NODE_SETTINGS: { readonly [Name in keyof NodeSettings]: Setting<Nod
     field: 'clusterDomain',
     default: '',
     kind: text,
-    description: 'domain that pods search beside those of the node',
+    description: 'search domain of pods, in addition to those of the node',
   },
   resolvConf: {
     flag: '--resolv-conf <FILE>',
@@ -123,14 +123,14 @@ export const NODE_SETTINGS: { readonly [Name in keyof NodeSettings]: Setting<Nod
     field: 'seccompDefault',
     default: false,
     kind: flagOrNot,
-    description: 'whether RuntimeDefault is the seccomp profile of those who name none',
+    description: 'whether containers without a seccomp profile get RuntimeDefault',
   },
   allowedUnsafeSysctls: {
     flag: '--allowed-unsafe-sysctls <LIST>',
     field: 'allowedUnsafeSysctls',
     default: [],
     kind: list,
-    description: 'unsafe sysctls, or patterns ending in *, that pods may set',
+    description: 'unsafe sysctls that pods may set; patterns may end in *',
     problem: (value) =>
       value.some((pattern) => sysctlPatternProblem(pattern) !== undefined)
         ? 'names of namespaced sysctls, or patterns ending in *: kernel.shm*, kernel.msg*, kernel.sem, fs.mqueue.*, net.*'
@@ -140,7 +140,7 @@ export const NODE_SETTINGS: { readonly [Name in keyof NodeSettings]: Setting<Nod
     flag: '--runtime-classes <LIST>',
     default: [],
     kind: list,
-    description: 'handlers of the RuntimeClasses that pods may name, as NAME=HANDLER with commas between',
+    description: 'handlers of the RuntimeClasses that pods may name, as NAME=HANDLER, separated by commas',
     problem: (value) => (value.every((item) => /^[^=]+=[^=]+$/u.test(item)) ? undefined : 'NAME=HANDLER'),
   },
   serializeImagePulls: {
@@ -155,7 +155,7 @@ export const NODE_SETTINGS: { readonly [Name in keyof NodeSettings]: Setting<Nod
     default: 0,
     kind: number,
     problem: atLeast(0),
-    description: 'how many at a time, where they are not serialized; 0: no limit',
+    description: 'how many at a time, if they are not serialized; 0: no limit',
   },
   registryPullQPS: {
     flag: '--registry-qps <N>',
@@ -171,14 +171,14 @@ export const NODE_SETTINGS: { readonly [Name in keyof NodeSettings]: Setting<Nod
     default: 10,
     kind: positive,
     problem: atLeast(1),
-    description: 'how many pulls at once, for a moment',
+    description: 'how many pulls in a short burst',
   },
   imageMinimumGCAgeMs: {
     flag: '--minimum-image-ttl-duration <DURATION>',
     field: 'imageMinimumGCAge',
     kind: duration,
     default: 120_000,
-    description: 'how long an unused image is kept in any case',
+    description: 'how long an unused image is kept at least',
     problem: atLeast(0),
   },
   imageMaximumGCAgeMs: {
@@ -186,14 +186,14 @@ export const NODE_SETTINGS: { readonly [Name in keyof NodeSettings]: Setting<Nod
     default: 0,
     kind: duration,
     problem: atLeast(0),
-    description: 'how long an unused image is kept at most; 0: as long as there is room',
+    description: 'how long an unused image is kept at most; 0: no limit',
   },
   imageGCHighThresholdPercent: {
     flag: '--image-gc-high-threshold <PERCENT>',
     field: 'imageGCHighThresholdPercent',
     kind: number,
     default: 85,
-    description: 'disk usage from which on unused images are removed',
+    description: 'disk usage above which unused images are removed',
     problem: between(0, 100),
   },
   imageGCLowThresholdPercent: {
@@ -201,7 +201,7 @@ export const NODE_SETTINGS: { readonly [Name in keyof NodeSettings]: Setting<Nod
     field: 'imageGCLowThresholdPercent',
     kind: number,
     default: 80,
-    description: 'disk usage down to which they are removed',
+    description: 'disk usage at which removal stops',
     problem: between(0, 100),
   },
   containerLogMaxSizeBytes: {
@@ -209,7 +209,7 @@ export const NODE_SETTINGS: { readonly [Name in keyof NodeSettings]: Setting<Nod
     field: 'containerLogMaxSize',
     kind: bytes,
     default: 10 * 2 ** 20,
-    description: "size from which on a container's log is rotated",
+    description: "size at which a container's log is rotated",
     problem: atLeast(1),
   },
   containerLogMaxFiles: {
@@ -232,14 +232,14 @@ export const NODE_SETTINGS: { readonly [Name in keyof NodeSettings]: Setting<Nod
     default: 10_000,
     kind: duration,
     problem: timer(1000),
-    description: 'how often the sizes of logs are looked at',
+    description: 'how often the sizes of logs are checked',
   },
   minimumContainerTTLMs: {
     flag: '--minimum-container-ttl-duration <DURATION>',
     default: 0,
     kind: duration,
     problem: atLeast(0),
-    description: 'how long a dead container is kept in any case',
+    description: 'how long a dead container is kept at least',
   },
   maximumDeadContainersPerContainer: {
     flag: '--maximum-dead-containers-per-container <N>',

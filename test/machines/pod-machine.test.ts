@@ -1,244 +1,26 @@
 import { describe, expect, test } from '@jest/globals';
-import { podMachine, type PodEvent, type RuntimeHolds } from '../../src/machines/pod-machine.ts';
-import { CONFIG_SOURCE_ANNOTATION } from '../../src/policies/pod/pod-kinds.ts';
-import type { KillPodOptions } from '../../src/policies/sync/pod-termination.ts';
-import type { Pod } from '../../src/types/kubernetes.ts';
 import { testPod } from '../support/pods.ts';
-import { Stepper } from '../support/stepper.ts';
-
-const create = (pod: Pod = testPod()): PodEvent => ({ type: 'SyncPodCreate', pod });
-const update = (pod: Pod = testPod()): PodEvent => ({ type: 'SyncPodUpdate', pod });
-const kill = (options?: KillPodOptions): PodEvent => ({ type: 'SyncPodKill', ...(options && { options }) });
-const grace = (seconds: number): KillPodOptions => ({ podTerminationGracePeriodSecondsOverride: seconds });
-const SYNC: PodEvent = { type: 'SyncPodSync' };
-const READY: PodEvent = { type: 'RUNTIME_READY' };
-const NOT_READY: PodEvent = { type: 'RUNTIME_NOT_READY', problem: 'it is down' };
-const REMOVED: PodEvent = { type: 'REMOVED' };
-const NAME_GRANTED: PodEvent = { type: 'NAME_GRANTED' };
-const ADMITTED: PodEvent = { type: 'ADMITTED' };
-const SHORTAGE = { reason: 'OutOfcpu', message: 'too little cpu' };
-const SHORT: PodEvent = { type: 'SHORT', ...SHORTAGE };
-const REFUSED: PodEvent = { type: 'REJECTED', reason: 'NodeAffinity', message: 'not here' };
-const NO_ROOM: PodEvent = { type: 'REJECTED', ...SHORTAGE, lack: SHORTAGE };
-const ROOM_FREED: PodEvent = { type: 'ROOM_FREED' };
-const taken = (message: string): PodEvent => ({
-  type: 'NAME_TAKEN',
-  delay: { reason: 'NameTaken', message },
-});
-const staticPod = (): Pod => testPod({ annotations: { [CONFIG_SOURCE_ANNOTATION]: 'file' } });
-const synced = (more: { terminal?: boolean; again?: boolean } = {}): PodEvent => ({
-  type: 'SYNC_DONE',
-  terminal: false,
-  again: false,
-  ...more,
-});
-const syncFailed = (again = false): PodEvent => ({ type: 'SYNC_FAILED', reason: { kind: 'failed' }, again });
-const STOPPED: PodEvent = { type: 'STOP_DONE' };
-const STOP_FAILED: PodEvent = { type: 'STOP_FAILED' };
-const CLEANED: PodEvent = { type: 'CLEANUP_DONE' };
-const AT_REST: PodEvent = { type: 'AT_REST' };
-const deleted = testPod({ deleted: true, deletionGracePeriodSeconds: 20 });
-
-function pod(runtimeHolds: RuntimeHolds = 'nothing') {
-  return new Stepper(podMachine, { uid: 'uid-of-web', fullName: 'web_default', runtimeHolds });
-}
-const awaitingRuntime = (of = testPod()) => pod().send(create(of));
-const awaitingRemoval = (of = testPod()) => awaitingRuntime(of).send(READY);
-const awaitingName = () => awaitingRemoval(staticPod()).send(REMOVED);
-const admitting = () => awaitingRemoval().send(REMOVED);
-const awaitingRoom = () => awaitingName().send(NAME_GRANTED, NO_ROOM);
-const makingRoom = () => admitting().send(SHORT);
-const working = () => admitting().send(ADMITTED);
-const settled = () => working().send(synced());
-const draining = () => working().send(kill());
-const stopping = () => settled().send(kill());
-const cleaningUp = () => stopping().send(STOPPED);
-const finished = () => cleaningUp().send(CLEANED);
-
-/** Every state in which a pod waits for leave to start. */
-const STARTING: [string, () => Stepper<typeof podMachine>][] = [
-  ['Syncing.AwaitingRuntime', awaitingRuntime],
-  ['Syncing.AwaitingRemoval', awaitingRemoval],
-  ['Syncing.AwaitingName', awaitingName],
-  ['Syncing.Admitting', admitting],
-  ['Syncing.AwaitingRoom', awaitingRoom],
-  ['Syncing.MakingRoom', makingRoom],
-];
-
-describe('the way to the start', () => {
-  test('leads past the runtime, the removal of an earlier pod of the UID, and admission', () => {
-    const it = pod();
-    const way = [create(), READY, REMOVED, ADMITTED].map((event) => [it.send(event).state, it.asked]);
-    expect(way).toEqual([
-      ['Syncing.AwaitingRuntime', ['awaitRuntime']],
-      ['Syncing.AwaitingRemoval', ['awaitRemoval']],
-      ['Syncing.Admitting', ['requestRoom']],
-      ['Syncing.Working', ['reportAdmitted', 'startSync']],
-    ]);
-  });
-
-  test('10: a static pod asks for its name before it asks for room', () => {
-    const it = awaitingName();
-    expect([it.state, it.asked]).toEqual(['Syncing.AwaitingName', ['requestName']]);
-    it.send(NAME_GRANTED);
-    expect([it.state, it.asked]).toEqual(['Syncing.Admitting', ['requestRoom']]);
-  });
-
-  test('a pod first seen by an update starts as well', () => {
-    expect(pod().send(update()).asked).toEqual(['awaitRuntime']);
-  });
-
-  test.each(STARTING)('%s: it is no state in which a container may be started', (state, at) => {
-    const it = at();
-    expect([it.state, it.hasTag('starting'), it.hasTag('atWork')]).toEqual([state, true, false]);
-  });
-
-  test.each(STARTING)('%s: a sync does nothing', (state, at) => {
-    const it = at().send(SYNC);
-    expect([it.state, it.asked]).toEqual([state, []]);
-  });
-
-  test.each(STARTING.slice(1))('%s: when the runtime is lost the pod waits for it again', (_state, at) => {
-    const it = at().send(NOT_READY);
-    expect([it.state, it.asked]).toEqual(['Syncing.AwaitingRuntime', ['awaitRuntime']]);
-    expect(it.context.delay?.message).toBe('waits for the container runtime: it is down');
-  });
-
-  test('the newest problem of the runtime is known', () => {
-    const it = awaitingRuntime().send(NOT_READY, { type: 'RUNTIME_NOT_READY', problem: 'still down' });
-    expect(it.context.delay?.message).toContain('still down');
-    expect(it.send(READY, REMOVED).context.delay).toBeUndefined();
-  });
-
-  test('it is known that the removal of an earlier pod is waited for, until it is done', () => {
-    expect(awaitingRemoval().context.delay).toBeUndefined();
-    const it = awaitingRemoval().send({ type: 'REMOVING' });
-    expect([it.state, it.context.delay?.reason]).toEqual(['Syncing.AwaitingRemoval', 'RemovingFormerPod']);
-    expect(it.send(REMOVED).context.delay).toBeUndefined();
-  });
-
-  test('10: it is told whose end a static pod waits for, and forgotten when the name is granted', () => {
-    const it = awaitingName().send(taken('waits for the old one'));
-    expect([it.state, it.asked, it.context.delay?.message]).toEqual([
-      'Syncing.AwaitingName',
-      ['reportDelay'],
-      'waits for the old one',
-    ]);
-    expect(it.send(NAME_GRANTED).context.delay).toBeUndefined();
-  });
-
-  test.each(STARTING)('%s: the newest version of the pod counts', (state, at) => {
-    const newer = testPod({ annotations: { [CONFIG_SOURCE_ANNOTATION]: 'file', version: '2' } });
-    const it = at().send(update(newer));
-    expect(it.context.pod).toBe(newer);
-    expect([state, it.state]).toEqual([
-      state,
-      state === 'Syncing.AwaitingRoom' ? 'Syncing.Admitting' : state,
-    ]);
-  });
-});
-
-describe('room', () => {
-  test('a static pod that lacks only room waits for it, and says so', () => {
-    const it = awaitingRoom();
-    expect([it.state, it.asked]).toEqual(['Syncing.AwaitingRoom', ['reportDelay']]);
-    expect(it.context.delay).toEqual({
-      reason: 'OutOfcpu',
-      message: 'Waits until others have ended: too little cpu',
-    });
-  });
-
-  test('when some is freed it asks again, and starts without a delay where it is admitted', () => {
-    const it = awaitingRoom().send(ROOM_FREED);
-    expect([it.state, it.asked]).toEqual(['Syncing.Admitting', ['requestRoom']]);
-    expect(it.context.delay?.reason).toBe('OutOfcpu');
-    it.send(ADMITTED);
-    expect([it.state, it.context.delay]).toEqual(['Syncing.Working', undefined]);
-  });
-
-  test.each([
-    ['a pod that is not static', NO_ROOM],
-    ['a pod that lacks something else', REFUSED],
-  ])('%s is rejected, with the reason for its status', (_, event) => {
-    const it = admitting().send(event);
-    expect([it.state, it.asked]).toEqual([
-      'Terminated.CleaningUp',
-      ['reportRejected', 'reportTerminated', 'startCleanup'],
-    ]);
-    expect(it.context.rejection?.reason).toBe('reason' in event ? event.reason : '');
-  });
-
-  test('a static pod that lacks something else is rejected', () => {
-    expect(awaitingName().send(NAME_GRANTED, REFUSED).state).toBe('Terminated.CleaningUp');
-  });
-
-  test('a rejected pod of which something runs is stopped first', () => {
-    const it = pod('running').send(create(), READY, REMOVED, REFUSED);
-    expect([it.state, it.asked]).toEqual(['Terminating.Stopping', ['reportRejected', 'startStop']]);
-  });
-
-  test('where others may be ended for the pod, room is made', () => {
-    const it = makingRoom();
-    expect([it.state, it.asked]).toEqual(['Syncing.MakingRoom', ['makeRoom']]);
-    it.send({ type: 'PREEMPTING', delay: { reason: 'MakingRoom', message: 'waits for cpu=1' } });
-    expect([it.state, it.context.delay?.message]).toEqual(['Syncing.MakingRoom', 'waits for cpu=1']);
-    it.send(ADMITTED);
-    expect([it.state, it.context.delay]).toEqual(['Syncing.Working', undefined]);
-  });
-
-  test('where none can be made, a static pod waits and any other is rejected', () => {
-    expect(makingRoom().send(NO_ROOM).state).toBe('Terminated.CleaningUp');
-    const it = awaitingName().send(NAME_GRANTED, SHORT, NO_ROOM);
-    expect([it.state, it.asked]).toEqual(['Syncing.AwaitingRoom', ['reportDelay']]);
-  });
-});
-
-describe('an end before the start', () => {
-  test.each(STARTING)('11: %s: a deleted pod is finished without a stop effect', (_state, at) => {
-    const it = at().send(update(deleted));
-    expect([it.state, it.asked]).toEqual(['Terminated.Finished', ['reportTerminated', 'reportFinished']]);
-  });
-
-  test('11: unless the runtime was seen to hold something of it', () => {
-    const it = pod('ended').send(create(deleted));
-    expect([it.state, it.asked]).toEqual(['Terminating.Stopping', ['startStop']]);
-  });
-
-  test.each(STARTING)(
-    '%s: a killed pod needs no stop effect, but its final status is written',
-    (_state, at) => {
-      const it = at().send(kill({ podStatus: { phase: 'Failed', reason: 'Evicted' } }));
-      expect([it.state, it.asked]).toEqual(['Terminated.CleaningUp', ['reportTerminated', 'startCleanup']]);
-    },
-  );
-
-  test.each([READY, REMOVED, NAME_GRANTED, ADMITTED, SHORT, REFUSED, ROOM_FREED])(
-    'I1: $type that comes too late is ignored',
-    (event) => {
-      expect(awaitingRuntime().send(update(deleted), event).state).toBe('Terminated.Finished');
-      expect(draining().send(event).state).toBe('Syncing.Draining');
-      expect(stopping().send(event).state).toBe('Terminating.Stopping');
-    },
-  );
-
-  test.each(['nothing', 'ended'] as const)(
-    '12: a pod of terminal phase starts in Terminated when the runtime holds %s',
-    (holds) => {
-      const it = pod(holds).send(create(testPod({ phase: 'Succeeded' })));
-      expect(it.state).toBe('Terminated.CleaningUp');
-      expect(it.asked).toContain('startCleanup');
-    },
-  );
-
-  test('12: a pod of terminal phase of which something still runs is stopped', () => {
-    expect(pod('running').send(create(testPod({ phase: 'Failed' }))).state).toBe('Terminating.Stopping');
-  });
-
-  test('1, 3: a pod that only the runtime knows is stopped', () => {
-    const it = pod('running').send(kill(grace(1)));
-    expect([it.state, it.context.gracePeriodSeconds]).toEqual(['Terminating.Stopping', 1]);
-  });
-});
+import {
+  AT_REST,
+  CLEANED,
+  cleaningUp,
+  create,
+  deleted,
+  draining,
+  finished,
+  grace,
+  kill,
+  pod,
+  settled,
+  STOP_FAILED,
+  STOPPED,
+  stopping,
+  SYNC,
+  synced,
+  syncFailed,
+  update,
+  working,
+} from '../support/pod-steps.ts';
 
 describe('syncing', () => {
   test('a good sync settles and plans the next', () => {

@@ -67,7 +67,7 @@ function withUpkeep(
   setup: ProcessNodeSetup & UpkeepSetup & { readonly startTimes: StartTimes },
   runtime: RuntimeService,
 ): NodeParts {
-  const { hostIPs, podLogsDir, allocatable, startTimes, logger } = setup;
+  const { hostIPs, podLogsDir, allocatable, startTimes } = setup;
   let pods: NodeView['pods'] = () => [];
   const logs = createLogManager(setup, runtime, () => pods());
   const parts = { runtime, logs };
