@@ -218,7 +218,11 @@ export class NodeAgent {
     const { eviction, parts, clock, recorder, logger, inspect } = this.#options;
     if (eviction === undefined) return undefined;
     return new EvictionManager({
-      ...{ ...eviction, clock, recorder, logger, reclaimer: parts.reclaimer },
+      ...eviction,
+      clock,
+      recorder,
+      logger,
+      reclaimer: parts.reclaimer,
       nodeName: this.#options.nodeFacts().name,
       registry: this.supervisor.registry,
       parent: this.supervisor.actor,

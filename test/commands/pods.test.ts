@@ -75,6 +75,16 @@ describe('the table', () => {
     );
   });
 
+  test('says beside the state what a pod waits for', async () => {
+    const waiting = served('late', 'default', {
+      state: 'Syncing.MakingRoom',
+      waitsFor: 'waits for cpu=300m; default/batch-3 is ending for it',
+    });
+    expect(await pods({ server: await serve([waiting]) }, NOW)).toContain(
+      'Syncing.MakingRoom (waits for cpu=300m; default/batch-3 is ending for it)',
+    );
+  });
+
   test('shows the age of a static pod that has not started yet', async () => {
     const annotations = { 'kubernetes.io/config.seen': '2030-01-01T00:58:00Z' };
     const { pod, state } = served('late', 'default');

@@ -33,8 +33,13 @@ async function follow(more: Partial<PodSpec>, { maxRetries = 10, prepare }: Mean
   expect(uid).toBe(UID);
   await agent.until(() => agent.state(uid) !== '', 'the pod to be known');
   const options = {
-    ...{ agent: agent.run.agent, clock: agent.clock, maxRetries, retryDelayMs: RETRY_DELAY_MS },
-    ...{ signal: stop.signal, lastWarning: () => LAST_WARNING, rejectionOf: () => undefined },
+    agent: agent.run.agent,
+    clock: agent.clock,
+    maxRetries,
+    retryDelayMs: RETRY_DELAY_MS,
+    signal: stop.signal,
+    lastWarning: () => LAST_WARNING,
+    rejectionOf: () => undefined,
   };
   const stories: Story[] = [];
   const pod = { metadata: { name: 'web', namespace: 'default', uid }, spec };
@@ -116,6 +121,29 @@ describe('a pod that cannot be started', () => {
     );
     expect(outcome).toMatchObject({ result: 'Failed', reason: 'Timeout' });
     expect(outcome.message).toContain('after 1 retry: container runtime is not ready: ');
+  });
+
+  test('names the pod for whose end it waits', async () => {
+    const agent = new SimulatedAgent();
+    const old = agent.create('web', podSpec({}), 'file');
+    await agent.untilState(old, 'Syncing.Settled');
+    agent.runtime.podFaults.set(old, { calls: { StopContainer: { hang: 1 } } });
+    const spec = podSpec({});
+    const uid = agent.create('web', spec, 'file');
+    await agent.untilState(uid, 'Syncing.AwaitingName');
+    let outcome: PodOutcome | undefined;
+    const pod = { metadata: { name: 'web', namespace: 'default', uid }, spec };
+    void followPod(pod, {
+      agent: agent.run.agent,
+      clock: agent.clock,
+      maxRetries: 1,
+      retryDelayMs: RETRY_DELAY_MS,
+      signal: new AbortController().signal,
+      lastWarning: () => LAST_WARNING,
+      rejectionOf: () => undefined,
+    }).then((found) => (outcome = found));
+    await agent.until(() => outcome !== undefined, 'an outcome');
+    expect(outcome?.message).toContain(`waits for default/web (UID ${old}) to end: it has the same name`);
   });
 
   test('is left as it is when the signal aborts', async () => {

@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import { type IncomingMessage, request } from 'node:http';
 import { createServer, connect, type AddressInfo } from 'node:net';
 import { afterEach, describe, expect, test } from '@jest/globals';
-import { STATE_ANNOTATION, startApiServer } from '../../src/server/http-server.ts';
+import { STATE_ANNOTATION, startApiServer, WAITS_FOR_ANNOTATION } from '../../src/server/http-server.ts';
 import type { ApiSources } from '../../src/server/http-server.ts';
 import type { Pod } from '../../src/types/kubernetes.ts';
 
@@ -120,6 +120,13 @@ describe('/pods', () => {
       ],
     });
     expect(pod.metadata.annotations).toEqual({ team: 'a' });
+  });
+
+  test('says of a pod that has not been started what it waits for', async () => {
+    const waitsFor = 'waits for default/old (UID 1) to end: it has the same name';
+    const { get } = await start({ pods: () => [{ pod, state: 'Syncing.AwaitingName', waitsFor }] });
+    const { items } = (await (await get('/pods')).json()) as { items: Pod[] };
+    expect(items[0]?.metadata.annotations?.[WAITS_FOR_ANNOTATION]).toBe(waitsFor);
   });
 
   test('with many pods is written in many turns of the event loop, with the pods of the first turn', async () => {

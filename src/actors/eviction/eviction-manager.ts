@@ -307,7 +307,7 @@ export class EvictionManager {
     recorder.event(pod, 'Warning', EVICTED, message);
     const onOver = (problem: string) => this.#send({ type: 'POD_FAILED', uid: pod.uid, problem });
     this.#limits.set(pod.uid, gracePeriodSeconds, onOver);
-    const isKnown = registry.send(pod.uid, { type: 'SyncPodKill', options: kill });
+    const isKnown = registry.kill(pod.uid, kill);
     if (!isKnown || registry.isPodKnownTerminated(pod.uid)) this.#terminated(pod.uid);
   }
 

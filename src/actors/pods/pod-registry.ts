@@ -84,9 +84,9 @@ export class PodRegistry {
     return true;
   }
 
-  /** Ends a pod: the one way for eviction, preemption and shutdown (I9). */
-  kill(uid: string, options?: KillPodOptions): void {
-    this.send(uid, { type: 'SyncPodKill', ...(options && { options }) });
+  /** Ends a pod: the one way for eviction, preemption and shutdown (I9). Returns false when there is no actor of that UID. */
+  kill(uid: string, options?: KillPodOptions): boolean {
+    return this.send(uid, { type: 'SyncPodKill', ...(options && { options }) });
   }
 
   // The questions of docs/lifecycle.md. Each takes a UID.

@@ -1,0 +1,42 @@
+import { expect, test } from '@jest/globals';
+import { createActor } from 'xstate';
+import { PodRegistry } from '../../../src/actors/pods/pod-registry.ts';
+import { servedPods } from '../../../src/actors/pods/served-pods.ts';
+import { StatusManager } from '../../../src/actors/pods/status-manager.ts';
+import type { PodEvent } from '../../../src/machines/pod-machine.ts';
+import { supervisorMachine } from '../../../src/machines/supervisor-machine.ts';
+import { LEAVE_TO_START, podChart } from '../../support/pod-chart.ts';
+import { testPod } from '../../support/pods.ts';
+
+/** What is served of a pod that has been told these events. */
+function served(...events: PodEvent[]) {
+  const parent = createActor(supervisorMachine, { input: { sources: [] } });
+  const registry = new PodRegistry({ parent, synced: () => true });
+  const { uid, name, namespace } = testPod().metadata;
+  registry.spawn({ uid, name, namespace }, 'nothing', podChart);
+  for (const event of events) registry.send(uid, event);
+  const statusManager = new StatusManager();
+  statusManager.set(uid, { phase: 'Pending' });
+  return [...servedPods(registry, statusManager)];
+}
+
+const pod = testPod();
+const CREATE: PodEvent = { type: 'SyncPodCreate', pod };
+
+test('a pod is served with its status and the state of its chart', () => {
+  expect(served(CREATE)).toEqual([{ pod, status: { phase: 'Pending' }, state: 'Syncing.AwaitingRuntime' }]);
+});
+
+test('a pod that only the runtime knows has no object to serve', () => {
+  expect(served({ type: 'SyncPodKill' })).toEqual([]);
+});
+
+test('a pod that waits is served with what it waits for, until it waits no more', () => {
+  const notReady: PodEvent = { type: 'RUNTIME_NOT_READY', problem: 'it is down' };
+  expect(served(CREATE, notReady)[0]?.waitsFor).toBe('waits for the container runtime: it is down');
+  expect(served(CREATE, notReady, ...LEAVE_TO_START)[0]).toEqual({
+    pod,
+    status: { phase: 'Pending' },
+    state: 'Syncing.Working',
+  });
+});
