@@ -126,10 +126,11 @@ function startActions({ gates, statusManager, recorder, clock }: PodActorDeps) {
     makeRoom: ({ context, self }: PodActionArgs) => gates.makeRoom(context, answerTo(self)),
     reportDelay: ({ context: { pod, delay }, event }: PodActionArgs) => {
       const now = delayOf(event);
-      // A pod that is refused its room again for the same reason is told of once.
+      // The same reason is reported once, however often the pod asks.
       if (pod === undefined || now === undefined || now.message === delay?.message) return;
       if (event.type === 'REJECTED' && event.lack !== undefined) statusManager.hold(pod, event.lack);
-      recorder.event(pod.metadata, 'Warning', now.reason, now.message);
+      // A changed manifest waits for the old pod as a rule; room may never become free.
+      recorder.event(pod.metadata, event.type === 'REJECTED' ? 'Warning' : 'Normal', now.reason, now.message);
     },
     reportAdmitted: ({ context: { pod } }: PodActionArgs) => {
       if (pod !== undefined) statusManager.admit(pod);
