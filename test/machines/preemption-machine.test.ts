@@ -28,7 +28,9 @@ const REFUSED: PreemptionEvent = {
 };
 const NO_VICTIMS: PreemptionEvent = { type: 'NO_VICTIMS', decision: decide(9000), rejection: HOPELESS };
 const selected = (...awaited: string[]): PreemptionEvent => ({
-  ...{ type: 'VICTIMS_SELECTED', decision: DECISION, awaited },
+  type: 'VICTIMS_SELECTED',
+  decision: DECISION,
+  awaited,
 });
 const ended = (uid: string): PreemptionEvent => ({ type: 'VICTIM_ENDED', uid });
 const failed = (uid: string): PreemptionEvent => ({ type: 'VICTIM_FAILED', uid, problem: 'took too long' });

@@ -28,14 +28,19 @@ export type ObservationsJson = Readonly<Partial<Record<EvictionSignal, Observati
 export function thresholdFrom(json: ThresholdJson): Threshold {
   const { signal, value, gracePeriodSeconds, minReclaim } = json;
   return {
-    ...{ signal, value: valueFrom(value), gracePeriodMs: gracePeriodSeconds * 1000 },
+    signal,
+    value: valueFrom(value),
+    gracePeriodMs: gracePeriodSeconds * 1000,
     ...(minReclaim && { minReclaim: valueFrom(minReclaim) }),
   };
 }
 
 export function thresholdAsJson({ signal, value, gracePeriodMs, minReclaim }: Threshold): ThresholdJson {
   return {
-    ...{ signal, operator: 'LessThan', value: valueAsJson(value), gracePeriodSeconds: gracePeriodMs / 1000 },
+    signal,
+    operator: 'LessThan',
+    value: valueAsJson(value),
+    gracePeriodSeconds: gracePeriodMs / 1000,
     minReclaim: minReclaim ? valueAsJson(minReclaim) : null,
   };
 }

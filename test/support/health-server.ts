@@ -16,7 +16,9 @@ export class HealthServer {
   /** Resolves to the port. */
   listen(): Promise<number> {
     const check = {
-      ...{ path: '/grpc.health.v1.Health/Check', requestStream: false, responseStream: false },
+      path: '/grpc.health.v1.Health/Check',
+      requestStream: false,
+      responseStream: false,
       requestSerialize: ({ service }: Request) => Buffer.from(service),
       // One field of protobuf each: its tag, and for a text its length.
       requestDeserialize: (bytes: Buffer): Request => ({ service: bytes.subarray(2).toString('utf8') }),

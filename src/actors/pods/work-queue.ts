@@ -1,5 +1,6 @@
 import TinyQueue from 'tinyqueue';
-import { type Clock, MAX_TIMER_MS, type TimerHandle } from '../../types/clock.ts';
+import { Timer } from '../../system/timer.ts';
+import type { Clock } from '../../types/clock.ts';
 
 interface Due {
   readonly uid: string;
@@ -15,12 +16,15 @@ export class WorkQueue {
   readonly #onDue: (uids: readonly string[]) => void;
   readonly #current = new Map<string, Due>();
   readonly #queue = new TinyQueue<Due>([], (a, b) => a.at - b.at);
-  #timer: { handle: TimerHandle; at: number } | undefined;
+  readonly #timer: Timer;
+  /** Unix ms; undefined while the timer is not armed. */
+  #armedAt: number | undefined;
   #stopped = false;
 
   constructor(clock: Clock, onDue: (uids: readonly string[]) => void) {
     this.#clock = clock;
     this.#onDue = onDue;
+    this.#timer = new Timer(clock);
   }
 
   /** The pod is due in `delayMs`, whatever was planned before. */
@@ -45,7 +49,7 @@ export class WorkQueue {
   }
 
   #fire(): void {
-    this.#timer = undefined;
+    this.#armedAt = undefined;
     const now = this.#clock.now();
     const uids: string[] = [];
     for (let due = this.#queue.peek(); due !== undefined && due.at <= now; due = this.#queue.peek()) {
@@ -61,12 +65,10 @@ export class WorkQueue {
   #arm(): void {
     this.#dropSuperseded();
     const next = this.#queue.peek();
-    if (next?.at === this.#timer?.at) return;
-    if (this.#timer) this.#clock.clearTimeout(this.#timer.handle);
-    this.#timer = undefined;
-    if (next === undefined) return;
-    const delayMs = Math.min(Math.max(0, next.at - this.#clock.now()), MAX_TIMER_MS);
-    this.#timer = { handle: this.#clock.setTimeout(() => this.#fire(), delayMs), at: next.at };
+    if (next?.at === this.#armedAt) return;
+    this.#armedAt = next?.at;
+    if (next === undefined) this.#timer.disarm();
+    else this.#timer.arm(Math.max(0, next.at - this.#clock.now()), () => this.#fire());
   }
 
   #dropSuperseded(): void {

@@ -8,7 +8,8 @@ import { probeOf, startedBefore } from '../../policies/probes/probe.ts';
 import { beatFrom } from '../../policies/probes/probe-schedule.ts';
 import { fullName } from '../../policies/pod/pod-kinds.ts';
 import { type ProberDeps, probeContainer } from '../../runtime/probes/prober.ts';
-import { MAX_TIMER_MS, type TimerHandle } from '../../types/clock.ts';
+import { Timer } from '../../system/timer.ts';
+import { MAX_TIMER_MS } from '../../types/clock.ts';
 import { errorMessage } from '../../types/errors.ts';
 import type { Pod, PodStatus } from '../../types/kubernetes.ts';
 import { podFields } from '../../types/logger.ts';
@@ -33,12 +34,13 @@ export class ProbeWorker {
   readonly #deps: ProbeWorkerDeps;
   readonly #target: ProbeTarget;
   readonly #actor: ProbeActor;
-  #timer: TimerHandle | undefined;
+  readonly #timer: Timer;
   #run: AbortController | undefined;
 
   constructor(machine: typeof probeMachine, target: ProbeTarget, deps: ProbeWorkerDeps) {
     const { clock, random, agentStartedAt, parent } = deps;
     this.#deps = deps;
+    this.#timer = new Timer(clock);
     this.#target = target;
     const beat = beatFrom(clock.now(), agentStartedAt, probeOf(target), random());
     const root = parent?.();
@@ -96,15 +98,14 @@ export class ProbeWorker {
 
   armTimer(delayMs: number): void {
     const timerMs = Math.min(delayMs, MAX_TIMER_MS);
-    this.#timer = this.#deps.clock.setTimeout(() => {
+    this.#timer.arm(timerMs, () => {
       if (delayMs > timerMs) this.armTimer(delayMs - timerMs);
       else this.#send({ type: 'DUE', ...this.#seen() });
-    }, timerMs);
+    });
   }
 
   disarmTimer(): void {
-    if (this.#timer !== undefined) this.#deps.clock.clearTimeout(this.#timer);
-    this.#timer = undefined;
+    this.#timer.disarm();
   }
 
   startProbe({ record }: ProbeContext): void {

@@ -17,7 +17,11 @@ beforeEach(() => {
 });
 
 const instance = (attempt: number, state: 'running' | 'exited', more: Partial<PartialContainer> = {}) => ({
-  ...{ id: `main-${attempt}`, name: 'main', restartCount: attempt, state, finishedAt: attempt },
+  id: `main-${attempt}`,
+  name: 'main',
+  restartCount: attempt,
+  state,
+  finishedAt: attempt,
   ...more,
 });
 const read = (...containers: PartialContainer[]) => ends.read(POD, runtimePodStatus({ containers }));
@@ -28,7 +32,12 @@ test('an end is told once, with the number of the instance and how it ended', ()
   read(instance(1, 'running'), instance(0, 'exited', { exitCode: 3, reason: 'Error' }));
   expect(lines).toEqual([
     {
-      ...{ pod: 'default/web', uid: 'u-1', container: 'main', attempt: 0, exitCode: 3, exitReason: 'Error' },
+      pod: 'default/web',
+      uid: 'u-1',
+      container: 'main',
+      attempt: 0,
+      exitCode: 3,
+      exitReason: 'Error',
       msg: 'Container ended: main',
     },
   ]);

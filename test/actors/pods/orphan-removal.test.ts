@@ -23,7 +23,11 @@ function bed(...uids: string[]) {
   const node = simulatedNode({ runtime, disk, now: () => 0, random: () => 0.5, faults: () => faults });
   const pleg = new Pleg({ runtime, clock, relistPeriodMs: 10_000, onRelist: () => undefined });
   const podRuntime = new PodRuntime({
-    ...{ runtime, node, clock, recorder: { event: () => undefined }, logger: silentLogger },
+    runtime,
+    node,
+    clock,
+    recorder: { event: () => undefined },
+    logger: silentLogger,
     backOff: CRASH_LOOP_BACK_OFF,
     gate: new StartGate({ clock, atOnce: 1 }),
     deadInstancesKept: 1,

@@ -40,7 +40,11 @@ async function bed(answerOf: (id: string) => Promise<void>) {
   const pleg = new Pleg({ runtime, clock, relistPeriodMs: 10_000, onRelist: () => undefined });
   await pleg.relist();
   const podRuntime = new PodRuntime({
-    ...{ runtime, node, clock, recorder: { event: () => undefined }, logger: silentLogger },
+    runtime,
+    node,
+    clock,
+    recorder: { event: () => undefined },
+    logger: silentLogger,
     backOff: CRASH_LOOP_BACK_OFF,
     gate: new StartGate({ clock, atOnce: 1 }),
     deadInstancesKept: 1,

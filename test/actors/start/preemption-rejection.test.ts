@@ -16,7 +16,9 @@ test('a pod that ends by being rejected has been rejected before it is gone', ()
   const preemptions: Preemptions = new Preemptions({
     podOf: () => critical,
     facts: () => ({
-      ...{ node: nodeOf({ cpu: '1' }), holders: [], lowerPriorityFirst: true },
+      node: nodeOf({ cpu: '1' }),
+      holders: [],
+      lowerPriorityFirst: true,
       room: { ending: new Set(), promisedTo: [] },
     }),
     holds: () => false,

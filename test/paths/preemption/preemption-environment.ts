@@ -67,7 +67,9 @@ export function preemptorIn({ preemptor }: Pick<Situation, 'preemptor'>): Pod {
 
 const decision = (pods: readonly Pod[], missingCpus: number): PreemptionDecision =>
   selectVictims({
-    ...{ preemptor: preemptorIn({ preemptor: 'api' }), pods, lowerPriorityFirst: true },
+    preemptor: preemptorIn({ preemptor: 'api' }),
+    pods,
+    lowerPriorityFirst: true,
     missing: missingCpus === 0 ? [] : [{ resource: 'cpu', amount: missingCpus * 1000 }],
   });
 const rejection = (reason: string) => ({ reason, message: '' });

@@ -366,7 +366,13 @@ function facts({ value, context }: PreemptionState): object {
   const victims = victimsOf(decision).toSorted();
   const isMet = decision?.unmet.length === 0;
   return {
-    ...{ value, uid: preemptor.uid, awaited: awaited.toSorted(), unendable, hasWaited, victims, isMet },
+    value,
+    uid: preemptor.uid,
+    awaited: awaited.toSorted(),
+    unendable,
+    hasWaited,
+    victims,
+    isMet,
     reason: rejection?.reason,
   };
 }

@@ -14,7 +14,9 @@ test('the agent is configured with the thresholds that the judge goes by', () =>
   for (const { rules } of EVICTING) {
     const { thresholds } = evictionConfiguration(rules);
     const told = thresholds.map(({ signal, value, gracePeriodMs, minReclaim }) => ({
-      ...{ signal, gracePeriodMs, amount: Number(quantityValue(thresholdQuantity(value, CAPACITY))) },
+      signal,
+      gracePeriodMs,
+      amount: Number(quantityValue(thresholdQuantity(value, CAPACITY))),
       minReclaim: minReclaim ? Number(quantityValue(thresholdQuantity(minReclaim, CAPACITY))) : 0,
     }));
     expect(told).toHaveLength(rules.thresholds.length);

@@ -50,12 +50,19 @@ class Bed {
     };
     this.resources = new SimulatedResources({
       resources: { oldImages: [], rules, memory, ...others },
-      ...{ now: () => this.clock.now(), random, disk: this.disk, specOf: () => this.#spec },
+      now: () => this.clock.now(),
+      random,
+      disk: this.disk,
+      specOf: () => this.#spec,
       runtime: { uids: () => [UID], sandboxesOf: () => this.sandboxes, images: () => this.images },
     });
     this.stats = new SimulatedStats({
-      ...{ resources: this.resources, clock: this.agentClock, random, faults: () => this.faults },
-      ...{ nameOf: () => 'web', onMeasure: () => (use) => this.uses.push(use) },
+      resources: this.resources,
+      clock: this.agentClock,
+      random,
+      faults: () => this.faults,
+      nameOf: () => 'web',
+      onMeasure: () => (use) => this.uses.push(use),
     });
   }
 

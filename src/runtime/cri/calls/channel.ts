@@ -1,4 +1,5 @@
 import grpc, { type ClientReadableStream, type ServiceError } from '@grpc/grpc-js';
+import { MAX_TIMER_MS } from '../../../types/clock.ts';
 import { StateletError } from '../../../types/errors.ts';
 import { callError, canceled, closed, deadlineError } from './call-errors.ts';
 import type { Method } from '../messages/methods.ts';
@@ -107,6 +108,6 @@ export class Channel {
 
 /** In Unix milliseconds. Node's timers reach 24 days: a longer limit counts as none. */
 function deadlineOf(timeoutMs: number | undefined): number | undefined {
-  if (timeoutMs === undefined || timeoutMs >= 2 ** 31) return undefined;
+  if (timeoutMs === undefined || timeoutMs > MAX_TIMER_MS) return undefined;
   return Date.now() + timeoutMs;
 }
