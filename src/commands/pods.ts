@@ -19,7 +19,7 @@ interface PodList {
 export async function pods({ output, ...flags }: PodsFlags, nowMs = Date.now()): Promise<string> {
   const list = await askDaemon('/pods', flags, isPodList);
   if (output === 'json') return `${JSON.stringify(list, null, 2)}\n`;
-  if (output === 'yaml') return (await import('yaml')).stringify(list);
+  if (output === 'yaml') return (await import('./to-yaml.ts')).toYAML(list);
   return list.items.length === 0 ? 'No pods.\n' : table(list.items, output === 'wide', nowMs);
 }
 
