@@ -1,6 +1,6 @@
 /**
  * How long one pass of eviction takes over 100 to 5,000 pods, from the summary to the message for the victim: with a node that
- * has enough of everything, and with one that runs short of memory, of disk and of inodes. `node bench/eviction-pass.ts
+ * has enough of every resource, and with one that is short of memory, of disk or of inodes. `node bench/eviction-pass.ts
  * [--runs N]`.
  */
 import { parseArgs } from 'node:util';
@@ -12,7 +12,7 @@ import { median } from './support/measures.ts';
 import { fullNode } from './support/preemption-pods.ts';
 
 const COUNTS = [100, 500, 5000];
-/** So that the code is compiled. */
+/** Runs before the measurement, so that the code is compiled. */
 const WARM_UP_RUNS = 20;
 const WANTED_MS = 10;
 const WANTED_COUNT = 500;
@@ -24,7 +24,7 @@ const NONE = { ending: new Set<string>(), unendable: new Set<string>() };
 const HARD = { 'memory.available': '100Mi', 'nodefs.available': '10%', 'nodefs.inodesFree': '5%' };
 const settings = settingsWith({ thresholds: thresholds({ evictionHard: HARD }) });
 
-/** Every pod has two containers, two volumes and a limit of its storage, which takes the longest way through a pass. */
+/** Every pod has two containers, two volumes and a storage limit. This takes the longest way through a pass. */
 function podsOf(count: number): readonly Pod[] {
   return fullNode(count).map((pod) => ({
     ...pod,

@@ -1,9 +1,9 @@
 /**
- * How long it takes from a process in a pod having more memory than the node can spare until that pod is told to end: on
- * real cgroups, on containerd, beside the kubelet's default period of looking. `npm run bench:eviction -- [--rounds 9]`.
+ * The time from the moment at which a pod takes too much memory of the node until the pod is told to end, on real cgroups
+ * and on containerd. For comparison: the kubelet's default period of monitoring. `npm run bench:eviction -- [--rounds 9]`.
  *
- * Both ends are seen from outside the agent. A thread of its own looks every millisecond what the kernel says is left; the
- * pod itself leaves a file behind when SIGTERM arrives, which has the time to one tick of the kernel, 4 ms at most.
+ * Both moments are measured outside the agent. A separate thread reads the kernel's available memory every millisecond. The
+ * pod writes a file when it gets SIGTERM; the time of the file is exact to one tick of the kernel, at most 4 ms.
  */
 import { once } from 'node:events';
 import { mkdtempSync, statSync } from 'node:fs';
@@ -21,7 +21,7 @@ import { waitFor } from '../test/support/wait-for.ts';
 import { median, nowMs } from './support/measures.ts';
 
 const MIB = 2 ** 20;
-/** More than anything else on the machine takes or gives back meanwhile. */
+/** More memory than all other processes of the machine take or free meanwhile. */
 const MARGIN_MIB = 1024;
 const GREED_MIB = 1536;
 const PATIENCE_MS = 60_000;
@@ -32,7 +32,7 @@ const { values } = parseArgs({ options: { rounds: { type: 'string', default: '9'
 const rounds = Number(values.rounds);
 
 interface Round {
-  /** From the crossing on. */
+  /** Milliseconds since the crossing of the threshold. */
   readonly stopCallMs: number;
   readonly signalMs: number;
 }
@@ -43,7 +43,7 @@ interface Watch {
   stop(): Promise<unknown>;
 }
 
-/** Resolves when it is being looked whether less memory is left than that. */
+/** Resolves when the thread has begun to compare the available memory with the threshold. */
 async function watchCrossing(thresholdBytes: number): Promise<Watch> {
   const file = new URL('./support/memory-crossing-worker.ts', import.meta.url);
   const worker = new Worker(file, { workerData: { thresholdBytes } });
@@ -53,7 +53,7 @@ async function watchCrossing(thresholdBytes: number): Promise<Watch> {
   return { crossedMs, stop: () => worker.terminate() };
 }
 
-/** Takes memory at once, and notes when it is told to end. */
+/** A pod that takes memory at once, and writes a file when it gets SIGTERM. */
 function greedyPod(bed: CriDaemonBed, index: number, marks: string) {
   const script = `
     trap ': > /marks/signal; exit 0' TERM
@@ -64,7 +64,7 @@ function greedyPod(bed: CriDaemonBed, index: number, marks: string) {
   return evictablePod(`greedy-${index}`, bed.shell(script, { volumeMounts }), { volumes });
 }
 
-/** From now on: when containers were to be stopped, in Unix milliseconds. */
+/** Records the times of StopContainer calls from now on, in Unix milliseconds. */
 function recordStopCalls({ runtime }: EvictingAgent): number[] {
   const times: number[] = [];
   const stop = runtime.stopContainer.bind(runtime);
@@ -75,7 +75,7 @@ function recordStopCalls({ runtime }: EvictingAgent): number[] {
   return times;
 }
 
-/** An agent of its own each: the threshold lies just below what is left by then. */
+/** Each round has its own agent, with a threshold a little below the memory that is available then. */
 async function round(bed: CriDaemonBed, index: number): Promise<Round> {
   let thresholdMi = 0;
   const agent = await startEvictingAgent(bed.containerd, {

@@ -1,6 +1,7 @@
 /**
- * How long manifests block the event loop at most: the CPU time of the longest turn, on the production agent with a simulated
- * runtime. For comparison: one `JSON.parse` of as many pods in the same process. `npm run bench:manifests -- --pods 1000 [--kib 9]`.
+ * The longest time that manifests block the event loop: the CPU time of the longest turn, on the production agent with a
+ * simulated runtime. For comparison: one `JSON.parse` of the same number of pods in the same process.
+ * `npm run bench:manifests -- --pods 1000 [--kib 9]`.
  */
 import { mkdirSync, renameSync, writeFileSync } from 'node:fs';
 import { loadavg } from 'node:os';
@@ -10,7 +11,7 @@ import { parseArgs } from 'node:util';
 import { cpuMs, LoopMeter } from './support/loop-meter.ts';
 import { ManifestAgent } from './support/manifest-agent.ts';
 
-/** Time for work in the background to end: writes to the disk, pods that end. */
+/** Time until work in the background has ended: writes to the disk, and pods that end. */
 const SETTLING_MS = 1_000;
 const NODE_NAME = 'node1';
 

@@ -28,9 +28,9 @@ const { values } = parseArgs({
     runs: { type: 'string', default: '3' },
     restarts: { type: 'string', default: '9' },
     'idle-seconds': { type: 'string', default: '30' },
-    /** How many bare calls at a time; without it, the bench searches the best number. */
+    /** The number of bare calls at a time. Without it, the bench finds the best number. */
     concurrency: { type: 'string' },
-    /** Without the daemon. */
+    /** Measure only the bare calls, without the daemon. */
     bare: { type: 'boolean', default: false },
     'without-kubelet': { type: 'boolean', default: false },
     output: { type: 'string', short: 'o', default: 'table' },
@@ -90,7 +90,7 @@ async function measure(bed: ContainerdBed, bench: PodsBench): Promise<Report> {
   return { ...facts, bare, bareRestartMs, ...agents, kubelet, ...(kubeletIdle && { kubeletIdle }) };
 }
 
-// It insists on a build of the daemon, which is better learnt now than after minutes.
+// This import fails without a build of the daemon. It is here so that it fails at once, not after minutes.
 if (!values.bare) await import('./support/daemon-pods.ts');
 const withKubelet = !values.bare && !values['without-kubelet'] && hasKubelet();
 const bed = await startContainerd();

@@ -1,7 +1,7 @@
 /**
  * How long it takes to choose victims for a critical pod that lacks three resources, among 1,000 and 10,000 pods. For
- * comparison, in the same process: sorting as many pods by their memory request, and the choice in its simplest form, which
- * computes every request again each time. `node bench/preemption.ts [--runs N]`.
+ * comparison, in the same process: sorting the same number of pods by memory request, and the simplest form of the choice,
+ * which computes every request again each time. `node bench/preemption.ts [--runs N]`.
  */
 import { parseArgs } from 'node:util';
 import { selectVictims } from '../src/policies/preemption/victims.ts';
@@ -11,9 +11,9 @@ import { plainVictims } from '../test/support/preemption-reference.ts';
 import { median } from './support/measures.ts';
 import { CRITICAL_POD, fullNode, missingFor } from './support/preemption-pods.ts';
 
-/** The critical pod lacks what this many average pods request. */
+/** The critical pod lacks the requests of this number of average pods. */
 const SIZES = [1, 10, 100];
-/** Runs before the measurement, so that the code is compiled. The simple choice takes too long for as many runs as the others. */
+/** Runs before the measurement, so that the code is compiled. The simple choice is too slow for the same number of runs. */
 const WARM_UP_RUNS = 10;
 const PLAIN_RUNS = 3;
 

@@ -1,7 +1,7 @@
 /**
- * What the start and end of a pod cost the agent itself, on simulated nodes whose runtime takes no time: pod lives per second of one
- * process, and memory, for 100 to 10,000 pods on one node and on many nodes. For comparison, in the same process: as many bare
- * charts that go through the same states without an agent. `node bench/simulate.ts [--runs N]`.
+ * The cost of the start and end of a pod for the agent itself, on simulated nodes with a runtime that takes no time: pod lives
+ * per second of one process, and memory, for 100 to 10,000 pods on one node and on many nodes. For comparison, in the same
+ * process: the same number of bare charts that go through the same states without an agent. `node bench/simulate.ts [--runs N]`.
  */
 import { spawnSync } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
@@ -16,7 +16,7 @@ const QUIET = '--disable-warning=ExperimentalWarning';
 
 interface Case {
   readonly nodes: number;
-  /** On each node. */
+  /** The number of pods on each node. */
   readonly pods: number;
 }
 
@@ -26,7 +26,7 @@ const ON_MANY: readonly Case[] = [1, 10, 100].map((nodes) => ({ nodes, pods: 100
 const { values } = parseArgs({ options: { runs: { type: 'string', default: '3' } } });
 const runs = Number(values.runs);
 
-/** In a process of its own: no case finds compiled code or garbage of another one. */
+/** Runs a case in its own process, so that it finds no compiled code and no garbage of another case. */
 function measure({ nodes, pods }: Case): PodCosts {
   const args = [...NODE_FLAGS, QUIET, WORKER, String(nodes), String(pods)];
   const { stdout, stderr, status } = spawnSync(process.execPath, args, { encoding: 'utf8' });

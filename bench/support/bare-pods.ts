@@ -48,7 +48,7 @@ export class BarePods {
     return begunMs;
   }
 
-  /** Also pods that another client has made. */
+  /** Removes all pods, also those of other clients. */
   async removeAll(): Promise<void> {
     await eachOf(await this.#runtime.listPodSandbox(), REMOVALS_AT_ONCE, async ({ id }) => {
       await this.#runtime.stopPodSandbox(id);
@@ -56,7 +56,7 @@ export class BarePods {
     });
   }
 
-  /** The runtime makes the cgroups of pods, and does not remove them. */
+  /** Removes the cgroups of pods: the runtime creates them, but does not remove them. */
   cleanUp(): void {
     removeCgroups(podCgroups(this.#bed));
   }

@@ -1,4 +1,4 @@
-/** The production agent on a simulated runtime that answers at once and never fails: what the benches of the agent itself measure. */
+/** The production agent on a simulated runtime that answers at once and never fails. It is for benches of the agent itself. */
 import { NodeAgent, type NodeAgentOptions } from '../../src/actors/node-agent.ts';
 import { NO_LATENCIES } from '../../src/runtime/simulated/latencies.ts';
 import { SimulatedRuntime } from '../../src/runtime/simulated/simulated-runtime.ts';

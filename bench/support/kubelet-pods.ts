@@ -1,11 +1,11 @@
-/** The kubelet in the daemon's place. */
+/** The kubelet, with the same interface as the daemon. */
 import { join } from 'node:path';
 import { type Kubelet, startKubelet } from '../../scripts/compare/kubelet.ts';
 import { makeCgroup } from '../../test/support/containerd/cgroups.ts';
 import type { ContainerdBed } from '../../test/support/containerd/containerd.ts';
 import { type AgentPods, ManifestFolder } from './manifest-folder.ts';
 
-/** Its log is not read, as with the daemon. */
+/** The log is not read, as with the daemon. */
 const CONFIG = { logging: { verbosity: 0 } };
 
 export class KubeletPods extends ManifestFolder implements AgentPods {

@@ -26,7 +26,7 @@ export class LoopMeter {
   }
 }
 
-/** Milliseconds of CPU time of this thread since then. */
+/** CPU time of this thread since `since`, in milliseconds. */
 export function cpuMs(since: NodeJS.CpuUsage): number {
   const { user, system } = process.threadCpuUsage(since);
   return (user + system) / 1000;

@@ -6,10 +6,10 @@ import type { ContainerdBed } from '../../test/support/containerd/containerd.ts'
 import { nowMs } from './measures.ts';
 import { manifest } from './pod-configs.ts';
 
-/** Time for the work after a start to end: compilers, timers, the first relists. */
+/** Time until the work after a start has ended: compilation, timers, and the first relists. */
 const SETTLING_MS = 3_000;
 
-/** A node agent as a child, with pods that are prepared for it. */
+/** A node agent as a child process, with prepared pods. */
 export interface AgentPods {
   readonly pid: number;
   settled(): Promise<void>;
@@ -17,7 +17,7 @@ export interface AgentPods {
   moveIn(): number;
   /** Returns when it began, in Unix milliseconds. */
   moveOut(): number;
-  /** Does nothing when it has ended. */
+  /** Does nothing if the agent has ended. */
   stop(): Promise<void>;
 }
 

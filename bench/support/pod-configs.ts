@@ -41,7 +41,7 @@ export function manifest(bed: ContainerdBed, name: string): object {
 /** The parent of the cgroups of pods. */
 export const podCgroups = (bed: ContainerdBed): string => `${bed.cgroupRoot}/kubepods`;
 
-/** Also makes the folders and files that the runtime expects. */
+/** Also creates the folders and files that the runtime expects. */
 export function barePodConfig(bed: ContainerdBed, name: string): BarePodConfig {
   const pod = barePod(bed, name);
   const sandbox = podSandboxConfig(pod, 0, {

@@ -140,7 +140,7 @@ export class PodsBench {
     if (agent === 'kubelet') {
       this.#agent = await KubeletPods.listen(this.#bed, this.#kubelet ?? '', this.#pods, endpoint);
     } else {
-      // Of no use, and not there to be loaded, where the daemon has not been built.
+      // Loaded here, because it cannot be loaded if the daemon has not been built.
       const module = await import('./daemon-pods.ts');
       this.#agent = await module.DaemonPods.listen(this.#bed, this.#pods, endpoint);
     }
@@ -187,12 +187,12 @@ export class PodsBench {
     return atMs;
   }
 
-  /** Not measured. */
+  /** Waits until all pods are gone. This is not measured. */
   async #untilEmpty(): Promise<void> {
     while ((await this.#bed.leftovers()).length > 0) await delay(PAUSE_MS);
   }
 
-  /** Returns when it died, in Unix milliseconds. */
+  /** Returns the time of the death, in Unix milliseconds. */
   #kill(pid: number): Promise<number> {
     this.#events.clear();
     process.kill(pid, 'SIGKILL');

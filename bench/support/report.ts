@@ -19,7 +19,7 @@ export interface Idle {
   readonly rssMiB: number;
   /** Percent of one core. */
   readonly cpuPercent: number;
-  /** Of the runtime. */
+  /** Calls of the runtime. */
   readonly callsPerMinute: number;
 }
 
@@ -29,7 +29,7 @@ export interface Report {
   readonly containerd: string;
   /** The load of the machine before the bench: other processes affect the results. */
   readonly loadAverage: number;
-  /** Bare calls, by how many there were at a time: the best number depends on the machine. */
+  /** The times of bare calls, for each number of calls at a time. The best number depends on the machine. */
   readonly search: readonly (Times & { readonly atOnce: number })[];
   readonly startsAtOnce: number;
   readonly endsAtOnce: number;
@@ -41,7 +41,7 @@ export interface Report {
   readonly restartMs: readonly number[];
   readonly idleSeconds: number;
   readonly idle?: Idle;
-  /** Set when there is a kubelet. */
+  /** Set if there is a kubelet. */
   readonly kubelet: readonly AgentStart[];
   readonly kubeletIdle?: Idle;
 }

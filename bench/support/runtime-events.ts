@@ -1,6 +1,6 @@
 /**
- * The events of containerd, from its own client. They are pushed, so that no polling disturbs the measurement, and have
- * containerd's times, so that it does not matter when they are read.
+ * The events of containerd, from its own client. The client gets them without polling, which would disturb the measurement.
+ * They have containerd's times, so it does not matter when they are read.
  */
 import { spawn, type ChildProcess } from 'node:child_process';
 import { EventEmitter, once } from 'node:events';
@@ -35,7 +35,7 @@ export class RuntimeEvents {
 
   static async listen(bed: ContainerdBed): Promise<RuntimeEvents> {
     const events = new RuntimeEvents(bed);
-    // It does not say when it has begun to listen: something has to happen until it is heard.
+    // The client does not say when it has begun to listen, so events are caused until one arrives.
     for (let n = 0; events.#events.length === 0; n++) {
       await bed.ctr('images', 'label', bed.image, `bench=${n}`);
       await delay(50);

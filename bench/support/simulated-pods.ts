@@ -66,11 +66,11 @@ function podOf(node: number, index: number): Pod {
 
 export interface PodCosts {
   readonly livesPerSecond: number;
-  /** The same for bare charts that go through the same states. */
+  /** Lives per second of bare charts that go through the same states. */
   readonly bareLivesPerSecond: number;
-  /** While all pods run. */
+  /** The heap while all pods run. */
   readonly heapPerPodKiB: number;
-  /** Of the process, while all pods run. */
+  /** The resident memory of the process while all pods run. */
   readonly residentMiB: number;
 }
 
@@ -84,7 +84,7 @@ export async function measurePods(
   collectGarbage: () => void,
 ): Promise<PodCosts> {
   const clock = new VirtualClock();
-  // Loading and compiling the code does not count.
+  // The time to load and compile the code does not count.
   await liveThrough(clock, [new BenchNode(clock, -1, 100)], () => undefined);
   const all = Array.from({ length: nodes }, (_, node) => new BenchNode(clock, node, pods));
   collectGarbage();
@@ -130,7 +130,7 @@ async function until(clock: VirtualClock, holds: () => boolean): Promise<void> {
   }
 }
 
-/** Milliseconds for that many bare charts, from SyncPodCreate to Terminated.Finished, with actions that do nothing. */
+/** Milliseconds for `count` bare charts, from SyncPodCreate to Terminated.Finished, with actions that do nothing. */
 function bareLives(count: number): number {
   const began = performance.now();
   for (let index = 0; index < count; index++) {

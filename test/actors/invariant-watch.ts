@@ -15,7 +15,7 @@ export class InvariantWatch {
   readonly #uidOfContainer = new Map<string, string>();
   #kills = 0;
   #answers = 0;
-  /** How many containers were started, and how many incarnations there were: a watch that saw nothing proves nothing. */
+  /** The number of started containers and of incarnations, so that a test can check that the watch has seen some. */
   starts = 0;
   incarnations = 0;
 
@@ -55,7 +55,7 @@ export class InvariantWatch {
     }
   }
 
-  /** Stops watching, before the agent leaves. */
+  /** Stops watching. Call it before the agent stops. */
   stop(): void {
     for (const subscription of this.#subscriptions) subscription.unsubscribe();
   }
@@ -63,7 +63,7 @@ export class InvariantWatch {
   /** Resolves to all violations when all checks are done. */
   async settle(): Promise<readonly string[]> {
     await Promise.all(this.#checks);
-    // A second effect (I5), or another event that the pod's chart did not foresee, makes its actor fail.
+    // A second effect (I5), or another event that the pod's chart does not expect, makes the pod's actor fail.
     for (const line of this.#agent.log) {
       if (line.includes("The pod's actor failed")) this.#violated('I5', 'an actor', line);
     }
@@ -103,7 +103,7 @@ export class InvariantWatch {
     this.#subscriptions.push(actor.subscribe({ next, error: () => undefined }));
   }
 
-  /** I3: the runtime itself reports nothing that runs, unless the UID has been started again by then. */
+  /** I3: the runtime reports no running container of the UID, unless the UID has been started again by then. */
   async #checkTerminated(uid: string, actor: PodActor): Promise<void> {
     const { runtime, supervisor } = this.#agent;
     const labelSelector = { [UID_LABEL]: uid };
@@ -116,7 +116,7 @@ export class InvariantWatch {
     if (sandboxes.length + containers.length > 0) this.#violated('I3', uid, 'something runs in Terminated');
   }
 
-  /** I2: no call that may start something is issued, or still in flight, once the pod is Terminating. */
+  /** I2: once the pod is Terminating, no call that may start something is made or still in flight. */
   #watchStarts(): void {
     const { runtime } = this.#agent;
     const real = { ...runtime };

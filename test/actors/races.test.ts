@@ -1,4 +1,4 @@
-/** Many pods, changed at random, on the real runtime, while the invariants of the lifecycle are watched from outside. */
+/** Many pods that change at random on the real runtime. The invariants of the lifecycle are watched from outside. */
 import { existsSync, readFileSync } from 'node:fs';
 import { afterEach, expect, test } from '@jest/globals';
 import type { Pod } from '../../src/types/kubernetes.ts';
@@ -24,7 +24,7 @@ const SPECS: Partial<Pod['spec']>[] = [
   { initContainers: [shell('init', 'exit 1')], restartPolicy: 'Never' },
   // Takes a moment to end.
   { containers: [shell('main', "trap 'sleep 0.2; exit 0' TERM; sleep 1000 & wait")] },
-  // Has to be killed.
+  // Ignores SIGTERM.
   {
     containers: [shell('main', "trap '' TERM; while :; do sleep 1; done")],
     terminationGracePeriodSeconds: 1,
@@ -35,7 +35,7 @@ const SPECS: Partial<Pod['spec']>[] = [
 let agent: TestAgent | undefined;
 afterEach(async () => agent?.cleanUp());
 
-/** Changes the wanted pods, and whatever else may change on the node, at random by a seed. */
+/** Changes the wanted pods and the state of the node at random, by a seed. */
 class Storm {
   readonly #random: SeededRandom;
   readonly #desired = new Map<string, Pod>();
@@ -92,7 +92,7 @@ class Storm {
         this.#remove(pod);
         this.#add(this.#newPod(name));
       },
-      // The manifest goes and comes back.
+      // The manifest is removed and added again.
       () => {
         this.#remove(pod);
         this.#add(pod);
@@ -132,7 +132,7 @@ class Storm {
     this.agent.remove(pod);
   }
 
-  /** A container is stopped without the agent. */
+  /** Stops a container without the agent. */
   async #crash(): Promise<void> {
     const running = await this.agent.runtime.listContainers({ state: 'CONTAINER_RUNNING' });
     if (running.length > 0) await this.agent.runtime.stopContainer(this.#random.pick(running).id, 0);
@@ -152,36 +152,42 @@ async function expectNothingLeft(running: TestAgent): Promise<void> {
 /** `SEEDS=3,4,5` tries other seeds. */
 const SEEDS = (process.env.SEEDS ?? '1').split(',').map(Number);
 
-test.each(SEEDS)('seed %d: 50 pods come, change and go; I1 to I7 hold, and nothing is left', async (seed) => {
-  agent = await startAgent();
-  const storm = new Storm(seed, agent);
-  agent.ready();
-  for (let step = 0; step < STEPS; step++) await storm.step();
-  expect(await storm.end()).toEqual([]);
-  expect(storm.watch.unansweredKills).toBe(0);
-  expect(storm.watch.starts).toBeGreaterThan(STEPS / 4);
-  expect(storm.watch.incarnations).toBeGreaterThan(STEPS / 2);
-  await expectNothingLeft(agent);
-});
+test.each(SEEDS)(
+  'seed %d: while 50 pods are added, changed and removed, I1 to I7 hold, and no pod remains',
+  async (seed) => {
+    agent = await startAgent();
+    const storm = new Storm(seed, agent);
+    agent.ready();
+    for (let step = 0; step < STEPS; step++) await storm.step();
+    expect(await storm.end()).toEqual([]);
+    expect(storm.watch.unansweredKills).toBe(0);
+    expect(storm.watch.starts).toBeGreaterThan(STEPS / 4);
+    expect(storm.watch.incarnations).toBeGreaterThan(STEPS / 2);
+    await expectNothingLeft(agent);
+  },
+);
 
-test.each(SEEDS)('seed %d, I10: the same with an agent that is replaced several times', async (seed) => {
-  agent = await startAgent();
-  const storm = new Storm(seed, agent);
-  agent.ready();
-  const violations: string[] = [];
-  for (let run = 0; run < 4; run++) {
-    for (let step = 0; step < STEPS / 5; step++) await storm.step();
-    violations.push(...(await storm.watch.settle()));
-    storm.watch.stop();
-    await agent.detach();
-    agent = await startAgent({ rootDir: agent.rootDir });
-    storm.moveTo(agent);
-  }
-  violations.push(...(await storm.end()));
-  expect(violations).toEqual([]);
-  expect(storm.watch.unansweredKills).toBe(0);
-  await expectNothingLeft(agent);
-});
+test.each(SEEDS)(
+  'seed %d, I10: the invariants also hold if the agent is replaced several times',
+  async (seed) => {
+    agent = await startAgent();
+    const storm = new Storm(seed, agent);
+    agent.ready();
+    const violations: string[] = [];
+    for (let run = 0; run < 4; run++) {
+      for (let step = 0; step < STEPS / 5; step++) await storm.step();
+      violations.push(...(await storm.watch.settle()));
+      storm.watch.stop();
+      await agent.detach();
+      agent = await startAgent({ rootDir: agent.rootDir });
+      storm.moveTo(agent);
+    }
+    violations.push(...(await storm.end()));
+    expect(violations).toEqual([]);
+    expect(storm.watch.unansweredKills).toBe(0);
+    await expectNothingLeft(agent);
+  },
+);
 
 test('I6: a pod that ended while it waited for the runtime does not block the next pod of its name', async () => {
   agent = await startAgent();
@@ -205,7 +211,7 @@ test('I7: a kill that comes while a failed actor is being replaced is answered',
   expect(await agent.runtime.listContainers({ state: 'CONTAINER_RUNNING' })).toEqual([]);
 });
 
-test('a pod that comes back while its old containers are being removed keeps its new logs', async () => {
+test('a pod that is added again while its old containers are being removed keeps its new logs', async () => {
   const chatty = staticPod('web', 'uid-web', { containers: [shell('main', 'echo hello; sleep 1000')] });
   agent = await startAgent();
   agent.ready();

@@ -40,7 +40,7 @@ describe('on the embedded runtime', () => {
     await agent.until('uid-web', 'Syncing.Settled');
   });
 
-  test('nothing is removed before every source has been seen; then housekeeping ends it', async () => {
+  test('no pod is removed before all sources have been seen; then housekeeping ends unwanted pods', async () => {
     agent.supervisor.send({ type: 'RUNTIME_READY' });
     const web = staticPod('web', 'uid-web');
     agent.add(web);
@@ -69,7 +69,7 @@ describe('on the embedded runtime', () => {
     ]);
   });
 
-  test('10: the second one waits for the runtime too, when that is not ready any more', async () => {
+  test('10: the second static pod also waits for the runtime if the runtime is not ready any more', async () => {
     agent.ready();
     agent.add(staticPod('web', 'uid-1'), staticPod('web', 'uid-2'));
     await agent.until('uid-1', 'Syncing.Settled');
@@ -81,7 +81,7 @@ describe('on the embedded runtime', () => {
     await agent.until('uid-2', 'Syncing.Settled');
   });
 
-  test('10: a waiting one that is removed meanwhile is skipped', async () => {
+  test('10: a waiting static pod that is removed meanwhile is skipped', async () => {
     agent.ready();
     const [first, second, third] = ['uid-1', 'uid-2', 'uid-3'].map((uid) => staticPod('web', uid)) as [
       Pod,
@@ -96,7 +96,7 @@ describe('on the embedded runtime', () => {
     await agent.until('uid-3', 'Syncing.Settled');
   });
 
-  test('9: a UID asked for again while it is ending starts again once it has ended', async () => {
+  test('9: if a pod is added again while it is ending, it starts again after its end', async () => {
     agent.ready();
     const job = staticPod('job', 'uid-job', {
       restartPolicy: 'Never',
@@ -113,7 +113,7 @@ describe('on the embedded runtime', () => {
     expect(agent.statusManager.get('uid-job')?.phase).toBe('Succeeded');
   });
 
-  test('5, 6: killPod is answered when the pod is Terminated, and the last status stands', async () => {
+  test('5, 6: killPod is answered when the pod is Terminated, and the last status counts', async () => {
     agent.ready();
     agent.add(staticPod('web', 'uid-web'));
     await agent.until('uid-web', 'Syncing.Settled');
@@ -134,7 +134,7 @@ describe('on the embedded runtime', () => {
     await agent.supervisor.killPod('uid-nobody');
   });
 
-  test('4: a shorter grace period ends at once a pod that ignores SIGTERM', async () => {
+  test('4: a kill with a shorter grace period soon ends a pod that ignores SIGTERM', async () => {
     agent.ready();
     agent.add(
       staticPod('stubborn', 'uid-stubborn', {
@@ -161,7 +161,7 @@ describe('on the embedded runtime', () => {
     await agent.until('uid-web', 'Syncing.Settled');
   });
 
-  test("a pod actor that fails is replaced and takes nobody down; the pod's containers are not doubled", async () => {
+  test('a pod actor that fails is replaced, its containers are not started twice, and other pods go on', async () => {
     agent.ready();
     agent.add(staticPod('web', 'uid-web'), staticPod('other', 'uid-other'));
     await agent.until('uid-web', 'Syncing.Settled');
@@ -174,7 +174,7 @@ describe('on the embedded runtime', () => {
     expect((await runningNames()).toSorted()).toEqual(['other', 'web']);
   });
 
-  test('I1: an actor that fails while its pod is ending goes on ending it, and its waiters are answered', async () => {
+  test('I1: if an actor fails while its pod is ending, the pod still ends, and its kills are answered', async () => {
     await agent.cleanUp();
     let poisoned = false;
     agent = await startAgent({
@@ -183,7 +183,7 @@ describe('on the embedded runtime', () => {
         stopPod: (context: PodContext, signal) => {
           if (poisoned) return effects.stopPod(context, signal);
           poisoned = true;
-          // An event that the chart cannot digest.
+          // The chart throws on this event.
           return Promise.resolve({ type: 'SyncPodUpdate' as const, pod: {} as Pod });
         },
       }),
@@ -219,7 +219,7 @@ describe('on the embedded runtime', () => {
     expect(await agent.runtime.listPodSandbox()).toEqual([]);
   });
 
-  test('logs of pods that nobody knows are removed once all sources have been seen, and no others', async () => {
+  test('once all sources have been seen, logs of unknown pods are removed, and no others', async () => {
     const logs = join(agent.rootDir, 'pods');
     await mkdir(join(logs, 'default_ghost_uid-ghost', 'main'), { recursive: true });
     await writeFile(
@@ -241,7 +241,7 @@ describe('on the embedded runtime', () => {
     expect((await readdir(logs)).toSorted()).toEqual(['default_web_uid-web', 'not-a-pod', 'uid-web']);
   });
 
-  test('SHUTDOWN with pods ends what runs, what waits and what only the runtime knows', async () => {
+  test('SHUTDOWN with pods ends running pods, waiting pods, and pods that only the runtime knows', async () => {
     agent.ready();
     agent.add(staticPod('web', 'uid-1'));
     await agent.until('uid-1', 'Syncing.Settled');
@@ -259,7 +259,7 @@ describe('on the embedded runtime', () => {
 describe('after a restart of the agent', () => {
   afterEach(async () => agent.cleanUp());
 
-  test('I10: what runs is adopted, not doubled; what nobody wants any more is ended', async () => {
+  test('I10: running pods are adopted and not started twice; unwanted pods are ended', async () => {
     agent = await startAgent();
     agent.ready();
     const web = staticPod('web', 'uid-web');

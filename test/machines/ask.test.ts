@@ -16,7 +16,7 @@ const machine = setup({
   },
 });
 
-test('an action that is asked for and not provided throws: it names the machine and the actor that provides it', () => {
+test('an action that is not provided throws an error that names the machine and the file of its actor', () => {
   const problems: string[] = [];
   const actor = createActor(machine).start();
   actor.subscribe({ error: (error) => problems.push(String(error)) });
@@ -26,7 +26,7 @@ test('an action that is asked for and not provided throws: it names the machine 
   ]);
 });
 
-test('the actor provides it, with the params that were declared', () => {
+test('a provided action gets the params that were declared', () => {
   const rung: number[] = [];
   const provided = machine.provide({
     actions: { ring: () => rung.push(1), ringTimes: (_, { times }) => rung.push(times) },

@@ -76,7 +76,7 @@ const cleaningUp = () => evicting().send(ended('a'));
 
 type Machine = Stepper<typeof evictionMachine>;
 
-/** `Observing`. */
+/** The state of the region Pass, for example `Observing`. */
 function pass(it: Machine): string | undefined {
   return /Pass\.(\w+)/u.exec(it.state)?.[1];
 }
@@ -86,24 +86,24 @@ function measured(it: Machine): string | undefined {
   return /Pass\.Evaluating\.(\w+)/u.exec(it.state)?.[1];
 }
 
-/** `NotDue`, `Waiting`. */
+/** The states of Schedule for memory and for everything, for example `NotDue`, `Waiting`. */
 function schedule(it: Machine): (string | undefined)[] {
   return /Schedule\.Memory\.(\w+) Everything\.(\w+)/u.exec(it.state)?.slice(1) ?? [];
 }
 
 describe('Observing', () => {
-  test('is the first state: everything is measured when a period is over', () => {
+  test('is the initial state: a timer for the period is armed', () => {
     const it = observing();
     expect([pass(it), schedule(it), it.asked]).toEqual(['Observing', ['NotDue', 'Waiting'], ['armPeriod']]);
     expect(it.context).toMatchObject({ state: INITIAL_EVICTION_STATE, evictions: [], unendable: [] });
   });
 
-  test('the period is over: everything is measured', () => {
+  test('if the period is over, everything is measured', () => {
     const it = evaluating();
     expect([measured(it), it.asked]).toEqual(['Everything', ['disarmPeriod', 'measureEverything']]);
   });
 
-  test('memory is reported short: it alone is measured, and the period goes on', () => {
+  test('if memory is reported short, only memory is measured, and the period goes on', () => {
     for (const event of [MEMORY_SHORT, MEMORY_STALLED]) {
       const it = observing().send(event);
       expect([measured(it), schedule(it), it.asked]).toEqual([
@@ -114,12 +114,12 @@ describe('Observing', () => {
     }
   });
 
-  test('tasks wait for disks: everything is measured', () => {
+  test('if tasks wait for disks, everything is measured', () => {
     const it = observing().send(IO_STALLED);
     expect([measured(it), it.asked]).toEqual(['Everything', ['disarmPeriod', 'measureEverything']]);
   });
 
-  test('a pod has ended: the node is measured if something is short, and only what it is short of', () => {
+  test('if a pod has ended, only a resource that is short is measured', () => {
     expect(pass(observing().send(ended('x')))).toBe('Observing');
     const short = (left: Left, shortage: typeof MEMORY) =>
       evaluating().send(evaluated(left), ...(left.disk ? [reclaimed(shortage)] : []), {
@@ -132,20 +132,20 @@ describe('Observing', () => {
 });
 
 describe('Evaluating', () => {
-  test('nothing is short: it waits again, and keeps what the next pass needs', () => {
+  test('if nothing is short, the machine waits again, and keeps the state for the next pass', () => {
     const it = evaluating().send(evaluated({ memory: 500 }));
     expect([pass(it), it.asked]).toEqual(['Observing', ['armPeriod']]);
     expect(it.context.state).toEqual(evaluation({ memory: 500 }).state);
     expect(it.context.shortage).toBeUndefined();
   });
 
-  test('a measurement that fails is logged, and changes nothing', () => {
+  test('a failed measurement is logged, and the state for the next pass stays the same', () => {
     const it = evaluating().send(FAILED);
     expect([pass(it), it.asked]).toEqual(['Observing', ['reportFailedObservation', 'armPeriod']]);
     expect(it.context.state).toBe(INITIAL_EVICTION_STATE);
   });
 
-  test('short of disk: dead containers and images are removed first', () => {
+  test('if disk is short, dead containers and images are removed first', () => {
     const it = reclaiming();
     expect([pass(it), it.asked]).toEqual([
       'ReclaimingNode',
@@ -154,18 +154,18 @@ describe('Evaluating', () => {
     expect(it.context.shortage?.reclaim).toEqual(['containers', 'images']);
   });
 
-  test('short of memory: pods are ranked at once', () => {
+  test('if memory is short, pods are ranked at once', () => {
     const it = ranking();
     expect([pass(it), it.asked]).toEqual(['Ranking', ['reportShortage', 'reportPressure', 'rankPods']]);
   });
 
-  test('pods over limits of their own are evicted together, whatever else is short', () => {
+  test('pods that exceed their own limits are evicted together, even if a resource of the node is short', () => {
     const it = evaluating().send(evaluated({ memory: 50 }, 2048));
     expect([pass(it), it.asked]).toEqual(['Evicting', ['reportPressure', 'endPods']]);
     expect(it.context).toMatchObject({ awaited: ['a', 'b'], shortage: undefined });
   });
 
-  test('memory is reported short while everything is measured: the measurement is hurried, and memory is next', () => {
+  test('if memory is reported short while everything is measured, the measurement is hurried, and memory is next', () => {
     for (const event of [MEMORY_SHORT, MEMORY_STALLED]) {
       const it = evaluating().send(event);
       expect([measured(it), schedule(it), it.asked]).toEqual([
@@ -182,7 +182,7 @@ describe('Evaluating', () => {
     }
   });
 
-  test('a pod that ends while memory is short hurries the measurement of everything, and no other pod does', () => {
+  test('a pod that ends hurries the measurement of everything only if memory is short', () => {
     expect(evaluating().send(ended('x')).asked).toEqual([]);
     const it = evaluating().send(
       evaluated({ memory: 50 }),
@@ -192,14 +192,14 @@ describe('Evaluating', () => {
     expect([measured(it), it.send(ended('b')).asked]).toEqual(['Everything', ['hurryMeasurement']]);
   });
 
-  test('while memory is measured a report waits for the answer, and memory is measured again', () => {
+  test('if memory is reported short while it is measured, memory is measured again after the answer', () => {
     const it = observing().send(MEMORY_SHORT, MEMORY_SHORT);
     expect([measured(it), schedule(it), it.asked]).toEqual(['Memory', ['Due', 'Waiting'], []]);
     it.send(PLENTY);
     expect([measured(it), it.asked]).toEqual(['Memory', ['measureMemory']]);
   });
 
-  test('while everything is measured tasks come to wait for disks: everything is measured again', () => {
+  test('if tasks begin to wait for disks while everything is measured, everything is measured again', () => {
     const it = evaluating().send(IO_STALLED);
     expect([measured(it), schedule(it), it.asked]).toEqual(['Everything', ['NotDue', 'Due'], []]);
     it.send(FAILED);
@@ -218,13 +218,13 @@ describe('Evaluating', () => {
 });
 
 describe('ReclaimingNode', () => {
-  test('if that is enough, no pod is evicted', () => {
+  test('if enough has been removed, no pod is evicted', () => {
     const it = reclaiming().send(reclaimed());
     expect([pass(it), it.asked]).toEqual(['Observing', ['armPeriod']]);
     expect(it.context.shortage).toBeUndefined();
   });
 
-  test('memory is reported short: it does not wait for the removal, and the period begins anew', () => {
+  test('if memory is reported short, it is measured before the end of the removal, and a new period begins', () => {
     const it = reclaiming().send(MEMORY_SHORT);
     expect([measured(it), schedule(it), it.asked]).toEqual([
       'Memory',
@@ -235,7 +235,7 @@ describe('ReclaimingNode', () => {
     expect([measured(before), schedule(before)]).toEqual(['Memory', ['Measuring', 'Waiting']]);
   });
 
-  test('if not, pods are ranked for what is short now', () => {
+  test('if too little has been removed, pods are ranked for the resource that is short now', () => {
     const it = reclaiming().send(reclaimed(DISK));
     expect([pass(it), it.asked, it.context.shortage]).toEqual(['Ranking', ['rankPods'], DISK]);
   });
@@ -250,7 +250,7 @@ describe('Ranking', () => {
     expect(it.send(ended('a'), CLEANED_UP).context.choice?.why).toContain('default/a');
   });
 
-  test('no pod is evicted while another one is ending already', () => {
+  test('no pod is evicted while another pod is ending already', () => {
     const it = ranking().send({ type: 'RANKED', choice: choice(['b']) });
     expect([pass(it), it.asked]).toEqual(['Observing', ['reportChoice', 'armPeriod']]);
     expect(it.context).toMatchObject({ evictions: [], awaited: [] });
@@ -268,7 +268,7 @@ describe('Evicting', () => {
     expect([pass(it), schedule(it), it.context.awaited]).toEqual(['Evicting', ['Due', 'Due'], ['a']]);
   });
 
-  test('the pod has ended: its clean-up is awaited', () => {
+  test('if the pod has ended, its clean-up is awaited', () => {
     const it = cleaningUp();
     expect([pass(it), it.asked]).toEqual(['CleaningUp', ['awaitCleanup']]);
     expect(it.context).toMatchObject({ awaited: [], ended: ['a'] });
@@ -280,7 +280,7 @@ describe('Evicting', () => {
     expect(pass(it.send(ended('a')))).toBe('CleaningUp');
   });
 
-  test('a pod that was not evicted makes no difference', () => {
+  test('the end of a pod that was not evicted changes nothing', () => {
     const it = evicting().send(ended('x'), failed('y'));
     expect([pass(it), it.asked]).toEqual(['Evicting', []]);
     expect(it.context).toMatchObject({ awaited: ['a'], ended: [], unendable: [] });
@@ -292,7 +292,7 @@ describe('Evicting', () => {
     expect(it.context).toMatchObject({ awaited: [], unendable: ['a'] });
   });
 
-  test('if one of two does not end, the clean-up of the other is awaited', () => {
+  test('if one of two pods does not end, the clean-up of the other pod is awaited', () => {
     const it = evictingTwo().send(ended('a'), failed('b'));
     expect([pass(it), it.asked]).toEqual(['CleaningUp', ['reportFailedPod', 'awaitCleanup']]);
     const other = evictingTwo().send(failed('a'));
@@ -316,22 +316,22 @@ describe('CleaningUp', () => {
   });
 });
 
-describe('doubt: the watch has told that memory is short', () => {
+describe('doubt, after the watch has reported that memory is short', () => {
   const doubting = () => observing().send(MEMORY_SHORT, PLENTY);
 
-  test('the figures do not show it: memory is measured again soon', () => {
+  test('if the figures do not show the shortage, memory is measured again soon', () => {
     const it = doubting();
     expect([pass(it), schedule(it), it.asked]).toEqual(['Observing', ['InDoubt', 'Waiting'], ['armDoubt']]);
     it.send(DOUBT_OVER);
     expect([measured(it), it.asked]).toEqual(['Memory', ['disarmDoubt', 'measureMemory']]);
   });
 
-  test('it cannot be measured: memory is measured again soon', () => {
+  test('if the measurement fails, memory is measured again soon', () => {
     const it = observing().send(MEMORY_SHORT, FAILED);
     expect(schedule(it)).toEqual(['InDoubt', 'Waiting']);
   });
 
-  test('memory is measured eight times, then no more', () => {
+  test('memory is measured at most eight times', () => {
     const it = observing().send(MEMORY_SHORT);
     for (let left = DOUBT_MEASUREMENTS_MAX; left > 0; left -= 1) {
       expect([schedule(it.send(PLENTY))[0], it.context.doubtsLeft]).toEqual(['InDoubt', left - 1]);
@@ -341,7 +341,7 @@ describe('doubt: the watch has told that memory is short', () => {
     expect(schedule(doubting().send(DOUBT_OVER, MEMORY_ENOUGH, FAILED))).toEqual(['NotDue', 'Waiting']);
   });
 
-  test('the watch tells that there is enough again: that is all', () => {
+  test('if the watch reports enough memory, the doubt ends', () => {
     const it = doubting().send(MEMORY_ENOUGH);
     expect([schedule(it), it.asked, it.context.doubtsLeft]).toEqual([
       ['NotDue', 'Waiting'],
@@ -350,25 +350,25 @@ describe('doubt: the watch has told that memory is short', () => {
     ]);
   });
 
-  test('tasks that wait for memory leave no doubt: it is measured once', () => {
+  test('if tasks wait for memory, there is no doubt: memory is measured once', () => {
     expect(schedule(observing().send(MEMORY_STALLED, PLENTY))).toEqual(['NotDue', 'Waiting']);
   });
 
-  test('the figures show it: there is no doubt', () => {
+  test('if the figures show the shortage, there is no doubt', () => {
     const it = observing().send(MEMORY_SHORT, evaluated({ memory: 50 }));
     expect(schedule(it)).toEqual(['Confirmed', 'Waiting']);
     expect(schedule(doubting().send(PERIOD_OVER, evaluated({ memory: 50 })))[0]).toBe('Confirmed');
     expect(schedule(doubting().send(PERIOD_OVER, PLENTY))[0]).toBe('InDoubt');
   });
 
-  test('the figures for the ranking do not show it any more: memory is measured again soon', () => {
+  test('if the figures for the ranking do not show the shortage any more, memory is measured again soon', () => {
     const it = observing().send(MEMORY_SHORT, evaluated({ memory: 50 }), RELIEVED);
     expect([pass(it), schedule(it), it.asked]).toEqual(['Observing', ['InDoubt', 'Waiting'], ['armDoubt']]);
     const told = observing().send(MEMORY_STALLED, evaluated({ memory: 50 }), RELIEVED);
     expect(schedule(told)).toEqual(['Confirmed', 'Waiting']);
   });
 
-  test('a pod has been evicted for it: what is measured then is not doubted', () => {
+  test('after a pod has been evicted for memory, there is no doubt about the next figures', () => {
     const it = observing().send(
       MEMORY_SHORT,
       evaluated({ memory: 50 }),
@@ -381,7 +381,7 @@ describe('doubt: the watch has told that memory is short', () => {
   });
 });
 
-test('a pod that is gone is not remembered as a pod that does not end', () => {
+test('a pod that is gone is removed from the pods that do not end', () => {
   const it = evicting().send(failed('a'), gone('x'));
   expect(it.context.unendable).toEqual(['a']);
   expect(it.send(gone('a')).context.unendable).toEqual([]);
@@ -437,13 +437,13 @@ describe('pressure', () => {
     expect([it.hasTag('MemoryPressure'), it.state.includes('Memory.Absent')]).toEqual([false, true]);
   });
 
-  test('a measurement that fails leaves the conditions as they are', () => {
+  test('a failed measurement does not change the conditions', () => {
     const it = evaluating().send(holding(['DiskPressure']), PERIOD_OVER, FAILED);
     expect(it.hasTag('DiskPressure')).toBe(true);
   });
 });
 
-test('without its effects the machine says that they are missing', () => {
+test('without its effects, the machine throws an error that says so', () => {
   const actions = evictionMachine.implementations.actions as unknown as Record<
     string,
     (args: unknown, params: unknown) => void

@@ -31,7 +31,7 @@ import {
   update,
 } from '../support/pod-steps.ts';
 
-/** Every state in which a pod waits for leave to start. */
+/** Every state in which a pod waits before its start. */
 const STARTING: [string, () => Stepper<typeof podMachine>][] = [
   ['Syncing.AwaitingRuntime', awaitingRuntime],
   ['Syncing.AwaitingRemoval', awaitingRemoval],
@@ -41,8 +41,8 @@ const STARTING: [string, () => Stepper<typeof podMachine>][] = [
   ['Syncing.MakingRoom', makingRoom],
 ];
 
-describe('the way to the start', () => {
-  test('leads past the runtime, the removal of an earlier pod of the UID, and admission', () => {
+describe('before the start', () => {
+  test('a pod waits for the runtime, for the removal of an earlier pod of the UID, and for admission', () => {
     const it = pod();
     const way = [create(), READY, REMOVED, ADMITTED].map((event) => [it.send(event).state, it.asked]);
     expect(way).toEqual([
@@ -60,11 +60,11 @@ describe('the way to the start', () => {
     expect([it.state, it.asked]).toEqual(['Syncing.Admitting', ['requestRoom']]);
   });
 
-  test('a pod first seen by an update starts as well', () => {
+  test('a pod whose first event is an update starts too', () => {
     expect(pod().send(update()).asked).toEqual(['awaitRuntime']);
   });
 
-  test.each(STARTING)('%s: it is no state in which a container may be started', (state, at) => {
+  test.each(STARTING)('%s: no container may be started in this state', (state, at) => {
     const it = at();
     expect([it.state, it.hasTag('starting'), it.hasTag('atWork')]).toEqual([state, true, false]);
   });
@@ -74,26 +74,26 @@ describe('the way to the start', () => {
     expect([it.state, it.asked]).toEqual([state, []]);
   });
 
-  test.each(STARTING.slice(1))('%s: when the runtime is lost the pod waits for it again', (_state, at) => {
+  test.each(STARTING.slice(1))('%s: if the runtime is lost, the pod waits for it again', (_state, at) => {
     const it = at().send(NOT_READY);
     expect([it.state, it.asked]).toEqual(['Syncing.AwaitingRuntime', ['awaitRuntime']]);
     expect(it.context.delay?.message).toBe('waits for the container runtime: it is down');
   });
 
-  test('the newest problem of the runtime is known', () => {
+  test('the delay has the newest problem of the runtime', () => {
     const it = awaitingRuntime().send(NOT_READY, { type: 'RUNTIME_NOT_READY', problem: 'still down' });
     expect(it.context.delay?.message).toContain('still down');
     expect(it.send(READY, REMOVED).context.delay).toBeUndefined();
   });
 
-  test('it is known that the removal of an earlier pod is waited for, until it is done', () => {
+  test('while the removal of an earlier pod is awaited, the delay says so', () => {
     expect(awaitingRemoval().context.delay).toBeUndefined();
     const it = awaitingRemoval().send({ type: 'REMOVING' });
     expect([it.state, it.context.delay?.reason]).toEqual(['Syncing.AwaitingRemoval', 'RemovingFormerPod']);
     expect(it.send(REMOVED).context.delay).toBeUndefined();
   });
 
-  test('10: it is told whose end a static pod waits for, and forgotten when the name is granted', () => {
+  test('10: the delay says which pod a static pod waits for, until the name is granted', () => {
     const it = awaitingName().send(taken('waits for the old one'));
     expect([it.state, it.asked, it.context.delay?.message]).toEqual([
       'Syncing.AwaitingName',
@@ -115,7 +115,7 @@ describe('the way to the start', () => {
 });
 
 describe('room', () => {
-  test('a static pod that lacks only room waits for it, and says so', () => {
+  test('a static pod that lacks only room waits for it, and the delay says so', () => {
     const it = awaitingRoom();
     expect([it.state, it.asked]).toEqual(['Syncing.AwaitingRoom', ['reportDelay']]);
     expect(it.context.delay).toEqual({
@@ -124,7 +124,7 @@ describe('room', () => {
     });
   });
 
-  test('when some is freed it asks again, and starts without a delay where it is admitted', () => {
+  test('when room is freed, the pod asks again, and starts without a delay if it is admitted', () => {
     const it = awaitingRoom().send(ROOM_FREED);
     expect([it.state, it.asked]).toEqual(['Syncing.Admitting', ['requestRoom']]);
     expect(it.context.delay?.reason).toBe('OutOfcpu');
@@ -133,9 +133,9 @@ describe('room', () => {
   });
 
   test.each([
-    ['a pod that is not static', NO_ROOM],
-    ['a pod that lacks something else', REFUSED],
-  ])('%s is rejected, with the reason for its status', (_, event) => {
+    ['a pod that is not static and does not fit', NO_ROOM],
+    ['a pod that is rejected for another reason', REFUSED],
+  ])('%s ends, with the reason in its status', (_, event) => {
     const it = admitting().send(event);
     expect([it.state, it.asked]).toEqual([
       'Terminated.CleaningUp',
@@ -144,16 +144,16 @@ describe('room', () => {
     expect(it.context.rejection?.reason).toBe('reason' in event ? event.reason : '');
   });
 
-  test('a static pod that lacks something else is rejected', () => {
+  test('a static pod that is rejected for another reason than room ends', () => {
     expect(awaitingName().send(NAME_GRANTED, REFUSED).state).toBe('Terminated.CleaningUp');
   });
 
-  test('a rejected pod of which something runs is stopped first', () => {
+  test('a rejected pod with running containers is stopped first', () => {
     const it = pod('running').send(create(), READY, REMOVED, REFUSED);
     expect([it.state, it.asked]).toEqual(['Terminating.Stopping', ['reportRejected', 'startStop']]);
   });
 
-  test('where others may be ended for the pod, room is made', () => {
+  test('if other pods may be ended for the pod, room is made', () => {
     const it = makingRoom();
     expect([it.state, it.asked]).toEqual(['Syncing.MakingRoom', ['makeRoom']]);
     it.send({ type: 'PREEMPTING', delay: { reason: 'MakingRoom', message: 'waits for cpu=1' } });
@@ -162,7 +162,7 @@ describe('room', () => {
     expect([it.state, it.context.delay]).toEqual(['Syncing.Working', undefined]);
   });
 
-  test('where none can be made, a static pod waits and any other is rejected', () => {
+  test('if no room can be made, a static pod waits, and any other pod is rejected', () => {
     expect(makingRoom().send(NO_ROOM).state).toBe('Terminated.CleaningUp');
     const it = awaitingName().send(NAME_GRANTED, SHORT, NO_ROOM);
     expect([it.state, it.asked]).toEqual(['Syncing.AwaitingRoom', ['reportDelay']]);
@@ -175,7 +175,7 @@ describe('an end before the start', () => {
     expect([it.state, it.asked]).toEqual(['Terminated.Finished', ['reportTerminated', 'reportFinished']]);
   });
 
-  test('11: unless the runtime was seen to hold something of it', () => {
+  test('11: a deleted pod is stopped if the runtime holds containers of it', () => {
     const it = pod('ended').send(create(deleted));
     expect([it.state, it.asked]).toEqual(['Terminating.Stopping', ['startStop']]);
   });
@@ -198,7 +198,7 @@ describe('an end before the start', () => {
   );
 
   test.each(['nothing', 'ended'] as const)(
-    '12: a pod of terminal phase starts in Terminated when the runtime holds %s',
+    '12: a pod with a terminal phase starts in Terminated if runtimeHolds is %s',
     (holds) => {
       const it = pod(holds).send(create(testPod({ phase: 'Succeeded' })));
       expect(it.state).toBe('Terminated.CleaningUp');
@@ -206,7 +206,7 @@ describe('an end before the start', () => {
     },
   );
 
-  test('12: a pod of terminal phase of which something still runs is stopped', () => {
+  test('12: a pod with a terminal phase is stopped if its containers still run', () => {
     expect(pod('running').send(create(testPod({ phase: 'Failed' }))).state).toBe('Terminating.Stopping');
   });
 

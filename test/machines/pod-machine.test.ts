@@ -23,13 +23,13 @@ import {
 } from '../support/pod-steps.ts';
 
 describe('syncing', () => {
-  test('a good sync settles and plans the next', () => {
+  test('after a successful sync, the pod is settled and the next sync is planned', () => {
     const it = settled();
     expect([it.state, it.asked]).toEqual(['Syncing.Settled', ['armResync']]);
     expect(it.context.lastOutcome).toEqual({ kind: 'synced' });
   });
 
-  test('a failed sync backs off with its reason', () => {
+  test('after a failed sync, the pod backs off, and the reason is kept', () => {
     const it = working().send(syncFailed());
     expect([it.state, it.asked]).toEqual(['Syncing.BackingOff', ['armResync']]);
     expect(it.context.lastOutcome).toEqual({ kind: 'failed' });
@@ -42,13 +42,13 @@ describe('syncing', () => {
     ['BackingOff', SYNC],
     ['BackingOff', update()],
     ['BackingOff', create()],
-  ])('%s: $type syncs at once and drops what was planned', (state, event) => {
+  ])('%s: $type starts a sync at once, and the planned sync is cancelled', (state, event) => {
     const it = state === 'Settled' ? settled() : working().send(syncFailed());
     it.send(event);
     expect([it.state, it.asked]).toEqual(['Syncing.Working', ['disarmResync', 'startSync']]);
   });
 
-  test('2: of a thousand updates during a sync only the newest is looked at, by one more sync', () => {
+  test('2: after a thousand updates during a sync, there is one more sync, with the newest version', () => {
     const it = working();
     for (let index = 0; index < 1000; index++) {
       it.send(update(testPod({ annotations: { version: String(index) } })));
@@ -60,18 +60,21 @@ describe('syncing', () => {
     expect(it.send(synced()).state).toBe('Syncing.Settled');
   });
 
-  test.each([SYNC, update(), create()])('2: $type during a sync that fails is not lost', (event) => {
-    expect(working().send(event, syncFailed()).state).toBe('Syncing.Working');
-  });
+  test.each([SYNC, update(), create()])(
+    '2: $type during a sync that fails leads to another sync',
+    (event) => {
+      expect(working().send(event, syncFailed()).state).toBe('Syncing.Working');
+    },
+  );
 
-  test('a sync that leaves something to be done is followed by another', () => {
+  test('a sync that has more to do is followed by another sync', () => {
     expect(working().send(synced({ again: true })).asked).toEqual(['startSync']);
     expect(working().send(syncFailed(true)).asked).toEqual(['startSync']);
   });
 });
 
 describe('the way to Terminating', () => {
-  test('3: a sync that reports the natural end ends the pod, with its own grace period', () => {
+  test('3: a sync that reports the natural end ends the pod, with the grace period of the spec', () => {
     const it = working().send(synced({ terminal: true }));
     expect([it.state, it.asked]).toEqual(['Terminating.Stopping', ['startStop']]);
     expect(it.context.gracePeriodSeconds).toBe(30);
@@ -96,23 +99,26 @@ describe('the way to Terminating', () => {
     synced({ again: true }),
     syncFailed(),
     syncFailed(true),
-  ])('Draining: $type is rest, and only then the stop begins', (event) => {
+  ])('Draining: after $type the sync is at rest, and the stop begins', (event) => {
     const it = draining().send(event);
     expect([it.state, it.asked]).toEqual(['Terminating.Stopping', ['startStop']]);
   });
 
-  test.each(['Settled', 'BackingOff'])('3: a kill in %s stops at once: no effect is in flight', (state) => {
-    const it = (state === 'Settled' ? settled() : working().send(syncFailed())).send(kill());
-    expect([it.state, it.asked]).toEqual(['Terminating.Stopping', ['disarmResync', 'startStop']]);
-  });
+  test.each(['Settled', 'BackingOff'])(
+    '3: a kill in %s starts the stop at once, because no effect is in flight',
+    (state) => {
+      const it = (state === 'Settled' ? settled() : working().send(syncFailed())).send(kill());
+      expect([it.state, it.asked]).toEqual(['Terminating.Stopping', ['disarmResync', 'startStop']]);
+    },
+  );
 
-  test.each(['Settled', 'BackingOff'])('3: a deletion in %s stops at once', (state) => {
+  test.each(['Settled', 'BackingOff'])('3: a deletion in %s starts the stop at once', (state) => {
     const it = (state === 'Settled' ? settled() : working().send(syncFailed())).send(update(deleted));
     expect(it.state).toBe('Terminating.Stopping');
     expect(it.context.gracePeriodSeconds).toBe(20);
   });
 
-  test('a kill in the same tick as a natural end: the first leads, the second joins', () => {
+  test('a kill in the same tick as a natural end counts, before or after it', () => {
     const it = working().send(kill({ evict: true }), synced({ terminal: true }));
     expect([it.state, it.context.evicted]).toEqual(['Terminating.Stopping', true]);
     const other = working().send(synced({ terminal: true }), kill({ evict: true }));
@@ -121,7 +127,7 @@ describe('the way to Terminating', () => {
 });
 
 describe('the grace period', () => {
-  test("4: the kill's override goes before the spec's, also when it is longer", () => {
+  test('4: the grace period of a kill overrides that of the spec, even if it is longer', () => {
     expect(settled().send(kill(grace(5))).context.gracePeriodSeconds).toBe(5);
     expect(settled().send(kill(grace(45))).context.gracePeriodSeconds).toBe(45);
   });
@@ -135,7 +141,7 @@ describe('the grace period', () => {
     expect([it.state, it.context.gracePeriodSeconds]).toEqual(['Terminating.Stopping', 5]);
   });
 
-  test('4: a shorter one restarts the stop once it is at rest', () => {
+  test('4: a shorter one restarts the stop when the stop is at rest', () => {
     const it = stopping().send(kill(grace(3)));
     expect([it.state, it.asked]).toEqual(['Terminating.Shortening', ['abortStop']]);
     it.send(AT_REST);
@@ -146,7 +152,7 @@ describe('the grace period', () => {
     ]);
   });
 
-  test('4: shortened twice while the stop comes to rest, it starts once with the shortest', () => {
+  test('4: if it is shortened twice before the stop is at rest, the stop restarts once, with the shortest', () => {
     const it = stopping().send(kill(grace(9)), kill(grace(3)));
     expect(it.asked).toEqual([]);
     it.send(AT_REST);
@@ -158,11 +164,11 @@ describe('the grace period', () => {
     expect([it.state, it.context.gracePeriodSeconds]).toEqual(['Terminating.Shortening', 2]);
   });
 
-  test('4: a stop that is done before it could be aborted stays done', () => {
+  test('4: a stop that ends before it is aborted is not repeated', () => {
     expect(stopping().send(kill(grace(3)), STOPPED).state).toBe('Terminated.CleaningUp');
   });
 
-  test('4: while draining it shrinks without another abort', () => {
+  test('4: in Draining it is shortened without another abort', () => {
     const it = draining().send(kill(grace(3)));
     expect([it.state, it.asked, it.context.gracePeriodSeconds]).toEqual(['Syncing.Draining', [], 3]);
   });
@@ -176,7 +182,7 @@ describe('the grace period', () => {
 });
 
 describe('kill options accumulate', () => {
-  test('5: the last status given decides', () => {
+  test('5: the last given status counts', () => {
     const it = stopping().send(
       kill({ podStatus: { phase: 'Failed', reason: 'Preempting' } }),
       kill({ podStatus: { phase: 'Failed', reason: 'Evicted' } }),
@@ -185,11 +191,11 @@ describe('kill options accumulate', () => {
     expect(it.context.statusOverride).toEqual({ phase: 'Failed', reason: 'Evicted' });
   });
 
-  test('2: evicted stays evicted', () => {
+  test('2: an evicted pod stays evicted', () => {
     expect(draining().send(kill({ evict: true }), kill()).context.evicted).toBe(true);
   });
 
-  test('6: the end is told once, when nothing runs any more', () => {
+  test('6: the end is reported once, when no container runs any more', () => {
     const it = working().send(kill(), AT_REST, kill(), STOP_FAILED, kill(), SYNC);
     it.send(STOPPED);
     expect(it.asked).toEqual(['reportTerminated', 'startCleanup']);
@@ -206,7 +212,7 @@ describe('kill options accumulate', () => {
 });
 
 describe('stopping and cleaning up', () => {
-  test('7: a stop that failed, or left something running, is repeated', () => {
+  test('7: a failed stop is repeated', () => {
     const it = stopping().send(STOP_FAILED);
     expect([it.state, it.asked]).toEqual(['Terminating.BackingOff', ['armResync']]);
     expect(it.context.lastOutcome).toEqual({ kind: 'failed' });
@@ -214,13 +220,13 @@ describe('stopping and cleaning up', () => {
     expect([it.state, it.asked]).toEqual(['Terminating.Stopping', ['disarmResync', 'startStop']]);
   });
 
-  test('I5: events during a stop start no second one', () => {
+  test('I5: events during a stop start no second stop', () => {
     expect(stopping().send(SYNC).asked).toEqual([]);
     expect(stopping().send(update(testPod({ annotations: { a: 'b' } }))).asked).toEqual([]);
     expect(stopping().send(kill()).asked).toEqual([]);
   });
 
-  test('8: the clean-up runs once to success', () => {
+  test('8: the clean-up is repeated until it succeeds once', () => {
     const it = cleaningUp().send({ type: 'CLEANUP_FAILED' });
     expect([it.state, it.asked]).toEqual(['Terminated.BackingOff', ['armResync']]);
     it.send(SYNC);
@@ -230,7 +236,7 @@ describe('stopping and cleaning up', () => {
     expect(it.send(SYNC).asked).toEqual([]);
   });
 
-  test('8: a deletion after the end is known', () => {
+  test('8: a deletion after the end is stored', () => {
     expect(cleaningUp().send(update(deleted)).context.pod).toBe(deleted);
     expect(finished().send(update(deleted)).state).toBe('Terminated.Finished');
   });

@@ -49,18 +49,18 @@ const BUSY: [string, () => Stepper<typeof preemptionMachine>][] = [
 ];
 
 describe('Idle', () => {
-  test('is where it begins: nothing is asked for, and no room is promised', () => {
+  test('is the initial state: no action runs, and no room is promised', () => {
     const it = idle();
     expect([it.state, it.asked, it.hasTag('roomPromised')]).toEqual(['Idle', [], false]);
     expect(it.context).toMatchObject({ preemptor: PREEMPTOR, decision: undefined, awaited: [] });
   });
 
-  test('a pod asks for room: victims are selected', () => {
+  test('if a pod asks for room, victims are selected', () => {
     const it = selecting();
     expect([it.state, it.asked]).toEqual(['SelectingVictims', ['selectVictims']]);
   });
 
-  test('a pod that asks again is looked at afresh', () => {
+  test('a second request of the pod starts without the data of the first one', () => {
     const it = evicting().send(failed('b'), ended('c'), ADMITTED);
     expect(it.context.unendable).toEqual(['b']);
     it.send(PREEMPT);
@@ -69,53 +69,53 @@ describe('Idle', () => {
 });
 
 describe('SelectingVictims', () => {
-  test('the victims are told of and asked to end; from now on the room is promised', () => {
+  test('the decision is reported, the victims are told to end, and the room is promised from then on', () => {
     const it = evicting();
     expect([it.state, it.asked]).toEqual(['Evicting', ['reportDecision', 'endVictims']]);
     expect(it.context).toMatchObject({ decision: DECISION, awaited: ['b', 'c'] });
     expect([selecting().hasTag('roomPromised'), it.hasTag('roomPromised')]).toEqual([false, true]);
   });
 
-  test('where nobody has to go, admission is tried at once', () => {
+  test('if no victim is needed, admission is tried at once', () => {
     const it = admittingAtOnce();
     expect([it.state, it.asked]).toEqual(['Admitting', ['tryAdmission']]);
   });
 
-  test('where nobody can make room, the pod is rejected, and the decision is told nevertheless', () => {
+  test('if no victims can make enough room, the decision is reported, and the pod is rejected', () => {
     const it = rejecting();
     expect([it.state, it.asked]).toEqual(['Rejecting', ['reportDecision', 'rejectPreemptor']]);
     expect(it.context.rejection).toEqual(HOPELESS);
     expect(it.context.decision?.unmet).toEqual([{ resource: 'cpu', amount: 6000 }]);
   });
 
-  test('asking once more changes nothing', () => {
+  test('a second request changes nothing', () => {
     const it = selecting().send(PREEMPT);
     expect([it.state, it.asked]).toEqual(['SelectingVictims', []]);
   });
 });
 
 describe('Evicting', () => {
-  test('every victim is waited for, in any order', () => {
+  test('the ends of all victims are awaited, in any order', () => {
     const it = evicting().send(ended('c'));
     expect([it.state, it.asked, it.context.awaited]).toEqual(['Evicting', [], ['b']]);
     it.send(ended('b'));
     expect([it.state, it.asked, it.context.awaited]).toEqual(['Admitting', ['tryAdmission'], []]);
   });
 
-  test('one that cannot be ended is told of and passed over', () => {
+  test('a victim that does not end is reported, and its end is not awaited any more', () => {
     const it = evicting().send(failed('b'));
     expect([it.state, it.asked]).toEqual(['Evicting', ['reportFailedVictim']]);
     expect(it.context).toMatchObject({ awaited: ['c'], unendable: ['b'] });
     expect(it.send(ended('c')).state).toBe('Admitting');
   });
 
-  test('the last one that cannot be ended holds nobody up either', () => {
+  test('if the last victim does not end, admission is tried', () => {
     const it = evicting().send(ended('c'), failed('b'));
     expect([it.state, it.asked]).toEqual(['Admitting', ['reportFailedVictim', 'tryAdmission']]);
     expect(it.context).toMatchObject({ awaited: [], unendable: ['b'] });
   });
 
-  test('whoever is not waited for makes no difference', () => {
+  test('the end of a pod that is not awaited changes nothing', () => {
     expect(evicting().send(ended('x')).context.awaited).toEqual(['b', 'c']);
   });
 });
@@ -128,7 +128,7 @@ describe('Admitting', () => {
     expect(it.context.decision).toEqual(DECISION);
   });
 
-  test('there is still too little room: victims are selected again, without those that could not be ended', () => {
+  test('if there is still too little room, victims are selected again, without the victims that did not end', () => {
     const it = evicting().send(failed('b'), ended('c'), STILL_SHORT);
     expect([it.state, it.asked]).toEqual(['SelectingVictims', ['selectVictims']]);
     expect(it.context.unendable).toEqual(['b']);
@@ -136,17 +136,17 @@ describe('Admitting', () => {
     expect(it.context.unendable).toEqual(['b', 'a']);
   });
 
-  test('there is too little room though nobody had to be waited for: the pod is rejected', () => {
+  test('if there is too little room and no victim was awaited, the pod is rejected', () => {
     const it = admittingAtOnce().send(STILL_SHORT);
     expect([it.state, it.asked, it.context.rejection]).toEqual(['Rejecting', ['rejectPreemptor'], SHORT]);
   });
 
-  test('the same when the second look finds nobody to wait for', () => {
+  test('if there is too little room and the second selection awaits no victim, the pod is rejected', () => {
     const it = admitting().send(STILL_SHORT, selected(), STILL_SHORT);
     expect(it.state).toBe('Rejecting');
   });
 
-  test('something else than room stands against the pod by now: it is rejected for that', () => {
+  test('if the pod may not run on the node for another reason than room, it is rejected for that reason', () => {
     const it = admitting().send(REFUSED);
     expect([it.state, it.asked]).toEqual(['Rejecting', ['rejectPreemptor']]);
     expect(it.context.rejection?.reason).toBe('TaintToleration');
@@ -160,20 +160,20 @@ describe('Rejecting', () => {
     expect(it.context.rejection).toEqual(HOPELESS);
   });
 
-  test('promises nothing', () => {
+  test('promises no room', () => {
     expect(rejecting().hasTag('roomPromised')).toBe(false);
   });
 });
 
-describe('the pod itself goes', () => {
-  test.each(BUSY)('in %s: nobody waits any more', (state, at) => {
+describe('the preemptor is deleted', () => {
+  test.each(BUSY)('in %s: the end of no pod is awaited any more', (state, at) => {
     expect(at().state).toBe(state);
     const it = at().send(GONE);
     expect([it.state, it.asked, it.hasTag('roomPromised')]).toEqual(['Idle', [], false]);
     expect(it.context.awaited).toEqual([]);
   });
 
-  test('what comes late is not heard', () => {
+  test('later events change nothing', () => {
     const it = evicting().send(GONE);
     for (const event of [ended('b'), failed('c'), selected('a'), ADMITTED, STILL_SHORT, REJECTED])
       expect([it.send(event).state, it.asked]).toEqual(['Idle', []]);
@@ -181,7 +181,7 @@ describe('the pod itself goes', () => {
   });
 });
 
-test('without its effects the machine says that they are missing', () => {
+test('without its effects, the machine throws an error that says so', () => {
   const { selectVictims: action } = preemptionMachine.implementations.actions as unknown as Record<
     string,
     () => void

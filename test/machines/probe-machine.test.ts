@@ -44,7 +44,7 @@ const probing = (kind: ProbeKind = 'liveness', probe: Fields = {}) =>
 const draining = () => probing().send(status(ENDED));
 
 describe('Idle', () => {
-  test('is where a probe begins: nothing is asked for, and no timer runs', () => {
+  test('is the initial state: no action runs, and no timer is armed', () => {
     const it = fresh();
     expect([it.state, it.asked]).toEqual(['Idle', []]);
   });
@@ -52,20 +52,20 @@ describe('Idle', () => {
   test.each([
     ['there is no status yet', undefined],
     ['the container has not been created', seen()],
-    ['it waits to be started', seen({ id: 'c1', started: false, state: 'waiting' })],
-    ['it has ended', ENDED],
-    ['the pod has run to its end', seen(running('c1', true), 'Failed')],
+    ['the container waits to be started', seen({ id: 'c1', started: false, state: 'waiting' })],
+    ['the container has ended', ENDED],
+    ['the pod has ended', seen(running('c1', true), 'Failed')],
   ])('stays while %s', (_, sighting) => {
     const it = fresh().send(status(sighting));
     expect([it.state, it.asked]).toEqual(['Idle', []]);
   });
 
-  test.each(['liveness', 'readiness'] as const)('%s waits for the container to have started', (kind) => {
+  test.each(['liveness', 'readiness'] as const)('%s waits until the container has started', (kind) => {
     expect(fresh(kind).send(status(STARTING)).state).toBe('Idle');
     expect(fresh(kind).send(status(STARTING), status(UP)).state).toBe('Waiting');
   });
 
-  test('startup is for what has not started', () => {
+  test('startup runs only for a container that has not started', () => {
     expect(fresh('startup').send(status(UP)).state).toBe('Idle');
     expect(fresh('startup').send(status(STARTING)).state).toBe('Waiting');
   });
@@ -78,24 +78,24 @@ describe('Idle', () => {
     expect(waiting(kind).context.record).toMatchObject({ containerId: 'c1', result });
   });
 
-  test('nothing is assumed about a container that an agent before this one looked after', () => {
+  test('a container that an earlier agent started has no result before the first run', () => {
     const old = seen(running('c1', true, NOW - 200_000));
     expect(fresh().send(status(old)).context.record.result).toBeUndefined();
   });
 });
 
 describe('Waiting', () => {
-  test('arms a timer, and disarms it when it is left', () => {
+  test('arms a timer on entry, and disarms it on exit', () => {
     expect(fresh().send(status(UP)).asked).toEqual(['armTimer']);
     expect(waiting().send(status(ENDED)).asked).toEqual(['disarmTimer']);
   });
 
-  test('the same container seen again changes nothing', () => {
+  test('a new status of the same container changes nothing', () => {
     const it = waiting().send(status(UP, NOW + 5_000));
     expect([it.state, it.asked]).toEqual(['Waiting', []]);
   });
 
-  test('another instance of the container begins from the start', () => {
+  test('another instance of the container begins with its initial delay', () => {
     const it = waiting('readiness', { initialDelaySeconds: 7 });
     it.send(status(seen(running('c2', true, NOW + 5_000)), NOW + 6_000));
     expect([it.state, it.asked]).toEqual(['Waiting', ['disarmTimer', 'armTimer']]);
@@ -103,27 +103,27 @@ describe('Waiting', () => {
     expect(it.context.record.containerId).toBe('c2');
   });
 
-  test('ends when the container can be probed no more', () => {
+  test('ends when the container has ended', () => {
     const it = waiting().send(status(ENDED));
     expect([it.state, it.context.record.result]).toEqual(['Idle', 'Failure']);
   });
 
-  test('when it is due, the probe runs', () => {
+  test('the probe runs when it is due', () => {
     const it = waiting().send(due(UP, NOW + 10_000));
     expect([it.state, it.asked]).toEqual(['Probing', ['disarmTimer', 'startProbe']]);
     expect(it.context.ranAt).toBe(NOW + 10_000);
   });
 
-  test('due before its initial delay is over: it waits on', () => {
+  test('a probe that is due before its initial delay is over waits on', () => {
     const it = waiting('liveness', { initialDelaySeconds: 30 }).send(due(UP, NOW + 29_999));
     expect([it.state, it.asked, it.context.delayMs]).toEqual(['Waiting', ['disarmTimer', 'armTimer'], 1]);
   });
 
-  test('due for a container that has gone: it does not run', () => {
+  test('a probe that is due for a container that has ended does not run', () => {
     expect(waiting().send(due(ENDED, NOW)).state).toBe('Idle');
   });
 
-  test('due for another instance whose delay is over: that one is probed', () => {
+  test('a probe that is due for a new instance runs for that instance if its delay is over', () => {
     const it = waiting().send(due(NEXT, NOW + 10_000));
     expect([it.state, it.context.record.containerId]).toEqual(['Probing', 'c2']);
   });
@@ -131,7 +131,7 @@ describe('Waiting', () => {
 
 describe('Probing', () => {
   test.each(['Success', 'Failure', 'Error'] as const)(
-    '%s that decides nothing: waits for its next turn',
+    'after %s that does not change the result, the probe waits for its next run',
     (outcome) => {
       const it = probing().send(probed(outcome, NOW + 400));
       expect([it.state, it.asked]).toEqual(['Waiting', ['armTimer']]);
@@ -139,11 +139,11 @@ describe('Probing', () => {
     },
   );
 
-  test('a run that takes longer than the period is followed by the next at once', () => {
+  test('if a run takes longer than the period, the next run follows at once', () => {
     expect(probing().send(probed('Success', NOW + 12_000)).context.delayMs).toBe(0);
   });
 
-  test('the result changes at its threshold, and that is told', () => {
+  test('the result changes at its threshold, and the change is reported', () => {
     const it = probing('readiness').send(probed('Success'));
     expect([it.state, it.asked]).toEqual(['Waiting', ['reportResult', 'armTimer']]);
     it.send(due(UP, NOW), probed('Failure'), due(UP, NOW));
@@ -152,13 +152,13 @@ describe('Probing', () => {
     expect([it.context.record.result, it.asked]).toEqual(['Failure', ['reportResult', 'armTimer']]);
   });
 
-  test('a result that stays is not told again', () => {
+  test('a result that stays the same is not reported again', () => {
     expect(probing('readiness').send(probed('Success'), due(UP, NOW), probed('Success')).asked).toEqual([
       'armTimer',
     ]);
   });
 
-  test('what errs does not count', () => {
+  test('a run that ends in an error does not count', () => {
     const it = probing().send(probed('Failure'), due(UP, NOW), probed('Error'), due(UP, NOW));
     expect(it.send(probed('Failure')).context.record.result).toBe('Failure');
   });
@@ -167,7 +167,7 @@ describe('Probing', () => {
     ['liveness', 'Failure'],
     ['startup', 'Failure'],
     ['startup', 'Success'],
-  ] as const)('%s that has come to %s is on hold until there is another instance', (kind, outcome) => {
+  ] as const)('%s with result %s is on hold until there is another instance', (kind, outcome) => {
     const it = probing(kind, { failureThreshold: 1 }).send(probed(outcome));
     expect([it.state, it.asked]).toEqual(['Idle', ['reportResult']]);
     const container = running('c1', kind !== 'startup');
@@ -177,7 +177,7 @@ describe('Probing', () => {
     expect(it.context.record.onHold).toBe(false);
   });
 
-  test('the same container seen meanwhile does not disturb it', () => {
+  test('a new status of the same container changes nothing during a run', () => {
     const it = probing().send(status(UP, NOW + 10));
     expect([it.state, it.asked]).toEqual(['Probing', []]);
   });
@@ -185,19 +185,19 @@ describe('Probing', () => {
   test.each([
     ['ended', ENDED],
     ['been replaced', NEXT],
-  ])('is aborted when the container has %s', (_, sighting) => {
+  ])('the run is aborted when the container has %s', (_, sighting) => {
     const it = probing().send(status(sighting));
     expect([it.state, it.asked]).toEqual(['Draining', ['abortProbe']]);
   });
 });
 
 describe('Draining', () => {
-  test('waits for rest, whatever the status shows meanwhile', () => {
+  test('waits until the run is at rest, even if the status changes meanwhile', () => {
     const it = draining().send(status(NEXT));
     expect([it.state, it.asked]).toEqual(['Draining', []]);
   });
 
-  test('at rest: on to the container that is there now, or to nothing', () => {
+  test('then goes on to Waiting if a container runs, else to Idle', () => {
     expect(draining().send(rest(NEXT)).state).toBe('Waiting');
     expect(draining().send(rest(NEXT)).asked).toEqual(['armTimer']);
     expect(draining().send(rest(ENDED)).state).toBe('Idle');
@@ -212,7 +212,7 @@ describe('Stopped', () => {
     ['Draining', () => draining(), []],
   ];
 
-  test.each(everywhere)('from %s: nothing is left behind', (_, at, asked) => {
+  test.each(everywhere)('from %s: no timer and no run remains', (_, at, asked) => {
     const it = at().send(STOP);
     expect([it.state, it.asked]).toEqual(['Stopped', asked]);
   });
@@ -221,12 +221,12 @@ describe('Stopped', () => {
     ['liveness', 'Success'],
     ['startup', 'Success'],
     ['readiness', 'Failure'],
-  ] as const)('%s leaves %s behind, so that a pod which ends is not disturbed', (kind, result) => {
+  ] as const)('the last result of %s is %s, so that a pod that ends is not disturbed', (kind, result) => {
     expect(waiting(kind).send(STOP).context.record.result).toBe(result);
   });
 });
 
-test('without its effects the machine says where they are', () => {
+test('without its effects, the machine throws an error that names their file', () => {
   const { armTimer } = probeMachine.implementations.actions as unknown as Record<string, () => void>;
   expect(armTimer).toThrow('src/actors/probes/probe-worker.ts');
 });

@@ -42,15 +42,15 @@ const everywhere: [string, () => Stepper<typeof supervisorMachine>][] = [
   ['stopped', stopped],
 ];
 
-describe('the beginning', () => {
-  test('nothing is asked for before the sources and the runtime have been heard of', () => {
+describe('the initial state', () => {
+  test('no action runs before the sources and the runtime have reported', () => {
     const it = fresh('file');
     expect(it.state).toBe('Sources.Gathering Runtime.NotReady Loop.Running');
     expect(it.asked).toEqual([]);
     expect(it.context.runtimeProblem).toBe('the runtime has not been asked yet');
   });
 
-  test('without a source there is nothing to wait for', () => {
+  test('without a source, the sources are ready at once', () => {
     const it = fresh();
     expect(it.state).toBe('Sources.Ready Runtime.NotReady Loop.Running');
     expect(it.asked).toEqual(['reportSourcesReady']);
@@ -58,7 +58,7 @@ describe('the beginning', () => {
 });
 
 describe('sources', () => {
-  test('they are ready once the last of them has been seen, in any order, and that is told once', () => {
+  test('are ready when all of them have been seen, in any order, and this is reported once', () => {
     const it = fresh('file', 'http').send(seen('http'));
     expect([it.state, it.asked]).toEqual(['Sources.Gathering Runtime.NotReady Loop.Running', []]);
     it.send(seen('file'));
@@ -69,13 +69,13 @@ describe('sources', () => {
     expect(it.send(seen('file')).asked).toEqual([]);
   });
 
-  test('one that is seen again and again does not stand for the others', () => {
+  test('that are seen several times count once', () => {
     const it = fresh('file', 'http').send(seen('file'), seen('file'), seen('api'));
     expect(it.state).toContain('Sources.Gathering');
     expect(it.context.unseenSources).toEqual(['http']);
   });
 
-  test('pods of a source do not mark it as seen', () => {
+  test('are not marked as seen by their pods', () => {
     expect(gathering().send(config('ADD')).context.unseenSources).toEqual(['file', 'http']);
   });
 });
@@ -91,7 +91,7 @@ describe('configuration', () => {
     expect(ready().send(config(op)).asked).toEqual(asked);
   });
 
-  test('nothing is ended before every source has been seen: REMOVE only leaves the desired set', () => {
+  test('before all sources have been seen, REMOVE only removes pods from the desired set', () => {
     expect(gathering().send(config('REMOVE')).asked).toEqual(['dropDesiredPods']);
   });
 
@@ -100,7 +100,7 @@ describe('configuration', () => {
   });
 
   test.each(['ADD', 'UPDATE', 'DELETE', 'REMOVE', 'RECONCILE'] as const)(
-    '%s is not heard any more while the agent leaves',
+    '%s changes nothing while the agent stops',
     (op) => {
       expect(ending().send(config(op)).asked).toEqual([]);
       expect(stopped().send(config(op)).asked).toEqual([]);
@@ -109,17 +109,17 @@ describe('configuration', () => {
 });
 
 describe('the runtime', () => {
-  test('ready: every pod goes on', () => {
+  test('if it becomes ready, every pod goes on', () => {
     const it = notReady().send(READY);
     expect(it.asked).toEqual(['reportRuntimeState', 'resumeAllPods']);
     expect(it.context.runtimeProblem).toBeUndefined();
   });
 
-  test('ready once more: nothing', () => {
+  test('if it is ready again, nothing changes', () => {
     expect(ready().send(READY).asked).toEqual([]);
   });
 
-  test('not ready any more: each problem is told, and the newest kept', () => {
+  test('if it is not ready any more, each problem is reported, and the newest one is kept', () => {
     const it = ready().send(NOT_READY);
     expect([it.state, it.asked]).toEqual([
       'Sources.Ready Runtime.NotReady Loop.Running',
@@ -130,20 +130,20 @@ describe('the runtime', () => {
     expect(it.context.runtimeProblem).toBe('still down');
   });
 
-  test('a pod that is to start is told whether it is ready', () => {
+  test('a pod that is to start is told whether the runtime is ready', () => {
     expect(notReady().send(AWAITED).asked).toEqual(['answerRuntimeNotReady']);
     expect(ready().send(AWAITED).asked).toEqual(['answerRuntimeReady']);
     expect(ready().send(NOT_READY, AWAITED).asked).toEqual(['answerRuntimeNotReady']);
   });
 
-  test('no sync until it is ready', () => {
+  test('no pod is synced until the runtime is ready', () => {
     expect(notReady().send(SYNC).asked).toEqual([]);
     expect(ready().send(SYNC).asked).toEqual(['handlePodSyncs']);
   });
 });
 
-describe('streams about single pods', () => {
-  test.each(everywhere)('%s: PLEG reaches its pod', (_name, at) => {
+describe('events of single pods', () => {
+  test.each(everywhere)('%s: a PLEG event is handled', (_name, at) => {
     expect(at().send(PLEG).asked).toEqual(['handlePodLifecycleEvents']);
   });
 
@@ -160,23 +160,26 @@ describe('streams about single pods', () => {
     expect(ready().send(probe('liveness', 'Success')).asked).toEqual([]);
   });
 
-  test('a startup probe that succeeds leads to a sync: what waited for it can start', () => {
+  test('a startup probe that succeeds leads to a sync, because containers that waited for it can start', () => {
     expect(ready().send(probe('startup', 'Success')).asked).toEqual(['handleProbeResult']);
   });
 
-  test.each(everywhere)('%s: the end of a pod is heard', (_name, at) => {
+  test.each(everywhere)('%s: the end of a pod is handled', (_name, at) => {
     expect(at().send(TERMINATED).asked).toEqual(['handlePodTerminated']);
     expect(at().send(FINISHED).asked).toEqual(['handlePodFinished']);
   });
 
-  test.each(everywhere)('%s: an error of a pod actor is handled and takes nobody down', (_name, at) => {
-    const it = at();
-    const before = it.state;
-    it.send(POD_ERROR);
-    expect([it.state, it.asked]).toEqual([before, ['handlePodError']]);
-  });
+  test.each(everywhere)(
+    '%s: an error of a pod actor is handled, and the state of the supervisor stays the same',
+    (_name, at) => {
+      const it = at();
+      const before = it.state;
+      it.send(POD_ERROR);
+      expect([it.state, it.asked]).toEqual([before, ['handlePodError']]);
+    },
+  );
 
-  test("a forgotten pod's actor is stopped", () => {
+  test('the actor of a forgotten pod is stopped', () => {
     const parent = createActor(supervisorMachine, { input: { sources: ['file'] } }).start();
     const child = createActor(supervisorMachine, { parent, input: { sources: ['file'] } }).start();
     parent.send({ type: 'ACTOR_FORGOTTEN', actor: child });
@@ -185,7 +188,7 @@ describe('streams about single pods', () => {
 });
 
 describe('housekeeping', () => {
-  test('only once every source has been seen', () => {
+  test('begins when all sources have been seen', () => {
     expect(gathering().send(HOUSEKEEPING).asked).toEqual([]);
     expect(ready().send(HOUSEKEEPING).asked).toEqual(['handlePodCleanups']);
   });
@@ -198,38 +201,38 @@ describe('housekeeping', () => {
   });
 });
 
-describe('leaving', () => {
-  test('with pods: they are killed, and the end waits for the last of them', () => {
+describe('shutdown', () => {
+  test('with pods kills the pods, and waits until all of them are gone', () => {
     const it = ready().send(shutdown(true));
     expect([it.state, it.asked]).toEqual(['Sources.Ready Runtime.Ready Loop.EndingPods', ['killAllPods']]);
     it.send(ALL_GONE);
     expect([it.state, it.asked]).toEqual(['Sources.Ready Runtime.Ready Loop.Stopped', ['reportStopped']]);
   });
 
-  test('without pods: at once', () => {
+  test('without pods stops the supervisor at once', () => {
     const it = ready().send(shutdown(false));
     expect([it.state, it.asked]).toEqual(['Sources.Ready Runtime.Ready Loop.Stopped', ['reportStopped']]);
   });
 
-  test('before the sources or the runtime were ready', () => {
+  test('works before the sources or the runtime are ready', () => {
     expect(fresh('file').send(shutdown(true)).asked).toEqual(['killAllPods']);
     expect(fresh('file').send(shutdown(false)).asked).toEqual(['reportStopped']);
   });
 
-  test('asked to end the pods twice: they are not killed twice', () => {
+  test('with pods does not kill the pods a second time if it is repeated', () => {
     const it = ending().send(shutdown(true));
     expect([it.state, it.asked]).toEqual(['Sources.Ready Runtime.Ready Loop.EndingPods', []]);
   });
 
-  test('asked to leave the pods after all: at once', () => {
+  test('without pods stops the supervisor at once, even after a shutdown with pods', () => {
     expect(ending().send(shutdown(false)).asked).toEqual(['reportStopped']);
   });
 
-  test('stopped is told once', () => {
+  test('reports the stop once', () => {
     expect(stopped().send(shutdown(true), shutdown(false), ALL_GONE).asked).toEqual([]);
   });
 
-  test('an early word that all pods are gone ends nothing', () => {
+  test('does not begin when all pods are gone', () => {
     expect(ready().send(ALL_GONE).state).toContain('Loop.Running');
   });
 });

@@ -1,4 +1,4 @@
-/** Eviction by the production agent on a simulated runtime, of a node that is measured as the test says. */
+/** The eviction manager of the production agent on a simulated runtime. The test sets the figures of the node. */
 import type { EvictionStats } from '../../../src/actors/eviction/eviction-figures.ts';
 import type { NodeAgent } from '../../../src/actors/node-agent.ts';
 import type { EvictionSettings } from '../../../src/policies/eviction/pass.ts';
@@ -11,7 +11,7 @@ import { agentOn, type PathNode, LASTING_COMMAND, simulatedPathNode } from '../.
 import { requestingPod, type RequestingPod } from '../../support/admission.ts';
 import { GI, type Left, nodeWith, settingsWith } from '../../support/eviction.ts';
 
-/** What is left on the node, and what its pods use. */
+/** The free resources of the node, and the usage of its pods. */
 class Figures implements EvictionStats {
   left: Left = { memory: 500, disk: 50, pids: 900 };
   pods: readonly PodStats[] = [];
@@ -21,7 +21,7 @@ class Figures implements EvictionStats {
   measurementsOfPods = 0;
   afterMeasurement = (): unknown => undefined;
   problem: Error | undefined;
-  /** Measurements that need more than the kernel's figures wait until they are aborted. */
+  /** A measurement that needs more than the kernel's figures waits until it is aborted. */
   isRuntimeSilent = false;
   layout: () => ReturnType<EvictionStats['diskLayout']> = () =>
     Promise.resolve({ dedicatedImageFs: false, dedicatedContainerFs: false });
@@ -39,7 +39,7 @@ class Figures implements EvictionStats {
     if (this.problem) throw this.problem;
     if (this.isRuntimeSilent && !onlyCPUAndMemory) await aborted(signal!);
     this.measurements += 1;
-    // Nothing takes time here; the time of each measurement must be later than the one before all the same.
+    // The virtual clock stands still here, but each measurement needs a later time than the one before.
     const node = nodeWith({ ...this.left, nowMs: this.nowMs() + this.measurements });
     const { nodeName, memory } = node;
     if (!onlyNode) this.measurementsOfPods += 1;
@@ -72,12 +72,12 @@ class Figures implements EvictionStats {
     return { stop: () => undefined };
   }
 
-  /** Tasks wait longer than a threshold allows, and the pressure watch tells it. */
+  /** The pressure watch reports that tasks wait longer than a threshold allows. */
   stalls: (left: Left) => void = () => {
     throw new Error('pressure is not watched');
   };
 
-  /** That much memory is left, and the memory watch tells that it is short. */
+  /** Sets the free memory, and the memory watch reports that memory is short. */
   memoryGoes(left: number): void {
     this.left = { ...this.left, memory: left };
     this.#crossed({ isBelow: true });
@@ -99,9 +99,9 @@ export class EvictionBed {
     return this.#agent;
   }
 
-  /** What a removal changes on the disk. */
+  /** How the removal of containers and images changes the disk. */
   onReclaim: (what: string) => unknown = () => undefined;
-  /** What an eviction changes on the node. */
+  /** How an eviction changes the node. */
   onEviction: (name: string) => unknown = () => (this.figures.left = { memory: 500, disk: 50, pids: 900 });
 
   async start(settings: Partial<EvictionSettings>): Promise<void> {
@@ -162,7 +162,7 @@ export class EvictionBed {
     return this.agent.nodeFacts().conditions;
   }
 
-  /** The period passes: everything is measured again. */
+  /** Lets the period pass: everything is measured again. */
   pass(): Promise<void> {
     return this.ground.clock.advance(10_000);
   }

@@ -1,4 +1,4 @@
-/** Which pod is evicted when tasks of a node wait too long, and when. */
+/** Eviction when tasks of the node wait too long for a resource: which pod is evicted, and when. */
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
 import { pressureThresholds } from '../../../src/policies/eviction/pressure-settings.ts';
 import { doingIO, MI, usingMemory } from '../../support/eviction.ts';
@@ -18,7 +18,7 @@ describe('under pressure', () => {
     thresholds: pressureThresholds({ evictionPSI: psi, evictionPSIGracePeriod: periods }),
   });
 
-  test('of memory, the pod is evicted that would be for too little memory, as soon as the watch tells', async () => {
+  test('of memory, the same pod is evicted as for too little memory, as soon as the watch reports it', async () => {
     await bed.start(stalling({ 'memory.pressure.some.avg10': '20%' }));
     await bed.run(lastingPod('modest'), lastingPod('greedy'));
     bed.figures.pods = [usingMemory('modest', 100), usingMemory('greedy', 300)];
@@ -32,7 +32,7 @@ describe('under pressure', () => {
     ]);
   });
 
-  test('of the disks, the pod that uses them most is evicted, and the next one not before the averages tell of the time after', async () => {
+  test('of the disks, the pod that uses them most is evicted, and no other pod until there are newer averages', async () => {
     await bed.start(stalling({ 'io.pressure.some.avg10': '20%' }));
     await bed.run(lastingPod('idle'), lastingPod('first'), lastingPod('second'));
     bed.figures.pods = [doingIO('idle', 0), doingIO('first', 9 * MI), doingIO('second', MI)];

@@ -1,4 +1,4 @@
-/** When a node is measured, and how much of it. */
+/** When the node is measured, and which of its signals. */
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
 import { doingIO, GI, MI, statsOf, thresholds, usingMemory } from '../../support/eviction.ts';
 import { EvictionBed, lastingPod } from './eviction-bed.ts';
@@ -26,7 +26,7 @@ describe('memory that becomes short', () => {
     bed.figures.isRuntimeSilent = true;
   });
 
-  test('is found without the runtime', async () => {
+  test('is found without a call of the runtime', async () => {
     bed.figures.memoryGoes(50);
     await bed.untilState('greedy', 'Terminated.Finished');
     expect(bed.conditions()).toEqual(['MemoryPressure']);
@@ -40,7 +40,7 @@ describe('memory that becomes short', () => {
   });
 });
 
-test('memory that becomes short does not wait for a removal, and a removal under way is not begun again', async () => {
+test('memory that becomes short does not wait for the removal of images, and a removal under way is not started again', async () => {
   await bed.start({ thresholds: thresholds({ evictionHard: { ...MEMORY, 'nodefs.available': '10Gi' } }) });
   await bed.run(lastingPod('greedy'), lastingPod('writer'));
   bed.figures.pods = [usingMemory('greedy', 300), onDisk('writer', 30)];
@@ -64,7 +64,7 @@ test('memory that becomes short does not wait for a removal, and a removal under
   expect(reclaimedBefore).toEqual({ greedy: ['containers'], writer: ['containers', 'images'] });
 });
 
-test('a pod that was added again and ends is waited for, however long ago it ended before', async () => {
+test('if a pod was added again and ends, its end is awaited, even if the pod had to end long before', async () => {
   await bed.start({ thresholds: thresholds({ evictionHard: MEMORY }) });
   const again = lastingPod('again');
   const kill = (podTerminationGracePeriodSecondsOverride: number) =>
@@ -78,7 +78,7 @@ test('a pod that was added again and ends is waited for, however long ago it end
   kill(5);
   bed.figures.memoryGoes(110);
   await seconds(3);
-  // From here on the node is not measured: measurements wait for the runtime.
+  // From now on, every measurement waits for the runtime.
   bed.figures.isRuntimeSilent = true;
   await seconds(10);
   bed.hung.delete('again');
@@ -102,7 +102,7 @@ describe('a measurement of memory alone', () => {
     evictionSoftGracePeriod: { 'nodefs.available': '25s' },
   });
 
-  test('leaves all other signals as they were: a disk that is short stays short', async () => {
+  test('does not change other signals: DiskPressure stays', async () => {
     await bed.start({ thresholds: soft, pressureTransitionPeriodMs: 500 });
     await bed.run(lastingPod('writer'));
     bed.figures.pods = [onDisk('writer', 30)];
@@ -119,7 +119,7 @@ describe('a measurement of memory alone', () => {
     expect(bed.evicted()).toEqual(['writer']);
   });
 
-  test('does not delay the next measurement of everything, however often memory is near its threshold', async () => {
+  test('does not delay the next measurement of everything, even if memory is often near its threshold', async () => {
     await bed.start({ thresholds: thresholds({ evictionHard: { ...MEMORY, 'nodefs.available': '10Gi' } }) });
     await bed.run(lastingPod('writer'));
     bed.figures.pods = [onDisk('writer', 30)];

@@ -1,4 +1,4 @@
-/** Which pod is evicted when a resource of the node is short, and when. */
+/** Eviction when a resource of the node is short: which pod is evicted, and when. */
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
 import { StateletError } from '../../../src/types/errors.ts';
 import { GI, MI, statsOf, thresholds, usingMemory } from '../../support/eviction.ts';
@@ -36,7 +36,7 @@ describe('short of memory', () => {
     expect([bed.evicted(), bed.state('modest')]).toEqual([['greedy'], 'Syncing.Settled']);
   });
 
-  test('memory is measured as soon as the watch tells, not when the period is over', async () => {
+  test('memory is measured as soon as the watch reports that it is short, before the period is over', async () => {
     await bed.start(hard);
     await bed.run(lastingPod('greedy'));
     bed.figures.pods = [usingMemory('greedy', 300)];
@@ -46,7 +46,7 @@ describe('short of memory', () => {
     expect(bed.ground.clock.now()).toBe(beganAtMs);
   });
 
-  test('if the figures do not show yet what the watch tells, memory is measured again soon', async () => {
+  test('if the figures do not yet show that memory is short, as the watch reports, memory is measured again soon', async () => {
     await bed.start(hard);
     await bed.run(lastingPod('greedy'));
     bed.figures.pods = [usingMemory('greedy', 300)];
@@ -58,7 +58,7 @@ describe('short of memory', () => {
     await bed.untilState('greedy', 'Terminated.Finished');
   });
 
-  test('pods are evicted one by one: the next one by figures that are taken after the end of the one before', async () => {
+  test('pods are evicted one by one: the next victim is chosen by figures that are taken after the end of the last victim', async () => {
     await bed.start(hard);
     await bed.run(lastingPod('first'), lastingPod('second'), lastingPod('third'));
     bed.figures.pods = [usingMemory('first', 300), usingMemory('second', 200), usingMemory('third', 100)];
@@ -76,7 +76,7 @@ describe('short of memory', () => {
     expect([bed.evicted(), bed.state('third')]).toEqual([['first', 'second'], 'Syncing.Settled']);
   });
 
-  test('a pod that does not run yet is not evicted: its end would free nothing', async () => {
+  test('a pod that does not run yet is not evicted, because its end would free nothing', async () => {
     await bed.start(hard);
     await bed.run(lastingPod('new'), lastingPod('greedy'));
     bed.figures.pods = [usingMemory('greedy', 300)];
@@ -99,7 +99,7 @@ describe('short of memory', () => {
     expect(bed.evicted()).toEqual([]);
   });
 
-  test('the end of a pod that is ending already is awaited: no other pod is evicted', async () => {
+  test('if a pod is ending already, its end is awaited and no other pod is evicted', async () => {
     await bed.start(hard);
     await bed.run(lastingPod('leaving'), lastingPod('greedy'));
     bed.figures.pods = [usingMemory('leaving', 100), usingMemory('greedy', 300)];
@@ -114,7 +114,7 @@ describe('short of memory', () => {
     expect(whenGreedyWent).toMatch(/^Terminated/);
   });
 
-  test('a pod whose end hangs is not waited for for ever', async () => {
+  test('if the end of a pod hangs, the wait for it ends after some time', async () => {
     await bed.start(hard);
     await bed.run(lastingPod('hung'), lastingPod('greedy'));
     bed.figures.pods = [usingMemory('hung', 100), usingMemory('greedy', 300)];
@@ -138,7 +138,7 @@ describe('short of memory', () => {
     expect([bed.evicted(), bed.conditions()]).toEqual([[], ['MemoryPressure']]);
   });
 
-  test('pressure that was gone when the pods were ranked, and is back a moment later, is not missed', async () => {
+  test('pressure that is gone when the pods are ranked and returns a moment later is found', async () => {
     await bed.start(hard);
     await bed.run(lastingPod('greedy'));
     bed.figures.pods = [usingMemory('greedy', 300)];
@@ -167,7 +167,7 @@ describe('short of memory', () => {
       message: 'Pod was rejected: The node had condition: [MemoryPressure]. ',
     });
     await bed.run(lastingPod('requesting', { requests: { memory: '1Mi' } }));
-    // Memory is short once more: the period begins again.
+    // Memory is short again: the period starts again.
     await bed.ground.clock.advance(30_000);
     bed.figures.left = { memory: 99 };
     await bed.pass();
@@ -183,7 +183,7 @@ describe('short of memory', () => {
     expect(bed.nodeEvents[0]).toBe('Warning EvictionThresholdMet Attempting to reclaim memory');
   });
 
-  test('a node that cannot be measured is measured again', async () => {
+  test('if a measurement of the node fails, the node is measured again', async () => {
     await bed.start(hard);
     await bed.run(lastingPod('greedy'));
     bed.figures.pods = [usingMemory('greedy', 300)];
@@ -197,7 +197,7 @@ describe('short of memory', () => {
   });
 });
 
-test('a soft threshold has to be met for its grace period; the pod has the smaller of the two to end', async () => {
+test('a soft threshold must be met for its grace period; the victim ends within the smaller of the two grace periods', async () => {
   await bed.start({
     thresholds: thresholds({
       evictionSoft: { 'memory.available': '200Mi' },
@@ -260,7 +260,7 @@ test('short of process IDs, the pod with the lowest priority is evicted', async 
   expect([bed.evicted(), bed.conditions()]).toEqual([['forking'], ['PIDPressure']]);
 });
 
-test('a pod that exceeds a limit of its own is evicted whatever the node has left', async () => {
+test('a pod that exceeds its own limit is evicted even if no resource of the node is short', async () => {
   await bed.start({});
   const volumes = [{ name: 'scratch', emptyDir: { sizeLimit: '1Mi' } }];
   await bed.run(lastingPod('writer', { volumes }), lastingPod('modest', { volumes }));
@@ -275,7 +275,7 @@ test('a pod that exceeds a limit of its own is evicted whatever the node has lef
   });
 });
 
-test('pods without limits of their own are not measured while nothing is short', async () => {
+test('pods without their own limits are not measured while nothing is short', async () => {
   await bed.start({ thresholds: thresholds({ evictionHard: { 'memory.available': '100Mi' } }) });
   await bed.run(lastingPod('web'));
   await bed.pass();
@@ -283,7 +283,7 @@ test('pods without limits of their own are not measured while nothing is short',
   expect([bed.figures.measurements, bed.figures.measurementsOfPods]).toEqual([2, 0]);
 });
 
-test('if the end of one pod hangs, the next one is chosen at once', async () => {
+test('if the end of a victim hangs, the next victim is chosen at once', async () => {
   await bed.start({ thresholds: thresholds({ evictionHard: { 'memory.available': '100Mi' } }) });
   await bed.run(lastingPod('greedy'), lastingPod('modest'));
   bed.figures.pods = [usingMemory('greedy', 300), usingMemory('modest', 100)];
@@ -296,12 +296,12 @@ test('if the end of one pod hangs, the next one is chosen at once', async () => 
   expect(bed.evicted()).toEqual(['greedy', 'modest']);
 });
 
-test('the runtime is asked which disks there are until it tells', async () => {
+test('the runtime is asked for the disk layout until it answers', async () => {
   await bed.start({ thresholds: thresholds({ evictionHard: { 'imagefs.available': '10Gi' } }) });
   const dedicated = { dedicatedImageFs: true, dedicatedContainerFs: false };
   bed.figures.layout = () => Promise.reject(new StateletError('Unavailable', 'no answer'));
   await bed.run(lastingPod('writer'));
-  // With an image file system of its own, logs and volumes of pods do not count.
+  // With a dedicated image file system, logs and volumes of pods do not count.
   const usage = { usedBytes: GI };
   const rootfs = (name: string, usedGi: number) => ({
     name,

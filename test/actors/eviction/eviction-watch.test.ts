@@ -50,7 +50,7 @@ function watchOn(watched: readonly Threshold[], { problem }: { problem?: Error }
   return Object.assign(made, { watch });
 }
 
-test('memory is watched in bytes; both ways across a threshold are told', async () => {
+test('memory is watched in bytes, and a crossing of a threshold is reported in both directions', async () => {
   const made = watchOn(MEMORY);
   made.watch.start();
   await settled();
@@ -60,7 +60,7 @@ test('memory is watched in bytes; both ways across a threshold are told', async 
   expect([made.sent, made.pressure]).toEqual([['MEMORY_SHORT', 'MEMORY_ENOUGH'], undefined]);
 });
 
-test('of pressure only its beginning is told, by the resource that tasks wait for', async () => {
+test('only the start of pressure is reported, with the resource that tasks wait for', async () => {
   const made = watchOn(PRESSURE);
   made.watch.start();
   await settled();
@@ -74,21 +74,21 @@ test('of pressure only its beginning is told, by the resource that tasks wait fo
   expect([made.sent, made.memory]).toEqual([['MEMORY_STALLED', 'IO_STALLED'], undefined]);
 });
 
-test('without thresholds that can be watched no figures are opened', async () => {
+test('without thresholds that can be watched, no figures are opened', async () => {
   const made = watchOn(thresholds({ evictionHard: { 'nodefs.available': '10%' } }));
   made.watch.start();
   await settled();
   expect([made.opened, made.memory, made.pressure]).toEqual([0, undefined, undefined]);
 });
 
-test('a watch that cannot be opened is logged, with how often the node is measured without it', async () => {
+test('if a watch cannot be opened, a log line says so, and how often the node is measured without it', async () => {
   const made = watchOn(MEMORY, { problem: new StateletError('Unavailable', 'no cgroups') });
   made.watch.start();
   await settled();
   expect(made.warnings).toEqual(['Eviction manager: memory is measured every 10 s only: no cgroups']);
 });
 
-test('what is watched is stopped, and nothing is watched after that', async () => {
+test('stop ends every watch, and no watch starts after it', async () => {
   const made = watchOn([...MEMORY, ...PRESSURE]);
   made.watch.start();
   await settled();

@@ -26,7 +26,7 @@ const instance = (attempt: number, state: 'running' | 'exited', more: Partial<Pa
 });
 const read = (...containers: PartialContainer[]) => ends.read(POD, runtimePodStatus({ containers }));
 
-test('an end is told once, with the number of the instance and how it ended', () => {
+test('the end of a container is logged once, with the number of the instance and how it ended', () => {
   read(instance(0, 'running'));
   read(instance(0, 'exited', { exitCode: 3, reason: 'Error' }));
   read(instance(1, 'running'), instance(0, 'exited', { exitCode: 3, reason: 'Error' }));
@@ -43,19 +43,19 @@ test('an end is told once, with the number of the instance and how it ended', ()
   ]);
 });
 
-test('those that had ended when the agent came are no news', () => {
+test('containers that ended before the agent started are not logged', () => {
   read(instance(0, 'exited'));
   read(instance(1, 'exited'), instance(0, 'exited'));
   expect(lines).toMatchObject([{ attempt: 1 }]);
 });
 
-test('several that ended between two reads are told in the order in which they ended', () => {
+test('several containers that ended between two reads are logged in the order of their ends', () => {
   read();
   read(instance(2, 'running'), instance(1, 'exited'), instance(0, 'exited'));
   expect(lines).toMatchObject([{ attempt: 0 }, { attempt: 1 }]);
 });
 
-test('one that was told of before the pod is read again is not told of twice, nor by an older view', () => {
+test('an end that was logged before the pod is read again is not logged twice, even if an older view comes in between', () => {
   read(instance(0, 'running'));
   ends.tell(POD, { ...instance(0, 'exited'), exitCode: 0, reason: '' });
   read(instance(0, 'running'));
@@ -64,7 +64,7 @@ test('one that was told of before the pod is read again is not told of twice, no
   expect(lines).toHaveLength(1);
 });
 
-test('a pod that was forgotten begins anew', () => {
+test('after a pod was forgotten, its first read logs nothing', () => {
   read();
   ends.forget(POD.uid);
   read(instance(0, 'exited'));

@@ -30,7 +30,7 @@ test('the newest version of a pod counts', () => {
   expect([...desired.keys()]).toEqual(['uid-1']);
 });
 
-test('a mirror pod is not a pod to run: it stands beside its static pod', () => {
+test('a mirror pod does not run: it belongs to its static pod', () => {
   desired.set(web);
   expect(desired.set(mirror)).toEqual({ isMirror: true });
   expect(desired.has('uid-of-mirror')).toBe(false);
@@ -53,7 +53,7 @@ test('the deletion of a mirror pod leaves its static pod', () => {
   expect([desired.has('uid-1'), desired.staticPodOf(mirror)]).toEqual([true, web]);
 });
 
-test('10: of two static pods of one full name the mirror pod belongs to the newer', () => {
+test('10: if two static pods have one full name, the mirror pod belongs to the newer one', () => {
   const newer = testPod({ name: 'web', uid: 'uid-2' });
   desired.set(web);
   desired.set(newer);
@@ -62,21 +62,21 @@ test('10: of two static pods of one full name the mirror pod belongs to the newe
   expect(desired.staticPodOf(mirror)).toBe(newer);
 });
 
-test('10: and to the older again when the newer one is deleted while it waits', () => {
+test('10: if the newer static pod is deleted while it waits, the mirror pod belongs to the older one again', () => {
   desired.set(web);
   desired.set(testPod({ name: 'web', uid: 'uid-2' }));
   desired.delete(testPod({ name: 'web', uid: 'uid-2' }));
   expect(desired.staticPodOf(mirror)).toBe(web);
 });
 
-test('names are told apart by namespace', () => {
+test('pods of one name in different namespaces are different pods', () => {
   const other = { ...mirror, metadata: { ...mirror.metadata, namespace: 'other' } };
   desired.set(web);
   desired.set(other);
   expect([desired.staticPodOf(mirror), desired.staticPodOf(other)]).toEqual([web, undefined]);
 });
 
-test('clear forgets all of them', () => {
+test('clear forgets all pods', () => {
   desired.set(web);
   desired.set(mirror);
   desired.clear();

@@ -7,7 +7,7 @@ import { settled } from '../../../src/simulation/node/virtual-clock.ts';
 const STOPPED: PodEvent = { type: 'STOP_DONE' };
 const FAILED: PodEvent = { type: 'STOP_FAILED' };
 
-/** Writes down what it is sent. */
+/** An actor that records the types of its events. */
 const listener = () =>
   createActor(fromTransition((heard: string[], { type }: PodEvent) => [...heard, type], [])).start();
 
@@ -34,8 +34,8 @@ beforeEach(() => {
   actor = listener();
 });
 
-describe('exactly one event per effect', () => {
-  test('a good one: its own', async () => {
+describe('the pod gets exactly one event per effect', () => {
+  test('an effect that succeeds sends its own event', async () => {
     const it = effect();
     slots.start(actor, it);
     await settled();
@@ -45,7 +45,7 @@ describe('exactly one event per effect', () => {
     expect(heard()).toEqual(['STOP_DONE']);
   });
 
-  test('a failed one: what its failure means', async () => {
+  test('an effect that fails sends its failure event', async () => {
     const it = effect();
     slots.start(actor, it);
     it.fail();
@@ -53,7 +53,7 @@ describe('exactly one event per effect', () => {
     expect(heard()).toEqual(['STOP_FAILED']);
   });
 
-  test('an aborted one that gives up: AT_REST, and not before it has', async () => {
+  test('an aborted effect that gives up sends AT_REST, not before its end', async () => {
     const it = effect();
     slots.start(actor, it);
     await settled();
@@ -65,7 +65,7 @@ describe('exactly one event per effect', () => {
     expect(heard()).toEqual(['AT_REST']);
   });
 
-  test('an aborted one that was done all the same: its own', async () => {
+  test('an aborted effect that succeeds sends its own event', async () => {
     const it = effect();
     slots.start(actor, it);
     slots.abort(actor);
@@ -74,7 +74,7 @@ describe('exactly one event per effect', () => {
     expect(heard()).toEqual(['STOP_DONE']);
   });
 
-  test('one that throws before its first step is a failed one', async () => {
+  test('an effect that throws before its first step has failed', async () => {
     const run = () => {
       throw new Error('no step was taken');
     };
@@ -83,7 +83,7 @@ describe('exactly one event per effect', () => {
     expect(heard()).toEqual(['STOP_FAILED']);
   });
 
-  test('two aborts are one', async () => {
+  test('a second abort changes nothing', async () => {
     const it = effect();
     slots.start(actor, it);
     slots.abort(actor);
@@ -95,12 +95,12 @@ describe('exactly one event per effect', () => {
 });
 
 describe('at most one effect per pod (I5)', () => {
-  test('I5: a second one while the first is in flight is an error', () => {
+  test('I5: a second effect while the first one is in flight is an error', () => {
     slots.start(actor, effect());
     expect(() => slots.start(actor, effect())).toThrow('I5');
   });
 
-  test('I5: an aborted one is still in flight until it is at rest', async () => {
+  test('I5: an aborted effect is in flight until it is at rest', async () => {
     const it = effect();
     slots.start(actor, it);
     slots.abort(actor);
@@ -110,7 +110,7 @@ describe('at most one effect per pod (I5)', () => {
     slots.start(actor, effect());
   });
 
-  test('the event of one may start the next', async () => {
+  test('the event of an effect may start the next effect', async () => {
     const [first, second] = [effect(), effect()];
     slots.start(actor, first);
     const subscription = actor.subscribe(() => {
@@ -124,7 +124,7 @@ describe('at most one effect per pod (I5)', () => {
     expect(heard()).toEqual(['STOP_DONE', 'STOP_FAILED']);
   });
 
-  test('pods do not stand in the way of each other, and an abort is for one of them', async () => {
+  test('effects of different pods run at the same time, and an abort affects one pod', async () => {
     const other = listener();
     const [one, two] = [effect(), effect()];
     slots.start(actor, one);
@@ -147,14 +147,14 @@ describe('at most one effect per pod (I5)', () => {
   });
 });
 
-test('to abort, or wait for, what is not there does nothing', async () => {
+test('abort and atRest do nothing if no effect is in flight', async () => {
   slots.abort(actor);
   await slots.atRest(actor);
   expect(heard()).toEqual([]);
 });
 
 describe('closing', () => {
-  test('aborts every effect and resolves when the last is at rest', async () => {
+  test('aborts every effect, and resolves when the last effect is at rest', async () => {
     const [one, two] = [effect(), effect()];
     slots.start(actor, one);
     slots.start(listener(), two);
@@ -170,7 +170,7 @@ describe('closing', () => {
     expect(closed).toBe(true);
   });
 
-  test('no effect starts after it, also not by the event of one that was in flight', async () => {
+  test('lets no effect start, not even by the event of an effect that was in flight', async () => {
     const [first, second] = [effect(), effect()];
     slots.start(actor, first);
     actor.subscribe(() => slots.start(actor, second));

@@ -2,7 +2,7 @@ import { expect, test } from '@jest/globals';
 import { inTurns } from '../../../src/actors/pods/in-turns.ts';
 import { VirtualClock } from '../../../src/simulation/node/virtual-clock.ts';
 
-test('handles 25 items in a turn, all in their order', async () => {
+test('inTurns handles 25 items in each turn, in their order', async () => {
   const clock = new VirtualClock();
   const handled: number[] = [];
   const items = Array.from({ length: 60 }, (_, index) => index);
@@ -15,7 +15,7 @@ test('handles 25 items in a turn, all in their order', async () => {
   expect(clock.armed).toBe(0);
 });
 
-test('what fits into one turn is done at once', () => {
+test('inTurns handles items that fit into one turn at once', () => {
   const clock = new VirtualClock();
   const handled: string[] = [];
   inTurns(clock, ['a', 'b'], (item) => handled.push(item));

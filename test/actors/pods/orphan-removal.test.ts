@@ -12,7 +12,7 @@ import { silentLogger } from '../../support/silent-logger.ts';
 
 const RETRY_DELAY_MS = 60_000;
 
-/** A node on whose disk there is something of these pods. */
+/** A node with files of these pods on its disk. */
 function bed(...uids: string[]) {
   const clock = new VirtualClock();
   const runtime = new SimulatedRuntime({ clock, random: () => 0.5 }).connect();
@@ -37,7 +37,7 @@ function bed(...uids: string[]) {
   return { clock, disk, faults, removal, orphans };
 }
 
-test('what is left of pods that nobody knows goes; what is known stays', async () => {
+test('the files of unknown pods are removed; those of known pods stay', async () => {
   const { disk, orphans } = bed('known', 'gone', 'lost');
   orphans.turn();
   await settled();
@@ -48,7 +48,7 @@ test('what is left of pods that nobody knows goes; what is known stays', async (
   expect([...disk.keys()]).toEqual(['known']);
 });
 
-test('what cannot be removed is tried again after a minute, and no sooner', async () => {
+test('a removal that fails is tried again after a minute, and not sooner', async () => {
   const { clock, disk, faults, orphans } = bed('gone');
   faults.release = 1;
   orphans.begin();
@@ -65,7 +65,7 @@ test('what cannot be removed is tried again after a minute, and no sooner', asyn
   expect(disk.size).toBe(0);
 });
 
-test('a pod whose remains are being removed is known to be: it must not start before that is done', async () => {
+test('while files of a pod are being removed, the removal is known: the pod must not start before its end', async () => {
   const { disk, removal, orphans } = bed('gone');
   const removed = removal.removeFromNode({ uid: 'gone', name: '', namespace: '' });
   expect([removal.underWay('gone') !== undefined, disk.size]).toEqual([true, 1]);

@@ -16,7 +16,7 @@ beforeEach(() => {
 const listener = (name: string) => (of: PodReference, end: PodEnd) =>
   void told.push(`${name}: ${of.uid} ${end}`);
 
-test('each listener hears of each end, in the order in which they came', () => {
+test('each listener gets each end, in the order of subscription', () => {
   ends.subscribe(listener('first'));
   ends.subscribe(listener('second'));
   ends.tell(pod('a'), 'Terminated');
@@ -29,7 +29,7 @@ test('each listener hears of each end, in the order in which they came', () => {
   ]);
 });
 
-test('6: everyone who waits for a pod is answered by its end, and by no other', async () => {
+test('6: all callers that wait for a pod are answered by the end of that pod, and not by the end of another pod', async () => {
   for (const name of ['one', 'two']) void ends.terminated('a').then(() => told.push(name));
   ends.tell(pod('b'), 'Terminated');
   await settled();
@@ -39,7 +39,7 @@ test('6: everyone who waits for a pod is answered by its end, and by no other', 
   expect(told).toEqual(['one', 'two']);
 });
 
-test('6: the end of one incarnation does not answer for the next', async () => {
+test('6: the end of one incarnation does not answer callers that wait for the next one', async () => {
   ends.tell(pod('a'), 'Terminated');
   void ends.terminated('a').then(() => told.push('answered'));
   await settled();

@@ -38,7 +38,7 @@ function spawn(...events: PodEvent[]): void {
   for (const event of events) registry.send(UID, event);
 }
 
-/** The questions to which the answer is yes. */
+/** The questions that the registry answers with yes. */
 function yes(): string[] {
   const answers = {
     isPodTerminationRequested: registry.isPodTerminationRequested(UID),
@@ -51,13 +51,13 @@ function yes(): string[] {
     .map(([question]) => question);
 }
 
-describe('a UID that is not known', () => {
-  test('before the first full sync of all sources: it may still come', () => {
+describe('an unknown UID', () => {
+  test('before all sources have been seen: the pod may still come', () => {
     synced = false;
     expect(yes()).toEqual([]);
   });
 
-  test('after it: there is no such pod', () => {
+  test('after all sources have been seen: there is no such pod', () => {
     expect(yes()).toEqual(['shouldPodRuntimeBeRemoved', 'shouldPodContentBeRemoved']);
   });
 });
@@ -69,7 +69,7 @@ const TERMINATED = ['isPodTerminationRequested', 'shouldPodRuntimeBeRemoved', 'i
 describe.each([
   ['before', false],
   ['after', true],
-])('a UID that is known, %s the first full sync: its chart answers', (_when, allSeen) => {
+])('a known UID, %s all sources have been seen: the chart of its pod answers', (_when, allSeen) => {
   beforeEach(() => {
     synced = allSeen;
   });
@@ -94,21 +94,21 @@ describe.each([
     expect(yes()).toEqual(answers);
   });
 
-  test('shouldPodContentBeRemoved: evicted, from the kill on', () => {
+  test('shouldPodContentBeRemoved: yes for an evicted pod, from the kill on', () => {
     spawn(...SETTLED, EVICT);
     expect(registry.shouldPodContentBeRemoved(UID)).toBe(true);
     for (const event of [STOPPED, CLEANED]) registry.send(UID, event);
     expect(registry.shouldPodContentBeRemoved(UID)).toBe(true);
   });
 
-  test('shouldPodContentBeRemoved: deleted, but not before Terminated', () => {
+  test('shouldPodContentBeRemoved: yes for a deleted pod, but not before it is Terminated', () => {
     spawn(...SETTLED, DELETED);
     expect(registry.shouldPodContentBeRemoved(UID)).toBe(false);
     registry.send(UID, STOPPED);
     expect(registry.shouldPodContentBeRemoved(UID)).toBe(true);
   });
 
-  test('shouldPodContentBeRemoved: not one that was killed and is still there at the API server', () => {
+  test('shouldPodContentBeRemoved: no for a killed pod that the API server still has', () => {
     spawn(...CLEANING_UP, CLEANED);
     expect(registry.shouldPodContentBeRemoved(UID)).toBe(false);
     registry.send(UID, DELETED);
@@ -116,7 +116,7 @@ describe.each([
   });
 });
 
-test('kill ends a pod by SyncPodKill, with its options', () => {
+test('kill sends SyncPodKill with its options to the pod', () => {
   spawn(...SETTLED);
   registry.kill(UID, { podTerminationGracePeriodSecondsOverride: 7, evict: true });
   const snapshot = registry.get(UID)?.actor.getSnapshot();
@@ -125,7 +125,7 @@ test('kill ends a pod by SyncPodKill, with its options', () => {
 });
 
 describe('incarnations', () => {
-  test('9: a UID that was forgotten is not known; its actor is stopped and hears nothing more', () => {
+  test('9: a UID that was forgotten is unknown; its actor is stopped and gets no more events', () => {
     spawn(...CLEANING_UP, CLEANED);
     const actor = registry.get(UID)?.actor;
     registry.forget(UID);
@@ -138,7 +138,7 @@ describe('incarnations', () => {
     expect(registry.send(UID, CREATE)).toBe(false);
   });
 
-  test('9: the next one of the UID begins at the beginning', () => {
+  test('9: the next incarnation of the UID starts in the initial state', () => {
     spawn(...CLEANING_UP, CLEANED);
     registry.forget(UID);
     spawn(CREATE);
@@ -146,12 +146,12 @@ describe('incarnations', () => {
     expect(registry.size).toBe(1);
   });
 
-  test('to forget one that is not known does nothing', () => {
+  test('forget does nothing for an unknown UID', () => {
     registry.forget('nobody');
     expect(registry.size).toBe(0);
   });
 
-  test('send says whether there was somebody to hear it', () => {
+  test('send returns whether the registry has an actor for the UID', () => {
     spawn();
     expect([registry.send(UID, CREATE), registry.send('nobody', CREATE)]).toEqual([true, false]);
   });

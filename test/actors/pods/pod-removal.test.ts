@@ -17,7 +17,7 @@ const POD = {
   spec: { containers: CONTAINERS },
 };
 
-/** A runtime that holds the pod, and what removes it. `answerOf` says when, and how, RemoveContainer answers. */
+/** A runtime that holds the pod, and its PodRemoval. `answerOf` says when and how RemoveContainer answers. */
 async function bed(answerOf: (id: string) => Promise<void>) {
   const clock = new VirtualClock();
   const runtime = new SimulatedRuntime({ clock, random: () => 0.5, latencies: {} }).connect();
@@ -52,7 +52,7 @@ async function bed(answerOf: (id: string) => Promise<void>) {
   return new PodRemoval(pleg, podRuntime, node);
 }
 
-test('a removal that fails is under way until nothing of it is: the UID must not start again before', async () => {
+test('a removal that fails is under way until its last call has ended: the UID must not start again before', async () => {
   const { promise: slow, resolve: answer } = Promise.withResolvers<undefined>();
   const asked: string[] = [];
   const removal = await bed((id) => {

@@ -37,35 +37,35 @@ function logged(log: (logger: Logger) => Inspect, events: readonly PodEvent[]) {
 const OF_WEB = { pod: 'default/web', uid: 'uid-of-web' };
 const [DEBUG, INFO] = [20, 30];
 
-describe('for people', () => {
+describe('the log of state changes for users', () => {
   const waysOf = (events: readonly PodEvent[]) => logged(wayLog, events).map(({ msg }) => msg);
 
-  test('a line tells the way of a pod from a state of rest to another', () => {
+  test('has one line for the states of a pod from one state at rest to the next', () => {
     expect(logged(wayLog, STARTED)).toEqual([
       { level: INFO, ...OF_WEB, msg: 'Syncing.Working → Syncing.Settled' },
     ]);
   });
 
-  test('a sync that leads back to where it began is not told, one that leads elsewhere is', () => {
+  test('has no line for a sync that returns to the same state, and one for a sync that ends in another state', () => {
     expect(waysOf([...STARTED, SYNC, SYNCED, SYNC, SYNCED, SYNC, FAILED, SYNC, FAILED])).toEqual([
       'Syncing.Working → Syncing.Settled',
       'Syncing.Settled → Syncing.Working → Syncing.BackingOff',
     ]);
   });
 
-  test('the end of a pod is one line', () => {
+  test('has one line for the end of a pod', () => {
     expect(waysOf([...STARTED, ...ENDED]).slice(1)).toEqual([
       'Syncing.Settled → Terminating.Stopping → Terminated.CleaningUp → Terminated.Finished',
     ]);
   });
 
-  test('a state before the start is told where the pod had to wait in it', () => {
+  test('names a state before the start only if the pod had to wait in it', () => {
     expect(waysOf([CREATE, DELAY, ...LEAVE_TO_START, SYNCED])).toEqual([
       'Syncing.AwaitingRuntime → Syncing.Working → Syncing.Settled',
     ]);
   });
 
-  test('while an effect is at work nothing is told', () => {
+  test('has no line while an effect is at work', () => {
     expect(waysOf([CREATE, ...LEAVE_TO_START, KILL])).toEqual([]);
     expect(waysOf([CREATE, ...LEAVE_TO_START, KILL, { type: 'AT_REST' }, ...ENDED.slice(1)])).toEqual([
       'Syncing.Working → Syncing.Draining → Terminating.Stopping → Terminated.CleaningUp → Terminated.Finished',
@@ -73,7 +73,7 @@ describe('for people', () => {
   });
 });
 
-test('for debugging each transition is a line, with the event that led to it', () => {
+test('at level debug, each transition has a line, with its event', () => {
   const line = { level: DEBUG, ...OF_WEB, msg: 'state' };
   expect(logged(transitionLog, STARTED)).toEqual([
     { ...line, from: 'Syncing.New', to: 'Syncing.AwaitingRuntime', event: 'SyncPodCreate' },

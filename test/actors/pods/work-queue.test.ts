@@ -15,7 +15,7 @@ beforeEach(() => {
 });
 
 describe('order', () => {
-  test('each pod is told when it is due, whatever the order in which they came', async () => {
+  test('each pod is reported when it is due, in any order of the calls', async () => {
     queue.enqueue('c', 3_000);
     queue.enqueue('a', 1_000);
     queue.enqueue('b', 2_000);
@@ -27,20 +27,20 @@ describe('order', () => {
     ]);
   });
 
-  test('those that are due at one moment are told together', async () => {
+  test('pods that are due at the same time are reported together', async () => {
     queue.enqueue('a', 1_000);
     queue.enqueue('b', 1_000);
     await clock.advance(1_000);
     expect(told).toEqual([[1_000, 'a', 'b']]);
   });
 
-  test('a pod is told once', async () => {
+  test('a pod is reported once', async () => {
     queue.enqueue('a', 1_000);
     await clock.advance(100_000);
     expect(told).toHaveLength(1);
   });
 
-  test('nothing is told before it is due', async () => {
+  test('no pod is reported before it is due', async () => {
     queue.enqueue('a', 1_000);
     await clock.advance(999);
     expect(told).toEqual([]);
@@ -55,7 +55,7 @@ describe('order', () => {
     expect(told).toEqual([[0, 'a']]);
   });
 
-  test('one that is enqueued while another is told', async () => {
+  test('a pod may be enqueued while another pod is reported', async () => {
     const begun = clock.now();
     const chain: number[] = [];
     const again = new WorkQueue(clock, (uids) => {
@@ -67,10 +67,10 @@ describe('order', () => {
     expect(chain).toEqual([500, 1_000, 1_500]);
   });
 
-  test('when time has passed several deadlines at once, all of them are told', async () => {
+  test('if several deadlines pass at once, all their pods are reported', async () => {
     queue.enqueue('a', 1_000);
     queue.enqueue('b', 2_000);
-    // A machine that was asleep: the timer of the first deadline fires late.
+    // The machine was suspended: the timer of the first deadline fires late.
     const late = new LateClock(clock, 5_000);
     const asleep = new WorkQueue(late, (uids) => told.push([-1, ...uids.toSorted()]));
     asleep.enqueue('x', 1_000);
@@ -81,28 +81,28 @@ describe('order', () => {
 });
 
 describe('replacement', () => {
-  test('a later time takes the place of an earlier one', async () => {
+  test('a later time replaces an earlier one', async () => {
     queue.enqueue('a', 1_000);
     queue.enqueue('a', 4_000);
     await clock.advance(10_000);
     expect(told).toEqual([[4_000, 'a']]);
   });
 
-  test('an earlier time takes the place of a later one', async () => {
+  test('an earlier time replaces a later one', async () => {
     queue.enqueue('a', 4_000);
     queue.enqueue('a', 1_000);
     await clock.advance(10_000);
     expect(told).toEqual([[1_000, 'a']]);
   });
 
-  test('the same time again is told once', async () => {
+  test('a pod that is enqueued twice for the same time is reported once', async () => {
     queue.enqueue('a', 1_000);
     queue.enqueue('a', 1_000);
     await clock.advance(10_000);
     expect(told).toEqual([[1_000, 'a']]);
   });
 
-  test('one that was cancelled is not told, and comes back when it is enqueued anew', async () => {
+  test('a cancelled pod is not reported until it is enqueued again', async () => {
     queue.enqueue('a', 1_000);
     queue.enqueue('b', 2_000);
     queue.cancel('a');
@@ -113,32 +113,32 @@ describe('replacement', () => {
     expect(told.at(-1)).toEqual([3_000, 'a']);
   });
 
-  test('to cancel what is not there does nothing', () => {
+  test('cancel does nothing for a pod that is not enqueued', () => {
     queue.cancel('nobody');
     expect(clock.armed).toBe(0);
   });
 });
 
 describe('timers', () => {
-  test('nothing is armed while nothing is due', async () => {
+  test('no timer is armed while the queue is empty', async () => {
     expect(clock.armed).toBe(0);
     queue.enqueue('a', 1_000);
     await clock.advance(1_000);
     expect(clock.armed).toBe(0);
   });
 
-  test('one timer, for the earliest of many', () => {
+  test('many pods have one timer, for the earliest of them', () => {
     for (let second = 50; second > 0; second--) queue.enqueue(`pod-${String(second)}`, second * 1_000);
     expect([clock.armed, clock.nextInMs]).toEqual([1, 1_000]);
   });
 
-  test('nothing is armed once the last one was cancelled', () => {
+  test('no timer is armed after the last pod was cancelled', () => {
     queue.enqueue('a', 1_000);
     queue.cancel('a');
     expect(clock.armed).toBe(0);
   });
 
-  test('when the earliest one is cancelled or put off, the timer is for the next', () => {
+  test('if the earliest pod is cancelled or delayed, the timer is for the next pod', () => {
     queue.enqueue('a', 1_000);
     queue.enqueue('b', 3_000);
     queue.cancel('a');
@@ -147,7 +147,7 @@ describe('timers', () => {
     expect([clock.armed, clock.nextInMs]).toEqual([1, 9_000]);
   });
 
-  test('a delay longer than a timer can hold is waited for all the same', async () => {
+  test('a delay may be longer than the longest timer', async () => {
     const fiftyDaysMs = 50 * 86_400_000;
     queue.enqueue('a', fiftyDaysMs);
     await clock.advance(fiftyDaysMs - 1);
@@ -156,7 +156,7 @@ describe('timers', () => {
     expect(told).toEqual([[fiftyDaysMs, 'a']]);
   });
 
-  test('after stop nothing is armed, told or taken any more', async () => {
+  test('after stop, no timer is armed, no pod is reported, and no pod is enqueued', async () => {
     queue.enqueue('a', 1_000);
     queue.stop();
     expect(clock.armed).toBe(0);
@@ -167,7 +167,7 @@ describe('timers', () => {
   });
 });
 
-test('any sequence of calls: each pod is told exactly at its last time, and one timer at most is armed', async () => {
+test('after any sequence of calls, each pod is reported exactly at its last time, and at most one timer is armed', async () => {
   const random = seededRandom(7);
   const begun = clock.now();
   const planned = new Map<string, number>();
@@ -195,7 +195,7 @@ test('any sequence of calls: each pod is told exactly at its last time, and one 
   expect([wrong, planned.size, clock.armed]).toEqual([[], 0, 0]);
 });
 
-/** Its timers fire late, as those of a machine do that was asleep. */
+/** A clock whose timers fire late, as on a machine that was suspended. */
 class LateClock {
   readonly #clock: VirtualClock;
   readonly #lateMs: number;

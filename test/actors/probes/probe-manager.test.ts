@@ -22,7 +22,7 @@ let runs: {
   end: (exitCode: number | Error) => void;
   aborted: () => boolean;
 }[];
-/** How a command ends that is not held back. */
+/** The exit code of each command that is not held. */
 let exits: Partial<Record<'s' | 'l', number>>;
 let held: Set<string>;
 let ran: string[];
@@ -66,7 +66,7 @@ beforeEach(async () => {
   clock = new VirtualClock();
   [statuses, sent, lines, runs, exits, held, ran] = [new Map(), [], [], [], {}, new Set(), []];
   manager = newManager();
-  // Long enough for nothing to be spread.
+  // After this time, first runs are not spread.
   await clock.advance(OLD_MS);
 });
 afterEach(() => {
@@ -109,8 +109,8 @@ function show(uid: string, ...containerStatuses: ContainerStatus[]): void {
 const results = (uid: string, kind: 'liveness' | 'readiness' | 'startup') =>
   Object.fromEntries(manager.results(uid)[kind]);
 
-describe('what it costs', () => {
-  test('a pod without probes: no timer, no actor, one shared answer', () => {
+describe('the cost of probes', () => {
+  test('a pod without probes has no timer and no actor, and shares one answer with other pods', () => {
     manager.addPod(pod('a', {}));
     manager.addPod(pod('b', {}));
     show('a', running('c1'));
@@ -119,7 +119,7 @@ describe('what it costs', () => {
     expect(manager.results('a')).toBe(manager.results('nobody'));
   });
 
-  test('a probe that has nothing to wait for: no timer', async () => {
+  test('a probe that waits for no run has no timer', async () => {
     manager.addPod(pod('a', { livenessProbe: probe('live') }));
     expect(clock.armed).toBe(0);
     show('a', running('c1', false));
@@ -133,8 +133,8 @@ describe('what it costs', () => {
   });
 });
 
-describe('when it runs', () => {
-  test('liveness keeps the beat of its worker, one period at a time', async () => {
+describe('when a probe runs', () => {
+  test('liveness runs once in each period of its worker', async () => {
     manager.addPod(pod('a', { livenessProbe: probe('live') }));
     await clock.advance(4_000);
     show('a', running('c1'));
@@ -158,7 +158,7 @@ describe('when it runs', () => {
     expect(ran).toHaveLength(2);
   });
 
-  test('an initial delay longer than a timer can hold is waited for', async () => {
+  test('an initial delay may be longer than the longest timer', async () => {
     const initialDelaySeconds = 30 * 86_400;
     manager.addPod(pod('a', { readinessProbe: probe('ready', { initialDelaySeconds }) }));
     show('a', running('c1'));
@@ -168,7 +168,7 @@ describe('when it runs', () => {
     expect(ran).toEqual(['ready']);
   });
 
-  test('an agent that has just started spreads the first runs of what it finds', async () => {
+  test('an agent that has just started spreads the first runs for containers that run already', async () => {
     manager.stop();
     statuses.set('a', { phase: 'Running', containerStatuses: [running('c1')] });
     await clock.advance(3_600_000);
@@ -184,7 +184,7 @@ describe('when it runs', () => {
     expect(ran).toEqual(['ready', 'live']);
   });
 
-  test('what an agent finds to run for longer than it may take to start up has started, and is not asked again', async () => {
+  test('a container that has run longer than its startup probe allows counts as started without a run', async () => {
     const startupProbe = probe('start', { failureThreshold: 3 });
     const readinessProbe = probe('ready');
     statuses.set('a', { phase: 'Running', containerStatuses: [running('c1', false)] });
@@ -199,7 +199,7 @@ describe('when it runs', () => {
     manager.stop();
     await clock.advance(1_001);
     expect(find()).toEqual({ c1: 'Success' });
-    // As the pod's status shows it then.
+    // The pod's status shows the container as started then.
     statuses.set('a', {
       phase: 'Running',
       containerStatuses: [{ ...running('c1'), state: { running: { startedAt: rfc3339(OLD_MS) } } }],
@@ -211,7 +211,7 @@ describe('when it runs', () => {
     expect(results('a', 'startup')).toEqual({ c1: 'Success' });
   });
 
-  test('one run at a time, however long it takes', async () => {
+  test('a probe has one run at a time, even if the run takes long', async () => {
     held.add('ready');
     manager.addPod(pod('a', { readinessProbe: probe('ready') }));
     show('a', running('c1'));
@@ -222,7 +222,7 @@ describe('when it runs', () => {
     expect(ran).toHaveLength(2);
   });
 
-  test('sidecars are probed too, other init containers are not', async () => {
+  test('probes run for sidecars, but not for other init containers', async () => {
     const initContainers: Container[] = [
       { name: 'setup', readinessProbe: probe('setup') },
       { name: 'side', restartPolicy: 'Always', readinessProbe: probe('side') },
@@ -240,7 +240,7 @@ describe('when it runs', () => {
 });
 
 describe('results', () => {
-  test('before the first run', () => {
+  test('have defaults before the first run', () => {
     manager.addPod(
       pod('a', { livenessProbe: probe('l'), readinessProbe: probe('r'), startupProbe: probe('s') }),
     );
@@ -255,7 +255,7 @@ describe('results', () => {
     expect(sent).toEqual([]);
   });
 
-  test('startup first, then the others; only changes are told', async () => {
+  test('come from the startup probe first, then from the others; only changes are reported', async () => {
     exits.s = 1;
     manager.addPod(
       pod('a', { livenessProbe: probe('l'), readinessProbe: probe('r'), startupProbe: probe('s') }),
@@ -275,7 +275,7 @@ describe('results', () => {
     expect(ran.filter((name) => name === 's')).toHaveLength(2);
   });
 
-  test('who hears of a result finds it', async () => {
+  test('are stored before they are reported', async () => {
     const found: unknown[] = [];
     const send = () => void found.push(results('a', 'readiness'));
     manager = newManager({ send });
@@ -285,7 +285,7 @@ describe('results', () => {
     expect(found).toEqual([{ c1: 'Success' }]);
   });
 
-  test('liveness that fails is told once and waits for the next instance', async () => {
+  test('of a failed liveness probe are reported once, and the probe waits for the next instance', async () => {
     exits.l = 1;
     manager.addPod(pod('a', { livenessProbe: probe('l') }));
     show('a', running('c1'));
@@ -301,7 +301,7 @@ describe('results', () => {
     expect(clock.armed).toBe(1);
   });
 
-  test('a run for a container that has gone is given up, and its outcome is nobody’s', async () => {
+  test('do not come from a run for a container that is gone: the run is aborted', async () => {
     held.add('r');
     manager.addPod(pod('a', { readinessProbe: probe('r') }));
     show('a', running('c1'));
@@ -315,7 +315,7 @@ describe('results', () => {
     expect([sent, results('a', 'readiness')]).toEqual([['a readiness Success'], { c2: 'Success' }]);
   });
 
-  test('what cannot be run says nothing', async () => {
+  test('do not change if a probe cannot be run', async () => {
     const podIP = () => {
       throw new Error('no idea');
     };
@@ -331,7 +331,7 @@ describe('results', () => {
 describe('the end of a pod', () => {
   const all = { livenessProbe: probe('l'), readinessProbe: probe('r'), startupProbe: probe('s') };
 
-  test('liveness and startup stop and do no harm any more; readiness goes on', async () => {
+  test('stops liveness and startup with result Success; readiness goes on', async () => {
     manager.addPod(pod('a', all));
     show('a', running('c1', false));
     manager.stopLivenessAndStartup('a');
@@ -344,7 +344,7 @@ describe('the end of a pod', () => {
     expect(new Set(ran)).toEqual(new Set(['r']));
   });
 
-  test('a pod that is removed has no results, timers or runs', async () => {
+  test('a removed pod has no results, timers or runs', async () => {
     held.add('r');
     manager.addPod(pod('a', all));
     await clock.advance(500);
@@ -359,7 +359,7 @@ describe('the end of a pod', () => {
     expect([ran, sent]).toEqual([['r'], []]);
   });
 
-  test('it may come again', async () => {
+  test('a removed pod may be added again', async () => {
     manager.addPod(pod('a', all));
     manager.addPod(pod('a', all));
     manager.removePod('a');
@@ -369,7 +369,7 @@ describe('the end of a pod', () => {
     expect(ran).toEqual(expect.arrayContaining(['r']));
   });
 
-  test('pods that nobody knows are removed', () => {
+  test('keepOnly removes all other pods', () => {
     for (const uid of ['a', 'b']) {
       manager.addPod(pod(uid, all));
       show(uid, running('c1'));
@@ -378,7 +378,7 @@ describe('the end of a pod', () => {
     expect([results('a', 'liveness'), results('b', 'liveness')]).toEqual([{}, { c1: 'Success' }]);
   });
 
-  test('once the agent leaves, nothing begins any more', () => {
+  test('after stop, no probe starts', () => {
     manager.stop();
     manager.addPod(pod('a', all));
     show('a', running('c1'));
@@ -386,7 +386,7 @@ describe('the end of a pod', () => {
   });
 });
 
-describe('in the tree of the agent', () => {
+describe('probe actors', () => {
   const heard: string[] = [];
   const root = createActor(
     setup({ actions: { hear: ({ event }) => void heard.push(event.type) } }).createMachine({
@@ -394,7 +394,7 @@ describe('in the tree of the agent', () => {
     }),
   );
 
-  test('its actors have the parent, and names that tell them apart', async () => {
+  test('have the parent that was given, and different names', async () => {
     const names: string[] = [];
     root.start();
     root.system.inspect((event) => {
@@ -408,7 +408,7 @@ describe('in the tree of the agent', () => {
     expect(heard.every((type) => type.startsWith('xstate.done.actor.'))).toBe(true);
   });
 
-  test('one that fails is logged, and the others go on', async () => {
+  test('go on if one of them fails, and the failure is logged', async () => {
     manager = newManager({ parent: () => root });
     manager.addPod(pod('a', { livenessProbe: probe('l'), readinessProbe: probe('r') }));
     const setTimeout = clock.setTimeout.bind(clock);

@@ -1,4 +1,4 @@
-/** Probes of a real container: what they find out reaches the pod's status and the decisions about the pod. */
+/** Probes of a real container: their results change the pod's status and the decisions about the pod. */
 import { rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
@@ -25,7 +25,7 @@ afterAll(async () => {
   await bed.cleanup();
 });
 
-/** As the sync effect does: reads the pod, and keeps what can be said of it. */
+/** Like the sync effect: reads the pod from the runtime, and stores its status. */
 async function report(pod: Pod): Promise<void> {
   const { uid } = pod.metadata;
   const { startup, readiness } = manager.results(uid);
@@ -52,7 +52,7 @@ async function reasonsToKill(pod: Pod): Promise<string[]> {
   return computePodActions(facts).containersToKill.map(({ reason }) => reason);
 }
 
-test('startup lets readiness and liveness begin; readiness comes and goes; liveness has the container killed', async () => {
+test('liveness and readiness start after startup; readiness changes both ways; liveness that fails ends the container', async () => {
   const path = (name: string) => join(bed.rootDir, name);
   const probe = (name: string, more = {}) => ({
     exec: { command: ['test', '-e', path(name)] },

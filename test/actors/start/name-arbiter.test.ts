@@ -10,7 +10,7 @@ const pod = (uid: string, more: Partial<PodReference> = {}): PodReference => ({
 });
 
 let names: NameArbiter;
-/** What pods were answered, in its order. */
+/** The answers to pods, in their order. */
 let answers: string[];
 
 beforeEach(() => {
@@ -26,7 +26,7 @@ function request(uid: string, more: Partial<PodReference> = {}): void {
 }
 
 describe('10: under a static full name', () => {
-  test('one pod starts at a time, first come, first served; the others hear whose end they wait for', () => {
+  test('one pod starts at a time, in the order of the requests; the others are told which pod must end first', () => {
     for (const uid of ['a', 'b', 'c']) request(uid);
     expect(answers).toEqual(['a granted', 'b waits for a', 'c waits for a']);
     names.ended(pod('a'));
@@ -44,7 +44,7 @@ describe('10: under a static full name', () => {
     expect(message).toBe('waits for default/web (UID a) to end: it has the same name');
   });
 
-  test('pods of other names and namespaces are not in the way', () => {
+  test('pods of other names and namespaces start at once', () => {
     request('a');
     request('b', { namespace: 'other' });
     request('c', { name: 'db' });
@@ -84,10 +84,10 @@ describe('10: under a static full name', () => {
   });
 });
 
-describe('10: of pods of one static name that run when the agent starts', () => {
+describe('10: if pods of one static name run when the agent starts', () => {
   const granted = () => answers.filter((answer) => answer.endsWith('granted'));
 
-  test('the wanted one waits until all others have ended', () => {
+  test('the wanted pod waits until all others have ended', () => {
     for (const uid of ['a', 'b', 'c']) names.adopt(pod(uid));
     request('b');
     names.ended(pod('a'));
@@ -96,7 +96,7 @@ describe('10: of pods of one static name that run when the agent starts', () => 
     expect(granted()).toEqual(['b granted']);
   });
 
-  test('one of several wanted ones goes on: none of them would end for the other', () => {
+  test('one of several wanted pods goes on, because none of them would end for another', () => {
     for (const uid of ['a', 'b']) names.adopt(pod(uid));
     request('b');
     request('a');
@@ -105,7 +105,7 @@ describe('10: of pods of one static name that run when the agent starts', () => 
     expect(granted()).toEqual(['a granted', 'b granted']);
   });
 
-  test('a new pod waits for what ran before it, wanted or not', () => {
+  test('a new pod waits for all pods that ran before it, wanted or not', () => {
     names.adopt(pod('a'));
     request('new');
     request('a');

@@ -7,7 +7,7 @@ import { nodeOf, requestingPod } from '../../support/admission.ts';
 const critical = requestingPod('critical', { requests: { cpu: '2' }, critical: true });
 const silent = () => undefined;
 
-test('a pod that ends by being rejected has been rejected before it is gone', () => {
+test('a pod that ends by rejection has been rejected before it is gone', () => {
   const told: string[] = [];
   const inspect = (event: InspectionEvent) => {
     if (event.type === '@xstate.microstep') told.push(event.event.type);

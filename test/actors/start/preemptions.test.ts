@@ -50,8 +50,8 @@ const reasonOf = (name: string) => statusOf(name)?.reason;
 const preempted = () =>
   agent.events.filter((event) => event.endsWith(' Preempting')).map((event) => event.split(' ')[0]);
 
-describe('a critical pod for which there is no room', () => {
-  test('pushes out what is nearest to it: that ends with the words of the kubelet, and the others go on', async () => {
+describe('a critical pod that does not fit', () => {
+  test('preempts the pod whose request is nearest: the victim has the kubelet’s status, and other pods go on', async () => {
     await start({ cpu: '4' }, pod('small', '500m'), pod('right', '2'), pod('best-effort', undefined));
     await fill(pod('large', '1500m', { limits: { cpu: '1500m', memory: '1Gi' } }));
     agent.add(critical('dns', '2'));
@@ -86,7 +86,7 @@ describe('a critical pod for which there is no room', () => {
     expect(agent.supervisor.registry.isPodKnownTerminated('uid-slow')).toBe(true);
   });
 
-  test('is rejected where nobody may go for it', async () => {
+  test('is rejected if no pod may be ended for it', async () => {
     await start({ cpu: '1' }, critical('first', '1'));
     agent.add(critical('second', '1'));
     await isFinished('second');
@@ -97,7 +97,7 @@ describe('a critical pod for which there is no room', () => {
     expect(agent.state('uid-first')).toBe('Syncing.Settled');
   });
 
-  test('is rejected without anybody having to go where something else than room stands against it', async () => {
+  test('is rejected, and no pod is preempted, if it may not run on the node for another reason', async () => {
     await start({ cpu: '1' }, pod('web', '1'));
     const picky = critical('picky', '1');
     agent.add({ ...picky, spec: { ...picky.spec, nodeSelector: { zone: 'elsewhere' } } });
@@ -106,7 +106,7 @@ describe('a critical pod for which there is no room', () => {
     expect(preempted()).toEqual([]);
   });
 
-  test('pushes out one that asks for less by now: what it holds is what it came with', async () => {
+  test('preempts a pod whose requests have become smaller: the resources that it holds are those of its admission', async () => {
     await start({ cpu: '1' }, pod('web', '1'));
     agent.update(pod('web', '100m'));
     agent.add(critical('dns', '800m'));
@@ -114,7 +114,7 @@ describe('a critical pod for which there is no room', () => {
     expect(preempted()).toEqual(['web']);
   });
 
-  test('waits for what is ending anyway, rather than push out somebody else', async () => {
+  test('waits for a pod that is ending already, and no other pod is preempted', async () => {
     await start({ cpu: '2' }, pod('leaving', '1', { container: STUBBORN }), pod('web', '1'));
     agent.remove(pod('leaving', '1'));
     await isStopping('leaving');
@@ -126,7 +126,7 @@ describe('a critical pod for which there is no room', () => {
 });
 
 describe('while room is being made', () => {
-  test('a second critical pod does not count on the same room', async () => {
+  test('a second critical pod has its own victim', async () => {
     await start(
       { cpu: '2' },
       pod('one', '1', { container: STUBBORN }),
@@ -137,7 +137,7 @@ describe('while room is being made', () => {
     expect(preempted().toSorted()).toEqual(['one', 'two']);
   });
 
-  test('an ordinary pod gets none of it', async () => {
+  test('an ordinary pod does not get that room', async () => {
     await start(
       { cpu: '3' },
       pod('quick', '1'),
@@ -153,7 +153,7 @@ describe('while room is being made', () => {
     await runs('dns');
   });
 
-  test('and the one that it is for goes away, it is there for whoever waits', async () => {
+  test('the preemptor may be deleted: the next pod gets the room', async () => {
     await start({ cpu: '1' }, pod('slow', '1', { container: STUBBORN }));
     const dns = critical('dns', '1');
     agent.add(dns);
@@ -165,7 +165,7 @@ describe('while room is being made', () => {
     expect(preempted()).toEqual(['slow']);
   });
 
-  test('a victim that is evicted meanwhile reads Evicted', async () => {
+  test('a victim may be evicted: its status says Evicted', async () => {
     await start({ cpu: '1' }, pod('slow', '1', { container: STUBBORN }));
     agent.add(critical('dns', '1'));
     await isStopping('slow');
@@ -176,21 +176,21 @@ describe('while room is being made', () => {
   });
 });
 
-describe('of victims that are otherwise equal', () => {
+describe('among victims that are otherwise equal', () => {
   const equals = [
     pod('high', '1', { priority: 9 }),
     pod('low', '1', { priority: 1 }),
     pod('mid', '1', { priority: 5 }),
   ];
 
-  test('the one of lowest priority goes', async () => {
+  test('the pod with the lowest priority is preempted', async () => {
     await start({ cpu: '3' }, ...equals);
     agent.add(critical('dns', '1'));
     await runs('dns');
     expect(preempted()).toEqual(['low']);
   });
 
-  test('the last one goes where the choice is to be the same as the kubelet’s', async () => {
+  test('the last pod is preempted if preemptionLowerPriorityFirst is false, as in the kubelet', async () => {
     agent = await startAgent({ nodeFacts: nodeOf({ cpu: '3' }), preemptionLowerPriorityFirst: false });
     await fill(...equals);
     agent.add(critical('dns', '1'));

@@ -45,7 +45,7 @@ async function add(...pods: Pod[]): Promise<void> {
 }
 
 describe('a pod from the API server', () => {
-  test('that the node is not for is rejected, with the words of the kubelet in status and event', async () => {
+  test('that does not match the node is rejected, with the kubelet’s texts in status and event', async () => {
     await start({});
     agent.add(ordinary('picky', '1', { nodeSelector: { zone: 'elsewhere' } }));
     await isFinished('picky');
@@ -64,7 +64,7 @@ describe('a pod from the API server', () => {
     expect(await agent.runtime.listPodSandbox()).toEqual([]);
   });
 
-  test('finds the room of one that is ending still taken, of one that has ended free', async () => {
+  test('cannot use the resources of a pod that is ending, and can use those of a pod that has ended', async () => {
     await start({ cpu: '1' });
     await add(ordinary('first', '1', { container: STUBBORN }));
     const ended = agent.supervisor.killPod(uidOf('first'));
@@ -76,7 +76,7 @@ describe('a pod from the API server', () => {
     await add(ordinary('late', '1'));
   });
 
-  test('that runs already keeps its room when the agent starts again, though the node has become smaller', async () => {
+  test('that runs already keeps its resources when the agent starts again, even if the node has become smaller', async () => {
     await start({ cpu: '2' });
     const pods = [ordinary('one', '1'), ordinary('two', '1')];
     await add(...pods);
@@ -85,7 +85,7 @@ describe('a pod from the API server', () => {
 
     const { rootDir } = agent;
     agent = await startAgent({ rootDir, nodeFacts: nodeOf({ cpu: '1500m' }) });
-    // The new one asks first, and still finds all taken.
+    // The new pod asks first, but the resources are taken.
     agent.add(ordinary('new', '500m'), ...pods);
     agent.ready();
     await isFinished('new');
@@ -95,7 +95,7 @@ describe('a pod from the API server', () => {
     expect(await agent.runtime.listContainers()).toEqual(before);
   });
 
-  test('that is ending when the agent starts again holds its room until it has ended', async () => {
+  test('that is ending when the agent starts again holds its resources until it has ended', async () => {
     await start({ cpu: '1' });
     const old = ordinary('old', '1', { container: STUBBORN, terminationGracePeriodSeconds: 600 });
     await add(old);
@@ -113,7 +113,7 @@ describe('a pod from the API server', () => {
     await agent.supervisor.killPod('uid-old', { podTerminationGracePeriodSecondsOverride: 1 });
   });
 
-  test('of which cannot be made out whether it fits is rejected, and the others go on', async () => {
+  test('is rejected if its admission check throws, and other pods go on', async () => {
     const rejection = ({ metadata }: Pod) => {
       if (metadata.name === 'odd') throw new Error('no idea');
       return undefined;
@@ -134,7 +134,7 @@ describe('a pod from the API server', () => {
 });
 
 describe('a static pod', () => {
-  test('that does not fit waits, says why once, and starts when room appears', async () => {
+  test('that does not fit waits, gives the reason once, and starts when there is room', async () => {
     await start({ cpu: '3' });
     const [big, small] = [fromFile('big', '2'), fromFile('small', '1')];
     await add(big, small);
@@ -154,7 +154,7 @@ describe('a static pod', () => {
     expect(statusOf('late')?.reason).toBeUndefined();
   });
 
-  test('whose port of the node is taken waits for it', async () => {
+  test('whose host port is taken waits for the port', async () => {
     await start({});
     const containers = [
       { name: 'main', command: ['sleep', '1000'], ports: [{ containerPort: 80, hostPort: 8080 }] },
@@ -168,7 +168,7 @@ describe('a static pod', () => {
     await runs('next');
   });
 
-  test('that has found room does not go on saying that there was none', async () => {
+  test('that waited for room has no reason OutOfcpu in its status after it starts', async () => {
     await start({ cpu: '1' });
     const holder = fromFile('holder', '1');
     await add(holder);
@@ -182,7 +182,7 @@ describe('a static pod', () => {
     expect({ phase, reason, message }).toEqual({ phase: 'Pending' });
   });
 
-  test('that runs when the agent comes, and is rejected then, is ended and says why, and no more', async () => {
+  test('that runs when the agent starts, and is rejected then, is ended; its status has the reason, but no containers', async () => {
     await start({});
     const pod = fromFile('moved', '1', { nodeSelector: { zone: 'here' } });
     const admitted = { ...pod, spec: { ...pod.spec, nodeSelector: {} } };
@@ -200,14 +200,14 @@ describe('a static pod', () => {
     expect(states).not.toContain('CONTAINER_RUNNING');
   });
 
-  test('against which something else stands than room is rejected', async () => {
+  test('that may not run on the node for another reason than room is rejected', async () => {
     await start({ cpu: '1' });
     agent.add(fromFile('picky', '1', { nodeSelector: { zone: 'elsewhere' } }));
     await isFinished('picky');
     expect(statusOf('picky')).toMatchObject({ phase: 'Failed', reason: 'NodeAffinity' });
   });
 
-  test('of those that wait, the most important one comes first, and one that is removed not at all', async () => {
+  test('with the highest priority starts first if several wait, and a removed pod does not start', async () => {
     await start({ cpu: '1' });
     const holder = fromFile('holder', '1', { priority: 3_000 });
     await add(holder);
@@ -221,7 +221,7 @@ describe('a static pod', () => {
     expect(agent.state('uid-humble')).toBe('Syncing.AwaitingRoom');
   });
 
-  test('that takes the place of another of its name takes over its room: nobody else has to go', async () => {
+  test('that replaces another pod of its name gets the resources of that pod, and no pod is preempted', async () => {
     await start({ cpu: '2' });
     const old = fromFile('web', '1', { container: STUBBORN });
     await add(old, ordinary('other', '1'));
@@ -233,7 +233,7 @@ describe('a static pod', () => {
   });
 });
 
-test('a pod that never started holds nothing', async () => {
+test('a pod that never started holds no resources', async () => {
   await start({ cpu: '1' });
   agent.supervisor.send({ type: 'RUNTIME_NOT_READY', problem: 'the test has not begun' });
   const gone = ordinary('gone', '1');

@@ -1,4 +1,4 @@
-/** What can come to the eviction machine of a node that runs short of one thing: from its figures, and from its pods. */
+/** The events that are possible for the eviction machine of a node with one short resource, from its figures and its pods. */
 import { initialTransition, type SnapshotFrom, transition } from 'xstate';
 import { evictionMachine, type EvictionEvent } from '../../../src/machines/eviction-machine.ts';
 import {
@@ -29,13 +29,13 @@ import type { Environment, Step } from '../paths.ts';
 
 export type EvictionSnapshot = SnapshotFrom<typeof evictionMachine>;
 
-/** How long a condition holds after the pressure is over. Whatever else a path waits for takes less. */
+/** How long a condition holds after the pressure is over. Every other wait of a path is shorter. */
 export const TRANSITION_PERIOD_MS = 60_000;
 /** How long a pod may take to end. */
 export const GRACE_SECONDS = 5;
 const LIMIT_BYTES = MI;
 
-/** What the node runs short of. */
+/** The resource that becomes short on the node. */
 export interface Situation {
   readonly resource: 'memory' | 'disk' | 'pids';
 }
@@ -77,7 +77,7 @@ const SCARCITIES: Readonly<Record<Situation['resource'], Scarcity>> = {
   },
 };
 
-/** A node on which everything is plentiful. */
+/** A node on which no resource is short. */
 const PLENTY: Left = { memory: 500, disk: 50, pids: 900 };
 
 export type Figures = 'plenty' | 'tight' | 'short';
@@ -92,13 +92,13 @@ export function settingsOf({ resource }: Situation): EvictionSettings {
     pressureTransitionPeriodMs: TRANSITION_PERIOD_MS,
     thresholds: [
       ...thresholds({
-        // There is always more memory than that; the path says what the watch tells.
+        // The figures never show less memory than this; the path says what the watch reports.
         evictionHard: { 'memory.available': '1Mi', [signal]: hard },
         evictionSoft: { [signal]: soft },
         // Longer than any path.
         evictionSoftGracePeriod: { [signal]: '24h' },
       }),
-      // Never met by the figures; the path says what the watch tells.
+      // The figures never meet these thresholds; the path says what the watch reports.
       ...pressureThresholds({
         evictionPSI: { 'memory.pressure.some.avg10': '99%', 'io.pressure.some.avg10': '99%' },
         evictionPSIGracePeriod: {},
@@ -107,10 +107,13 @@ export function settingsOf({ resource }: Situation): EvictionSettings {
   });
 }
 
-/** What a pod is there for: to be evicted before or beside another, to end by itself, to be ending already, to stay. */
+/**
+ * The part of a pod in a path: `first` and `second` are evicted, `stranger` ends by itself, `leaving` is ending already, and
+ * the others stay.
+ */
 export type Role = 'first' | 'second' | 'stranger' | 'leaving' | 'modest' | 'critical' | 'static';
 
-/** By how much a pod uses of everything: those that may never go use most. */
+/** How much a pod uses of every resource. Pods that may never be evicted use most. */
 const USAGE: Readonly<Record<Role, number>> = {
   critical: 9,
   static: 8,
@@ -125,7 +128,7 @@ const KINDS: Partial<Record<Role, RequestingPod>> = {
   static: { annotations: { 'kubernetes.io/config.source': 'file' } },
 };
 
-/** The path's pods of one role come one after the other, each when the one before has gone: `first-1`, `first-2`. */
+/** The pods of one role are `first-1`, `first-2`, and so on. Each replaces the one before it, after the end of that pod. */
 export function podOf(role: Role, which: number): Pod {
   const volumes = [{ name: 'scratch', emptyDir: { sizeLimit: String(LIMIT_BYTES) } }];
   const more = { terminationGracePeriodSeconds: GRACE_SECONDS, volumes, ...KINDS[role] };
@@ -155,12 +158,12 @@ export function statsOfPod(uid: string, { isIdle = false, isOverLimit = false } 
 const FIRST = podOf('first', 1);
 const SECOND = podOf('second', 1);
 
-/** Pods are known by their roles here; who ends exactly is up to the replay. */
+/** The events name pods by their roles. The replay chooses the pod of the role. */
 const ended = (role: Role): EvictionEvent => ({ type: 'POD_ENDED', uid: `${role}-1` });
 const failed = (role: Role): EvictionEvent => ({ type: 'POD_FAILED', uid: `${role}-1`, problem: '' });
 const gone = (role: Role): EvictionEvent => ({ type: 'POD_GONE', uid: `${role}-1` });
 
-/** From other actors, from the watches, and as time goes by. */
+/** Events from other actors, from the watches, and from timers. */
 const SENT = {
   periodOver: { type: 'PERIOD_OVER' },
   doubtOver: { type: 'DOUBT_OVER' },
@@ -179,7 +182,7 @@ const SENT = {
   secondGone: gone('second'),
 } as const satisfies Record<string, EvictionEvent>;
 
-/** From the figures: each is the answer to something that the machine has asked for. */
+/** Events from the figures: each is an answer to a request of the machine. */
 function answers(situation: Situation) {
   const { condition, signal, hard } = SCARCITIES[situation.resource];
   const evaluated = (
@@ -220,7 +223,7 @@ function answers(situation: Situation) {
   } as const satisfies Record<string, EvictionEvent>;
 }
 
-/** By that it is known to xstate/graph, which spells everything out as JSON and cannot spell the figures. */
+/** Names a value for xstate/graph, which writes everything as JSON and cannot write the figures. */
 function named<Value extends object>(name: string, value: Value): Value {
   return Object.defineProperty({ ...value }, 'toJSON', { value: () => name });
 }
@@ -243,12 +246,12 @@ export function evictionEnvironment(situation: Situation): Environment<typeof ev
   };
 }
 
-/** Which pods have ended or hang makes no difference. */
+/** States are equal even if different pods have ended or hang. */
 export function plainEvictionEnvironment(situation: Situation): Environment<typeof evictionMachine> {
   return { ...evictionEnvironment(situation), label: ({ value }) => JSON.stringify(value) };
 }
 
-/** Many passes in a row, as chance would have them; whoever was evicted, hung or went in one is so in the next. */
+/** Many passes in a row, with random events. Each pass starts with the pods that the pass before it has left. */
 export function evictionWalk(
   situation: Situation,
   seed: number,
@@ -258,7 +261,7 @@ export function evictionWalk(
   const random = seededRandom(seed);
   let [before] = initialTransition(evictionMachine);
   return Array.from({ length }, () => {
-    // How much time goes by is not known here: what was observed may be longer ago than the transition period.
+    // A walk does not know the time: the last observation may be older than the transition period.
     const name = random.pick(mayCome(before).filter((candidate) => candidate !== 'lingering'));
     const event = events[name]!;
     const [after] = transition(evictionMachine, before, event);
@@ -307,7 +310,7 @@ function possible(situation: Situation, state: EvictionSnapshot): readonly Evict
       return [...anybody, ...(isDue ? [] : (['nobodyRanked'] as const)), 'relieved', ...gone];
     }
     case 'Evicting': {
-      // Both pods have the same time to end: the second one fails as soon as the first one does.
+      // Both pods have the same time limit: the second pod fails as soon as the first pod fails.
       if (awaits('second') && hangs('first') && evictions.length === 2) return ['secondFailed'];
       const mayFail = isTimeFree(state);
       return [
@@ -315,7 +318,7 @@ function possible(situation: Situation, state: EvictionSnapshot): readonly Evict
         ...(awaits('first') && mayFail ? (['firstFailed'] as const) : []),
         ...(awaits('second') ? (['secondEnded'] as const) : []),
         ...(awaits('second') && !awaits('first') && mayFail ? (['secondFailed'] as const) : []),
-        // The machine's own timers run out before a pod has taken too long.
+        // The machine's own timers end before the time limit of a pod.
         ...(memory === 'InDoubt' ? (['doubtOver'] as const) : []),
         ...(memory !== 'InDoubt' && everything === 'Waiting' ? (['periodOver'] as const) : []),
         ...(unendable.length > 0 ? [] : (['strangerEnded'] as const)),
@@ -360,8 +363,8 @@ function mayComeWhileMeasuring(
 }
 
 /**
- * What becomes due is the same after every pass, and whatever is short: the paths go through all of it where no pod hangs, no condition
- * holds and memory is what gets short, and through little of it elsewhere. There would be thousands of them otherwise.
+ * What becomes due is the same after every pass, for every resource. The paths cover all of it if no pod hangs, no condition
+ * holds and memory becomes short. In other situations they cover little of it, or there would be thousands of paths.
  */
 function isCalm(resource: Situation['resource'], state: EvictionSnapshot): boolean {
   return (
@@ -371,28 +374,28 @@ function isCalm(resource: Situation['resource'], state: EvictionSnapshot): boole
   );
 }
 
-/** Time can pass, and none of the machine's own timers runs out. */
+/** Whether time can pass without the end of one of the machine's own timers. */
 export function isTimeFree({ value }: EvictionSnapshot): boolean {
   return value.Schedule.Everything !== 'Waiting' && value.Schedule.Memory !== 'InDoubt';
 }
 
-/** Whether the end of a pod changes nothing: nothing is short, or what is short is due to be measured already. */
+/** Whether the end of a pod changes nothing: nothing is short, or the short resource is due to be measured already. */
 function endsUnheard({ value, context: { shortage, doubtsLeft } }: EvictionSnapshot): boolean {
   if (shortage === undefined) return true;
   const { Memory: memory, Everything: everything } = value.Schedule;
   return shortage.resource === 'memory' ? memory === 'Due' && doubtsLeft === 0 : everything === 'Due';
 }
 
-/** `Evaluating`. */
+/** The state of the region Pass, for example `Evaluating`. */
 export function passOf({ value: { Pass: pass } }: EvictionSnapshot): string {
   return typeof pass === 'string' ? pass : 'Evaluating';
 }
 
-/** The state, and what of its context makes a difference to what comes next. */
+/** The state, with the parts of its context that decide what may come next. */
 function evictionLabel({ value, context }: EvictionSnapshot): string {
   const { shortage, choice, awaited, ended, unendable, doubtsLeft } = context;
   const isUnderWay = value.Pass === 'Evicting' || value.Pass === 'CleaningUp';
-  // Only the ranking makes a difference between memory that is confirmed to be short and memory that is not due.
+  // Confirmed differs from NotDue only in the ranking.
   const { Memory: memory, Everything: everything } = value.Schedule;
   const isPlain = memory === 'NotDue' || (memory === 'Confirmed' && value.Pass !== 'Ranking');
   const schedule = { Memory: isPlain ? 'NotDue' : memory, Everything: everything };

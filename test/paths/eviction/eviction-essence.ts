@@ -41,7 +41,7 @@ export function facts({ value, context }: EvictionSnapshot): object {
   };
 }
 
-/** To the machine a pod that was ending already is like any other pod that is not evicted. */
+/** For the machine, a pod that was ending already is a pod that is not evicted, like any other. */
 function plainRole(uid: string): Role {
   const role = roleOf(uid);
   return role === 'leaving' ? 'stranger' : role;

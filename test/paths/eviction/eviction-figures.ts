@@ -1,4 +1,4 @@
-/** Figures of a node that the path determines: what they show, and when they come. */
+/** Figures of a node: the path says what they show, and when they come. */
 import type { EvictionStats } from '../../../src/actors/eviction/eviction-figures.ts';
 import { StateletError } from '../../../src/types/errors.ts';
 import type { PodStats, Summary } from '../../../src/types/stats.ts';
@@ -25,10 +25,10 @@ export const OVER_LIMIT: Partial<Record<Answer, readonly Role[]>> = {
   firstOver: ['first'],
   bothOver: ['first', 'second'],
 };
-/** Answers that a failed measurement leads to as well. */
+/** Answers that a failed measurement leads to, too. */
 export const SAME_WITHOUT_FIGURES: ReadonlySet<Answer> = new Set(['reclaimedTooLittle', 'relieved']);
 
-/** What is left on the node, and what its pods use. */
+/** The free resources of the node, and the usage of its pods. */
 export interface Measured {
   readonly left: Left;
   readonly pods: readonly PodStats[];
@@ -60,23 +60,23 @@ export class HeldFigures implements EvictionStats {
     this.#asked.shift()?.reject(new StateletError('Unavailable', 'the test has no figures'));
   }
 
-  /** Measurements under way are never answered. */
+  /** Never answers the measurements under way. */
   forget(): void {
     this.#asked = [];
   }
 
-  /** From now on measurements are answered at once. */
+  /** From now on, answers measurements at once. */
   always(measure: () => Measured): void {
     this.#always = measure;
     while (this.isAsked) this.answer(measure());
   }
 
-  /** The watch of memory tells that it has become short, or that there is enough again. */
+  /** The memory watch reports that memory has become short, or that there is enough again. */
   cross(isBelow: boolean): void {
     this.#crossed({ isBelow });
   }
 
-  /** The watch of pressure tells that tasks wait too long for the resource. */
+  /** The pressure watch reports that tasks wait too long for the resource. */
   stall(resource: 'memory' | 'io'): void {
     this.#stalled({ isAbove: true, resource });
   }
@@ -109,7 +109,7 @@ export class HeldFigures implements EvictionStats {
     return { stop: () => undefined };
   }
 
-  /** Nothing takes time here; the time of each measurement must be later than the one before all the same. */
+  /** The virtual clock stands still here, but each measurement needs a later time than the one before. */
   #summaryOf({ left, pods }: Measured): Summary {
     this.#measurements += 1;
     return { node: nodeWith({ ...left, nowMs: this.#nowMs() + this.#measurements }), pods };

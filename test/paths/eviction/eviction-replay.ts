@@ -1,6 +1,6 @@
 /**
  * One path of the eviction machine, replayed against the production agent: the node is measured as the path says, pods end,
- * hang and are removed. Whatever the actor is told, it is told by the agent.
+ * hang and are removed. All events of the actor come from the agent.
  */
 import { expect } from '@jest/globals';
 import type { AnyActorRef, InspectionEvent } from 'xstate';
@@ -40,7 +40,7 @@ import { type Path, story } from '../paths.ts';
 
 type EvictionPath = Path<typeof evictionMachine>;
 
-/** Longer than the machine waits for anything. */
+/** Longer than any wait of the machine. */
 const PATIENCE_MS = 40_000;
 const MONITORING_PERIOD_MS = 10_000;
 
@@ -86,7 +86,7 @@ class EvictionReplay {
   readonly #cleanups = new Map<string, HeldCall>();
   #taken: readonly Taken[] = [];
   #latest: EvictionSnapshot | undefined;
-  /** How many pods of a role have ended. */
+  /** The number of ended pods of each role. */
   readonly #used = new Map<Role, number>();
 
   constructor(pathNode: PathNode, situation: Situation, path: EvictionPath, coverage: Coverage) {
@@ -120,7 +120,7 @@ class EvictionReplay {
     );
   }
 
-  /** All pods of the path run before anything is short: under pressure none would be admitted. */
+  /** Starts all pods of the path before a resource is short, because pods are not admitted under pressure. */
   async prepare(): Promise<void> {
     const { supervisor } = this.#agent;
     this.#agent.start();
@@ -147,7 +147,7 @@ class EvictionReplay {
     await this.#check(index);
   }
 
-  /** When nothing is short any more, what is ending ends, and no other pod is evicted. */
+  /** Checks that, if nothing is short any more, pods that are ending end, and no other pod is evicted. */
   async finish(): Promise<void> {
     const { clock } = this.#pathNode;
     this.#figures.always(() => this.#measure('plenty'));
@@ -207,7 +207,7 @@ class EvictionReplay {
     }
   }
 
-  /** While the node is being reclaimed: as it is measured whether enough has been removed. */
+  /** In ReclaimingNode, memory becomes short during the measurement after the removal. */
   async #memoryShort(): Promise<void> {
     if (this.#latest?.value.Pass === 'ReclaimingNode') {
       await this.#pathNode.until('the node to be measured', () => this.#figures.isAsked);
@@ -222,7 +222,7 @@ class EvictionReplay {
     this.#letEnd(isLeaving ? 'leaving' : 'stranger');
   }
 
-  /** In turn: the pod ends as it was asked to, by itself, and after it was deleted. */
+  /** The pod ends by its kill, by itself, or after a deletion, in turn. */
   async #end(role: Role, index: number): Promise<void> {
     const way = index % 3;
     if (way === 1) await this.#exit(this.#current(role));
@@ -236,7 +236,7 @@ class EvictionReplay {
     if (container !== undefined) await this.#pathNode.exit(container.id, 0);
   }
 
-  /** In turn: the clean-up is done, and it takes too long. */
+  /** The clean-up ends, or takes too long, in turn. */
   async #cleanUp(index: number): Promise<void> {
     const { before } = this.#path[index]!;
     const next = this.#path[index + 1]?.name;
@@ -258,7 +258,7 @@ class EvictionReplay {
     this.#letEnd(role);
   }
 
-  /** Time passes until the event of the path has come. */
+  /** Lets time pass until the event of the path has come. */
   async #outlast(index: number): Promise<void> {
     const { clock } = this.#pathNode;
     const { event } = this.#path[index]!;
@@ -396,7 +396,7 @@ class EvictionReplay {
   }
 }
 
-/** The next pass can begin with the event that ends the one before. */
+/** The next pass can begin with the event that ends the last one. */
 function beginsPass(before: EvictionSnapshot, { type }: EvictionEvent, after: EvictionSnapshot): boolean {
   if (passOf(after) !== 'Evaluating') return false;
   return passOf(before) !== 'Evaluating' || type === 'EVALUATED' || type === 'OBSERVATION_FAILED';

@@ -1,4 +1,4 @@
-/** Rules of eviction that hold whatever the machine says: checked by the kills that pods receive, and by the events recorded. */
+/** Rules of eviction that are checked without the machine, by the kills that pods get and by the recorded events. */
 import type { EvictionEvent } from '../../../src/machines/eviction-machine.ts';
 import type { PodEvent } from '../../../src/machines/pod-machine.ts';
 import { Counts } from '../counts.ts';
@@ -12,18 +12,18 @@ export class EvictionRules {
   readonly #chosen = new Counts();
   readonly #failures = new Counts();
   readonly #kills = new Counts();
-  /** What has been recorded, by reason and UID. */
+  /** The numbers of recorded events, by reason and UID. */
   readonly #records = new Counts();
   readonly #ending: () => readonly string[];
   /** Pods evicted for a shortage in this pass. */
   #victims = 0;
 
-  /** `ending`: UIDs of the pods that have been asked to end and have not. */
+  /** `ending`: UIDs of the pods that have been told to end and have not ended. */
   constructor(ending: () => readonly string[]) {
     this.#ending = ending;
   }
 
-  /** The node is measured: a pass begins. */
+  /** A pass begins with a measurement of the node. */
   passBegins(): void {
     this.#victims = 0;
   }

@@ -13,22 +13,28 @@ afterAll(() => coverage.print('whatever comes'));
 
 const SITUATIONS: readonly Situation[] = [{ resource: 'memory' }, { resource: 'disk' }, { resource: 'pids' }];
 
-test.each(SITUATIONS)('whatever comes to a node that runs short of $resource', async (situation) => {
-  const paths = shortestPaths(evictionEnvironment(situation));
-  expect(paths.length).toBeGreaterThan(100);
-  for (const path of paths) await replayEviction(simulatedPathNode(), situation, path, coverage);
-});
+test.each(SITUATIONS)(
+  'the agent follows the machine for every event in every state if $resource becomes short',
+  async (situation) => {
+    const paths = shortestPaths(evictionEnvironment(situation));
+    expect(paths.length).toBeGreaterThan(100);
+    for (const path of paths) await replayEviction(simulatedPathNode(), situation, path, coverage);
+  },
+);
 
 const WALKS = 6;
 const WALK_STEPS = 60;
 
-test.each(SITUATIONS)('pass after pass on a node that runs short of $resource', async (situation) => {
-  for (let seed = 1; seed <= WALKS; seed += 1) {
-    const path = evictionWalk(situation, seed, WALK_STEPS);
-    await replayEviction(simulatedPathNode(), situation, path, coverage);
-  }
-});
+test.each(SITUATIONS)(
+  'the agent follows the machine through many passes if $resource becomes short',
+  async (situation) => {
+    for (let seed = 1; seed <= WALKS; seed += 1) {
+      const path = evictionWalk(situation, seed, WALK_STEPS);
+      await replayEviction(simulatedPathNode(), situation, path, coverage);
+    }
+  },
+);
 
-test('no transition, state or guard is left out', () => {
+test('the paths cover every transition, state and guard', () => {
   expect(coverage.uncovered()).toEqual([]);
 });

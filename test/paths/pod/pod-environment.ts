@@ -1,4 +1,4 @@
-/** What can come to a pod in each of its states: what its sources, its kills and its own effects may do then. */
+/** The events that are possible in each state of a pod, from its sources, its kills and its own effects. */
 import type { SnapshotFrom } from 'xstate';
 import { podMachine, type PodEvent, type RuntimeHolds } from '../../../src/machines/pod-machine.ts';
 import {
@@ -14,13 +14,13 @@ export type PodState = SnapshotFrom<typeof podMachine>;
 
 export const UID = 'uid-of-web';
 
-/** Two containers that go on until they are told to end, by themselves or by others, and come back when they fail. */
+/** A pod with two containers that run until the path ends them, and that are restarted when they fail. */
 export const POD = staticPod('web', UID, {
   containers: ['main', 'second'].map((name) => ({ name, command: LASTING_COMMAND })),
   restartPolicy: 'OnFailure',
   terminationGracePeriodSeconds: 30,
 });
-/** The same from the API server. */
+/** The same pod from the API server. */
 const API_POD: Pod = { ...POD, metadata: { ...POD.metadata, annotations: {} } };
 const DELETED = withMetadata({ deletionTimestamp: '2030-01-01T00:00:00Z' });
 const DELETED_SOONER = withMetadata({ ...DELETED.metadata, deletionGracePeriodSeconds: 10 });
@@ -36,7 +36,7 @@ const kill = (options: KillPodOptions): PodEvent => ({ type: 'SyncPodKill', opti
 
 const SHORTAGE = { reason: 'OutOfcpu', message: 'too little cpu' };
 
-/** Told by the sources, by whoever kills, and by the supervisor. */
+/** Events from the sources, from kills, and from the supervisor. */
 const TOLD = {
   create: create(POD),
   createDeleted: create(DELETED),
@@ -53,13 +53,13 @@ const TOLD = {
     evict: true,
     podStatus: { phase: 'Failed', reason: 'Evicted' },
   }),
-  /** Of a pod that only the runtime knows. */
+  /** The kill of a pod that only the runtime knows. */
   killOrphan: kill({ podTerminationGracePeriodSecondsOverride: RUNTIME_ONLY_GRACE_PERIOD_SECONDS }),
   runtimeReady: { type: 'RUNTIME_READY' },
   runtimeLost: { type: 'RUNTIME_NOT_READY', problem: 'it is down' },
 } as const satisfies Record<string, PodEvent>;
 
-/** What the pod is answered before it may start. */
+/** The answers that the pod gets before it may start. */
 const ANSWERS = {
   removing: { type: 'REMOVING' },
   removed: { type: 'REMOVED' },
@@ -73,7 +73,7 @@ const ANSWERS = {
   roomFreed: { type: 'ROOM_FREED' },
 } as const satisfies Record<string, PodEvent>;
 
-/** How the effect in flight ends. */
+/** The events that end the effect in flight. */
 const OUTCOMES = {
   synced: { type: 'SYNC_DONE', terminal: false, again: false },
   syncedMoreToDo: { type: 'SYNC_DONE', terminal: false, again: true },
@@ -91,7 +91,7 @@ export const POD_EVENTS = { ...TOLD, ...ANSWERS, ...OUTCOMES };
 export type PodEventName = keyof typeof POD_EVENTS;
 type PodEvents = Readonly<Record<PodEventName, PodEvent>>;
 
-/** Of a pod from the API server: it does not wait for a name, nor for room. */
+/** The events of a pod from the API server. It does not wait for a name or for room. */
 export const API_POD_EVENTS: PodEvents = { ...POD_EVENTS, create: create(API_POD), update: update(API_POD) };
 export type Outcome = keyof typeof OUTCOMES;
 export type Answer = keyof typeof ANSWERS;
@@ -104,7 +104,7 @@ export function isAnswer(name: string): name is Answer {
   return name in ANSWERS;
 }
 
-/** In which states an effect is in flight, and how it may end there. */
+/** The states in which an effect is in flight, and how it may end there. */
 const ENDS_OF_EFFECTS: Readonly<Record<string, readonly Outcome[]>> = {
   'Syncing.Working': ['synced', 'syncedMoreToDo', 'syncedToTheEnd', 'syncFailed', 'syncFailedMoreToDo'],
   'Syncing.Draining': ['synced', 'syncFailed', 'atRest'],
@@ -113,7 +113,7 @@ const ENDS_OF_EFFECTS: Readonly<Record<string, readonly Outcome[]>> = {
   'Terminated.CleaningUp': ['cleanedUp', 'cleanupFailed'],
 };
 
-/** What a pod may hear in the states before its start. */
+/** The events that a pod may get in the states before its start. */
 const BEFORE_THE_START: Readonly<Record<string, readonly PodEventName[]>> = {
   'Syncing.AwaitingRuntime': ['runtimeReady', 'runtimeLost'],
   'Syncing.AwaitingRemoval': ['removing', 'removed', 'runtimeLost'],
@@ -149,14 +149,14 @@ function possible(state: PodState): readonly PodEventName[] {
   return [...LATER, ...(BEFORE_THE_START[at] ?? []), ...(ENDS_OF_EFFECTS[at] ?? [])];
 }
 
-/** `Syncing.Working` */
+/** The name of a state, for example `Syncing.Working`. */
 export function stateName({ value }: { readonly value: PodState['value'] }): string {
   return Object.entries(value)
     .map(([outer, inner]) => `${outer}.${inner}`)
     .join();
 }
 
-/** The state, and what of its context makes a difference to what comes next. */
+/** The state, with the parts of its context that decide what may come next. */
 function podLabel(state: PodState): string {
   const { context } = state;
   const at = stateName(state);

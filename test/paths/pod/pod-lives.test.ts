@@ -1,4 +1,4 @@
-/** Every way through a pod's life among a few events, replayed against the production actor on the simulated runtime. */
+/** All paths of a pod with a few events, replayed against the production actor on the simulated runtime. */
 import { afterAll, expect, test } from '@jest/globals';
 import { podMachine } from '../../../src/machines/pod-machine.ts';
 import { Coverage } from '../coverage.ts';

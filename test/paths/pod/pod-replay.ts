@@ -1,6 +1,6 @@
 /**
- * One path of the pod machine, replayed against the production actor. What its sources and its kills tell it is sent as
- * they send it; how its effects end is brought about by what becomes of their calls.
+ * One path of the pod machine, replayed against the production actor. Events of sources and kills are sent as in production.
+ * Effects end as the path says, because the replay decides how their calls end.
  */
 import { isDeepStrictEqual } from 'node:util';
 import { expect } from '@jest/globals';
@@ -23,7 +23,7 @@ import { type Fate, MOMENT_MS, PodSteering } from './pod-steering.ts';
 type PodStep = Step<typeof podMachine>;
 type PodPath = Path<typeof podMachine>;
 
-/** In a pod's life, longer than any back-off after a failure. */
+/** Longer than any back-off after a failure in a path. */
 const BACK_OFF_MS = 20_000;
 
 export async function replayPod(
@@ -46,7 +46,7 @@ export async function replayPod(
   }
 }
 
-/** What an earlier agent has left: both containers, of which one or all have failed since. */
+/** An earlier agent has left two containers. One or both have failed since. */
 async function leaveBehind(pathNode: PathNode, holds: 'ended' | 'running'): Promise<void> {
   const parts = pathNode.open();
   const agent = agentOn(pathNode, parts);
@@ -71,10 +71,10 @@ class PodReplay {
   readonly #node: SteeredNode;
   readonly #steering: PodSteering;
   readonly #agent: NodeAgent;
-  /** What the actor has been told since the step began, by anybody. */
+  /** All events that the actor has received since the step began. */
   #received: PodEvent[] = [];
   #actor: PodActor | undefined;
-  /** Of what the pod has asked last before its start. */
+  /** Answers the last request of the pod before its start. */
   #answer: ((event: PodEvent) => void) | undefined;
 
   constructor(pathNode: PathNode, path: PodPath, coverage: Coverage) {
@@ -99,7 +99,7 @@ class PodReplay {
     this.#agent.start();
     await this.#pathNode.until('the runtime to be ready', () => supervisor.runtimeProblem === undefined);
     supervisor.send({ type: 'RUNTIME_NOT_READY', problem: 'the path has not come to the start' });
-    // A finished pod that nobody wants would be forgotten.
+    // Without this, an unwanted finished pod would be forgotten.
     this.#node.hold(({ method }) => method === 'remove');
     for (const [index, step] of this.#path.entries()) await this.#replay(step, index);
     await this.#finish();
@@ -134,7 +134,7 @@ class PodReplay {
     same(await this.#judge.check(), []);
   }
 
-  /** Of the effect that the step sets going, if it does. */
+  /** How the effect ends that this step may start. */
   #fateAfter(index: number): Fate {
     const end = this.#path.slice(index + 1).find(({ name }) => isOutcome(name));
     if (end === undefined) return { outcome: undefined, aborted: false };
@@ -158,7 +158,7 @@ class PodReplay {
     else supervisor.registry.send(UID, event);
   }
 
-  /** I7: what was on its way to its end gets there once it is let; rule 9: what was asked for again comes again. */
+  /** I7: a pod that is ending ends when its calls proceed. Rule 9: a pod that was created again starts again. */
   async #finish(): Promise<void> {
     const { supervisor } = this.#agent;
     this.#steering.proceedAll();
@@ -175,7 +175,7 @@ class PodReplay {
     const isBack = () => ![undefined, this.#actor].includes(supervisor.registry.get(UID)?.actor);
     if (isWanted) await this.#pathNode.until('the next incarnation', isBack);
     await settled();
-    // One that only the runtime knew may have come to be wanted since.
+    // A pod that only the runtime knew may be wanted now.
     if (this.#path[0]?.name !== 'killOrphan') expect(isBack()).toBe(isWanted);
     await this.#check();
   }
@@ -191,7 +191,7 @@ class PodReplay {
     this.#rules.told(received, this.#state);
   }
 
-  /** What the pod asks before it starts is answered when the path says so. */
+  /** Answers the requests of the pod before its start when the path says so. */
   #heldGates(): StartGates {
     const hold = (_: PodContext, answer: (event: PodEvent) => void) => {
       this.#answer = answer;
@@ -218,23 +218,23 @@ class PodReplay {
   }
 }
 
-/** What nothing has asked for might be followed by more of the kind, without end. */
+/** Used for a sync without a reason: it does nothing, so that it cannot lead to endless syncs. */
 async function untilAborted(signal: AbortSignal): Promise<PodEvent> {
   await new Promise((resolve) => signal.addEventListener('abort', resolve));
   return { type: 'AT_REST' };
 }
 
-/** Jest is asked only for what it has to say: it takes longer than the rest of a step. */
+/** Calls `expect` only for different values, because it takes longer than all other work of a step. */
 function same(received: unknown, expected: unknown): void {
   if (!isDeepStrictEqual(received, expected)) expect(received).toEqual(expected);
 }
 
-/** What tells how an effect ended; of other events, that they came. */
+/** The compared part of an event: the type of an event from a source or a kill, and everything of other events. */
 function essence(event: PodEvent): object {
   return event.type.startsWith('SyncPod') ? { type: event.type } : event;
 }
 
-/** What the actor's state has in common with the path's. */
+/** The compared part of a state. */
 function facts(state: PodState): object {
   return { state: stateName(state), ...state.context };
 }

@@ -1,6 +1,6 @@
 /**
- * Rules of docs/lifecycle.md that a path must keep though its own machine says otherwise: by what the pod's actor is told,
- * and by the effects that begin.
+ * Rules of docs/lifecycle.md that every path must keep. They are checked without the machine, by the events that the pod's
+ * actor gets and by the effects that begin.
  */
 import type { PodContext, PodEvent } from '../../../src/machines/pod-machine.ts';
 import { isStaticPod } from '../../../src/policies/pod/pod-kinds.ts';
@@ -13,15 +13,15 @@ const REASONS_TO_SYNC: ReadonlySet<string> = new Set([
 
 export class PodRules {
   readonly #broken: string[] = [];
-  /** What has come since the last sync began that asks for another. */
+  /** The event since the begin of the last sync that asks for another sync. */
   #reasonToSync: string | undefined;
   #mustEnd = false;
   #evicted = false;
   #statusOverride: PodContext['statusOverride'];
-  /** Of the last stop. */
+  /** The grace period of the last stop. */
   #stopSeconds: number | undefined;
 
-  /** The actor is in `state` and is told something. */
+  /** The actor is in `state` and gets an event. */
   told(event: PodEvent, state: PodState): void {
     if (REASONS_TO_SYNC.has(event.type) || ('again' in event && event.again)) this.#reasonToSync = event.type;
     if ('pod' in event && event.pod && isEnding(event.pod)) this.#mustEnd = true;
@@ -34,7 +34,7 @@ export class PodRules {
     this.#statusOverride = event.options?.podStatus ?? this.#statusOverride;
   }
 
-  /** Whether something has asked for it. */
+  /** Whether an event has asked for this sync. */
   syncBegins(): boolean {
     const isAskedFor = this.#reasonToSync !== undefined;
     if (!isAskedFor) this.#broken.push('2: nothing has asked for this sync');
@@ -46,7 +46,7 @@ export class PodRules {
     this.#stopSeconds = gracePeriodSeconds;
   }
 
-  /** What has been broken, by the numbers of the rules. */
+  /** The broken rules, with their numbers. */
   broken(state: PodState): readonly string[] {
     const { evicted, statusOverride, gracePeriodSeconds } = state.context;
     const at = stateName(state);
@@ -63,7 +63,7 @@ export class PodRules {
   }
 }
 
-/** A static pod that lacks only room is not given up. */
+/** A static pod that lacks only room waits and does not end. */
 function waitsForRoom({ lack }: { readonly lack?: object }, { context }: PodState): boolean {
   return lack !== undefined && context.pod !== undefined && isStaticPod(context.pod);
 }

@@ -1,15 +1,15 @@
-/** Sees to it that the effects of a pod end as a path says, by what becomes of the calls that they make. */
+/** Makes the effects of a pod end as a path says: it decides how their calls end. */
 import type { PodEffects } from '../../../src/actors/pods/pod-actor.ts';
 import type { PodEvent } from '../../../src/machines/pod-machine.ts';
 import type { HeldCall, Method, SteeredNode, Which } from '../../support/steered-runtime.ts';
 import type { PathNode } from '../path-node.ts';
 import { type Outcome, UID } from './pod-environment.ts';
 
-/** How an effect ends, as the rest of a path tells. */
+/** How an effect ends, according to the later steps of a path. */
 export interface Fate {
-  /** Undefined: the path ends before it does. */
+  /** Undefined if the path ends before the effect. */
   readonly outcome: Outcome | undefined;
-  /** It has been asked to come to rest by then. */
+  /** Whether the effect is aborted before its end. */
   readonly aborted: boolean;
 }
 
@@ -17,7 +17,7 @@ type EffectKind = 'sync' | 'stop' | 'cleanUp';
 
 const STARTS: readonly Method[] = ['runPodSandbox', 'createContainer', 'startContainer'];
 const STOPS: readonly Method[] = ['stopContainer', 'stopPodSandbox'];
-/** Where a sync may find out that it is to come to rest. */
+/** The calls at which a sync may find out that it was aborted. */
 const RESTING_POINTS: readonly Method[] = ['createContainer', 'startContainer'];
 
 const isOneOf =
@@ -25,11 +25,11 @@ const isOneOf =
   ({ method }) =>
     methods.includes(method);
 
-/** Longer than a container waits to be restarted here; so short that in a whole path nothing else comes to be due. */
+/** Longer than the wait before the restart of a container here. Shorter than every other wait, even if it is added for all steps. */
 export const MOMENT_MS = 10;
 
 export class PodSteering {
-  /** Of the effect that begins next. */
+  /** How the next effect ends. */
   fate: Fate = { outcome: undefined, aborted: false };
   readonly #pathNode: PathNode;
   readonly #node: SteeredNode;
@@ -51,13 +51,13 @@ export class PodSteering {
     };
   }
 
-  /** Effects take their time on a real runtime: what comes next is to find the one in flight where it is held. */
+  /** On a real runtime, an effect needs time: the next event must come when the effect has reached its held call. */
   async untilHeld(): Promise<void> {
     const held = this.#held;
     if (held) await this.#pathNode.until('the effect to get to where it is held', () => held.hasArrived);
   }
 
-  /** The effect in flight ends. */
+  /** Ends the effect in flight. */
   async end(outcome: Outcome): Promise<void> {
     await this.untilHeld();
     const held = this.#held;
@@ -68,7 +68,7 @@ export class PodSteering {
     else held?.proceed();
   }
 
-  /** Everything takes its own course. */
+  /** Holds no call any more. */
   proceedAll(): void {
     this.#isOver = true;
     this.#node.proceedAll();
@@ -93,7 +93,7 @@ export class PodSteering {
     if (outcome === 'syncFailedMoreToDo') this.#node.fail(isOneOf('createContainer'));
   }
 
-  /** An answer that is on its way already cannot be called off. */
+  /** Whether the runtime ignores the abort, because its answer is under way already. */
   #isDeaf(): boolean {
     return this.fate.aborted && this.fate.outcome !== 'atRest';
   }
@@ -107,11 +107,11 @@ export class PodSteering {
     }
     if (outcome === undefined) return isOneOf('prepare');
     if (outcome !== 'atRest') return this.#lastRead(true);
-    // What has been asked of the runtime by then is carried out, whatever the pod is told meanwhile.
+    // Calls that the runtime already has are carried out, even after an abort.
     return isOneOf(RESTING_POINTS[this.#effects % RESTING_POINTS.length]);
   }
 
-  /** With which an effect ends, after what it has done. */
+  /** The read at the end of an effect, after its other calls. */
   #lastRead(doesSomething: boolean): Which {
     const before = this.#node.calls.length;
     const isAct = isOneOf(...STARTS, ...STOPS);

@@ -1,4 +1,4 @@
-/** Whatever can come to a pod in whatever state, replayed against the production actor on the simulated runtime. */
+/** Every possible event in every state of a pod, replayed against the production actor on the simulated runtime. */
 import { afterAll, expect, test } from '@jest/globals';
 import { podMachine } from '../../../src/machines/pod-machine.ts';
 import { Coverage } from '../coverage.ts';
@@ -12,7 +12,7 @@ const coverage = new Coverage(podMachine);
 afterAll(() => coverage.print('whatever comes'));
 
 test.each(['nothing', 'ended', 'running'] as const)(
-  'the runtime holds %s',
+  'the actor of a static pod follows the machine for every event in every state if runtimeHolds is %s',
   async (holds) => {
     const paths = shortestPaths(podEnvironment(holds));
     expect(paths.length).toBeGreaterThan(500);
@@ -21,11 +21,11 @@ test.each(['nothing', 'ended', 'running'] as const)(
   120_000,
 );
 
-test('a pod from the API server', async () => {
+test('the actor of a pod from the API server follows the machine into every state', async () => {
   for (const path of shortestPathsToStates(podEnvironment('nothing', API_POD_EVENTS)))
     await replayPod(simulatedPathNode(), 'nothing', path, coverage);
 });
 
-test('no transition, state or guard is left out', () => {
+test('the paths cover every transition, state and guard', () => {
   expect(coverage.uncovered()).toEqual([]);
 });

@@ -1,4 +1,4 @@
-/** What can come to a preemption: from its victims, from the pod that room is made for, and from what the node is found to have. */
+/** The events that are possible in a preemption, from its victims, from the preemptor, and from the size of the node. */
 import type { SnapshotFrom } from 'xstate';
 import { preemptionMachine, type PreemptionEvent } from '../../../src/machines/preemption-machine.ts';
 import { type PreemptionDecision, selectVictims } from '../../../src/policies/preemption/victims.ts';
@@ -9,17 +9,17 @@ import type { Environment } from '../paths.ts';
 
 export type PreemptionState = SnapshotFrom<typeof preemptionMachine>;
 
-/** How what there is on the node differs from one suite of paths to another. */
+/** The pods on the node, which differ between suites of paths. */
 export interface Situation {
-  /** A static pod that is rejected for want of room waits, and asks again. */
+  /** A static pod that lacks room waits, and asks again. */
   readonly preemptor: 'api' | 'static';
-  /** Whether the second pod has been deleted already, and hangs: it is awaited, and nobody's victim. */
+  /** `ending`: the second pod has been deleted already, and hangs. Its end is awaited, and it is no victim. */
   readonly second: 'running' | 'ending';
 }
 
-/** As many CPUs as the node has, unless something happens to it. */
+/** The CPUs of the node, unless its size changes. */
 export const NODE_CPUS = 4;
-/** How many each pod asks for. */
+/** The CPU requests of the pods. */
 export const CPUS = {
   first: 1,
   second: 1,
@@ -43,16 +43,16 @@ const spec = (name: PodName, more: Partial<PodSpec>): Partial<PodSpec> => {
 };
 const ordinary = (name: PodName, more: Partial<PodSpec>): Pod => apiPod(name, uidOf(name), spec(name, more));
 
-/** What runs when a path begins, and what comes on the way. The less its priority, the sooner a pod goes. */
+/** The pods that run when a path begins, and those that come later. A pod with a lower priority is preempted first. */
 export const PODS = {
   first: ordinary('first', { priority: 1 }),
   second: ordinary('second', { priority: 2 }),
   third: ordinary('third', { priority: 3 }),
-  /** Runs where an earlier agent has left it; no source has told of it yet. */
+  /** Runs, because an earlier agent has started it. No source of this agent has added it yet. */
   late: ordinary('late', { priority: 4 }),
-  /** Would take whatever room it found. */
+  /** Takes free room if there is some. */
   intruder: ordinary('intruder', { priority: 5 }),
-  /** Where it ends, those that wait for room are looked at again. */
+  /** Its end makes the agent ask the pods that wait for room again. */
   bystander: ordinary('bystander', { priority: 5 }),
 };
 const { first, second, third } = PODS;
@@ -81,7 +81,7 @@ const selected = (victims: readonly Pod[], awaited = victims): PreemptionEvent =
 const ended = (name: PodName): PreemptionEvent => ({ type: 'VICTIM_ENDED', uid: uidOf(name) });
 const failed = (name: PodName): PreemptionEvent => ({ type: 'VICTIM_FAILED', uid: uidOf(name), problem: '' });
 
-/** From other actors. */
+/** Events from other actors. */
 const SENT = {
   preempt: { type: 'PREEMPT' },
   firstEnded: ended('first'),
@@ -93,11 +93,11 @@ const SENT = {
   gone: { type: 'PREEMPTOR_GONE' },
 } as const satisfies Record<string, PreemptionEvent>;
 
-/** What comes of what the actor does at once: nobody else's turn is in between. */
+/** Results of the actor's own actions. They come at once, before any other event. */
 const OUTCOMES = {
   twoAwaited: selected([first, second]),
   thirdAwaited: selected([third]),
-  /** The node must have come to have more between two looks that follow each other at once. */
+  /** The node must have grown between two reads of its size. */
   nobodyAwaited: selected([]),
   noVictims: {
     type: 'NO_VICTIMS',
@@ -131,7 +131,7 @@ export function preemptionEnvironment(situation: Situation): Environment<typeof 
   };
 }
 
-/** The node does not change between two looks, and it makes no difference who could not be ended. */
+/** The size of the node does not change between two reads, and states are equal even if different victims did not end. */
 export function plainPreemptionEnvironment(situation: Situation): Environment<typeof preemptionMachine> {
   return {
     ...preemptionEnvironment(situation),
@@ -146,7 +146,7 @@ function possible({ preemptor }: Situation, state: PreemptionState): readonly Pr
   switch (state.value) {
     case 'Idle':
       if (latest === undefined) return ['preempt'];
-      // What is rejected for something else than room has failed.
+      // A static pod that is rejected for another reason than room has failed.
       return preemptor === 'static' && last !== undefined && last.reason !== 'NodeAffinity'
         ? ['preempt']
         : [];
@@ -176,7 +176,7 @@ export function victimsOf(made: PreemptionDecision | undefined): readonly string
   return made?.victims.map(({ candidate }) => candidate.name) ?? [];
 }
 
-/** The state, and what of its context makes a difference to what comes next. */
+/** The state, with the parts of its context that decide what may come next. */
 function preemptionLabel({ value, context }: PreemptionState): string {
   const { awaited, unendable, hasWaited, decision: latest, rejection: last } = context;
   if (value === 'Idle') return ['Idle', latest && (last?.reason ?? 'admitted')].join();

@@ -1,12 +1,12 @@
-/** What the node of a preemption is found to have, at each look: as much as leads to what a path says comes of the look. */
+/** The size of the node at each read in a preemption: it leads to the outcome that the path has for this read. */
 import type { NodeFacts } from '../../../src/types/node-facts.ts';
 import { nodeOf } from '../../support/admission.ts';
 import { CPUS, NODE_CPUS, type Outcome } from './preemption-environment.ts';
 
-/** `short`: the first look, after which room begins to be made. */
+/** The outcome of a read. `short` is that of the first read, after which the preemption begins. */
 export type Look = Outcome | 'short';
 
-/** Less than the preemptor alone needs. */
+/** Fewer than the preemptor alone needs. */
 const FAR_TOO_FEW_CPUS = 1;
 
 export class PreemptionNode {
@@ -14,22 +14,22 @@ export class PreemptionNode {
   #looks: readonly Look[] = [];
   #latest = nodeOf({ cpu: String(NODE_CPUS) });
 
-  /** `heldCpus`: by all but the preemptor. */
+  /** `heldCpus`: the CPUs that all pods except the preemptor hold. */
   constructor(heldCpus: () => number) {
     this.#heldCpus = heldCpus;
   }
 
-  /** How many CPUs it was last found to have. */
+  /** The number of CPUs at the last read. */
   get cpus(): number {
     return Number(this.#latest.allocatable.cpu);
   }
 
-  /** What is to come of the next looks. After these, the node stays as it is. */
+  /** Sets the outcomes of the next reads. After them, the node does not change. */
   expect(looks: readonly Look[]): void {
     this.#looks = looks;
   }
 
-  /** It is as it was in the beginning. */
+  /** Gives the node its first size again. */
   restore(): void {
     this.#looks = [];
     this.#latest = nodeOf({ cpu: String(NODE_CPUS) });
@@ -44,7 +44,7 @@ export class PreemptionNode {
     return this.#latest;
   };
 
-  /** Between two looks the node changes only where the path cannot do without that. */
+  /** Between two reads, the node changes only if the path needs it. */
   #cpusFor(look: Look, next: Look | undefined): number {
     const enough = this.#heldCpus() + CPUS.preemptor;
     switch (look) {

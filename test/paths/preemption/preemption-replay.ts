@@ -1,6 +1,6 @@
 /**
- * One path of the preemption machine, replayed against the production agent: pods come, end, hang and are deleted, and the
- * node is found to have what it is found to have. Whatever the actor is told, it is told by the agent.
+ * One path of the preemption machine, replayed against the production agent: pods are added, end, hang and are deleted, and
+ * the size of the node changes. All events of the actor come from the agent.
  */
 import { expect } from '@jest/globals';
 import type { AnyActorRef, InspectionEvent } from 'xstate';
@@ -37,7 +37,7 @@ import { PreemptionRules } from './preemption-rules.ts';
 type PreemptionPath = Path<typeof preemptionMachine>;
 
 const LONG_GRACE_SECONDS = 4 * GRACE_SECONDS;
-/** Longer than any of them is waited for. */
+/** Longer than any wait for the end of a pod. */
 const PATIENCE_MS = 40_000;
 
 export async function replayPreemption(
@@ -63,7 +63,7 @@ export async function replayPreemption(
   }
 }
 
-/** What an earlier agent has left: a pod of which this one learns only when its source tells of it. */
+/** An earlier agent leaves a running pod. This agent knows it only after its source adds it. */
 async function leaveBehind(pathNode: PathNode): Promise<void> {
   const parts = pathNode.open();
   const agent = agentOn(pathNode, parts);
@@ -85,14 +85,14 @@ class PreemptionReplay {
   readonly #node: SteeredNode;
   readonly #agent: NodeAgent;
   readonly #facts = new PreemptionNode(() => this.#heldCpus());
-  /** Stops that hang until they are let go, by UID. */
+  /** Stops that hang until they are released, by UID. */
   readonly #stops = new Map<string, HeldCall>();
-  /** What the actor has been told, and how it was then. */
+  /** The events that the actor has received, and its state after each. */
   readonly #taken: { readonly event: PreemptionEvent; readonly state: PreemptionState }[] = [];
   #actor: PreemptionActor | undefined;
   #cpusWhenAdmitted = NODE_CPUS;
   #more = 0;
-  /** They have been let end. */
+  /** UIDs of pods whose stops have been released. */
   readonly #ended = new Set<string>();
 
   constructor(pathNode: PathNode, situation: Situation, path: PreemptionPath, coverage: Coverage) {
@@ -118,7 +118,7 @@ class PreemptionReplay {
     });
   }
 
-  /** Decisions are told in the log. */
+  /** The rules read decisions from the log. */
   #logger(): Logger {
     const none = () => undefined;
     const write = (fields: object, message: string) => {
@@ -127,7 +127,7 @@ class PreemptionReplay {
     return { trace: none, debug: none, info: write, warn: write, error: none };
   }
 
-  /** The node is full of pods that end when they are let. */
+  /** Fills the node with pods that end only when their stops are released. */
   async prepare(): Promise<void> {
     const { supervisor } = this.#agent;
     this.#agent.start();
@@ -161,7 +161,7 @@ class PreemptionReplay {
     if (after.matches('Idle') || after.matches('Evicting')) expect(this.#taken.length).toBe(index + 1);
   }
 
-  /** What goes on goes on to its end; who waits for room gets it once there is some, and nobody is waited for in vain. */
+  /** Checks that ending pods end, that the preemptor runs if it is wanted and there is room, and that no wait is left. */
   async finish(): Promise<void> {
     const { registry } = this.#agent.supervisor;
     this.#facts.restore();
@@ -212,7 +212,7 @@ class PreemptionReplay {
     }
   }
 
-  /** The actor looks at the node as often as something comes of what it does, and before that whoever asks it to begin. */
+  /** The actor reads the size of the node once for each outcome. The pod's request for room reads it once before. */
   async #prepareLooks(name: SentName, index: number): Promise<void> {
     const rest = this.#path.slice(index + 1);
     const end = rest.findIndex((step) => !isOutcome(step.name));
@@ -224,14 +224,14 @@ class PreemptionReplay {
     this.#facts.expect(name === 'preempt' ? ['short', ...looks] : looks);
   }
 
-  /** Takes room that nobody could keep from it: it runs already. */
+  /** Adds a pod that runs already, so its room cannot be refused. */
   async #bringLate(): Promise<void> {
     if (this.#agent.supervisor.registry.get(uidOf('late')) !== undefined) return;
     this.#add(PODS.late);
     await this.#untilRuns(PODS.late);
   }
 
-  /** By turns as it was asked to, by itself, and deleted meanwhile. */
+  /** The pod ends by its kill, by itself, or after a deletion, in turn. */
   async #end(pod: Pod): Promise<void> {
     const { uid } = pod.metadata;
     const way = this.#ended.size % 3;
@@ -247,7 +247,7 @@ class PreemptionReplay {
     if (container !== undefined) await this.#pathNode.exit(container.id, 0);
   }
 
-  /** Time passes until the actor has given up on somebody. */
+  /** Lets time pass until the actor does not wait for the end of a pod any more. */
   async #outlast(index: number): Promise<void> {
     const { clock } = this.#pathNode;
     const deadline = clock.now() + PATIENCE_MS;
@@ -267,7 +267,7 @@ class PreemptionReplay {
     await this.#check();
   }
 
-  /** What is promised is not given away. */
+  /** Checks that promised room is not given to another pod. */
   async #intrude(): Promise<void> {
     const { statusManager } = this.#agent;
     const intruder = this.#next(PODS.intruder);
@@ -278,7 +278,7 @@ class PreemptionReplay {
     expect(statusManager.get(uid)).toMatchObject({ phase: 'Failed', reason: 'OutOfcpu' });
   }
 
-  /** One more of the kind. */
+  /** Another pod like this one, with its own name and UID. */
   #next({ metadata, spec }: Pod): Pod {
     this.#more += 1;
     const name = `${metadata.name}-${this.#more}`;
@@ -294,7 +294,7 @@ class PreemptionReplay {
     expect(await this.#judge.check()).toEqual([]);
   }
 
-  /** Whether anybody would have the preemptor run. */
+  /** Whether the preemptor should run. */
   #isWanted(): boolean {
     if (this.#taken.length === 0) return false;
     const phase = this.#agent.statusManager.get(uidOf('preemptor'))?.phase;
@@ -318,7 +318,7 @@ class PreemptionReplay {
     this.#agent.supervisor.send({ type: 'CONFIG.UPDATE', source: 'file', pods: [deleted] });
   }
 
-  /** Of two that are awaited at once, the one of which the path hears last has more time. */
+  /** If two pods are awaited at once, the pod with the later event in the path has the longer grace period. */
   #paced({ metadata, spec }: Pod): Pod {
     const soonest = this.#path.find(({ event }) => 'uid' in event)?.event;
     const isSoonest = soonest !== undefined && 'uid' in soonest && soonest.uid === metadata.uid;
@@ -353,7 +353,7 @@ class PreemptionReplay {
   }
 }
 
-/** Words, and how far the others were from being chosen, are left to the policies. */
+/** The compared part of an event. Texts and figures are tested with the policies. */
 function essence(event: PreemptionEvent): object {
   const { type } = event;
   if (type === 'VICTIMS_SELECTED') return { type, awaited: event.awaited.toSorted() };

@@ -1,4 +1,4 @@
-/** What whoever makes room owes the pods, whatever the machine says: by what these are told, and by what then runs. */
+/** Rules of preemption that are checked without the machine, by the events that pods get and by the pods that run then. */
 import type { PodEvent } from '../../../src/machines/pod-machine.ts';
 import type { PreemptionEvent } from '../../../src/machines/preemption-machine.ts';
 import { Counts } from '../counts.ts';
@@ -12,13 +12,13 @@ export class PreemptionRules {
   readonly #chosen = new Counts();
   readonly #failures = new Counts();
   readonly #kills = new Counts();
-  /** What has been recorded, by reason and UID. */
+  /** The numbers of recorded events, by reason and UID. */
   readonly #records = new Counts();
   #mayStart = false;
   #decisions = 0;
   #state: PreemptionState['value'] = 'Idle';
 
-  /** The actor has been told, and is in that state now. */
+  /** The actor has received the event, and is in this state now. */
   took(event: PreemptionEvent, { value }: PreemptionState): void {
     this.#state = value;
     if (event.type === 'VICTIM_FAILED') this.#failures.add(event.uid);
@@ -35,7 +35,7 @@ export class PreemptionRules {
       if (evict !== true || graceSeconds !== undefined)
         this.#broken.push(`${uid} is not evicted in its own time`);
     }
-    // What is deleted is told so by its source.
+    // A deletion comes from the source of the pod.
     const isUpdated = event.type === 'SyncPodUpdate' && event.pod.metadata.deletionTimestamp === undefined;
     if (isUpdated && uid !== PREEMPTOR && this.#chosen.of(uid) > 0)
       this.#broken.push(`I9 ${uid}: it is changed by more than a kill`);
@@ -50,7 +50,7 @@ export class PreemptionRules {
     this.#records.add(`decision ${uid}`);
   }
 
-  /** `runs`: UIDs of what the runtime says runs; `cpus`: as many as the node had when the preemptor was admitted. */
+  /** `runs`: UIDs of pods that run in the runtime. `cpus`: CPUs of the node when the preemptor was admitted. */
   broken(runs: readonly string[], cpus: number): readonly string[] {
     const runningCpus = runs.reduce((sum, uid) => sum + (CPUS_BY_UID.get(uid) ?? 0), 0);
     return [

@@ -19,7 +19,7 @@ const SITUATIONS: readonly Situation[] = [
 ];
 
 test.each(SITUATIONS)(
-  'whatever comes for a pod of kind $preemptor, the second pod $second',
+  'the agent follows the machine for every event in every state if the preemptor is $preemptor and the second pod $second',
   async (situation) => {
     const paths = shortestPaths(preemptionEnvironment(situation));
     expect(paths.length).toBeGreaterThan(40);
@@ -33,11 +33,11 @@ const WAY: readonly PreemptionEventName[] = [
   ...(['firstEnded', 'secondEnded', 'thirdEnded', 'firstFailed', 'secondFailed', 'thirdFailed'] as const),
 ];
 
-/** The one differs in everything from the other. */
+/** The two situations differ in every property. */
 const EXTREMES = [SITUATIONS[0]!, SITUATIONS[3]!];
 
 test.each(EXTREMES)(
-  'every way to room for a pod of kind $preemptor, the second pod $second',
+  'the agent follows the machine on every path if the preemptor is $preemptor and the second pod $second',
   async (situation) => {
     const paths = simplePaths(preemptionEnvironment(situation), WAY);
     expect(paths.length).toBeGreaterThan(40);
@@ -45,6 +45,6 @@ test.each(EXTREMES)(
   },
 );
 
-test('no transition, state or guard is left out', () => {
+test('the paths cover every transition, state and guard', () => {
   expect(coverage.uncovered()).toEqual([]);
 });

@@ -1,4 +1,4 @@
-/** An agent is killed while it works, and the next agent goes on (I10). */
+/** The agent is killed while it works, and the next agent goes on (I10). */
 import { describe, expect, test } from '@jest/globals';
 import { ALL_WELL, container, podSpec, SimulatedAgent } from '../../support/simulated-agent.ts';
 
@@ -29,7 +29,7 @@ async function wholeLife(agent = new SimulatedAgent()): Promise<SimulatedAgent> 
   return agent;
 }
 
-describe('between STOP_DONE and the clean-up', () => {
+describe('the agent is killed between STOP_DONE and the clean-up', () => {
   test('the next agent cleans up, and starts nothing', async () => {
     const agent = new SimulatedAgent();
     const uid = agent.create('web');
@@ -48,7 +48,7 @@ describe('between STOP_DONE and the clean-up', () => {
     expect(await agent.verdict()).toEqual(ALL_WELL);
   });
 
-  test('of a pod that has run to its end: the next agent reports its end', async () => {
+  test('if the pod has run to its end, the next agent reports the end', async () => {
     const agent = new SimulatedAgent();
     const job = podSpec({ containers: [container('main', 'run exit-after=5s')], restartPolicy: 'Never' });
     agent.atNext(/STOP_DONE -> Terminated.CleaningUp/, () => agent.crash(1_000));
@@ -61,9 +61,9 @@ describe('between STOP_DONE and the clean-up', () => {
   });
 });
 
-describe('at any moment of a pod’s life', () => {
+describe('the agent is killed at any moment of a pod’s life', () => {
   test.each([0, 3_000])(
-    'and the next agent comes %d ms later: nothing runs twice, nothing is left',
+    'and the next agent starts %d ms later: no container runs twice, and nothing remains',
     async (downMs) => {
       const whole = await wholeLife();
       for (let moment = 1; moment <= whole.history.length; moment++) {
@@ -71,7 +71,7 @@ describe('at any moment of a pod’s life', () => {
         agent.atMoment(moment, () => agent.crash(downMs));
         await wholeLife(agent);
         const after = whole.history[moment - 1]?.what;
-        // A start that is carried out after the death of its agent may come too late to be of use.
+        // A start that is carried out after the death of its agent may come too late for the pod.
         const late = agent.told('web', /^StartContainer .*: carried out late/).length;
         const starts = agent.told('web', /^container .* runs/).length - late;
         const outcome = {
@@ -84,7 +84,7 @@ describe('at any moment of a pod’s life', () => {
     },
   );
 
-  test('and the pod is deleted by force before the next agent comes: the pod is ended all the same', async () => {
+  test('and the pod is deleted by force before the next agent starts: the pod is ended', async () => {
     const whole = await wholeLife();
     for (let moment = 3; moment <= whole.history.length; moment++) {
       const agent = new SimulatedAgent();

@@ -34,7 +34,7 @@ describe('a deletion by force (rule 4)', () => {
     expect(await agent.verdict()).toEqual(ALL_WELL);
   });
 
-  test('after several deletions with shorter and shorter grace periods, all within one millisecond', async () => {
+  test('counts after several deletions with shorter and shorter grace periods within one millisecond', async () => {
     const { agent, uid } = await settled(STUBBORN);
     for (const graceSeconds of [30, 20, 10, 5, 0]) agent.delete('web', graceSeconds);
     expect(await untilTerminated(agent, uid)).toBeLessThan(MIN_STOP_MS + CALLS_MS);
@@ -79,7 +79,7 @@ describe('an eviction of a pod that is being deleted', () => {
   const PREEMPTED = { phase: 'Failed', reason: 'Preempting' } as const;
   const EVICTED = { phase: 'Failed', reason: 'Evicted' } as const;
 
-  test('with a shorter grace period: it counts, the last status counts, and both kills are answered once', async () => {
+  test('with a shorter grace period: this one and the last status count, and both kills are answered once', async () => {
     const { agent, uid } = await settled(STUBBORN);
     agent.delete('web', 30);
     await agent.clock.advance(1_000);
@@ -106,7 +106,7 @@ describe('an eviction of a pod that is being deleted', () => {
     }
   });
 
-  test('with a longer grace period: that of the deletion counts', async () => {
+  test('with a longer grace period: the one of the deletion counts', async () => {
     const { agent, uid } = await settled(STUBBORN);
     agent.delete('web', 4);
     await agent.clock.advance(1_000);
@@ -118,7 +118,7 @@ describe('an eviction of a pod that is being deleted', () => {
   });
 });
 
-describe('a preStop hook that uses the whole grace period', () => {
+describe('a preStop hook', () => {
   const GRACE_SECONDS = 10;
   const GRACE_MS = GRACE_SECONDS * 1000;
   const preStop = (words: string): Partial<Container> => ({
@@ -139,20 +139,20 @@ describe('a preStop hook that uses the whole grace period', () => {
   }
 
   test.each([
-    ['ends just in time', hooked('succeed takes=10s')],
+    ['ends at the end of the grace period', hooked('succeed takes=10s')],
     ['does not end', hooked('succeed takes=1h')],
     [
       'does not end, and two sidecars wait for its container',
       hooked('succeed takes=1h', { initContainers: [sidecar('first'), sidecar('second')] }),
     ],
     [
-      'belongs to a sidecar, which has waited for its container just as long',
+      'does not end, and a sidecar has such a hook too',
       hooked('succeed takes=1h', {
         initContainers: [{ ...sidecar('first'), ...preStop('succeed takes=1h') }],
       }),
     ],
   ])(
-    'and %s: hook, SIGTERM, sidecars and sandbox share one deadline, plus the shortest stop',
+    'that %s: hook, SIGTERM, sidecars and sandbox share one deadline, plus the shortest stop',
     async (_, spec) => {
       const { agent, took } = await deleted(spec);
       expect([took >= GRACE_MS, took < GRACE_MS + MIN_STOP_MS + CALLS_MS]).toEqual([true, true]);
@@ -160,7 +160,7 @@ describe('a preStop hook that uses the whole grace period', () => {
     },
   );
 
-  test('a hook that uses a part of it: SIGTERM gets the remaining time', async () => {
+  test('that uses a part of the grace period: SIGTERM gets the remaining time', async () => {
     const { agent, took } = await deleted(hooked('succeed takes=4s'));
     expect([took >= GRACE_MS, took < GRACE_MS + CALLS_MS]).toEqual([true, true]);
     expect(await agent.verdict()).toEqual(ALL_WELL);

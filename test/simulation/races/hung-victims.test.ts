@@ -27,7 +27,7 @@ async function running(agent: SimulatedAgent, name: string, spec: PodSpec): Prom
 const hang = (agent: SimulatedAgent, uid: string) =>
   agent.runtime.podFaults.set(uid, { calls: { StopContainer: { hang: 1 } } });
 
-test('the resources of a victim that does not end are not free, and no other pod gets the room that is being made', async () => {
+test('a victim that does not end keeps its resources, and no other pod gets the room that is being made', async () => {
   const agent = agentOn('3');
   const hung = await running(agent, 'hung', asking('1', 1));
   await running(agent, 'quick', asking('1', 2));

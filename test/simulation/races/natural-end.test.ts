@@ -17,7 +17,7 @@ interface Story {
   readonly kill: Kill | undefined;
 }
 
-/** A job that runs to its end. `arrange` arranges that `kill` is called on the way. */
+/** Runs a job to its end. `arrange` decides when `kill` is called. */
 async function story(arrange: (agent: SimulatedAgent, kill: () => void) => void): Promise<Story> {
   const agent = new SimulatedAgent();
   const story: { agent: SimulatedAgent; kill: Kill | undefined } = { agent, kill: undefined };
@@ -48,7 +48,7 @@ async function msOf(pattern: RegExp): Promise<number> {
 }
 
 describe('a kill at the millisecond of the container’s end', () => {
-  test('just before it', async () => {
+  test('just before the end', async () => {
     const endMs = await msOf(/^container main .* has ended/);
     // Timers with equal deadlines fire in the order in which they were armed: this one is the first.
     const told = await story((agent, kill) => agent.clock.setTimeout(kill, endMs));
@@ -58,7 +58,7 @@ describe('a kill at the millisecond of the container’s end', () => {
     await expectOneEnd(told);
   });
 
-  test('just after it, before the event of the runtime', async () => {
+  test('just after the end, before the event of the runtime', async () => {
     const told = await story((agent, kill) => agent.atNext(/container main .* has ended/, kill));
     const [end, killed] = told.agent.told(UID, /^SyncPodKill|has ended/);
     expect(killed).toMatchObject({ atMs: end?.atMs, what: 'SyncPodKill -> Terminating.Stopping' });
@@ -67,7 +67,7 @@ describe('a kill at the millisecond of the container’s end', () => {
 });
 
 describe('a kill in the same tick as the SYNC_DONE of the last sync', () => {
-  test('just before it: the end of the sync ends Draining', async () => {
+  test('just before SYNC_DONE: SYNC_DONE ends Draining', async () => {
     const { agent: whole } = await story(() => undefined);
     const isEnd = ({ what }: { what: string }) => what === 'SYNC_DONE -> Terminating.Stopping';
     const moment = whole.history.findIndex(isEnd);
@@ -79,7 +79,7 @@ describe('a kill in the same tick as the SYNC_DONE of the last sync', () => {
     await expectOneEnd(told);
   });
 
-  test('just after it', async () => {
+  test('just after SYNC_DONE', async () => {
     const told = await story((agent, kill) => agent.atNext(/SYNC_DONE -> Terminating/, kill));
     const [done, ...rest] = told.agent.told(UID, /^SYNC_DONE -> Terminating|^SyncPodKill/);
     expect(done?.what).toBe('SYNC_DONE -> Terminating.Stopping');

@@ -9,14 +9,14 @@ const CRITICAL = 2_000_000_000;
 
 const room = (cpu: string) => simulatedNodeFacts({ cpu, memory: '4Gi', pods: '100' });
 
-/** A node with that much CPU for its pods. */
+/** A node with this amount of CPU for its pods. */
 function nodeWith(cpu: string): SimulatedAgent {
   const agent = new SimulatedAgent();
   agent.nodeFacts = room(cpu);
   return agent;
 }
 
-/** A pod that takes that long to end, if its grace period allows it. */
+/** A pod that takes this time to end, if its grace period allows it. */
 function wanting(cpu: string, termTakes = '5s', more: Partial<PodSpec> = {}): PodSpec {
   const resources = { requests: { cpu } };
   return podSpec({ containers: [container('main', `run term-takes=${termTakes}`, { resources })], ...more });
@@ -24,7 +24,7 @@ function wanting(cpu: string, termTakes = '5s', more: Partial<PodSpec> = {}): Po
 
 const critical = (cpu: string, priority = CRITICAL) => wanting(cpu, '1s', { priority });
 
-/** The pods that were admitted, and run. */
+/** Creates the pods, and waits until they run. */
 async function running(agent: SimulatedAgent, ...pods: readonly [name: string, spec: PodSpec][]) {
   const uids = pods.map(([name, spec]) => agent.create(name, spec));
   for (const uid of uids) await agent.untilState(uid, 'Syncing.Settled');
@@ -101,7 +101,7 @@ test('room that was promised is free as soon as its preemptor is deleted', async
 
 describe('the agent is killed while the victims end', () => {
   test.each([0, 300, 3_000, 20_000])(
-    'and starts again after %d ms: the preemptor runs, and never beside the victim',
+    'and starts again after %d ms: the preemptor runs, but not while the victim runs',
     async (downMs) => {
       const { agent, victim, uid } = await endingVictim();
       agent.crash(downMs);
@@ -120,7 +120,7 @@ describe('a victim that hangs in its stop', () => {
     [2, 10],
     [20, 30],
   ])(
-    'with a grace period of %d s is waited for %d s, then another victim is chosen',
+    'with a grace period of %d s is awaited for %d s, then another victim is chosen',
     async (terminationGracePeriodSeconds, patienceSeconds) => {
       const agent = nodeWith('2');
       const spec = wanting('1', '1s', { terminationGracePeriodSeconds });
@@ -140,7 +140,7 @@ describe('a victim that hangs in its stop', () => {
     },
   );
 
-  test('and there is no other candidate: the preemptor is rejected, and a static pod gets the room when the victim ends', async () => {
+  test('if there is no other candidate: the preemptor is rejected, and a static pod gets the room when the victim ends', async () => {
     const { agent, victim, uid } = await endingVictim(wanting('2', '1s'));
     agent.runtime.podFaults.set(victim, { anyCall: { hang: 1 } });
     const waiting = agent.create('waiting', wanting('2'), 'file');
@@ -155,7 +155,7 @@ describe('a victim that hangs in its stop', () => {
 });
 
 describe('two critical pods in the same tick', () => {
-  test('each has a victim of its own, and no pod is ended needlessly', async () => {
+  test('have different victims, and no other pod is ended', async () => {
     const agent = nodeWith('3');
     const spec = wanting('1');
     await running(agent, ['a', spec], ['b', spec], ['c', spec]);
@@ -167,7 +167,7 @@ describe('two critical pods in the same tick', () => {
     expect(await agent.verdict()).toEqual(ALL_WELL);
   });
 
-  test('one victim that frees enough for both is the only one', async () => {
+  test('have one victim if it frees enough room for both', async () => {
     const agent = nodeWith('3');
     await running(agent, ['big', wanting('2')], ['small', critical('1', CRITICAL + 1)]);
     const uids = [agent.create('first', critical('1')), agent.create('second', critical('1'))];
@@ -206,7 +206,7 @@ describe('a victim that is also told to end for another reason', () => {
     expect(await agent.verdict()).toEqual(ALL_WELL);
   });
 
-  test('a deletion at the moment in which it is chosen: the preemptor gets the room', async () => {
+  test('a deletion at the moment of the choice: the preemptor gets the room', async () => {
     const agent = nodeWith('2');
     const [victim] = await running(agent, ['victim', STUBBORN]);
     agent.atNext(/preemption: VICTIMS_SELECTED/, () => agent.delete('victim', 1));
@@ -246,7 +246,7 @@ describe('a static pod that is replaced in place on a full node', () => {
     expect(await agent.verdict()).toEqual(ALL_WELL);
   });
 
-  test('by a larger one: another pod is preempted', async () => {
+  test('by a larger pod: another pod is preempted', async () => {
     const { agent } = await fullNode();
     const second = agent.create('web', wanting('2'), 'file');
     await agent.untilState(second, 'Syncing.Settled');
@@ -256,7 +256,7 @@ describe('a static pod that is replaced in place on a full node', () => {
   });
 });
 
-test('many ordinary pods get nothing of the room that is promised to a critical pod, not even if it is free already', async () => {
+test('ordinary pods do not get room that is promised to a critical pod, even if it is free already', async () => {
   const agent = nodeWith('2');
   const [victim] = await running(agent, ['victim', wanting('1')], ['other', wanting('750m')]);
   // A quarter of a core is free, and the preemptor needs it.
@@ -287,7 +287,7 @@ describe('a victim that is created again with its UID while it ends', () => {
     expect(await agent.verdict()).toEqual(ALL_WELL);
   });
 
-  test('if it is static, it waits until the critical pod is gone', async () => {
+  test('waits, if it is static, until the critical pod is gone', async () => {
     const agent = nodeWith('2');
     const victim = agent.create('victim', wanting('2', '5s', { priority: 1 }), 'file');
     await agent.untilState(victim, 'Syncing.Settled');
@@ -304,7 +304,7 @@ describe('a victim that is created again with its UID while it ends', () => {
   });
 });
 
-test('a critical pod is preempted by one of higher priority, and not by an equally critical one', async () => {
+test('a critical pod is preempted by a pod of higher priority, and not by a pod of the same priority', async () => {
   const agent = nodeWith('2');
   const [equal] = await running(agent, ['equal', critical('2')]);
   const uid = agent.create('critical', critical('2'));
@@ -321,7 +321,7 @@ test('a critical pod is preempted by one of higher priority, and not by an equal
 });
 
 describe('a critical pod that is told to end before it may start, and that has old containers', () => {
-  /** It ran beside another pod, and its containers have died. Another agent starts, with room for one of the two pods. */
+  /** The pod ran, and its containers have died. The next agent starts with room for this pod or for the other pod. */
   async function died() {
     const agent = nodeWith('4');
     const [uid, other] = await running(agent, ['critical', critical('2')], ['other', wanting('2')]);
@@ -332,7 +332,7 @@ describe('a critical pod that is told to end before it may start, and that has o
     return { agent, uid, other: other! };
   }
 
-  /** Its stop fails at first, so it takes a while to end. */
+  /** Removes the pod. Its stop fails at first, so its end takes a while. */
   async function giveUp(agent: SimulatedAgent, uid: string) {
     agent.runtime.podFaults.set(uid, { anyCall: { fail: 1 } });
     agent.apply('critical', { kind: 'remove' });
@@ -342,7 +342,7 @@ describe('a critical pod that is told to end before it may start, and that has o
   test('holds no room, and no pod is preempted for it', async () => {
     const { agent, uid, other } = await died();
     agent.apply('critical', { kind: 'remove' });
-    // It is created again and removed again while its old containers are being removed.
+    // The pod is created and removed again while its old containers are being removed.
     await agent.untilCalled(uid, 'RemovePodSandbox');
     agent.apply('critical', { kind: 'create again' });
     await giveUp(agent, uid);
@@ -351,7 +351,7 @@ describe('a critical pod that is told to end before it may start, and that has o
     expect(await agent.verdict()).toEqual(ALL_WELL);
   });
 
-  test('does not take the room that was made for it', async () => {
+  test('does not hold the room that was made for it', async () => {
     const { agent, uid, other } = await died();
     await agent.untilState(other, 'Terminating.Stopping');
     await giveUp(agent, uid);

@@ -42,7 +42,7 @@ describe('a static pod that is recreated with its fixed UID, 50 times', () => {
     [1_000, 10],
     [3_000, TIMES],
   ])(
-    'every %d ms: each incarnation ends before the next starts, and one runs in the end',
+    'every %d ms: each incarnation ends before the next one starts, and one runs in the end',
     async (everyMs, incarnations) => {
       const { agent, uid } = await running();
       for (let time = 0; time < TIMES; time++) {
@@ -55,7 +55,7 @@ describe('a static pod that is recreated with its fixed UID, 50 times', () => {
     },
   );
 
-  test('the same while the agent is killed several times', async () => {
+  test('while the agent is killed several times: each incarnation ends before the next one starts', async () => {
     const { agent, uid } = await running();
     for (let time = 0; time < TIMES; time++) {
       recreate(agent);
@@ -66,7 +66,7 @@ describe('a static pod that is recreated with its fixed UID, 50 times', () => {
     expect(startsOf(agent, 'web')).toBeGreaterThan(5);
   });
 
-  test('and is removed at last: it ends, and does not start again', async () => {
+  test('and then removed: it ends, and does not start again', async () => {
     const { agent, uid } = await running();
     for (let time = 0; time < TIMES; time++) {
       recreate(agent);
@@ -81,8 +81,8 @@ describe('a static pod that is recreated with its fixed UID, 50 times', () => {
   });
 });
 
-describe('static pods of one full name and UIDs of their own (rule 10)', () => {
-  test('a manifest is changed in place 50 times while the agent is killed several times: never two pods run at once, and the last one runs', async () => {
+describe('static pods with one full name and different UIDs (rule 10)', () => {
+  test('if a manifest changes 50 times and the agent is killed several times, one pod runs at a time, and the last one in the end', async () => {
     const agent = new SimulatedAgent();
     let uid = '';
     for (let time = 0; time < TIMES; time++) {

@@ -45,7 +45,7 @@ describe('a storm of 1,000 updates of one pod', () => {
     expect(await agent.verdict()).toEqual(ALL_WELL);
   });
 
-  test('while it starts costs a few syncs, and the newest version runs in the end', async () => {
+  test('during its start costs a few syncs, and the newest version runs in the end', async () => {
     const agent = new SimulatedAgent();
     const uid = agent.create('web');
     await agent.untilCalled(uid, 'PullImage');
@@ -61,7 +61,7 @@ describe('a storm of 1,000 updates of one pod', () => {
     expect(await agent.verdict()).toEqual(ALL_WELL);
   });
 
-  test('that change its image, one each millisecond, restarts its container a few times, and the newest version runs in the end', async () => {
+  test('that change its image restarts its container a few times, and the newest version runs in the end', async () => {
     const { agent, uid, before } = await settled();
     for (let update = 0; update < UPDATES; update++) {
       agent.apply('web', { kind: 'change image' });
@@ -89,12 +89,12 @@ describe('a storm of 10,000 runtime events of one pod', () => {
     connection.containerEvents = () => merge(real, storm);
     const uid = agent.create('web');
     await agent.untilState(uid, 'Syncing.Settled');
-    // The agent has read everything that events hinted at.
+    // By then, the agent has read the pods of all events.
     await agent.clock.advance(1_000);
     return { agent, uid, heard, storm };
   }
 
-  test('that tell only what is known already costs no read', async () => {
+  test('that are known already costs no read', async () => {
     const { agent, uid, heard, storm } = await settled();
     const before = agent.history.length;
     for (let event = 0; event < EVENTS; event++) {
@@ -107,7 +107,7 @@ describe('a storm of 10,000 runtime events of one pod', () => {
     expect(await agent.verdict()).toEqual(ALL_WELL);
   });
 
-  test('in one tick, each of which may tell something new, costs two reads', async () => {
+  test('with new times in one tick costs at most two reads', async () => {
     const { agent, uid, heard, storm } = await settled();
     const before = agent.history.length;
     const createdAt = agent.clock.now() * 1e6;

@@ -4,11 +4,11 @@ import { answerTo } from '../../../src/runtime/simulated/chance.ts';
 import { sandboxConfig } from '../../runtime/simulated/simulated-bed.ts';
 import { ALL_WELL, CHANCE, container, podSpec, SimulatedAgent } from '../../support/simulated-agent.ts';
 
-describe('a pod is deleted whose sandbox creation hangs', () => {
+describe('the sandbox creation of a deleted pod hangs', () => {
   /** The client's deadline for RunPodSandbox. */
   const DEADLINE_MS = 240_000;
 
-  /** Only this is chosen, all else is drawn: whether and when the hanging call is carried out. */
+  /** `lands` chooses whether and when the hanging call is carried out. All other chances are random. */
   function hanging(lands: (value: number) => boolean): SimulatedAgent {
     const value = Array.from({ length: 1_000 }, (_, index) => index / 1_000).find(lands) ?? NaN;
     const random = (key: string) => (key === 'uid-1/RunPodSandbox/1' ? value : CHANCE(key));
@@ -29,7 +29,7 @@ describe('a pod is deleted whose sandbox creation hangs', () => {
   }
 
   test.each([
-    ['never lands', (value: number) => !landsUnawaited(value), 0],
+    ['is never carried out', (value: number) => !landsUnawaited(value), 0],
     ['is carried out before its deadline', (value: number) => landsUnawaited(value) && late(value) < 0.5, 1],
   ])('and %s: the pod ends when the deadline of the call has passed', async (_, lands, sandboxes) => {
     const agent = hanging(lands);
@@ -56,7 +56,7 @@ describe('a pod is deleted whose sandbox creation hangs', () => {
   });
 });
 
-test('a pod is deleted whose image pull hangs, without a deadline: the pod ends at once', async () => {
+test('if the image pull of a deleted pod hangs, without a deadline, the pod ends at once', async () => {
   const agent = new SimulatedAgent();
   agent.runtime.podFaults.set('uid-1', { calls: { PullImage: { hang: 1 } } });
   const uid = agent.create('web');
@@ -109,7 +109,7 @@ describe('the runtime restarts while a pod ends', () => {
     expect(kill.answers).toHaveLength(1);
   });
 
-  test('at any moment of the end', async () => {
+  test('the pod ends if the runtime restarts at any moment of the end', async () => {
     const terminated = async (arrange: (agent: SimulatedAgent) => void) => {
       const agent = new SimulatedAgent();
       const uid = agent.create('web', SPEC);
@@ -150,7 +150,7 @@ describe('a UID is created again while its old containers are being removed', ()
   }
 
   test.each(['RemoveContainer', 'RemovePodSandbox'] as const)(
-    'while %s of its old container or sandbox is under way: it starts after that',
+    'during %s of its old container or sandbox: it starts after that',
     async (call) => {
       const agent = new SimulatedAgent();
       const uid = agent.create('web', podSpec(), 'file');
@@ -163,7 +163,7 @@ describe('a UID is created again while its old containers are being removed', ()
     },
   );
 
-  test('while a new agent removes what it has found of it: it starts after that', async () => {
+  test('while a new agent removes its old containers: it starts after that', async () => {
     const agent = new SimulatedAgent();
     const uid = agent.create('web', podSpec(), 'file');
     await agent.untilState(uid, 'Syncing.Settled');

@@ -1,4 +1,4 @@
-/** What simulated nodes may run short of, and by what they evict. */
+/** The resources that may become short on simulated nodes, and the thresholds of eviction there. */
 import { expect, test } from '@jest/globals';
 import { thresholdQuantity } from '../../../src/policies/eviction/thresholds.ts';
 import { parseQuantity, quantityValue } from '../../../src/policies/formats/quantity.ts';
@@ -10,7 +10,7 @@ const NODES = Array.from({ length: 200 }, (_, seed) => drawnNodeResources(8, key
 const EVICTING = NODES.filter((node) => node !== undefined);
 const CAPACITY = parseQuantity('1');
 
-test('the agent is configured with the thresholds that the judge goes by', () => {
+test('the agent gets the thresholds that the judge uses', () => {
   for (const { rules } of EVICTING) {
     const { thresholds } = evictionConfiguration(rules);
     const told = thresholds.map(({ signal, value, gracePeriodMs, minReclaim }) => ({
@@ -24,7 +24,7 @@ test('the agent is configured with the thresholds that the judge goes by', () =>
   }
 });
 
-test('nodes differ in what they may run short of, in how their disks lie, and in how they are to be relieved', () => {
+test('nodes differ in their resources, in the layout of their disks, and in their thresholds', () => {
   expect(EVICTING.length).toBeLessThan(NODES.length);
   const signals = EVICTING.flatMap(({ rules }) => rules.thresholds.map(({ signal }) => signal));
   expect([...new Set(signals)].sort()).toEqual([

@@ -1,4 +1,4 @@
-/** What the agent on a simulated node is told of what is left, and what pods use. */
+/** The figures that the agent on a simulated node gets: free resources, and the usage of pods. */
 import { describe, expect, test } from '@jest/globals';
 import type { ContainerTruth, SandboxTruth } from '../../../src/runtime/simulated/witness.ts';
 import type { NodeResources } from '../../../src/simulation/resources/node-resources.ts';
@@ -17,7 +17,7 @@ const UID = 'uid-of-web';
 const ONE_DISK = { dedicatedImageFs: false, splitContainerFs: false };
 const DISK_SIZE = { bytes: 1000 * MI, inodes: 100_000 };
 
-/** A node of which 1 Gi of memory is left for its pods, one agent's clock, and what that is told. */
+/** A node with 1 Gi of memory for its pods, the clock of an agent, and the reports that the agent gets. */
 class Bed {
   readonly clock = new VirtualClock();
   readonly agentClock = new AgentClock(this.clock);
@@ -36,7 +36,7 @@ class Bed {
     volumes: [{ name: 'scratch', emptyDir: { sizeLimit: '200Mi' } }],
   };
 
-  /** `chances`: what is drawn for a key that ends like that. */
+  /** `chances`: the random values for keys with these ends. */
   constructor(
     chances: readonly (readonly [string, number])[] = [],
     { memory = { capacityBytes: 1152 * MI, podsBytes: undefined }, ...others }: Partial<NodeResources> = {},
@@ -93,7 +93,7 @@ test('a pod uses memory as long as it runs', async () => {
   const bed = new Bed();
   bed.runs(main(bed.clock.now()));
   const { node, pods } = await bed.summary();
-  // Nine tenths of what it requests, and a sandbox.
+  // Nine tenths of the request, and 1 Mi for the sandbox.
   expect(pods).toMatchObject([{ podRef: { name: 'web', uid: UID }, memory: { workingSetBytes: 91 * MI } }]);
   expect(node.memory).toMatchObject({ availableBytes: 933 * MI, workingSetBytes: 219 * MI });
   expect((await bed.summary({ onlyNode: true })).pods).toEqual([]);
@@ -102,8 +102,8 @@ test('a pod uses memory as long as it runs', async () => {
   expect((await bed.summary()).pods).toEqual([]);
 });
 
-describe('who watches', () => {
-  test('is told when something starts or ends that makes the difference, and nothing is armed in between', async () => {
+describe('a memory watch', () => {
+  test('reports when a container that starts or ends crosses the threshold, and no timer is armed in between', async () => {
     const bed = new Bed();
     bed.watch(1000);
     await bed.clock.advance(1000);
@@ -117,8 +117,8 @@ describe('who watches', () => {
     expect([bed.told, bed.clock.armed]).toEqual([[true, false], 0]);
   });
 
-  test('is told when a leak has used up what was left', async () => {
-    // A Mi in a second.
+  test('reports when a leak has used the free memory', async () => {
+    // The leak is 1 Mi in a second.
     const bed = new Bed([['/leaks', 0]]);
     bed.runs(main(bed.clock.now()));
     bed.watch(833);
@@ -128,7 +128,7 @@ describe('who watches', () => {
     expect([bed.told, bed.clock.armed]).toEqual([[true], 0]);
   });
 
-  test('is told nothing once it is dead', async () => {
+  test('reports nothing after the agent is dead', async () => {
     const bed = new Bed();
     bed.watch(1000);
     await bed.clock.advance(1000);
@@ -150,7 +150,7 @@ test('figures may fail, and come late', async () => {
   expect(Date.parse(node.memory?.time ?? '') - beganAt).toBeGreaterThan(500);
 });
 
-test('where all pods together are held to less, that is told as well, and watched', async () => {
+test('if all pods together have a memory limit, it is in the figures, and it is watched', async () => {
   const bed = new Bed([], { memory: { capacityBytes: 1152 * MI, podsBytes: 500 * MI } });
   bed.watch(450, 'allocatableMemory.available');
   bed.runs(main(bed.clock.now()));
@@ -161,18 +161,18 @@ test('where all pods together are held to less, that is told as well, and watche
   expect(bed.told).toEqual([true]);
 });
 
-test('pods have processes as long as they run, and some fork ever more', async () => {
+test('pods have processes as long as they run, and the number of some pods grows', async () => {
   const bed = new Bed([['/leaks', 0]], { processes: { max: 1000 } });
   bed.runs(main(bed.clock.now()));
   const [first, later] = [await bed.summary(), await bed.summary()];
-  // A sandbox, twenty-one at the start, and one every other second.
+  // One of the sandbox, 21 at the start, and one more every two seconds.
   expect(first.pods).toMatchObject([{ process_stats: { process_count: 22 } }]);
   expect(first.node.rlimit).toMatchObject({ maxpid: 1000, curproc: 122 });
   expect(later.pods).toMatchObject([{ process_stats: { process_count: 27 } }]);
 });
 
-describe('on disk', () => {
-  /** Of what is wanted, less than a third. */
+describe('the disk', () => {
+  /** The usage of a container or a volume is less than a third of its request or limit. */
   const [LAYER, LOGS, VOLUME, IMAGE] = [30 * MI, 5 * MI, 60 * MI, 400 * MI];
 
   const stored = (layout = ONE_DISK) => {
@@ -186,7 +186,7 @@ describe('on disk', () => {
   const freeOf = ({ node: { fs, runtime } }: Summary) =>
     [fs, runtime?.imageFs, runtime?.containerFs].map((one) => DISK_SIZE.bytes - (one?.availableBytes ?? 0));
 
-  test('lie images, volumes, and what containers have written and logged until they are removed', async () => {
+  test('holds images, volumes, and the layers and logs of containers, until they are removed', async () => {
     const bed = stored();
     const all = IMAGE + VOLUME + 2 * (LAYER + LOGS);
     const summary = await bed.summary();
@@ -204,7 +204,7 @@ describe('on disk', () => {
     expect(freeOf(await bed.summary())).toEqual([0, 0, 0]);
   });
 
-  test('each where the layout says', async () => {
+  test('has them on the file systems of the layout', async () => {
     const layers = 2 * LAYER;
     const others = VOLUME + 2 * LOGS;
     const apart = stored({ dedicatedImageFs: true, splitContainerFs: false });
@@ -214,7 +214,7 @@ describe('on disk', () => {
     expect(freeOf(await split.summary())).toEqual([others + layers, IMAGE, others + layers]);
   });
 
-  test('what pods have is known from before, unless somebody wants to know it better', async () => {
+  test('usage of pods is from an earlier measurement, unless the caller asks for a newer one', async () => {
     const bed = stored();
     await bed.summary();
     const [before] = bed.uses.flatMap(({ pods }) => pods.get(UID)?.storage?.atMs ?? []);
@@ -228,7 +228,7 @@ describe('on disk', () => {
   });
 });
 
-describe('who asks for less', () => {
+describe('a caller that asks for less', () => {
   const bedWithAll = () => {
     const disks = { layout: ONE_DISK, nodeFs: DISK_SIZE, imageFs: DISK_SIZE };
     const bed = new Bed([], { disks, processes: { max: 1000 } });
@@ -236,21 +236,21 @@ describe('who asks for less', () => {
     return bed;
   };
 
-  test('gets memory alone', async () => {
+  test('gets only memory', async () => {
     const { node, pods } = await bedWithAll().summary({ onlyCPUAndMemory: true });
     expect(Object.keys(node)).toEqual(['nodeName', 'memory']);
     expect(pods).toMatchObject([{ memory: { workingSetBytes: 91 * MI } }]);
     expect(pods[0]?.containers).toBeUndefined();
   });
 
-  test('gets what is known of disks, if he does not wait for more', async () => {
+  test('gets the known disk usage if it does not wait for more', async () => {
     const bed = bedWithAll();
     const unknown = await bed.summary({ diskUsagePatienceMs: 0 });
     const known = await bed.summary({ diskUsagePatienceMs: 0 });
     expect([unknown, known].map(({ pods }) => pods[0]?.containers?.length)).toEqual([undefined, 1]);
   });
 
-  test('gets at once what is known at once, if he is in a hurry', async () => {
+  test('gets the figures that are known at once if it aborts the measurement', async () => {
     const bed = bedWithAll();
     const hurried = new AbortController();
     const summary = bed.stats.summary({ signal: hurried.signal });
