@@ -6,6 +6,7 @@ import { join } from 'node:path';
 import grpc from '@grpc/grpc-js';
 import { createCriRuntime } from '../../../src/runtime/cri/cri-runtime.ts';
 import type { Method } from '../../../src/runtime/cri/messages/methods.ts';
+import * as methods from '../../../src/runtime/cri/messages/methods.ts';
 import type { RuntimeService } from '../../../src/runtime/service/runtime-service.ts';
 
 /** How one call is answered. */
@@ -24,6 +25,28 @@ export function answer<Q, A>(method: Method<Q, A>, handle: (request: Q) => A | P
   };
   return (server) => void server.register(path, unary, response.encode, request.decode, 'unary');
 }
+
+/** Answers ContainerStatus with a running container named `main`, and these fields. */
+export const containerStatus = (more: object): Answer =>
+  answer(methods.CONTAINER_STATUS, ({ containerId }) => ({
+    status: {
+      id: containerId,
+      metadata: { name: 'main', attempt: 0 },
+      image: '',
+      imageRef: '',
+      createdAt: 1,
+      startedAt: 1,
+      exitCode: 0,
+      reason: '',
+      message: '',
+      labels: {},
+      annotations: {},
+      logPath: '',
+      state: 'CONTAINER_RUNNING' as const,
+      finishedAt: 0,
+      ...more,
+    },
+  }));
 
 export function answerStream<Q, A>(
   { path, request, response }: Method<Q, A>,

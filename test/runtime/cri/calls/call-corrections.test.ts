@@ -2,7 +2,7 @@ import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
 import grpc from '@grpc/grpc-js';
 import * as methods from '../../../../src/runtime/cri/messages/methods.ts';
 import type { StateletError } from '../../../../src/types/errors.ts';
-import { answer, failure, FakeRuntime } from '../fake-runtime.ts';
+import { answer, containerStatus, failure, FakeRuntime } from '../fake-runtime.ts';
 import { containerConfig, podConfig } from '../../../support/runtime-configs.ts';
 
 const errorOf = (call: Promise<unknown>): Promise<StateletError> =>
@@ -23,26 +23,6 @@ describe('the state of the container or sandbox tells what a vague error means:'
     () =>
       Promise.reject(failure(grpc.status.UNKNOWN, details));
   const missing = () => Promise.reject(failure(grpc.status.NOT_FOUND, 'a part is missing'));
-  const status = (more: object) =>
-    answer(methods.CONTAINER_STATUS, ({ containerId }) => ({
-      status: {
-        id: containerId,
-        metadata: { name: 'main', attempt: 0 },
-        image: '',
-        imageRef: '',
-        createdAt: 1,
-        startedAt: 1,
-        exitCode: 0,
-        reason: '',
-        message: '',
-        labels: {},
-        annotations: {},
-        logPath: '',
-        state: 'CONTAINER_RUNNING' as const,
-        finishedAt: 0,
-        ...more,
-      },
-    }));
 
   test('a start that fails keeps its error, although the container is exited then', async () => {
     const { promise: started, resolve } = Promise.withResolvers<number>();
@@ -75,12 +55,12 @@ describe('the state of the container or sandbox tells what a vague error means:'
 
   test('the start of a container that had ended before is FailedPrecondition', async () => {
     const ended = { state: 'CONTAINER_EXITED', finishedAt: (Date.now() - 1000) * 1e6 };
-    await fake.serve(answer(methods.START_CONTAINER, vague()), status(ended));
+    await fake.serve(answer(methods.START_CONTAINER, vague()), containerStatus(ended));
     expect((await errorOf(fake.client().startContainer('c'))).kind).toBe('FailedPrecondition');
   });
 
   test('a command in a running container keeps the kind of its error', async () => {
-    await fake.serve(answer(methods.EXEC_SYNC, vague('no such program')), status({}));
+    await fake.serve(answer(methods.EXEC_SYNC, vague('no such program')), containerStatus({}));
     const error = await errorOf(fake.client().execSync('c', ['x'], 0));
     expect([error.kind, error.message]).toEqual(['Unknown', 'no such program']);
   });
@@ -103,7 +83,7 @@ describe('the state of the container or sandbox tells what a vague error means:'
   });
 
   test('NotFound is an error of a stop if the container still runs', async () => {
-    await fake.serve(answer(methods.STOP_CONTAINER, missing), status({}));
+    await fake.serve(answer(methods.STOP_CONTAINER, missing), containerStatus({}));
     expect((await errorOf(fake.client().stopContainer('c', 1))).message).toBe('a part is missing');
   });
 

@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
 import * as methods from '../../../../src/runtime/cri/messages/methods.ts';
-import { answer, FakeRuntime } from '../fake-runtime.ts';
+import { answer, containerStatus, FakeRuntime } from '../fake-runtime.ts';
 
 describe('the status of a container that has ended without a run', () => {
   let fake: FakeRuntime;
@@ -8,27 +8,6 @@ describe('the status of a container that has ended without a run', () => {
     fake = new FakeRuntime();
   });
   afterEach(() => fake.cleanup());
-
-  const status = (more: object) =>
-    answer(methods.CONTAINER_STATUS, ({ containerId }) => ({
-      status: {
-        id: containerId,
-        metadata: { name: 'main', attempt: 0 },
-        image: '',
-        imageRef: '',
-        createdAt: 1,
-        startedAt: 1,
-        exitCode: 0,
-        reason: '',
-        message: '',
-        labels: {},
-        annotations: {},
-        logPath: '',
-        state: 'CONTAINER_RUNNING' as const,
-        finishedAt: 0,
-        ...more,
-      },
-    }));
 
   const noneListed = answer(methods.LIST_CONTAINERS, () => ({ containers: [] }));
 
@@ -41,7 +20,7 @@ describe('the status of a container that has ended without a run', () => {
       exitCode: 128,
       reason: 'StartError',
     };
-    await fake.serve(status({ ...ended, message }), noneListed);
+    await fake.serve(containerStatus({ ...ended, message }), noneListed);
     expect(await fake.client().containerStatus('c')).toMatchObject({
       state: 'CONTAINER_CREATED',
       finishedAt: 0,
@@ -54,7 +33,7 @@ describe('the status of a container that has ended without a run', () => {
   test('is EXITED if the start failed for another reason', async () => {
     const message = 'failed to create containerd task: no such program';
     await fake.serve(
-      status({ state: 'CONTAINER_EXITED', exitCode: 128, reason: 'StartError', message }),
+      containerStatus({ state: 'CONTAINER_EXITED', exitCode: 128, reason: 'StartError', message }),
       noneListed,
     );
     expect(await fake.client().containerStatus('c')).toMatchObject({
