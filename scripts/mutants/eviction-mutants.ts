@@ -60,7 +60,7 @@ export const EVICTION_MUTANTS: readonly Mutant[] = [
     name: 'evicted-not-killed',
     breaks: 'A pod is said to be evicted, and is not ended (I9)',
     file: MANAGER,
-    find: `    const isKnown = registry.send(pod.uid, { type: 'SyncPodKill', options: kill });`,
+    find: `    const isKnown = registry.kill(pod.uid, kill);`,
     replace: `    const isKnown = registry.get(pod.uid) !== undefined && kill.evict === true;`,
   },
   {
