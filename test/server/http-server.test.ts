@@ -80,13 +80,13 @@ describe('/stats/summary', () => {
     expect(asked).toEqual([true, false, false, false, false]);
   });
 
-  test('is 500 with the reason when the figures cannot be read', async () => {
+  test('is 500 with the reason when the stats cannot be read', async () => {
     const { get } = await start({ summary: () => Promise.reject(new Error('no figures')) });
     const response = await get('/stats/summary');
     expect([response.status, await response.text()]).toEqual([500, 'no figures\n']);
   });
 
-  test('is 404 without a source of figures', async () => {
+  test('is 404 without a stats provider', async () => {
     expect((await (await start()).get('/stats/summary')).status).toBe(404);
   });
 });
@@ -220,7 +220,7 @@ describe('secrets of containers', () => {
   });
 });
 
-describe('a browser with a foreign page', () => {
+describe('a request from a foreign page in a browser', () => {
   const ask = async (headers: Record<string, string>, path = '/pods') => {
     const { server } = await start();
     const sent = request({ host: '127.0.0.1', port: server.port, path, headers });
@@ -267,7 +267,7 @@ describe('connections', () => {
       socket.on('error', () => undefined);
       return once(socket.resume(), 'close');
     });
-    // The first ones stay, and are answered.
+    // The first connections stay open, and are answered.
     await Promise.all(closed.slice(32));
     const [first] = sockets;
     first?.write('GET /healthz HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n');

@@ -82,7 +82,7 @@ describe('an agent that restarts', () => {
     ]);
   });
 
-  test('uses it again after a second restart, until the manifest is good again; a removed manifest is no longer kept', async () => {
+  test('uses that version again after a second restart, until the manifest is good again; a removed manifest is no longer kept', async () => {
     await write('a.yaml', manifest('a'));
     await (await start()).until(holds('a'));
     await write('a.yaml', BROKEN);
@@ -267,7 +267,7 @@ describe('the server of a URL', () => {
     },
   );
 
-  test('is another one than before the restart: no pods are restored', async () => {
+  test('has another URL than before the restart: no pods are restored', async () => {
     answer = { status: 200, body: manifest('a') };
     await (await ask()).next();
     answer = { status: 503, body: '' };
