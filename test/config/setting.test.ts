@@ -40,7 +40,7 @@ describe('a table of settings', () => {
     expect(resolve({ podsMax: 9 }, { podsMax: 7 }).pods).toBe(9);
   });
 
-  test('takes 0 in the file as the default, where the kubelet does', () => {
+  test('takes 0 in the file as the default, if the kubelet does', () => {
     expect(resolve({}, { podsMax: 0, timeout: '0s' })).toEqual({ pods: 5, timeoutMs: 1_000 });
   });
 
