@@ -54,7 +54,7 @@ describe('a table of settings', () => {
   });
 });
 
-test('the key of a flag is the one that commander uses', () => {
+test('the key of a flag is the same as in commander', () => {
   expect(['--node-ip <IP>', '--cgroups-per-qos [BOOL]'].map(flagKey)).toEqual(['nodeIp', 'cgroupsPerQos']);
 });
 

@@ -1,4 +1,4 @@
-/** The monitor of the embedded runtime is stopped (SIGSTOP): the agent becomes unhealthy, and goes on after SIGCONT. */
+/** The monitor of the embedded runtime is stopped (SIGSTOP): the agent becomes unhealthy, and continues after SIGCONT. */
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from '@jest/globals';

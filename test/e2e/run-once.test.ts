@@ -278,7 +278,7 @@ describe('run-once refuses to run', () => {
   test.each([
     ['no source', [], '--pod-manifest-path or --manifest-url'],
     ['an unknown flag', ['--exit-with-pods'], "unknown option '--exit-with-pods'"],
-    ['a number of retries that is not a number', ['--max-retries', 'many'], '--max-retries'],
+    ['a retry count that is not a number', ['--max-retries', 'many'], '--max-retries'],
     ['a delay without unit', ['--retry-delay', '5'], '--retry-delay'],
     ['another output', ['-o', 'yaml'], 'Allowed choices are json'],
   ])('with %s', async (_, flags, message) => {

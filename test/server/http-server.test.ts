@@ -220,7 +220,7 @@ describe('secrets of containers', () => {
   });
 });
 
-describe('a request from a foreign page in a browser', () => {
+describe('the check of Host and Origin', () => {
   const ask = async (headers: Record<string, string>, path = '/pods') => {
     const { server } = await start();
     const sent = request({ host: '127.0.0.1', port: server.port, path, headers });
@@ -239,7 +239,7 @@ describe('a request from a foreign page in a browser', () => {
     [{ host: '127.0.0.1', origin: 'null' }],
     [{ host: 'rebound.example', origin: 'http://rebound.example' }],
     [{ host: '127.0.0.1:1', origin: 'http://127.0.0.1:2' }],
-  ])('is refused: %j', async (headers) => {
+  ])('refuses a request from a foreign page: %j', async (headers) => {
     for (const path of ['/pods', '/healthz', '/stats/summary', '/eviction', '/']) {
       expect(await ask(headers, path)).toBe(403);
     }
@@ -253,7 +253,7 @@ describe('a request from a foreign page in a browser', () => {
     [{ host: 'LOCALHOST.' }],
     [{ host: 'node-a:10248' }],
     [{ host: '127.0.0.1:1', origin: 'http://127.0.0.1:1' }],
-  ])('other clients are not: %j', async (headers) => {
+  ])('accepts a request from another client: %j', async (headers) => {
     expect(await ask(headers)).toBe(200);
   });
 });

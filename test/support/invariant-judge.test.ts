@@ -75,7 +75,7 @@ describe('the judge reports', () => {
     expect(await found()).toContain('I3');
   });
 
-  test('I4: a grace period that grows, in the actor and in what the runtime is told', async () => {
+  test('I4: a grace period that grows, in the actor and in the calls to the runtime', async () => {
     isIn('Terminating', { gracePeriodSeconds: 5 });
     isIn('Terminating', { gracePeriodSeconds: 6 });
     judge.begun(call('stopContainer', UID, ['c1', 5]));

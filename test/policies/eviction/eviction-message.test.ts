@@ -72,7 +72,7 @@ test('the event on the node names the resource', () => {
   ]);
 });
 
-test('a pod that is evicted for a shortage is marked as disrupted; one that has exceeded its own limit is not', () => {
+test('a pod that is evicted for a shortage is marked as disrupted; a pod that exceeds its own limit is not', () => {
   expect(evictionKill('why', 1, { isDisrupted: true })).toEqual({
     evict: true,
     podTerminationGracePeriodSecondsOverride: 1,

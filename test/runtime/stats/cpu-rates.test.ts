@@ -25,7 +25,7 @@ test('within a second the last rate stays, and the next rate covers the whole ti
 test.each([
   ['a usage that is lower than before', 2_000, 0],
   ['a clock that was set back', 500, 2 * SECOND_NS],
-])('%s begins anew', (_what, nowMs, usage) => {
+])('%s starts a new rate', (_what, nowMs, usage) => {
   rateAt(1_000, SECOND_NS);
   expect(rateAt(nowMs, usage)).toBeUndefined();
   expect(rateAt(nowMs + 1_000, usage + SECOND_NS)).toBe(SECOND_NS);

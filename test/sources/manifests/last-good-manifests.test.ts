@@ -52,7 +52,7 @@ const holds =
   (update: SourceUpdate) =>
     String(names(update)) === String(wanted);
 
-/** Starts the source anew, as an agent does that restarts and finds the manifests which the earlier agent kept. */
+/** Starts the source again, as a restarted agent that finds the manifests which the earlier agent kept. */
 async function start(path = folder, checkFrequencyMs = NEVER_MS): Promise<Collector<SourceUpdate>> {
   source?.close();
   await (lastGood as LastGoodManifests | undefined)?.settled();

@@ -147,7 +147,7 @@ describeOnContainerd('logs of containers', ({ containerd, openBed }) => {
     expect([readdirSync(bed.podLogsDir), links()]).toEqual([[], []]);
   });
 
-  test('of a pod whose log folder cannot be created delay the pod with a message, and it runs when the folder can be created', async () => {
+  test('without a folder delay their pod with an event, and it runs when the folder can be created', async () => {
     bed = openBed();
     const uid = 'uid-of-blocked';
     const folder = join(bed.podLogsDir, `default_blocked-${NODE_NAME}_${uid}`);
