@@ -102,7 +102,7 @@ describe('statelet run-once', () => {
   const parseOnce = (...args: string[]): unknown =>
     addRunOnceFlags(new Command('run-once')).exitOverride().parse(args, { from: 'user' }).opts();
 
-  test('has the flags that say which pods run here, and those of its retries', () => {
+  test('has the flags for the sources of pods, and those for its retries', () => {
     expect(
       parseOnce(
         '--pod-manifest-path',

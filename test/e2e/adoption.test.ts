@@ -103,7 +103,7 @@ test('an active deadline that passes while the daemon is down ends the pod; a po
   expect(kept.status).toMatchObject({ phase: 'Succeeded', startTime: job.status?.startTime });
   await second.end('SIGKILL');
 
-  // Nor does another restart make it run again.
+  // Another restart does not run it again, either.
   const third = await bed.start();
   const ended = await third.inState('web', 'Terminated.Finished');
   expect(ended.status).toMatchObject({ phase: 'Failed', reason: 'DeadlineExceeded', startTime: LONG_AGO });

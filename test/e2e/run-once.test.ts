@@ -13,7 +13,7 @@ import { Journal, type ManifestFields, manifest, SERVE, shell } from './manifest
 
 /** Flags for few retries, so that a failed pod is reported soon. */
 const ONE_RETRY = ['--max-retries', '1'];
-/** How long run-once watches for containers that fail: here none does. */
+/** The time for which run-once watches for failing containers; no container fails here. */
 const SHORT_DELAY = ['--retry-delay', '100ms'];
 
 interface PodView {

@@ -294,7 +294,7 @@ describe('the server', () => {
     expect([response.status, response.headers.get('allow')]).toEqual([405, 'GET, HEAD']);
   });
 
-  test('lists what is served when the path is unknown', async () => {
+  test('lists the known paths when the path is unknown', async () => {
     const { get } = await start();
     const response = await get('/metrics');
     expect([response.status, await response.text()]).toEqual([404, expect.stringContaining('/pods')]);

@@ -97,7 +97,7 @@ describe('a folder', () => {
     await elsewhere.remove();
   });
 
-  test('that is written to without a pause is read when it is quiet: no half-written manifest is seen', async () => {
+  test('that is written to without a pause is read after the writes: no half-written manifest is seen', async () => {
     const updates = follow(folder, NEVER_MS, 400);
     await updates.next();
     const text = manifest('a', 'sleep 1 # '.padEnd(2000, '.'));

@@ -60,7 +60,7 @@ describe('podConfig', () => {
     ]);
   });
 
-  test('a problem is reported once, and again when it comes back', () => {
+  test('a problem is reported once, and again when it occurs again', () => {
     const { file, problems } = start();
     for (const now of [['x'], ['x', 'y'], ['y'], ['y', 'x']])
       file.next({ pods: [], problems: now.map(problem) });

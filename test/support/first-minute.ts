@@ -21,7 +21,7 @@ export interface FirstMinute {
   end(): Promise<void>;
 }
 
-/** Runs what `npm start` runs, in a folder of its own that looks like the repository. */
+/** Runs the command of `npm start` in a separate folder that looks like the repository. */
 export function startFirstMinute(): FirstMinute {
   const cwd = mkdtempSync(join(tmpdir(), 'statelet-first-minute-'));
   cpSync(join(repository, 'examples'), join(cwd, 'examples'), { recursive: true });

@@ -108,7 +108,7 @@ describe('on cgroup v1, the rate of I/O of a pod', () => {
     expect(await rate(done)).toBe(300);
   });
 
-  test('does not count again what a process takes over from an ended child', async () => {
+  test('counts the I/O of an ended child only once, although its parent takes it over', async () => {
     counted(11, 5000, 0);
     const done = () => {
       ended(11);
@@ -169,7 +169,7 @@ describe('on cgroup v1, the rate of I/O of a pod', () => {
   });
 
   describe('is not measured', () => {
-    test('unless it is asked for', async () => {
+    test('unless it is requested', async () => {
       const { pods } = await bed.summary({ onlyCPUAndMemory: true });
       expect(pods).toHaveLength(1);
       expect(pods[0]).not.toHaveProperty('io');

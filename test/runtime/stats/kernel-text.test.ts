@@ -58,7 +58,7 @@ test('io.stat: reads and writes of all devices are added; other counters are ign
   expect(ioStatBytes(text)).toBe(4096 + 1 + 10 + 20);
 });
 
-test('/proc/<pid>/io: only what reached a disk counts', () => {
+test('/proc/<pid>/io: only I/O that reached a disk counts', () => {
   const text = 'rchar: 100\nwchar: 200\nread_bytes: 30\nwrite_bytes: 4\ncancelled_write_bytes: 1\n';
   expect([processIOBytes(text), processIOBytes(undefined)]).toEqual([34, undefined]);
 });

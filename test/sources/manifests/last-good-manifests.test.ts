@@ -194,7 +194,7 @@ describe('a kept manifest', () => {
     expect(await readdir(kept)).toEqual([file]);
   });
 
-  test('that cannot be written is one problem; pods come all the same, and the write is tried again', async () => {
+  test('that cannot be written is one problem; the pods start anyway, and the write is tried again', async () => {
     await mkdir(join(kept, '..'));
     await writeFile(kept, 'in the way');
     await write('a.yaml', manifest('a'));

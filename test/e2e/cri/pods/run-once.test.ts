@@ -1,4 +1,4 @@
-/** Pods that are run once, as real containers. */
+/** `statelet run-once` with real containers. */
 import { availableParallelism } from 'node:os';
 import { join } from 'node:path';
 import { readdirSync, rmSync } from 'node:fs';
