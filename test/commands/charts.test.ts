@@ -9,7 +9,7 @@ import { toMermaid } from '../../src/commands/charts/mermaid.ts';
 import { toXStateSource } from '../../src/commands/charts/xstate-source.ts';
 import { machines } from '../../src/machines/index.ts';
 
-/** A little of everything that a chart may hold. */
+/** A machine with an example of each thing that a chart may contain. */
 const lamp = setup({
   types: { context: {} as { uses: number }, events: {} as { type: 'PRESS' | 'SWAP' | 'LOOK' | 'BREAK' } },
   actions: {

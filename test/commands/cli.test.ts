@@ -46,12 +46,12 @@ test('--version is that of the package', async () => {
 describe('wrong usage ends with 2 and names what is wrong', () => {
   const cases: [string, string[], RegExp][] = [
     [
-      'an unknown command, with the one that was meant',
+      'an unknown command, with a suggestion',
       ['runn'],
       /^statelet: unknown command 'runn'\n\(Did you mean run\?\)/,
     ],
     [
-      'an unknown flag, with the one that was meant',
+      'an unknown flag, with a suggestion',
       ['run', '--pod-manifest-pth', 'x'],
       /^statelet: unknown option '--pod-manifest-pth'\n\(Did you mean --pod-manifest-path\?\)\n.*statelet run --help/,
     ],
@@ -63,7 +63,7 @@ describe('wrong usage ends with 2 and names what is wrong', () => {
       /--sync-frequency.* argument '5' is invalid\. It must be a duration such as 1m30s/,
     ],
     [
-      'a duration of nothing',
+      'a duration of zero',
       ['run', '--file-check-frequency', '0s'],
       /--file-check-frequency.* must be a duration/,
     ],
@@ -101,12 +101,12 @@ describe('wrong usage ends with 2 and names what is wrong', () => {
     ['a port out of range', ['run', '--healthz-port', '65536'], /--healthz-port.* must be a port/],
     ['an inspector nowhere', ['run', '--inspect=a:b'], /--inspect.* must be HOST:PORT/],
     [
-      'a runtime that is not on a socket',
+      'a runtime endpoint that is not a socket',
       ['run', '--container-runtime-endpoint', 'tcp://x'],
       /^statelet: --container-runtime-endpoint: "tcp:\/\/x": must be "embedded" or the socket of a CRI runtime/,
     ],
     [
-      'a configuration that is not there',
+      'a configuration file that does not exist',
       ['run', '--config', '/none.yaml'],
       /^statelet: \/none\.yaml: no such file/,
     ],
@@ -126,7 +126,7 @@ describe('wrong usage ends with 2 and names what is wrong', () => {
   });
 });
 
-test('charts prints what the Stately editor takes, or Mermaid', async () => {
+test('charts prints source for the Stately editor, or Mermaid', async () => {
   const [list, source, mermaid] = await Promise.all([
     cli('charts'),
     cli('charts', 'pod'),

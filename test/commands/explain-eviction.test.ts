@@ -27,7 +27,7 @@ const summary = summaryOf({ memory: 400, pids: 900 }, [
 ]);
 const files = () => ({ stats: file('stats.json', summary), pods: file('pods.json', { items: pods }) });
 
-describe('of figures in files', () => {
+describe('explain-eviction with stats from files', () => {
   test('shows each threshold, and the order in which pods would be evicted', async () => {
     const evictionHard = { 'memory.available': '500Mi', 'pid.available': '10%' };
     expect(await explainEviction({ ...files(), evictionHard })).toBe(
@@ -52,7 +52,7 @@ describe('of figures in files', () => {
     );
   });
 
-  test('is JSON with -o json', async () => {
+  test('prints JSON with -o json', async () => {
     const text = await explainEviction({
       ...files(),
       evictionHard: { 'memory.available': '1Mi' },
@@ -80,7 +80,7 @@ describe('of figures in files', () => {
   });
 });
 
-describe('of a daemon', () => {
+describe('explain-eviction of a daemon', () => {
   test('prints what it serves', async () => {
     const explanation: EvictionExplanation = { conditions: ['MemoryPressure'], thresholds: [] };
     const eviction = () => Promise.resolve(explanation);
@@ -101,7 +101,7 @@ describe('of a daemon', () => {
     }
   });
 
-  test('without eviction is another error than no daemon', async () => {
+  test('has different errors for a server without eviction and for a missing daemon', async () => {
     const server = await startApiServer(
       { host: '127.0.0.1', port: 0 },
       { health: () => undefined, pods: () => [] },

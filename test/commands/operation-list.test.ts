@@ -18,7 +18,7 @@ test.each([
   [[1, 2, 3, 4, 7, 9, 10, 11], '1-4,7,9-11'],
   [[1, 3, 5], '1,3,5'],
   [[], '0'],
-])('%j is written as %s, and read as what it was', (numbers, text) => {
+])('%j is written as %s, and read back as the same numbers', (numbers, text) => {
   expect(formatOperations(numbers)).toBe(text);
   expect(parse(text).filter((number) => number > 0)).toEqual(numbers);
 });
@@ -35,6 +35,6 @@ test.each([
   ['9-4', '--only: "9-4" ends before it begins'],
   ['4,21', '--only: there is no operation 21; the plan has 20 operations'],
   ['1-99999999999999', '--only: there is no operation 99999999999999; the plan has 20 operations'],
-])('"%s" is refused with what would be right', (text, message) => {
+])('"%s" is refused, and the error shows a valid form', (text, message) => {
   expect(() => parse(text)).toThrow(message);
 });

@@ -1,7 +1,7 @@
 import { expect, test } from '@jest/globals';
 import { Progress } from '../../src/commands/progress.ts';
 
-/** A stream that keeps what is written, and a clock that the test moves. */
+/** A stream that keeps the written text, and a clock that the test advances. */
 function bed(isTTY?: boolean) {
   const written: string[] = [];
   const clock = { ms: 0 };
@@ -35,7 +35,7 @@ test('a log gets a line every half minute', () => {
   expect(written).toEqual(['one\n', 'two\n']);
 });
 
-test('the text is not made when no line is due', () => {
+test('the text is not computed when no line is due', () => {
   const { progress } = bed();
   progress.tell(() => {
     throw new Error('asked for');

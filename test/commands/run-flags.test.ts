@@ -7,7 +7,7 @@ function parse(...args: string[]): unknown {
   return addRunFlags(command).parse(args, { from: 'user' }).opts();
 }
 
-test('a flag that is not given has no value, so that the file can set it', () => {
+test('a flag that is not given has no value, so that the configuration file can set it', () => {
   expect(parse()).toEqual({});
 });
 
@@ -26,7 +26,7 @@ test('durations become milliseconds, numbers numbers', () => {
 });
 
 test.each([['-v', '4'], ['-v=4'], ['-v4'], ['--v', '4'], ['--v=4']])(
-  'the log level is taken as klog takes it: %s %s',
+  'the log level is read as by klog: %s %s',
   (...args) => {
     expect(parse(...args)).toEqual({ v: 4 });
   },
@@ -82,7 +82,7 @@ test('a switch without a value is on', () => {
 test.each([
   ['--system-reserved', 'cpu', /--system-reserved.*It must be RESOURCE=QUANTITY with commas between/],
   ['--register-with-taints', 'a', /--register-with-taints.*It must be KEY=VALUE:EFFECT or KEY:EFFECT/],
-])('%s %s is an error that says what would be right', (flag, value, message) => {
+])('%s %s is an error that shows a valid value', (flag, value, message) => {
   expect(() => parse(flag, value)).toThrow(message);
 });
 
@@ -102,7 +102,7 @@ describe('statelet run-once', () => {
   const parseOnce = (...args: string[]): unknown =>
     addRunOnceFlags(new Command('run-once')).exitOverride().parse(args, { from: 'user' }).opts();
 
-  test('has the flags that say which pods run here, and those of its retries', () => {
+  test('has the flags for the sources of pods, and those for its retries', () => {
     expect(
       parseOnce(
         '--pod-manifest-path',
@@ -118,7 +118,7 @@ describe('statelet run-once', () => {
   });
 
   test.each(['--exit-with-pods', '--healthz-port=0', '--sync-frequency=1m', '--inspect'])(
-    'does not take what only a daemon can do something with: %s',
+    'does not take flags that only a daemon can use: %s',
     (flag) => {
       const silent = new Command('run-once').configureOutput({ writeErr: () => undefined });
       expect(() => addRunOnceFlags(silent).exitOverride().parse([flag], { from: 'user' })).toThrow(

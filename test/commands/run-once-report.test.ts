@@ -28,7 +28,7 @@ const FAILED: PodResult = {
   leftRunning: true,
 };
 
-test('a line has the pod, its result, and reason and message where there are any', () => {
+test('a line has the pod and its result, with reason and message if there are any', () => {
   expect(podText(WEB)).toBe('default/web-node1');
   expect(resultLine(WEB, FAILED)).toBe(
     'default/web-node1: Failed: ContainersFailed: a container failed: job: exit code 3 (Error)',

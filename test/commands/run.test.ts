@@ -20,7 +20,7 @@ afterEach(async () => {
   await rm(folder, { recursive: true, force: true, maxRetries: 5 });
 });
 
-/** A daemon in a folder of its own, on a port of its own. */
+/** A daemon with its own folder and its own port. */
 function start(...args: string[]) {
   const running = startCli('run', '--root-dir', join(folder, 'root'), '--healthz-port', 'auto', ...args);
   closing.push(() => running.child.kill('SIGKILL') && running.finished);
@@ -45,24 +45,21 @@ function logLines(stdout: string): Record<string, unknown>[] {
 }
 
 describe('statelet run', () => {
-  test.each(['SIGINT', 'SIGTERM'] as const)(
-    'serves until %s, then leaves in good order with 0',
-    async (signal) => {
-      const { child, address, finished } = start();
-      const healthz = `http://${await address()}/healthz`;
-      // It answers before the container runtime does.
-      await waitFor(async () => (await (await fetch(healthz)).text()) === 'ok', {
-        what: '/healthz to be ok',
-      });
-      child.kill(signal);
-      const { code, stdout, stderr } = await finished;
-      expect([code, stderr]).toEqual([0, '']);
-      expect(logLines(stdout).map(({ msg }) => msg)).toEqual(
-        expect.arrayContaining(['stopping; pods keep running', 'stopped']),
-      );
-      expect(existsSync(join(folder, 'root', 'statelet.addr'))).toBe(false);
-    },
-  );
+  test.each(['SIGINT', 'SIGTERM'] as const)('serves until %s, then ends with exit code 0', async (signal) => {
+    const { child, address, finished } = start();
+    const healthz = `http://${await address()}/healthz`;
+    // The server answers before the container runtime is ready.
+    await waitFor(async () => (await (await fetch(healthz)).text()) === 'ok', {
+      what: '/healthz to be ok',
+    });
+    child.kill(signal);
+    const { code, stdout, stderr } = await finished;
+    expect([code, stderr]).toEqual([0, '']);
+    expect(logLines(stdout).map(({ msg }) => msg)).toEqual(
+      expect.arrayContaining(['stopping; pods keep running', 'stopped']),
+    );
+    expect(existsSync(join(folder, 'root', 'statelet.addr'))).toBe(false);
+  });
 
   test('reads its configuration from a file, and warns about fields that it does not support yet', async () => {
     await mkdir(join(folder, 'pods'));
@@ -111,7 +108,7 @@ spec:
   containers: [{ name: main, command: [sleep, '1000'] }]
 `;
 
-    /** What a daemon prints that runs a pod, and ends it as it is stopped itself. */
+    /** The output of a daemon that starts a pod, and ends the pod when it is stopped itself. */
     async function printed(...args: string[]): Promise<string> {
       const manifest = join(folder, 'web.yaml');
       await writeFile(manifest, MANIFEST);
@@ -258,7 +255,7 @@ spec:
       '--pod-manifest-path',
       join(folder, 'pods'),
     );
-    // The file is there before the number is in it, and 0 would be the group of this test.
+    // The file exists before it has the number, and signalling 0 would signal the process group of this test.
     const group = await waitFor(() => (existsSync(pid) && Number(readFileSync(pid, 'utf8'))) || undefined, {
       what: 'the container',
     });
@@ -269,7 +266,7 @@ spec:
     expect(child.exitCode).toBeNull();
     await waitFor(
       () => {
-        // It may be gone before what it said is here.
+        // The daemon may end before the test has read its output.
         child.kill('SIGINT');
         return output.stdout.includes('leaving at once: pods may be left running');
       },

@@ -14,7 +14,7 @@ beforeAll(async () => {
 });
 afterAll(() => workplace.remove());
 
-/** Runs `statelet` of the tree that has the defect. */
+/** Runs the `statelet` that has the defect. */
 function statelet(command: readonly string[]): Promise<Finished> {
   const { promise, resolve } = Promise.withResolvers<Finished>();
   const main = join(workplace.root, 'src/main.ts');

@@ -41,7 +41,7 @@ function printer() {
   return { print: (text: string) => void printed.push(text), text: () => printed.join('') };
 }
 
-/** Without the real time, which differs from run to run. */
+/** The output without the real time, which differs between runs. */
 const withoutSeconds = (text: string) => text.replaceAll(/ in \d+\.\d s$/gm, ' in … s');
 
 describe('the output', () => {
@@ -234,7 +234,7 @@ describe('a violated invariant', () => {
     elapsedMs: 2_000,
   };
 
-  /** Simulations of which the seed `failing` violates an invariant, because of operation 5. */
+  /** Simulations. The one with the seed `failing` violates an invariant because of operation 5. */
   function violating(failing = 7) {
     const asked: SimulationOptions[] = [];
     const run = (options: SimulationOptions): Promise<SimulationResult> => {

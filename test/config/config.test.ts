@@ -9,9 +9,9 @@ const HOST: Host = { hostname: 'Node-1.Example', homedir: '/home/me', isRoot: tr
 const resolved = (flags: RunFlags = {}, file: KubeletConfiguration = {}, host: Partial<Host> = {}) =>
   resolveConfig(flags, file, { ...HOST, ...host });
 
-/** The settings of real containers have tests of their own: node-settings.test.ts. */
+/** The settings of real containers are tested in load-node-settings.test.ts. */
 const node: unknown = expect.any(Object);
-/** As do those of which pods may come, and may stay: admission-settings.test.ts, eviction-settings.test.ts. */
+/** The settings of admission and eviction are tested in load-admission-settings.test.ts and load-eviction-settings.test.ts. */
 const admission = {
   ...resolveAdmissionSettings({}, {}, ''),
   ...resolveEvictionSettings({}, {}, ''),
@@ -153,7 +153,7 @@ describe('paths', () => {
     });
   });
 
-  test("of the root folder are the user's own when it is not root", () => {
+  test('of the root folder are in the home folder of the user if it is not root', () => {
     expect(resolved({}, {}, { isRoot: false }).rootDir).toBe('/home/me/.local/state/statelet');
     const env = { XDG_STATE_HOME: '/state' };
     expect(resolved({}, {}, { isRoot: false, env }).rootDir).toBe('/state/statelet');

@@ -10,7 +10,7 @@ const resolve = (flags: Record<string, unknown> = {}, file: Record<string, unkno
   resolveAdmissionSettings(flags, file, 'kubelet.yaml');
 const setting = (flag: string) => ALL_ADMISSION_SETTINGS.find((row) => row.flag?.startsWith(`${flag} `))!;
 
-test("without flags and file everything is the kubelet's default, and lower priority goes first", () => {
+test("without flags and file everything is the kubelet's default, and pods of lower priority are preempted first", () => {
   expect(resolve()).toEqual({
     podsPerCore: 0,
     systemReserved: {},
@@ -27,7 +27,7 @@ test('every field of the table is a field of KubeletConfiguration', () => {
   expect(Object.keys(KUBELET_CONFIGURATION_SCHEMA.properties ?? {})).toEqual(expect.arrayContaining(fields));
 });
 
-test('the file goes before the default, and a flag before the file', () => {
+test('the configuration file overrides the default, and a flag overrides the file', () => {
   const taint = { key: 'maint', effect: 'NoSchedule' };
   const file = {
     podsPerCore: 10,
@@ -58,7 +58,7 @@ describe('a value that is not valid is an error that names', () => {
       'kubelet.yaml: kubeReserved: must be quantities of cpu, memory, ephemeral-storage or pid; failed to parse quantity "much" for "memory" resource (got memory=much)',
     ],
     [
-      'what an extended resource is',
+      'the form of an extended resource',
       { extendedResources: { gpu: '1' } },
       {},
       '--extended-resources: must be resources with a domain of their own, not of kubernetes.io, such as example.com/gpu: "gpu" is none (got gpu=1)',
@@ -70,13 +70,13 @@ describe('a value that is not valid is an error that names', () => {
       '--node-labels: must be labels such as example.com/disk=ssd: "a b" is no name of a label (got a b=c)',
     ],
     [
-      'the effects that there are',
+      'the valid effects',
       {},
       { registerWithTaints: [{ key: 'maint', value: 'x', effect: 'Never' }] },
       'kubelet.yaml: registerWithTaints: must be taints with one of the effects NoSchedule, PreferNoSchedule, NoExecute: "Never" is none (got maint=x:Never)',
     ],
     [
-      'a taint without anything',
+      'an empty taint',
       {},
       { registerWithTaints: [{}] },
       'kubelet.yaml: registerWithTaints: must be taints: "" is no key of a taint (got :)',

@@ -81,7 +81,7 @@ describe('an error has the file, the field, the value and what to do', () => {
       'kubelet.yaml: syncFrequency: must be a duration such as "1m30s" (got 5)',
     ],
     [
-      'a duration that is none',
+      'an invalid duration',
       'syncFrequency: 5 minutes',
       'kubelet.yaml: syncFrequency: must be a duration such as "1m30s" (got "5 minutes")',
     ],
@@ -116,7 +116,7 @@ describe('an error has the file, the field, the value and what to do', () => {
       'kubelet.yaml: staticPodURL: must be an http or https URL',
     ],
     [
-      'a list of the wrong things',
+      'a list of the wrong type',
       'staticPodURLHeader: { A: [1] }',
       'kubelet.yaml: staticPodURLHeader.A.0: must be a string',
     ],

@@ -34,7 +34,7 @@ test('every field of the table is a field of KubeletConfiguration', () => {
   expect(Object.keys(KUBELET_CONFIGURATION_SCHEMA.properties ?? {})).toEqual(expect.arrayContaining(fields));
 });
 
-describe('hard thresholds that are given', () => {
+describe('configured hard thresholds', () => {
   const file = { evictionHard: { 'memory.available': '1Gi' } };
 
   test('replace all defaults', () => {
@@ -42,7 +42,7 @@ describe('hard thresholds that are given', () => {
     expect(resolve({}, { evictionHard: {} }).evictionHard).toEqual({});
   });
 
-  test('are merged with the defaults where the file says so', () => {
+  test('are merged with the defaults if the file has mergeDefaultEvictionSettings', () => {
     const merged = { ...file, mergeDefaultEvictionSettings: true };
     const wanted = { ...DEFAULT_THRESHOLDS, 'memory.available': '1Gi' };
     expect(resolve({}, merged).evictionHard).toEqual(wanted);
@@ -88,13 +88,13 @@ describe('a value that is not valid is an error that names', () => {
       '--eviction-psi: must be percentages by signal; unsupported pressure signal cpu.pressure.some.avg10; there are memory.pressure.some.avg10, memory.pressure.full.avg10, io.pressure.some.avg10, io.pressure.full.avg10 (got cpu.pressure.some.avg10>20%)',
     ],
     [
-      'the grace period of no threshold',
+      'the grace period without a threshold',
       { evictionPsiGracePeriod: { 'io.pressure.some.avg10': '20s' } },
       {},
       '--eviction-psi and --eviction-psi-grace-period: io.pressure.some.avg10 has a grace period and no threshold, which would be such as "20%"',
     ],
     [
-      'how long a pod may have',
+      'the longest grace period of a pod',
       { evictionMaxPodGracePeriod: -1 },
       {},
       '--eviction-max-pod-grace-period: must be 0 or more (got -1)',

@@ -47,7 +47,7 @@ test('every field of the table is a field of KubeletConfiguration', () => {
   expect(Object.keys(KUBELET_CONFIGURATION_SCHEMA.properties ?? {})).toEqual(expect.arrayContaining(fields));
 });
 
-test('the file goes before the default, a flag before the file', () => {
+test('the configuration file overrides the default, and a flag overrides the file', () => {
   const file = { runtimeRequestTimeout: '30s', clusterDNS: ['10.0.0.10'], containerLogMaxSize: '1Mi' };
   expect(resolve({ runtimeRequestTimeout: 5000 }, file)).toMatchObject({
     runtimeRequestTimeoutMs: 5000,
@@ -56,13 +56,13 @@ test('the file goes before the default, a flag before the file', () => {
   });
 });
 
-test('an empty field, or 0 where it means not set, is the default', () => {
+test('an empty field is the default, and so is 0 if it means not set', () => {
   const file = { resolvConf: '', runtimeRequestTimeout: '0s', containerLogMaxFiles: 0, registryPullQPS: 0 };
   expect(resolve({}, file)).toMatchObject({
     resolvConf: '/etc/resolv.conf',
     runtimeRequestTimeoutMs: 120_000,
     containerLogMaxFiles: 5,
-    // Here 0 is a value: no limit.
+    // For this field 0 is a value: no limit.
     registryPullQPS: 0,
   });
 });
@@ -77,13 +77,13 @@ describe('a value that is not valid is an error that names', () => {
       'kubelet.yaml: containerLogMaxFiles: must be 2 or more (got 1)',
     ],
     [
-      'a size that is none',
+      'an invalid size',
       {},
       { containerLogMaxSize: 'big' },
       'kubelet.yaml: containerLogMaxSize: must be 1 or more (got "big")',
     ],
     [
-      'what there is to choose from',
+      'the valid choices',
       { cgroupDriver: 'none' },
       {},
       '--cgroup-driver: must be cgroupfs or systemd (got none)',
@@ -95,7 +95,7 @@ describe('a value that is not valid is an error that names', () => {
       'imageGCLowThresholdPercent (--image-gc-low-threshold): must be below imageGCHighThresholdPercent, 85 (got 90)',
     ],
     [
-      'the socket that is meant',
+      'the form of a socket',
       { imageServiceEndpoint: 'tcp://x' },
       {},
       '--image-service-endpoint: must be unix:///PATH, the socket of a CRI image service (got tcp://x)',

@@ -40,7 +40,7 @@ describe('a table of settings', () => {
     expect(resolve({ podsMax: 9 }, { podsMax: 7 }).pods).toBe(9);
   });
 
-  test('takes 0 in the file as the default, where the kubelet does', () => {
+  test('takes 0 in the file as the default, if the kubelet does', () => {
     expect(resolve({}, { podsMax: 0, timeout: '0s' })).toEqual({ pods: 5, timeoutMs: 1_000 });
   });
 
@@ -54,7 +54,7 @@ describe('a table of settings', () => {
   });
 });
 
-test('the key of a flag is the one that commander uses', () => {
+test('the key of a flag is the same as in commander', () => {
   expect(['--node-ip <IP>', '--cgroups-per-qos [BOOL]'].map(flagKey)).toEqual(['nodeIp', 'cgroupsPerQos']);
 });
 

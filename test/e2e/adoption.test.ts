@@ -1,4 +1,4 @@
-/** The daemon is ended or killed, and the next daemon adopts its pods. */
+/** The daemon ends or is killed, and the next daemon adopts its pods. */
 import { readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from '@jest/globals';
@@ -37,7 +37,7 @@ function write(name: string, fields: ManifestFields = {}): void {
   replaceFile(file(name), manifest(name, fields));
 }
 
-test('I10: kill -9 of the daemon: the next daemon adopts the running containers, none is doubled or lost', async () => {
+test('I10: kill -9 of the daemon: the next daemon adopts the running containers, and no container is started twice or lost', async () => {
   write('web', { containers: [shell(journal.serve('web')), shell(SERVE, { name: 'other' })] });
   const first = await bed.start();
   const before = await first.running('web');
@@ -71,7 +71,7 @@ test('I10: a pod keeps its start time over kill -9 of the daemon', async () => {
 
   const second = await bed.start();
   expect((await second.running('web')).status?.startTime).toBe(LONG_AGO);
-  // The same pod again, by its UID, is another one once the first was forgotten.
+  // After the first pod was forgotten, a pod with the same UID is a new pod.
   rmSync(file('web'));
   await second.onlyPods();
   expect(readdirSync(join(bed.rootDir, 'pods'))).toEqual([]);
@@ -103,7 +103,7 @@ test('an active deadline that passes while the daemon is down ends the pod; a po
   expect(kept.status).toMatchObject({ phase: 'Succeeded', startTime: job.status?.startTime });
   await second.end('SIGKILL');
 
-  // Nor does another restart make it run again.
+  // Another restart does not run it again, either.
   const third = await bed.start();
   const ended = await third.inState('web', 'Terminated.Finished');
   expect(ended.status).toMatchObject({ phase: 'Failed', reason: 'DeadlineExceeded', startTime: LONG_AGO });
@@ -155,7 +155,7 @@ test('I10: manifests that were removed, added or changed while the daemon was do
   await second.onlyPods('added', 'changed', 'kept');
   await waitFor(() => mainProcesses(gone).length === 0, { what: 'the end of the unwanted pod' });
   expect(mainProcesses(await second.running('kept'))).toEqual(keptProcesses);
-  // I6, over the end of a daemon: the old one has ended when its successor starts.
+  // I6, across daemons: the old pod has ended when the new one starts.
   const lines = journal.lines();
   expect(lines.indexOf('changed ends')).toBeGreaterThan(-1);
   expect(lines.indexOf('successor starts')).toBeGreaterThan(lines.indexOf('changed ends'));
@@ -203,7 +203,7 @@ test('SIGTERM leaves the pods running, and the next daemon adopts them', async (
   expect(journal.lines()).toEqual(['web starts']);
 });
 
-test('--exit-with-pods: SIGINT ends all pods, sidecars last; no process is left, not even the monitor', async () => {
+test('--exit-with-pods: SIGINT ends all pods, sidecars last; no process remains, also no monitor', async () => {
   const sidecar = shell(journal.serve('sidecar'), { name: 'sidecar', restartPolicy: 'Always' });
   write('web', { initContainers: [sidecar], containers: [shell(journal.serve('web', 0.2))] });
   write('job', { restartPolicy: 'Never', containers: [shell(journal.note('job done'))] });
@@ -218,7 +218,7 @@ test('--exit-with-pods: SIGINT ends all pods, sidecars last; no process is left,
   await waitFor(() => processesOf(bed.dir).length === 0, { what: 'the monitor to leave by itself' });
 });
 
-test('a second signal: the daemon exits at once, and its pods go on ending', async () => {
+test('a second signal: the daemon exits at once, and its pods continue to end', async () => {
   const stubborn = `trap '${journal.note('TERM ignored')}' TERM; ${journal.note('starts')}; while :; do sleep 0.1; done`;
   write('web', { terminationGracePeriodSeconds: 600, containers: [shell(stubborn)] });
   const daemon = await bed.start();
@@ -227,7 +227,7 @@ test('a second signal: the daemon exits at once, and its pods go on ending', asy
   daemon.signal('SIGTERM');
   await journal.until('TERM ignored');
   expect(stateOf(await daemon.inState('web', 'Terminating.Stopping'))).toBe('Terminating.Stopping');
-  // One that follows within a second is taken for an echo of the first.
+  // A signal within a second after the first counts as the same signal.
   await waitFor(
     () => {
       daemon.signal('SIGTERM');
@@ -240,7 +240,7 @@ test('a second signal: the daemon exits at once, and its pods go on ending', asy
   expect(mainProcesses(pod)).toHaveLength(1);
 });
 
-test('kill -9 of the daemon while a pod is ending: the next daemon goes on ending it', async () => {
+test('kill -9 of the daemon while a pod is ending: the next daemon continues to end it', async () => {
   write('web', { terminationGracePeriodSeconds: 2, containers: [shell(journal.serve('web', 0.5))] });
   const first = await bed.startToLeavePods();
   await first.running('web');

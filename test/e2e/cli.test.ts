@@ -1,4 +1,4 @@
-/** The command line: what it serves and prints, and how it refuses. */
+/** The command line: its output, the data that it serves, and its refusals. */
 import { mkdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
 import { createServer, type AddressInfo } from 'node:net';
 import { join } from 'node:path';
@@ -81,7 +81,7 @@ test('logs are in the format of CRI, at the paths of the kubelet', async () => {
     .map((line) => /^(\S+) (stdout|stderr) ([FP] .*)$/.exec(line) ?? [line]);
   const time = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{9}(Z|[+-]\d\d:\d\d)$/;
   expect(lines.map(([, at]) => at)).toEqual(Array(3).fill(expect.stringMatching(time)));
-  // In the order of each stream; how the two of them mix is open.
+  // Each stream is in order; the order between the two streams is not defined.
   const of = (wanted: string) =>
     lines.filter(([, , stream]) => stream === wanted).map(([, , , text]) => text);
   expect(of('stdout')).toEqual(['F one', 'F no end of line']);
@@ -129,8 +129,8 @@ test('a container has the environment of its spec, with fields filled in, and no
   });
 });
 
-describe('a refusal has a message that says what is wrong and an exit code, and running pods go on', () => {
-  /** A second daemon that must not start, beside one that runs a pod. */
+describe('a refusal has a message with the cause and an exit code, and running pods keep running', () => {
+  /** A second daemon that must not start, beside a daemon that runs a pod. */
   async function refused(...args: string[]) {
     const pod = await daemon.running('web');
     const result = await statelet('run', ...args);
@@ -211,7 +211,7 @@ describe('a refusal has a message that says what is wrong and an exit code, and 
       expect(code).toBe(1);
       expect(stderr).toContain(`--root-dir ${path} is in use by another instance (pid ${daemon.pid})`);
     }
-    // What it left for `statelet pods` still holds.
+    // The address file for `statelet pods` is still valid.
     expect((await statelet('pods', '--root-dir', bed.rootDir)).stdout).toContain('Running');
   });
 

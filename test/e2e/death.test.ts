@@ -7,7 +7,7 @@ import { CHANGES } from '../support/runtime-tap.ts';
 
 jest.setTimeout(300_000);
 
-// The monitor carries out a call that it has received, even if the agent dies meanwhile: `during` is the same as `after`.
+// The monitor carries out every call that it has received, even if the agent is killed meanwhile: `during` equals `after`.
 const WHENS: readonly When[] = ['before', 'after', 'late'];
 
 testDeaths(

@@ -1,4 +1,4 @@
-/** Which fields of a pod's spec a plain process gets, and what the user is told of the others. */
+/** The fields of a pod's spec that have an effect on plain processes, and the messages about the others. */
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { join } from 'node:path';
@@ -21,7 +21,7 @@ afterEach(() => bed.cleanUp());
 const apply = (fields: Parameters<typeof manifest>[1]) =>
   writeFileSync(join(bed.manifestDir, 'web.json'), manifest('web', fields));
 
-/** The output of the container, once it has this many lines. */
+/** Resolves to the output of the container when it has this many lines. */
 async function lines(count: number): Promise<string[]> {
   const { metadata } = await daemon.running('web');
   const log = join(bed.podLogs(metadata), 'main/0.log');
@@ -33,7 +33,7 @@ async function lines(count: number): Promise<string[]> {
   return waitFor(() => said().length >= count && said(), { what: `${count} lines in ${log}` });
 }
 
-test("a pod has the node's addresses, in its status, its environment and in the table", async () => {
+test('a pod has the addresses of the node in its status, its environment and the table', async () => {
   daemon = await bed.start('--node-ip', '192.0.2.7,2001:db8::7');
   const field = (name: string, fieldPath: string) => ({ name, valueFrom: { fieldRef: { fieldPath } } });
   const env = [
@@ -74,7 +74,7 @@ test('a probe that names no host reaches a server that listens on the loopback a
 });
 
 asRoot(
-  'a container has the groups, capabilities and privileges that its pod says, and is told what has no effect',
+  'a container has the groups, capabilities and privileges of its spec, and an event names the fields without effect',
   async () => {
     daemon = await bed.start();
     const securityContext = {

@@ -1,4 +1,4 @@
-/** The pods of `examples/pods` do what their comments promise. One daemon for all: they are made to run side by side. */
+/** The pods of `examples/pods` behave as their comments say. One daemon runs all of them, as they are made to run together. */
 import { closeSync, openSync, readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -26,7 +26,7 @@ describe('examples/pods', () => {
   const output = (pod: Pod, container: string, attempt = 0) =>
     bed.containerLog(pod.metadata, container, attempt).replaceAll(/^\S+ std(out|err) [FP] /gm, '');
 
-  test('who-am-i: the container learns from its environment what pod it belongs to', async () => {
+  test('who-am-i: the environment of the container names its pod', async () => {
     const pod = await daemon.running('who-am-i');
     const { name, namespace, uid } = pod.metadata;
     const greeting = `I am ${name} of team examples, in namespace ${namespace} on node ${NODE_NAME} (${uid})\n`;
@@ -59,7 +59,7 @@ describe('examples/pods', () => {
         });
         expect(output(pod, 'count-down', 2)).toBe('attempt 3: done\n');
       } finally {
-        // What it remembers of its tries, where it did not get to its end.
+        // Its record of its attempts, in case the test ends early.
         rmSync(join('/tmp', `count-down-${metadata.uid}`), { force: true });
       }
     },
@@ -82,10 +82,10 @@ describe('examples/pods', () => {
     PATIENCE_MS + 5_000,
   );
 
-  test('clock: tells the time, and says goodbye when the daemon ends its pods', async () => {
+  test('clock: prints the time, and prints goodbye when the daemon ends its pods', async () => {
     const pod = await daemon.running('clock');
     expect(output(pod, 'clock')).toMatch(/^(it is \d\d:\d\d:\d\d\n)+$/);
-    // Its log goes with the pod: what has been opened before stays readable.
+    // The log is removed with the pod, but an open file stays readable.
     const log = openSync(join(bed.podLogs(pod.metadata), 'clock', '0.log'), 'r');
     try {
       expect(await daemon.end('SIGINT')).toBe(0);

@@ -1,4 +1,4 @@
-/** What README.md shows of the first minute is what a newcomer sees. */
+/** README.md shows the real output of the first minute. */
 import { readFileSync } from 'node:fs';
 import { expect, test } from '@jest/globals';
 import { shownFirstMinute, startFirstMinute, timeless, withFirstMinute } from '../support/first-minute.ts';
@@ -6,7 +6,7 @@ import { waitFor } from '../support/wait-for.ts';
 
 const readme = readFileSync(new URL('../../README.md', import.meta.url), 'utf8');
 const MEND = 'if it prints something else now: npm run update:readme';
-/** Each look starts a process. */
+/** Long, as each check starts a process. */
 const PAUSE_MS = 500;
 const TIMEOUT_MS = 250_000;
 
@@ -30,7 +30,7 @@ test(
   TIMEOUT_MS,
 );
 
-test('what is written into README.md can be read from it', () => {
+test('an output that is written into README.md is read from it unchanged', () => {
   const log = ['12:00:00.000 INFO: hello', '    to stop:    Ctrl-C', '12:00:01.000 INFO: default/x-node1: y'];
   expect(shownFirstMinute(withFirstMinute(readme, log, 'NAME\nx\n'))).toEqual({ log, pods: 'NAME\nx\n' });
 });

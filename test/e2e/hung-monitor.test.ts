@@ -1,4 +1,4 @@
-/** The monitor of the embedded runtime is stopped (SIGSTOP): the agent becomes unhealthy, and goes on after SIGCONT. */
+/** The monitor of the embedded runtime is stopped (SIGSTOP): the agent becomes unhealthy, and continues after SIGCONT. */
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from '@jest/globals';
@@ -8,7 +8,7 @@ import { monitorPid } from '../support/process-runtime.ts';
 import { waitFor } from '../support/wait-for.ts';
 import { manifest, SERVE, shell } from './manifests.ts';
 
-/** Long enough for a relist and its calls. */
+/** Longer than a relist and its calls. */
 const NOTICED_MS = 60_000;
 
 let bed: DaemonBed;
@@ -32,7 +32,7 @@ async function problem(daemon: Daemon): Promise<string | undefined> {
   return response.ok ? undefined : response.text();
 }
 
-test('a monitor that hangs makes the agent unhealthy; its pods run on, and others start once it goes on', async () => {
+test('a monitor that hangs makes the agent unhealthy; its pods keep running, and others start when the monitor continues', async () => {
   write('stays');
   const daemon = await bed.start('--runtime-request-timeout', '2s');
   const stays = await daemon.running('stays');

@@ -32,7 +32,7 @@ test('a manifest is added, changed and removed: its processes start, the old one
   const firstLogs = bed.podLogs(first.metadata);
   expect(existsSync(firstLogs)).toBe(true);
 
-  // It takes a while to end: a second pod that did not wait for it would be seen.
+  // It ends slowly, so that the test would notice a second pod that does not wait for it.
   replaceFile(file('web.json'), manifest('web', { containers: [shell(journal.serve('second'))] }));
   await journal.until('second starts');
   expect(journal.lines()).toEqual(['first starts', 'first ends', 'second starts']);
@@ -63,13 +63,13 @@ test('I6: another manifest with the same pod name replaces the file: the two pod
   );
   renameSync(join(bed.dir, 'other'), file('web.json'));
   await daemon.inState('web', 'Syncing.AwaitingName');
-  // A third one takes the place of the second while that is still waiting, and so is next.
+  // A third pod replaces the second while that is waiting, and so starts next.
   replaceFile(file('web.json'), manifest('web', { containers: [shell(journal.serve('third'))] }));
   await journal.until('third starts');
   expect(journal.lines()).toEqual(['first starts', 'first ends', 'third starts']);
 });
 
-test('two manifests of one name at the same time: one runs, the other is reported with both files', async () => {
+test('two manifests with the same name: one pod runs, the other is reported with both files', async () => {
   writeFileSync(file('a.json'), manifest('web', { containers: [shell(journal.serve('a'))] }));
   writeFileSync(file('b.json'), manifest('web', { containers: [shell(journal.serve('b'))] }));
   writeFileSync(file('c.json'), manifest('other'));
@@ -85,7 +85,7 @@ test('two manifests of one name at the same time: one runs, the other is reporte
   expect(journal.lines()).toEqual(['a starts']);
   expect(mainProcesses(a)).toHaveLength(1);
 
-  // The name is free: the other one gets it, after the first has ended.
+  // The name is free: the other pod gets it, after the first has ended.
   rmSync(file('a.json'));
   await journal.until('b starts');
   expect(journal.lines()).toEqual(['a starts', 'a ends', 'b starts']);
@@ -117,7 +117,7 @@ test('init containers run one after the other; the sidecar starts before the mai
   const { status } = await daemon.inPhase('job', 'Succeeded');
   expect(status?.initContainerStatuses?.map(({ state }) => state?.terminated?.exitCode)).toEqual([0, 0, 0]);
   const lines = journal.lines();
-  // The sidecar has been started when the main container is; whose shell gets to its first line first is open.
+  // The sidecar starts before the main container; either shell may write its first line first.
   expect(lines.slice(4, 6).toSorted()).toEqual(['main starts', 'sidecar starts']);
   expect([...lines.slice(0, 4), ...lines.slice(6)]).toEqual([
     'one starts',
@@ -131,7 +131,7 @@ test('init containers run one after the other; the sidecar starts before the mai
   expect(started).toEqual(['one', 'two', 'sidecar', 'main']);
 });
 
-test('4: a container that ignores SIGTERM is killed after its grace period, and not before', async () => {
+test('4: a container that ignores SIGTERM is killed after its grace period, and not earlier', async () => {
   const stubborn = `trap '${journal.note('TERM ignored')}' TERM; ${journal.note('starts')}; while :; do sleep 0.1; done`;
   const containers = [shell(stubborn), shell(journal.serve('polite'), { name: 'polite' })];
   writeFileSync(file('web.json'), manifest('web', { terminationGracePeriodSeconds: 1, containers }));
@@ -146,7 +146,7 @@ test('4: a container that ignores SIGTERM is killed after its grace period, and 
   expect(mainProcesses(pod)).toEqual([]);
 });
 
-test('4: the exit code of a container that had to be killed is 137', async () => {
+test('4: the exit code of a killed container is 137', async () => {
   const sidecar = shell('trap "" TERM; while :; do sleep 0.1; done', {
     name: 'sidecar',
     restartPolicy: 'Always',

@@ -1,4 +1,4 @@
-/** Logs of containers that are plain processes: the monitor writes them, the daemon has them rotated and removes them. */
+/** Logs of plain processes: the monitor writes and rotates them, the daemon requests the rotation and removes them. */
 import { execFileSync } from 'node:child_process';
 import {
   closeSync,
@@ -89,7 +89,7 @@ function textOf(line: string): string {
 test('are rotated at the configured size while they are written; no line is lost or torn', async () => {
   const maxSizeBytes = 40_000;
   await start(rotating(maxSizeBytes));
-  // Counts until it has been rotated twice, and a third time perhaps: nothing is removed yet.
+  // Counts until the log was rotated two or three times: no file is removed yet.
   const batch = 'for k in 1 2 3 4 5 6 7 8 9 10; do echo line $i; i=$((i+1)); done';
   const rotated = `$(ls ${bed.rootDir}/pods/*_counter-*/main | wc -l) -gt 2`;
   apply('counter', {
@@ -110,7 +110,7 @@ test('are rotated at the configured size while they are written; no line is lost
   expect(said.length).toBeGreaterThan(1000);
 });
 
-test('of a container that never stops writing stay bounded: old files are removed, and all files with the pod', async () => {
+test('of a container that writes permanently stay bounded: old files are removed, and all files with the pod', async () => {
   await start(rotating(40_000));
   apply('endless', { terminationGracePeriodSeconds: 1, containers: [shell('while :; do seq 1000; done')] });
   const pod = await daemon.running('endless');
@@ -156,12 +156,12 @@ test('of pods that no longer exist are removed when the agent starts; other fold
   await start({});
   await waitFor(() => !existsSync(join(dir, 'default_gone_uid-of-gone')), { what: 'the logs to be removed' });
   expect(readdirSync(dir).toSorted()).toEqual(['my_app_data', 'run_2024_01']);
-  // The bed looks for what pods have left behind.
+  // The bed checks for files that pods have left.
   for (const name of readdirSync(dir)) rmSync(join(dir, name), { recursive: true });
 });
 
 asRoot(
-  'are rotated on a full disk too; whole lines are lost, and new lines follow when the disk has space',
+  'are rotated on a full disk too; only whole lines are lost, and new lines follow when the disk has space',
   async () => {
     const disk = join(bed.rootDir, 'pods');
     mkdirSync(disk, { recursive: true });

@@ -8,12 +8,12 @@ export function shell(script: string, fields: Partial<Container> = {}): Containe
   return { name: 'main', command: ['sh', '-c', script], ...fields };
 }
 
-/** Runs until SIGTERM, and ends at once then. */
+/** Runs until SIGTERM, and then ends at once. */
 export const SERVE = 'trap "exit 0" TERM; while :; do sleep 1000 & wait $!; done';
 
 export type ManifestFields = Partial<PodSpec> & { readonly metadata?: Partial<ObjectMeta> };
 
-/** A manifest as text: JSON, which is YAML. Its grace period is short, as some pods use all of it. */
+/** A manifest as JSON, which is valid YAML. The grace period is short, as some pods use all of it. */
 export function manifest(name: string, { metadata, ...spec }: ManifestFields = {}): string {
   return JSON.stringify({
     apiVersion: 'v1',
@@ -23,7 +23,7 @@ export function manifest(name: string, { metadata, ...spec }: ManifestFields = {
   });
 }
 
-/** Replaces a file by a new one in one step, as editors do. */
+/** Replaces a file in one step, as editors do. */
 export function replaceFile(path: string, content: string): void {
   // Dotfiles are no manifests.
   const draft = join(path, '..', '.draft');
@@ -48,7 +48,7 @@ export class Journal {
   /** Shell: writes `NAME starts`, runs until SIGTERM, takes `seconds` to end, and writes `NAME ends`. */
   serve(name: string, seconds = 0): string {
     const ending = `sleep ${seconds}; ${this.note(`${name} ends`)}; exit 0`;
-    // A signal that comes once it has noted its start finds it prepared.
+    // The trap is set before the line is written, so that a signal after the line ends it as wanted.
     return `trap '${ending}' TERM; ${this.note(`${name} starts`)}; while :; do sleep 1000 & wait $!; done`;
   }
 

@@ -1,4 +1,4 @@
-/** Probes of containers that are plain processes: on the embedded runtime they are the same as on any other. */
+/** Probes of plain processes: on the embedded runtime they work as on every other runtime. */
 import { rmSync, writeFileSync } from 'node:fs';
 import { createServer, type Server } from 'node:http';
 import { type AddressInfo } from 'node:net';
@@ -78,7 +78,7 @@ test('the startup probe delays the others; readiness changes; liveness restarts;
   await daemon.onlyPods();
 });
 
-test('httpGet by the name of a port, tcpSocket and grpc, across a restart of the agent', async () => {
+test('probes by httpGet with a port name, tcpSocket and grpc work, also after a restart of the agent', async () => {
   let code = 200;
   const server = createServer((_request, response) => response.writeHead(code).end());
   const health = new HealthServer();

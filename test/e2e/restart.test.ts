@@ -20,7 +20,7 @@ function write(name: string, fields: ManifestFields): void {
   writeFileSync(join(bed.manifestDir, `${name}.json`), manifest(name, fields));
 }
 
-test('a container that crashes again and again has CrashLoopBackOff, restart count and last state as with the kubelet', async () => {
+test('a container that crashes again and again has CrashLoopBackOff, a restart count and a last state as with the kubelet', async () => {
   const config = join(bed.dir, 'config.yaml');
   const text = [
     'apiVersion: kubelet.config.k8s.io/v1beta1',
@@ -95,7 +95,7 @@ test('restartPolicy Never: the pod is Succeeded or Failed by its exit codes, and
     message: 'to the log\n',
   });
   expect(journal.lines().toSorted()).toEqual(['bad runs', 'good runs']);
-  // A finished pod stays in view for as long as it is wanted.
+  // A finished pod is served as long as it has a manifest.
   await daemon.onlyPods('bad', 'good', 'killed', 'talkative');
 });
 
@@ -151,7 +151,7 @@ test('a container without a command has CreateContainerConfigError with the caus
   expect(mainProcesses(pod)).toHaveLength(1);
 });
 
-test('a missing command and an unusable working directory can be told from a command that fails', async () => {
+test('a missing command and an unusable working directory have other errors than a failing command', async () => {
   const containers = [{ name: 'main', command: ['/nowhere/to/be/found'] }];
   write('lost', { restartPolicy: 'Never', containers });
   write('homeless', { restartPolicy: 'Never', containers: [shell('exit 0', { workingDir: '/nowhere' })] });

@@ -1,4 +1,4 @@
-/** Pods that are run once, as plain processes. */
+/** `statelet run-once` with plain processes. */
 import { once } from 'node:events';
 import { writeFileSync } from 'node:fs';
 import { createServer, type Server } from 'node:http';
@@ -11,9 +11,9 @@ import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
 import { DaemonBed, mainProcesses, NODE_NAME, statelet } from '../support/daemon.ts';
 import { Journal, type ManifestFields, manifest, SERVE, shell } from './manifests.ts';
 
-/** A pod that fails is reported soon. */
+/** Flags for few retries, so that a failed pod is reported soon. */
 const ONE_RETRY = ['--max-retries', '1'];
-/** How long run-once watches for containers that fail: here none does. */
+/** The time for which run-once watches for failing containers; no container fails here. */
 const SHORT_DELAY = ['--retry-delay', '100ms'];
 
 interface PodView {
@@ -65,8 +65,8 @@ function table(stdout: string): readonly (readonly string[])[] {
 const HEADER = ['NAMESPACE', 'NAME', 'READY', 'STATUS', 'RESTARTS', 'RESULT', 'FAILED'];
 const row = (name: string, ...cells: string[]) => ['default', `${name}-${NODE_NAME}`, ...cells];
 
-describe('all pods are good', () => {
-  test('they run or have completed; the exit code is 0, and they go on after the end of run-once', async () => {
+describe('all pods succeed', () => {
+  test('they run or have completed; the exit code is 0, and they keep running after the end of run-once', async () => {
     write('job', { restartPolicy: 'OnFailure', containers: [shell('exit 0')] });
     write('web', { initContainers: [shell('exit 0', { name: 'init' })], containers: [shell(SERVE)] });
     const { code, stdout, stderr } = await run();
@@ -81,7 +81,7 @@ describe('all pods are good', () => {
       row('web', '1/1', 'Running', '0', 'Running', '<none>'),
     ]);
     expect(stderr).toContain('"msg":"Container started"');
-    // A daemon takes them up as they are.
+    // A daemon adopts them unchanged.
     const daemon = await bed.start();
     expect(mainProcesses(await daemon.running('web'))).toHaveLength(1);
     expect((await daemon.inPhase('job', 'Succeeded')).status?.containerStatuses?.[0]?.restartCount).toBe(0);
@@ -111,7 +111,7 @@ describe('all pods are good', () => {
   });
 });
 
-describe('some pods are not good', () => {
+describe('some pods fail', () => {
   test('a rejected pod and a pod whose container fails: the others run, each pod has its line, the exit code is 1', async () => {
     const tooMuch = { resources: { requests: { cpu: String(availableParallelism() + 1) } } };
     write('elsewhere', { nodeSelector: { disk: 'ssd' } });
@@ -191,7 +191,7 @@ describe('pods of a URL', () => {
   let url: string;
   beforeEach(async () => {
     server = createServer((request, response) => {
-      // Whoever asks for anything else waits in vain.
+      // Other requests get no answer.
       if (request.url === '/pods') response.end(manifest('remote'));
     }).listen(0, '127.0.0.1');
     await once(server, 'listening');
@@ -212,7 +212,7 @@ describe('pods of a URL', () => {
     ]);
   });
 
-  test('are left out if it does not answer within a second', async () => {
+  test('are left out if the server does not answer within a second', async () => {
     write('web');
     const { code, report: told } = await report('--manifest-url', `${url}/never`, ...SHORT_DELAY);
     expect(code).toBe(1);
@@ -221,21 +221,21 @@ describe('pods of a URL', () => {
   });
 });
 
-test('run-once goes on to its end if its output is closed', async () => {
+test('run-once continues to its end if its output is closed', async () => {
   write('web');
   write('bad', { restartPolicy: 'Never', containers: [shell('exit 3')] });
   const { child, result } = bed.runOnce('--pod-manifest-path', bed.manifestDir, ...ONE_RETRY);
   child.stdout?.destroy();
   child.stderr?.destroy();
   await once(child, 'exit');
-  // Of the bad one, which it waited for.
+  // The failed pod, for which run-once waited.
   expect((await result).code).toBe(1);
   const daemon = await bed.start();
   expect(mainProcesses(await daemon.running('web'))).toHaveLength(1);
   expect(daemon.log.filter(({ reason }) => reason === 'Started')).toEqual([]);
 });
 
-test('SIGTERM ends run-once at once; it says what it has left running', async () => {
+test('SIGTERM ends run-once at once; it prints the pods that keep running', async () => {
   write('failing', { containers: [shell('exit 7')] });
   write('web');
   const { child, result } = bed.runOnce('--pod-manifest-path', bed.manifestDir);
@@ -264,8 +264,8 @@ test('SIGTERM ends run-once at once; it says what it has left running', async ()
   );
 });
 
-describe('refusals', () => {
-  test('while a daemon runs in the root folder: its pods go on', async () => {
+describe('run-once refuses to run', () => {
+  test('while a daemon runs in the root folder, whose pods keep running', async () => {
     write('web');
     const daemon = await bed.start();
     const pod = await daemon.running('web');
@@ -278,10 +278,10 @@ describe('refusals', () => {
   test.each([
     ['no source', [], '--pod-manifest-path or --manifest-url'],
     ['an unknown flag', ['--exit-with-pods'], "unknown option '--exit-with-pods'"],
-    ['retries that are no number', ['--max-retries', 'many'], '--max-retries'],
+    ['a retry count that is not a number', ['--max-retries', 'many'], '--max-retries'],
     ['a delay without unit', ['--retry-delay', '5'], '--retry-delay'],
     ['another output', ['-o', 'yaml'], 'Allowed choices are json'],
-  ])('of %s', async (_, flags, message) => {
+  ])('with %s', async (_, flags, message) => {
     const { code, stdout, stderr } = await statelet('run-once', '--root-dir', bed.rootDir, ...flags);
     expect([code, stdout]).toEqual([2, '']);
     expect(stderr).toContain(message);

@@ -1,4 +1,4 @@
-/** The sources of manifests, and what becomes of running pods when a source fails or has invalid manifests. */
+/** The sources of manifests, and the running pods when a source fails or has invalid manifests. */
 import { createServer, type Server } from 'node:http';
 import { existsSync, mkdirSync, readdirSync, renameSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { createServer as createSocket, type AddressInfo } from 'node:net';
@@ -29,7 +29,7 @@ async function expectUndisturbed(pod: Pod): Promise<void> {
 }
 
 describe('files', () => {
-  test('broken YAML: a warning names file and line; the last good version and all other pods go on', async () => {
+  test('broken YAML: a warning names file and line; the pod of the last good version and all other pods keep running', async () => {
     writeFileSync(file('web.yaml'), manifest('web'));
     writeFileSync(file('other.yaml'), manifest('other'));
     daemon = await bed.start();
@@ -37,20 +37,20 @@ describe('files', () => {
     replaceFile(file('web.yaml'), 'apiVersion: v1\nkind: Pod\nmetadata: {name: web\nspec: {}\n');
     const { msg } = await daemon.warning(file('web.yaml'), 'is not valid YAML');
     expect(msg).toMatch(/ at line [34], column \d+$/);
-    // Something that comes after the warning has been dealt with: the broken file has had every chance to do harm.
+    // A later change was handled: the broken file has had no effect until then.
     writeFileSync(file('late.yaml'), manifest('late'));
     await daemon.running('late');
     await expectUndisturbed(web);
     await expectUndisturbed(other);
 
-    // Mended, and as it was: still the same pod.
+    // Corrected, with the old content: still the same pod.
     replaceFile(file('web.yaml'), manifest('web'));
     rmSync(file('late.yaml'));
     await daemon.onlyPods('web', 'other');
     await expectUndisturbed(web);
   });
 
-  test('a manifest that is broken when the daemon restarts: its pod goes on, and is updated once the manifest is valid', async () => {
+  test('a manifest that is broken when the daemon restarts: its pod keeps running, and is updated when the manifest is valid', async () => {
     writeFileSync(file('web.yaml'), manifest('web'));
     daemon = await bed.start();
     const web = await daemon.running('web');
@@ -63,7 +63,7 @@ describe('files', () => {
     daemon = await bed.start();
     await daemon.warning(`${file('web.yaml')}: its last good version is used`);
     await daemon.running('web');
-    // Housekeeping ends pods without a manifest. It has run once such a pod is gone.
+    // Housekeeping ends pods without a manifest. When such a pod is gone, housekeeping has run.
     writeFileSync(file('late.yaml'), manifest('late'));
     await daemon.running('late');
     rmSync(file('late.yaml'));
@@ -96,7 +96,7 @@ describe('files', () => {
     await daemon.onlyPods('web');
   });
 
-  test('a large manifest is read by a thread of the package: its pod runs; one that is too large is a warning', async () => {
+  test('the pod of a large manifest, which a worker thread reads, runs; a manifest that is too large is a warning', async () => {
     writeFileSync(file('web.yaml'), `${manifest('web')}\n#${' '.repeat(20_000)}\n`);
     const keys = Array.from({ length: 25_000 }, (_, index) => `    key-${index}: ""`).join('\n');
     const text = `apiVersion: v1\nkind: Pod\nmetadata:\n  name: keys\n  annotations:\n${keys}\n`;
@@ -106,7 +106,7 @@ describe('files', () => {
     await daemon.running('web');
   });
 
-  test('a folder that cannot be read: a warning, and its pods go on, also once it can be read again', async () => {
+  test('a folder that cannot be read: a warning, and its pods keep running, also when it can be read again', async () => {
     // Root can read every folder, but not a link that leads to itself.
     const link = join(bed.dir, 'link');
     symlinkSync(bed.manifestDir, link);
@@ -129,7 +129,7 @@ describe('files', () => {
     await expectUndisturbed(web);
   });
 
-  test('files that are no manifests are reported: a socket, a dangling link, a file that cannot be read', async () => {
+  test('a socket, a dangling link and an unreadable file are reported', async () => {
     writeFileSync(file('web.yaml'), manifest('web'));
     mkdirSync(file('folder.yaml'));
     symlinkSync('nowhere', file('dangling.yaml'));
@@ -157,7 +157,7 @@ describe('files', () => {
     await expectUndisturbed(web);
   });
 
-  test('a folder that does not exist yet has no pods; its pods start when it is made', async () => {
+  test('a folder that does not exist yet has no pods; its pods start when it is created', async () => {
     const folder = join(bed.dir, 'later');
     daemon = await bed.run(['--pod-manifest-path', folder, '--exit-with-pods']);
     await daemon.warning(`${folder}: does not exist`);
@@ -235,7 +235,7 @@ describe('http', () => {
     await expectUndisturbed(unchanged);
   });
 
-  test('10: a pod of the same name from a file waits until the one from the URL has ended', async () => {
+  test('10: a pod of the same name from a file waits until the pod from the URL has ended', async () => {
     answer = yaml(manifest('web', { containers: [shell(journal.serve('http', 0.2))] }));
     daemon = await start('--pod-manifest-path', bed.manifestDir);
     await daemon.running('web');
@@ -247,7 +247,7 @@ describe('http', () => {
     expect(journal.lines()).toEqual(['http starts', 'http ends', 'file starts']);
   });
 
-  test('500, a web page, an empty answer, no answer: each is a warning, and the pods go on', async () => {
+  test('500, a web page, an empty answer, no answer: each is a warning, and the pods keep running', async () => {
     answer = yaml(manifest('web'));
     daemon = await start();
     const web = await daemon.running('web');
@@ -268,7 +268,7 @@ describe('http', () => {
     expect(requests).toBeGreaterThan(5);
   });
 
-  test('a server that does not answer when the daemon starts: the pods of the last run go on until it answers', async () => {
+  test('a server that does not answer when the daemon starts: the pods of the last run keep running until it answers', async () => {
     answer = yaml(manifest('web'));
     daemon = await start();
     const web = await daemon.running('web');
@@ -277,7 +277,7 @@ describe('http', () => {
     answer = { status: 503, type: 'text/plain', body: 'starting' };
     daemon = await start();
     await daemon.warning('/pods: the server answered 503');
-    // Long enough for a round of housekeeping, which ends pods without a source once all sources have been seen.
+    // Long enough for housekeeping, which ends pods without a source when all sources have been seen.
     const before = requests;
     await waitFor(() => requests > before + 45, { what: 'requests over more than two seconds' });
     expect(mainProcesses(web)).toHaveLength(1);

@@ -35,7 +35,7 @@ afterEach(async () => {
 const pidIn = (file: string): number | undefined =>
   existsSync(file) ? Number(readFileSync(file, 'utf8')) || undefined : undefined;
 
-/** Runs the command line in a terminal of its own. */
+/** Runs the command line in a separate terminal. */
 function inTerminal(...args: string[]): ChildProcess {
   const command = [process.execPath, BIN, ...args].map((word) => `'${word}'`).join(' ');
   terminal = spawn(
@@ -78,7 +78,7 @@ test('closing the terminal ends the pods with their grace period if the daemon r
   expect(readFileSync(ended, 'utf8')).toBe('in good order\n');
 });
 
-test('closing the terminal leaves the pods running otherwise', async () => {
+test('closing the terminal leaves the pods running without --exit-with-pods', async () => {
   const { started, ended } = writePod();
   const shown = inTerminal('run', '--root-dir', rootDir, ...FLAGS, join(dir, 'pods'));
   const container = await waitFor(() => pidIn(started), { what: 'the container', timeoutMs: TIMEOUT_MS });

@@ -75,7 +75,7 @@ describe('the socket in the root folder', () => {
     expect(messages).toEqual([]);
   });
 
-  test('exists without an address too, and is removed when the daemon closes it', async () => {
+  test('exists also if the daemon has no address, and is removed when the daemon closes it', async () => {
     const { endpoints } = await open({ address: undefined });
     expect(endpoints.address).toBeUndefined();
     expect(await passwordSeen({ rootDir })).toBe('hunter2');
@@ -108,7 +108,7 @@ describe('the socket in the root folder', () => {
     expect(existsSync(socket())).toBe(false);
   });
 
-  test('is tried again, with one warning, until it can be made', async () => {
+  test('is tried again, with one warning, until it can be created', async () => {
     mkdirSync(socket());
     const { endpoints, messages } = await open({ retryMs: 10 });
     expect(messages).toEqual([expect.stringContaining(`${socket()} cannot be made`)]);

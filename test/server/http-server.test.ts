@@ -80,13 +80,13 @@ describe('/stats/summary', () => {
     expect(asked).toEqual([true, false, false, false, false]);
   });
 
-  test('is 500 with the reason when the figures cannot be read', async () => {
+  test('is 500 with the reason when the stats cannot be read', async () => {
     const { get } = await start({ summary: () => Promise.reject(new Error('no figures')) });
     const response = await get('/stats/summary');
     expect([response.status, await response.text()]).toEqual([500, 'no figures\n']);
   });
 
-  test('is 404 without a source of figures', async () => {
+  test('is 404 without a stats provider', async () => {
     expect((await (await start()).get('/stats/summary')).status).toBe(404);
   });
 });
@@ -227,7 +227,7 @@ describe('secrets of containers', () => {
   });
 });
 
-describe('a browser with a foreign page', () => {
+describe('the check of Host and Origin', () => {
   const ask = async (headers: Record<string, string>, path = '/pods') => {
     const { server } = await start();
     const sent = request({ host: '127.0.0.1', port: server.port, path, headers });
@@ -246,7 +246,7 @@ describe('a browser with a foreign page', () => {
     [{ host: '127.0.0.1', origin: 'null' }],
     [{ host: 'rebound.example', origin: 'http://rebound.example' }],
     [{ host: '127.0.0.1:1', origin: 'http://127.0.0.1:2' }],
-  ])('is refused: %j', async (headers) => {
+  ])('refuses a request from a foreign page: %j', async (headers) => {
     for (const path of ['/pods', '/healthz', '/stats/summary', '/eviction', '/']) {
       expect(await ask(headers, path)).toBe(403);
     }
@@ -260,7 +260,7 @@ describe('a browser with a foreign page', () => {
     [{ host: 'LOCALHOST.' }],
     [{ host: 'node-a:10248' }],
     [{ host: '127.0.0.1:1', origin: 'http://127.0.0.1:1' }],
-  ])('other clients are not: %j', async (headers) => {
+  ])('accepts a request from another client: %j', async (headers) => {
     expect(await ask(headers)).toBe(200);
   });
 });
@@ -274,7 +274,7 @@ describe('connections', () => {
       socket.on('error', () => undefined);
       return once(socket.resume(), 'close');
     });
-    // The first ones stay, and are answered.
+    // The first connections stay open, and are answered.
     await Promise.all(closed.slice(32));
     const [first] = sockets;
     first?.write('GET /healthz HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n');
@@ -301,7 +301,7 @@ describe('the server', () => {
     expect([response.status, response.headers.get('allow')]).toEqual([405, 'GET, HEAD']);
   });
 
-  test('lists what is served when the path is unknown', async () => {
+  test('lists the known paths when the path is unknown', async () => {
     const { get } = await start();
     const response = await get('/metrics');
     expect([response.status, await response.text()]).toEqual([404, expect.stringContaining('/pods')]);

@@ -28,7 +28,7 @@ class Client {
     });
     closing.push(() => this.socket.terminate());
   }
-  /** The first message that fits; waits for it if it has not come yet. */
+  /** The first message that matches; waits for it if it has not come yet. */
   async find(fits: (message: Message) => boolean): Promise<Message> {
     for (;;) {
       const found = this.messages.find(fits);
@@ -169,7 +169,7 @@ describe('the inspector', () => {
     actor.send({ type: 'ADD', pod: spy });
     const client = new Client(inspector);
     await client.find(({ type }) => type === '@xstate.actor');
-    expect(serialised).toBe(1); // For the new client; neither the event nor the snapshot before it.
+    expect(serialised).toBe(1); // Once for the new client, and not for the event and the snapshot before.
   });
 
   test.each([

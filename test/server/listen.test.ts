@@ -36,13 +36,13 @@ function client(port: number, sent: string): Socket {
 const WHOLE_REQUEST = 'GET / HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n';
 
 describe('a client that is slow', () => {
-  test('and does not send all headers in time is answered 408, and disconnected', async () => {
+  test('and does not send all headers in time gets 408 and is disconnected', async () => {
     const port = await serve({ ...PATIENT, requestMs: 20 });
     const answer = await text(client(port, 'GET / HTTP/1.1\r\nHost: local'));
     expect(answer).toMatch(/^HTTP\/1\.1 408 Request Timeout\r\n/);
   });
 
-  test('and does not send the whole body in time is answered 408, and disconnected', async () => {
+  test('and does not send the whole body in time gets 408 and is disconnected', async () => {
     const port = await serve({ ...PATIENT, requestMs: 20 }, () => undefined);
     const answer = await text(
       client(port, 'POST / HTTP/1.1\r\nHost: localhost\r\nContent-Length: 10\r\n\r\nhalf'),
@@ -65,7 +65,7 @@ describe('a client that is slow', () => {
   });
 });
 
-test('headers that are too large are answered 431', async () => {
+test('headers that are too large lead to 431', async () => {
   const port = await serve({ ...PATIENT, headerBytesMax: 1_000 });
   const answer = await text(client(port, `GET / HTTP/1.1\r\nCookie: ${'x'.repeat(2_000)}\r\n\r\n`));
   expect(answer).toMatch(/^HTTP\/1\.1 431 /);

@@ -33,7 +33,7 @@ describe('a log line as text', () => {
     expect(lines[1]).toMatch(/FATAL: stopping: defect\nError: defect\n +at /);
   });
 
-  test('has no control characters, which texts of pods may contain', () => {
+  test('has no control characters, even if the texts of pods contain them', () => {
     const { lines, logger } = pretty();
     logger.warn({ pod: 'default/web', err: new Error('\u001b[2Jgone'), message: '\r\u009b31m' }, 'a\u0007b');
     // eslint-disable-next-line no-control-regex -- control characters must not be in it

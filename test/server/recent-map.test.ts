@@ -1,7 +1,7 @@
 import { expect, test } from '@jest/globals';
 import { RecentMap } from '../../src/server/recent-map.ts';
 
-test('a full map drops the entry that was used least recently, be it read or written', () => {
+test('a full map drops the entry that was least recently read or written', () => {
   const map = new RecentMap<string, number>(2);
   map.set('a', 1);
   map.set('b', 2);

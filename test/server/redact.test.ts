@@ -61,7 +61,7 @@ describe('kept', () => {
     expect(redact(given)).toEqual(want);
   });
 
-  test('the original, as it was', () => {
+  test('the original object, without changes', () => {
     const original = { env: [{ name: 'A', value: 'x' }] };
     redact(original);
     expect(original).toEqual({ env: [{ name: 'A', value: 'x' }] });

@@ -7,7 +7,7 @@ import { fileSource } from '../../src/sources/file-source.ts';
 import { problemText, type SourceUpdate } from '../../src/sources/source.ts';
 import { Collector, manifest, put, temporaryFolder } from './support.ts';
 
-/** Long enough that what a test sees, it sees by watching. */
+/** Longer than any test: changes are seen only by watching. */
 const NEVER_MS = 600_000;
 
 let folder: string;
@@ -97,7 +97,7 @@ describe('a folder', () => {
     await elsewhere.remove();
   });
 
-  test('that is written to without a pause is read when it is quiet: no half-written manifest is seen', async () => {
+  test('that is written to without a pause is read after the writes: no half-written manifest is seen', async () => {
     const updates = follow(folder, NEVER_MS, 400);
     await updates.next();
     const text = manifest('a', 'sleep 1 # '.padEnd(2000, '.'));
@@ -168,7 +168,7 @@ describe('a broken manifest', () => {
     expect(texts(broken)).toEqual([
       'FOLDER/a.yaml: spec.containers[0].comand: unknown field; did you mean "command"?',
     ]);
-    // It has been read again and again meanwhile; what comes next is something new.
+    // It was read many times meanwhile, without another list.
     await write('a.yaml', 'half of it: [');
     const worse = await updates.next();
     expect(uids(worse)).toEqual(uids(good));
@@ -179,7 +179,7 @@ describe('a broken manifest', () => {
     expect(await updates.next()).toMatchObject({ pods: [good.pods?.[0], {}], problems: [] });
   });
 
-  test('from the beginning has no pod; the other manifests of the folder have theirs', async () => {
+  test('that was never valid has no pod; the other manifests of the folder have their pods', async () => {
     await write('a.yaml', 'kind: Deployment');
     await write('b.yaml', manifest('b'));
     const update = await follow().next();
@@ -187,7 +187,7 @@ describe('a broken manifest', () => {
     expect(texts(update)).toHaveLength(2);
   });
 
-  test('or an unreadable one keeps its last good version', async () => {
+  test('that becomes unreadable keeps its last good version', async () => {
     await write('a.yaml', manifest('a'));
     const updates = follow();
     const good = await updates.next();
@@ -200,7 +200,7 @@ describe('a broken manifest', () => {
     expect(texts(unreadable)).toEqual([expect.stringMatching(/^FOLDER\/a.yaml: cannot be read: .*ELOOP/)]);
   });
 
-  test('is also a dangling link, or what is not a file: it has no pods', async () => {
+  test('may be a dangling link or no file: it has no pods', async () => {
     await symlink('nowhere', at('a.yaml'));
     const server = createServer();
     await new Promise<void>((resolve) => server.listen(at('b.yaml'), resolve));
@@ -220,7 +220,7 @@ describe('two manifests of one pod', () => {
   const taken = (loser: string, holder: string) =>
     `FOLDER/${loser}: metadata.name: "x-node" in namespace "default" is that of a pod in FOLDER/${holder}: this pod is left out`;
 
-  test('the file that sorts first has the pod; the other is a problem, and has the pod when the first is removed', async () => {
+  test('the file with the first name has the pod; the other file is a problem, and has the pod when the first is removed', async () => {
     await write('b.yaml', manifest('x', 'echo b'));
     await write('a.yaml', manifest('x', 'echo a'));
     const updates = follow();
@@ -234,7 +234,7 @@ describe('two manifests of one pod', () => {
     expect(second.problems).toEqual([]);
   });
 
-  test('a pod that exists already stays when a copy is added that sorts before it', async () => {
+  test('an existing pod stays when a copy with an earlier file name is added', async () => {
     await write('b.yaml', manifest('x', 'echo b'));
     const updates = follow();
     const first = await updates.next();
@@ -244,7 +244,7 @@ describe('two manifests of one pod', () => {
     expect(texts(both)).toEqual([taken('a.yaml', 'b.yaml')]);
   });
 
-  test('of one UID: the second is a problem', async () => {
+  test('with one UID: the second is a problem', async () => {
     await write('a.yaml', manifest('a', '', '  uid: same'));
     await write('b.yaml', manifest('b', '', '  uid: same'));
     const update = await follow().next();

@@ -36,7 +36,7 @@ function follow(options: Partial<HttpSourceOptions> = {}): Collector<SourceUpdat
 const names = ({ pods }: SourceUpdate) => pods?.map(({ metadata }) => metadata.name);
 const texts = ({ problems }: SourceUpdate) =>
   problems.map((problem) => problemText(problem).replaceAll(url, 'URL'));
-/** The next request that the server gets is answered so; resolves when it has come. */
+/** Sets the answer to the next request; resolves when the request has come. */
 const handledBy = (next: Handler) =>
   new Promise<IncomingMessage>((resolve) => {
     handler = (request, response) => {
@@ -103,7 +103,7 @@ describe('a URL', () => {
 });
 
 const NO_ANSWER = 'URL: cannot be fetched: no answer within 1 s';
-/** Only where no answer comes is the limit waited for; a busy machine may be slow to give the others. */
+/** Short only if no answer is expected: on a busy machine other answers may be slow. */
 const limitFor = (message: unknown) => ({ timeoutMs: message === NO_ANSWER ? 1_000 : 20_000 });
 
 describe('an answer without a good manifest', () => {
@@ -145,7 +145,7 @@ describe('an answer without a good manifest', () => {
     ['no answer at all', () => undefined, NO_ANSWER],
   ];
 
-  test.each(cases)('%s, from the beginning: the source is not seen', async (_name, bad, message) => {
+  test.each(cases)('%s, as the first answer: the source is not seen', async (_name, bad, message) => {
     handler = bad;
     const update = await follow(limitFor(message)).next();
     expect(update.pods).toBeUndefined();
@@ -153,7 +153,7 @@ describe('an answer without a good manifest', () => {
   });
 
   test.each(cases)(
-    '%s, after a good one: the pods stay, and it is reported once',
+    '%s, after a good answer: the pods stay, and the problem is reported once',
     async (_name, bad, message) => {
       handler = answer(200, manifest('a'));
       const updates = follow(limitFor(message));
@@ -169,7 +169,7 @@ describe('an answer without a good manifest', () => {
   );
 
   test('a server that does not exist', async () => {
-    // The port of a client's end of a connection: it does not listen, and no server can have it meanwhile.
+    // The local port of a client connection: it does not listen, and no server can take it meanwhile.
     const client = connect((server.address() as AddressInfo).port, '127.0.0.1');
     await once(client, 'connect');
     const update = await follow({ url: `http://127.0.0.1:${client.localPort}/` }).next();

@@ -24,15 +24,15 @@ function start(path = folder): PathWatch {
   watch = watchPath(path);
   return watch;
 }
-/** Resolves at the next event; `quietMs` is how long a write must be over. */
+/** Resolves at the next event; `quietMs`: the time without writes after which a write counts as finished. */
 const next = (watching: PathWatch, quietMs = 1) => firstValueFrom(watching.next(quietMs, NEVER_MS));
 
-test('nothing has changed when the watch begins', () => {
+test('there is no event when the watch begins', () => {
   const { changed, failure } = start();
   expect([changed, failure]).toEqual([false, undefined]);
 });
 
-test('a write to a file in the folder is seen when it is over', async () => {
+test('a write to a file in the folder is seen when it is finished', async () => {
   const file = join(folder, 'a.yaml');
   await writeFile(file, 'a');
   const watching = start();
@@ -41,7 +41,7 @@ test('a write to a file in the folder is seen when it is over', async () => {
   expect(watching.changed).toBe(true);
 });
 
-test('a file that is moved into the folder is seen at once, however long writes must be over', async () => {
+test('a file that is moved into the folder is seen at once, without the delay for writes', async () => {
   const watching = start();
   await put(join(folder, 'a.yaml'), 'a');
   await rename(join(folder, 'a.yaml'), join(folder, 'b.yaml'));
@@ -66,7 +66,7 @@ test('a folder that is replaced is seen, also behind a link', async () => {
   await next(watching);
 });
 
-test('other files beside the path do not count', async () => {
+test('other files in the folder of the path are ignored', async () => {
   const path = join(folder, 'a.yaml');
   await writeFile(path, 'a');
   const watching = start(path);
@@ -78,7 +78,7 @@ test('other files beside the path do not count', async () => {
   expect(watching.changed).toBe(false);
 });
 
-test('without any event it emits at the end of the interval; a write that the caller knows of is an event', async () => {
+test('the watch emits at the end of an interval without events; a write by the caller counts as an event', async () => {
   const watching = start();
   await firstValueFrom(watching.next(NEVER_MS, 1));
   watching.noteWriting();
@@ -86,7 +86,7 @@ test('without any event it emits at the end of the interval; a write that the ca
   expect(watching.changed).toBe(false);
 });
 
-test('a missing file, or a file in place of a folder, is absence; other errors are not', () => {
+test('a missing file and a file in place of a folder mean absence; other errors do not', () => {
   const failure = (code: string) => Object.assign(new Error(code), { code });
   expect(['ENOENT', 'ENOTDIR', 'EACCES'].map((code) => isAbsence(failure(code)))).toEqual([
     true,

@@ -40,7 +40,7 @@ describe('podConfig', () => {
     expect(events.slice(3)).toEqual(['REMOVE file a']);
   });
 
-  test('a source that could not be read yet is not seen', () => {
+  test('a source that has not been read successfully yet is not seen', () => {
     const { file, events, problems } = start();
     file.next({ problems: [problem('unreadable')] });
     expect([events, problems]).toEqual([[], ['unreadable']]);
@@ -48,7 +48,7 @@ describe('podConfig', () => {
     expect(events).toEqual(['SOURCE_SEEN file']);
   });
 
-  test('a list of one source says nothing about the pods of another, even of the same name', () => {
+  test('a list of one source does not affect the pods of another source, even of the same name', () => {
     const { file, api, events } = start();
     file.next({ pods: [pod('a', 'web')], problems: [] });
     api.next({ pods: [pod('b', 'web')], problems: [] });
@@ -60,14 +60,14 @@ describe('podConfig', () => {
     ]);
   });
 
-  test('a problem is reported once, and again when it comes back', () => {
+  test('a problem is reported once, and again when it occurs again', () => {
     const { file, problems } = start();
     for (const now of [['x'], ['x', 'y'], ['y'], ['y', 'x']])
       file.next({ pods: [], problems: now.map(problem) });
     expect(problems).toEqual(['x', 'y', 'x']);
   });
 
-  test('of two pods with one name the second is left out, and is a problem', () => {
+  test('of two pods with the same name the second is left out, and is reported as a problem', () => {
     const { api, events, problems } = start();
     api.next({ pods: [pod('a', 'web'), pod('b', 'web')], problems: [] });
     expect(events[0]).toBe('ADD api a');

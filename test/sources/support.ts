@@ -5,7 +5,7 @@ import type { Observable } from 'rxjs';
 import { parseManifest, type Manifest } from '../../src/sources/manifests/read-manifest.ts';
 import { problemText } from '../../src/sources/source.ts';
 
-/** Buffers what an observable emits, for a test that takes one item after another. */
+/** Buffers the items of an observable. A test takes one item after another. */
 export class Collector<T> {
   readonly #items: T[] = [];
   #waiting: (() => void) | undefined;

@@ -128,7 +128,7 @@ export function apiPod(name: string, uid: string, spec: Partial<PodSpec> = {}): 
   return { ...staticPod(name, uid, spec), metadata: { name, namespace: 'default', uid } };
 }
 
-/** A static pod of plain processes; ends as soon as it is told to. */
+/** A static pod of plain processes; ends at once on SIGTERM. */
 export function staticPod(name: string, uid: string, spec: Partial<PodSpec> = {}): Pod {
   return {
     metadata: { name, namespace: 'default', uid, annotations: { [CONFIG_SOURCE_ANNOTATION]: 'file' } },

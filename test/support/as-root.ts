@@ -1,4 +1,4 @@
-/** Tests of what only root may do on this machine: mount file systems, change the user, make namespaces. */
+/** Tests that need root: they mount file systems, change the user or create namespaces. */
 import { execFileSync } from 'node:child_process';
 import {
   closeSync,
@@ -21,10 +21,10 @@ export function testAsRoot(name: string, work: () => Promise<void>, timeoutMs?: 
   (isRoot ? test : test.skip)(name, work, timeoutMs);
 }
 
-/** A file system of its own, small enough to be filled. */
+/** A small file system that a test can fill. */
 export interface SmallDisk {
   readonly path: string;
-  /** Until not one byte more can be written; folders cannot be made either. */
+  /** Fills it until no byte can be written and no folder can be created. */
   fill(): void;
   empty(): void;
   remountReadOnly(): void;
@@ -36,7 +36,7 @@ export interface SmallDisk {
 const SIZE_BYTES = 16 * 1024 * 1024;
 const PIECE = Buffer.alloc(64 * 1024);
 
-/** An ext4 in a file of the folder, mounted beside it. */
+/** An ext4 file system in a file of the folder, mounted beside the file. */
 export function mountSmallDisk(folder: string): SmallDisk {
   const [image, path, view] = ['disk.img', 'disk', 'view'].map((name) => join(folder, name)) as [
     string,
@@ -45,7 +45,7 @@ export function mountSmallDisk(folder: string): SmallDisk {
   ];
   writeFileSync(image, '');
   truncateSync(image, SIZE_BYTES);
-  // No blocks are kept back for root.
+  // Without reserved blocks for root.
   execFileSync('mkfs.ext4', ['-q', '-F', '-m', '0', image]);
   mkdirSync(path);
   execFileSync('mount', ['-o', 'loop', image, path]);

@@ -6,7 +6,7 @@ import { sendSignal } from './send-signal.ts';
 
 /** Processes that a test has started. */
 export interface ChildProcesses {
-  /** Leader of a session and group of its own, as the main process of a container is. */
+  /** A process that leads its own session and group, as the main process of a container does. */
   start(
     command: string,
     args: readonly string[],

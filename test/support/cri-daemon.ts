@@ -11,7 +11,7 @@ import { containerStatus, DaemonBed } from './daemon.ts';
 export interface CriDaemonOptions {
   /** Fields of KubeletConfiguration. */
   readonly config?: Readonly<Record<string, unknown>>;
-  /** Keeps logs in the agent's folder of pods, and not in a folder of their own. */
+  /** Keeps logs in the agent's folder of pods, instead of a separate folder. */
   readonly logsAmongPods?: boolean;
 }
 

@@ -36,7 +36,7 @@ type Answer = sendUnaryData<Buffer>;
 /** A fault in the calls of one method, for one pod or for all. */
 export class Fault {
   readonly method: MethodName;
-  /** How many calls it has hit. */
+  /** The number of calls that it has affected. */
   hits = 0;
   readonly handle: (call: Call, answer: Answer) => void;
   #lift: () => void;
@@ -211,7 +211,7 @@ export class CriProxy implements RuntimeTap {
       if (call.getPath() === path) this.cutShort.add(request.decode(call.request).containerId);
       passed.cancel();
     };
-    // A call that was cancelled before it is passed on still reaches the runtime.
+    // A cancelled call that was held still reaches the runtime.
     call.on('cancelled', cancel);
   }
 

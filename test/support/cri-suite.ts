@@ -1,19 +1,19 @@
-/** Suites of tests with daemons on a containerd of their own. What a suite is given is there once its tests run. */
+/** Suites of tests with daemons on their own containerd. The objects that a suite gets can be used in its tests, not before. */
 import { afterAll, afterEach, beforeAll } from '@jest/globals';
 import { type ContainerdBed, type ContainerdOptions, startContainerd } from './containerd/containerd.ts';
 import { describeWithContainerd } from './containerd/suite.ts';
 import { CriDaemonBed, type CriDaemonOptions } from './cri-daemon.ts';
 import type { Daemon } from './daemon.ts';
 
-/** The suite, after its options where it has any. */
+/** The suite, after optional options. */
 type SuiteArgs<Options, Given> =
   [suite: (given: Given) => void] | [options: Options, suite: (given: Given) => void];
 
 export interface OnContainerd {
   readonly containerd: ContainerdBed;
-  /** A bed that is cleaned up after the test that opens it, after the suite's own `afterEach`. */
+  /** Opens a bed. It is cleaned up after the test, after the suite's own `afterEach`. */
   readonly openBed: (options?: CriDaemonOptions) => CriDaemonBed;
-  /** Cleans the beds up at once, for a suite that has something to take down after them. */
+  /** Cleans the beds up at once, for a suite that has to clean up something else after them. */
   readonly closeBeds: () => Promise<void>;
 }
 
@@ -45,7 +45,7 @@ export function describeOnContainerd(
   });
 }
 
-/** A suite in which all tests share one bed. Daemons are the tests' own. */
+/** A suite in which all tests share one bed. Each test starts its own daemons. */
 export function describeOnBed(name: string, ...args: SuiteArgs<ContainerdOptions, CriDaemonBed>): void {
   const [suite, options = {}] = suiteFirst(args);
   describeWithContainerd(name, () => {
@@ -60,14 +60,14 @@ export function describeOnBed(name: string, ...args: SuiteArgs<ContainerdOptions
 
 export interface DaemonSuiteOptions extends CriDaemonOptions {
   readonly containerd?: ContainerdOptions;
-  /** Makes what the daemon needs before it starts, and returns its flags. */
+  /** Prepares files for the daemon before it starts, and returns its flags. */
   readonly beforeStart?: (bed: CriDaemonBed) => readonly string[];
 }
 
 export interface OnDaemon {
   readonly bed: CriDaemonBed;
   readonly daemon: Daemon;
-  /** Starts another daemon in place of one that has ended. */
+  /** Starts another daemon after the last one has ended. */
   readonly restart: () => Promise<void>;
 }
 
@@ -95,7 +95,7 @@ function suiteFirst<Options, Given>(
   return args.length === 1 ? args : [args[1], args[0]];
 }
 
-/** Stands for an object that is made later: whatever it is asked goes to that object. */
+/** A proxy for an object that is created later. */
 function later<T extends object>(what: string, current: () => T | undefined): T {
   const get = (_: T, key: string | symbol): unknown => {
     const object = current();

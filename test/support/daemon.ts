@@ -27,7 +27,7 @@ export interface CommandResult {
   readonly stderr: string;
 }
 
-/** Runs a command that ends by itself, and kills it when it does not. */
+/** Runs a command that ends by itself, and kills it if it does not end. */
 export function statelet(...args: string[]): Promise<CommandResult> {
   return startStatelet(...args).result;
 }
@@ -102,13 +102,13 @@ export class Daemon {
     return this.#address;
   }
 
-  /** Resolves when it serves, even if its runtime is not ready. */
+  /** Resolves when the daemon serves, even if its runtime is not ready. */
   async serves(): Promise<void> {
     const { address } = await this.logged('where it serves', (line) => line.address !== undefined);
     this.#address = address ?? '';
   }
 
-  /** Resolves when it serves, and has adopted the pods that run already. */
+  /** Resolves when the daemon serves, and has adopted the running pods. */
   async ready(): Promise<void> {
     await this.serves();
     await this.logged('the runtime to be ready', ({ msg }) => msg === 'Container runtime is ready');
@@ -206,7 +206,7 @@ export class Daemon {
     this.#child.kill(signal);
   }
 
-  /** Sends the signal, and resolves when it has ended. */
+  /** Sends the signal, and resolves when the daemon has ended. */
   async end(signal: NodeJS.Signals = 'SIGTERM'): Promise<Ending> {
     this.signal(signal);
     await waitFor(() => this.ending !== undefined, {
@@ -227,7 +227,7 @@ export class DaemonBed {
   readonly rootDir = join(this.dir, 'root');
   readonly manifestDir = join(this.dir, 'manifests');
   readonly #daemons: Daemon[] = [];
-  /** Since the last daemon was started. */
+  /** Whether pods were run once since the last daemon was started. */
   #ranOnce = false;
 
   constructor() {
@@ -304,7 +304,7 @@ export class DaemonBed {
     for (const daemon of this.#daemons) if (daemon.ending === undefined) await daemon.end();
     const last = this.#daemons.at(-1);
     if (last === undefined && !this.#ranOnce) return;
-    // Without a source no pod is wanted: whatever was left running goes.
+    // Without a source no pod is wanted: the daemon ends all pods that still run.
     if (this.#ranOnce || !last?.exitsWithPods || last.ending !== 0) {
       const code = await (await this.run(['--exit-with-pods'])).end();
       if (code !== 0) throw new Error(`the last daemon ended with ${code}`);
@@ -313,7 +313,7 @@ export class DaemonBed {
     if (left.length > 0) throw new Error(`left behind: ${left.join()}`);
   }
 
-  /** What is left of pods after all of them have ended. */
+  /** What remains of pods after all of them have ended. */
   leftBehind(): Promise<readonly string[]> {
     const records = ['sandboxes', 'containers'].flatMap((kind) =>
       readdirSync(join(this.rootDir, 'runtime', kind)),

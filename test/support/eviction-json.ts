@@ -9,7 +9,7 @@ type ValueJson = { readonly quantity: string } | { readonly percentage: number }
 export interface ThresholdJson {
   readonly id?: string;
   readonly signal: EvictionSignal;
-  /** '' where the kubelet has put one that is never met. */
+  /** '' if the kubelet has a threshold that is never met. */
   readonly operator: string;
   readonly value: ValueJson;
   readonly gracePeriodSeconds: number;

@@ -1,4 +1,4 @@
-/** Nodes and pods that run short of something. */
+/** Nodes and pods for tests of eviction. */
 import type { EvictionFacts, EvictionSettings } from '../../src/policies/eviction/pass.ts';
 import { INITIAL_EVICTION_STATE } from '../../src/policies/eviction/pass.ts';
 import { observe } from '../../src/policies/eviction/observations.ts';
@@ -37,14 +37,14 @@ export function settingsWith(settings: Partial<EvictionSettings>): EvictionSetti
   };
 }
 
-/** What is left, of memory in Mi; of a node with 1 Gi of memory, 100 Gi of disk and 1000 process IDs. */
+/** The available resources of a node with 1 Gi of memory, 100 Gi of disk and 1000 process IDs; memory in Mi. */
 export interface Left {
   readonly memory?: number;
   readonly disk?: number;
   readonly pids?: number;
-  /** Of 100 Gi as well, where images have a disk of their own. */
+  /** Available on the disk of images, if there is one: of 100 Gi, too. */
   readonly imagefs?: number;
-  /** In percent, how much of the last ten seconds tasks waited. */
+  /** The share of the last ten seconds in which tasks waited, in percent. */
   readonly memoryStall?: number;
   readonly ioStall?: number;
   readonly nowMs?: number;
@@ -72,7 +72,7 @@ export function nodeWith(left: Left): NodeStats {
   };
 }
 
-/** Some tasks waited so long, and all that had anything to do half of that. */
+/** Some tasks waited for that share of the time, and all tasks for half of it. */
 function stalled(percent: number): PSIStats {
   const data = (avg10: number) => ({ total: 0, avg10, avg60: 0, avg300: 0 });
   return { some: data(percent), full: data(percent / 2) };
@@ -82,7 +82,7 @@ export function statsOf(name: string, stats: Omit<PodStats, 'podRef'>): PodStats
   return { podRef: { name, namespace: 'default', uid: name }, ...stats };
 }
 
-/** A pod whose one container uses that much memory. */
+/** A pod whose only container uses that much memory. */
 export function usingMemory(name: string, usedMi: number): PodStats {
   const memory = { workingSetBytes: usedMi * MI };
   return statsOf(name, { memory, containers: [{ name: 'main', memory }] });
@@ -109,7 +109,7 @@ export function factsWith(facts: Partial<EvictionFacts>): EvictionFacts {
   };
 }
 
-/** The shortage of a node with one hard threshold and that much left. */
+/** The shortage of a node with one hard threshold and these available resources. */
 export function shortageOf(signal: string, threshold: string, left: Left): Shortage {
   const set = thresholds({ evictionHard: { [signal]: threshold } });
   return mostUrgentShortage(set, observe(summaryOf(left)), ONE_FILE_SYSTEM)!;

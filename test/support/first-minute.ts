@@ -13,19 +13,19 @@ const BLOCK = /(<!-- first minute -->\n\n```console\n).*?(```\n\n<!-- \/first mi
 const SHOWN = 'crash-loop';
 
 export interface FirstMinute {
-  /** The beginning, and all lines about the pod that is shown. */
+  /** The first lines, and all lines about the pod that is shown. */
   log(): readonly string[];
-  /** What `statelet pods` prints now. */
+  /** The present output of `statelet pods`. */
   pods(): Promise<string>;
   /** Ctrl-C. Resolves when the daemon and its pods have ended. */
   end(): Promise<void>;
 }
 
-/** Runs what `npm start` runs, in a folder of its own that looks like the repository. */
+/** Runs the command of `npm start` in a separate folder that looks like the repository. */
 export function startFirstMinute(): FirstMinute {
   const cwd = mkdtempSync(join(tmpdir(), 'statelet-first-minute-'));
   cpSync(join(repository, 'examples'), join(cwd, 'examples'), { recursive: true });
-  // npm_command: paths and commands are told as they are to be typed after `npm start`.
+  // npm_command: paths and commands are shown in the form for use after `npm start`.
   const options = { cwd, env: { PATH: process.env.PATH, npm_command: 'run-script', NO_COLOR: '1' } };
   const child = spawn(process.execPath, [BIN, ...startArguments()], {
     ...options,
@@ -75,7 +75,7 @@ export function withFirstMinute(readme: string, log: readonly string[], pods: st
   return readme.replace(BLOCK, (_, open: string, close: string) => open + text + close);
 }
 
-/** Without what differs from run to run: times, durations, UIDs, and the widths of columns that follow from them. */
+/** The text without times, durations, UIDs and column widths, which differ between runs. */
 export function timeless(text: string): string {
   return text
     .replaceAll(/^\d\d:\d\d:\d\d\.\d{3} /gm, 'TIME ')
@@ -84,7 +84,7 @@ export function timeless(text: string): string {
     .replaceAll(/ {2,}/g, '  ');
 }
 
-/** Whether all pods are where README shows them, for the next ten seconds or so. */
+/** Whether all pods have the states that README shows. They stay so for about ten seconds. */
 export function isWorthShowing(pods: string): boolean {
   const shown = [
     /crash-loop.* CrashLoopBackOff /,

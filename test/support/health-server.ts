@@ -9,7 +9,7 @@ const NOT_SERVING = 2;
 
 /** The standard health service of gRPC, on all addresses of the machine. */
 export class HealthServer {
-  /** Names of services that are not well; the empty one is the server as a whole. */
+  /** Names of services that are not serving; the empty name means the whole server. */
   readonly notServing = new Set<string>();
   readonly #server = new Server();
 

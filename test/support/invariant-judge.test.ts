@@ -38,7 +38,7 @@ function agentWhere(killPod: () => Promise<void>): JudgedAgent {
 const never = () => new Promise<void>(() => undefined);
 
 describe('the judge reports', () => {
-  test('nothing for a pod that lives and ends in order', async () => {
+  test('nothing for a pod that runs and ends correctly', async () => {
     isIn('Syncing', { gracePeriodSeconds: Infinity });
     const start = call('startContainer');
     judge.begun(start);
@@ -75,7 +75,7 @@ describe('the judge reports', () => {
     expect(await found()).toContain('I3');
   });
 
-  test('I4: a grace period that grows, in the actor and in what the runtime is told', async () => {
+  test('I4: a grace period that grows, in the actor and in the calls to the runtime', async () => {
     isIn('Terminating', { gracePeriodSeconds: 5 });
     isIn('Terminating', { gracePeriodSeconds: 6 });
     judge.begun(call('stopContainer', UID, ['c1', 5]));
@@ -83,7 +83,7 @@ describe('the judge reports', () => {
     expect(await found()).toEqual(['I4', 'I4']);
   });
 
-  test('I5: an effect beside another, and an actor that failed', async () => {
+  test('I5: two effects at the same time, and an actor that failed', async () => {
     const effects = judge.wrapEffects({ syncPod: never, stopPod: never } as unknown as PodEffects);
     const { signal } = new AbortController();
     void effects.syncPod({ uid: UID } as PodContext, signal);
@@ -101,7 +101,7 @@ describe('the judge reports', () => {
     expect(await found()).toEqual(['I6']);
   });
 
-  test('I7: a kill that is not answered when the pod is Terminated, or before', async () => {
+  test('I7: a kill without an answer when the pod is Terminated, or earlier', async () => {
     isIn('Terminating');
     judge.kill(agentWhere(never), UID, {});
     expect(await found()).toEqual([]);
@@ -126,7 +126,7 @@ describe('the judge reports', () => {
     expect(await found()).toEqual(['I8']);
   });
 
-  test('I9: a kill that does something to the pod by itself', async () => {
+  test('I9: a kill that changes the pod directly', async () => {
     isIn('Syncing');
     const killAndStop = () => {
       judge.begun(call('stopContainer', UID, ['c1', 2]));

@@ -21,7 +21,7 @@ const RELEASES: ReadonlySet<Method> = new Set(['release', 'remove']);
 /** The shortest stop that a runtime is asked for. */
 const RUNTIME_MIN_SECONDS = 2;
 
-/** How far one incarnation of a pod has come. */
+/** The progress of one incarnation of a pod. */
 interface Incarnation {
   readonly uid: string;
   phase: string;
@@ -42,7 +42,7 @@ export interface JudgedAgent {
 }
 
 export class InvariantJudge implements CallObserver {
-  /** The runtime itself, not the one that the test steers. */
+  /** The runtime itself, without the steering of the test. */
   readonly #runtime: RuntimeService;
   readonly #violations: string[] = [];
   readonly #incarnations = new Map<PodActor, Incarnation>();

@@ -1,4 +1,4 @@
-/** Stands between daemons and the monitor of the embedded runtime. */
+/** A proxy between daemons and the monitor of the embedded runtime. */
 import { linkSync, mkdirSync, renameSync } from 'node:fs';
 import { connect, createServer, type Socket } from 'node:net';
 import { join } from 'node:path';
@@ -15,16 +15,16 @@ import type { Fate, Labels, RuntimeTap } from './runtime-tap.ts';
 export class MonitorProxy implements RuntimeTap {
   decide: RuntimeTap['decide'];
   readonly made = new Map<string, Labels>();
-  /** The monitor carries out whatever reaches it. */
+  /** The monitor carries out every call that reaches it. */
   readonly cutShort = new Set<string>();
-  /** A root folder for clients that are not to go by way of the proxy. */
+  /** A root folder for clients that do not use the proxy. */
   readonly bypassDir: string;
   readonly #socket: string;
   readonly #monitor: string;
   readonly #server = createServer((client) => this.#accept(client));
   readonly #held: (() => Promise<void>)[] = [];
 
-  /** The monitor of that root folder has to run. */
+  /** The monitor of that root folder must run already. */
   constructor(rootDir: string) {
     this.bypassDir = join(rootDir, '..', 'bypass');
     this.#socket = join(rootDir, 'runtime', 'monitor.sock');
@@ -36,12 +36,12 @@ export class MonitorProxy implements RuntimeTap {
     linkSync(this.#socket, this.#monitor);
     const draft = join(this.bypassDir, 'proxy.sock');
     await new Promise<void>((resolve) => this.#server.listen(draft, resolve));
-    // In one step: a monitor that misses its socket makes another one.
+    // In one step, as a monitor without its socket creates another one.
     renameSync(draft, this.#socket);
     return this;
   }
 
-  /** Connections that stand are not cut. */
+  /** Open connections are not closed. */
   stop(): void {
     renameSync(this.#monitor, this.#socket);
     this.#server.close();
@@ -88,7 +88,7 @@ export class MonitorProxy implements RuntimeTap {
   }
 }
 
-/** A client's connection, and that to the monitor which goes with it. */
+/** A client's connection with its connection to the monitor. */
 class ProxyLine {
   onRequest: (request: Request) => void = () => undefined;
   readonly #client: Socket;
@@ -114,7 +114,7 @@ class ProxyLine {
     monitor.on('error', () => undefined).on('close', () => client.destroy());
   }
 
-  /** Stays connected to the monitor without the client, until what it returns is called. */
+  /** Keeps the connection to the monitor open without the client, until the returned function is called. */
   keep(): () => void {
     this.#kept += 1;
     return () => {

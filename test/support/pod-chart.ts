@@ -1,4 +1,4 @@
-/** The pod's chart alone: the test itself says how effects end and what is answered. */
+/** The pod's chart alone. The test gives the results of its effects and the answers to its questions. */
 import { podMachine, type PodEvent } from '../../src/machines/pod-machine.ts';
 
 const nothing = (): void => undefined;
@@ -25,12 +25,12 @@ export const podChart = podMachine.provide({
   },
 });
 
-/** The way of a pod from its creation to its admission. Only static pods ask for their name. */
+/** The events of a pod from its creation to its admission. Only static pods ask for their name. */
 export const LEAVE_TO_ASK_FOR_ROOM: readonly PodEvent[] = [
   { type: 'RUNTIME_READY' },
   { type: 'REMOVED' },
   { type: 'NAME_GRANTED' },
 ];
 
-/** The way of a pod from its creation to its first sync, where nothing is in its way. */
+/** The events of a pod from its creation to its first sync, without obstacles. */
 export const LEAVE_TO_START: readonly PodEvent[] = [...LEAVE_TO_ASK_FOR_ROOM, { type: 'ADMITTED' }];

@@ -1,4 +1,4 @@
-/** Facts for computing a pod's status. A test gives only those that it is about. */
+/** Facts for computing a pod's status. A test gives only the facts that it needs. */
 import type { PodStatusFacts } from '../../src/policies/status/pod-status.ts';
 import type { ContainerStatus, Pod, PodCondition, PodStatus } from '../../src/types/kubernetes.ts';
 import { runtimePodStatus } from './runtime-pod-status.ts';

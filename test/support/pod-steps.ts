@@ -1,4 +1,4 @@
-/** The pod's chart stepped by itself: its events, and the way to each of its states. */
+/** Steps through the pod's chart alone: its events, and the events that lead to each of its states. */
 import { podMachine, type PodEvent, type RuntimeHolds } from '../../src/machines/pod-machine.ts';
 import { CONFIG_SOURCE_ANNOTATION } from '../../src/policies/pod/pod-kinds.ts';
 import type { KillPodOptions } from '../../src/policies/sync/pod-termination.ts';

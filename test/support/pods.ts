@@ -10,7 +10,7 @@ interface PodFields {
   readonly annotations?: Readonly<Record<string, string>>;
 }
 
-/** A pod with one container, for tests that look at its life rather than at its spec. */
+/** A pod with one container, for tests of the lifecycle. */
 export function testPod(fields: PodFields = {}): Pod {
   const { name = 'web', uid = `uid-of-${name}`, deleted = false, phase, annotations } = fields;
   const { deletionGracePeriodSeconds, terminationGracePeriodSeconds = 30 } = fields;

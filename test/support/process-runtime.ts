@@ -40,7 +40,7 @@ export function processRuntimeBed(rootDir = mkdtempSync(join(tmpdir(), 'statelet
   return { rootDir, runtime: connect(), connect, cleanup };
 }
 
-/** By the first message of the monitor. */
+/** The pid of the monitor, from its first message. */
 export async function monitorPid(rootDir: string): Promise<number> {
   const socket = await connectSocket(join(rootDir, 'runtime'));
   const [line] = (await once(socket, 'data')) as [Buffer];

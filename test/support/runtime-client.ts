@@ -1,5 +1,5 @@
 /**
- * A process that uses the embedded runtime, for a test to kill:
+ * A process that uses the embedded runtime. A test kills it:
  * `node runtime-client.ts <root dir> <JSON of container configs>` runs one pod with these containers, prints the ids as
  * a line of JSON, and stays.
  */

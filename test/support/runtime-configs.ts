@@ -9,7 +9,7 @@ import type {
 } from '../../src/types/cri.ts';
 import { waitFor } from './wait-for.ts';
 
-/** A pod that no other test has, with its logs below `logsDir`. */
+/** A pod with a new UID, with its logs below `logsDir`. */
 export function podConfig(logsDir: string, more: Partial<PodSandboxConfig> = {}): PodSandboxConfig {
   const uid = randomUUID();
   return {

@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { expect, test } from '@jest/globals';
 import { sendSignal } from './send-signal.ts';
 
-test('a signal ends the process that it is for, and to one that has gone it is nothing', async () => {
+test('a signal ends its process, and a signal to an ended process has no effect', async () => {
   const child = spawn('sleep', ['1000'], { stdio: 'ignore' });
   await once(child, 'spawn');
   sendSignal(child.pid!, 'SIGKILL');
@@ -11,6 +11,6 @@ test('a signal ends the process that it is for, and to one that has gone it is n
   sendSignal(child.pid!, 'SIGKILL');
 });
 
-test.each([0, -1, 1, NaN])('a signal to %d is refused: that is no process of a test', (pid) => {
+test.each([0, -1, 1, NaN])('a signal to %d is refused, as that is no process of a test', (pid) => {
   expect(() => sendSignal(pid, 'SIGKILL')).toThrow(RangeError);
 });

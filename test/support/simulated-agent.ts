@@ -15,7 +15,7 @@ import { VirtualClock } from '../../src/simulation/node/virtual-clock.ts';
 import type { Container as RuntimeContainer } from '../../src/types/cri.ts';
 import type { Container, PodSpec, PodStatus } from '../../src/types/kubernetes.ts';
 
-/** Virtual time. Longer than all back-offs and deadlines. */
+/** Virtual time, longer than all back-offs and deadlines. */
 const PATIENCE_MS = 30 * 60_000;
 
 /** A line of the history. */
@@ -32,7 +32,7 @@ export interface Verdict {
   readonly violations: readonly Violation[];
   /** Why the node has not settled, if so. */
   readonly unsettled: Finding | undefined;
-  /** What was left after all pods had been removed, if anything. */
+  /** The pods and containers that remained after all pods had been removed, if any. */
   readonly leftover: Finding | undefined;
 }
 
@@ -40,7 +40,7 @@ export interface Verdict {
 export const ALL_WELL: Verdict = { violations: [], unsettled: undefined, leftover: undefined };
 
 export interface Kill {
-  /** Each with the state of the pod when it came. */
+  /** The events, each with the state of the pod at that time. */
   readonly answers: { readonly atMs: number; readonly state: string }[];
 }
 
@@ -49,10 +49,10 @@ interface Watch {
   readonly act: () => void;
 }
 
-/** Draws how long calls take, and the like. `SEED=2` tries other draws. */
+/** The seed of random values such as the duration of calls. `SEED=2` tries other values. */
 export const CHANCE = keyedRandom(Number(process.env.SEED ?? 1));
 
-/** The production agent on a simulated node under a virtual clock, with the judges. The test says what happens, and when. */
+/** The production agent on a simulated node under a virtual clock, with the judges. The test controls what happens, and when. */
 export class SimulatedAgent {
   readonly clock = new VirtualClock();
   readonly violations: Violation[] = [];
@@ -64,7 +64,7 @@ export class SimulatedAgent {
   readonly #watches = new Set<Watch>();
   #operations = 0;
 
-  /** `random`: in [0, 1), by the key. `faults`: what goes wrong by chance. */
+  /** `random`: a value in [0, 1) for a key. `faults`: the random faults. */
   constructor(random = CHANCE, faults: readonly Fault[] = []) {
     this.host = new Host({
       nodeFacts: () => this.nodeFacts,
@@ -73,7 +73,7 @@ export class SimulatedAgent {
       tally: newTally(),
       // The API server is reachable when an agent starts.
       random: (key) => (/^life\/\d+\/api$/.test(key) ? 0 : random(key)),
-      // The test alone makes these happen.
+      // Only the test causes these.
       faults: new Set<Fault>(['agent', 'exit', 'runtime', ...faults]),
       history: new History(
         () => this.nowMs,

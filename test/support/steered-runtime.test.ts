@@ -19,7 +19,7 @@ beforeEach(() => {
 const isVersion = ({ method }: Call) => method === 'version';
 
 describe('a steered node', () => {
-  test('passes calls on, and tells its observer of them', async () => {
+  test('passes calls on, and reports them to its observer', async () => {
     expect(await runtime.version()).toMatchObject({ runtimeName: 'simulated' });
     expect(witnessed).toEqual(['version begun', 'version ended']);
   });
@@ -57,7 +57,7 @@ describe('a steered node', () => {
     expect(await version).toMatchObject({ runtimeName: 'simulated' });
   });
 
-  test('knows which pod a call is about', async () => {
+  test('knows the pod of a call', async () => {
     const sandbox = podConfig('/nowhere');
     const { uid } = sandbox.metadata;
     const id = await runtime.runPodSandbox(sandbox);

@@ -35,7 +35,7 @@ export interface Call {
 
 export type Which = (call: Call) => boolean;
 
-/** Is told of every call. */
+/** An observer of every call. */
 export interface CallObserver {
   begun(call: Call): void;
   /** The call is over, whether it succeeded or failed. */
@@ -116,7 +116,7 @@ export class SteeredNode {
     this.hold(which).fail();
   }
 
-  /** Whether the runtime has ever told of a sandbox or a container of the pod. */
+  /** Whether the runtime has ever had a sandbox or a container of the pod. */
   hasSeen(uid: string): boolean {
     return [...this.#owners.values()].includes(uid);
   }
@@ -179,7 +179,7 @@ export class SteeredNode {
     }
   }
 
-  /** UID of the pod that the call is about, if its arguments or an earlier answer tell it. */
+  /** UID of the pod of the call, if its arguments or an earlier answer show it. */
   #uidOf(method: Method, args: readonly unknown[]): string {
     const [first, , third] = args as [unknown, unknown, { metadata?: { uid?: string } } | undefined];
     if (typeof first === 'string') {

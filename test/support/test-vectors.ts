@@ -1,4 +1,4 @@
-/** Golden vectors as tests of the policy that they are about. */
+/** Golden vectors as tests of a policy. */
 import { readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';

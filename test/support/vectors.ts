@@ -154,7 +154,7 @@ function isObject(value: unknown): value is Record<string, unknown> {
   return typeof value === 'object' && value !== null;
 }
 
-/** One line for people: `case: path: got …, want …`. */
+/** A line for the report: `case: path: got …, want …`. */
 export function describeFailure({ caseName, path, got, want }: VectorReport['failures'][number]): string {
   const where = path === '' ? '' : `${path}: `;
   return `${caseName}: ${where}got ${brief(got)}, want ${brief(want)}`;

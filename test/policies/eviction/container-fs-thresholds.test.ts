@@ -38,7 +38,7 @@ test.each([
   ],
   ['layers apart from the images: those of the node', true, true, NODEFS],
   [
-    'layers apart from images that are nowhere: nothing changes',
+    'layers apart from the images, but no file system of images: nothing changes',
     false,
     true,
     ['containerfs.inodesFree 5 0', 'nodefs.inodesFree 10k 60000'],
@@ -47,7 +47,7 @@ test.each([
   expect(derived({ dedicatedImageFs, splitContainerFs })).toEqual(expected);
 });
 
-test('minimum reclaim comes with the threshold', () => {
+test('the minimum reclaim is taken over with the threshold', () => {
   const layout = { dedicatedImageFs: false, splitContainerFs: false };
   const all = withContainerFsThresholds(SET, layout).thresholds;
   expect(all.find(({ signal }) => signal === 'containerfs.available')?.minReclaim).toEqual(
@@ -55,7 +55,7 @@ test('minimum reclaim comes with the threshold', () => {
   );
 });
 
-test('what is set for containerfs itself counts for nothing, and is told', () => {
+test('thresholds that are set for containerfs are ignored, with a warning', () => {
   const { ignored } = withContainerFsThresholds(SET, { dedicatedImageFs: true, splitContainerFs: false });
   expect(ignored.map(ignoredContainerFs)).toEqual([
     'found containerfs.inodesFree for hard eviction. ignoring',

@@ -36,7 +36,7 @@ describe('the message in the status of the pod', () => {
     });
   });
 
-  test('layer and logs count together, where both are known', () => {
+  test('writable layer and logs are added if both are known', () => {
     const pod = requestingPod('a');
     const known = statsOf('a', {
       containers: [{ name: 'main', rootfs: { usedBytes: MI }, logs: { usedBytes: MI } }],
@@ -46,7 +46,7 @@ describe('the message in the status of the pod', () => {
     expect(evictionMessage(DISK, pod, unknown).message).not.toContain('Container');
   });
 
-  test('a pod that requests memory as a whole is named before its containers, whatever it uses', () => {
+  test('a pod with a pod-level memory request is named before its containers, whatever it uses', () => {
     const pod = requestingPod('a', { resources: { requests: { memory: '1Gi' } } });
     const { message, annotations } = evictionMessage(MEMORY, pod, usingMemory('a', 20));
     expect(message).toContain(
@@ -57,7 +57,7 @@ describe('the message in the status of the pod', () => {
     expect(evictionMessage(MEMORY, pod, statsOf('a', {})).annotations).not.toHaveProperty('offending_pod');
   });
 
-  test('of a pod that is not measured the message names only the node, without annotations', () => {
+  test('for a pod without stats the message is only about the node, without annotations', () => {
     expect(evictionMessage(MEMORY, requestingPod('a'), undefined)).toEqual({
       message: 'The node was low on resource: memory. Threshold quantity: 100Mi, available: 50Mi. ',
       annotations: {},
@@ -72,7 +72,7 @@ test('the event on the node names the resource', () => {
   ]);
 });
 
-test('a pod that is evicted for a shortage is marked as disrupted; one that has exceeded its own limit is not', () => {
+test('a pod that is evicted for a shortage is marked as disrupted; a pod that exceeds its own limit is not', () => {
   expect(evictionKill('why', 1, { isDisrupted: true })).toEqual({
     evict: true,
     podTerminationGracePeriodSecondsOverride: 1,

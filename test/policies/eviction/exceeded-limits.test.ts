@@ -17,7 +17,7 @@ const scratch = (sizeLimit?: string, medium?: string) => ({
 const volume = (usedBytes: number) => ({ volume: [{ name: 'scratch', usedBytes }] });
 
 describe('an emptyDir', () => {
-  test('may hold as much as its limit, and no more', () => {
+  test('may use its limit, and no more', () => {
     expect(exceeded(scratch('1Ki'), volume(1024))).toBeUndefined();
     expect(exceeded(scratch('1Ki'), volume(1025))).toEqual({
       signal: 'emptydirfs.limit',
@@ -27,7 +27,7 @@ describe('an emptyDir', () => {
     });
   });
 
-  test('is held to it in memory too', () => {
+  test('has its limit in memory too', () => {
     expect(exceeded(scratch('1Ki', 'Memory'), volume(2048))?.signal).toBe('emptydirfs.limit');
   });
 
@@ -41,7 +41,7 @@ describe('an emptyDir', () => {
 });
 
 describe('a pod', () => {
-  test('may use as much as its containers together, and no more', () => {
+  test('may use the sum of the limits of its containers, and no more', () => {
     expect(exceeded(limited('1k'), { 'ephemeral-storage': { usedBytes: 1000 } })).toBeUndefined();
     expect(exceeded(limited('1k'), { 'ephemeral-storage': { usedBytes: 1001 } })).toMatchObject({
       signal: 'ephemeralpodfs.limit',
@@ -49,11 +49,11 @@ describe('a pod', () => {
     });
   });
 
-  test('without such a limit may use anything', () => {
+  test('without such limits never exceeds', () => {
     expect(exceeded({}, { 'ephemeral-storage': { usedBytes: 1e15 } })).toBeUndefined();
   });
 
-  test('is held to a limit of zero', () => {
+  test('with a limit of zero may use nothing', () => {
     expect(exceeded(limited('0'), { 'ephemeral-storage': { usedBytes: 1 } })?.limit).toBe('0');
   });
 });
@@ -63,7 +63,7 @@ describe('a container', () => {
     containers: [{ name: 'main', rootfs: { usedBytes: rootfs }, logs: { usedBytes: logs } }],
   });
 
-  test('may have logs and layer up to its limit', () => {
+  test('may have logs and a writable layer up to its limit', () => {
     expect(exceeded(limited('1k'), main(500, 500))).toBeUndefined();
     expect(exceeded(limited('1k'), main(501, 500))).toMatchObject({
       signal: 'ephemeralcontainerfs.limit',
@@ -72,13 +72,13 @@ describe('a container', () => {
     });
   });
 
-  test('has only its logs counted where layers lie with the images', () => {
+  test('has only its logs counted if layers are on the file system of images', () => {
     const layout = { dedicatedImageFs: true };
     expect(exceeded(limited('1k'), main(5000, 1000), layout)).toBeUndefined();
     expect(exceeded(limited('1k'), main(0, 1001), layout)?.used).toBe('1001');
   });
 
-  test('that is not known, or has a limit of zero, never exceeds', () => {
+  test('that is unknown, or has a limit of zero, never exceeds', () => {
     expect(
       exceeded(limited('1k'), { containers: [{ name: 'x', logs: { usedBytes: 5000 } }] }),
     ).toBeUndefined();

@@ -19,7 +19,7 @@ const summary = summaryOf({ memory: 400 }, [
 ]);
 const nobody = { ending: new Set<string>(), unendable: new Set<string>() };
 
-test('each threshold tells whether it is met, and who would go for it though it is not', () => {
+test('each threshold shows whether it is met, and which pod would be evicted first if it were', () => {
   const { thresholds: explained, conditions } = explainEviction({
     settings,
     summary,
@@ -47,13 +47,13 @@ test('each threshold tells whether it is met, and who would go for it though it 
   expect(explained[0]?.why).toContain('default/greedy (uses 300Mi, requests 0, priority 0) goes');
 });
 
-test('a signal that is not measured says so, by saying nothing of it', () => {
+test('a signal that is not measured has no observed value', () => {
   const { thresholds: explained } = explainEviction({ settings, summary, pods, conditions: [], ...nobody });
   expect(explained[1]).toMatchObject({ signal: 'pid.available', isMet: false, candidates: [], reclaim: [] });
   expect(explained[1]?.observed).toBeUndefined();
 });
 
-test('of pressure it tells how long tasks wait', () => {
+test('a signal of pressure shows how long tasks wait', () => {
   const evictionPSI = { 'io.pressure.full.avg10': '20%' };
   const { thresholds: explained } = explainEviction({
     settings: settingsWith({ thresholds: pressureThresholds({ evictionPSI, evictionPSIGracePeriod: {} }) }),

@@ -8,7 +8,7 @@ interface Case {
   readonly name: string;
   readonly dedicatedImageFs: boolean;
   readonly splitContainerFs: boolean;
-  /** On the file systems of the node, of images and of layers. */
+  /** The parts that count for the file systems of the node, of images and of layers. */
   readonly parts: readonly (readonly string[])[];
 }
 
@@ -38,11 +38,11 @@ const CASES: Case[] = [
 ];
 
 describe.each(CASES)('$name', ({ parts, ...layout }) => {
-  test('what of a pod counts where', () => {
+  test('each signal has its parts of a pod', () => {
     expect(SIGNALS.map((signal) => podFsParts(signal, layout))).toEqual(parts);
   });
 
-  test('dead containers are removed where layers lie, images where images lie', () => {
+  test('dead containers are removed for the file system of layers, images for that of images', () => {
     const removed = parts.map((here) => [
       ...(here.includes('root') ? ['containers'] : []),
       ...(here.includes('images') ? ['images'] : []),

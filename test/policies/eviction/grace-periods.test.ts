@@ -9,7 +9,7 @@ test('grace periods are durations, by signal', () => {
   ]);
 });
 
-test('a signal that is not known is refused', () => {
+test('an unknown signal is refused', () => {
   expect(() => gracePeriods({ 'memory.free': '1m' })).toThrow('unsupported eviction signal memory.free');
 });
 

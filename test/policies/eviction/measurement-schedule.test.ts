@@ -17,11 +17,11 @@ const [stall] = pressureThresholds({
   evictionPSIGracePeriod: {},
 });
 
-test('memory in doubt is measured again well within the period', () => {
+test('the extra measurements of memory in doubt fit well within one measurement period', () => {
   expect(DOUBT_MEASUREMENTS_MAX * DOUBT_PERIOD_MS).toBeLessThan(MEASUREMENT_PERIOD_MS);
 });
 
-test('thresholds of memory that is left are watched as memory, those of waiting for memory and of disks are not', () => {
+test('thresholds of available memory are memory thresholds; those of memory pressure and of disks are not', () => {
   expect([memory, disk, stall].map((threshold) => isMemoryThreshold(threshold!))).toEqual([
     true,
     false,
@@ -36,11 +36,11 @@ test('thresholds of memory that is left are watched as memory, those of waiting 
 });
 
 describe('the figures show that memory is short', () => {
-  test('when a threshold of memory is met, its grace period over or not', () => {
+  test('if a memory threshold is met, also during its grace period', () => {
     expect(showsMemoryShort({ firstObserved: [{ threshold: memory!, sinceMs: 0 }] })).toBe(true);
   });
 
-  test('not when only others are met, or none', () => {
+  test('not if only other thresholds are met, or none', () => {
     const others = [disk!, stall!].map((threshold) => ({ threshold, sinceMs: 0 }));
     expect(showsMemoryShort({ firstObserved: others })).toBe(false);
     expect(showsMemoryShort({ firstObserved: [] })).toBe(false);

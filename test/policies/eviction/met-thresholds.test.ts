@@ -24,7 +24,7 @@ describe('a threshold is met', () => {
     expect([99, 100, 101].map((memory) => isMet(memory, false))).toEqual([true, false, false]);
   });
 
-  test('until the minimum reclaim is there as well, where that is asked for', () => {
+  test('until the minimum reclaim is available too, if that is required', () => {
     expect([149, 150].map((memory) => isMet(memory, true))).toEqual([true, false]);
   });
 
@@ -33,20 +33,20 @@ describe('a threshold is met', () => {
   });
 });
 
-test('what has recovered in between begins its grace period anew', () => {
+test('a threshold that was not met in between starts its grace period again', () => {
   const first = thresholdsFirstObserved(SOFT, [], 1000);
   expect(thresholdsFirstObserved(SOFT, first, 9000)).toEqual(first);
   const recovered = thresholdsFirstObserved([], first, 9000);
   expect(thresholdsFirstObserved(SOFT, recovered, 10_000)).toEqual([{ threshold: SOFT[0], sinceMs: 10_000 }]);
 });
 
-test('the grace period is over at its last moment', () => {
+test('the grace period is over when exactly its time has passed', () => {
   const first = thresholdsFirstObserved(SOFT, [], 1000);
   expect(thresholdsMetGracePeriod(first, 30_999)).toEqual([]);
   expect(thresholdsMetGracePeriod(first, 31_000)).toEqual(SOFT);
 });
 
-test('the same figures again are no reason to act; without a time, any figures are', () => {
+test('figures with the time of the last figures are ignored; figures without a time are used', () => {
   const at = (nowMs: number) => observed({ memory: 1, nowMs });
   const updated = (now: number, last: number) => thresholdsUpdatedStats(SOFT, at(now), at(last));
   expect([updated(5000, 5000), updated(4000, 5000), updated(6000, 5000)]).toEqual([[], [], SOFT]);
@@ -58,7 +58,7 @@ test('the same figures again are no reason to act; without a time, any figures a
   expect(thresholdsUpdatedStats(SOFT, at(5000), timeless)).toEqual(SOFT);
 });
 
-test('thresholds that differ in nothing but what they want reclaimed are one', () => {
+test('thresholds that differ only in their minimum reclaim are merged', () => {
   const other = thresholds({
     evictionSoft: { 'memory.available': '0.1Gi' },
     evictionSoftGracePeriod: { 'memory.available': '30s' },
@@ -68,7 +68,7 @@ test('thresholds that differ in nothing but what they want reclaimed are one', (
   expect(mergeThresholds(SOFT, other)).toEqual([...SOFT, ...other]);
 });
 
-test('memory comes before all others', () => {
+test('memory thresholds come before all others', () => {
   const all = thresholds({
     evictionHard: { 'nodefs.available': '10%', 'memory.available': '1Gi', 'pid.available': '5%' },
     enforceNodeAllocatable: ['pods'],

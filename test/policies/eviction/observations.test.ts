@@ -13,7 +13,7 @@ function observed(node: Omit<NodeStats, 'nodeName'>): Record<string, string> {
   );
 }
 
-test('memory is what is available and what is in use; that of all pods is a signal of its own', () => {
+test('the capacity of memory is its available part plus its working set; the memory of all pods is a signal of its own', () => {
   const memory = { availableBytes: 2 ** 30, workingSetBytes: 2 ** 30 };
   const pods = { name: 'pods', memory: { availableBytes: 2 ** 20, workingSetBytes: 2 ** 20 } };
   expect(observed({ memory, systemContainers: [{ name: 'kubelet', memory }, pods] })).toEqual({
@@ -22,7 +22,7 @@ test('memory is what is available and what is in use; that of all pods is a sign
   });
 });
 
-test('of file systems space and inodes are signals apart', () => {
+test('space and inodes of file systems are separate signals', () => {
   const fs = { availableBytes: 1024, capacityBytes: 4096 };
   const inodes = { inodesFree: 1000, inodes: 4000 };
   expect(observed({ fs: { ...fs, ...inodes }, runtime: { imageFs: fs, containerFs: inodes } })).toEqual({
@@ -37,12 +37,12 @@ test('there may be more processes than process IDs', () => {
   expect(observed({ rlimit: { maxpid: 100, curproc: 150 } })).toEqual({ 'pid.available': '-50 of 100' });
 });
 
-test('what is known by half is not observed', () => {
+test('a signal with incomplete figures is not observed', () => {
   const half = { memory: { availableBytes: 1 }, fs: { capacityBytes: 1, inodes: 1 }, rlimit: { maxpid: 1 } };
   expect(observed(half)).toEqual({});
 });
 
-test('the time is kept to the millisecond; one that cannot be read is none', () => {
+test('the time is kept to the millisecond; an invalid time is left out', () => {
   const times = ['2030-01-01T00:00:00.25Z', 'yesterday', undefined].map((time) => {
     const rlimit = { maxpid: 1, curproc: 1, ...(time && { time }) };
     return observe({ node: { nodeName: 'node1', rlimit }, pods: [] }).get('pid.available')?.timeMs;

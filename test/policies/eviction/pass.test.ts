@@ -18,7 +18,7 @@ import {
   usingMemory,
 } from '../../support/eviction.ts';
 
-/** Passes over one node, each with what the last one left. */
+/** Passes over one node. Each pass gets the state that the last one returned. */
 class Node {
   readonly #settings: EvictionSettings;
   #state = INITIAL_EVICTION_STATE;
@@ -50,8 +50,8 @@ const SOFT = thresholds({
   evictionSoftGracePeriod: { 'memory.available': '30s' },
 });
 
-describe('what a pass hands on', () => {
-  test('a soft threshold drives eviction once it has been met for its grace period, without a break', () => {
+describe('the state between passes', () => {
+  test('lets a soft threshold lead to eviction after it was met for its whole grace period', () => {
     const node = new Node({ thresholds: SOFT });
     const low = { memory: 50 };
     expect([node.isShort(0, low), node.isShort(29_000, low)]).toEqual([false, false]);
@@ -59,7 +59,7 @@ describe('what a pass hands on', () => {
     expect([node.isShort(60_000, low), node.isShort(61_000, low)]).toEqual([false, true]);
   });
 
-  test('what has driven eviction does so until the minimum reclaim is there', () => {
+  test('lets a threshold lead to eviction until the minimum reclaim is available', () => {
     const node = new Node({ thresholds: HARD });
     expect(node.isShort(0, { memory: 120 })).toBe(false);
     expect(node.isShort(1000, { memory: 99 })).toBe(true);
@@ -68,14 +68,14 @@ describe('what a pass hands on', () => {
     expect(node.isShort(4000, { memory: 120 })).toBe(false);
   });
 
-  test('figures that have been acted upon are not acted upon again', () => {
+  test('prevents that the same figures lead to eviction twice', () => {
     const node = new Node({ thresholds: HARD });
     expect(node.isShort(0, { memory: 50 })).toBe(true);
     expect(node.isShort(10_000, { memory: 50, nowMs: 0 })).toBe(false);
     expect(node.isShort(20_000, { memory: 50, nowMs: 1000 })).toBe(true);
   });
 
-  test('a condition holds for the transition period after its pressure, and the pass says which it is', () => {
+  test('keeps a condition for the transition period after its pressure; observed conditions are returned separately', () => {
     const node = new Node({ thresholds: SOFT, pressureTransitionPeriodMs: 60_000 });
     expect(node.pass(0, { memory: 50 })).toMatchObject({
       conditions: ['MemoryPressure'],
@@ -88,7 +88,7 @@ describe('what a pass hands on', () => {
     expect(node.pass(60_000, { memory: 500 }).conditions).toEqual([]);
   });
 
-  test('without thresholds nothing is short', () => {
+  test('has no shortage without thresholds', () => {
     expect(new Node({}).pass(0, { memory: 0, disk: 0, pids: 0 })).toMatchObject({
       conditions: [],
       overLimit: [],
@@ -115,7 +115,7 @@ describe('pods over limits of their own', () => {
   const names = (fields: Partial<EvictionFacts>) =>
     evaluateEviction(facts(fields)).overLimit.map(({ pod }) => pod.name);
 
-  test('all go at once, and nobody else does in this pass', () => {
+  test('are all evicted at once, and no other pod is in this pass', () => {
     const { overLimit, shortage } = evaluateEviction(facts());
     expect(overLimit.map(({ pod }) => pod.name)).toEqual(['a', 'b']);
     expect(shortage).toBeUndefined();
@@ -129,14 +129,14 @@ describe('pods over limits of their own', () => {
     });
   });
 
-  test('those on their way already are left alone', () => {
+  test('are skipped if they are ending already', () => {
     expect(names({ ending: new Set(['a']) })).toEqual(['b']);
     expect(names({ unendable: new Set(['b']) })).toEqual(['a']);
     const both = evaluateEviction(facts({ ending: new Set(['a']), unendable: new Set(['b']) }));
     expect(both.shortage).toBeDefined();
   });
 
-  test('stay where limits are not enforced', () => {
+  test('stay if limits are not enforced', () => {
     const settings = settingsWith({ thresholds: HARD, localStorageCapacityIsolation: false });
     expect(names({ settings })).toEqual([]);
   });
@@ -166,7 +166,7 @@ describe('the victim', () => {
       ...fields,
     });
 
-  test('is the first of the ranking that is not critical', () => {
+  test('is the first pod of the ranking that is not critical', () => {
     const { eviction, ranking, why } = choose();
     expect(ranking.candidates.map(({ name }) => name)).toEqual(['static', 'big', 'small', 'critical']);
     expect(eviction).toMatchObject({
@@ -184,8 +184,8 @@ describe('the victim', () => {
 
   test.each([
     ['its own grace period', 'big', 20, 5],
-    ['the most that is allowed', 'big', 3, 3],
-    ['the most that is allowed, where it names none', 'small', 20, 20],
+    ['the longest that is allowed', 'big', 3, 3],
+    ['the longest that is allowed, if the pod has none', 'small', 20, 20],
   ])('of a soft threshold has %s', (_, name, maxPodGracePeriodSeconds, seconds) => {
     const shortage = { ...shortageOf('memory.available', '100Mi', { memory: 50 }), isHard: false };
     const { eviction } = choose({
@@ -197,24 +197,24 @@ describe('the victim', () => {
     expect(eviction?.kill.podTerminationGracePeriodSecondsOverride).toBe(seconds);
   });
 
-  test('has to wait for a pod that is ending already', () => {
+  test('is not chosen while a pod of the ranking is ending', () => {
     const { eviction, ranking, why } = choose({ ending: new Set(['small', 'elsewhere']) });
     expect([eviction, ranking.victim]).toEqual([undefined, undefined]);
     expect(ranking.awaited.map(({ name }) => name)).toEqual(['small']);
     expect(why).toContain('waiting for the end of default/small');
   });
 
-  test('is the next one where the first has not ended in time', () => {
+  test('is the second pod of the ranking if the first has not ended in time', () => {
     expect(choose({ unendable: new Set(['big']) }).eviction?.pod.name).toBe('small');
   });
 
-  test('does not wait for one that has not ended in time, though it is still ending', () => {
+  test('is chosen without waiting for a pod that has not ended in time', () => {
     const big = new Set(['big']);
     const { eviction, ranking } = choose({ ending: big, unendable: big });
     expect([eviction?.pod.name, ranking.awaited]).toEqual(['small', []]);
   });
 
-  test('is nobody where all are critical, or there is none', () => {
+  test('does not exist if all pods are critical, or there are none', () => {
     const { eviction, why } = choose({ pods: pods.slice(0, 2) });
     expect(eviction).toBeUndefined();
     expect(why).toContain('none can be evicted');

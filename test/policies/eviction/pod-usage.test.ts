@@ -11,7 +11,7 @@ test('stats are found by the UID of the pod', () => {
   expect(stats.get('c')).toBeUndefined();
 });
 
-test('memory, processes and I/O are those of the whole pod; what is not measured counts as 0', () => {
+test('memory, processes and I/O are those of the whole pod; a missing figure counts as 0', () => {
   expect(podUsage(pod, usingMemory('a', 3), 'memory', [])).toBe(3 * MI);
   expect(podUsage(pod, statsOf('a', { process_stats: { process_count: 7 } }), 'pids', [])).toBe(7);
   expect(podUsage(pod, doingIO('a', 9), 'io', [])).toBe(9);
@@ -45,17 +45,17 @@ describe('disk usage', () => {
   const usage = (parts: Parameters<typeof podUsage>[3], resource: 'ephemeral-storage' | 'inodes') =>
     podUsage(writer, stats, resource, parts);
 
-  test('counts only what lies on the disk that is short', () => {
+  test('includes only the parts on the disk that is short', () => {
     expect(usage(['root'], 'ephemeral-storage')).toBe(301);
     expect(usage(['logs'], 'ephemeral-storage')).toBe(20);
     expect(usage([], 'ephemeral-storage')).toBe(0);
   });
 
-  test('counts volumes that lie on a disk of the node: no memory, no claims', () => {
+  test('includes volumes on a disk of the node: no memory, no claims', () => {
     expect(usage(['localVolumeSource'], 'ephemeral-storage')).toBe(604_000);
   });
 
-  test('is in inodes where inodes are short', () => {
+  test('is in inodes if inodes are short', () => {
     expect(usage(['root', 'logs', 'localVolumeSource'], 'inodes')).toBe(1 + 2 + 3 + 4 + 6);
   });
 });

@@ -11,14 +11,14 @@ import {
 } from '../../../src/policies/eviction/node-pressure.ts';
 import { thresholds } from '../../support/eviction.ts';
 
-test('each condition is told once, however many thresholds bring it about', () => {
+test('each condition is listed once, however many thresholds lead to it', () => {
   const met = thresholds({
     evictionHard: { 'nodefs.available': '1%', 'pid.available': '1%', 'imagefs.inodesFree': '1%' },
   });
   expect(nodeConditions(met)).toEqual(['DiskPressure', 'PIDPressure']);
 });
 
-test('a condition outlasts its pressure by the transition period, and begins anew with each new pressure', () => {
+test('a condition lasts for the transition period after its pressure; new pressure starts the period again', () => {
   let times = conditionsLastObserved(['MemoryPressure'], new Map(), 0);
   const holds = (nowMs: number) => conditionsObservedSince(times, 300_000, nowMs);
   expect([holds(0), holds(299_999), holds(300_000)]).toEqual([['MemoryPressure'], ['MemoryPressure'], []]);
@@ -35,7 +35,7 @@ test('each has its own transition period', () => {
   expect(conditionsObservedSince(times, 300_000, 350_000)).toEqual(['PIDPressure']);
 });
 
-test("a node tells of its pressure in the kubelet's words", () => {
+test('the message of a condition has the words of the kubelet', () => {
   expect(nodePressure('MemoryPressure', true)).toEqual({
     type: 'MemoryPressure',
     status: 'True',

@@ -26,7 +26,7 @@ const IO = parse({ 'io.pressure.some.avg10': '40%' });
 const NOBODY = { ending: new Set<string>(), unendable: new Set<string>() };
 
 describe('thresholds', () => {
-  test('act at once, or after their grace periods', () => {
+  test('act at once, or after their grace period', () => {
     const settings = { 'io.pressure.some.avg10': '40%', 'memory.pressure.full.avg10': '12.5%' };
     expect(
       parse(settings, { 'io.pressure.some.avg10': '30s' }).map(({ signal, gracePeriodMs }) => [
@@ -55,7 +55,7 @@ describe('thresholds', () => {
       /must be a duration such as "1m30s"/,
     ],
     [{}, { 'io.pressure.some.avg10': '30s' }, /io.pressure.some.avg10 has a grace period and no threshold/],
-  ])('that cannot be: %j %j', (settings, periods, problem) => {
+  ])('that are invalid are refused: %j %j', (settings, periods, problem) => {
     expect(() => parse(settings, periods)).toThrow(problem);
   });
 
@@ -71,14 +71,14 @@ describe('thresholds', () => {
     expect(met).toEqual(isMet ? MEMORY : []);
   });
 
-  test('are not met where the kernel does not tell', () => {
+  test('are not met if the kernel does not measure pressure', () => {
     expect(
       thresholdsMet([...MEMORY, ...IO], observe(summaryOf({ memory: 0 })), { minReclaim: false }),
     ).toEqual([]);
   });
 });
 
-test('an average that still tells of the time before the last end is no reason to act', () => {
+test('while an average covers the time before the last eviction ended, it is no reason to evict', () => {
   const all = [...thresholds({ evictionHard: { 'memory.available': '100Mi' } }), ...MEMORY];
   expect(settledThresholds(all, undefined, 0)).toEqual(all);
   expect(settledThresholds(all, 1000, 30_999).map(({ signal }) => signal)).toEqual(['memory.available']);
@@ -94,7 +94,7 @@ const evaluate = (left: Left, more = {}) =>
     }),
   );
 
-test('the node is under pressure of memory, or of its disks', () => {
+test('pressure of memory is MemoryPressure, pressure of I/O is DiskPressure', () => {
   expect(evaluate({ memoryStall: 50 })).toMatchObject({
     conditions: ['MemoryPressure'],
     shortage: { resource: 'memory', isHard: true, reclaim: [] },
@@ -106,20 +106,20 @@ test('the node is under pressure of memory, or of its disks', () => {
   expect(evaluate({ memoryStall: 30, ioStall: 40 })).toMatchObject({ conditions: [], shortage: undefined });
 });
 
-test('after an end the condition goes on, and nobody else goes until it has been seen what that has brought', () => {
+test('after an eviction the condition stays, and no other pod is evicted until the average covers only the time since then', () => {
   const early = evaluate({ ioStall: 50, nowMs: 2000 }, { lastEndMs: 1000, nowMs: 2000 });
   expect(early).toMatchObject({ conditions: ['DiskPressure'], shortage: undefined });
   const late = evaluate({ ioStall: 50, nowMs: 31_000 }, { lastEndMs: 1000, nowMs: 31_000 });
   expect(late.shortage?.resource).toBe('io');
 });
 
-test('what is less than there should be comes before what only takes long', () => {
+test('a resource that is short comes before a resource under pressure', () => {
   const memory = thresholds({ evictionHard: { 'memory.available': '600Mi' } });
   const settings = settingsWith({ thresholds: [...memory, ...MEMORY] });
   expect(evaluate({ memoryStall: 90 }, { settings }).shortage?.threshold.signal).toBe('memory.available');
 });
 
-test('the removal of what nobody needs is work for the disks, and no reason for more', () => {
+test('the I/O of removing unused images and containers is no reason to evict a pod', () => {
   const disk = thresholds({ evictionHard: { 'nodefs.available': '10Gi' } });
   const shortage = mostUrgentShortage(disk, observe(summaryOf({ disk: 5 })), ONE_FILE_SYSTEM)!;
   const after = observe(summaryOf({ disk: 50, ioStall: 90 }));
@@ -138,8 +138,8 @@ function choose(
   return chooseVictim({ settings: settingsWith({}), shortage, summary, pods, ...NOBODY });
 }
 
-describe('who goes', () => {
-  test('for memory, as for memory that is short', () => {
+describe('the evicted pod', () => {
+  test('is chosen for memory pressure as for a shortage of memory', () => {
     const { eviction, why } = choose({ memoryStall: 60.5 }, [usingMemory('a', 10), usingMemory('b', 20)]);
     expect(eviction).toMatchObject({ pod: { name: 'b' }, gracePeriodSeconds: 1 });
     expect(eviction?.message).toBe(
@@ -151,7 +151,7 @@ describe('who goes', () => {
     );
   });
 
-  test('for the disks, who uses them most of those of the lowest priority', () => {
+  test('is, for I/O pressure, the pod with the lowest priority and the highest I/O rate', () => {
     const pods = [requestingPod('a'), requestingPod('b'), requestingPod('c', { priority: 1 })];
     const stats = [doingIO('a', 2 ** 20), doingIO('b', 3 * 2 ** 20), doingIO('c', 9 * 2 ** 20)];
     const { eviction, why } = choose({ ioStall: 50 }, stats, pods);
@@ -163,7 +163,7 @@ describe('who goes', () => {
     );
   });
 
-  test('nobody who does not use them', () => {
+  test('is never a pod without I/O, for I/O pressure', () => {
     const pods = [requestingPod('a'), requestingPod('b', { priority: 1 })];
     const { eviction, why } = choose({ ioStall: 50 }, [doingIO('a', 0), doingIO('b', 1)], pods);
     expect([eviction?.pod.name, why]).toEqual([

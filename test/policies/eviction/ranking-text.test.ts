@@ -68,7 +68,7 @@ describe('why this pod is evicted, in one line', () => {
     );
   });
 
-  test('shows numbers, and no requests, of what cannot be requested', () => {
+  test('shows numbers without requests for resources that cannot be requested', () => {
     const shortage = shortageOf('pid.available', '100', { pids: 50 });
     const running = statsOf('a', { process_stats: { process_count: 12 } });
     const [only] = rankForEviction([pods[1]!], statsByUID(summaryOf({}, [running])), {
@@ -80,7 +80,7 @@ describe('why this pod is evicted, in one line', () => {
     );
   });
 
-  test('names the minimum reclaim if that alone is missing', () => {
+  test('names the minimum reclaim if only that is not reached', () => {
     const soft = thresholds({
       evictionSoft: { 'memory.available': '100Mi' },
       evictionSoftGracePeriod: { 'memory.available': '1m' },
@@ -93,7 +93,7 @@ describe('why this pod is evicted, in one line', () => {
   });
 });
 
-test('usages are written as their resources are counted', () => {
+test('usages have the unit of their resource', () => {
   expect(usageText(300 * MI, 'memory')).toBe('300Mi');
   expect(usageText(17, 'pids')).toBe('17');
   expect(usageText(17, 'inodes')).toBe('17');

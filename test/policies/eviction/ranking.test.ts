@@ -18,7 +18,7 @@ const withMemory = (name: string, requestMi: number, priority: number) =>
   requestingPod(name, { requests: { memory: `${requestMi}Mi` }, priority });
 
 describe('memory', () => {
-  test('over request before priority, priority before how far over', () => {
+  test('usage over the request comes before priority, and priority before the amount over the request', () => {
     const pods = [
       withMemory('within', 500, -10),
       withMemory('over-important', 100, 10),
@@ -34,17 +34,17 @@ describe('memory', () => {
     expect(ranked('memory', pods, stats)).toEqual(['over-farther', 'over-far', 'over-important', 'within']);
   });
 
-  test('a pod of which nothing is known goes first, whatever its priority', () => {
+  test('a pod without stats comes first, whatever its priority', () => {
     const pods = [withMemory('known', 0, 0), withMemory('unknown', 100, 1000)];
     expect(ranked('memory', pods, [usingMemory('known', 500)])).toEqual(['unknown', 'known']);
   });
 
-  test('of several unknown ones only the priority counts', () => {
+  test('pods without stats are ranked by priority only', () => {
     const pods = [withMemory('a', 1, 2), withMemory('b', 900, 1), withMemory('c', 1, 1)];
     expect(ranked('memory', pods, [])).toEqual(['b', 'c', 'a']);
   });
 
-  test('full equals keep their order, however many there are', () => {
+  test('equal pods keep their order, however many there are', () => {
     const pods = Array.from({ length: 40 }, (_, index) => withMemory(`p${index}`, 10, 0));
     const names = pods.map(({ metadata }) => metadata.name);
     expect(
@@ -56,7 +56,7 @@ describe('memory', () => {
     ).toEqual(names);
   });
 
-  test('what cannot be evicted has its place too, and is marked', () => {
+  test('a critical pod is ranked too, and is marked', () => {
     const pods = [requestingPod('critical', { critical: true }), withMemory('b', 0, 0)];
     const ranking = rankForEviction(pods, new Map(), { resource: 'memory', parts: [] });
     expect(ranking).toEqual([
@@ -85,7 +85,7 @@ describe('memory', () => {
 describe('process IDs', () => {
   const running = (name: string, count: number) => statsOf(name, { process_stats: { process_count: count } });
 
-  test('priority before number; a pod of which nothing is known only goes before its equals', () => {
+  test('priority comes before the number of processes; a pod without stats comes first among pods of its priority', () => {
     const pods = [
       requestingPod('many', { priority: 1 }),
       requestingPod('few', { priority: 0 }),
@@ -119,14 +119,14 @@ describe('disk', () => {
     [['localVolumeSource'], 200, 14],
     [['images'], 0, 0],
   ] as [PodFsPart[], number, number][])(
-    'of %s counts what lies on a disk of the node',
+    'usage of %s includes only parts on a disk of the node',
     (parts, bytes, inodes) => {
       expect(podUsage(pod, stats, 'ephemeral-storage', parts)).toBe(bytes);
       expect(podUsage(pod, stats, 'inodes', parts)).toBe(inodes);
     },
   );
 
-  test('inodes cannot be requested: whoever has any exceeds, and the last figure is taken from bytes', () => {
+  test('inodes cannot be requested: a pod with any inodes exceeds, and the request in bytes is subtracted', () => {
     const asking = requestingPod('asking', { requests: { 'ephemeral-storage': '1k' } });
     const plain = requestingPod('plain');
     const inodes = (name: string, inodesUsed: number) =>

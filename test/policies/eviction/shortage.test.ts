@@ -22,20 +22,20 @@ function urgent(among: typeof ALL): string | undefined {
   return shortage && `${shortage.threshold.signal} ${shortage.isHard ? 'hard' : 'soft'}`;
 }
 
-describe('the most urgent of what is short', () => {
-  test('is memory, by its hard threshold', () => {
+describe('the most urgent shortage', () => {
+  test('is that of memory, by its hard threshold', () => {
     expect(urgent(ALL)).toBe('memory.available hard');
     expect(urgent(ALL.toReversed())).toBe('memory.available hard');
   });
 
-  test('is memory even where only its soft threshold is met', () => {
+  test('is that of memory even if only its soft threshold is met', () => {
     const withoutHard = ALL.filter(
       ({ signal, gracePeriodMs }) => signal !== 'memory.available' || gracePeriodMs > 0,
     );
     expect(urgent(withoutHard)).toBe('memory.available soft');
   });
 
-  test('is the memory of the node before that of the pods', () => {
+  test('is that of the memory of the node before that of the pods', () => {
     const both = thresholds({
       evictionHard: { 'memory.available': '1Gi' },
       enforceNodeAllocatable: ['pods'],
@@ -43,17 +43,17 @@ describe('the most urgent of what is short', () => {
     expect(urgent(both)).toBe('memory.available hard');
   });
 
-  test('of all others the first in the settings, hard ones before soft ones', () => {
+  test('is, of other signals, the first in the settings, hard thresholds before soft ones', () => {
     const others = ALL.filter(({ signal }) => signal !== 'memory.available');
     expect(urgent(others)).toBe('pid.available hard');
     expect(urgent(others.filter(({ gracePeriodMs }) => gracePeriodMs > 0))).toBe('nodefs.available soft');
   });
 
-  test('is none where nothing is met', () => {
+  test('does not exist if no threshold is met', () => {
     expect(urgent([])).toBeUndefined();
   });
 
-  test('says how much should be there, and how much is', () => {
+  test('has the threshold and the available amount', () => {
     const { quantity, available, minReclaim, reclaim, resource } = mostUrgentShortage(
       ALL.filter(({ signal }) => signal === 'nodefs.available'),
       LOW,
@@ -67,7 +67,7 @@ describe('the most urgent of what is short', () => {
 describe('measured again', () => {
   const shortage = shortageOf('memory.available', '100Mi', { memory: 50 });
 
-  test('a shortage that lasts has the new figures', () => {
+  test('a continuing shortage has the new figures', () => {
     const rest = remainingShortage(shortage, observed({ memory: 60 }));
     expect(rest).toEqual({
       ...shortage,
@@ -78,11 +78,11 @@ describe('measured again', () => {
   test.each([
     ['enough is there', { memory: 100 }],
     ['the signal is not observed', { pids: 1 }],
-  ])('there is none where %s', (_, left) => {
+  ])('there is no shortage if %s', (_, left) => {
     expect(remainingShortage(shortage, observed(left))).toBeUndefined();
   });
 
-  test('after something has been removed it is over once every threshold has its minimum reclaim, soft ones too', () => {
+  test('after a reclaim, the shortage is over when every threshold has its minimum reclaim, soft ones too', () => {
     const disk = shortageOf('nodefs.available', '10%', { disk: 5 });
     const after = (left: Left) => shortageAfterReclaim(disk, ALL, observed(left));
     const enough = { memory: 500, pids: 500 };
@@ -91,7 +91,7 @@ describe('measured again', () => {
     expect(after({ ...enough, disk: 26, memory: 499 })).toBeDefined();
   });
 
-  test('what cannot be measured again after that stays as it was', () => {
+  test('a signal that cannot be measured after a reclaim keeps its shortage', () => {
     expect(shortageAfterReclaim(shortage, ALL, undefined)).toBe(shortage);
     expect(shortageAfterReclaim(shortage, ALL, observed({ disk: 1 }))).toBe(shortage);
   });

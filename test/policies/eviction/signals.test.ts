@@ -19,11 +19,11 @@ test.each([
   expect([starvedResource(signal), pressureCondition(signal)]).toEqual([resource, condition]);
 });
 
-test('a signal that is not known is about nothing', () => {
+test('an unknown signal has no resource and no condition', () => {
   expect([starvedResource('cpu.available'), pressureCondition('toString')]).toEqual([undefined, undefined]);
 });
 
-test('signals of the kubelet and signals of pressure stall information are told apart', () => {
+test('signals of the kubelet and signals of pressure stall information are distinguished', () => {
   const signals = ['memory.available', 'memory.pressure.some.avg10', 'memory.pressure.some.avg60'];
   expect(signals.map(isResourceSignal)).toEqual([true, false, false]);
   expect(signals.map(isPressureSignal)).toEqual([false, true, false]);

@@ -8,7 +8,7 @@ import {
 import { parseQuantity, quantityString } from '../../../src/policies/formats/quantity.ts';
 
 describe('hard thresholds', () => {
-  test('are quantities, or shares in single precision', () => {
+  test('are quantities, or percentages in single precision', () => {
     const thresholds = hardThresholds({ 'memory.available': '1.5Gi', 'nodefs.available': '10%' });
     expect([...thresholds]).toEqual([
       ['memory.available', { quantity: parseQuantity('1.5Gi') }],
@@ -36,7 +36,7 @@ describe('hard thresholds', () => {
     ['memory.available', '%', 'eviction percentage threshold memory.available must be a number: %'],
     ['memory.available', 'abc', 'quantities must match the regular expression'],
     ['memory.available', '', 'quantities must match the regular expression'],
-  ])('%s<%s is none: %s', (signal, text, message) => {
+  ])('%s<%s is refused: %s', (signal, text, message) => {
     const expected = expect.objectContaining({
       kind: 'InvalidArgument',
       message: expect.stringContaining(message),
@@ -54,7 +54,7 @@ describe('all thresholds', () => {
     enforceNodeAllocatable: [],
   };
 
-  test('hard ones come first, each kind in the order of the settings', () => {
+  test('are ordered: hard thresholds first, then soft ones, each in the order of the settings', () => {
     const thresholds = parseThresholds({
       ...NONE,
       evictionSoft: { 'pid.available': '5%', 'memory.available': '1Gi' },
@@ -74,7 +74,7 @@ describe('all thresholds', () => {
     expect(thresholds[0]).not.toHaveProperty('minReclaim');
   });
 
-  test('what the node keeps free, all pods together do, where they are held to what is theirs', () => {
+  test('memory.available also applies to allocatable memory if node allocatable is enforced for pods', () => {
     const settings = { ...NONE, evictionHard: { 'memory.available': '100Mi' } };
     const signals = (enforceNodeAllocatable: string[]) =>
       parseThresholds({ ...settings, enforceNodeAllocatable }).map(({ signal }) => signal);
@@ -112,7 +112,7 @@ describe('all thresholds', () => {
     expect(() => parseThresholds(settings)).toThrow(message);
   });
 
-  test('a signal that is not known is refused wherever it is named', () => {
+  test('an unknown signal is refused in every setting', () => {
     const wrong = { 'mem.available': '1m' };
     for (const field of ['evictionHard', 'evictionSoft', 'evictionSoftGracePeriod', 'evictionMinimumReclaim'])
       expect(() => parseThresholds({ ...NONE, [field]: wrong })).toThrow(
@@ -120,7 +120,7 @@ describe('all thresholds', () => {
       );
   });
 
-  test('a soft one without a grace period is refused', () => {
+  test('a soft threshold without a grace period is refused', () => {
     expect(() => parseThresholds({ ...NONE, evictionSoft: { 'memory.available': '1Gi' } })).toThrow(
       'grace period must be specified for the soft eviction threshold memory.available',
     );

@@ -25,7 +25,7 @@ export function openCgroups(options: Partial<PodCgroupsOptions>): Promise<PodCgr
   });
 }
 
-/** Plain folders and files in the shape of mounted cgroups; the mount point has a blank in its name. */
+/** Plain folders and files, laid out like mounted cgroups. The mount point has a space in its name. */
 export class PlainCgroups {
   readonly dir = mkdtempSync(join(tmpdir(), 'statelet cgroups-'));
   readonly mountinfoFile = join(this.dir, 'mountinfo');
@@ -56,7 +56,7 @@ export class PlainCgroups {
     return Object.fromEntries(files.map(({ name }) => [name, this.read(...parts, name)]));
   }
 
-  /** What the kernel does by itself: a group's own files do not keep it from being removed. */
+  /** Removes the files of a cgroup: in a plain folder they would prevent its removal, in a real cgroup they do not. */
   dropFiles(...parts: string[]): void {
     for (const name of Object.keys(this.values(...parts))) rmSync(this.path(...parts, name));
   }

@@ -13,14 +13,14 @@ beforeEach(() => {
 });
 afterEach(() => plain.remove());
 
-test('cgroups go with all cgroups below them; one that is gone already is no error', async () => {
+test('cgroups are removed with all cgroups below them; a missing cgroup is no error', async () => {
   mkdirSync(plain.path('cpu/pod/container/inner'), { recursive: true });
   mkdirSync(plain.path('memory/pod'), { recursive: true });
   await removeCgroups([plain.path('cpu/pod'), plain.path('memory/pod'), plain.path('pids/pod')]);
   expect([existsSync(plain.path('cpu/pod')), existsSync(plain.path('memory/pod'))]).toEqual([false, false]);
 });
 
-test('its processes are killed, but not pid 0, pid 1 and the agent; a cgroup that stays is an error', async () => {
+test('the processes of a cgroup are killed, except pid 0, pid 1 and the agent; a cgroup that cannot be removed is an error', async () => {
   const group = plain.path('group');
   mkdirSync(group);
   const child = spawn('sleep', ['1000'], { stdio: 'ignore' });
@@ -39,7 +39,7 @@ test('its processes are killed, but not pid 0, pid 1 and the agent; a cgroup tha
   }
 });
 
-test('a cgroup of v2 is killed as a whole where the kernel can', async () => {
+test('on cgroup v2, the processes are killed by cgroup.kill if the kernel has it', async () => {
   const group = plain.path('group');
   mkdirSync(group);
   writeFileSync(join(group, 'cgroup.kill'), '');

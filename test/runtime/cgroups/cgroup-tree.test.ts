@@ -13,7 +13,7 @@ afterEach(() => plain.remove());
 const open = (needed: readonly string[] = [], { logger } = warnings()) =>
   new CgroupTree(plain.mountinfoFile, needed, logger);
 
-test('a cgroup is made in every hierarchy that has controllers', () => {
+test('a cgroup is created in every hierarchy that has controllers', () => {
   plain.mountV1('cpu,cpuacct', 'memory', 'name=systemd');
   const tree = open(['cpu', 'memory']);
   expect(tree.make('/pods', { recursive: false })).toBe(true);
@@ -25,23 +25,23 @@ test('a cgroup is made in every hierarchy that has controllers', () => {
   expect([tree.exists('/pods'), tree.exists('/none')]).toEqual([true, false]);
 });
 
-test('the controllers of v2 are read from the tree', () => {
+test('the controllers of cgroup v2 are read from the tree', () => {
   plain.mountV2('cpu memory');
   const tree = open();
   expect([tree.version, tree.has('memory'), tree.has('pids')]).toEqual([2, true, false]);
 });
 
-test('a controller that is needed and missing is named, with those that were found', () => {
+test('a missing required controller is named, with the controllers that were found', () => {
   plain.mountV1('cpu');
   expect(() => open(['cpu', 'memory'])).toThrow('cgroup v1 has no controller memory (found: cpu)');
 });
 
-test('without cgroups the file that was read is named', () => {
+test('without cgroups the error names the file that was read', () => {
   writeFileSync(plain.mountinfoFile, '23 1 254:0 / / rw - ext4 /dev/vda rw\n');
   expect(() => open()).toThrow(`no cgroup file system is mounted (looked in ${plain.mountinfoFile})`);
 });
 
-test('a value that cannot be written throws; an optional file that is missing is warned of once', () => {
+test('a value that cannot be written throws; a missing optional file leads to one warning', () => {
   plain.mountV2('cpu memory');
   const log = warnings();
   const tree = open([], log);
@@ -57,7 +57,7 @@ test('a value that cannot be written throws; an optional file that is missing is
   expect(log.messages).toEqual(['This kernel has no gone/memory.swap.max: pods run without that limit']);
 });
 
-test('the cgroups directly below are those of any hierarchy, without files', () => {
+test('the child cgroups are those of all hierarchies, without files', () => {
   plain.mountV1('cpu', 'memory');
   mkdirSync(plain.path('cpu/pods/one/deep'), { recursive: true });
   mkdirSync(plain.path('memory/pods/two'), { recursive: true });

@@ -14,21 +14,21 @@ afterEach(() => plain.remove());
 const open = () => new CgroupTree(plain.mountinfoFile, [], warnings().logger);
 const enabled = (...parts: string[]) => plain.values('v2', ...parts)['cgroup.subtree_control'];
 
-test('v2: every cgroup on the way down enables the controllers that it has', () => {
+test('v2: every cgroup on the path enables its controllers', () => {
   plain.mountV2('cpu memory rdma');
   mkdirSync(plain.path('v2/a/b'), { recursive: true });
   delegateControllers(open(), '/a/b', ['cpu']);
   expect([enabled(), enabled('a'), enabled('a/b')]).toEqual(['+cpu +memory', '+cpu +memory', '+cpu +memory']);
 });
 
-test('v2: a cgroup that has enabled some of them enables the others', () => {
+test('v2: a cgroup that has enabled some controllers enables the others', () => {
   plain.mountV2('cpu memory');
   writeFileSync(plain.path('v2/cgroup.subtree_control'), 'cpu\n');
   delegateControllers(open(), '/', ['cpu']);
   expect(enabled()).toBe('+memory');
 });
 
-test('v2: a controller that is needed and cannot be enabled is named, with its file', () => {
+test('v2: a required controller that cannot be enabled is named, with its file', () => {
   plain.mountV2('cpu memory');
   mkdirSync(plain.path('v2/cgroup.subtree_control'));
   expect(() => delegateControllers(open(), '/', ['memory'])).toThrow(

@@ -46,7 +46,7 @@ afterAll(() => {
 
   afterEach(() => removeCgroups(hierarchies.map(({ mountPoint }) => join(mountPoint, root))));
 
-  test('a limit below what pods use is refused by the kernel, and set once they use less', async () => {
+  test('the kernel refuses a limit below the usage of the pods; the limit is set when they use less', async () => {
     await open();
     const procs = file('memory', 'kubepods', 'burstable', 'cgroup.procs');
     const hold = 'const held = Buffer.alloc(64 << 20, 1); console.log("up"); setInterval(() => held, 1e6)';
@@ -68,13 +68,13 @@ afterAll(() => {
     expect(messages).toHaveLength(1);
   });
 
-  test('where no processes are reserved, all pods together may have as many as the node can have', async () => {
+  test('if no process IDs are reserved, kubepods has the limit of the node', async () => {
     const cgroups = await openCgroups({ cgroupRoot: root });
     await cgroups.setUp({ pid: '4321' });
     expect(read('pids', 'pids.max')).toBe('4321');
   });
 
-  test('every controller has the cgroups above the pods, with their shares', async () => {
+  test('every hierarchy has the cgroups above the pods, with their CPU shares', async () => {
     const cgroups = await open();
     await cgroups.updateQoS([podOf('b', { cpu: '250m' })]);
     expect(cgroups.version).toBe(1);
@@ -87,7 +87,7 @@ afterAll(() => {
     expect(read('cpu', 'burstable/cpu.shares')).toBe('256');
   });
 
-  test('the kernel takes the limits of a pod', async () => {
+  test('the kernel accepts the limits of a pod', async () => {
     const cgroups = await open();
     const full = { cpu: '500m', memory: '100Mi' };
     await cgroups.ensurePod(podOf('g', full, full));
@@ -98,7 +98,7 @@ afterAll(() => {
     expect(read('cpu', 'podg/cpu.cfs_quota_us')).toBe('50000');
   });
 
-  test('a process can be put into a pod at once, in every controller', async () => {
+  test('a process can join the cgroup of a pod at once, in every hierarchy', async () => {
     const cgroups = await open();
     await cgroups.ensurePod(podOf('e'));
     const { pid } = sleeper();
@@ -110,7 +110,7 @@ afterAll(() => {
     await cgroups.removePod('e');
   });
 
-  test('with a pod its processes and the cgroups of its containers are removed', async () => {
+  test('removing a pod kills its processes and removes the cgroups of its containers', async () => {
     const before = await open();
     await before.ensurePod(podOf('b', { cpu: '1' }));
     const first = sleeper();
@@ -137,7 +137,7 @@ afterAll(() => {
     for (const folder of folders) expect(existsSync(join(folder, '..'))).toBe(false);
   });
 
-  test('a pod that was removed from some hierarchies only is still found, and made in all again', async () => {
+  test('a pod that is missing in some hierarchies is still found, and is created again in all of them', async () => {
     const cgroups = await open();
     await cgroups.ensurePod(podOf('b', { cpu: '1' }));
     rmdirSync(file('memory', 'kubepods/burstable/podb'));

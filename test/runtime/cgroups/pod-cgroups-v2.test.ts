@@ -27,7 +27,7 @@ afterEach(() => plain.remove());
 describe('on cgroup v2', () => {
   beforeEach(() => plain.mountV2('cpuset cpu io memory pids rdma'));
 
-  test('the groups above the pods pass the controllers on, and have their shares', async () => {
+  test('the cgroups above the pods enable the controllers, and have their CPU weights', async () => {
     const cgroups = await open();
     await cgroups.setUp({ cpu: '2', memory: '1Gi' });
     expect(cgroups.version).toBe(2);
@@ -42,19 +42,19 @@ describe('on cgroup v2', () => {
     expect(plain.values('v2/kubepods/besteffort')).toEqual({ ...enabled, 'cpu.weight': '1' });
   });
 
-  test('where processes are reserved, all pods together are held to the others', async () => {
+  test('if process IDs are reserved, kubepods has the limit of the others', async () => {
     const cgroups = await open({ reservesPIDs: true });
     await cgroups.setUp({ pid: '30000' });
     expect(plain.values('v2/kubepods')).toMatchObject({ 'pids.max': '30000' });
   });
 
-  test('where none are reserved, a group that cannot limit processes does without', async () => {
+  test('if no process IDs are reserved, kubepods needs no controller for processes', async () => {
     const cgroups = await open();
     await cgroups.setUp({ pid: '30000' });
     expect(plain.values('v2/kubepods')).not.toHaveProperty('pids.max');
   });
 
-  test('a pod is where its class belongs, with its limits', async () => {
+  test('the cgroup of a pod is below that of its QoS class, and has its limits', async () => {
     const cgroups = await opened({ podPidsLimit: 100 });
     for (const pod of [guaranteed, burstable, bestEffort]) await cgroups.ensurePod(pod);
     expect([guaranteed, burstable, bestEffort].map((pod) => cgroups.parentOf(pod))).toEqual([
@@ -72,7 +72,7 @@ describe('on cgroup v2', () => {
     expect(plain.values('v2/kubepods/besteffort/pode')).toEqual({ 'cpu.weight': '1', 'pids.max': '100' });
   });
 
-  test('the shares of the burstable pods follow the pods that are prepared and not released', async () => {
+  test('the CPU weight of the burstable cgroup follows the pods that are prepared and not released', async () => {
     const cgroups = await opened();
     const weight = () => plain.values('v2/kubepods/burstable')['cpu.weight'];
     await cgroups.prepare(burstable);
@@ -85,7 +85,7 @@ describe('on cgroup v2', () => {
     expect(existsSync(plain.path('v2/kubepods/burstable/podb'))).toBe(false);
   });
 
-  test('kubepods is made in cgroupRoot, and controllers are enabled on the way there', async () => {
+  test('kubepods is created in cgroupRoot, and controllers are enabled in its parents', async () => {
     mkdirSync(plain.path('v2/a/b'), { recursive: true });
     const cgroups = await opened({ cgroupRoot: '/a/b' });
     await cgroups.ensurePod(burstable);
@@ -94,7 +94,7 @@ describe('on cgroup v2', () => {
     expect(plain.values('v2/a/b/kubepods/burstable/podb')).toEqual({ 'cpu.weight': '35' });
   });
 
-  test('what a pod has already is not written again; what has changed is', async () => {
+  test('only changed values of a pod are written again', async () => {
     const cgroups = await opened();
     await cgroups.ensurePod(burstable);
     writeFileSync(plain.path('v2/kubepods/burstable/podb/cpu.weight'), 'untouched');
@@ -104,7 +104,7 @@ describe('on cgroup v2', () => {
     expect(plain.values('v2/kubepods/burstable/podb')).toEqual({ 'cpu.weight': '59' });
   });
 
-  test('a cgroup that was removed from outside is made again, with the cgroups above it', async () => {
+  test('a cgroup that another process removed is created again, with the cgroups above it', async () => {
     const cgroups = await opened();
     await cgroups.ensurePod(burstable);
     await cgroups.updateQoS([burstable]);
@@ -115,7 +115,7 @@ describe('on cgroup v2', () => {
     expect(plain.read('v2/kubepods/besteffort/cpu.weight')).toBe('1');
   });
 
-  test("the burstable group follows its pods' requests, and is written only then", async () => {
+  test('the burstable cgroup follows the requests of its pods, and is written only if they change', async () => {
     const cgroups = await opened();
     await cgroups.updateQoS([burstable, burstable, guaranteed, bestEffort]);
     expect(plain.read('v2/kubepods/burstable/cpu.weight')).toBe('59');
@@ -126,7 +126,7 @@ describe('on cgroup v2', () => {
     expect(plain.read('v2/kubepods/burstable/cpu.weight')).toBe('1');
   });
 
-  test('an agent that starts again leaves the burstable group as it is until it knows the pods', async () => {
+  test('after a restart the agent does not change the burstable cgroup until it knows the pods', async () => {
     await (await opened()).updateQoS([burstable]);
     const cgroups = await opened();
     expect(plain.read('v2/kubepods/burstable/cpu.weight')).toBe('35');
@@ -134,7 +134,7 @@ describe('on cgroup v2', () => {
     expect(plain.read('v2/kubepods/burstable/cpu.weight')).toBe('1');
   });
 
-  test('pods are found on disk, and removed by an agent that has not made them', async () => {
+  test('the cgroups of pods are found, and removed by another agent than the one that created them', async () => {
     const before = await opened();
     for (const pod of [guaranteed, burstable, bestEffort]) await before.ensurePod(pod);
     const cgroups = await opened();
@@ -146,7 +146,7 @@ describe('on cgroup v2', () => {
     expect(existsSync(plain.path('v2/kubepods/burstable'))).toBe(true);
   });
 
-  test('a file that cannot be written fails the pod, and is named', async () => {
+  test('a file that cannot be written fails the pod and is named in the error', async () => {
     const cgroups = await opened();
     mkdirSync(plain.path('v2/kubepods/burstable/podb/cpu.weight'), { recursive: true });
     await expect(cgroups.ensurePod(burstable)).rejects.toMatchObject({
@@ -155,12 +155,12 @@ describe('on cgroup v2', () => {
     });
   });
 
-  test('a limit that this kernel does not have fails no pod, and is warned of once', async () => {
+  test('a limit that the kernel does not have fails no pod, and leads to one warning', async () => {
     const { logger, messages } = warnings();
     const cgroups = await opened({ logger });
     for (const uid of ['one', 'two']) {
       mkdirSync(plain.path(`v2/kubepods/pod${uid}`));
-      // Neither there nor to be made, as a file that the kernel does not have.
+      // The file is missing and cannot be created, like a file that the kernel does not have.
       symlinkSync('/no/such/folder/file', plain.path(`v2/kubepods/pod${uid}/cpu.max`));
       await cgroups.ensurePod(podOf(uid, FULL, FULL));
       expect(plain.read(`v2/kubepods/pod${uid}/memory.max`)).toBe('104857600');
@@ -168,7 +168,7 @@ describe('on cgroup v2', () => {
     expect(messages).toEqual(['This kernel has no cpu.max: pods run without that limit']);
   });
 
-  test('a cgroup above that cannot enable a controller is named, with the likely cause', async () => {
+  test('a parent cgroup that cannot enable a controller is named, with the likely cause', async () => {
     mkdirSync(plain.path('v2/cgroup.subtree_control'));
     await expect((await open()).setUp()).rejects.toMatchObject({
       kind: 'FailedPrecondition',
@@ -179,7 +179,7 @@ describe('on cgroup v2', () => {
   });
 });
 
-test('huge pages are limited where there is a controller for them', async () => {
+test('huge pages are limited if there is a controller for them', async () => {
   plain.mountV2('cpu memory hugetlb');
   mkdirSync(plain.path('v2/kubepods'));
   for (const size of ['2MB', '1GB']) writeFileSync(plain.path(`v2/kubepods/hugetlb.${size}.max`), 'max');
@@ -193,7 +193,7 @@ test('huge pages are limited where there is a controller for them', async () => 
   expect(plain.read('v2/kubepods/hugetlb.2MB.max')).toBe('max');
 });
 
-describe('what cannot be used is refused at once:', () => {
+describe('an unusable setup is refused at once:', () => {
   const refusal = (text: string) =>
     expect.objectContaining({
       kind: 'FailedPrecondition',
@@ -205,13 +205,13 @@ describe('what cannot be used is refused at once:', () => {
     await expect(open()).rejects.toEqual(refusal('no cgroup file system is mounted'));
   });
 
-  test('v2 without a controller that is needed', async () => {
+  test('cgroup v2 without a required controller', async () => {
     plain.mountV2('cpu pids');
     await expect(open()).rejects.toEqual(refusal('cgroup v2 has no controller memory (found: cpu, pids)'));
     await expect(open()).rejects.toEqual(refusal('cgroup_enable=memory'));
   });
 
-  test('no pids where processes are to be limited, and only then', async () => {
+  test('no pids controller, if processes are to be limited', async () => {
     plain.mountV1('cpu,cpuacct', 'memory');
     await expect(open({ podPidsLimit: 100 })).rejects.toEqual(refusal('cgroup v1 has no controller pids'));
     await expect(open()).resolves.toMatchObject({ version: 1 });
@@ -223,7 +223,7 @@ describe('what cannot be used is refused at once:', () => {
   });
 });
 
-test('without cgroupsPerQOS no controller is needed and no cgroup made', async () => {
+test('without cgroupsPerQOS no controller is required and no cgroup is created', async () => {
   writeFileSync(plain.mountinfoFile, '');
   const cgroups = await opened({ cgroupsPerQOS: false });
   await cgroups.ensurePod(burstable);
@@ -235,7 +235,7 @@ test('without cgroupsPerQOS no controller is needed and no cgroup made', async (
   expect((await open({ cgroupsPerQOS: false, cgroupRoot: '/mine/' })).parentOf(burstable)).toBe('/mine');
 });
 
-test('without cgroupsPerQOS the version of the machine is known nevertheless', async () => {
+test('without cgroupsPerQOS the cgroup version of the machine is known, too', async () => {
   plain.mountV2('');
   expect((await open({ cgroupsPerQOS: false })).version).toBe(2);
 });

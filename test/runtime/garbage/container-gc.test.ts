@@ -31,7 +31,7 @@ const newGC = (more: Partial<ContainerGCOptions> = {}) =>
     ...more,
   });
 
-/** A pod of which a container has run that often, and another runs. */
+/** A pod with a container that has ended `times` times, and another that runs. */
 async function podThatRan(times: number): Promise<Pod> {
   const pod = podOf({});
   const { sandboxId, sandboxConfig } = await bed.newSandbox(pod);
@@ -54,13 +54,13 @@ const left = async (pod: Pod) => {
   };
 };
 
-test('of a pod that stays, the newest dead instance stays and all that runs', async () => {
+test('of an existing pod, the newest dead instance and all running containers stay', async () => {
   const pod = await podThatRan(3);
   await newGC().collect();
   expect(await left(pod)).toEqual({ containers: ['main 2', 'other 0'], sandboxes: 1 });
 });
 
-test('of a pod that is gone nothing stays once nothing of it runs', async () => {
+test('of a removed pod, everything is removed when nothing of it runs', async () => {
   const pod = await podThatRan(2);
   removable.add(pod.metadata.uid);
   await newGC().collect();
@@ -70,7 +70,7 @@ test('of a pod that is gone nothing stays once nothing of it runs', async () => 
   expect(await left(pod)).toEqual({ containers: [], sandboxes: 0 });
 });
 
-test('logs go before their container, and links to logs that are gone at the end', async () => {
+test('logs are removed before their container, and dangling log links at the end', async () => {
   const pod = await podThatRan(2);
   const order: string[] = [];
   const runtime: RuntimeService = {
@@ -94,7 +94,7 @@ test('logs go before their container, and links to logs that are gone at the end
   expect(await left(pod)).toMatchObject({ containers: ['main 1', 'other 0'] });
 });
 
-test('of the logs, those of a container that is gone are orphaned, once it has been missing twice', async () => {
+test('logs are orphaned if their container was missing in two collections', async () => {
   const pod = await podThatRan(1);
   const ids = new Map((await bed.read(pod)).containers.map(({ id, name }) => [name, id]));
   const inUse: boolean[][] = [];
@@ -130,7 +130,7 @@ test('a container of unknown state is stopped before it is removed', async () =>
   expect(await left(pod)).toMatchObject({ containers: ['main 1', 'other 0'] });
 });
 
-describe('what goes wrong', () => {
+describe('a failure', () => {
   const failing = (kind: 'Internal' | 'Unavailable', removals: string[]): RuntimeService => ({
     ...bed.runtime,
     removeContainer: (id) => {
@@ -139,7 +139,7 @@ describe('what goes wrong', () => {
     },
   });
 
-  test('with one container is told, and leaves the others to go', async () => {
+  test('of one container is reported, and the other containers are removed', async () => {
     const pod = await podThatRan(3);
     const removals: string[] = [];
     await newGC({ runtime: failing('Internal', removals) }).collect();
@@ -151,7 +151,7 @@ describe('what goes wrong', () => {
     await newGC().collect();
   });
 
-  test('with the whole runtime ends the collection', async () => {
+  test('of the whole runtime ends the collection', async () => {
     await podThatRan(3);
     const removals: string[] = [];
     const work = newGC({ runtime: failing('Unavailable', removals) }).collect();
@@ -160,7 +160,7 @@ describe('what goes wrong', () => {
     await newGC().collect();
   });
 
-  test('a pod that comes back while others are removed keeps its containers', async () => {
+  test('a pod that is added again during the collection keeps its containers', async () => {
     const [first, second] = [await podThatRan(1), await podThatRan(1)];
     removable = new Set([first.metadata.uid, second.metadata.uid]);
     const runtime: RuntimeService = {

@@ -46,7 +46,7 @@ const imageGC = {
   collect: () => Promise.resolve(void note('images')),
 };
 
-test('containers every minute, images every five, and a look at them at once', async () => {
+test('containers are collected every minute, images every five minutes, and the images are first examined at once', async () => {
   const collector = startGarbageCollection({ clock, logger, containerGC, imageGC });
   await clock.advance(6 * MINUTE_MS);
   await collector.stop();
@@ -58,7 +58,7 @@ test('containers every minute, images every five, and a look at them at once', a
   ]);
 });
 
-test('images are left alone where they are none of its business', async () => {
+test('images are not collected without an image collector or with a disabled one', async () => {
   const collectors = [
     startGarbageCollection({ clock, logger, containerGC }),
     startGarbageCollection({ clock, logger, containerGC, imageGC: { ...imageGC, isDisabled: true } }),
@@ -68,7 +68,7 @@ test('images are left alone where they are none of its business', async () => {
   expect(new Set(seen.map((what) => what.split(' ')[0]))).toEqual(new Set(['containers']));
 });
 
-test('one timer, and none after the end', async () => {
+test('there is one timer, and none after the end', async () => {
   const collector = newCollector([{}, { periodMs: 2 * MINUTE_MS }]);
   expect(clock.armed).toBe(1);
   await clock.advance(2 * MINUTE_MS);
@@ -77,7 +77,7 @@ test('one timer, and none after the end', async () => {
   expect(clock.armed).toBe(0);
 });
 
-test('what takes long is not begun twice, and its next period begins at its end', async () => {
+test('a long collection is not started twice, and its next period begins at its end', async () => {
   const done = Promise.withResolvers<undefined>();
   const collector = newCollector([
     {
@@ -94,7 +94,7 @@ test('what takes long is not begun twice, and its next period begins at its end'
   expect(seen).toEqual(['begun 1', 'begun 6']);
 });
 
-test('the end gives up what is under way, and waits for it', async () => {
+test('stopping aborts a running collection, and waits for it', async () => {
   const collector = newCollector([
     {
       collect: async (signal) => {
@@ -111,7 +111,7 @@ test('the end gives up what is under way, and waits for it', async () => {
   expect([seen, warnings, clock.armed]).toEqual([['at rest 1'], [], 0]);
 });
 
-test('a failure is told, and tried again; the others are not held up', async () => {
+test('a failure is reported and tried again; other collections are not delayed', async () => {
   const collector = newCollector([
     { collect: () => Promise.reject(new Error('no disk')), failuresTolerated: 1 },
     { collect: () => Promise.resolve(void note('other')) },

@@ -52,7 +52,7 @@ describeWithContainerd('garbage in containerd', () => {
     return { sandboxId, pod };
   }
 
-  test('dead containers beyond the newest go; with their pod, all of them and its sandbox', async () => {
+  test('all dead containers but the newest are removed; after the end of their pod, all of them and its sandbox are', async () => {
     const { sandboxId, pod } = await endedPod(containerd.image, 3);
     const filter = { podSandboxId: sandboxId };
     let isPodRemovable = false;
@@ -75,7 +75,7 @@ describeWithContainerd('garbage in containerd', () => {
     expect(await runtime.listPodSandbox({ labelSelector: pod.labels })).toEqual([]);
   });
 
-  test('unused images go when the disk is too full; images in use and of sandboxes stay', async () => {
+  test('unused images are removed when the disk is too full; images in use and sandbox images stay', async () => {
     const used = 'statelet.test/used:1';
     const unused = 'statelet.test/unused:1';
     await containerd.importImages([busyboxImage(used), busyboxImage(unused)]);
@@ -95,16 +95,16 @@ describeWithContainerd('garbage in containerd', () => {
       minAgeMs: 0,
       maxAgeMs: 0,
     });
-    // There is not as much to be freed as the disk is short of.
+    // The images are smaller than the space that is needed.
     await expect(gc.collect()).rejects.toThrow('bytes eligible to free');
     expect(path).toContain('overlayfs');
     await expect(imagesLeft()).resolves.toEqual([containerd.pauseImage, used].sort());
     await runtime.removePodSandbox(sandboxId);
   });
 
-  test('no more images go than there is room wanted, and none below the threshold', async () => {
+  test('only as many images are removed as needed, and none below the threshold', async () => {
     const images = [1, 2, 3].map((number) => `statelet.test/extra:${number}`);
-    // Of the same layers, and yet not one image.
+    // They have the same layers, and are different images by their labels.
     await containerd.importImages(images.map((image) => busyboxImage(image, { Labels: { image } })));
     let availableBytes = 16;
     const gc = new ImageGC({

@@ -12,7 +12,7 @@ let inUse: string[];
 let removed: string[];
 let stuck: Set<string>;
 let log: { fields: Record<string, unknown>; message: string }[];
-/** Of 1000 bytes; images give back what they take. */
+/** A disk of 1000 bytes. Removing an image frees its size. */
 let availableBytes: number;
 
 beforeEach(() => {
@@ -58,7 +58,7 @@ function newGC(more: Partial<ImageGCOptions> = {}): ImageGC {
 const reasons = () => log.map(({ fields }) => fields.reason).filter(Boolean);
 
 describe('a disk that is too full', () => {
-  test('is freed down to the low threshold, of what was used longest ago', async () => {
+  test('is freed down to the low threshold, beginning with the images that were used longest ago', async () => {
     for (const id of ['a', 'b', 'c', 'd']) add(id, 30);
     const gc = newGC();
     inUse = ['a', 'b', 'c'];
@@ -74,7 +74,7 @@ describe('a disk that is too full', () => {
     expect(log[0]?.fields).toMatchObject({ usagePercent: 85, bytesToFree: 50 });
   });
 
-  test('keeps what is in use, pinned, a sandbox image or young', async () => {
+  test('keeps images that are in use, pinned, young or of sandboxes', async () => {
     const gc = newGC();
     add('used', 30);
     add('pinned', 30, { pinned: true });
@@ -93,7 +93,7 @@ describe('a disk that is too full', () => {
     expect(removed).toEqual(['young']);
   });
 
-  test('and an image that cannot be removed: the others go, and that is told', async () => {
+  test('with an image that cannot be removed is freed of the others, and the failure is reported', async () => {
     add('a', 30);
     add('b', 30);
     stuck.add('a');
@@ -105,20 +105,20 @@ describe('a disk that is too full', () => {
   });
 });
 
-test('a disk that is not: nothing goes', async () => {
+test('if the disk is not too full, nothing is removed', async () => {
   add('a', 30);
   availableBytes = 160;
   await newGC().collect();
   expect([removed, log]).toEqual([[], []]);
 });
 
-test('a disk of no size is no disk', async () => {
+test('a disk of size 0 is an error', async () => {
   const statfs = () => Promise.resolve({ capacityBytes: 0, availableBytes: 0 });
   await expect(newGC({ statfs }).collect()).rejects.toThrow('invalid capacity 0 on image filesystem');
   expect(reasons()).toEqual(['InvalidDiskCapacity']);
 });
 
-test('images that were not used for too long go, however much space is free', async () => {
+test('images that were unused for too long are removed, however much space is free', async () => {
   add('a', 30);
   add('used', 30);
   const gc = newGC({ maxAgeMs: 60 * MINUTE_MS });
@@ -147,7 +147,7 @@ test('all unused images can be deleted, and each is reported', async () => {
   ]);
 });
 
-test('one collection at a time: what the first has freed the second need not', async () => {
+test('collections run one at a time: the second one frees only what is still needed', async () => {
   add('a', 60);
   add('b', 60);
   availableBytes = 150;

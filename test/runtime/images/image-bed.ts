@@ -1,5 +1,5 @@
 import type { ImageError } from '../../../src/runtime/images/image-error.ts';
-/** An image manager under a virtual clock, on a double of a runtime that a test holds in its hand. */
+/** An image manager under a virtual clock, on a fake runtime that a test controls. */
 import { CRASH_LOOP_BACK_OFF } from '../../../src/policies/sync/crash-loop-backoff.ts';
 import { ImageManager, type ImageManagerOptions } from '../../../src/runtime/images/image-manager.ts';
 import type { ImageStatusOptions, PullImageOptions } from '../../../src/runtime/service/runtime-service.ts';
@@ -34,11 +34,11 @@ export function imageBed(options: Partial<ImageManagerOptions> = {}) {
   const clock = new VirtualClock();
   const present = new Map<string, Image>();
   const asked: string[] = [];
-  /** The annotations that questions and pulls came with. */
+  /** The annotations of each status call and each pull. */
   const annotations: unknown[] = [];
   const pulls: Pull[] = [];
   const events: string[] = [];
-  /** Of the events, one for each. */
+  /** The annotations of each event. */
   const containers: (string | undefined)[] = [];
   const runtime = {
     imageStatus: (image: string, options: ImageStatusOptions = {}): Promise<Image | undefined> => {
@@ -105,7 +105,7 @@ export function imageBed(options: Partial<ImageManagerOptions> = {}) {
 
 export type ImageBed = ReturnType<typeof imageBed>;
 
-/** What the waiting state would say. */
+/** The reason and message that the waiting state of the container would have. */
 export const refusal = async (work: Promise<unknown>) => {
   const error = await work.then(
     () => undefined,

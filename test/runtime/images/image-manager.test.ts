@@ -6,7 +6,7 @@ import { imageBed, type ImageBed, refusal } from './image-bed.ts';
 const ALWAYS = { imagePullPolicy: 'Always' };
 const NEVER = { imagePullPolicy: 'Never' };
 
-/** Asks, lets the pull fail with that message, and returns what comes of it. */
+/** Requests the image, lets the pull fail with that message, and returns the failure. */
 async function failedPull({ ensure, pulls }: ImageBed, message: string, uid = 'pod') {
   const before = pulls.length;
   const asking = refusal(ensure(uid, ALWAYS));
@@ -15,8 +15,8 @@ async function failedPull({ ensure, pulls }: ImageBed, message: string, uid = 'p
   return asking;
 }
 
-describe('an image that is there', () => {
-  test('is used, with its user, and an event says so', async () => {
+describe('an image that is present', () => {
+  test('is used, with its user, and has an event', async () => {
     const bed = imageBed();
     bed.add('app:1', { uid: 1000 });
     expect(await bed.ensure('pod', {})).toEqual({ imageRef: 'id of app:1', uid: 1000 });
@@ -31,7 +31,7 @@ describe('an image that is there', () => {
     ]);
   });
 
-  test('is asked for with its default tag, as its name stands otherwise', async () => {
+  test('is looked up with the default tag if its name has none', async () => {
     const bed = imageBed();
     bed.add('app:latest');
     await bed.ensure('pod', { image: 'app', imagePullPolicy: 'IfNotPresent' });
@@ -39,7 +39,7 @@ describe('an image that is there', () => {
     expect(bed.events[0]).toContain('image "app" already');
   });
 
-  test('is asked for once by pods that start together, and again by later ones', async () => {
+  test('is looked up once for pods that start together, and again for later pods', async () => {
     const bed = imageBed();
     bed.add('app:1');
     await Promise.all(Array.from({ length: 30 }, (_, i) => bed.ensure(`pod-${i}`, {})));
@@ -51,7 +51,7 @@ describe('an image that is there', () => {
     expect(bed.asked).toEqual(['app:1', 'app:1']);
   });
 
-  test.each(['app:1', 'id of app:1'])('and is forgotten as %s is asked for again', async (name) => {
+  test.each(['app:1', 'id of app:1'])('and is forgotten as %s is looked up again', async (name) => {
     const bed = imageBed();
     bed.add('app:1');
     await bed.ensure('pod', {});
@@ -60,7 +60,7 @@ describe('an image that is there', () => {
     expect(await refusal(bed.ensure('pod', NEVER))).toMatchObject({ reason: 'ErrImageNeverPull' });
   });
 
-  test('is found by pods that ask after it came', async () => {
+  test('is found by pods that ask after it was pulled', async () => {
     const bed = imageBed();
     const answered = Promise.withResolvers<undefined>();
     const look = bed.runtime.imageStatus;
@@ -78,8 +78,8 @@ describe('an image that is there', () => {
   });
 });
 
-describe('an image that is not there', () => {
-  test('is pulled, and the events say so with times and size', async () => {
+describe('an image that is not present', () => {
+  test('is pulled, with events that have its times and size', async () => {
     const bed = imageBed();
     const asking = bed.ensure('pod', {});
     await bed.clock.advance(1234);
@@ -92,7 +92,7 @@ describe('an image that is not there', () => {
     ]);
   });
 
-  test('was pulled for one pod: the next pod finds it', async () => {
+  test('is found by the next pod after it was pulled for one pod', async () => {
     const bed = imageBed();
     const asking = bed.ensure('pod', {});
     await settled();
@@ -131,7 +131,7 @@ describe('an image that is not there', () => {
   });
 });
 
-test('an invalid name: InvalidImageName, and neither the runtime nor a registry is asked', async () => {
+test('with an invalid name: InvalidImageName, without a call to the runtime', async () => {
   const bed = imageBed();
   const message =
     'Failed to apply default image tag "App": couldn\'t parse image name "App": invalid reference format: ' +
@@ -147,7 +147,7 @@ test('an invalid name: InvalidImageName, and neither the runtime nor a registry 
   ]);
 });
 
-test('a runtime that cannot say whether the image is there: ImageInspectError for all pods that asked', async () => {
+test('if the runtime cannot answer: ImageInspectError for all pods that asked', async () => {
   const bed = imageBed();
   bed.runtime.imageStatus = () => Promise.reject(new StateletError('Unavailable', 'no connection'));
   const answers = await Promise.all([refusal(bed.ensure('one', {})), refusal(bed.ensure('two', {}))]);
@@ -161,7 +161,7 @@ test('a runtime that cannot say whether the image is there: ImageInspectError fo
 });
 
 describe('a pull that fails', () => {
-  test('is ErrImagePull, and told; a second later the status says that it backs off', async () => {
+  test('is ErrImagePull, with an event; a second later the status is ImagePullBackOff', async () => {
     const bed = imageBed();
     expect(await failedPull(bed, 'no such image')).toEqual({
       reason: 'ErrImagePull',
@@ -175,7 +175,7 @@ describe('a pull that fails', () => {
     ]);
   });
 
-  test('is not tried again before its back-off is over, which says why', async () => {
+  test('is not tried again before the end of its back-off, whose message has the cause', async () => {
     const bed = imageBed();
     const failedAt = bed.clock.now();
     await failedPull(bed, 'no such image');
@@ -207,7 +207,7 @@ describe('a pull that fails', () => {
     expect(waits).toEqual([10, 20, 40, 80, 160, 300, 300]);
   });
 
-  test('begins anew after 10 minutes without a try, collected or not', async () => {
+  test('starts with a new back-off after 10 minutes without a try, also without garbage collection', async () => {
     for (const collect of [true, false]) {
       const bed = imageBed();
       for (const waitMs of [10_000, 600_001]) {
@@ -221,7 +221,7 @@ describe('a pull that fails', () => {
     }
   });
 
-  test('holds neither another pod up nor another image', async () => {
+  test('delays neither other pods nor other images', async () => {
     const bed = imageBed();
     await failedPull(bed, 'no such image');
     expect(await failedPull(bed, 'no such image', 'other')).toMatchObject({ reason: 'ErrImagePull' });
@@ -231,14 +231,14 @@ describe('a pull that fails', () => {
     expect(await asking).toEqual({ imageRef: 'id of app:2' });
   });
 
-  test('because the registry is away has a reason of its own', async () => {
+  test('because the registry is unavailable has a reason of its own', async () => {
     expect(await failedPull(imageBed(), 'RegistryUnavailable: timeout')).toMatchObject({
       reason: 'RegistryUnavailable',
       message: 'image pull failed for app:1 because the registry is unavailable: timeout',
     });
   });
 
-  test('leaves an image that came by another way to be used', async () => {
+  test('does not prevent the use of an image that is present by now', async () => {
     const bed = imageBed();
     await failedPull(bed, 'no such image');
     bed.add('app:1');
@@ -250,7 +250,7 @@ describe('several pulls', () => {
   const three = (bed: ImageBed) => ['a:1', 'b:1', 'c:1'].map((image) => bed.ensure(`of ${image}`, { image }));
   const begun = ({ pulls }: ImageBed) => pulls.map(({ image }) => image);
 
-  test('serialized: one at a time, in the order in which pods ask; a failed pull does not hold up the next', async () => {
+  test('serialized: run one at a time, in the order of the requests; a failed pull does not delay the next', async () => {
     const bed = imageBed();
     const [a, b, c] = three(bed);
     const failure = refusal(a!);
@@ -315,8 +315,8 @@ describe('several pulls', () => {
   });
 });
 
-describe('a pull that is not wanted any more', () => {
-  test('is aborted, leaves no back-off, and the next begins', async () => {
+describe('a pull whose pod ends', () => {
+  test('is aborted and leaves no back-off, and the next pull begins', async () => {
     const bed = imageBed();
     const ending = new AbortController();
     const given = bed.ensure('ending', {}, ending.signal);
@@ -341,7 +341,7 @@ describe('a pull that is not wanted any more', () => {
     expect(await again).toEqual({ imageRef: 'id of app:1' });
   });
 
-  test('by one goes on for the other', async () => {
+  test('continues for another pod that needs it', async () => {
     const bed = imageBed();
     const ending = new AbortController();
     const given = bed.ensure('ending', {}, ending.signal);
@@ -354,7 +354,7 @@ describe('a pull that is not wanted any more', () => {
     expect(bed.pulls).toHaveLength(1);
   });
 
-  test('leaves the queue before its turn', async () => {
+  test('is removed from the queue if it has not begun', async () => {
     const bed = imageBed();
     const first = bed.ensure('first', {});
     const ending = new AbortController();
@@ -368,7 +368,7 @@ describe('a pull that is not wanted any more', () => {
     expect(bed.pulls.map(({ image }) => image)).toEqual(['app:1']);
   });
 
-  test('is not waited for where the runtime does not answer whether the image is there', async () => {
+  test('is rejected at once if the runtime does not answer', async () => {
     const bed = imageBed();
     bed.runtime.imageStatus = () => new Promise(() => undefined);
     const ending = new AbortController();
@@ -400,7 +400,7 @@ test('each event names the container', async () => {
   expect(new Set(containers)).toEqual(new Set(['main']));
 });
 
-test('an image is asked about and pulled with the annotations of the pod that wants it', async () => {
+test('an image is looked up and pulled with the annotations of its pod', async () => {
   const bed = imageBed();
   const asking = bed.ensure('pod', {});
   await settled();

@@ -9,7 +9,7 @@ const HOUR_MS = 3_600_000;
 describe('credentials', () => {
   const user = (username: string) => ({ username, password: 'p' });
 
-  test('matching ones are tried until one works: those of the pod, then those of the node', async () => {
+  test('matching credentials are tried until one works: first those of the pod, then those of the node', async () => {
     const bed = imageBed({
       keyring: { lookup: ({ domain }) => Promise.resolve([user(`node at ${domain}`), user('spare')]) },
       pullSecrets: ({ metadata: { uid } }) =>
@@ -27,7 +27,7 @@ describe('credentials', () => {
     expect(bed.pulls.map(({ auth }) => auth?.username)).toEqual(['secret of pod', 'node at quay.io']);
   });
 
-  test('when none works, the message has all errors', async () => {
+  test('if no credential works, the message has all errors', async () => {
     const bed = imageBed({ keyring: { lookup: () => Promise.resolve([user('a'), user('b')]) } });
     const asking = refusal(bed.ensure('pod', {}));
     await settled();
@@ -38,7 +38,7 @@ describe('credentials', () => {
     expect(bed.pulls).toHaveLength(2);
   });
 
-  test('without any the registry is asked anonymously', async () => {
+  test('without credentials the image is pulled anonymously', async () => {
     const bed = imageBed();
     const asking = bed.ensure('pod', {});
     await settled();
@@ -48,7 +48,7 @@ describe('credentials', () => {
   });
 });
 
-test('a pull that takes an hour is aborted: ErrImagePull says so, and the next begins', async () => {
+test('a pull that takes an hour is aborted with ErrImagePull, and the next pull begins', async () => {
   const bed = imageBed();
   const slow = expect(bed.ensure('slow', {})).rejects.toMatchObject({
     reason: 'ErrImagePull',
@@ -98,7 +98,7 @@ test('the code Unknown is left out', async () => {
   expect(events).toContain(`a: Warning Failed Failed to pull image "app:1": ${details}`);
 });
 
-test('where the runtime does not answer a pull, the advice what to do stays', async () => {
+test('if the runtime does not answer a pull, the message still has the advice', async () => {
   const details = 'connect ENOENT';
   const answer = callError('PullImage', 'unix:///run/x.sock', { code: status.UNAVAILABLE, details });
   const { ensure, runtime } = imageBed();

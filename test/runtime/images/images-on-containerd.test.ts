@@ -99,12 +99,12 @@ describeWithContainerd('images from a registry, by containerd', () => {
     ]);
   });
 
-  test('a user that is a name comes as a name', async () => {
+  test('the user of an image may be a name', async () => {
     const image = await open.push('by-name:1', busyboxImage('by-name:1', { User: 'app' }));
     expect(await ensure(image)).toMatchObject({ username: 'app' });
   });
 
-  test('an image that is there is pulled again only with Always; an image that was removed is pulled again', async () => {
+  test('a present image is pulled again only with Always; a removed image is pulled again', async () => {
     const image = await open.push('again:1');
     const manifests = () => open.requests('again').filter((line) => line.startsWith('HEAD')).length;
     const { imageRef } = await ensure(image);
@@ -118,14 +118,14 @@ describeWithContainerd('images from a registry, by containerd', () => {
     expect(await ensure(image)).toEqual({ imageRef });
   });
 
-  test('two pods that need it at the same moment: the registry is asked once', async () => {
+  test('for two pods that need an image at the same moment, the image is pulled once', async () => {
     const image = await open.push('shared:1');
     const [one, two] = await Promise.all([ensure(image), ensure(image)]);
     expect(one).toEqual(two);
     expect(open.requests('shared').filter((line) => line.startsWith('HEAD'))).toHaveLength(1);
   });
 
-  test('an image that is not there: ErrImagePull, then back-off that doubles, and no request before its end', async () => {
+  test('an image that does not exist: ErrImagePull, then a back-off that doubles, and no request before its end', async () => {
     const image = `${open.host}/missing:1`;
     const waits: number[] = [];
     for (let pulls = 1; pulls <= 4; pulls++) {
@@ -147,7 +147,7 @@ describeWithContainerd('images from a registry, by containerd', () => {
     expect(events.at(-1)).toContain('Normal Pulled Successfully pulled');
   });
 
-  test('a registry that asks who it is: the docker configuration file says', async () => {
+  test('a registry with a password gets the credentials of the docker configuration file', async () => {
     const image = await closed.push('secret:1');
     dockerConfig(ACCOUNT.password);
     const { imageRef } = await ensure(image);
@@ -157,7 +157,7 @@ describeWithContainerd('images from a registry, by containerd', () => {
   test.each([
     ['a wrong password', 'close sesame'],
     ['no file', undefined],
-  ])('with %s it is ErrImagePull, until that is mended', async (what, password) => {
+  ])('with %s the pull fails with ErrImagePull until the file is corrected', async (what, password) => {
     const name = `mended-${what.replaceAll(' ', '-')}:1`;
     const image = await closed.push(name);
     if (password !== undefined) dockerConfig(password);
@@ -172,7 +172,7 @@ describeWithContainerd('images from a registry, by containerd', () => {
     expect(told).not.toMatch(/sesame/u);
   });
 
-  test('an address without a registry: ErrImagePull says so', async () => {
+  test('an address without a registry: ErrImagePull with the cause', async () => {
     const failure = await refusal(ensure('127.0.0.1:1/nobody:1'));
     expect(failure).toMatchObject({ reason: 'ErrImagePull' });
     expect(failure.message).toContain('connection refused');

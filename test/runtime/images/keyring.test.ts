@@ -34,7 +34,7 @@ const user = async (keyring = newKeyring()) => {
   return auth?.username;
 };
 
-test('the first file in the places of the kubelet counts', async () => {
+test('the first file in the folders of the kubelet is used', async () => {
   const places = [
     'root/config.json',
     'work/config.json',
@@ -57,20 +57,20 @@ test('the first file in the places of the kubelet counts', async () => {
   expect(warnings).toEqual([]);
 });
 
-test('only one file counts: a registry that is missing in the first is not looked for in the next', async () => {
+test('only one file is used: a registry that is missing in it is not searched in the next file', async () => {
   write('root/config.json', JSON.stringify({ auths: { 'gcr.io': { username: 'me' } } }));
   write('home/.docker/config.json', auths('home'));
   expect(await user()).toBeUndefined();
 });
 
-test('a file of the same name that is about something else is passed over', async () => {
+test('a file of the same name with other content is skipped', async () => {
   write('work/config.json', '{"port": 80}');
   write('home/.docker/config.json', auths('home'));
   expect(await user()).toBe('home');
   expect(warnings).toEqual([]);
 });
 
-test('a file that changes, comes or goes is read again', async () => {
+test('a file is read again after it was changed, created or removed', async () => {
   const keyring = newKeyring();
   expect(await user(keyring)).toBeUndefined();
   write('home/.docker/config.json', auths('home'));
@@ -83,7 +83,7 @@ test('a file that changes, comes or goes is read again', async () => {
   expect(await user(keyring)).toBe('home, later');
 });
 
-test('questions at the same moment get the same answer', async () => {
+test('lookups at the same moment get the same answer', async () => {
   write('root/config.json', auths('root'));
   const keyring = newKeyring();
   expect(await Promise.all([user(keyring), user(keyring)])).toEqual(['root', 'root']);

@@ -5,7 +5,7 @@ import type { Image } from '../../../src/types/cri.ts';
 
 const IMAGE: Image = { id: 'sha256:1', repoTags: ['app:1'], size: 1 };
 
-/** A runtime that answers when the test says. */
+/** A runtime whose answers the test releases. */
 function bed() {
   const clock = new VirtualClock();
   const calls: { readonly name: string; readonly answer: (image: Image | undefined) => void }[] = [];
@@ -17,7 +17,7 @@ function bed() {
   return { clock, calls, images: new PresentImages({ imageStatus }, clock) };
 }
 
-test('questions at the same moment share one call, and a yes holds for two seconds', async () => {
+test('checks at the same moment share one call, and a positive answer is kept for two seconds', async () => {
   const { clock, calls, images } = bed();
   const both = [images.find('app:1'), images.find('app:1')];
   await settled();
@@ -34,7 +34,7 @@ test('questions at the same moment share one call, and a yes holds for two secon
   expect(await later).toBeUndefined();
 });
 
-test('a no does not hold for a question that came while the call was under way', async () => {
+test('a negative answer is not used for a check that began during the call', async () => {
   const { calls, images } = bed();
   const first = images.find('app:1');
   await settled();
@@ -48,7 +48,7 @@ test('a no does not hold for a question that came while the call was under way',
   expect(await second).toEqual({ imageRef: 'sha256:1' });
 });
 
-test.each(['app:1', 'sha256:1'])('an image that is forgotten as %s is asked for again', async (name) => {
+test.each(['app:1', 'sha256:1'])('an image that is forgotten as %s is checked again', async (name) => {
   const { calls, images } = bed();
   images.found('app:1', { imageRef: 'sha256:1' });
   images.forget(name);
@@ -57,7 +57,7 @@ test.each(['app:1', 'sha256:1'])('an image that is forgotten as %s is asked for 
   expect(calls).toHaveLength(1);
 });
 
-test('an answer to a call from before `forget` is not remembered', async () => {
+test('an answer to a call from before `forget` is not kept', async () => {
   const { calls, images } = bed();
   const before = images.find('app:1');
   await settled();
@@ -69,7 +69,7 @@ test('an answer to a call from before `forget` is not remembered', async () => {
   expect(calls).toHaveLength(2);
 });
 
-test('the user of an image is its number or its name; an empty name is none', () => {
+test('the user of an image is its UID or its name; an empty name means no user', () => {
   expect(imageInUse('sha256:1', { uid: 0, username: '' })).toEqual({ imageRef: 'sha256:1', uid: 0 });
   expect(imageInUse('sha256:1', { username: 'app' })).toEqual({ imageRef: 'sha256:1', username: 'app' });
 });

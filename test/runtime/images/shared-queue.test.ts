@@ -2,7 +2,7 @@ import { expect, test } from '@jest/globals';
 import { type QueueRequest, SharedQueue } from '../../../src/runtime/images/shared-queue.ts';
 import { settled } from '../../../src/simulation/node/virtual-clock.ts';
 
-/** A queue whose jobs run until the test ends them, by the texts of their results. */
+/** A queue whose jobs run until the test ends them. The result of a job is a text. */
 function bed(limit: number) {
   const queue = new SharedQueue<string>(limit);
   const begun: {
@@ -21,7 +21,7 @@ function bed(limit: number) {
   return { begun, run, keys: () => begun.map(({ key }) => key) };
 }
 
-test('jobs begin in the order of the requests, at most as many as the limit', async () => {
+test('jobs begin in the order of the requests, and the limit bounds how many run at once', async () => {
   const { begun, run, keys } = bed(2);
   const results = ['a', 'b', 'c'].map((key) => run(key));
   expect(keys()).toEqual(['a', 'b']);

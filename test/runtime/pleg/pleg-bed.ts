@@ -1,4 +1,4 @@
-/** A generator of pod lifecycle events on a real runtime, with its clock, its reads and its hints in a test's hand. */
+/** A pod lifecycle event generator on a real runtime. A test controls its clock, its reads and its hints. */
 import { NEVER } from 'rxjs';
 import { Pleg } from '../../../src/runtime/pleg/pleg.ts';
 import type { RuntimeService } from '../../../src/runtime/service/runtime-service.ts';
@@ -12,19 +12,19 @@ import { ToldChanges } from './told-changes.ts';
 
 export const RELIST_PERIOD_MS = 10_000;
 
-/** A runtime that tells of nothing. */
+/** A runtime without events. */
 export const DEAF: Partial<RuntimeService> = { containerEvents: () => NEVER };
 
 export class PlegBed {
   readonly #bed = podBed();
   readonly #plegs: Pleg[] = [];
   readonly runtime = this.#bed.runtime;
-  /** For what else uses the runtime: its calls are not the generator's. */
+  /** Another client of the same runtime. Its calls are not counted as those of the generator. */
   readonly other = this.#bed.connect();
-  /** It stands still: what the runtime tells of is never older than what was read. */
+  /** It stands still, so an event is never older than the last read. */
   clock = new VirtualClock(Date.now());
   readonly told = new ToldChanges();
-  /** Periodic ones that have ended. */
+  /** The number of periodic relists that have ended. */
   relists = 0;
 
   readonly run = this.#bed.run;
@@ -44,7 +44,7 @@ export class PlegBed {
     return pleg;
   }
 
-  /** Started, and knowing what there is. No relist comes unless a test lets time pass. */
+  /** Starts the generator and runs the first relist. Further relists run only when the test advances the clock. */
   async started(more: Partial<RuntimeService> = {}): Promise<Pleg> {
     const pleg = this.create(more);
     await pleg.relist();
@@ -63,7 +63,7 @@ export class PlegBed {
     return waitFor(() => this.told.of(uid).includes(change), { what: change });
   }
 
-  /** Stops the container; resolves when the generator has heard of its end. */
+  /** Stops the container; resolves when the generator has received the event of its end. */
   async stopHeard(id: string): Promise<void> {
     const { promise, resolve } = Promise.withResolvers<undefined>();
     const subscription = this.runtime.containerEvents().subscribe((event) => {
@@ -75,7 +75,7 @@ export class PlegBed {
     subscription.unsubscribe();
   }
 
-  /** What a runtime would tell of, `laterMs` after the clock's now. */
+  /** An event of the runtime, `laterMs` after the present time of the clock. */
   hint({ metadata }: Pod, containerId: string, laterMs = 1): ContainerEvent {
     return {
       containerId,
@@ -85,7 +85,7 @@ export class PlegBed {
     };
   }
 
-  /** The real reads, counted, and failing or waiting as a test has it. */
+  /** Counts the real reads. A test can let a read fail or wait. */
   reads() {
     const it = {
       count: 0,
@@ -106,7 +106,7 @@ export class PlegBed {
     return it;
   }
 
-  /** Between two tests. */
+  /** Cleans up after a test. */
   async reset(): Promise<void> {
     for (const pleg of this.#plegs.splice(0)) pleg.stop();
     for (const { id } of await this.other.listPodSandbox()) await this.other.removePodSandbox(id);

@@ -26,7 +26,7 @@ describe('while an effect holds the pod', () => {
     await bed.untilTold(uid, `${id}=exited`);
   });
 
-  test('a change that the effect has read is not told', async () => {
+  test('a change that the effect has read is not reported', async () => {
     const { pod, uid, id } = await bed.runPod();
     const pleg = await bed.started();
     pleg.hold(pod.metadata);
@@ -38,7 +38,7 @@ describe('while an effect holds the pod', () => {
     expect(bed.told.of(uid)).toEqual([]);
   });
 
-  test('a change between its last read and the release is told', async () => {
+  test('a change between its last read and the release is reported', async () => {
     const { pod, uid, id } = await bed.runPod();
     const pleg = await bed.started();
     pleg.hold(pod.metadata);
@@ -78,7 +78,7 @@ describe('while an effect holds the pod', () => {
     await bed.untilTold(uid, `${id}=exited`);
   });
 
-  test('current: the last status if no hint came since, else a fresh read', async () => {
+  test('current is the last status if no hint came since then, else a fresh read', async () => {
     const { pod, id } = await bed.runPod();
     const counted = bed.reads();
     const pleg = await bed.started(counted.runtime);
@@ -91,14 +91,14 @@ describe('while an effect holds the pod', () => {
     expect(counted.count).toBe(1);
   });
 
-  test('current: before the first relist, a pod without a read is read', async () => {
+  test('current, before the first relist, reads a pod that was not read yet', async () => {
     const pleg = bed.create();
     const { pod, id } = await bed.runPod();
     pleg.hold(pod.metadata);
     expect((await pleg.current(pod.metadata)).containers[0]?.id).toBe(id);
   });
 
-  test('current: a pod that the last relist did not find is not read', async () => {
+  test('current does not read a pod that the last relist did not find', async () => {
     const counted = bed.reads();
     const pleg = await bed.started(counted.runtime);
     const pod = podOf({ containers: [] });
@@ -107,7 +107,7 @@ describe('while an effect holds the pod', () => {
     expect(counted.count).toBe(0);
   });
 
-  test('after a read that failed, the next one is a fresh one', async () => {
+  test('after a failed read, the next read is a fresh one', async () => {
     const { pod, uid, id } = await bed.runPod();
     const counted = bed.reads();
     const pleg = await bed.started(counted.runtime);
@@ -119,7 +119,7 @@ describe('while an effect holds the pod', () => {
     pleg.release(uid);
   });
 
-  test('after a read that failed, the release leads to a read', async () => {
+  test('after a failed read, the release leads to a read', async () => {
     const { pod, uid, id } = await bed.runPod();
     const counted = bed.reads();
     const pleg = await bed.started(counted.runtime);
@@ -139,7 +139,7 @@ describe('while an effect holds the pod', () => {
     });
   });
 
-  test('a first read is not lost if an effect comes and goes meanwhile', async () => {
+  test('the first read of a pod is not lost if an effect begins and ends meanwhile', async () => {
     const counted = bed.reads();
     const hints = new Subject<ContainerEvent>();
     const pleg = await bed.started({ ...counted.runtime, containerEvents: () => hints });
@@ -155,7 +155,7 @@ describe('while an effect holds the pod', () => {
     expect(pleg.runtimeHolds(uid)).toBe('running');
   });
 
-  test('an effect that begins during a read for a hint reads the pod itself, and that is not told', async () => {
+  test('an effect that begins during a read for a hint reads the pod itself, and that read is not reported', async () => {
     const { pod, uid, id } = await bed.runPod();
     const counted = bed.reads();
     const hints = new Subject<ContainerEvent>();
@@ -175,7 +175,7 @@ describe('while an effect holds the pod', () => {
     expect(bed.told.of(uid)).toEqual([]);
   });
 
-  test('the next effect sees what an aborted one has done, also without an event', async () => {
+  test('the next effect sees what an aborted effect has done, also without an event', async () => {
     const { pod, uid, id } = await bed.runPod();
     const pleg = await bed.started(DEAF);
     pleg.hold(pod.metadata);

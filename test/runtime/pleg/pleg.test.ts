@@ -16,7 +16,7 @@ afterEach(async () => bed.reset());
 afterAll(async () => bed.cleanup());
 
 describe("the runtime's events", () => {
-  test('the end of a container is told without a relist, and its exit code is known', async () => {
+  test('the end of a container is reported without a relist, and its exit code is known', async () => {
     const { uid, id } = await bed.runPod();
     const pleg = await bed.started();
     await bed.other.stopContainer(id, 1);
@@ -26,14 +26,14 @@ describe("the runtime's events", () => {
     expect(pleg.lastSeen(uid)?.containers[0]).toMatchObject({ id, state: 'exited', exitCode: 143 });
   });
 
-  test('a new pod is told, sandbox and container', async () => {
+  test('a new pod is reported with its sandbox and its container', async () => {
     await bed.started();
     const { uid, id, sandboxId } = await bed.runPod();
     await bed.untilTold(uid, `${id}=running`);
     expect(bed.told.of(uid)).toContain(`${sandboxId}=ready`);
   });
 
-  test('pods are told apart', async () => {
+  test('an event of one pod does not report another pod', async () => {
     const [one, two] = [await bed.runPod(), await bed.runPod()];
     await bed.started();
     await bed.other.stopContainer(two.id, 1);
@@ -41,7 +41,7 @@ describe("the runtime's events", () => {
     expect(bed.told.of(one.uid)).toEqual([]);
   });
 
-  test('an event from before the last read leads to no read', async () => {
+  test('an event that is older than the last read leads to no read', async () => {
     const { pod, id } = await bed.runPod();
     const counted = bed.reads();
     const hints = new Subject<ContainerEvent>();
@@ -73,7 +73,7 @@ describe("the runtime's events", () => {
 });
 
 describe('the relist', () => {
-  test('finds a change that had no event', async () => {
+  test('finds a change without an event', async () => {
     const { uid, id } = await bed.runPod();
     const pleg = await bed.started(DEAF);
     await bed.other.stopContainer(id, 1);
@@ -102,7 +102,7 @@ describe('the relist', () => {
     expect([counted.count, bed.told.all]).toEqual([0, []]);
   });
 
-  test('comes every period, and onRelist is called', async () => {
+  test('runs every period, and calls onRelist', async () => {
     const { uid, id } = await bed.runPod();
     await bed.started(DEAF);
     await bed.other.stopContainer(id, 1);
@@ -115,7 +115,7 @@ describe('the relist', () => {
     await waitFor(() => bed.relists === 2, { what: 'the next relist' });
   });
 
-  test('onRelist is called for one that fails, too, and the next one tries again', async () => {
+  test('calls onRelist also if the relist fails; the next relist tries again', async () => {
     const { uid, id } = await bed.runPod();
     let down = false;
     const refuse = () => Promise.reject(new StateletError('Unavailable', 'nobody answers'));
@@ -134,7 +134,7 @@ describe('the relist', () => {
     await bed.untilTold(uid, `${id}=exited`);
   });
 
-  test('a read that failed is done again by the relist', async () => {
+  test('repeats a failed read', async () => {
     const { uid, id } = await bed.runPod();
     const counted = bed.reads();
     const pleg = await bed.started(counted.runtime);
@@ -148,7 +148,7 @@ describe('the relist', () => {
     expect(bed.told.of(uid)).toEqual([`${id}=exited`]);
   });
 
-  test('a pod that was listed and could not be read has the listed status, and is read before an effect', async () => {
+  test('gives a pod that could not be read its listed status; an effect reads the pod first', async () => {
     const { pod, uid, id } = await bed.runPod();
     const reads = bed.reads();
     reads.failing = 1;
@@ -160,7 +160,7 @@ describe('the relist', () => {
     expect(reads.count).toBe(2);
   });
 
-  test('a pod that is gone is forgotten after that was told: its name is still known then', async () => {
+  test('forgets a removed pod after the removal was reported: its name is known until then', async () => {
     const { uid, id, sandboxId } = await bed.runPod();
     const pleg = await bed.started(DEAF);
     const names: (string | undefined)[] = [];
@@ -172,7 +172,7 @@ describe('the relist', () => {
     expect([pleg.lastSeen(uid), pleg.runtimeHolds(uid)]).toEqual([undefined, 'nothing']);
   });
 
-  test('two at the same time are one', async () => {
+  test('runs once if it is requested twice at the same time', async () => {
     let lists = 0;
     const pleg = await bed.started({
       ...DEAF,
@@ -191,7 +191,7 @@ describe('if the runtime has no events', () => {
   test.each([
     ['says so', EMPTY],
     ['breaks them off', throwError(() => new StateletError('Unimplemented', 'no events here'))],
-  ])('and %s, the relist comes every second', async (_, events) => {
+  ])('and %s, a relist runs every second', async (_, events) => {
     const { uid, id } = await bed.runPod();
     await bed.started({ containerEvents: () => events });
     expect(bed.clock.armed).toBe(1);
@@ -205,7 +205,7 @@ describe('if the runtime has no events', () => {
     await waitFor(() => bed.relists === 2, { what: 'the next relist' });
   });
 
-  test('any more, the next relist is a second away, not what was left of its period', async () => {
+  test('any more, the next relist comes after a second, not at the end of the former period', async () => {
     const hints = new Subject<ContainerEvent>();
     await bed.started({ containerEvents: () => hints });
     await bed.clock.advance(1_000);
@@ -216,7 +216,7 @@ describe('if the runtime has no events', () => {
     await waitFor(() => bed.relists === 1, { what: 'the relist' });
   });
 
-  test('because it is being left, nothing is armed', async () => {
+  test('because the connection is being closed, no timer is armed', async () => {
     const hints = new Subject<ContainerEvent>();
     const pleg = await bed.started({ containerEvents: () => hints });
     pleg.stop();
@@ -225,7 +225,7 @@ describe('if the runtime has no events', () => {
   });
 });
 
-describe('what is known', () => {
+describe('the known pods', () => {
   test('runtimeHolds: nothing, running, ended', async () => {
     const pod = podOf({ containers: [shell('main', 'sleep 1000')] });
     const { uid } = pod.metadata;
@@ -245,7 +245,7 @@ describe('what is known', () => {
     expect([pleg.runtimeHolds(uid), pleg.pods().length]).toEqual(['nothing', 0]);
   });
 
-  test('a pod that an effect has only read, and that is not in the runtime, is not kept', async () => {
+  test('a pod that an effect has read, and that the runtime does not have, is not kept', async () => {
     const pleg = await bed.started();
     const pod = podOf({});
     pleg.hold(pod.metadata);
@@ -302,7 +302,7 @@ describe('stopped', () => {
     expect([bed.told.all, bed.relists]).toEqual([[], 0]);
   });
 
-  test('a relist under way is not told and arms no timer', async () => {
+  test('a running relist is not reported and arms no timer', async () => {
     const { promise: gate, resolve: open } = Promise.withResolvers<undefined>();
     let waiting = false;
     const pleg = await bed.started({

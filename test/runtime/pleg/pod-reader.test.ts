@@ -16,7 +16,7 @@ const notFound = () => Promise.reject(new StateletError('NotFound', 'no such thi
 const read = (pod: ReturnType<typeof podOf>, more: Partial<RuntimeService>) =>
   readPod({ ...bed.runtime, ...more }, pod.metadata, Date.now());
 
-test('a container without a status that is still listed has the listed state: it is not made twice', async () => {
+test('a container without a status that is still listed has the listed state, so that it is not created twice', async () => {
   const pod = podOf({ containers: [shell('main', 'sleep 1000')] });
   const { containers, sandboxes } = await bed.run(pod);
   const seen = await read(pod, { containerStatus: notFound, podSandboxStatus: notFound });
@@ -24,7 +24,7 @@ test('a container without a status that is still listed has the listed state: it
   expect(seen.containers).toMatchObject([{ id: containers[0]?.id, name: 'main', state: 'running' }]);
 });
 
-test('an end that only the list shows has an unknown reason', async () => {
+test('a container that only the list shows as exited has an unknown reason', async () => {
   const pod = podOf({ containers: [shell('main', 'exit 0')] });
   const { containers } = await bed.run(pod);
   await whenExited(bed.runtime, containers[0]?.id ?? '');

@@ -24,7 +24,7 @@ let bed: ProcessRuntimeBed;
 let clock: VirtualClock;
 let told: string[];
 let asked: number;
-/** What the runtime says; undefined for what the real one says. */
+/** The status that the runtime answers; undefined for the status of the real runtime. */
 let answer: ((signal?: AbortSignal) => Promise<RuntimeStatus>) | undefined;
 let prepare: () => Promise<void>;
 
@@ -56,14 +56,14 @@ const newState = () =>
   });
 
 describe('ready', () => {
-  test('a runtime that answers is ready; it is told once, and nothing is armed', async () => {
+  test('a runtime that answers is ready; this is reported once, and no timer is armed', async () => {
     const state = newState();
     await state.check();
     await state.check();
     expect([told, clock.armed, state.networkProblem()]).toEqual([['ready'], 0, undefined]);
   });
 
-  test('what has to be prepared is prepared before, and once', async () => {
+  test('the preparation runs once, before the runtime is ready', async () => {
     prepare = () => {
       told.push('prepared');
       return Promise.resolve();
@@ -74,7 +74,7 @@ describe('ready', () => {
     expect(told).toEqual(['prepared', 'ready']);
   });
 
-  test('while the preparation fails it is not ready; it is asked again', async () => {
+  test('while the preparation fails, the runtime is not ready and is checked again', async () => {
     answer = () => conditions();
     prepare = () => Promise.reject(new Error('the first relist failed'));
     const state = newState();
@@ -85,7 +85,7 @@ describe('ready', () => {
     expect(told).toEqual(['the first relist failed', 'ready']);
   });
 
-  test('a runtime that comes back is prepared again', async () => {
+  test('when the runtime comes back, the preparation runs again', async () => {
     let prepared = 0;
     prepare = () => {
       prepared += 1;
@@ -119,7 +119,7 @@ describe('not ready', () => {
     expect(told).toEqual(['nobody answers']);
   });
 
-  test('the delay starts over once it was ready', async () => {
+  test('the delay starts over after the runtime was ready', async () => {
     const state = newState();
     await state.check();
     await clock.advance(3_000);
@@ -136,7 +136,7 @@ describe('not ready', () => {
     expect(told).toEqual(['Broken: still starting']);
   });
 
-  test('another problem than before is told', async () => {
+  test('a problem that differs from the last one is reported', async () => {
     const state = newState();
     await state.check();
     answer = () => conditions(condition('RuntimeReady', false, 'still starting'));
@@ -144,7 +144,7 @@ describe('not ready', () => {
     expect(told).toEqual(['nobody answers', 'Broken: still starting']);
   });
 
-  test('however often others ask meanwhile, it is asked at most every 5 s and by one timer', async () => {
+  test('one timer checks the runtime at most every 5 s, however many other checks there are', async () => {
     const state = newState();
     for (let check = 0; check < 20; check++) await state.check();
     expect(clock.armed).toBe(1);
@@ -154,7 +154,7 @@ describe('not ready', () => {
     expect([asked, clock.armed]).toEqual([12, 1]);
   });
 
-  test('nothing stays armed when another caller finds it ready', async () => {
+  test('no timer stays armed when another caller finds the runtime ready', async () => {
     const state = newState();
     await state.check();
     answer = () => conditions();
@@ -162,7 +162,7 @@ describe('not ready', () => {
     expect([told, clock.armed]).toEqual([['nobody answers', 'ready'], 0]);
   });
 
-  test('what it can do is known once it has answered', async () => {
+  test('the features of the runtime are known when it has answered', async () => {
     answer = () => conditions();
     const state = newState();
     expect(state.supplementalGroupsPolicy).toBe(false);
@@ -211,7 +211,7 @@ describe('not ready', () => {
     expect([told, clock.armed]).toEqual([[], 0]);
   });
 
-  test('it is asked by one at a time', async () => {
+  test('only one check runs at a time', async () => {
     const { promise, resolve } = Promise.withResolvers<RuntimeStatus>();
     answer = () => promise;
     const state = newState();
@@ -224,7 +224,7 @@ describe('not ready', () => {
 });
 
 describe('the network', () => {
-  test('a runtime whose network is not ready is ready, and says why pods cannot have one', async () => {
+  test('a runtime whose network is not ready is ready itself, and gives the reason for the network problem', async () => {
     answer = () =>
       conditions(condition('RuntimeReady', true), condition('NetworkReady', false, 'no CNI config'));
     const state = newState();
@@ -232,7 +232,7 @@ describe('the network', () => {
     expect([told, state.networkProblem()]).toEqual([['ready'], 'Broken: no CNI config']);
   });
 
-  test('the problem is over with the next check that says so', async () => {
+  test('the problem ends with the next check that finds the network ready', async () => {
     answer = () => conditions(condition('NetworkReady', false, 'no CNI config'));
     const state = newState();
     await state.check();
@@ -243,7 +243,7 @@ describe('the network', () => {
 });
 
 describe('stopped', () => {
-  test('nothing is armed, asked or told any more', async () => {
+  test('no timer is armed, and there is no further check or report', async () => {
     answer = DOWN;
     const state = newState();
     await state.check();
@@ -256,7 +256,7 @@ describe('stopped', () => {
     expect([asked, told]).toEqual([0, ['nobody answers']]);
   });
 
-  test('an answer that comes too late is not told', async () => {
+  test('a late answer is not reported', async () => {
     const { promise, resolve } = Promise.withResolvers<RuntimeStatus>();
     answer = () => promise;
     const state = newState();

@@ -1,13 +1,13 @@
-/** What a generator of pod lifecycle events tells, as texts: `ID=running`, `ID=exited`, `ID=gone`. */
+/** The changes that a pod lifecycle event generator reports, as texts: `ID=running`, `ID=exited`, `ID=gone`. */
 import type { Pleg } from '../../../src/runtime/pleg/pleg.ts';
 import { statesOf } from '../../../src/runtime/pleg/pod-reader.ts';
 
 export class ToldChanges {
   #lines: { readonly uid: string; readonly line: string }[] = [];
-  /** The states that were told last, by the pod's UID. */
+  /** The states that were reported last, by the pod's UID. */
   readonly #states = new Map<string, readonly string[]>();
 
-  /** Records what the generator tells from now on. */
+  /** Records the changes that the generator reports from now on. */
   listen(pleg: Pleg): void {
     pleg.changes.subscribe((uid) => {
       const before = this.#states.get(uid) ?? [];
@@ -26,7 +26,7 @@ export class ToldChanges {
     return this.#lines.filter((told) => told.uid === uid).map(({ line }) => line);
   }
 
-  /** What was told so far is not listed any more; what is told next is compared with it. */
+  /** Empties the list of changes. Later changes are still compared with the last reported states. */
   clear(): void {
     this.#lines = [];
   }

@@ -31,10 +31,10 @@ beforeEach(() => {
   bed.events.length = 0;
 });
 
-/** A failure after which the next try comes in a second. */
+/** A failure after which the start is tried again in a second. */
 const failsFor = (reason: string) => ({ reason, retryAt: clock.now() + 1_000 });
 
-/** On the real runtime and node, of which a test may replace methods. */
+/** A starter on the real runtime and node. A test may replace some of their methods. */
 function newStarter(runtime: Partial<RuntimeService> = {}, node: Partial<PodNode> = {}): ContainerStarter {
   const common = { ...bed, runtime: { ...bed.runtime, ...runtime }, clock };
   return new ContainerStarter({
@@ -90,11 +90,11 @@ describe('a container that starts', () => {
   });
 });
 
-describe('a container that was made and not started, by an agent that died or by a start that was not answered,', () => {
+describe('a container that was created and not started, as the agent died or the start was not answered,', () => {
   const unanswered: Partial<RuntimeService> = {
     startContainer: () => Promise.reject(new StateletError('DeadlineExceeded', 'no answer')),
   };
-  /** It is there, and its start may still come. */
+  /** Such a container. Its start may still reach the runtime later. */
   async function unstarted(container: Container = SLEEPER) {
     const it = await podWith(container);
     await it.start(newStarter(unanswered));
@@ -103,7 +103,7 @@ describe('a container that was made and not started, by an agent that died or by
     return it;
   }
 
-  test('is started as it is: a start that comes late starts no other', async () => {
+  test('is started, and no second container is created', async () => {
     const it = await unstarted();
     const told: string[] = [];
     const created: PodNode['created'] = (_pod, id) => void told.push(id);
@@ -113,7 +113,7 @@ describe('a container that was made and not started, by an agent that died or by
     expect(told).toHaveLength(1);
   });
 
-  test('runs already where the other start has come first', async () => {
+  test('counts as started if the late start was carried out first', async () => {
     const it = await unstarted();
     const startContainer = async (id: string) => {
       await bed.runtime.startContainer(id);
@@ -123,7 +123,7 @@ describe('a container that was made and not started, by an agent that died or by
     expect(await it.containers()).toEqual(['0 running']);
   });
 
-  test('is looked at again soon where the other start is under way, or has come to an end', async () => {
+  test('is tried again soon if the late start is under way or its container has already ended', async () => {
     const it = await unstarted(shell('main', 'exit 0'));
     const startContainer = async (id: string) => {
       await bed.runtime.startContainer(id);
@@ -134,7 +134,7 @@ describe('a container that was made and not started, by an agent that died or by
     expect(await it.containers()).toEqual(['0 exited']);
   });
 
-  test('goes, and another is made, where it can never be started', async () => {
+  test('is replaced if it can never be started', async () => {
     const it = await unstarted();
     const refuse = new StateletError('FailedPrecondition', 'its start was given up');
     let refused = 0;
@@ -144,20 +144,20 @@ describe('a container that was made and not started, by an agent that died or by
     expect(await it.containers()).toEqual(['1 running']);
   });
 
-  test('goes, and another is made, where the spec has changed since', async () => {
+  test('is replaced if its spec has changed', async () => {
     const it = await unstarted({ ...SLEEPER, image: 'one' });
     expect(await it.start(newStarter(), { changed: { ...SLEEPER, image: 'other' } })).toBeUndefined();
     expect(await it.containers()).toEqual(['1 running']);
   });
 
-  test('and is being created by another call, is tried again after a second', async () => {
+  test('is tried again after a second if another call is still creating it', async () => {
     const it = await podWith(SLEEPER);
     const createContainer = () => Promise.reject(new StateletError('AlreadyExists', 'the name is taken'));
     expect(await it.start(newStarter({ createContainer }))).toMatchObject(failsFor('CreateContainerError'));
   });
 });
 
-test('where the runtime has forgotten all of a container, its logs tell how many there have been', async () => {
+test('if the runtime has no instances of a container, the next attempt number follows from its logs', async () => {
   const it = await podWith(SLEEPER);
   const logs = join(it.sandbox.sandboxConfig.logDirectory, 'main');
   mkdirSync(logs, { recursive: true });
@@ -167,7 +167,7 @@ test('where the runtime has forgotten all of a container, its logs tell how many
 });
 
 describe('the image', () => {
-  test('that cannot be had is why nothing is created; it is not told a second time', async () => {
+  test('that cannot be pulled is the reason of the failure; there is no second event', async () => {
     const failure = new ImageError('ImagePullBackOff', 'Back-off pulling image "app:1"', {
       kind: 'Unavailable',
       retryAt: 7,
@@ -181,7 +181,7 @@ describe('the image', () => {
     expect([await it.containers(), bed.events]).toEqual([[], []]);
   });
 
-  test('that the runtime has lost is looked for anew the next time', async () => {
+  test('that the runtime has lost is checked again at the next start', async () => {
     const forgotten: string[] = [];
     const it = await podWith({ ...SLEEPER, image: 'app:1' });
     const createContainer = () => Promise.reject(new StateletError('NotFound', 'no such image'));
@@ -211,7 +211,7 @@ describe('a container that cannot be started', () => {
     expect(await it.containers()).toEqual([]);
   });
 
-  test('what the runtime cannot create now: CreateContainerError', async () => {
+  test('a refusal by the runtime: CreateContainerError', async () => {
     const it = await podWith(SLEEPER);
     await bed.runtime.stopPodSandbox(it.sandbox.sandboxId);
     expect(await it.start(newStarter())).toMatchObject({ reason: 'CreateContainerError' });
@@ -227,7 +227,7 @@ describe('a container that cannot be started', () => {
     expect(bed.events.at(-1)).toContain('Warning Failed: Error: ');
   });
 
-  test('is remembered with its reason, until it starts', async () => {
+  test('keeps its reason until it starts', async () => {
     const it = await podWith(SLEEPER);
     const { uid } = it.pod.metadata;
     let isThere = false;
@@ -248,7 +248,7 @@ describe('a container that cannot be started', () => {
     expect(starter.failures(uid).size).toBe(0);
   });
 
-  test('is forgotten with its pod', async () => {
+  test('has no reason any more once its pod is forgotten', async () => {
     const it = await podWith({ name: 'main' });
     const starter = newStarter();
     await it.start(starter);
@@ -298,7 +298,7 @@ describe('the postStart hook', () => {
 });
 
 describe('aborted (I2)', () => {
-  test('before anything was done: nothing is created', async () => {
+  test('before the start: nothing is created', async () => {
     const it = await podWith(SLEEPER);
     abort.abort();
     await expect(it.start(newStarter())).rejects.toThrow();
@@ -330,7 +330,7 @@ describe('aborted (I2)', () => {
     expect(await it.containers()).toEqual(['0 created']);
   });
 
-  test('while it is being started: the start is awaited, so that nothing comes later', async () => {
+  test('during the start: the start is awaited, so that nothing starts later', async () => {
     const it = await podWith(SLEEPER);
     const started: string[] = [];
     const starter = newStarter({
@@ -375,7 +375,7 @@ describe('restart back-off', () => {
     expect((await it.start(starter))?.message).toContain('back-off 20s');
   });
 
-  test('while it waits nothing is created, the event says why, and the reason is remembered', async () => {
+  test('during the back-off nothing is created, an event gives the reason, and the reason is kept', async () => {
     const it = await podWith(CRASHER);
     const starter = newStarter();
     await crash(it, starter);
@@ -391,7 +391,7 @@ describe('restart back-off', () => {
     expect(starter.failures(it.pod.metadata.uid).get('main')?.reason).toBe('CrashLoopBackOff');
   });
 
-  test('a container that could not even be started waits as well', async () => {
+  test('a container that could not be started has the back-off, too', async () => {
     const it = await podWith({ name: 'main', command: ['/no/such/program'] });
     const starter = newStarter();
     await crash(it, starter);
@@ -399,7 +399,7 @@ describe('restart back-off', () => {
     expect(await it.start(starter)).toMatchObject({ reason: 'CrashLoopBackOff' });
   });
 
-  test('a pod that was forgotten begins anew', async () => {
+  test('a forgotten pod starts again without back-off', async () => {
     const it = await podWith(CRASHER);
     const starter = newStarter();
     await crash(it, starter);
@@ -408,7 +408,7 @@ describe('restart back-off', () => {
     expect(await crash(it, starter)).toBeUndefined();
   });
 
-  test('pods do not wait for each other', async () => {
+  test('each pod has its own back-off', async () => {
     const starter = newStarter();
     const [one, two] = [await podWith(CRASHER), await podWith(CRASHER)];
     await crash(one, starter);
@@ -420,7 +420,7 @@ describe('restart back-off', () => {
     ]);
   });
 
-  test('garbage collection drops entries that were not used for 10 min, and not before', async () => {
+  test('garbage collection removes entries that were not used for 10 min, and not before', async () => {
     const it = await podWith(CRASHER);
     const starter = newStarter();
     await crash(it, starter);
@@ -430,11 +430,11 @@ describe('restart back-off', () => {
     await clock.advance(600_001);
     starter.collectGarbage();
     expect(await crash(it, starter)).toBeUndefined();
-    // Not 20 s: the count has started over.
+    // Not 20 s: the back-off has started again.
     expect((await it.start(starter, { laterMs: 600_001 }))?.message).toContain('back-off 10s');
   });
 
-  test('without garbage collection in between the count goes on', async () => {
+  test('without garbage collection in between the back-off continues', async () => {
     const it = await podWith(CRASHER);
     const starter = newStarter();
     await crash(it, starter);

@@ -42,7 +42,7 @@ const postStart = (hook: Lifecycle['postStart']) =>
 const preStop = (hook: Lifecycle['preStop'], graceSeconds = 30) =>
   runPreStopHook(target({ ...(hook && { preStop: hook }) }), graceSeconds, abort.signal);
 
-/** Whether the promise has settled without being waited for. */
+/** Whether the promise has settled already. */
 async function isDone(promise: Promise<unknown>): Promise<boolean> {
   let done = false;
   void promise.finally(() => (done = true)).catch(() => undefined);
@@ -51,23 +51,23 @@ async function isDone(promise: Promise<unknown>): Promise<boolean> {
 }
 
 describe('postStart', () => {
-  test('a container without one: nothing', async () => {
+  test('a container without the hook: nothing happens', async () => {
     await postStart(undefined);
   });
 
-  test('exec runs in the container and resolves when the command was good', async () => {
+  test('exec runs in the container and resolves when the command succeeds', async () => {
     await postStart(exec(bed.say('post-started')));
     expect(bed.lines()).toContain('post-started');
   });
 
-  test('exec that fails rejects with exit code and what was said; the event keeps that to itself, the log has it', async () => {
+  test('a failed exec rejects with its exit code and output; the log has the output, the event does not', async () => {
     const message = 'command exited with 3: not today';
     await expect(postStart(exec('echo not today >&2; exit 3'))).rejects.toThrow(message);
     expect(bed.events).toEqual(['Warning FailedPostStartHook: PostStartHook failed']);
     expect(bed.debugged).toEqual([`PostStartHook failed: ${message}`]);
   });
 
-  test('a sleep takes as long as it says: there is no time limit', async () => {
+  test('a sleep takes its full time: there is no time limit', async () => {
     const hook = postStart({ sleep: { seconds: 100_000 } });
     await clock.advance(99_999_000);
     expect(await isDone(hook)).toBe(false);
@@ -75,13 +75,13 @@ describe('postStart', () => {
     await hook;
   });
 
-  test('one without a handler is refused, not ignored', async () => {
+  test('a hook without a handler is refused, not ignored', async () => {
     await expect(postStart({})).rejects.toMatchObject({ kind: 'InvalidArgument' });
   });
 });
 
 describe('preStop', () => {
-  test('a container without one: nothing', async () => {
+  test('a container without the hook: nothing happens', async () => {
     await preStop(undefined);
   });
 
@@ -91,7 +91,7 @@ describe('preStop', () => {
     expect(bed.debugged).toEqual(['PreStopHook failed: command exited with 4: secret']);
   });
 
-  test('exec gets the grace period and no more; that it took too long is told', async () => {
+  test('exec gets the grace period and no more; a hook that takes too long has an event', async () => {
     await preStop(exec('sleep 1000'), 1);
     expect(bed.events).toEqual(['Warning FailedPreStopHook: PreStopHook failed']);
     expect(bed.debugged[0]).toContain('did not end within 1 s');
@@ -106,7 +106,7 @@ describe('preStop', () => {
     expect(bed.events).toEqual([]);
   });
 
-  test('a shorter sleep ends when it is over', async () => {
+  test('a sleep shorter than the grace period ends by itself', async () => {
     const hook = preStop({ sleep: { seconds: 2 } }, 5);
     await clock.advance(2_000);
     await hook;
@@ -115,7 +115,7 @@ describe('preStop', () => {
 });
 
 describe('httpGet', () => {
-  test('any answer is a success, and the request names its client', async () => {
+  test('any answer is a success, and the request has the user agent of the client', async () => {
     let agent: string | undefined = '';
     const port = await httpServer((incoming, response) => {
       agent = incoming.headers['user-agent'];
@@ -136,7 +136,7 @@ describe('httpGet', () => {
     );
   });
 
-  test('a host of its own needs no address of the pod; without one there must be an address', async () => {
+  test('with a host of its own the hook needs no pod IP; without a host it does', async () => {
     const port = await httpServer((_, response) => response.end());
     const run = (host: string) => {
       const hook = { postStart: { httpGet: { port, host } } };
@@ -152,7 +152,7 @@ describe('httpGet', () => {
     expect(bed.events).toEqual([]);
   });
 
-  test('a server that speaks HTTP only is asked again by HTTP, without what must not be sent in the clear', async () => {
+  test('if the server speaks only HTTP, the request is sent again by HTTP, without confidential headers', async () => {
     let headers: unknown;
     const port = await httpServer((incoming, response) => {
       headers = incoming.headers;
@@ -187,11 +187,11 @@ describe('httpGet', () => {
 });
 
 describe('tcpSocket', () => {
-  test('a connection is enough', async () => {
+  test('a connection is a success', async () => {
     await postStart({ tcpSocket: { port: await tcpServer() } });
   });
 
-  test('none fails the hook', async () => {
+  test('a refused connection fails the hook', async () => {
     const port = await closedPort();
     await expect(postStart({ tcpSocket: { port } })).rejects.toThrow('connect: connection refused');
   });
@@ -218,7 +218,7 @@ describe('aborted', () => {
     ['exec', exec('sleep 1000')] as const,
     ['httpGet', { httpGet: { port: 1 } }] as const,
     ['tcpSocket', { tcpSocket: { port: 1 } }] as const,
-  ])('before it began: %s does not begin', async (_name, handler) => {
+  ])('before the hook began: %s does not begin', async (_name, handler) => {
     abort.abort();
     await expect(postStart(handler)).rejects.toThrow();
     await expect(preStop(handler)).rejects.toThrow();

@@ -1,4 +1,4 @@
-/** An embedded runtime with pods as the agent would start them, for tests of what acts upon pods. */
+/** An embedded runtime with pods as the agent starts them. */
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { containerConfig } from '../../../src/policies/cri/container-config.ts';
@@ -34,14 +34,14 @@ export function podBed() {
       event: (_pod: unknown, type: string, reason: string, message: string) =>
         void events.push(`${type} ${reason}: ${message}`),
     },
-    /** What the log has for debugging, with the errors. */
+    /** The debug messages of the log, with their errors. */
     debugged,
     logger: {
       ...silentLogger,
       debug: (fields: { readonly err?: unknown }, message: string) =>
         void debugged.push(`${message}: ${errorMessage(fields.err)}`),
     },
-    /** What the containers have written. */
+    /** The lines that the containers have written. */
     lines,
     until: (line: string) =>
       waitFor(() => lines().includes(line), { what: `"${line}" among ${JSON.stringify(lines())}` }),
@@ -64,7 +64,7 @@ export type PodBed = ReturnType<typeof podBed>;
 
 let pods = 0;
 
-/** A pod whose UID no other has. */
+/** A pod with a new UID. */
 export function podOf(spec: Partial<PodSpec>, metadata: Partial<Pod['metadata']> = {}): Pod {
   const uid = `uid-${String(++pods)}`;
   return {

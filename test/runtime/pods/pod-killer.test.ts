@@ -13,7 +13,7 @@ import { closeServers, httpServer } from '../probes/servers.ts';
 
 let bed: PodBed;
 let abort: AbortController;
-/** What the runtime was asked to stop: container name and time-out in seconds; `sandbox` for sandboxes. */
+/** The stops that the runtime received: container name and time-out in seconds; `sandbox` for sandboxes. */
 let stops: (readonly [name: string, timeoutSeconds: number])[];
 /** Containers whose stop fails, by name. */
 let stuck: Set<string>;
@@ -32,7 +32,7 @@ beforeEach(() => {
   bed.events.length = 0;
 });
 
-/** The real runtime, watched. */
+/** The real runtime. Its stops are recorded, and a test can let them fail. */
 const runtime = (): RuntimeService => ({
   ...bed.runtime,
   stopContainer: async (id, timeoutSeconds, options) => {
@@ -50,7 +50,7 @@ const podIP = () => '127.0.0.1';
 const killer = (clock: Clock = systemClock) =>
   new PodKiller({ runtime: runtime(), clock, recorder: bed.recorder, logger: bed.logger, podIP });
 
-/** Runs until it is told to end, and says so; `endSeconds` is how long that takes it. */
+/** A container that runs until SIGTERM, writes a line and ends; ending takes it `endSeconds`. */
 function server(name: string, more: Partial<Container> = {}, endSeconds = 0): Container {
   const end = `sleep ${String(endSeconds)}; ${bed.say(`${name}-ends`)}; exit 0`;
   return shell(name, `trap '${end}' TERM; ${bed.say(`${name}-ready`)}; sleep 1000 & wait`, more);
@@ -98,7 +98,7 @@ describe('a whole pod', () => {
     ]);
   });
 
-  test('a container that has ended is not stopped, and no other waits for it', async () => {
+  test('an ended container is not stopped, and no other container waits for it', async () => {
     const pod = podOf({
       initContainers: [shell('done', 'exit 0'), server('helper', { restartPolicy: 'Always' })],
       containers: [shell('gone', 'exit 1')],
@@ -112,7 +112,7 @@ describe('a whole pod', () => {
     expect(stops.map(([name]) => name)).toEqual(['helper', 'sandbox']);
   });
 
-  test('two instances of one container, should they ever be, both get their time', async () => {
+  test('two instances of one container, which is a defect, both get their grace period', async () => {
     const pod = podOf({ containers: [server('twin')] });
     const { sandboxId, sandboxConfig } = await bed.newSandbox(pod);
     for (const attempt of [0, 1]) {
@@ -126,7 +126,7 @@ describe('a whole pod', () => {
     expect(ends('twin')).toEqual(['twin', 'twin']);
   });
 
-  test('a pod that only the runtime knows gets what the caller grants', async () => {
+  test('a pod that only the runtime has gets the grace period of the caller', async () => {
     const pod = podOf({ containers: [server('orphan')] });
     await killer().killPod(undefined, await run(pod), 7, abort.signal);
     expect(stops).toEqual([
@@ -136,7 +136,7 @@ describe('a whole pod', () => {
     expect(bed.events).toEqual([]);
   });
 
-  test('nothing that runs: only the sandbox is stopped', async () => {
+  test('without running containers only the sandbox is stopped', async () => {
     const pod = podOf({});
     const { sandboxId } = await bed.newSandbox(pod);
     await killer().killPod(pod, await bed.read(pod), undefined, abort.signal);
@@ -145,7 +145,7 @@ describe('a whole pod', () => {
 });
 
 describe('when a stop fails', () => {
-  test('everything else is tried, the failure is told, and the sandbox stays for the next time', async () => {
+  test('all other containers are stopped, the failure is reported, and the sandbox stays for the next try', async () => {
     const pod = podOf({ containers: [server('stuck-1'), server('free-1')] });
     const status = await run(pod);
     stuck.add('stuck-1');
@@ -160,7 +160,7 @@ describe('when a stop fails', () => {
     expect(await states(pod)).toEqual({ 'stuck-1': 'exited', 'free-1': 'exited' });
   });
 
-  test('several failures are told together', async () => {
+  test('several failures are reported together', async () => {
     const pod = podOf({ containers: [server('stuck-2'), server('stuck-3')] });
     const status = await run(pod);
     stuck.add('stuck-2').add('stuck-3');
@@ -169,7 +169,7 @@ describe('when a stop fails', () => {
     );
   });
 
-  test('sidecars are stopped all the same when a regular container cannot be', async () => {
+  test('sidecars are stopped even if a regular container cannot be stopped', async () => {
     const pod = podOf({
       initContainers: [server('side-4', { restartPolicy: 'Always' })],
       containers: [server('stuck-4')],
@@ -193,7 +193,7 @@ describe('the grace period', () => {
     expect(stops[0]).toEqual(['granted', seconds]);
   });
 
-  test('what a sidecar spends on waiting is taken off its own', async () => {
+  test('the time that a sidecar waits counts towards its grace period', async () => {
     const clock = new VirtualClock();
     const pod = podOf({
       initContainers: [server('side-5', { restartPolicy: 'Always' })],
@@ -250,7 +250,7 @@ describe('the preStop hook', () => {
     expect(ends('main-7', 'hooked-7')).toEqual(['hooked-7', 'main-7']);
   });
 
-  test('exec that takes longer than the grace period is given up, and the container is stopped', async () => {
+  test('an exec that takes longer than the grace period is aborted, and the container is stopped', async () => {
     const pod = podOf({ containers: [server('main-8', preStop(exec('sleep 1000')))] });
     await killer().killPod(pod, await run(pod), 1, abort.signal);
     expect(stops[0]).toEqual(['main-8', 2]);
@@ -285,7 +285,7 @@ describe('the preStop hook', () => {
     expect(ends('main-9')).toEqual(['main-9']);
   });
 
-  test('what it spends is taken off the grace period', async () => {
+  test('the time of the hook counts towards the grace period', async () => {
     const clock = new VirtualClock();
     const pod = podOf({ containers: [server('main-10', preStop({ sleep: { seconds: 12 } }))] });
     const killed = killer(clock).killPod(pod, await run(pod), undefined, abort.signal);
@@ -296,7 +296,7 @@ describe('the preStop hook', () => {
     expect(stops[0]).toEqual(['main-10', 18]);
   });
 
-  test('a sleep that uses up the grace period leaves the least that a stop gets', async () => {
+  test('after a sleep that uses up the grace period, the stop gets the minimum time-out', async () => {
     const clock = new VirtualClock();
     const pod = podOf({ containers: [server('main-11', preStop({ sleep: { seconds: 1000 } }))] });
     const killed = killer(clock).killPod(pod, await run(pod), undefined, abort.signal);
@@ -305,7 +305,7 @@ describe('the preStop hook', () => {
     expect(stops[0]).toEqual(['main-11', 2]);
   });
 
-  test('it is not run twice when the stop is begun anew (4)', async () => {
+  test('the hook does not run twice when the stop is repeated (4)', async () => {
     const hook = exec(`${bed.say('hooked-12-ends')}; sleep 1000`);
     const pod = podOf({ containers: [server('main-12', preStop(hook))] });
     const status = await run(pod);
@@ -320,7 +320,7 @@ describe('the preStop hook', () => {
     expect(ends('main-12', 'hooked-12')).toEqual(['hooked-12', 'main-12']);
   });
 
-  test('a pod that only the runtime knows has none', async () => {
+  test('a pod that only the runtime has runs no hook', async () => {
     const pod = podOf({ containers: [server('main-13', preStop(exec(bed.say('hooked-13-ends'))))] });
     await killer().killPod(undefined, await run(pod), 5, abort.signal);
     expect(ends('main-13', 'hooked-13')).toEqual(['main-13']);
@@ -328,7 +328,7 @@ describe('the preStop hook', () => {
 });
 
 describe('aborted', () => {
-  test('before it began: nothing is stopped', async () => {
+  test('before the kill began: nothing is stopped', async () => {
     const pod = podOf({ containers: [server('main-14')] });
     const status = await run(pod);
     abort.abort();
@@ -336,7 +336,7 @@ describe('aborted', () => {
     expect([stops, await states(pod)]).toEqual([[], { 'main-14': 'running' }]);
   });
 
-  test('while a sidecar waits: it ends at once, leaves no timer and stops nothing later', async () => {
+  test('while a sidecar waits: the kill ends at once, leaves no timer and stops nothing later', async () => {
     const clock = new VirtualClock();
     const pod = podOf({
       initContainers: [server('side-15', { restartPolicy: 'Always' })],
@@ -354,7 +354,7 @@ describe('aborted', () => {
 });
 
 describe('one container', () => {
-  test('is stopped and told about, the others run on', async () => {
+  test('is stopped with an event, and the other containers keep running', async () => {
     const pod = podOf({ containers: [server('one-16'), server('other-16')] });
     const status = await run(pod);
     const { id } = status.containers.find(({ name }) => name === 'one-16')!;
@@ -367,7 +367,7 @@ describe('one container', () => {
   test.each([
     ['LivenessProbe', 7],
     ['', 30],
-  ] as const)('killed for "%s" it gets %d s', async (reason, seconds) => {
+  ] as const)('killed for "%s" gets %d s', async (reason, seconds) => {
     const livenessProbe = { exec: { command: ['true'] }, terminationGracePeriodSeconds: 7 };
     const pod = podOf({ containers: [server('probed', { livenessProbe })] });
     const status = await run(pod);

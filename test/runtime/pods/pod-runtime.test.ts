@@ -57,7 +57,7 @@ test('a sandbox that cannot be created has an event with the message and code of
   ]);
 });
 
-test('a container that runs when all are started over is killed with the message of the kubelet', async () => {
+test('a running container is killed with the message of the kubelet when all containers of its pod restart', async () => {
   const pod = podOf({ containers: [shell('main', 'sleep 1000')] });
   const podStatus = await bed.run(pod);
   const [container] = pod.spec.containers;

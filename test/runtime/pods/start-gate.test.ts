@@ -4,7 +4,7 @@ import { settled, VirtualClock } from '../../../src/simulation/node/virtual-cloc
 
 let clock: VirtualClock;
 let gate: StartGate;
-/** Who has been let in, in that order. */
+/** The starts that have begun, in order. */
 let inside: string[];
 let abort: AbortController;
 
@@ -15,7 +15,7 @@ beforeEach(() => {
   abort = new AbortController();
 });
 
-/** A start that takes until it is told to end. */
+/** A start that runs until the test ends it. */
 function begin(name: string, rank: Rank = RANK.sandbox) {
   const { promise, resolve, reject } = Promise.withResolvers<string>();
   const passed = gate.pass(rank, abort.signal, () => {
@@ -26,7 +26,7 @@ function begin(name: string, rank: Rank = RANK.sandbox) {
   return { passed, end: () => resolve(name), fail: () => reject(new Error(name)) };
 }
 
-test('starts beyond the limit wait; one that ends lets the next one begin', async () => {
+test('starts beyond the limit wait; when a start ends, the next one begins', async () => {
   const [first] = [begin('a'), begin('b'), begin('c'), begin('d')];
   await settled();
   expect(inside).toEqual(['a', 'b']);
@@ -45,7 +45,7 @@ test('a start that fails lets the next one begin, too', async () => {
   expect(inside).toEqual(['a', 'b', 'c']);
 });
 
-test('a container of a pod that has its sandbox goes before the sandboxes of others', async () => {
+test('a container whose pod has its sandbox starts before the sandboxes of other pods', async () => {
   const [first] = [
     begin('a'),
     begin('b'),
@@ -59,7 +59,7 @@ test('a container of a pod that has its sandbox goes before the sandboxes of oth
   expect(inside).toEqual(['a', 'b', 'c']);
 });
 
-test('a start that hangs gives its place up after 5 s, and only once', async () => {
+test('a start that hangs frees its place after 5 s, and only once', async () => {
   const hung = begin('a');
   begin('b');
   begin('c');
@@ -87,7 +87,7 @@ test('a start that is aborted while it waits never begins, and takes no place (I
   expect(inside).toEqual(['a', 'b', 'c']);
 });
 
-test('one that is aborted inside is awaited to its end (I2)', async () => {
+test('a start that is aborted while it runs is awaited to its end (I2)', async () => {
   const it = begin('a');
   await settled();
   abort.abort(new Error('given up'));

@@ -27,12 +27,12 @@ beforeEach(() => {
 });
 afterEach(() => rmSync(podsDir, { recursive: true }));
 
-/** What an agent of its own remembers. */
+/** The start times of a new agent on the same folder. */
 const agent = () =>
   new StartTimes({ podsDir, logger: { warn: (_, message) => void warnings.push(message) } });
 const record = (uid: string) => join(podsDir, uid, 'start-time');
 
-test('the first start of a pod outlives the agent, in a file of its own', async () => {
+test('the first start time of a pod is kept in a file for the next agent', async () => {
   expect(await agent().of('u-1', FIRST)).toBe(FIRST);
   expect(readFileSync(record('u-1'), 'utf8')).toBe(`${FIRST}\n`);
   expect(statSync(record('u-1')).mode & 0o777).toBe(0o600);
@@ -42,7 +42,7 @@ test('the first start of a pod outlives the agent, in a file of its own', async 
   expect(await next.of('u-1', LATER)).toBe(FIRST);
 });
 
-test('the record is written once, and not looked at again by the same agent', async () => {
+test('the record is written once, and not read again by the same agent', async () => {
   const starts = agent();
   await starts.of('u-1', FIRST);
   rmSync(record('u-1'));
@@ -50,7 +50,7 @@ test('the record is written once, and not looked at again by the same agent', as
   expect(existsSync(record('u-1'))).toBe(false);
 });
 
-test('a pod that starts again after it was forgotten has a start of its own', async () => {
+test('a pod that starts again after its record was removed has a new start time', async () => {
   const starts = agent();
   await starts.of('u-1', FIRST);
   await starts.remove('u-1');
@@ -58,7 +58,7 @@ test('a pod that starts again after it was forgotten has a start of its own', as
   expect(await starts.of('u-1', LATER)).toBe(LATER);
 });
 
-test('forgetting leaves what others keep in the folder', async () => {
+test('removing a record leaves the other files of the pod', async () => {
   const starts = agent();
   await starts.of('u-1', FIRST);
   writeFileSync(join(podsDir, 'u-1', 'etc-hosts'), '');
@@ -68,7 +68,7 @@ test('forgetting leaves what others keep in the folder', async () => {
 });
 
 test.each(['', 'yesterday', '2030-01-01'])(
-  'a record that says nothing (%j) is written anew',
+  'a record without a valid time (%j) is written again',
   async (text) => {
     mkdirSync(join(podsDir, 'u-1'));
     writeFileSync(record('u-1'), text);
@@ -77,7 +77,7 @@ test.each(['', 'yesterday', '2030-01-01'])(
   },
 );
 
-test('what an agent that was killed left half done is replaced, or goes with the pod', async () => {
+test('an unfinished record of a killed agent is replaced, or removed with the pod', async () => {
   for (const uid of ['u-1', 'u-2']) {
     mkdirSync(join(podsDir, uid));
     writeFileSync(join(podsDir, uid, 'start-time.tmp'), '2030-0');
@@ -90,7 +90,7 @@ test('what an agent that was killed left half done is replaced, or goes with the
   expect(readdirSync(podsDir)).toEqual(['u-1']);
 });
 
-test('lists the pods that have a record, and no other folder', async () => {
+test('podsOnDisk lists the folders with a record, and no other folder', async () => {
   const starts = agent();
   expect(
     await new StartTimes({ podsDir: join(podsDir, 'none'), logger: { warn: () => undefined } }).podsOnDisk(),
@@ -100,7 +100,7 @@ test('lists the pods that have a record, and no other folder', async () => {
   expect(await starts.podsOnDisk()).toEqual(['u-1']);
 });
 
-test('a disk that refuses the record holds up no pod, is complained of once, and is tried again', async () => {
+test('a record that cannot be written does not delay its pod, leads to one warning, and is tried again', async () => {
   const starts = agent();
   writeFileSync(join(podsDir, 'u-1'), 'in the way');
   writeFileSync(join(podsDir, 'u-2'), 'in the way');
@@ -112,7 +112,7 @@ test('a disk that refuses the record holds up no pod, is complained of once, and
   expect(await agent().of('u-1', LATER)).toBe(FIRST);
 });
 
-(ROOT ? test : test.skip)('a full disk is left as it was', async () => {
+(ROOT ? test : test.skip)('a failed write leaves no files on a full disk', async () => {
   execFileSync('mount', ['-t', 'tmpfs', '-o', 'size=64k', 'starts', podsDir]);
   try {
     expect(() => writeFileSync(join(podsDir, 'filler'), Buffer.alloc(1 << 20))).toThrow('ENOSPC');
@@ -128,7 +128,7 @@ test('a disk that refuses the record holds up no pod, is complained of once, and
   }
 });
 
-test('a UID that cannot be the name of a folder is only remembered', async () => {
+test('the start time of a UID that cannot be a folder name is kept only in memory', async () => {
   const starts = agent();
   expect(await starts.of('../u', FIRST)).toBe(FIRST);
   expect(await starts.of('../u', LATER)).toBe(FIRST);

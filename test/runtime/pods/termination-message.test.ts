@@ -39,7 +39,7 @@ test.each([
   expect(read(annotations, exitCode)).toBe('');
 });
 
-test('a message from before the container started is not its own', () => {
+test('a message from before the start of the container is ignored', () => {
   writeFileSync(message, 'old');
   utimesSync(message, 1_000, 1_000);
   expect(read({}, 1, 2_000_000)).toBe('');

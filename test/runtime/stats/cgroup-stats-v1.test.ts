@@ -21,7 +21,7 @@ function memory(group: string, usage: number, stat: Record<string, number>, limi
 }
 
 describe('on cgroup v1, the node', () => {
-  test('what is left of its memory is its capacity less the working set of all', async () => {
+  test('has as available memory its capacity minus the working set', async () => {
     memory('', 600 * MIB, {
       rss: MIB,
       inactive_file: 2 * MIB,
@@ -49,14 +49,14 @@ describe('on cgroup v1, the node', () => {
     });
   });
 
-  test('a working set is never below nothing, nor is what is left', async () => {
+  test('never has a negative working set or negative available memory', async () => {
     memory('', 10 * MIB, { total_inactive_file: 20 * MIB });
     expect((await bed.summary(ONLY)).node.memory).toMatchObject({ workingSetBytes: 0 });
     memory('', 2000 * MIB, { total_inactive_file: 0 });
     expect((await bed.summary(ONLY)).node.memory).toMatchObject({ availableBytes: 0 });
   });
 
-  test('its processors, and how much a second since it was last asked', async () => {
+  test('has its CPU time, and the CPU usage per second since the last summary', async () => {
     bed.write('cpuacct/cpuacct.usage', '5000000000\n');
     const stats = bed.open();
     expect((await stats.summary(ONLY)).node.cpu).toEqual({ time: TIME, usageCoreNanoSeconds: 5e9 });
@@ -69,7 +69,7 @@ describe('on cgroup v1, the node', () => {
     expect((await stats.summary(ONLY)).node.cpu).toMatchObject({ usageNanoCores: 250_000_000 });
   });
 
-  test('a group that was made anew has no rate yet', async () => {
+  test('has no CPU rate yet after its cgroup was created again', async () => {
     bed.write('cpuacct/cpuacct.usage', '5000000000\n');
     const stats = bed.open();
     await stats.summary(ONLY);
@@ -78,7 +78,7 @@ describe('on cgroup v1, the node', () => {
     expect((await stats.summary(ONLY)).node.cpu).not.toHaveProperty('usageNanoCores');
   });
 
-  test('a clock that was set back begins a new rate', async () => {
+  test('starts a new CPU rate after its clock was set back', async () => {
     bed.write('cpuacct/cpuacct.usage', '5000000000\n');
     let nowMs = NOW;
     const stats = bed.open({ clock: { ...systemClock, now: () => nowMs } });
@@ -93,7 +93,7 @@ describe('on cgroup v1, the node', () => {
     expect(await rate('6300000000\n', NOW - 3_598_000)).toBe(100_000_000);
   });
 
-  test('it started once, whenever it is asked', async () => {
+  test('has the same start time in every summary', async () => {
     const stats = bed.open();
     const { startTime } = (await stats.summary(ONLY)).node;
     await bed.clock.advance(12_345);
@@ -101,7 +101,7 @@ describe('on cgroup v1, the node', () => {
     expect(Date.parse(startTime ?? '')).toBeLessThan(NOW);
   });
 
-  test('all pods together are a system container, with what is left of what they may have', async () => {
+  test('has all pods together as a system container, with the memory that remains below their limit', async () => {
     memory('/kubepods', 300 * MIB, { total_inactive_file: 100 * MIB }, `${500 * MIB}\n`);
     const { systemContainers } = (await bed.summary(ONLY)).node;
     expect(systemContainers).toMatchObject([
@@ -113,7 +113,7 @@ describe('on cgroup v1, the node', () => {
     });
   });
 
-  test('how long tasks wait for something', async () => {
+  test('has the pressure of its tasks', async () => {
     bed.write(
       'proc/pressure/memory',
       'some avg10=1.50 avg60=0.20 avg300=0.03 total=1023634\nfull avg10=0.10 avg60=0.00 avg300=0.00 total=465739\n',
@@ -130,7 +130,7 @@ describe('on cgroup v1, the node', () => {
     expect(node).not.toHaveProperty('io');
   });
 
-  test('how many PIDs there are and how many are taken', async () => {
+  test('has the maximum and the number of PIDs', async () => {
     bed.write('proc/sys/kernel/pid_max', '32768\n');
     bed.write('proc/sys/kernel/threads-max', '30000\n');
     bed.write('proc/loadavg', '8.13 6.25 4.66 5/138 23424\n');
@@ -142,7 +142,7 @@ describe('on cgroup v1, a pod', () => {
   const GROUP = '/kubepods/burstable/poduid';
   beforeEach(() => bed.runs({ sandboxes: [SANDBOX], containers: [container('id', 'main')] }));
 
-  test('has the figures of its group, and its containers those of theirs below it', async () => {
+  test('has the figures of its cgroup, and each container those of its own cgroup', async () => {
     memory(GROUP, 64 * MIB, { total_rss: 50 * MIB, total_inactive_file: 4 * MIB });
     memory(`${GROUP}/id`, 60 * MIB, { total_rss: 49 * MIB, total_inactive_file: 4 * MIB }, `${100 * MIB}\n`);
     bed.write(`cpuacct${GROUP}/cpuacct.usage`, '7\n');
@@ -171,7 +171,7 @@ describe('on cgroup v1, a pod', () => {
         },
       ],
     });
-    // The groups count everything.
+    // The cgroups have all figures.
     expect(bed.asked).toEqual([]);
   });
 
@@ -180,7 +180,7 @@ describe('on cgroup v1, a pod', () => {
     expect((await bed.podStats(ONLY)).memory).toMatchObject({ usageBytes: 3 * MIB });
   });
 
-  test('whose group is gone has no figures, and keeps nobody from his', async () => {
+  test('whose cgroup is gone has no figures, and its containers are still listed', async () => {
     memory(GROUP, 64 * MIB, { total_rss: 50 * MIB });
     rmSync(bed.cgroups.path(`memory${GROUP}/memory.stat`));
     const pod = await bed.podStats(ONLY);
@@ -188,7 +188,7 @@ describe('on cgroup v1, a pod', () => {
     expect(pod.containers).toEqual([{ name: 'main', startTime: TIME }]);
   });
 
-  test('of which nothing runs is of the past', async () => {
+  test('without running containers is not listed', async () => {
     bed.runs({
       sandboxes: [{ id: 's', ready: false }],
       containers: [{ id: 'x', name: 'x', state: 'exited' }],
@@ -196,14 +196,14 @@ describe('on cgroup v1, a pod', () => {
     expect((await bed.summary(ONLY)).pods).toHaveLength(1);
   });
 
-  test('that has ended containers beside running ones tells of those that run', async () => {
+  test('with ended and running containers lists the running ones', async () => {
     bed.pods.length = 0;
     bed.runs({ containers: [container('id', 'main'), { id: 'x', name: 'init', state: 'exited' }] });
     expect((await bed.podStats()).containers?.map(({ name }) => name)).toEqual(['main']);
   });
 });
 
-test('with a hundred pods and more, every one has its own figures', async () => {
+test('has its own figures, also among more than a hundred pods', async () => {
   const uids = Array.from({ length: 130 }, (_, index) => `uid${index}`);
   for (const [index, uid] of uids.entries()) {
     bed.runs({ sandboxes: [SANDBOX] });

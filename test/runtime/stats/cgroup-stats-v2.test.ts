@@ -14,7 +14,7 @@ beforeEach(() => {
 afterEach(() => bed.cleanUp());
 
 describe('on cgroup v2, the node', () => {
-  test('the top does not count its memory: it is what processes hold and what is cached of files', async () => {
+  test('has as memory usage the memory of processes and the page cache, as the root cgroup has no memory.current', async () => {
     bed.figures('v2/memory.stat', {
       anon: 400 * MIB,
       file: 200 * MIB,
@@ -35,18 +35,18 @@ describe('on cgroup v2, the node', () => {
     });
   });
 
-  test('in a container that has a part of the tree, the top of that part does', async () => {
+  test('has the usage of memory.current if the root cgroup has that file, as in a container', async () => {
     bed.figures('v2/memory.stat', { anon: 400 * MIB, file: 200 * MIB, inactive_file: 100 * MIB });
     bed.write('v2/memory.current', `${650 * MIB}\n`);
     expect((await bed.summary(ONLY)).node.memory).toMatchObject({ workingSetBytes: 550 * MIB });
   });
 
-  test('its processors are told in microseconds', async () => {
+  test('has its CPU time, which the kernel counts in microseconds', async () => {
     bed.figures('v2/cpu.stat', { usage_usec: 1234, user_usec: 1000, system_usec: 234 });
     expect((await bed.summary(ONLY)).node.cpu).toEqual({ time: TIME, usageCoreNanoSeconds: 1_234_000 });
   });
 
-  test('all pods together have no limit where it says max', async () => {
+  test('has no memory limit for all pods together if the file contains max', async () => {
     bed.figures('v2/kubepods/memory.stat', { anon: 10 * MIB, inactive_file: 0 });
     bed.write('v2/kubepods/memory.current', `${20 * MIB}\n`);
     bed.write('v2/kubepods/memory.max', 'max\n');
@@ -57,7 +57,7 @@ describe('on cgroup v2, the node', () => {
   });
 });
 
-test('on cgroup v2, a pod has figures of memory, processors and PIDs, and how long its tasks wait', async () => {
+test('on cgroup v2, a pod has figures of memory, CPU, PIDs and pressure', async () => {
   bed.runs({ sandboxes: [SANDBOX], containers: [container('id', 'main')] });
   for (const group of ['v2/kubepods/poduid', 'v2/kubepods/poduid/id']) {
     bed.figures(`${group}/memory.stat`, {

@@ -10,12 +10,12 @@ beforeEach(() => {
 const rateAt = (nowMs: number, usageCoreNanoSeconds: number, name = 'pod') =>
   rates.withRate(name, { time: '', usageCoreNanoSeconds }, nowMs)?.usageNanoCores;
 
-test('the first figure has no rate, the next one that since the first', () => {
+test('the first figure has no rate; the second figure has the rate since the first', () => {
   expect(rateAt(0, 0)).toBeUndefined();
   expect(rateAt(2_000, SECOND_NS)).toBe(SECOND_NS / 2);
 });
 
-test('within a second the last rate stays, and the next one is over the whole time', () => {
+test('within a second the last rate stays, and the next rate covers the whole time', () => {
   rateAt(0, 0);
   rateAt(1_000, SECOND_NS);
   expect(rateAt(1_500, 3 * SECOND_NS)).toBe(SECOND_NS);
@@ -25,13 +25,13 @@ test('within a second the last rate stays, and the next one is over the whole ti
 test.each([
   ['a usage that is lower than before', 2_000, 0],
   ['a clock that was set back', 500, 2 * SECOND_NS],
-])('%s begins anew', (_what, nowMs, usage) => {
+])('%s starts a new rate', (_what, nowMs, usage) => {
   rateAt(1_000, SECOND_NS);
   expect(rateAt(nowMs, usage)).toBeUndefined();
   expect(rateAt(nowMs + 1_000, usage + SECOND_NS)).toBe(SECOND_NS);
 });
 
-test('names do not mix', () => {
+test('each name has its own rate', () => {
   rateAt(0, 0, 'a');
   expect(rateAt(1_000, SECOND_NS, 'b')).toBeUndefined();
 });

@@ -13,7 +13,7 @@ beforeEach(() => {
 });
 afterEach(() => bed.cleanUp());
 
-/** Of the only pod, when what has been `done` in between took two seconds. */
+/** The I/O rate of the only pod. Two seconds pass between both summaries, in which `done` is called. */
 async function rate(done: () => void, options: SummaryOptions = {}): Promise<number | undefined> {
   provider = bed.open();
   const asked = provider.summary({ onlyCPUAndMemory: true, ioOverMs: 2000, ...options });
@@ -28,7 +28,7 @@ describe('on cgroup v2, the rate of I/O of a pod', () => {
   const ioStat = (...lines: string[]) =>
     bed.write(`v2/${GROUP}/io.stat`, lines.map((line) => `${line}\n`).join(''));
 
-  test('is what its group has read and written, of all devices', async () => {
+  test('is what its cgroup has read and written on all devices', async () => {
     ioStat('8:0 rbytes=1000 wbytes=2000 rios=7 wios=9 dbytes=50000 dios=3');
     const done = () =>
       ioStat(
@@ -38,17 +38,17 @@ describe('on cgroup v2, the rate of I/O of a pod', () => {
     expect(await rate(done)).toBe((600 + 400 + 3000) / 2);
   });
 
-  test('is nothing where nothing was ever read or written', async () => {
+  test('is zero if the pod never read or wrote anything', async () => {
     ioStat();
     expect(await rate(() => undefined)).toBe(0);
   });
 
-  test('begins with a group that was made anew', async () => {
+  test('starts again when the cgroup of the pod is created again', async () => {
     ioStat('8:0 rbytes=1000 wbytes=2000');
     expect(await rate(() => ioStat('8:0 rbytes=0 wbytes=500'))).toBe(250);
   });
 
-  test('stands beside how long its tasks wait', async () => {
+  test('is shown together with the pressure of I/O', async () => {
     ioStat();
     const line = 'avg10=2.50 avg60=0.00 avg300=0.00 total=5';
     bed.write(`v2/${GROUP}/io.pressure`, `some ${line}\nfull ${line}\n`);
@@ -58,13 +58,13 @@ describe('on cgroup v2, the rate of I/O of a pod', () => {
     expect(pod?.io).not.toHaveProperty('bytesPerSecond');
   });
 
-  test('is that of its processes where the controller is not passed on to its group', async () => {
+  test('is computed from its processes if the io controller is not enabled in its cgroup', async () => {
     bed.write(`v2/${GROUP}/id/cgroup.procs`, '10\n');
     bed.write('proc/10/io', 'read_bytes: 10\nwrite_bytes: 0\n');
     expect(await rate(() => bed.write('proc/10/io', 'read_bytes: 10\nwrite_bytes: 90\n'))).toBe(45);
   });
 
-  test('is not known of a group that does not count it, or has gone', async () => {
+  test('is unknown if the cgroup does not count I/O or is gone', async () => {
     bed.write(`v2/${GROUP}/memory.current`, '1\n');
     expect(await rate(() => undefined)).toBeUndefined();
     ioStat('8:0 rbytes=1000 wbytes=2000');
@@ -83,7 +83,7 @@ describe('on cgroup v1, the rate of I/O of a pod', () => {
 
   const processes = (group: string, ...pids: number[]) =>
     bed.write(`memory/${group}/cgroup.procs`, pids.map((pid) => `${pid}\n`).join(''));
-  /** What went no further than the page cache is `rchar` and `wchar`. */
+  /** `rchar` and `wchar` also count I/O of the page cache alone. */
   const counted = (pid: number, read: number, written: number) =>
     bed.write(
       `proc/${pid}/io`,
@@ -91,7 +91,7 @@ describe('on cgroup v1, the rate of I/O of a pod', () => {
     );
   const ended = (pid: number) => rmSync(bed.cgroups.path(`proc/${pid}`), { recursive: true });
 
-  test('is what all its processes have read and written, wherever below its group they are', async () => {
+  test('is what all processes in its cgroup and the cgroups below have read and written', async () => {
     const done = () => {
       counted(10, 1000, 0);
       counted(11, 0, 200);
@@ -100,7 +100,7 @@ describe('on cgroup v1, the rate of I/O of a pod', () => {
     expect(await rate(done)).toBe((1000 + 200 + 34) / 2);
   });
 
-  test('knows of processes that began meanwhile', async () => {
+  test('includes processes that started since the last summary', async () => {
     const done = () => {
       processes(`${GROUP}/id`, 10, 11, 13);
       counted(13, 600, 0);
@@ -108,7 +108,7 @@ describe('on cgroup v1, the rate of I/O of a pod', () => {
     expect(await rate(done)).toBe(300);
   });
 
-  test('does not count again what a process takes over from an ended child', async () => {
+  test('counts the I/O of an ended child only once, although its parent takes it over', async () => {
     counted(11, 5000, 0);
     const done = () => {
       ended(11);
@@ -117,7 +117,7 @@ describe('on cgroup v1, the rate of I/O of a pod', () => {
     expect(await rate(done)).toBe(200);
   });
 
-  test('is that of the processes that are left, if one ends whose parent is not in the pod', async () => {
+  test('is that of the remaining processes if a process ends whose parent is not in the pod', async () => {
     counted(11, 5000, 0);
     const done = () => {
       ended(11);
@@ -126,18 +126,18 @@ describe('on cgroup v1, the rate of I/O of a pod', () => {
     expect(await rate(done)).toBe(200);
   });
 
-  test('takes a process of an ID that another had for a new one', async () => {
+  test('treats a process that reuses the ID of an ended process as a new process', async () => {
     counted(11, 5000, 0);
     expect(await rate(() => counted(11, 100, 0))).toBe(50);
   });
 
-  test('is not known without processes whose I/O the kernel counts', async () => {
+  test('is unknown without processes whose I/O the kernel counts', async () => {
     for (const pid of [1, 10, 11, 12]) ended(pid);
     expect(await rate(() => undefined)).toBeUndefined();
     expect(await rate(() => counted(10, 5, 5))).toBeUndefined();
   });
 
-  test('is its own: that of others is not in it', async () => {
+  test('does not include the I/O of other pods', async () => {
     bed.runs({ sandboxes: [SANDBOX], containers: [] });
     bed.pods[1] = { ...bed.pods[1]!, uid: 'other' };
     processes('kubepods/podother/sandbox', 20);
@@ -154,7 +154,7 @@ describe('on cgroup v1, the rate of I/O of a pod', () => {
     ]);
   });
 
-  test('of many pods is measured with turns for others in between', async () => {
+  test('of many pods is measured in several turns of the event loop', async () => {
     const uids = Array.from({ length: 30 }, (_, index) => `uid${index}`);
     bed.pods = uids.map((uid) => ({ ...bed.pods[0]!, uid }));
     for (const [index, uid] of uids.entries()) {
@@ -169,13 +169,13 @@ describe('on cgroup v1, the rate of I/O of a pod', () => {
   });
 
   describe('is not measured', () => {
-    test('unless it is asked for', async () => {
+    test('unless it is requested', async () => {
       const { pods } = await bed.summary({ onlyCPUAndMemory: true });
       expect(pods).toHaveLength(1);
       expect(pods[0]).not.toHaveProperty('io');
     });
 
-    test('where only the node was asked about', async () => {
+    test('if the summary is of the node only', async () => {
       const asked = bed.open().summary({ onlyNode: true, ioOverMs: 2000 });
       expect((await asked).pods).toEqual([]);
       expect(bed.clock.armed).toBe(0);
@@ -190,7 +190,7 @@ describe('on cgroup v1, the rate of I/O of a pod', () => {
       expect(bed.clock.armed).toBe(0);
     });
 
-    test('any more once the provider is closed', async () => {
+    test('after the provider was closed', async () => {
       provider = bed.open();
       const asked = provider.summary({ onlyCPUAndMemory: true, ioOverMs: 2000 });
       await bed.clock.advance(1000);
@@ -201,7 +201,7 @@ describe('on cgroup v1, the rate of I/O of a pod', () => {
   });
 });
 
-test('without cgroups there is no rate, and no wait for one', async () => {
+test('without cgroups there is no I/O rate, and the summary does not wait for one', async () => {
   bed.write('mountinfo', '');
   const { pods } = await bed.summary({ onlyCPUAndMemory: true, ioOverMs: 2000 });
   expect(pods[0]).not.toHaveProperty('io');

@@ -39,11 +39,11 @@ describe('pressure', () => {
   const read = { avg10: 1.5, avg60: 2, avg300: 0.1, total: 12345 };
   const none = { avg10: 0, avg60: 0, avg300: 0, total: 0 };
 
-  test('has a line for some tasks and one for all', () => {
+  test('is read from two lines: some tasks wait, and all tasks wait', () => {
     expect(pressureIn(`${some}\n${some.replace('some', 'full')}\n`)).toEqual({ some: read, full: read });
   });
 
-  test('is zero for a line that is missing', () => {
+  test('is zero if its line is missing', () => {
     expect(pressureIn(`${some}\n`)).toEqual({ some: read, full: none });
   });
 
@@ -52,13 +52,13 @@ describe('pressure', () => {
   });
 });
 
-test('io.stat: reads and writes of all devices are added, and no other counts', () => {
+test('io.stat: reads and writes of all devices are added; other counters are ignored', () => {
   const text =
     '8:0 rbytes=4096 wbytes=1 rios=7 wios=7 dbytes=9 dios=9\n8:16 rbytes=10 wbytes=20 rios=1 wios=1\n';
   expect(ioStatBytes(text)).toBe(4096 + 1 + 10 + 20);
 });
 
-test('/proc/<pid>/io: only what reached a disk counts', () => {
+test('/proc/<pid>/io: only I/O that reached a disk counts', () => {
   const text = 'rchar: 100\nwchar: 200\nread_bytes: 30\nwrite_bytes: 4\ncancelled_write_bytes: 1\n';
   expect([processIOBytes(text), processIOBytes(undefined)]).toEqual([34, undefined]);
 });

@@ -9,14 +9,14 @@ beforeEach(() => {
 });
 afterEach(() => bed.cleanUp());
 
-/** 700 MiB of 1000 are used, 300 of them cached of files. */
+/** 700 of 1000 MiB are used; 300 of them are page cache. */
 function pods(): void {
   bed.write('memory/kubepods/memory.limit_in_bytes', `${1000 * MIB}\n`);
   bed.write('memory/kubepods/memory.usage_in_bytes', `${700 * MIB}\n`);
   bed.figures('memory/kubepods/memory.stat', { total_inactive_file: 300 * MIB });
 }
 
-test('the file that the kernel sums up is read only where the usage alone does not show that enough is left', () => {
+test('memory.stat is read only if the usage alone does not show that enough memory is available', () => {
   bed.cgroups.mountV1('memory');
   pods();
   const tree = new CgroupTree(bed.cgroups.mountinfoFile, [], bed.log.logger);
@@ -27,7 +27,7 @@ test('the file that the kernel sums up is read only where the usage alone does n
   gauge?.close();
 });
 
-/** As of the machine itself: 400 MiB are in use, and 100 of them are given back where they are needed. */
+/** `/proc/meminfo` of the machine: 400 MiB are in use, of which the kernel can reclaim 100. */
 function machine(): void {
   bed.meminfo({
     MemTotal: 1000 * MIB,
@@ -40,7 +40,7 @@ function machine(): void {
 }
 const LEFT = { availableBytes: 700 * MIB, capacityBytes: 1000 * MIB };
 
-test('what is left to the machine is in /proc/meminfo, where the top of v1 is the machine', async () => {
+test('on cgroup v1, the available memory comes from /proc/meminfo if the root cgroup is that of the machine', async () => {
   bed.cgroups.mountV1('memory');
   machine();
   bed.write('memory/release_agent', '');
@@ -49,11 +49,11 @@ test('what is left to the machine is in /proc/meminfo, where the top of v1 is th
   expect(bed.open().memoryAvailable('memory.available')).toEqual(LEFT);
   const { node } = await bed.summary({ onlyNode: true });
   expect(node.memory).toMatchObject({ workingSetBytes: 300 * MIB, availableBytes: 700 * MIB });
-  // Page faults are not in there.
+  // /proc/meminfo has no page faults.
   expect((await bed.summary()).node.memory).toMatchObject({ pageFaults: 7 });
 });
 
-test('and where the top of v1 is a group of somebody else’s, in that group', () => {
+test('on cgroup v1, it comes from the root cgroup if that is a part of the tree of the machine', () => {
   bed.cgroups.mountV1('memory');
   machine();
   bed.write('memory/memory.usage_in_bytes', `${900 * MIB}\n`);
@@ -61,7 +61,7 @@ test('and where the top of v1 is a group of somebody else’s, in that group', (
   expect(bed.open().memoryAvailable('memory.available')?.availableBytes).toBe(100 * MIB);
 });
 
-test('the same of v2, of which only a group says how much memory it uses', () => {
+test('on cgroup v2, it comes from the root cgroup if that has memory.current, else from /proc/meminfo', () => {
   bed.cgroups.mountV2('memory');
   machine();
   bed.figures('v2/memory.stat', { anon: 800 * MIB, file: 100 * MIB, inactive_file: 0 });

@@ -38,7 +38,7 @@ const note = ({ signal, thresholdBytes, availableBytes, isBelow }: MemoryCrossin
   void told.push([signal, thresholdBytes / MIB, availableBytes / MIB, isBelow]);
 const watch = (...thresholds: MemoryThreshold[]) => provider.watchMemory(thresholds, note);
 
-test('a threshold that is crossed is told of within 250 ms, once', async () => {
+test('a crossed threshold is reported within 250 ms, once', async () => {
   watch(HARD);
   await bed.clock.advance(10_000);
   expect(told).toEqual([]);
@@ -50,7 +50,7 @@ test('a threshold that is crossed is told of within 250 ms, once', async () => {
   expect(told).toHaveLength(1);
 });
 
-test('so is its end, and the next time', async () => {
+test('the end of the shortage is reported too, and so is the next crossing', async () => {
   watch(HARD);
   for (const left of [99, 100, 99]) {
     leave(left * MIB);
@@ -63,13 +63,13 @@ test('so is its end, and the next time', async () => {
   ]);
 });
 
-test('what is crossed when the watch begins is told at once', () => {
+test('a threshold that is crossed when the watch begins is reported at once', () => {
   leave(150 * MIB);
   watch(HARD, SOFT);
   expect(told).toEqual([['memory.available', 200, 150, true]]);
 });
 
-test('each signal has its own memory, each threshold its own crossing', async () => {
+test('each signal has its own available memory, and each threshold is reported separately', async () => {
   watch(HARD, SOFT, OF_PODS);
   leave(150 * MIB);
   await bed.clock.advance(250);
@@ -84,7 +84,7 @@ test('each signal has its own memory, each threshold its own crossing', async ()
   ]);
 });
 
-test('the nearer the threshold and the faster memory goes, the closer the looks', async () => {
+test('memory is read more often when it is nearer to the threshold or falls faster', async () => {
   watch(HARD);
   await bed.clock.advance(10_000);
   expect(bed.clock.nextInMs).toBeLessThanOrEqual(125);
@@ -98,7 +98,7 @@ test('the nearer the threshold and the faster memory goes, the closer the looks'
   expect(periods.at(-1)).toBe(25);
 });
 
-test('where nothing can be read nothing is told, and it goes on once that can be', async () => {
+test('if memory cannot be read, nothing is reported; the watch continues when it can be read again', async () => {
   rmSync(bed.cgroups.path('memory/kubepods'), { recursive: true });
   watch(OF_PODS);
   await bed.clock.advance(5000);
@@ -107,7 +107,7 @@ test('where nothing can be read nothing is told, and it goes on once that can be
   expect(told).toEqual([['allocatableMemory.available', 100, 50, true]]);
 });
 
-test('a watch that is stopped tells nothing and leaves no timer', async () => {
+test('a stopped watch reports nothing and leaves no timer', async () => {
   const stopped = watch(HARD);
   stopped.stop();
   leave(10 * MIB);
@@ -115,7 +115,7 @@ test('a watch that is stopped tells nothing and leaves no timer', async () => {
   expect([told, bed.clock.armed]).toEqual([[], 0]);
 });
 
-test('whoever stops it while being told is told no more', async () => {
+test('a watch that is stopped by its own callback reports nothing more', async () => {
   const seen: number[] = [];
   const stopping = provider.watchMemory([SOFT, HARD], ({ thresholdBytes }) => {
     seen.push(thresholdBytes);

@@ -22,7 +22,7 @@ describe('the network of the node', () => {
     });
   });
 
-  test('is without the interfaces that lead to pods and containers', async () => {
+  test('leaves out the interfaces of pods and containers', async () => {
     writeInterfaces(bed, 'proc', {
       eth0: [1, 0, 1, 0],
       veth1a2b: [5, 0, 5, 0],
@@ -51,7 +51,7 @@ describe('the network of the node', () => {
       'ens6',
     ],
     [
-      'that of IPv6 where IPv4 has none',
+      'that of the default route of IPv6 if IPv4 has none',
       {
         route: ROUTE_HEAD,
         ipv6_route: `${[

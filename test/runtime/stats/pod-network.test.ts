@@ -58,7 +58,7 @@ describe.each([
     expect(await bed.podStats()).not.toHaveProperty('network');
   });
 
-  test('is left out without a group or a sandbox that is ready', async () => {
+  test('is left out without a cgroup or a ready sandbox', async () => {
     bed.runs({
       sandboxes: [{ ...SANDBOX, ready: false }],
       containers: [container('id', 'main')],

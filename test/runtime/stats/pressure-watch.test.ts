@@ -22,7 +22,7 @@ beforeEach(() => {
 });
 afterEach(() => bed.cleanUp());
 
-/** Averages over longer times are of no interest, and say so by being high. */
+/** The averages over longer times are high, and must be ignored. */
 function wait(resource: string, avg10: { readonly some: number; readonly full: number }): void {
   const line = (kind: 'some' | 'full') =>
     `${kind} avg10=${avg10[kind].toFixed(2)} avg60=99.00 avg300=99.00 total=123456\n`;
@@ -39,7 +39,7 @@ const heldOpen = () =>
   }).length;
 
 describe('a threshold of pressure', () => {
-  test('that is crossed is told of when the kernel has worked it out, once', async () => {
+  test('that is crossed is reported once, when the kernel has updated the average', async () => {
     watch(SOME);
     await bed.clock.advance(60_000);
     expect(told).toEqual([]);
@@ -51,7 +51,7 @@ describe('a threshold of pressure', () => {
     expect(told).toHaveLength(1);
   });
 
-  test('is told of again when it is no longer exceeded, and the next time', async () => {
+  test('is reported again when it is no longer exceeded, and when it is crossed again', async () => {
     watch(SOME);
     for (const some of [20.5, 20, 30]) {
       wait('memory', { some, full: 0 });
@@ -64,13 +64,13 @@ describe('a threshold of pressure', () => {
     ]);
   });
 
-  test('that is crossed when the watch begins is told of at once', () => {
+  test('that is crossed when the watch begins is reported at once', () => {
     wait('memory', { some: 15, full: 15 });
     watch(SOME, FULL);
     expect(told).toEqual([['memory', 'full', 10, 15, true]]);
   });
 
-  test('is one of its resource and kind alone', async () => {
+  test('is compared only with the pressure of its own resource and kind', async () => {
     watch(SOME, FULL, IO);
     wait('io', { some: 51, full: 40 });
     await bed.clock.advance(PERIOD_MS);
@@ -87,19 +87,19 @@ describe('a threshold of pressure', () => {
 });
 
 describe('the watch of pressure', () => {
-  test('tells nothing on a kernel that does not count it', async () => {
+  test('reports nothing on a kernel that does not measure pressure', async () => {
     rmSync(bed.cgroups.path('proc/pressure'), { recursive: true });
     watch({ ...SOME, percent: 0 }, { ...IO, percent: 0 });
     await bed.clock.advance(60_000);
     expect(told).toEqual([]);
   });
 
-  test('without thresholds looks at nothing', () => {
+  test('without thresholds reads no file', () => {
     watch();
     expect([bed.clock.armed, heldOpen()]).toEqual([0, 0]);
   });
 
-  test('holds one file for each resource, and none once it is stopped', async () => {
+  test('keeps one file open for each resource, and none after it is stopped', async () => {
     const watching = watch(SOME, FULL, IO);
     await bed.clock.advance(PERIOD_MS);
     expect(heldOpen()).toBe(2);
@@ -109,7 +109,7 @@ describe('the watch of pressure', () => {
     expect([told, bed.clock.armed, heldOpen()]).toEqual([[], 0, 0]);
   });
 
-  test('tells no more once it is stopped by whoever is told', async () => {
+  test('reports nothing more after its own callback has stopped it', async () => {
     const watching = provider.watchPressure([SOME, FULL], (crossing) => {
       note(crossing);
       watching.stop();
@@ -126,7 +126,7 @@ describe('the watch of pressure', () => {
     expect([bed.clock.armed, heldOpen()]).toEqual([0, 0]);
   });
 
-  test('reads what the kernel of this machine says', () => {
+  test('reads the pressure of the kernel of this machine', () => {
     const resources = ['memory', 'io'] as const;
     const always = resources.flatMap((resource) =>
       (['some', 'full'] as const).map((kind) => ({ resource, kind, percent: -1 })),

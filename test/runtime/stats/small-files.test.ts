@@ -2,7 +2,7 @@ import { expect, test } from '@jest/globals';
 import { waitFor } from '../../support/wait-for.ts';
 import { HeldFile, readLongFile, readSmallFile } from '../../../src/runtime/stats/small-files.ts';
 
-/** Of many records, one for each mapping; the kernel hands them out a page at a time. */
+/** It has one record for each mapping; one read returns one page at most. */
 const MAPS = '/proc/self/maps';
 const PAGE_BYTES = 4096;
 
@@ -14,7 +14,7 @@ test('a file that the kernel writes record by record is read to its end', () => 
   expect(maps.endsWith('\n')).toBe(true);
 });
 
-test('a file that is held says what is so now, and can be read again after it was closed', async () => {
+test('each read of a held file returns its present content; after closing, the file can be read again', async () => {
   const uptime = new HeldFile('/proc/uptime');
   const first = uptime.read();
   expect(first).toMatch(/^[\d.]+ [\d.]+\n$/);
@@ -24,7 +24,7 @@ test('a file that is held says what is so now, and can be read again after it wa
   uptime.close();
 });
 
-test('a missing file is undefined, an empty one is not', () => {
+test('a missing file is undefined, an empty file is an empty text', () => {
   expect([readSmallFile('/proc/none'), readLongFile('/proc/none')]).toEqual([undefined, undefined]);
   expect([readSmallFile('/dev/null'), readLongFile('/dev/null')]).toEqual(['', '']);
 });

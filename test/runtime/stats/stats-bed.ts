@@ -1,4 +1,4 @@
-/** Figures out of plain files in the shape of cgroups and `/proc`, and of a runtime that says what a test wants. */
+/** Stats from plain files laid out as cgroups and `/proc`, and from a runtime whose answers a test sets. */
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { dirname } from 'node:path';
 import {
@@ -36,7 +36,7 @@ export class StatsBed {
     for (const folder of ['root/pods', 'logs']) mkdirSync(this.cgroups.path(folder), { recursive: true });
   }
 
-  /** The path is from the bed's folder on: `memory/kubepods/memory.stat`, `proc/meminfo`. */
+  /** The path is relative to the folder of the bed: `memory/kubepods/memory.stat`, `proc/meminfo`. */
   write(path: string, text: string): void {
     const file = this.cgroups.path(path);
     mkdirSync(dirname(file), { recursive: true });
@@ -83,7 +83,7 @@ export class StatsBed {
     return this.open().summary(options);
   }
 
-  /** Of the only pod. */
+  /** The stats of the only pod. */
   async podStats(options?: SummaryOptions): Promise<PodStats> {
     const { pods } = await this.summary(options);
     const [pod] = pods;

@@ -13,13 +13,13 @@ beforeEach(() => {
 });
 afterEach(() => bed.cleanUp());
 
-/** Of the pod and its container. */
+/** The swap of the pod and of its container. */
 async function ofPod() {
   const { swap, containers } = await bed.podStats(ONLY);
   return [swap, containers?.[0]?.swap];
 }
 
-test('swap of the node is that of the machine, whoever uses it', async () => {
+test('swap of the node is all swap of the machine', async () => {
   const expected = { time: TIME, swapAvailableBytes: 24 * MIB, swapUsageBytes: 40 * MIB };
   bed.cgroups.mountV1('memory');
   bed.figures('memory/memory.stat', { total_rss: MIB, total_swap: 3 * MIB });
@@ -27,7 +27,7 @@ test('swap of the node is that of the machine, whoever uses it', async () => {
   expect((await bed.summary()).node.swap).toEqual(expected);
 });
 
-test('a machine without swap says so, and one that says nothing of it has no figure', async () => {
+test('a node without swap has figures of zero; if the kernel does not report swap, there are no figures', async () => {
   bed.meminfo({ MemTotal: 1000 * MIB, SwapTotal: 0, SwapFree: 0 });
   bed.write('mountinfo', '');
   expect((await bed.summary(ONLY)).node.swap).toEqual({
@@ -51,7 +51,7 @@ describe('on cgroup v1, swap of a pod', () => {
     }
   };
 
-  test('and of its containers is what the kernel counts; there is no limit of swap alone', async () => {
+  test('and of its containers is what the kernel counts; cgroup v1 has no limit for swap alone', async () => {
     bed.write(`memory/${GROUP}/memory.memsw.limit_in_bytes`, `${100 * MIB}\n`);
     expect(await ofPod()).toEqual([
       { time: TIME, swapUsageBytes: 5 * MIB },
@@ -59,12 +59,12 @@ describe('on cgroup v1, swap of a pod', () => {
     ]);
   });
 
-  test('is left out where the kernel does not count it', async () => {
+  test('is left out if the kernel does not count it', async () => {
     count({}, {});
     expect(await ofPod()).toEqual([undefined, undefined]);
   });
 
-  test('is left out of a group that has gone', async () => {
+  test('is left out if the cgroup is gone', async () => {
     rmSync(bed.cgroups.path('memory', GROUP, 'memory.stat'));
     expect(await ofPod()).toEqual([undefined, { time: TIME, swapUsageBytes: 4 * MIB }]);
   });
@@ -81,7 +81,7 @@ describe('on cgroup v2, swap of a pod', () => {
     bed.write(`v2/${group}/memory.swap.max`, `${max}\n`);
   };
 
-  test('and of its containers is what their groups use, and what is left up to a limit', async () => {
+  test('and of its containers is what their cgroups use, and what remains below a limit', async () => {
     swap(GROUP, 5 * MIB, 'max');
     swap(`${GROUP}/id`, 4 * MIB, String(10 * MIB));
     expect(await ofPod()).toEqual([
@@ -90,16 +90,16 @@ describe('on cgroup v2, swap of a pod', () => {
     ]);
   });
 
-  test('leaves nothing, and not less, where the limit was lowered below what is used', async () => {
+  test('has zero available, and nothing negative, if the limit was lowered below the usage', async () => {
     swap(GROUP, 5 * MIB, '0');
     expect((await ofPod())[0]).toEqual({ time: TIME, swapAvailableBytes: 0, swapUsageBytes: 5 * MIB });
   });
 
-  test('is left out where groups do not count it', async () => {
+  test('is left out if the cgroups do not count it', async () => {
     expect(await ofPod()).toEqual([undefined, undefined]);
   });
 
-  test('is nothing where the machine has none, whatever groups count', async () => {
+  test('is zero if the node has no swap, whatever the cgroups count', async () => {
     bed.meminfo({ MemTotal: 1000 * MIB, SwapTotal: 0, SwapFree: 0 });
     const none = { time: TIME, swapUsageBytes: 0 };
     expect(await ofPod()).toEqual([none, none]);

@@ -11,7 +11,7 @@ beforeEach(() => {
 });
 afterEach(() => bed.cleanUp());
 
-test('without cgroups the machine tells of itself', async () => {
+test('without cgroups the stats of the node come from /proc', async () => {
   bed.meminfo({
     MemTotal: 1000 * MIB,
     MemFree: 100 * MIB,
@@ -42,7 +42,7 @@ test('without cgroups the machine tells of itself', async () => {
   expect(stats.memoryAvailable('allocatableMemory.available')).toBeUndefined();
 });
 
-test('a pod without a group has what the runtime says of its containers', async () => {
+test('a pod without a cgroup has the figures that the runtime reports of its containers', async () => {
   bed.runs({ sandboxes: [SANDBOX], containers: [container('a'), container('b')] });
   bed.containerStats = ['a', 'b'].map((id, index) => ({
     attributes: { id, metadata: { name: id, attempt: 0 }, labels: {} },
@@ -63,7 +63,7 @@ test('a pod without a group has what the runtime says of its containers', async 
   expect(bed.asked).toEqual(['ListContainerStats']);
 });
 
-test('where pods have no groups of their own, those of somebody else are not taken for theirs', async () => {
+test('if pods have no cgroups of their own, cgroups of another kubelet are not used for them', async () => {
   bed.cgroups.mountV1('memory');
   bed.figures('memory/memory.stat', { total_rss: MIB });
   bed.figures('memory/kubepods/memory.stat', { total_rss: MIB });
@@ -77,7 +77,7 @@ test('where pods have no groups of their own, those of somebody else are not tak
   expect(stats.memoryAvailable('allocatableMemory.available')).toBeUndefined();
 });
 
-test('while the runtime does not answer, the rest is told all the same', async () => {
+test('while the runtime does not answer, all other figures are there', async () => {
   bed.runs({ sandboxes: [SANDBOX], containers: [container('a')] });
   bed.runtimeFails = true;
   const { node, pods } = await bed.summary();

@@ -31,7 +31,7 @@ const write = (files: Readonly<Record<string, string>>, nowMs = NOW_MS) => {
 const read = (path: string) => readFileSync(join(volume, path), 'utf8');
 const version = () => readlinkSync(join(volume, '..data'));
 
-test('files appear by links through one version, which bears the time', async () => {
+test('files are links into one version, whose name has the time', async () => {
   await write({ labels: 'a', 'conf/name': 'b' });
   expect([read('labels'), read('conf/name')]).toEqual(['a', 'b']);
   expect(version()).toMatch(/^\.\.2030_01_02_03_04_05\./);
@@ -39,7 +39,7 @@ test('files appear by links through one version, which bears the time', async ()
   expect(modeOf(join(volume, 'labels'))).toBe('640');
 });
 
-test('the same files are not written again; other ones make a new version and remove the former', async () => {
+test('unchanged files are not written again; changed files make a new version, which replaces the old one', async () => {
   await write({ labels: 'a', old: 'x' });
   const first = version();
   await write({ labels: 'a', old: 'x' }, NOW_MS + 1000);
@@ -50,14 +50,14 @@ test('the same files are not written again; other ones make a new version and re
   expect(read('labels')).toBe('b');
 });
 
-test('what a killed agent left unfinished is removed', async () => {
+test('unfinished files of a killed agent are removed', async () => {
   mkdirSync(join(volume, '..2029_01_01_00_00_00.left'));
   symlinkSync('..2029_01_01_00_00_00.left', join(volume, '..data_tmp'));
   await write({ labels: 'a' });
   expect(readdirSync(volume).toSorted()).toEqual([version(), '..data', 'labels'].toSorted());
 });
 
-test('a version that cannot be written whole is removed, and the former stays', async () => {
+test('a version that cannot be written completely is removed, and the old version stays', async () => {
   await write({ labels: 'a' });
   const first = version();
   await expect(write({ labels: 'b', ['x'.repeat(300)]: 'c' }, NOW_MS + 1000)).rejects.toMatchObject({

@@ -18,7 +18,7 @@ import { VirtualClock } from '../../../src/simulation/node/virtual-clock.ts';
 
 const isRoot = process.getuid?.() === 0;
 
-/** A suite that mounts, or gives files away: without root it is skipped, and stderr says so. */
+/** A suite that mounts file systems or changes the owner of files. Without root it is skipped, and stderr says so. */
 export function describeAsRoot(name: string, suite: () => void): void {
   if (!isRoot) process.stderr.write(`\nSKIPPED, NOTHING PROVED: "${name}" mounts, and this is not root.\n`);
   (isRoot ? describe : describe.skip)(name, suite);
@@ -31,15 +31,15 @@ export function run(command: string, ...args: readonly string[]): void {
   execFileSync(command, args);
 }
 
-/** Permissions as one writes them for chmod. */
+/** The mode in the octal form of chmod. */
 export const modeOf = (path: string) => (statSync(path).mode & 0o7777).toString(8);
 
 const SIGNAL = new AbortController().signal;
 export const POD_IP = '10.1.0.5';
 
-/** A manager on a folder of its own, and what tests ask it again and again. */
+/** A volume manager on a folder of its own, with short forms of calls that many tests make. */
 export class VolumeBed {
-  /** As the kernel names it. */
+  /** The folder's path as the kernel shows it. */
   readonly dir = realpathSync(mkdtempSync(join(tmpdir(), 'statelet volumes-')));
   readonly rootDir = join(this.dir, 'root');
   readonly clock = new VirtualClock();
@@ -52,7 +52,7 @@ export class VolumeBed {
     this.manager = this.newManager();
   }
 
-  /** Stands for a new agent on what the former one left. */
+  /** A new manager on the same folder, as after a restart of the agent. */
   newManager(): VolumeManager {
     const silent = () => undefined;
     const warn = (_: object, message: string) => void this.warnings.push(message);
@@ -74,7 +74,7 @@ export class VolumeBed {
     rmSync(this.dir, { recursive: true, force: true });
   }
 
-  /** What is mounted on the folder and below it. */
+  /** The mount points at the folder and below it. */
   mounts(folder = this.rootDir): readonly string[] {
     return mountsBelow(parseMountInfo(readFileSync('/proc/self/mountinfo', 'utf8')), folder);
   }
@@ -87,7 +87,7 @@ export class VolumeBed {
     await this.manager.mountPod(pod, signal);
   }
 
-  /** The mounts of the pod's first container, without those that every container has. */
+  /** The volume mounts of the pod's first container. */
   async volumeMounts(pod: Pod, request: Partial<ContainerMountsRequest> = {}): Promise<readonly Mount[]> {
     const mounts = await this.containerMounts(pod, request);
     return mounts.filter(({ containerPath }) => containerPath.startsWith('/data'));

@@ -11,7 +11,7 @@ beforeEach(() => {
 });
 afterEach(() => rmSync(dir, { recursive: true }));
 
-test('the hosts file is written in place: running containers have mounted it', async () => {
+test('the hosts file is written in place, as running containers have mounted it', async () => {
   const file = join(dir, 'etc-hosts');
   await writeHostsFile(file, 'one\n');
   const { ino, mtimeNs } = statSync(file, { bigint: true });
@@ -34,7 +34,7 @@ test('a termination file is empty and every user may write it, whatever the umas
   }
 });
 
-test('a second try of an instance takes the same file, and empties it', async () => {
+test('a repeated attempt of an instance uses the same file, and empties it', async () => {
   const file = await makeTerminationFile(dir, 0);
   writeFileSync(file, 'of the first try');
   expect(await makeTerminationFile(dir, 0)).toBe(file);

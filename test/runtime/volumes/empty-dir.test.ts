@@ -22,7 +22,7 @@ const folderOf = (name = 'v0') => join(bed.podDir(), 'volumes/kubernetes.io~empt
 describe('on the disk', () => {
   const pod = podWith([{ emptyDir: {} }]);
 
-  test('it is a folder where the kubelet has it, which everybody may write', async () => {
+  test('it is a folder at the path of the kubelet, and every user may write it', async () => {
     await bed.mount(pod);
     expect(modeOf(folderOf())).toBe('777');
     expect(await bed.volumeMounts(pod)).toEqual([
@@ -40,7 +40,7 @@ describe('on the disk', () => {
     expect(modeOf(bed.podDir())).toBe('750');
   });
 
-  test('what a container has made of it stays, over a restart of the agent too', async () => {
+  test('changes by a container stay, also after a restart of the agent', async () => {
     await bed.mount(pod);
     writeFileSync(join(folderOf(), 'kept'), 'x');
     chmodSync(folderOf(), 0o700);
@@ -49,19 +49,19 @@ describe('on the disk', () => {
     expect(modeOf(folderOf())).toBe('700');
   });
 
-  test('what a killed agent has half made is finished', async () => {
+  test('an unfinished folder of a killed agent is finished', async () => {
     mkdirSync(join(folderOf(), '../.v0'), { recursive: true, mode: 0o700 });
     await bed.mount(pod);
     expect(readdirSync(join(folderOf(), '..'))).toEqual(['v0']);
     expect(modeOf(folderOf())).toBe('777');
   });
 
-  test('a volume that no container mounts is not made', async () => {
+  test('a volume that no container mounts is not created', async () => {
     await bed.mount({ ...pod, spec: { ...pod.spec, containers: [{ name: 'main' }] } });
     expect(readdirSync(bed.podDir())).toEqual([]);
   });
 
-  test('a medium that does not fit is the kind of failure that the kubelet reports', async () => {
+  test('an unknown medium fails with the error of the kubelet', async () => {
     const wrong = podWith([{ emptyDir: { medium: 'HugePages' } }, { nfs: { server: 's', path: '/' } }]);
     await expect(bed.mount(wrong)).rejects.toMatchObject({
       kind: 'InvalidArgument',
@@ -79,7 +79,7 @@ describe('on the disk', () => {
 });
 
 describeAsRoot('an emptyDir with rights and mounts', () => {
-  test('is given to the fsGroup, with what is made in it', async () => {
+  test('gets the fsGroup, and so do new files in it', async () => {
     await bed.mount(podWith([{ emptyDir: {} }], { securityContext: { fsGroup: 2345 } }));
     expect(modeOf(folderOf())).toBe('2777');
     mkdirSync(join(folderOf(), 'sub'));
@@ -98,7 +98,7 @@ describeAsRoot('an emptyDir with rights and mounts', () => {
     expect(() => writeFileSync(join(folderOf(), 'big'), Buffer.alloc(65 * 1024))).toThrow('ENOSPC');
   });
 
-  test('in memory is mounted once, over a restart of the agent too', async () => {
+  test('in memory is mounted once, also after a restart of the agent', async () => {
     await bed.mount(inMemory);
     writeFileSync(join(folderOf(), 'kept'), 'x');
     await bed.mount(inMemory);
@@ -125,7 +125,7 @@ describeAsRoot('an emptyDir with rights and mounts', () => {
   });
 
   test.each(['HostToContainer', 'Bidirectional'])(
-    'shares its mounts where a container asks for %s',
+    'shares its mounts if a container has mountPropagation %s',
     async (mountPropagation) => {
       const pod = podWith([{ emptyDir: {} }, { emptyDir: { medium: 'Memory' } }], {}, { mountPropagation });
       const container = { ...pod.spec.containers[0]!, securityContext: { privileged: true } };

@@ -11,14 +11,14 @@ const POD = podWith([{ emptyDir: {} }]);
 const folder = () => join(bed.podDir(), 'volumes/kubernetes.io~empty-dir/v0');
 const read = (path: string, volumeName = 'v0') => bed.manager.envFile(POD, { volumeName, path, key: 'K' });
 
-describe('a file that variables are read from', () => {
+describe('an environment file in a volume', () => {
   beforeEach(async () => {
     await bed.mount(POD);
     mkdirSync(join(folder(), 'dir'));
     writeFileSync(join(folder(), 'dir/a'), "K='v'");
   });
 
-  test('is read from the volume, through links that stay in it', async () => {
+  test('is read from the volume, through links within it', async () => {
     symlinkSync('dir', join(folder(), 'link'));
     for (const path of ['dir/a', 'link/a', './dir//a']) {
       expect(await read(path)).toEqual({ path: join(folder(), path), text: "K='v'" });
@@ -41,7 +41,7 @@ describe('a file that variables are read from', () => {
     },
   );
 
-  test('whether a link leads to something on the node or to nothing is not told', async () => {
+  test('has the same error for a link out of the volume, whether its target exists or not', async () => {
     symlinkSync('/etc/passwd', join(folder(), 'there'));
     symlinkSync('/etc/no-such-file', join(folder(), 'nowhere'));
     const messages = await Promise.all(
@@ -53,7 +53,7 @@ describe('a file that variables are read from', () => {
     expect(messages).toEqual([UNREADABLE('X'), UNREADABLE('X')]);
   });
 
-  test('a missing file, a folder, a pipe and a file that is too large are refused at once', async () => {
+  test('is refused at once if it is missing, a folder, a pipe or too large', async () => {
     run('mkfifo', join(folder(), 'pipe'));
     writeFileSync(join(folder(), 'large'), Buffer.alloc(1024 * 1024 + 1));
     for (const path of ['missing', 'dir', 'pipe', 'large']) {
@@ -61,7 +61,7 @@ describe('a file that variables are read from', () => {
     }
   });
 
-  test('of a volume that no container mounts is said not to be found', async () => {
+  test('is not found in a volume that no container mounts', async () => {
     expect(await read('a', 'other')).toEqual({
       problem: expect.objectContaining({
         message: 'cannot find the volume "other" referenced by FileKeyRef',

@@ -41,7 +41,7 @@ function labelled(labels: Record<string, string>): Pod {
 }
 
 describeAsRoot('a downwardAPI volume', () => {
-  test('has the files in the layout of the kubelet, with their modes', async () => {
+  test('has its files in the layout of the kubelet, with their modes', async () => {
     await bed.mount(labelled({ app: 'web' }));
     const [version] = readdirSync(folder()).filter((name) => name.startsWith('..2'));
     expect(version).toMatch(/^\.\.2030_01_01_00_00_00\..{6}$/);
@@ -56,7 +56,7 @@ describeAsRoot('a downwardAPI volume', () => {
     );
   });
 
-  test('is kept in memory, and gone with its pod', async () => {
+  test('is kept in memory, and removed with its pod', async () => {
     await bed.mount(labelled({ app: 'web' }));
     await bed.newManager().mountPod(labelled({ app: 'web' }), new AbortController().signal);
     expect(bed.mounts()).toEqual([folder()]);
@@ -65,12 +65,12 @@ describeAsRoot('a downwardAPI volume', () => {
     expect(existsSync(folder())).toBe(false);
   });
 
-  test('is read-only for containers, whatever they ask for', async () => {
+  test('is read-only for containers, also if a mount is not readOnly', async () => {
     await bed.mount(labelled({}));
     expect(await bed.volumeMounts(labelled({}))).toMatchObject([{ hostPath: folder(), readonly: true }]);
   });
 
-  test('is left as it is while nothing changes', async () => {
+  test('is not written again while nothing changes', async () => {
     await bed.mount(labelled({ app: 'web' }));
     const before = readlinkSync(join(folder(), '..data'));
     await bed.clock.advance(60_000);
@@ -78,7 +78,7 @@ describeAsRoot('a downwardAPI volume', () => {
     expect(readlinkSync(join(folder(), '..data'))).toBe(before);
   });
 
-  test('that cannot be written leaves nothing of each try', async () => {
+  test('that cannot be written keeps its files, and a failed write leaves no new ones', async () => {
     await bed.mount(labelled({ app: 'web' }));
     const before = readdirSync(folder()).sort();
     const ownership = { fsGroup: undefined, logger: warnings().logger };
@@ -90,7 +90,7 @@ describeAsRoot('a downwardAPI volume', () => {
     expect(readdirSync(folder()).sort()).toEqual(before);
   });
 
-  test('changes all at once: who holds the old files keeps them', async () => {
+  test('changes all its files at once', async () => {
     await bed.mount(labelled({ app: 'web' }));
     const old = readlinkSync(join(folder(), '..data'));
     const { ino } = statSync(folder());
@@ -103,15 +103,15 @@ describeAsRoot('a downwardAPI volume', () => {
     expect(statSync(folder()).ino).toBe(ino);
   });
 
-  test('what is no longer asked for goes, what is new comes', async () => {
+  test('has new items after an update, and removed items no more', async () => {
     await bed.mount(labelled({}));
     await bed.mount(podWith([{ downwardAPI: { items: [{ path: 'labels/name', fieldRef: NAME }] } }]));
     expect(readdirSync(folder()).filter((name) => !name.startsWith('..'))).toEqual(['labels']);
     expect(readFileSync(join(folder(), 'labels/name'), 'utf8')).toBe('web');
   });
 
-  describe('after a kill in the middle', () => {
-    test('of writing, the next one begins anew', async () => {
+  describe('after the agent was killed', () => {
+    test('while it wrote files, the next write starts again', async () => {
       mkdirSync(join(folder(), '..2029_12_31_23_59_59.abcdef'), { recursive: true });
       writeFileSync(join(folder(), '..2029_12_31_23_59_59.abcdef/labels'), 'half');
       symlinkSync('..2029_12_31_23_59_59.abcdef', join(folder(), '..data_tmp'));
@@ -123,7 +123,7 @@ describeAsRoot('a downwardAPI volume', () => {
       ).toEqual(['..data', 'conf', 'labels'].sort());
     });
 
-    test('between the exchange and the names, these are made', async () => {
+    test('before it made the links of the files, the next write makes them', async () => {
       await bed.mount(labelled({ app: 'web' }));
       const version = readlinkSync(join(folder(), '..data'));
       rmSync(join(folder(), 'labels'));
@@ -132,7 +132,7 @@ describeAsRoot('a downwardAPI volume', () => {
       expect(readFileSync(join(folder(), 'labels'), 'utf8')).toBe('app="web"');
     });
 
-    test('with files gone, they are written again', async () => {
+    test('and files were removed, the next write restores them', async () => {
       await bed.mount(labelled({ app: 'web' }));
       rmSync(join(folder(), readlinkSync(join(folder(), '..data'))), { recursive: true });
       await bed.mount(labelled({ app: 'web' }));
@@ -159,7 +159,7 @@ describeAsRoot('a projected volume', () => {
     expect(modeOf(join(folder('projected'), 'b/c'))).toBe('640');
   });
 
-  test('does without optional sources of an API server', async () => {
+  test('ignores optional sources that need an API server', async () => {
     const optional = { name: 'x', optional: true };
     const sources = [
       { configMap: optional },
@@ -175,7 +175,7 @@ describeAsRoot('a projected volume', () => {
     ['secret', { secret: { name: 'x', optional: false } }],
     ['serviceAccountToken', { serviceAccountToken: { path: 'token' } }],
     ['clusterTrustBundle', { clusterTrustBundle: { path: 'ca' } }],
-  ])('says of a %s that it needs an API server', async (kind, source) => {
+  ])('with a %s fails, as that needs an API server', async (kind, source) => {
     await expect(bed.mount(projected([named('a'), source]))).rejects.toMatchObject({
       kind: 'FailedPrecondition',
       message: `MountVolume.SetUp failed for volume "v0" : a ${kind} can only be read from an API server, and this node has none; mark it optional or use a hostPath volume`,
@@ -190,7 +190,7 @@ describeAsRoot('a projected volume', () => {
 });
 
 describeAsRoot('a configMap or secret volume', () => {
-  test('that is optional is empty, another one fails', async () => {
+  test('is empty if it is optional, and fails otherwise', async () => {
     await bed.mount(podWith([{ configMap: { name: 'x', optional: true } }]));
     expect(readdirSync(join(folder('configmap'), '..data'))).toEqual([]);
     await bed.mount(podWith([{ secret: { secretName: 'x', optional: true } }]));
@@ -201,19 +201,19 @@ describeAsRoot('a configMap or secret volume', () => {
   });
 });
 
-test('a sync that is aborted leaves off before it writes', async () => {
+test('an aborted sync writes nothing', async () => {
   const pod = labelled({});
   await expect(bed.mount(pod, AbortSignal.abort())).rejects.toMatchObject({ name: 'AbortError' });
   expect(existsSync(folder())).toBe(false);
 });
 
-describeAsRoot('a source of files that comes with an API server', () => {
+describeAsRoot('a provider of files from an API server', () => {
   const files: VolumeFile[] = [{ path: 'password', content: Buffer.from([0xff, 0]), mode: 0o644 }];
   const provider = (found: VolumeFile[] | undefined): VolumeContents => ({
     files: () => Promise.resolve(found),
   });
 
-  test('is asked for volumes and projections of its kind', async () => {
+  test('gives the files of volumes and projections of its kind', async () => {
     bed.remove();
     bed = new VolumeBed({ contents: new Map([['configMap', provider(files)]]) });
     await bed.mount(podWith([{ configMap: { name: 'x' } }]));
@@ -222,7 +222,7 @@ describeAsRoot('a source of files that comes with an API server', () => {
     expect(readFileSync(join(folder('projected'), 'password'))).toEqual(Buffer.from([0xff, 0]));
   });
 
-  test('may not find what is named', async () => {
+  test('may not have the named object: the mount fails, unless the object is optional', async () => {
     bed.remove();
     bed = new VolumeBed({ contents: new Map([['configMap', provider(undefined)]]) });
     await expect(bed.mount(podWith([{ configMap: { name: 'x' } }]))).rejects.toMatchObject({
@@ -232,7 +232,7 @@ describeAsRoot('a source of files that comes with an API server', () => {
     await bed.mount(podWith([{ configMap: { name: 'x', optional: true } }]));
   });
 
-  test('is kept in memory, but for a volume of a configMap', async () => {
+  test('has its files in memory, except for a configMap volume', async () => {
     bed.remove();
     const kinds = ['secret', 'configMap'] as const;
     bed = new VolumeBed({ contents: new Map(kinds.map((kind) => [kind, provider(files)])) });
@@ -247,7 +247,7 @@ describeAsRoot('a source of files that comes with an API server', () => {
 });
 
 describeAsRoot('the fsGroup of files', () => {
-  test('may read them all, and other users get no more rights', async () => {
+  test('can read all files, and other users get no further permissions', async () => {
     const pod = podWith([DOWNWARD], { securityContext: { fsGroup: 2345 } });
     await bed.mount(pod);
     const names = ['', '..data', 'conf', 'labels', 'conf/name'].map((name) => join(folder(), name));

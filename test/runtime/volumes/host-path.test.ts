@@ -28,26 +28,26 @@ const NAMES: Readonly<Record<string, string>> = {
 };
 
 describe('without a type', () => {
-  test('nothing is checked, and nothing made', async () => {
+  test('nothing is checked, and nothing is created', async () => {
     await bed.mount(pod(''));
     expect(existsSync(path)).toBe(false);
   });
 
-  test('the path itself is mounted, and no folder made for it', async () => {
+  test('the path itself is mounted, and no folder is created in the folder of the pod', async () => {
     await bed.mount(pod(''));
     expect(await bed.volumeMounts(pod(''))).toMatchObject([{ hostPath: path, selinuxRelabel: false }]);
     expect(existsSync(join(bed.podDir(), 'volumes'))).toBe(false);
   });
 });
 
-test('a path that does not begin with a slash is one from the root on', async () => {
+test('a path without a leading slash is relative to the root folder', async () => {
   const relative = pod('DirectoryOrCreate', path.slice(1));
   await bed.mount(relative);
   expect(statSync(path).isDirectory()).toBe(true);
   expect(await bed.volumeMounts(relative)).toMatchObject([{ hostPath: path }]);
 });
 
-describe('where there is nothing', () => {
+describe('at a path that does not exist', () => {
   test.each(['Directory', 'File', 'Socket', 'CharDevice', 'BlockDevice'])('%s fails', async (type) => {
     await expect(bed.mount(pod(type))).rejects.toMatchObject({
       kind: 'FailedPrecondition',
@@ -56,13 +56,13 @@ describe('where there is nothing', () => {
     expect(existsSync(path)).toBe(false);
   });
 
-  test('DirectoryOrCreate makes it, with those above it', async () => {
+  test('DirectoryOrCreate creates the directory, with its parents', async () => {
     await bed.mount(pod('DirectoryOrCreate', join(path, 'a/b')));
     expect(statSync(join(path, 'a/b')).isDirectory()).toBe(true);
     expect(statSync(join(path, 'a/b')).mode & 0o777).toBe(0o755);
   });
 
-  test('FileOrCreate makes it, but not the folder for it', async () => {
+  test('FileOrCreate creates the file, but not its parent', async () => {
     await bed.mount(pod('FileOrCreate'));
     expect(statSync(path).isFile()).toBe(true);
     expect(statSync(path).mode & 0o777).toBe(0o644);
@@ -72,7 +72,7 @@ describe('where there is nothing', () => {
   });
 });
 
-/** What passes each kind of thing. To the kubelet all that is no directory is a file. */
+/** Checks which types accept the path. The kubelet takes all that is no directory as a file. */
 async function check(passing: readonly string[]): Promise<void> {
   for (const [type, what] of Object.entries(NAMES)) {
     const result = expect(bed.mount(pod(type)));
@@ -81,19 +81,19 @@ async function check(passing: readonly string[]): Promise<void> {
   }
 }
 
-test('a directory passes for itself only, and is left as it is', async () => {
+test('a directory is accepted as a directory only, and keeps its mode', async () => {
   mkdirSync(path, { mode: 0o700 });
   await check(['Directory', 'DirectoryOrCreate']);
   expect(statSync(path).mode & 0o777).toBe(0o700);
 });
 
-test('a file passes for itself only, and keeps its content', async () => {
+test('a file is accepted as a file only, and keeps its content', async () => {
   writeFileSync(path, 'kept');
   await check(['File', 'FileOrCreate']);
   expect(statSync(path).size).toBe(4);
 });
 
-test('a socket passes for itself and for a file', async () => {
+test('a socket is accepted as a socket and as a file', async () => {
   const server = createServer().listen(path);
   await once(server, 'listening');
   try {
@@ -103,24 +103,24 @@ test('a socket passes for itself and for a file', async () => {
   }
 });
 
-test('a symbolic link is what it leads to', async () => {
+test('a symbolic link is followed to its target', async () => {
   symlinkSync('/dev/null', path);
   await check(['CharDevice', 'File', 'FileOrCreate']);
 });
 
 describeAsRoot('devices', () => {
-  test('a character device passes for itself and for a file', async () => {
+  test('a character device is accepted as a character device and as a file', async () => {
     run('mknod', path, 'c', '1', '3');
     await check(['CharDevice', 'File', 'FileOrCreate']);
   });
 
-  test('a block device does too', async () => {
+  test('a block device is accepted as a block device and as a file', async () => {
     run('mknod', path, 'b', '7', '99');
     await check(['BlockDevice', 'File', 'FileOrCreate']);
   });
 });
 
-test('a type that there is not, and a path that leads back, are refused', async () => {
+test('an unknown type and a path with .. are refused', async () => {
   await expect(bed.mount(pod('Pipe'))).rejects.toThrow(failure('Pipe is an invalid volume type'));
   await expect(bed.mount(pod('', '/a/../b'))).rejects.toThrow(
     failure("invalid HostPath `/a/../b`: must not contain '..'"),

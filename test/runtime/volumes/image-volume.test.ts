@@ -10,7 +10,7 @@ afterEach(() => bed.remove());
 const images = new Map([['v0', 'sha256:1']]);
 
 describe('an image volume', () => {
-  test('is the runtime to mount, read-only, by what it calls the image', async () => {
+  test('is mounted read-only by the runtime, which gets its own reference of the image', async () => {
     const pod = podWith([{ image: { reference: 'app:1' } }]);
     const annotations = { note: 'kept' };
     await bed.mount(pod);
@@ -42,7 +42,7 @@ describe('an image volume', () => {
       { mountPropagation: 'HostToContainer' },
       { readonly: true, propagation: 'PROPAGATION_HOST_TO_CONTAINER' },
     ],
-  ])('is mounted as the container asks for it: %j', async (mount, wanted) => {
+  ])('is mounted with the options of the volume mount: %j', async (mount, wanted) => {
     const pod = podWith([{ image: { reference: 'app:1' } }], {}, mount);
     await bed.mount(pod);
     const request = { images, supportsRecursiveReadOnly: true };

@@ -37,7 +37,7 @@ describeAsRoot('the mounter', () => {
     rmSync(dir, { recursive: true });
   });
 
-  test('a file system in memory has its size, and can be told from the folder above', async () => {
+  test('a file system in memory has its size, and is a mount point', async () => {
     expect(await hasFilesystem(folder('one'))).toBe(false);
     await mountFilesystem({ type: 'tmpfs', options: ['size=65536'] }, folder('one'));
     expect(await hasFilesystem(folder('one'))).toBe(true);
@@ -60,7 +60,7 @@ describeAsRoot('the mounter', () => {
     expect(readdirSync(folder('one'))).toEqual(['file']);
   });
 
-  test('everything below a folder is unmounted, in layers too; nothing below is no error', async () => {
+  test('all mounts below a folder are unmounted, also several on one path; a folder without mounts is no error', async () => {
     await mountFilesystem({ type: 'tmpfs', options: [] }, folder('one'));
     mkdirSync(folder('one/inner'));
     await bindMount(folder('two'), folder('one/inner'));
@@ -70,7 +70,7 @@ describeAsRoot('the mounter', () => {
     await unmountBelow(dir);
   });
 
-  test('a mount that is in use is named, and goes once it is not', async () => {
+  test('a mount in use is named in the error, and is unmounted when it is free', async () => {
     await mountFilesystem({ type: 'tmpfs', options: [] }, folder('one'));
     writeFileSync(folder('one/file'), '');
     const file = await open(folder('one/file'));

@@ -3,7 +3,7 @@ import { podPaths } from '../../../src/runtime/volumes/pod-paths.ts';
 
 const paths = podPaths('/pods', 'u-1');
 
-test('the files of a pod lie where the kubelet has them', () => {
+test('the files of a pod are at the paths of the kubelet', () => {
   expect(paths.podDir).toBe('/pods/u-1');
   expect(paths.volume('emptyDir', 'data')).toBe('/pods/u-1/volumes/kubernetes.io~empty-dir/data');
   expect(paths.terminationDir('main')).toBe('/pods/u-1/containers/main');

@@ -26,7 +26,7 @@ beforeEach(() => {
 });
 afterEach(() => rmSync(dir, { recursive: true }));
 
-test('missing folders are made, with the mode of the root of the volume', async () => {
+test('missing folders are created, with the mode of the root of the volume', async () => {
   run('chmod', '2770', volume);
   const handle = await openInVolume(volume, ['a', 'b']);
   try {
@@ -62,7 +62,7 @@ test('reading a pipe is refused at once', async () => {
   await expect(readInVolume(volume, ['pipe'], 4)).rejects.toThrow('is not a file');
 });
 
-/** Exchanges a folder and a link to the outside, as fast as it goes, from another thread. */
+/** Exchanges a folder and a link to the outside as fast as possible, in another thread. */
 const SWAP = `
   const { renameSync, rmSync } = require('node:fs');
   const { workerData: { at, folder, link, stop } } = require('node:worker_threads');
@@ -70,7 +70,7 @@ const SWAP = `
   function move(from, to) {
     for (;;) {
       try { return renameSync(from, to); }
-      // openInVolume has made a folder here while there was none for a moment.
+      // openInVolume has created a folder here between the two renames.
       catch { try { rmSync(to, { recursive: true, force: true }); } catch {} }
     }
   }
@@ -80,7 +80,7 @@ const SWAP = `
     Atomics.store(flag, 1, 1); Atomics.notify(flag, 1);
   }`;
 
-test('a container that exchanges folders for links meanwhile leads to no file outside', async () => {
+test('a container that replaces folders by links meanwhile cannot lead to a file outside', async () => {
   mkdirSync(join(volume, 'a'));
   writeFileSync(join(volume, 'a/secret'), 'ours');
   symlinkSync(join(dir, 'outside'), join(volume, 'link'));
@@ -103,7 +103,7 @@ test('a container that exchanges folders for links meanwhile leads to no file ou
       if (handle === undefined) continue;
       const { ino } = await handle.stat();
       await handle.close();
-      // Any other file is in a folder of the volume that was made while the first one was away.
+      // Any other file is in a folder that was created in the volume between the two renames.
       if (ino === ours) opened++;
       else expect(ino).not.toBe(statSync(join(dir, 'outside/secret')).ino);
     }

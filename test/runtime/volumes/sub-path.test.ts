@@ -29,8 +29,8 @@ const withSubPath = (subPath: string): Pod => podWith([{ hostPath: { path: volum
 const target = () => join(bed.podDir(), 'volume-subpaths/v0/main/0');
 const REFUSED = 'failed to prepare subPath for volumeMount "v0" of container "main"';
 
-describeAsRoot('a part of a volume', () => {
-  test('is mounted where no container can reach, and that is what the container mounts', async () => {
+describeAsRoot('a subPath', () => {
+  test('is bind-mounted in a folder that no container can reach, and the container mounts that folder', async () => {
     mkdirSync(join(volume, 'a/b'), { recursive: true });
     writeFileSync(join(volume, 'a/b/file'), 'x');
     await bed.mount(withSubPath('a/b'));
@@ -47,7 +47,7 @@ describeAsRoot('a part of a volume', () => {
     expect(readFileSync(target(), 'utf8')).toBe('x');
   });
 
-  test('may be all of it, and is mounted as any part is', async () => {
+  test('may be the whole volume', async () => {
     writeFileSync(join(volume, 'file'), 'x');
     const mounts = [{ hostPath: target() }];
     expect(await bed.volumeMounts(withSubPath('.'))).toMatchObject(mounts);
@@ -64,7 +64,7 @@ describeAsRoot('a part of a volume', () => {
     expect(statSync(target()).isFIFO()).toBe(true);
   });
 
-  test("is made where it is missing, with the mode of the volume's root", async () => {
+  test("is created if it is missing, with the mode of the volume's root", async () => {
     chmodSync(volume, 0o2777);
     mkdirSync(join(volume, 'a'), { mode: 0o755 });
     await bed.volumeMounts(withSubPath('a/b/c'));
@@ -72,7 +72,7 @@ describeAsRoot('a part of a volume', () => {
     expect(modeOf(target())).toBe('2777');
   });
 
-  test('belongs to the fsGroup when it is made in an emptyDir', async () => {
+  test('belongs to the fsGroup if it is created in an emptyDir', async () => {
     const spec = { securityContext: { fsGroup: 2345 } };
     const pod = podWith([{ emptyDir: {} }], spec, { subPathExpr: 'logs/$(POD)' });
     await bed.mount(pod);
@@ -82,7 +82,7 @@ describeAsRoot('a part of a volume', () => {
     expect(statSync(target()).ino).toBe(statSync(made).ino);
   });
 
-  test('of the downward API is the file, through the links that lead to it', async () => {
+  test('in a downwardAPI volume is the file itself, behind its links', async () => {
     const items = [{ path: 'name', fieldRef: { fieldPath: 'metadata.name' } }];
     const pod = podWith([{ downwardAPI: { items } }], {}, { subPath: 'name' });
     await bed.mount(pod);
@@ -90,14 +90,14 @@ describeAsRoot('a part of a volume', () => {
     expect(readFileSync(target(), 'utf8')).toBe('web');
   });
 
-  test('stays mounted for the next instance, over a restart of the agent too', async () => {
+  test('stays mounted for the next instance, also after a restart of the agent', async () => {
     await bed.volumeMounts(withSubPath('a'));
     bed.newManager();
     await bed.volumeMounts(withSubPath('a'));
     expect(bed.mounts()).toEqual([target()]);
   });
 
-  test('is mounted anew where another one has taken its place', async () => {
+  test('is mounted again if another folder has replaced it', async () => {
     await bed.volumeMounts(withSubPath('a'));
     renameSync(join(volume, 'a'), join(volume, 'old'));
     writeFileSync(join(volume, 'a'), 'a file now');
@@ -106,13 +106,13 @@ describeAsRoot('a part of a volume', () => {
     expect(bed.mounts()).toEqual([target()]);
   });
 
-  test('is mounted where a killed agent had only made the place', async () => {
+  test('is mounted if a killed agent had only created the mount point', async () => {
     mkdirSync(target(), { recursive: true });
     await bed.volumeMounts(withSubPath('a'));
     expect(bed.mounts()).toEqual([target()]);
   });
 
-  test('is mounted for every mount that asks for one', async () => {
+  test('is mounted for every volume mount with a subPath', async () => {
     const pod = withSubPath('a');
     const [mount] = pod.spec.containers[0]!.volumeMounts!;
     const volumeMounts = [mount!, { ...mount!, mountPath: '/data9', subPath: 'b' }];
@@ -124,7 +124,7 @@ describeAsRoot('a part of a volume', () => {
 });
 
 describeAsRoot('a symbolic link in a volume', () => {
-  test('counts where it leads to within the volume', async () => {
+  test('is followed within the volume', async () => {
     mkdirSync(join(volume, 'real'));
     symlinkSync('real', join(volume, 'link'));
     await bed.volumeMounts(withSubPath('link/made'));
@@ -137,7 +137,7 @@ describeAsRoot('a symbolic link in a volume', () => {
     ['to the volume itself and out of it', '../volume/../outside'],
     ['to the root', '/'],
     ['to a process', '/proc/self/root'],
-  ])('never leads out of it: %s', async (_, to) => {
+  ])('is refused if it leads out of the volume: %s', async (_, to) => {
     symlinkSync(to, join(volume, 'link'));
     for (const subPath of ['link', 'link/secret', 'link/made']) {
       await expect(bed.volumeMounts(withSubPath(subPath))).rejects.toMatchObject({
@@ -149,7 +149,7 @@ describeAsRoot('a symbolic link in a volume', () => {
     expect(readdirSync(join(bed.dir, 'outside'))).toEqual(['secret']);
   });
 
-  test('that leads nowhere is not followed to make what it names', async () => {
+  test('that is dangling is refused, and its target is not created', async () => {
     symlinkSync('../outside/made', join(volume, 'link'));
     await expect(bed.volumeMounts(withSubPath('link'))).rejects.toThrow(REFUSED);
     await expect(bed.volumeMounts(withSubPath('link/x'))).rejects.toThrow(REFUSED);
@@ -161,7 +161,7 @@ describeAsRoot('a symbolic link in a volume', () => {
     await expect(bed.volumeMounts(withSubPath('link'))).rejects.toThrow(REFUSED);
   });
 
-  test('is told of in the log, not to the user', async () => {
+  test('has its target in the log, but not in the message for the user', async () => {
     symlinkSync('/etc', join(volume, 'link'));
     await expect(bed.volumeMounts(withSubPath('link'))).rejects.toThrow(REFUSED);
     expect(bed.warnings).toEqual([`${REFUSED}: /etc is outside of the volume ${volume}`]);
@@ -169,7 +169,7 @@ describeAsRoot('a symbolic link in a volume', () => {
 });
 
 test.each(['../x', '/etc', 'a/../../b'])(
-  'subPath %s is refused before anything is looked at',
+  'subPath %s is refused before any access to the disk',
   async (subPath) => {
     await expect(bed.volumeMounts(withSubPath(subPath))).rejects.toMatchObject({ kind: 'InvalidArgument' });
     expect(existsSync(join(bed.podDir(), 'volume-subpaths'))).toBe(false);

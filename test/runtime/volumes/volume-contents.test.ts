@@ -25,7 +25,7 @@ test('a downwardAPI source has the fields of the pod as files', async () => {
   ]);
 });
 
-test('a kind that needs an API server fails, with what helps; an optional source of it is empty', async () => {
+test('a kind that needs an API server fails with advice; an optional source of that kind is empty', async () => {
   await expect(files({ configMap: { name: 'conf' } })).rejects.toMatchObject({
     kind: 'FailedPrecondition',
     message: expect.stringContaining('mark it optional or use a hostPath volume'),

@@ -29,7 +29,7 @@ test('a folder that exists is not touched', async () => {
   expect(modeOf(folder)).toBe('700');
 });
 
-test('a folder that a killed agent has not finished is finished', async () => {
+test('an unfinished folder of a killed agent is finished', async () => {
   mkdirSync(join(folder, '..', '.data'), { recursive: true });
   await makeVolumeFolder(folder, OWNERSHIP);
   expect(modeOf(folder)).toBe('777');
@@ -37,7 +37,7 @@ test('a folder that a killed agent has not finished is finished', async () => {
 });
 
 describeAsRoot('as root', () => {
-  test('the folder is given to the fsGroup, and new files in it belong to that', async () => {
+  test('the folder gets the fsGroup, and new files in it have that group', async () => {
     await makeVolumeFolder(folder, { ...OWNERSHIP, fsGroup: 4242 });
     expect([statSync(folder).gid, modeOf(folder)]).toEqual([4242, '2777']);
   });

@@ -23,7 +23,7 @@ afterEach(() => bed.remove());
 const POD = testPod({ uid: 'u-1' });
 
 describe('a container of a pod without volumes', () => {
-  test('has its hosts file and a file for its termination message, and there is nothing else', async () => {
+  test('has only its hosts file and its file for the termination message', async () => {
     await bed.mount(POD);
     expect([...(await bed.containerMounts(POD)), ...(await bed.terminationMount(POD))]).toEqual([
       {
@@ -44,7 +44,7 @@ describe('a container of a pod without volumes', () => {
     expect(readdirSync(bed.podDir()).sort()).toEqual(['containers', 'etc-hosts']);
   });
 
-  test('has neither where it asks for neither', async () => {
+  test('has neither if it mounts /etc/hosts itself and has no termination message path', async () => {
     const container = {
       name: 'main',
       terminationMessagePath: '',
@@ -83,7 +83,7 @@ describe('the hosts file', () => {
     expect(readFileSync(file(), 'utf8')).not.toContain(POD_IP);
   });
 
-  test("on the node's network it is the node's, with the aliases", async () => {
+  test('with hostNetwork it is the hosts file of the node, with the aliases', async () => {
     const hostAliases = [{ ip: '10.9.9.9', hostnames: ['db'] }];
     await bed.containerMounts({ ...POD, spec: { ...POD.spec, hostNetwork: true, hostAliases } });
     const text = readFileSync(file(), 'utf8');
@@ -97,7 +97,7 @@ describe('the file for the termination message', () => {
 
   const folder = () => join(bed.podDir(), 'containers/main');
 
-  test('is empty and everybody may write it, each instance its own', async () => {
+  test('is empty and writable for every user; each instance has its own file', async () => {
     for (const attempt of [0, 1, 255]) await bed.terminationMount(POD, { attempt });
     expect(readdirSync(folder()).sort()).toEqual(['00000000', '00000001', '000000ff']);
     for (const name of readdirSync(folder())) {
@@ -106,25 +106,25 @@ describe('the file for the termination message', () => {
     }
   });
 
-  test('is empty again where an attempt is made anew', async () => {
+  test('is empty again if an attempt is repeated', async () => {
     await bed.terminationMount(POD);
     writeFileSync(join(folder(), '00000000'), 'of a start that failed');
     await bed.terminationMount(POD);
     expect(statSync(join(folder(), '00000000')).size).toBe(0);
   });
 
-  test('does not pile up: the files of old instances go', async () => {
+  test('is removed for old instances', async () => {
     for (let attempt = 0; attempt < 10; attempt++) await bed.terminationMount(POD, { attempt });
     expect(readdirSync(folder()).sort()).toEqual(['00000007', '00000008', '00000009']);
   });
 
-  test('is not made before the container is about to be created, its folder is', async () => {
+  test('is not created before the container; only its folder is', async () => {
     await bed.containerMounts(POD);
     expect(readdirSync(folder())).toEqual([]);
     expect(statSync(folder()).mode & 0o777).toBe(0o750);
   });
 
-  test('is mounted where the container wants it', async () => {
+  test('is mounted at the termination message path', async () => {
     const container = { name: 'main', terminationMessagePath: '/tmp/bye' };
     expect(await bed.terminationMount(POD, { container })).toMatchObject([{ containerPath: '/tmp/bye' }]);
   });
@@ -138,7 +138,7 @@ test('a mount that names no volume is an error that names both', async () => {
   });
 });
 
-/** A pod whose volumes lead out of its folder, by a hostPath and by a link. Resolves to where they lead. */
+/** Mounts a pod whose volumes lead out of its folder, by a hostPath and by a link. Resolves to their target. */
 async function mountedWithWaysOut(): Promise<string> {
   const outside = join(bed.dir, 'outside');
   mkdirSync(outside);
@@ -148,8 +148,8 @@ async function mountedWithWaysOut(): Promise<string> {
   return outside;
 }
 
-describe('taking a pod away', () => {
-  test('removes its folder; there may be none', async () => {
+describe('removing a pod', () => {
+  test('removes its folder, if there is one', async () => {
     await bed.mount(POD);
     await bed.containerMounts(POD);
     await bed.manager.unmountPod('u-1');
@@ -165,7 +165,7 @@ describe('taking a pod away', () => {
     expect(existsSync(bed.podDir())).toBe(false);
   });
 
-  test('leaves other pods alone, those with a like name too', async () => {
+  test('leaves other pods alone, also those with a similar name', async () => {
     await bed.mount(POD);
     await bed.mount(testPod({ uid: 'u-12' }));
     await bed.manager.unmountPod('u-1');
@@ -174,13 +174,13 @@ describe('taking a pod away', () => {
 });
 
 describeAsRoot("releasing a pod's volumes", () => {
-  test('makes nothing where there are none: the disk may be full', async () => {
+  test('creates nothing if there are no volumes, as the disk may be full', async () => {
     await bed.manager.releaseVolumes('u-1');
     await bed.manager.unmountPod('u-1');
     expect(existsSync(bed.rootDir)).toBe(false);
   });
 
-  test('takes the volumes, and leaves the last words of its containers; there may be no pod', async () => {
+  test('removes the volumes and keeps the termination messages; a pod without volumes is no error', async () => {
     const pod = podWith([{ emptyDir: {} }, { downwardAPI: { items: [] } }]);
     await bed.mount(pod);
     await bed.containerMounts(pod);
@@ -203,7 +203,7 @@ describeAsRoot("releasing a pod's volumes", () => {
   });
 });
 
-test('the pods that have a folder are told; there may be none at all', async () => {
+test('podsOnDisk lists the pods with a folder, and no pods if there is no such folder', async () => {
   expect(await bed.manager.podsOnDisk()).toEqual([]);
   for (const uid of ['a', 'b']) await bed.mount(testPod({ uid }));
   expect([...(await bed.manager.podsOnDisk())].sort()).toEqual(['a', 'b']);
@@ -212,7 +212,7 @@ test('the pods that have a folder are told; there may be none at all', async () 
 describeAsRoot('releasing volumes with mounts', () => {
   const volumes = [{ emptyDir: { medium: 'Memory' } }, { emptyDir: {} }];
 
-  test('unmounts all of them, over a restart of the agent too; the pod may have them again', async () => {
+  test('unmounts all of them, also after a restart of the agent; the pod can mount them again', async () => {
     const pod = podWith(volumes, {}, { subPath: 'part' });
     for (let time = 0; time < 2; time++) {
       await bed.mount(pod);
@@ -224,7 +224,7 @@ describeAsRoot('releasing volumes with mounts', () => {
     }
   });
 
-  test('keeps what is in use, says what that is, and goes on when it is not', async () => {
+  test('keeps a volume in use and names it, and releases it when it is free', async () => {
     await bed.mount(podWith(volumes));
     const busy = join(bed.podDir(), 'volumes/kubernetes.io~empty-dir/v0');
     const file = openSync(join(busy, 'in-use'), 'w');
@@ -242,10 +242,10 @@ describeAsRoot('releasing volumes with mounts', () => {
   });
 });
 
-describeAsRoot('taking a pod with mounts away', () => {
+describeAsRoot('removing a pod with mounts', () => {
   const SUB_PATH = { subPath: 'part' };
 
-  test('unmounts all of it, over a restart of the agent too, and harms nothing', async () => {
+  test('unmounts all its volumes, also after a restart of the agent, and changes no files outside', async () => {
     const host = join(bed.dir, 'host');
     mkdirSync(join(host, 'part'), { recursive: true });
     writeFileSync(join(host, 'part/kept'), '');
@@ -265,7 +265,7 @@ describeAsRoot('taking a pod with mounts away', () => {
     expect(readdirSync(join(host, 'part'))).toEqual(['kept']);
   });
 
-  test('unmounts what is mounted in layers, and what a container has left in a shared volume', async () => {
+  test('unmounts several mounts on one path, and mounts that a container has left in a shared volume', async () => {
     const pod = podWith([{ emptyDir: {} }]);
     await bed.mount(pod);
     const folder = join(bed.podDir(), 'volumes/kubernetes.io~empty-dir/v0');
@@ -277,7 +277,7 @@ describeAsRoot('taking a pod with mounts away', () => {
     expect([bed.mounts(), existsSync(bed.podDir())]).toEqual([[], false]);
   });
 
-  test('keeps all that is left while something is in use, and goes on when it is not', async () => {
+  test('keeps its files while a volume is in use, and removes them when it is free', async () => {
     const host = join(bed.dir, 'host');
     mkdirSync(join(host, 'part'), { recursive: true });
     const pod = podWith([{ emptyDir: { medium: 'Memory' } }, { hostPath: { path: host } }]);
@@ -300,7 +300,7 @@ describeAsRoot('taking a pod with mounts away', () => {
     expect(existsSync(bed.podDir())).toBe(false);
   });
 
-  test('goes for many at once, while others come', async () => {
+  test('works for many pods at once, while other pods are mounted', async () => {
     const pod = (uid: string) => {
       const inMemory = podWith([{ emptyDir: { medium: 'Memory' } }]);
       return { ...inMemory, metadata: { ...inMemory.metadata, uid } };
@@ -319,7 +319,7 @@ describeAsRoot('taking a pod with mounts away', () => {
     expect(await bed.manager.podsOnDisk()).toEqual([]);
   });
 
-  test('goes on where a killed agent had left off', async () => {
+  test('continues the unfinished removal of a killed agent', async () => {
     const pod = podWith([{ emptyDir: { medium: 'Memory' } }, { emptyDir: {} }], {}, SUB_PATH);
     await bed.mount(pod);
     await bed.volumeMounts(pod);
@@ -329,7 +329,7 @@ describeAsRoot('taking a pod with mounts away', () => {
     expect([bed.mounts(), existsSync(bed.podDir())]).toEqual([[], false]);
   });
 
-  test('without the rights to give files away it is told, and the pod goes on', () => {
+  test('without the permission to change the group of files there is a warning, and the pod starts', () => {
     const folder = join(bed.dir, 'as-nobody');
     mkdirSync(folder);
     chmodSync(folder, 0o777);

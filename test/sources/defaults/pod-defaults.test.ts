@@ -49,7 +49,7 @@ test.each([
   ['registry:5000/nginx', 'Always'],
   ['registry:5000/nginx:1.29', 'IfNotPresent'],
   [`nginx@${DIGEST}`, 'IfNotPresent'],
-  // Where there is a tag, the digest does not count.
+  // With a tag, the digest is ignored.
   [`nginx:latest@${DIGEST}`, 'Always'],
   ['No Image', 'IfNotPresent'],
 ])('the pull policy of image %s is %s', (image, policy) => {

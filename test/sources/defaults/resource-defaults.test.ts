@@ -21,7 +21,7 @@ test('a resource without a request requests its limit; quantities become canonic
   });
 });
 
-test('a pod with limits requests the sum of its containers; resources that they do not request, up to the limit', () => {
+test('a pod with limits requests the sum of its containers, and its limit of resources that no container requests', () => {
   const resources = { limits: { cpu: 1, memory: '64Mi' } };
   const ofContainers = { initContainers: [{ name: 'a', resources: { requests: { cpu: '0.02' } } }] };
   expect(made({ resources, ...ofContainers }).resources).toEqual({

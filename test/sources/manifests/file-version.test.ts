@@ -31,7 +31,7 @@ test.each([
 test.each([
   ['less than 5 s before', LATER_MS - 1],
   ['after', WRITTEN_MS - 60_000],
-])('there is none when the last change came %s the look at the file', (_when, statAt) => {
+])('there is none when the last change came %s the file was examined', (_when, statAt) => {
   expect(fileVersion(stats(), statAt)).toBeUndefined();
 });
 

@@ -52,7 +52,7 @@ const holds =
   (update: SourceUpdate) =>
     String(names(update)) === String(wanted);
 
-/** Starts the source anew, as an agent does that restarts and finds the manifests which the earlier agent kept. */
+/** Starts the source again, as a restarted agent that finds the manifests which the earlier agent kept. */
 async function start(path = folder, checkFrequencyMs = NEVER_MS): Promise<Collector<SourceUpdate>> {
   source?.close();
   await (lastGood as LastGoodManifests | undefined)?.settled();
@@ -82,7 +82,7 @@ describe('an agent that restarts', () => {
     ]);
   });
 
-  test('uses it again after a second restart, until the manifest is good again; a removed manifest is no longer kept', async () => {
+  test('uses that version again after a second restart, until the manifest is good again; a removed manifest is no longer kept', async () => {
     await write('a.yaml', manifest('a'));
     await (await start()).until(holds('a'));
     await write('a.yaml', BROKEN);
@@ -194,7 +194,7 @@ describe('a kept manifest', () => {
     expect(await readdir(kept)).toEqual([file]);
   });
 
-  test('that cannot be written is one problem; pods come all the same, and the write is tried again', async () => {
+  test('that cannot be written is one problem; the pods start anyway, and the write is tried again', async () => {
     await mkdir(join(kept, '..'));
     await writeFile(kept, 'in the way');
     await write('a.yaml', manifest('a'));
@@ -267,7 +267,7 @@ describe('the server of a URL', () => {
     },
   );
 
-  test('is another one than before the restart: no pods are restored', async () => {
+  test('has another URL than before the restart: no pods are restored', async () => {
     answer = { status: 200, body: manifest('a') };
     await (await ask()).next();
     answer = { status: 503, body: '' };

@@ -10,7 +10,7 @@ import {
 } from '../../../src/sources/manifests/manifest-files.ts';
 import { manifest, put, temporaryFolder } from '../support.ts';
 
-/** Longer than a file counts as just written. */
+/** Longer than the time for which a file counts as just written. */
 const LATER_MS = 60_000;
 
 let folder: string;
@@ -26,7 +26,7 @@ afterEach(() => remove());
 const at = (...names: string[]) => join(folder, ...names);
 const names = ({ files }: Reading) =>
   [...files.values()].flatMap(({ pods }) => pods.map(({ metadata }) => metadata.name));
-/** Reads the folder as if much later. `contentsRead` has the files that were read, relative to the folder. */
+/** Reads the folder at a much later time. `contentsRead` has the files that were read, relative to the folder. */
 function read(before: Reading, options: Partial<ReadingOptions> = {}): Promise<Reading> {
   contentsRead = [];
   const readContent = (file: string) => {

@@ -38,7 +38,7 @@ describe('a manifest', () => {
     expect(Object.isFrozen(result.pods[0]?.spec.containers)).toBe(true);
   });
 
-  test('of many pods takes a turn of the event loop for each', async () => {
+  test('of many pods takes one turn of the event loop for each pod', async () => {
     const many = Array.from({ length: 300 }, (_, index) => manifest(`pod-${index}`)).join('---\n');
     const { result, turns } = await counted(read(many));
     expect(names(result)).toEqual(Array.from({ length: 300 }, (_, index) => `pod-${index}-node`));
@@ -66,7 +66,7 @@ describe('a manifest', () => {
     expect(texts(await read(text))).toEqual(['has more than 1000 documents: split it into several files']);
   });
 
-  test('is given up when its signal aborts', async () => {
+  test('is abandoned when its signal aborts', async () => {
     const stop = new AbortController();
     const reading = read(large(manifest('a')), stop.signal);
     stop.abort();

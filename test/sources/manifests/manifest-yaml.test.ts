@@ -25,7 +25,7 @@ test.each([
 
 test('long quoted texts take no more memory than their characters', () => {
   const module = new URL('../../../src/sources/manifests/manifest-yaml.ts', import.meta.url).href;
-  // 9 MB of text in a heap of 100 MB. Left as the library builds it, the text takes 300 MB.
+  // 9 MB of text in a heap of 100 MB. As the library builds it, the text takes 300 MB.
   const script = `
     const { parseYaml } = await import(${JSON.stringify(module)});
     const document = 'text: "' + '.'.repeat(9_000) + '"\\n';
@@ -44,6 +44,6 @@ test('long quoted texts take no more memory than their characters', () => {
 test.each([
   ['a syntax error', 'a: *b\n---\na: [\n', /^Flow sequence/],
   ['the first broken document', 'a: *b\n---\na: *c\n', /^Unresolved alias .*: b$/],
-])('of several broken documents the error is that of %s', (_what, text, message) => {
+])('with several broken documents the error is that of %s', (_what, text, message) => {
   expect(() => parseYaml(text)).toThrow(message);
 });

@@ -1,6 +1,6 @@
 /**
  * What the kubelet 1.36 made of manifests in its `staticPodPath` on a node called `node`: refused, or accepted with the spec
- * that its `/pods` showed. Where Statelet differs on purpose is named here, with the reason.
+ * that its `/pods` showed. The intended differences of Statelet are listed here, with their reasons.
  */
 import { readFileSync } from 'node:fs';
 import { describe, expect, test } from '@jest/globals';
@@ -51,7 +51,7 @@ const parse = ({ name, metadata, spec }: Verdict) => {
 const named = (list: readonly Verdict[]) => list.map((verdict): [string, Verdict] => [verdict.name, verdict]);
 const isMeant = ({ name }: Verdict) => name in REFUSED_ON_PURPOSE || name in ACCEPTED_ON_PURPOSE;
 
-/** Go leaves out texts and lists that are empty. */
+/** Go omits empty texts and lists. */
 function withoutEmpty(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(withoutEmpty);
   if (typeof value !== 'object' || value === null) return value;

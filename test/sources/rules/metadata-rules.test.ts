@@ -18,7 +18,7 @@ test('the name must leave space for the name of the node, which is appended', ()
   ]);
 });
 
-test('all annotations together have at most 256 KiB, keys included', () => {
+test('all annotations together have at most 256 KiB, including their keys', () => {
   const text = 'x'.repeat(256 * 1024 - 1);
   expect(problems({ annotations: { a: text } })).toEqual([]);
   expect(problems({ annotations: { ab: text } })).toEqual([

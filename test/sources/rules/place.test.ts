@@ -38,7 +38,7 @@ test('a repeated key is a problem of the later place; a missing key is not compa
   ]);
 });
 
-test('exactly one of some fields is set, or none where that is allowed; an empty text is not set', () => {
+test('exactly one of some fields is set, or none if that is allowed; an empty text counts as not set', () => {
   const place = (value: Place['value']): Place => ({ path: 'spec', value });
   expect([...oneOf(place({ a: 1 }), ['a', 'b'])]).toEqual([]);
   expect([...oneOf(place({ a: 1, b: '' }), ['a', 'b'])]).toEqual([]);

@@ -20,7 +20,7 @@ test('extended resources and huge pages come in whole units', () => {
   );
 });
 
-test('what cannot be overcommitted has a limit, and requests it', () => {
+test('a resource that cannot be overcommitted has a limit, and a request of the same amount', () => {
   expect(ofContainer({ requests: { 'example.com/gpu': 1 } })).toEqual([
     `${AMOUNTS}.requests.example.com/gpu: needs a limit of the same amount: it cannot be overcommitted`,
   ]);
@@ -29,7 +29,7 @@ test('what cannot be overcommitted has a limit, and requests it', () => {
   ]);
 });
 
-test('huge pages need cpu or memory beside them', () => {
+test('a container with huge pages also needs cpu or memory', () => {
   expect(ofContainer({ limits: { 'hugepages-2Mi': '2Mi' } })).toEqual([
     `${AMOUNTS}: huge pages need cpu or memory beside them`,
   ]);
@@ -54,7 +54,7 @@ test('a limit of a container is within the pod-level limit', () => {
   ]);
 });
 
-test('only cpu, memory and huge pages can be set for a whole pod; claims cannot be had', () => {
+test('only cpu, memory and huge pages can be set for a whole pod; claims are refused', () => {
   expect(
     problems({ resources: { limits: { 'ephemeral-storage': '1Gi' }, claims: [{ name: 'c' }] } }),
   ).toEqual(

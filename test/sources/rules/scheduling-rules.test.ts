@@ -66,7 +66,7 @@ describe('node affinity', () => {
   });
 });
 
-test('a label selector of pod affinity keeps the rules of label selectors', () => {
+test('a label selector of pod affinity follows the rules of label selectors', () => {
   const labelSelector = { matchExpressions: [{ key: 'app', operator: 'NotIn', values: ['a b'] }] };
   const term = { labelSelector, topologyKey: 'zone' };
   expect(problemsOf(podWith({ affinity: { podAntiAffinity: { [NODES]: [term] } } }))).toEqual([
@@ -75,7 +75,7 @@ test('a label selector of pod affinity keeps the rules of label selectors', () =
   ]);
 });
 
-test('two topology constraints differ in key or in what happens when they cannot be kept', () => {
+test('two topology constraints differ in topologyKey or in whenUnsatisfiable', () => {
   const constraint = { maxSkew: 1, topologyKey: 'zone', whenUnsatisfiable: 'DoNotSchedule' };
   const other = { ...constraint, whenUnsatisfiable: 'ScheduleAnyway' };
   expect(problemsOf(podWith({ topologySpreadConstraints: [constraint, other, constraint] }))).toEqual([

@@ -18,7 +18,7 @@ test('problems of the schema, between fields and of references are reported toge
   ]);
 });
 
-test('the rules for volumes and resources hold where the schema is kept', () => {
+test('the rules for volumes and resources are checked only if the schema is not violated', () => {
   const resources = { requests: { 'example.com/gpu': 1 } };
   const message =
     'spec.containers[0].resources.requests.example.com/gpu: needs a limit of the same amount: it cannot be overcommitted';

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 
 const CGROUPS = '/sys/fs/cgroup';
 
-/** In every hierarchy that takes one: a daemon on a node of its own would have the top of them. */
+/** Creates a cgroup in every hierarchy. It takes the place of the root cgroup, which a daemon has on a real node. */
 export function makeCgroup(cgroupRoot: string): void {
   const controllers = readdirSync(CGROUPS).filter((name) => statSync(join(CGROUPS, name)).isDirectory());
   const isUnified = existsSync(join(CGROUPS, 'cgroup.controllers'));

@@ -31,13 +31,13 @@ describeWithContainerd('a containerd of a test', () => {
     return bed;
   }
 
-  /** What ctr would put elsewhere. */
+  /** Folders that ctr would otherwise create elsewhere. */
   const own = ({ dir }: ContainerdBed) => ['--runc-root', `${dir}/runc`, '--fifo-dir', `${dir}/fifo`];
-  /** Not by CRI, but in its namespace. */
+  /** A container that was not created by CRI, in the namespace of CRI. */
   const runContainer = (bed: ContainerdBed, id: string, script = 'sleep 1000') =>
     bed.ctr('run', '--detach', ...own(bed), bed.image, id, 'sh', '-c', script);
 
-  /** A pod with a network of its own, by CRI. */
+  /** A pod with its own network, created by CRI. */
   function runPod(bed: ContainerdBed, name: string, portMappings: readonly PortMapping[] = []) {
     const logger = { warn: () => undefined };
     const client = createCriRuntime({ endpoint: bed.endpoint, requestTimeoutMs: 10_000, logger });
@@ -53,26 +53,26 @@ describeWithContainerd('a containerd of a test', () => {
   });
   const NOTHING = { folder: false, processes: [], mounts: [] };
 
-  test('leaves nothing behind when nothing was left in it', async () => {
+  test('leaves nothing when the test has removed its pods', async () => {
     const bed = await start();
     await bed.stop();
     expect(remains(bed.dir)).toEqual(NOTHING);
   });
 
-  test('has the standard images and those of the test', async () => {
+  test('has the standard images and the images of the test', async () => {
     const bed = await start({ images: [busyboxImage('statelet.test/more:2')] });
     const images = await bed.ctr('images', 'list', '--quiet');
     for (const image of [bed.image, bed.pauseImage, 'statelet.test/more:2']) expect(images).toContain(image);
   });
 
-  test('tells at the end what was left in it, and removes it nevertheless', async () => {
+  test('reports at the end what the test has left, and removes it', async () => {
     const bed = await start();
     await runContainer(bed, 'forgotten');
     await expect(bed.stop()).rejects.toThrow(/left in the runtime: container forgotten/);
     expect(remains(bed.dir)).toEqual(NOTHING);
   });
 
-  test('removes what a test says is to be removed', async () => {
+  test('removes remaining pods without an error if the test allows them', async () => {
     const bed = await start();
     await runContainer(bed, 'expected');
     await bed.kill();
@@ -80,7 +80,7 @@ describeWithContainerd('a containerd of a test', () => {
     expect(remains(bed.dir)).toEqual(NOTHING);
   });
 
-  test('comes back from a kill with the containers still running', async () => {
+  test('restarts after a kill while the containers keep running', async () => {
     const bed = await start();
     await runContainer(bed, 'survivor');
     const tasks = async () => /survivor\s+(\d+)\s+RUNNING/.exec(await bed.ctr('tasks', 'list'))?.[1];
@@ -93,14 +93,14 @@ describeWithContainerd('a containerd of a test', () => {
     expect(await tasks()).toBe(before);
   });
 
-  test('runs beside another', async () => {
+  test('runs beside another containerd', async () => {
     const [one, other] = await Promise.all([start(), start()]);
     await Promise.all([runContainer(one, 'same-name'), runContainer(other, 'same-name')]);
     await one.stop({ leftovers: 'remove' });
     expect(await other.ctr('tasks', 'list')).toMatch(/same-name\s+\d+\s+RUNNING/);
   });
 
-  test('takes the network of a forgotten pod along', async () => {
+  test('removes the network of a remaining pod', async () => {
     const hostPort = 20_000 + (process.pid % 10_000);
     const bed = await start();
     await runPod(bed, 'forgotten', [{ protocol: 'TCP', containerPort: 80, hostPort, hostIp: '' }]);
@@ -118,7 +118,7 @@ describeWithContainerd('a containerd of a test', () => {
     expect(host()).not.toContain(bridge);
   });
 
-  test('holds up one pod, and no other', async () => {
+  test('can delay the network of one pod, and no other', async () => {
     const bed = await start();
     bed.hold('held');
     let isUp = false;
@@ -129,7 +129,7 @@ describeWithContainerd('a containerd of a test', () => {
     expect(await held).toBe(true);
   });
 
-  test('is cleaned up when the test dies', async () => {
+  test('is cleaned up when the test is killed', async () => {
     const module = fileURLToPath(new URL('./containerd.ts', import.meta.url));
     const script = `
       const { startContainerd } = await import(${JSON.stringify(module)});
@@ -148,7 +148,7 @@ describeWithContainerd('a containerd of a test', () => {
     expect(remains(dir)).toEqual(NOTHING);
   });
 
-  test('pulls from a registry on loopback, by password where that is asked for', async () => {
+  test('pulls from a registry on loopback, with a password if the registry requires one', async () => {
     const bed = await start();
     const open = await startRegistry();
     const auth = { username: 'somebody', password: 'secret' };

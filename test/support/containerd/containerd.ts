@@ -1,4 +1,4 @@
-/** A containerd of a test's own, with a network and images, beside any other that may run on the machine. */
+/** A containerd for a test, with its own network and images. Other containerds may run on the machine. */
 import { execFile, spawn, type ChildProcess } from 'node:child_process';
 import {
   closeSync,
@@ -22,7 +22,7 @@ import { installPackages } from './packages.ts';
 import { wipe } from './wipe.ts';
 
 export interface ContainerdOptions {
-  /** Beside the standard ones. */
+  /** Images beside the standard ones. */
   readonly images?: readonly TestImage[];
   /** Appended to config.toml. */
   readonly config?: string;
@@ -31,7 +31,7 @@ export interface ContainerdOptions {
 }
 
 export interface StopOptions {
-  /** `fail`, unless told otherwise: what is still in the runtime is an error. It is removed in any case. */
+  /** Default `fail`: pods that remain in the runtime are an error. They are removed in any case. */
   readonly leftovers?: 'fail' | 'remove';
 }
 
@@ -59,7 +59,7 @@ export class ContainerdBed {
   readonly image = BUSYBOX;
   readonly pauseImage = PAUSE;
   readonly cniConfDir: string;
-  /** A cgroup that goes with the bed: for a daemon's `--cgroup-root`. */
+  /** A cgroup for a daemon's `--cgroup-root`. It is removed with the bed. */
   readonly cgroupRoot: string;
   readonly #layout: Layout;
   readonly #janitor: ChildProcess;
@@ -89,7 +89,7 @@ export class ContainerdBed {
     const log = openSync(this.#layout.logFile, 'a');
     const child = spawn('containerd', ['--config', this.#layout.configFile], {
       stdio: ['ignore', log, log],
-      // A Ctrl-C in the terminal is for the test, which takes its containerd along.
+      // A Ctrl-C in the terminal ends the test, and the test ends its containerd.
       detached: true,
       env: environment(),
     });
@@ -104,7 +104,7 @@ export class ContainerdBed {
     await Promise.race([serves, ended]);
   }
 
-  /** Ends containerd as a crash would: shims and containers stay. */
+  /** Kills containerd, as in a crash: shims and containers stay. */
   async kill(signal: NodeJS.Signals = 'SIGKILL'): Promise<void> {
     const child = this.#running();
     if (child === undefined) return;
@@ -113,13 +113,13 @@ export class ContainerdBed {
     await ended;
   }
 
-  /** Stops containerd where it runs, and starts it on what it had. */
+  /** Stops containerd if it runs, and starts it again with the same state. */
   async restart(): Promise<void> {
     await this.kill();
     await this.start();
   }
 
-  /** Holds containerd still: connections stand, and no call is answered until `resume`. */
+  /** Pauses containerd: connections stay open, and no call is answered until `resume`. */
   async pause(): Promise<void> {
     if (this.pid === undefined) throw new Error('containerd does not run');
     await holdStill(this.pid);
@@ -130,8 +130,8 @@ export class ContainerdBed {
   }
 
   /**
-   * Has every call that touches the network of the pod, RunPodSandbox and StopPodSandbox, hang until it is released;
-   * `podName` as the sandbox has it. Pods on the host's network are not held.
+   * Delays every call for the network of the pod, RunPodSandbox and StopPodSandbox, until it is released;
+   * `podName` is the name in the sandbox. Pods on the host's network are not delayed.
    */
   hold(podName: string): void {
     writeFileSync(join(this.#layout.heldDir, podName), '');
@@ -143,7 +143,7 @@ export class ContainerdBed {
 
   /**
    * Mounts an empty disk of that size, less what ext4 needs, in the bed's folder, and returns its path. The disk is a file in memory:
-   * work on it does not keep the machine's disks busy.
+   * its I/O does not use the disks of the machine.
    */
   async smallDisk(name: string, bytes: number): Promise<string> {
     const [path, memory] = [join(this.dir, name), join(this.dir, `${name}.memory`)];
@@ -153,7 +153,7 @@ export class ContainerdBed {
     await run('mount', ['-t', 'tmpfs', '-o', `size=${bytes}`, 'tmpfs', memory]);
     writeFileSync(file, '');
     truncateSync(file, bytes);
-    // Nothing is kept back for root, and nothing is written twice.
+    // Without reserved blocks for root, and without a journal.
     await run('mkfs.ext4', ['-q', '-m', '0', '-O', '^has_journal', file]);
     await run('mount', ['-o', 'loop', file, path]);
     return path;
@@ -164,7 +164,7 @@ export class ContainerdBed {
     return (await promisify(execFile)('ctr', this.#ctrArgs(args))).stdout;
   }
 
-  /** Resolves when CRI knows them. */
+  /** Resolves when CRI knows the images. */
   async importImages(images: readonly TestImage[]): Promise<void> {
     const imported = promisify(execFile)('ctr', this.#ctrArgs(['images', 'import', '-']));
     imported.child.stdin?.end(archive(images));
@@ -174,14 +174,14 @@ export class ContainerdBed {
     }
   }
 
-  /** What is in the runtime, sandboxes included, by names that tell where it came from. */
+  /** The sandboxes and containers in the runtime, by names that show their origin. */
   async leftovers(): Promise<readonly string[]> {
     const ids = (await this.ctr('containers', 'list', '--quiet')).split('\n').filter(Boolean);
     const described = await Promise.all(ids.map((id) => this.#describe(id)));
     return described.filter((text) => text !== undefined);
   }
 
-  /** Fails when something is left in the runtime; removes everything in any case. */
+  /** Fails if something is left in the runtime; removes everything in any case. */
   async stop({ leftovers = 'fail' }: StopOptions = {}): Promise<void> {
     try {
       if (leftovers === 'remove') return;
@@ -200,7 +200,7 @@ export class ContainerdBed {
     return child?.exitCode === null && child.signalCode === null ? child : undefined;
   }
 
-  /** undefined when it has gone by now. */
+  /** Undefined if it no longer exists. */
   async #describe(id: string): Promise<string | undefined> {
     const answer = await this.ctr('containers', 'info', id).catch(unlessNotFound);
     if (answer === undefined) return undefined;
@@ -221,14 +221,14 @@ function unlessNotFound(error: Error): undefined {
   if (!error.message.includes('not found')) throw error;
 }
 
-/** Everything is on loopback: a proxy, if there is one, has no business in it. */
+/** All connections are on loopback, and must not use a proxy. */
 function environment(): NodeJS.ProcessEnv {
   return Object.fromEntries(Object.entries(process.env).filter(([name]) => !/_proxy$/i.test(name)));
 }
 
 /**
- * Cleans up after a test that died before it could: its end closes the pipe on which the janitor waits. A shell waits,
- * being small; Node is started only when there is something to do.
+ * Cleans up after a test that was killed: its end closes the pipe on which the janitor waits. A shell waits, as it
+ * is small; Node starts only when there is something to clean up.
  */
 function startJanitor(dir: string): ChildProcess {
   const janitorFile = fileURLToPath(new URL('./janitor.ts', import.meta.url));

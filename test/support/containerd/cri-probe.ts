@@ -1,9 +1,9 @@
-/** Two questions to CRI, in bytes written by hand: a test bed that relied on what it tests would prove little. */
+/** Two calls to CRI, encoded by hand: the test bed must not rely on the code under test. */
 import { Client, credentials } from '@grpc/grpc-js';
 
 const same = (bytes: Buffer): Buffer => bytes;
 
-/** Asks one method of CRI; rejects when there is no answer within a minute: a busy machine takes its time. */
+/** Calls one method of CRI; rejects when there is no answer within a minute, as a busy machine may be slow. */
 async function ask(endpoint: string, method: string, request: Buffer): Promise<Buffer> {
   const client = new Client(endpoint, credentials.createInsecure());
   try {
@@ -18,7 +18,7 @@ async function ask(endpoint: string, method: string, request: Buffer): Promise<B
   }
 }
 
-/** Whether CRI serves: containerd listens before that. */
+/** Whether CRI is ready: containerd listens earlier. */
 export async function criServes(endpoint: string): Promise<boolean> {
   try {
     await ask(endpoint, '/runtime.v1.RuntimeService/Version', Buffer.alloc(0));
@@ -28,14 +28,14 @@ export async function criServes(endpoint: string): Promise<boolean> {
   }
 }
 
-/** Whether CRI knows the image: containerd tells it some time after an import. */
+/** Whether CRI knows the image: it learns of an import some time later. */
 export async function criHasImage(endpoint: string, ref: string): Promise<boolean> {
   const spec = field(1, Buffer.from(ref));
   const answer = await ask(endpoint, '/runtime.v1.ImageService/ImageStatus', field(1, spec));
   return answer.length > 0;
 }
 
-/** A field of a message, of a type that has a length; shorter than 128 bytes. */
+/** A length-delimited field of a message, shorter than 128 bytes. */
 function field(number: number, content: Buffer): Buffer {
   if (content.length > 127) throw new Error('too long for a length of one byte');
   return Buffer.concat([Buffer.from([(number << 3) | 2, content.length]), content]);

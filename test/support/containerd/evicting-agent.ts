@@ -1,4 +1,4 @@
-/** An agent on containerd that ends pods when its node runs short, and pods that it may end: static ones never go. */
+/** An agent on containerd with eviction, and pods that it may evict: static pods are never evicted. */
 import type { EvictionParts, EvictionStats } from '../../../src/actors/eviction/eviction-figures.ts';
 import { resolveNodeSettings } from '../../../src/config/load-node-settings.ts';
 import { pressureThresholds } from '../../../src/policies/eviction/pressure-settings.ts';
@@ -14,15 +14,15 @@ import type { ContainerdBed } from './containerd.ts';
 
 export interface EvictingAgent extends TestAgent {
   readonly stats: StatsProvider;
-  /** Has the node looked at now, and not when it is time. */
+  /** Measures the node now, without waiting for the next period. */
   readonly look: () => void;
-  /** Has it looked at until what it is now has been evaluated. */
+  /** Measures the node until its present state has been evaluated. */
   readonly looked: () => Promise<void>;
 }
 
 export interface EvictingAgentOptions {
   readonly rootDir?: string;
-  /** May look at the node before it says what the node is to run short of. */
+  /** Chooses the thresholds; may read the stats of the node first. */
   readonly settings: (stats: StatsProvider) => Partial<EvictionParts['configuration']>;
   /** Fields of KubeletConfiguration. */
   readonly config?: Readonly<Record<string, unknown>>;
@@ -98,13 +98,13 @@ export function evictablePod(name: string, container: Container, spec: Partial<P
 
 type OnCrossed = Parameters<EvictionStats['watchPressure']>[1];
 
-/** Watched all the same. */
+/** A threshold that is never met. With it, pressure is watched. */
 const NEVER_MET = pressureThresholds({
   evictionPSI: { 'io.pressure.full.avg10': '99.99%' },
   evictionPSIGracePeriod: {},
 });
 
-/** The figures of the node, and a way to have them asked for: as if a threshold of pressure had been crossed. */
+/** The stats of the node, and a way to have them read, as if a pressure threshold had been crossed. */
 class Looks implements EvictionStats {
   readonly #stats: StatsProvider;
   #onCrossed: OnCrossed | undefined;
@@ -119,7 +119,7 @@ class Looks implements EvictionStats {
   }
 
   async looked(): Promise<void> {
-    // One may be under way that began before. Once the third is done, the second has been evaluated.
+    // A measurement that began earlier may be running. When the third is done, the second has been evaluated.
     const wanted = this.#measured + 3;
     const isEvaluated = () => {
       this.look();

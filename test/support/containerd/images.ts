@@ -1,4 +1,4 @@
-/** Images that tests run, made of the node's static busybox: nothing has to be pulled from anywhere. */
+/** Images for tests, made of the node's static busybox, so that nothing has to be pulled. */
 import { execFileSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
@@ -9,11 +9,11 @@ const CONFIG = 'application/vnd.oci.image.config.v1+json';
 const LAYER = 'application/vnd.oci.image.layer.v1.tar';
 const PATH = 'PATH=/usr/local/bin:/usr/bin:/bin';
 
-/** A user and a group `app` of number 1000 beside root. */
+/** A user and a group `app` with the ID 1000 beside root. */
 const PASSWD = 'root:x:0:0:root:/root:/bin/sh\napp:x:1000:1000:app:/home/app:/bin/sh\n';
 const GROUP = 'root:x:0:\napp:x:1000:\nextra:x:2000:app\n';
 
-/** What an image says about its containers, by the names of OCI's image configuration. */
+/** The container settings of an image, with the names of OCI's image configuration. */
 export interface ImageSettings {
   readonly User?: string;
   readonly Env?: readonly string[];
@@ -31,7 +31,7 @@ interface Blob {
 }
 
 export interface TestImage {
-  /** Under which it is imported; a registry has it under a name of its own. */
+  /** The name for the import. In a registry the image has another name. */
   readonly ref: string;
   readonly manifest: Blob;
   readonly config: Blob;
@@ -47,7 +47,7 @@ export const BUSYBOX_USER_ID = 'statelet.test/busybox-user-id:1';
 export const BUSYBOX_ENTRYPOINT = 'statelet.test/busybox-entrypoint:1';
 export const PAUSE = 'statelet.test/pause:1';
 
-/** Holds the namespaces of a pod: reaps what is left to it, and ends when told to. */
+/** The pause image: keeps the namespaces of a pod, reaps orphaned processes, and ends on SIGTERM. */
 const PAUSE_SCRIPT = 'trap "exit 0" TERM INT; while :; do sleep 2147483 & wait; done';
 const ENTRYPOINT_SCRIPT = 'trap "exit 0" TERM; echo "$*"; echo "$FROM_IMAGE"; pwd; sleep 2147483 & wait';
 
@@ -63,7 +63,7 @@ export function busyboxImage(
 
 let standard: readonly TestImage[] | undefined;
 
-/** What every containerd of a test has from the start. */
+/** The images that every containerd of a test has from the start. */
 export function standardImages(): readonly TestImage[] {
   standard ??= [
     busyboxImage(BUSYBOX),
@@ -80,7 +80,7 @@ export function standardImages(): readonly TestImage[] {
   return standard;
 }
 
-/** An archive in OCI's layout, as `ctr images import` takes it. */
+/** An archive in OCI's layout, for `ctr images import`. */
 export function archive(images: readonly TestImage[]): Buffer {
   const manifests = images.map(({ ref, manifest }) => ({
     ...descriptor(manifest),
@@ -101,7 +101,7 @@ export function archive(images: readonly TestImage[]): Buffer {
 function image(ref: string, settings: ImageSettings, layers: readonly Blob[]): TestImage {
   const platform = { architecture: process.arch === 'x64' ? 'amd64' : process.arch, os: 'linux' };
   const rootfs = { type: 'layers', diff_ids: layers.map(({ digest }) => digest) };
-  // Images of the same settings would be one image to the runtime, under several names.
+  // Without it, images with the same settings would be one image with several names.
   const author = ref;
   const config = blob(CONFIG, json({ author, ...platform, config: settings, rootfs }));
   const references = { config: descriptor(config), layers: layers.map(descriptor) };

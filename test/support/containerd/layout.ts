@@ -1,4 +1,4 @@
-/** The files of one containerd of a test's own, and the names that it takes outside its folder. */
+/** The files of the containerd of a test, and the names that it uses outside its folder. */
 import { randomBytes } from 'node:crypto';
 import {
   mkdirSync,
@@ -13,12 +13,12 @@ import { networkInterfaces, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { PAUSE } from './images.ts';
 
-/** The names of a bed's things outside its folder, kept in the folder: to remove a bed, its folder is enough. */
+/** The names that a bed uses outside its folder. They are stored in the folder, so that the folder is enough to remove the bed. */
 export interface Belongings {
   readonly bridge: string;
-  /** In the comments of iptables rules too. */
+  /** Comments of iptables rules have this name, too. */
   readonly network: string;
-  /** A cgroup below which a daemon of the test may put its own; it goes with the bed. */
+  /** A cgroup for a daemon of the test. It is removed with the bed. */
   readonly cgroupRoot: string;
 }
 
@@ -28,18 +28,18 @@ export interface Layout extends Belongings {
   readonly socket: string;
   readonly cniConfDir: string;
   readonly cniBinDir: string;
-  /** A file here, of a pod's name, holds up whatever is to be done to that pod's network. */
+  /** A file with the name of a pod in this folder delays all calls for the network of that pod. */
   readonly heldDir: string;
   readonly configFile: string;
   readonly logFile: string;
 }
 
 const CAP_SYS_RESOURCE = 24n;
-/** The plugin that stands before the others. */
+/** The plugin that runs before the others. */
 const GATE = 'gate';
 const OVERLAYFS_MAGIC = 0x794c7630;
 
-/** Of no use here, and each costs time at every start. */
+/** Plugins that tests do not need. Each would slow down every start. */
 const DISABLED_PLUGINS = ['aufs', 'btrfs', 'devmapper', 'zfs'].map(
   (name) => `io.containerd.snapshotter.v1.${name}`,
 );
@@ -59,7 +59,7 @@ export function layoutIn(dir: string): Layout {
   };
 }
 
-/** `pluginDir`: where the machine has its CNI plugins; `more`: what is appended to the configuration. */
+/** `pluginDir`: the folder of CNI plugins of this machine; `more`: text that is appended to the configuration. */
 export function createLayout(pluginDir: string, more: string): Layout {
   const dir = mkdtempSync(join(tmpdir(), 'statelet-containerd-'));
   const id = randomBytes(4).toString('hex');
@@ -120,7 +120,7 @@ function cniConf({ dir, bridge, network }: Layout): object {
   };
 }
 
-/** The bridge plugin, once the pod is not held up any more. */
+/** The bridge plugin, after the delay of the pod has ended. */
 function gate({ heldDir }: Layout, pluginDir: string): string {
   return `#!/bin/sh
 pod=\${CNI_ARGS#*K8S_POD_NAME=}
@@ -129,7 +129,7 @@ exec "${pluginDir}/bridge"
 `;
 }
 
-/** At random, so that beds which start at the same moment hardly choose the same. */
+/** Random, so that beds which start at the same moment rarely choose the same. */
 function freeSubnet(): string {
   const taken = Object.values(networkInterfaces()).flatMap((addresses) => addresses ?? []);
   for (;;) {

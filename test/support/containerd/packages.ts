@@ -1,4 +1,4 @@
-/** What has to be on the machine for real containers, and how it gets there. */
+/** Installs the packages that real containers need. */
 import { execFile } from 'node:child_process';
 import { existsSync, readFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -7,7 +7,7 @@ import { promisify } from 'node:util';
 
 const run = promisify(execFile);
 
-/** Debian's package by the file that shows it to be there; another vendor's will do as well. */
+/** Debian's package, by a file that shows that it is installed. A package of another vendor is accepted, too. */
 const PACKAGES: Readonly<Record<string, string>> = {
   containerd: 'containerd',
   ctr: 'containerd',
@@ -49,7 +49,7 @@ function onPath(file: string): boolean {
   return path !== undefined && (file !== 'busybox' || isStatic(path));
 }
 
-/** A program that needs libraries would not run in an image that has no other files. It names its loader near its beginning. */
+/** A dynamically linked program would not run in an image without other files. Such a program names its loader near its beginning. */
 function isStatic(path: string): boolean {
   return !/\/lib\S*\/ld-/.test(readFileSync(path).toString('latin1', 0, 4096));
 }
@@ -62,7 +62,7 @@ async function install(packages: readonly string[]): Promise<void> {
   const names = packages.join(' ');
   process.stderr.write(`\nInstalling ${names} for the tests with containerd.\n`);
   const get = `apt-get install -y --no-install-recommends ${names}`;
-  // Debian would start what it installs; the tests start their own.
+  // Debian would start the installed services; the tests start their own.
   const policy = '/usr/sbin/policy-rc.d';
   const noServices = `[ -e ${policy} ] || { printf '#!/bin/sh\\nexit 101\\n' > ${policy}; chmod +x ${policy}; trap 'rm -f ${policy}' EXIT; }`;
   const script = `${noServices}; ${get} || { apt-get update && ${get}; }`;

@@ -1,4 +1,4 @@
-/** A container registry on loopback, from which a containerd of a test pulls over plain HTTP. */
+/** A container registry on loopback. The containerd of a test pulls from it over plain HTTP. */
 import { execFileSync, spawn, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdtempSync, writeFileSync } from 'node:fs';
@@ -11,7 +11,7 @@ import { busyboxImage, type TestImage } from './images.ts';
 import { installPackages } from './packages.ts';
 
 export interface RegistryOptions {
-  /** Without it everybody may pull. */
+  /** The account that may pull; without it, pulls are anonymous. */
   readonly auth?: { readonly username: string; readonly password: string };
 }
 
@@ -20,7 +20,7 @@ export async function startRegistry({ auth }: RegistryOptions = {}): Promise<Reg
   const dir = mkdtempSync(join(tmpdir(), 'statelet-registry-'));
   const config = join(dir, 'config.json');
   if (auth) writeFileSync(join(dir, 'htpasswd'), `${auth.username}:${bcrypt(auth.password)}\n`);
-  // YAML contains JSON. Port 0: the log tells which one it became.
+  // JSON is valid YAML. With port 0 the log has the actual port.
   const protection = auth && { auth: { htpasswd: { realm: 'tests', path: join(dir, 'htpasswd') } } };
   const storage = { filesystem: { rootdirectory: join(dir, 'storage') }, delete: { enabled: true } };
   const log = { level: 'info', formatter: 'json' };
@@ -50,13 +50,13 @@ export class Registry {
   constructor(dir: string, config: string, authorization: string | undefined) {
     this.#dir = dir;
     this.#authorization = authorization;
-    // A test that dies takes its registry along.
+    // The registry ends when the test is killed.
     const args = ['--pdeathsig', 'KILL', 'docker-registry', 'serve', config];
     this.#child = spawn('setpriv', args, { stdio: ['ignore', 'pipe', 'pipe'] });
     this.listening = this.#listen();
   }
 
-  /** Puts busybox, or the given image, there under `name:tag`. Returns the reference to pull it by. */
+  /** Pushes busybox, or the given image, as `name:tag`. Returns the reference for pulls. */
   async push(nameAndTag: string, image: TestImage = busyboxImage(nameAndTag)): Promise<string> {
     const [name = '', tag = 'latest'] = nameAndTag.split(':');
     for (const { digest, content } of [image.config, ...image.layers]) {
@@ -70,14 +70,14 @@ export class Registry {
     return `${this.host}/${name}:${tag}`;
   }
 
-  /** What runtimes have asked about images of that name, as `HEAD /v2/…/manifests/1 200`, oldest first. */
+  /** The requests for images of that name, as `HEAD /v2/…/manifests/1 200`, oldest first. */
   requests(name: string): readonly string[] {
     const all = this.log.map((line) => /"(\w+ \/v2\/\S+) HTTP\/1\.1" (\d+) .*"containerd/.exec(line));
     const texts = all.flatMap((match) => (match ? [`${match[1]} ${match[2]}`] : []));
     return texts.filter((text) => text.includes(` /v2/${name}/`));
   }
 
-  /** Holds the registry still: connections are taken, and nothing is answered until `resume`. */
+  /** Pauses the registry: connections are accepted, and nothing is answered until `resume`. */
   async pause(): Promise<void> {
     if (this.#child.pid === undefined) throw new Error('the registry does not run');
     await holdStill(this.#child.pid);
@@ -136,7 +136,7 @@ function basic({ username, password }: { username: string; password: string }): 
   return `Basic ${Buffer.from(`${username}:${password}`).toString('base64')}`;
 }
 
-/** The only hash that the registry takes. Debian's libcrypt knows it, and Perl is on every Debian. */
+/** A bcrypt hash, the only kind that the registry accepts. It is made by Debian's libcrypt through Perl, which every Debian has. */
 function bcrypt(password: string): string {
   const script = 'print crypt($ARGV[0], q($2b$04$abcdefghijklmnopqrstuu))';
   const hash = execFileSync('perl', ['-e', script, password], { encoding: 'utf8' });

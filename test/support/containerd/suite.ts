@@ -3,13 +3,13 @@ import { describe } from '@jest/globals';
 /** Longest that a suite waits for its containerd when packages have to be installed first: for `beforeAll`. */
 export const SET_UP_TIMEOUT_MS = 300_000;
 
-/** Why there can be no containerd here; undefined where there can be one. */
+/** Why containerd cannot run here; undefined if it can. */
 export function noContainerdBecause(): string | undefined {
   if (process.platform !== 'linux') return `this is ${process.platform}, not Linux`;
   return process.geteuid?.() === 0 ? undefined : 'this is not root';
 }
 
-/** A suite that needs real containers: without root it is skipped, and stderr says so. */
+/** A suite with real containers. Without root it is skipped, and stderr says so. */
 export function describeWithContainerd(name: string, suite: () => void): void {
   const reason = noContainerdBecause();
   if (reason !== undefined) {

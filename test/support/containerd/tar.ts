@@ -1,12 +1,12 @@
-/** As much of the tar format (ustar) as images need, with nothing in it that differs from run to run. */
+/** The parts of the tar format (ustar) that images need. The same files always give the same archive. */
 
 export interface TarEntry {
-  /** Relative, at most 100 bytes. */
+  /** A relative path of at most 100 bytes. */
   readonly path: string;
   readonly mode?: number;
   readonly uid?: number;
   readonly gid?: number;
-  /** One of these says what it is: a file's content or a link's target; without either it is a folder. */
+  /** A file has a content, a link has a target, a folder has neither. */
   readonly content?: Buffer | string;
   readonly linkTo?: string;
 }
@@ -38,7 +38,7 @@ function header(entry: TarEntry, sizeBytes: number): Buffer {
   block.write(type, 156);
   block.write(linkTo, 157);
   block.write('ustar\u000000', 257);
-  // The sum is taken with its own field filled with spaces.
+  // The checksum is computed with its own field filled with spaces.
   block.fill(' ', 148, 156);
   const sum = block.reduce((total, byte) => total + byte, 0);
   block.write(`${sum.toString(8).padStart(6, '0')}\0 `, 148);

@@ -1,4 +1,4 @@
-/** Removes a containerd of a test with everything that it left behind, whatever state it is in. */
+/** Removes the containerd of a test with everything that it left, in any state. */
 import { execFile } from 'node:child_process';
 import { existsSync, readdirSync, readFileSync, rmdirSync } from 'node:fs';
 import { rm } from 'node:fs/promises';
@@ -15,7 +15,7 @@ const CNI_RESULTS = '/var/lib/cni/results';
 
 export async function wipe(dir: string): Promise<void> {
   const layout = layoutIn(dir);
-  // containerd first, as it could start something anew; then the containers, then their shims.
+  // containerd first, as it could start something again; then the containers, then their shims.
   await killAll(() => processesOf(dir, 'containerd'));
   await deleteContainers(dir);
   const sockets = shimSockets(dir);
@@ -27,7 +27,7 @@ export async function wipe(dir: string): Promise<void> {
   await rm(dir, { recursive: true, force: true, maxRetries: 5, retryDelay: 100 });
 }
 
-/** The processes whose program's name begins so, and which work for the bed in the folder. */
+/** The processes of the bed in the folder whose program name begins with this text. */
 export function processesOf(dir: string, program: string): readonly number[] {
   const pids = readdirSync('/proc').map(Number).filter(Number.isInteger);
   return pids.filter((pid) => {
@@ -60,11 +60,11 @@ function kill(pid: number): void {
 async function deleteContainers(dir: string): Promise<void> {
   const root = join(dir, 'runc', NAMESPACE);
   const ids = existsSync(root) ? readdirSync(root) : [];
-  // One by one: after a test that passed there are hardly any.
+  // One by one: after a test that passed there are few.
   for (const id of ids) await run('runc', ['--root', root, 'delete', '--force', id]).catch(() => undefined);
 }
 
-/** Each shim listens outside the bed, where its bundle says. */
+/** Each shim listens outside the folder of the bed, at the address in its bundle. */
 function shimSockets(dir: string): readonly string[] {
   const bundles = join(dir, 'state/io.containerd.runtime.v2.task', NAMESPACE);
   const ids = existsSync(bundles) ? readdirSync(bundles) : [];
@@ -91,7 +91,7 @@ async function removeNetwork({ bridge, network }: Belongings): Promise<void> {
   for (const command of ['iptables', 'ip6tables']) await removeRules(command, network);
 }
 
-/** What was kept for taking a pod's network down, by the network's name and the pod's sandbox. */
+/** CNI's cached results for removing a pod's network, by the network's name and the pod's sandbox. */
 async function removeNetworkResults(network: string): Promise<void> {
   const results = existsSync(CNI_RESULTS) ? readdirSync(CNI_RESULTS) : [];
   for (const result of results.filter((name) => name.startsWith(`${network}-`))) {
@@ -101,7 +101,7 @@ async function removeNetworkResults(network: string): Promise<void> {
   }
 }
 
-/** What the portmap plugin made for pods that were not removed: rules that name the network, and their chains. */
+/** The iptables rules of the portmap plugin for pods that were not removed, and their chains. The rules name the network. */
 async function removeRules(command: string, network: string): Promise<void> {
   const nat = (...args: string[]) => run(command, ['--wait', '--table', 'nat', ...args]);
   const listed = await nat('--list-rules').catch(() => ({ stdout: '' }));
@@ -117,7 +117,7 @@ async function removeRules(command: string, network: string): Promise<void> {
   }
 }
 
-/** In every hierarchy, with those below it. No process may be in any of them. */
+/** Removes the cgroup and those below it in every hierarchy. They must not have processes. */
 export function removeCgroups(cgroupRoot: string): void {
   const hierarchies = [CGROUPS, ...readdirSync(CGROUPS).map((name) => join(CGROUPS, name))];
   for (const hierarchy of hierarchies) removeCgroup(join(hierarchy, cgroupRoot));

@@ -16,14 +16,14 @@ import { type Turn, Witness } from './witness.ts';
 const image = (revision: number) => `statelet.test/revision-${String(revision)}:1`;
 const revisions = Array.from({ length: LAST_REVISION + 1 }, (_, revision) => revision);
 
-/** With the images of which the pods' containers are made. */
+/** Starts a containerd with the images of the pods. */
 export function containerdForDeaths(): Promise<ContainerdBed> {
   return startContainerd({ images: revisions.map((revision) => busyboxImage(image(revision))) });
 }
 
-/** Daemons on containerd; one containerd serves several stages, one after another. */
+/** A stage on containerd. Several stages use one containerd, one after another. */
 export async function criStage(containerd: ContainerdBed): Promise<Stage> {
-  // What crashes is seen to come back.
+  // Short, so that a test sees crashed containers restart.
   const config = { crashLoopBackOff: { maxContainerRestartPeriod: '1s' } };
   const bed = new CriDaemonBed(containerd, { config });
   const notesDir = join(bed.dir, 'notes');
@@ -67,7 +67,7 @@ export async function criStage(containerd: ContainerdBed): Promise<Stage> {
   };
 }
 
-/** Where CNI's plugin notes them down, below a folder of the network's name. */
+/** The folder in which CNI's plugin stores the addresses, in a folder with the name of the network. */
 function addressesInUse(containerdDir: string): string[] {
   const dir = join(containerdDir, 'ipam');
   if (!existsSync(dir)) return [];
@@ -80,7 +80,7 @@ const EXIT = '/tasks/exit';
 const NAMESPACE = 'k8s.io';
 
 const startOfTask = message<{ containerId: string }>({ containerId: field(1, string) });
-/** Of a container's main process both ids are the same. */
+/** For the main process of a container both IDs are equal. */
 const exitOfTask = message<{ containerId: string; id: string }>({
   containerId: field(1, string),
   id: field(2, string),
@@ -91,7 +91,7 @@ interface Envelope {
   readonly event?: { readonly value: Buffer };
 }
 
-/** containerd's own events: the plugin that serves CRI learns of ends by the same stream. */
+/** containerd's own events. Its CRI plugin receives the ends of containers from the same stream. */
 const SUBSCRIBE: Method<{ filters: readonly string[] }, Envelope> = {
   name: 'Subscribe',
   path: '/containerd.services.events.v1.Events/Subscribe',

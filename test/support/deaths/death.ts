@@ -1,10 +1,10 @@
-/** The end of a daemon by SIGKILL, at an exact point of its talk with the runtime. */
+/** Kills a daemon by SIGKILL at an exact point of its calls to the runtime. */
 import type { Daemon } from '../daemon.ts';
 import type { Fate, RuntimeTap } from '../runtime-tap.ts';
 
 /**
- * `before` the call reaches the runtime; `during` the time that the runtime takes over it, which is told that nobody waits
- * any more; `after` it has been carried out; `late`: the call reaches the runtime when another daemon lives.
+ * `before` the call reaches the runtime; `during` the work of the runtime, which learns that the caller is gone;
+ * `after` the call has been carried out; `late`: the call reaches the runtime when another daemon runs.
  */
 export const WHENS = ['before', 'during', 'after', 'late'] as const;
 export type When = (typeof WHENS)[number];
@@ -12,15 +12,15 @@ const FATES = { before: 'lost', during: 'passes', late: 'held' } as const;
 
 export interface DeathPoint {
   readonly when: When;
-  /** The calls that count; without it all of them, also those that only ask. */
+  /** The calls that are counted; default: all calls, also those that change nothing. */
   readonly calls?: readonly string[];
-  /** From 1. */
+  /** The number of the call, from 1. */
   readonly nth: number;
 }
 
-/** Kills a daemon when it gets to the point. */
+/** Kills a daemon when it reaches the point. */
 export class Death {
-  /** Resolves when the daemon has died there; it may never get there. */
+  /** Resolves when the daemon has been killed there; it may never reach the point. */
   readonly done: Promise<undefined>;
   readonly #daemon: Daemon;
   readonly #tap: RuntimeTap;
@@ -37,12 +37,12 @@ export class Death {
     tap.decide = (call) => this.#decide(call);
   }
 
-  /** The call at which the daemon was killed, once it was. */
+  /** The call at which the daemon was killed; undefined before. */
   get call(): string | undefined {
     return this.#call;
   }
 
-  /** It is not to die there any more. */
+  /** Cancels the death. */
   callOff(): void {
     this.#tap.decide = undefined;
   }

@@ -12,11 +12,11 @@ import { type Turn, Witness } from './witness.ts';
 const CONFIG = {
   apiVersion: 'kubelet.config.k8s.io/v1beta1',
   kind: 'KubeletConfiguration',
-  // What crashes is seen to come back.
+  // Short, so that a test sees crashed containers restart.
   crashLoopBackOff: { maxContainerRestartPeriod: '1s' },
 };
 
-/** The embedded runtime. */
+/** A stage on the embedded runtime. */
 export async function embeddedStage(): Promise<Stage> {
   const bed = new DaemonBed();
   const [config, journal] = [join(bed.dir, 'config.json'), join(bed.dir, 'journal')];

@@ -1,4 +1,4 @@
-/** Whether pods are as wanted, and what must not be: by what the runtime shows and the containers have noted. */
+/** Checks the pods against their manifests, and finds violations, by the runtime and the records of the containers. */
 import type { Container, PodSandbox } from '../../../src/types/cri.ts';
 import type { Pod } from '../../../src/types/kubernetes.ts';
 import { stateOf } from '../daemon.ts';
@@ -10,12 +10,12 @@ import type { Note, World } from './world.ts';
 export interface Sight {
   readonly sandboxes: readonly PodSandbox[];
   readonly containers: readonly Container[];
-  /** What the daemon says of it. */
+  /** The pod as the daemon serves it. */
   readonly served: readonly Pod[];
   readonly notes: readonly Note[];
 }
 
-/** What is not, or not yet, as wanted. */
+/** The differences from the manifests. */
 export function problems(wanted: readonly Incarnation[], sight: Sight): readonly string[] {
   const uids = new Set(wanted.map(({ uid }) => uid));
   const held = [...sight.sandboxes, ...sight.containers].map(({ labels }) => labels[POD_UID] ?? '?');
@@ -41,7 +41,7 @@ function problemsOf(pod: Incarnation, sight: Sight): string[] {
   ];
 }
 
-/** Whatever its state: an instance follows another with a number of its own. */
+/** Instances in all states: each instance has its own attempt number. */
 function twins(pod: Incarnation, { containers }: Sight): string[] {
   const own = containers.filter(({ labels }) => labels[POD_UID] === pod.uid);
   const instances = own.map(({ metadata: { name, attempt } }) => `${name} ${String(attempt)}`);
@@ -88,12 +88,12 @@ function isServedAs(instance: Container, { status }: Pod): boolean {
   );
 }
 
-/** Remembers what is to go on running, and tells what must not be, however long one waits. */
+/** Remembers the containers that must keep running, and finds violations that waiting cannot repair. */
 export class Judge {
   readonly #world: World;
   readonly #witness: Witness;
   readonly #tap: RuntimeTap;
-  /** Ids of containers that are to go on running, by UID. */
+  /** IDs of containers that must keep running, by UID. */
   readonly #kept = new Map<string, Set<string>>();
 
   constructor(world: World, witness: Witness, tap: RuntimeTap) {
@@ -111,7 +111,7 @@ export class Judge {
     }
   }
 
-  /** Everything is as wanted: from now on that counts. */
+  /** All pods match their manifests: their containers must keep running from now on. */
   settled(sight: Sight): void {
     this.#kept.clear();
     this.keep(sight);
@@ -132,7 +132,7 @@ export class Judge {
     return lost.map((id) => `${id} did not go on running`);
   }
 
-  /** By the runtime's word and by what was noted: at most as often as the pod was asked for. */
+  /** By the runtime and by the records: containers start at most as often as their pod was to start. */
   #repeated(pod: Incarnation, sight: Sight): string[] {
     const { lasting, once } = kindOf(pod);
     const { uid } = pod;
@@ -148,7 +148,7 @@ export class Judge {
     });
   }
 
-  /** How often a start of the container was given up by the runtime: it may have run for a moment. */
+  /** The number of starts that the runtime gave up: the container may have run for a moment. */
   #cutShort(uid: string, container: string): number {
     const labels = [...this.#tap.cutShort].map((id) => this.#tap.made.get(id));
     return labels.filter((one) => one?.[POD_UID] === uid && one[CONTAINER_NAME] === container).length;

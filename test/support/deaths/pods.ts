@@ -1,46 +1,46 @@
-/** The pods whose daemon dies: what their containers do, and what is to become of each of them. */
+/** The pods whose daemon is killed: the work of their containers, and the expected result of each. */
 import type { Container, ObjectMeta, PodSpec } from '../../../src/types/kubernetes.ts';
 
-/** One life of a name. A manifest that is taken away and comes back as it was is the same again. */
+/** One incarnation of a pod name. A manifest that is removed and added again without a change is the same incarnation. */
 export interface Incarnation {
   readonly name: string;
   readonly uid: string;
   readonly kind: KindName;
-  /** Raised where the containers change under the UID that they have: they get another image, and start anew for it. */
+  /** Incremented when the containers change under the same UID: they get another image, and start again. */
   readonly revision: number;
 }
 
 export interface Kind {
-  /** Containers that run for as long as the pod is wanted. */
+  /** Containers that run as long as the pod has a manifest. */
   readonly lasting: readonly string[];
-  /** Containers that run to their end, once. */
+  /** Containers that run to completion, once. */
   readonly once: readonly string[];
   /** Containers that end again and again. */
   readonly restless: readonly string[];
   readonly spec: (container: Containers) => Partial<PodSpec> & Pick<PodSpec, 'containers'>;
 }
 
-/** Makes a container that notes its start, and then runs the script. */
+/** Returns a container that records its start, and then runs the script. */
 type Containers = (name: string, script: string, fields?: Partial<Container>) => Container;
 
-/** Makes a container of the runtime at hand that runs a shell script. */
+/** Returns a container that runs a shell script in the tested runtime. */
 export type Shell = (script: string, fields: Partial<Container>) => Container;
 
-/** More changes than these a pod does not see under one UID. */
+/** The largest number of changes under one UID. */
 export const LAST_REVISION = 3;
 
 export interface PodSurroundings {
   readonly shell: Shell;
-  /** For each revision of a container. */
+  /** The image of each revision of a container. */
   readonly image: (revision: number) => string;
   /** The file into which the containers write. */
   readonly journal: string;
-  /** What every pod of the runtime at hand has. */
+  /** The fields that every pod has in the tested runtime. */
   readonly fields: Partial<PodSpec>;
 }
 
 const SERVE = serve('exit 0');
-/** Long enough for another to start beside it, were it not waited for. */
+/** Long enough that another container would start meanwhile if the agent did not wait. */
 const END_SLOWLY = serve('sleep 0.2; exit 0');
 const IGNORE_TERM = serve('');
 const END = 'note ends';
@@ -61,7 +61,7 @@ export const KINDS = {
       containers: [container('main', END_SLOWLY)],
     }),
   },
-  /** On a network of its own. */
+  /** A pod with its own network. */
   sidecar: {
     lasting: ['side', 'main'],
     once: [],
@@ -110,7 +110,7 @@ export function kindOf({ kind }: Incarnation): Kind {
   return KINDS[kind];
 }
 
-/** A pod of which nothing runs for as long as it is wanted. */
+/** A pod whose containers do not run permanently. */
 export function completes(pod: Incarnation): boolean {
   const { lasting, restless } = kindOf(pod);
   return lasting.length + restless.length === 0;
@@ -139,7 +139,7 @@ function exec(script: string) {
   return { exec: { command: ['sh', '-c', script] } };
 }
 
-/** Shell: runs until it is told to end, and does that then. */
+/** Shell: runs until SIGTERM, and then ends. */
 function serve(onTerm: string): string {
   return `trap "${onTerm}" TERM; while :; do sleep 1000 & wait $!; done`;
 }

@@ -4,17 +4,17 @@ import type { RuntimeTap } from '../runtime-tap.ts';
 import type { PodSurroundings } from './pods.ts';
 import type { Witness } from './witness.ts';
 
-/** A runtime, what stands before it, and a folder of manifests for daemons that come and die. */
+/** A runtime with a tap, and a folder of manifests for daemons that are killed. */
 export interface Stage {
   readonly bed: DaemonBed;
   readonly surroundings: PodSurroundings;
   readonly tap: RuntimeTap;
-  /** The runtime itself, not by way of the tap. */
+  /** The runtime itself, without the tap. */
   readonly runtime: RuntimeService;
   readonly witness: Witness;
-  /** A daemon on the manifests, whose calls go by way of the tap. Waits for nothing. */
+  /** Starts a daemon on the manifests, whose calls pass the tap. Does not wait. */
   launch(): Daemon;
-  /** What is there of pods: records, folders, mounts, cgroups, processes. */
+  /** What pods have on the node: records, folders, mounts, cgroups, processes. */
   leftovers(): Promise<readonly string[]>;
   close(): Promise<void>;
 }

@@ -1,4 +1,4 @@
-/** Manifests that come, change and go while daemons come and die: all of it by a seed. */
+/** Adds, changes and removes manifests while daemons start and are killed, all by a seed. */
 import { seededRandom, type SeededRandom } from '../../../src/simulation/plan/seeded-random.ts';
 import { CHANGES } from '../runtime-tap.ts';
 import { type DeathPoint, WHENS } from './death.ts';
@@ -17,7 +17,7 @@ export class Storm {
     this.#random = seededRandom(seed);
   }
 
-  /** Resolves to the violations, once that many daemons have died and nothing is left of the pods. */
+  /** Resolves to the violations after that many daemons were killed and all pods are removed. */
   async rage(deaths: number): Promise<readonly string[]> {
     const daemons = this.#daemons;
     for (const name of NAMES) daemons.world.add(name, this.#random.pick(KIND_NAMES));
@@ -37,7 +37,7 @@ export class Storm {
     else await this.#daemons.start(random.pick(LANDINGS));
   }
 
-  /** Of one call, of all that change something, or of all. */
+  /** A death at one kind of call, at any call that changes something, or at any call. */
   #point(): DeathPoint {
     const random = this.#random;
     const when = random.pick(WHENS);

@@ -1,4 +1,4 @@
-/** Daemons on one folder of manifests, one after another, each of which is killed. */
+/** Daemons on one folder of manifests, one after another. Each is killed. */
 import type { Daemon, LogLine } from '../daemon.ts';
 import { CHANGES } from '../runtime-tap.ts';
 import { waitFor } from '../wait-for.ts';
@@ -11,17 +11,17 @@ const PATIENCE_MS = 100_000;
 const PAUSE_MS = 50;
 
 /**
- * When calls land that the last daemon has made and that were held: when the next one knows what runs, just before the first
- * call by which it changes something, or when all is as wanted.
+ * When held calls of the last daemon reach the runtime: when the next daemon knows the running containers, just before the first
+ * call by which it changes something, or when all pods match their manifests.
  */
 export const LANDINGS = ['early', 'in between', 'at rest'] as const;
 type Landing = (typeof LANDINGS)[number];
 
 export class Succession {
   readonly world: World;
-  /** What must not have been. */
+  /** The violations. */
   readonly violations: string[] = [];
-  /** What has happened, step by step. */
+  /** The history, step by step. */
   readonly story: string[] = [];
   readonly #stage: Stage;
   readonly #judge: Judge;
@@ -34,7 +34,7 @@ export class Succession {
     this.#judge = new Judge(this.world, stage.witness, stage.tap);
   }
 
-  /** Resolves when everything is as wanted, also after calls that were held have landed. */
+  /** Resolves when all pods match their manifests, also after the held calls have reached the runtime. */
   async start(landing: Landing = 'in between'): Promise<void> {
     const { tap } = this.#stage;
     if (landing === 'in between') {
@@ -52,7 +52,7 @@ export class Succession {
     await this.settle();
   }
 
-  /** Kills the next daemon at that point of its taking over, and starts another; unless it never gets there. */
+  /** Kills the next daemon at that point of its adoption of the pods, and starts another; does neither if it never reaches the point. */
   async startToDie(point: DeathPoint): Promise<void> {
     const isDead = await this.#dies(point, this.#launch(), async (death) => {
       await this.#daemon.ready().catch((error: unknown) => {
@@ -64,7 +64,7 @@ export class Succession {
   }
 
   /**
-   * Kills the daemon at that point of what the change leads to, at rest if it never gets there. Resolves to the call at which it
+   * Kills the daemon at that point after the change, or when it is idle if it never reaches the point. Resolves to the call at which it
    * was killed.
    */
   async dieAt(point: DeathPoint, change: () => void): Promise<string | undefined> {
@@ -73,7 +73,7 @@ export class Succession {
     return call;
   }
 
-  /** Takes everything away; resolves when nothing is left of it. */
+  /** Removes all manifests; resolves when nothing remains of the pods. */
   async end(): Promise<void> {
     this.world.removeAll();
     await this.settle();
@@ -84,7 +84,7 @@ export class Succession {
     });
   }
 
-  /** Resolves when everything is as wanted, or the daemon has died. */
+  /** Resolves when all pods match their manifests, or the daemon was killed. */
   async settle(isDead: () => boolean = () => false): Promise<void> {
     let wrong: readonly string[] = [];
     const settled = async () => {
@@ -122,7 +122,7 @@ export class Succession {
     return daemon;
   }
 
-  /** Resolves to the call at which the daemon was killed; to undefined when all is as wanted and it lives. */
+  /** Resolves to the call at which the daemon was killed; to undefined if all pods match their manifests and it still runs. */
   async #dies(
     point: DeathPoint,
     daemon: Daemon,
@@ -136,7 +136,7 @@ export class Succession {
     return death.call;
   }
 
-  /** While no daemon lives, it is seen what has to go on running. */
+  /** While no daemon runs, records the containers that must keep running. */
   async #bury(where: string): Promise<void> {
     await this.#daemon.end('SIGKILL');
     this.story.push(`dies ${where}`);
@@ -153,7 +153,7 @@ export class Succession {
     return { sandboxes, containers, served, notes: this.world.notes() };
   }
 
-  /** With what has happened, and what the daemons have said about the pods that it is about. */
+  /** The violation with the history, and with the lines of the daemons' logs about its pods. */
   #explained(problem: string, cause?: unknown): Error {
     const concerned = ({ uid, level }: LogLine) =>
       uid === undefined ? level !== 'info' : problem.includes(`${uid} `);

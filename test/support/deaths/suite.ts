@@ -4,11 +4,11 @@ import type { Stage } from './stage.ts';
 import { Storm } from './storm.ts';
 import { Succession } from './succession.ts';
 
-/** Others can be tried: `SEEDS=3,4,5`; and more deaths in each: `DEATHS=20`. */
+/** Other seeds: `SEEDS=3,4,5`; more deaths in each: `DEATHS=20`. */
 const SEEDS = (process.env.SEEDS ?? '2').split(',').map(Number);
 const DEATHS = Number(process.env.DEATHS ?? '4');
 
-/** A daemon is killed at each of these points, and at seeded ones; every time another takes over. */
+/** Kills a daemon at each of these points, and at seeded points; every time another daemon takes over. */
 export function testDeaths(
   openStage: () => Promise<Stage>,
   points: readonly (readonly [when: When, call: string])[],
@@ -27,20 +27,20 @@ export function testDeaths(
     });
     afterAll(() => stage.close());
 
-    test.each(points)('%s %s: I10 holds for the next', async (when, call) => {
+    test.each(points)('%s %s: I10 holds for the next daemon', async (when, call) => {
       const replace = () => daemons.world.add('replaced', 'staged');
       expect(await daemons.dieAt({ when, calls: [call], nth: 1 }, replace)).toBe(call);
       await daemons.start();
       expect(daemons.violations.splice(0)).toEqual([]);
     });
 
-    test('again and again: nothing is left of the pods that all of them ran', async () => {
+    test('again and again: nothing is left of the pods of all daemons', async () => {
       await daemons.end();
       expect(daemons.violations).toEqual([]);
     });
   });
 
-  describe('while pods come, change and go, daemons are killed', () => {
+  describe('while pods are added, changed and removed, daemons are killed', () => {
     let stage: Stage;
 
     beforeEach(async () => {
@@ -48,7 +48,7 @@ export function testDeaths(
     });
     afterEach(() => stage.close());
 
-    test.each(SEEDS)('seed %d: I10 holds for each of them, and nothing is left', async (seed) => {
+    test.each(SEEDS)('seed %d: I10 holds for each daemon, and nothing is left of the pods', async (seed) => {
       expect(await new Storm(stage, seed).rage(DEATHS)).toEqual([]);
     });
   });

@@ -1,4 +1,4 @@
-/** Hears from a runtime itself what starts and ends, in the order in which that happens, whichever daemon lives. */
+/** Records the starts and ends of containers in their order, from the runtime itself and not from a daemon. */
 import type { Observable, Subscription } from 'rxjs';
 import type { Labels } from '../runtime-tap.ts';
 
@@ -17,7 +17,7 @@ export class Witness {
   readonly #made: ReadonlyMap<string, Labels>;
   readonly #subscription: Subscription;
 
-  /** `made`: whose each of them is. */
+  /** `made`: the labels of each sandbox and container, which name its pod. */
   constructor(turns: Observable<Turn>, made: ReadonlyMap<string, Labels>) {
     this.#made = made;
     this.#subscription = turns.subscribe((turn) => this.#turns.push(turn));
@@ -27,13 +27,13 @@ export class Witness {
     this.#subscription.unsubscribe();
   }
 
-  /** How often the container has been started. */
+  /** The number of starts of the container. */
   starts(uid: string, container: string): number {
     const labels = this.#turns.filter(({ starts }) => starts).map(({ id }) => this.#made.get(id));
     return labels.filter((one) => one?.[POD_UID] === uid && one[CONTAINER_NAME] === container).length;
   }
 
-  /** What ran beside something that it must not run beside. */
+  /** Containers that ran at the same time and must not. */
   violations(): readonly string[] {
     const running = new Map<string, Labels>();
     const found: string[] = [];
@@ -54,7 +54,7 @@ function conflict(one: Labels, other: Labels): string[] {
   const [uid = '', otherUid = ''] = [one, other].map((labels) => labels[POD_UID]);
   if (uid === otherUid)
     return what === where ? [`I10: ${uid} ran ${what ?? 'its sandbox'} twice at once`] : [];
-  // A sandbox that lands late may stand beside another incarnation until it is cleared away: nothing runs in it.
+  // A late sandbox may exist beside another incarnation until it is removed: no container runs in it.
   const bothRun = what !== undefined && where !== undefined;
   return bothRun ? [`I6: ${uid} ran ${what} while ${otherUid} ran ${where}`] : [];
 }

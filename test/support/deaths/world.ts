@@ -1,4 +1,4 @@
-/** What a folder of manifests asks for, and has asked for before; and what the containers that came of it have noted. */
+/** The present and earlier pods of a folder of manifests, and the records that their containers have written. */
 import { readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { replaceFile } from '../../e2e/manifests.ts';
@@ -15,7 +15,7 @@ export class World {
   readonly #manifestDir: string;
   readonly #surroundings: PodSurroundings;
   readonly #wanted = new Map<string, Incarnation>();
-  /** The last one of each name that was taken away. */
+  /** The last removed pod of each name. */
   readonly #withdrawn = new Map<string, Incarnation>();
   readonly #lives = new Map<string, number>();
   readonly #disturbed = new Set<string>();
@@ -34,28 +34,28 @@ export class World {
     return this.#wanted.get(name);
   }
 
-  /** How often the UID was asked for; a change of its containers asks for it anew. */
+  /** How often the pod of the UID was to start. A change of its containers counts as another start. */
   lives(uid: string): number {
     return this.#lives.get(uid) ?? 0;
   }
 
-  /** Whether its manifest has been there as it is since everything was last as wanted. */
+  /** Whether its manifest is unchanged since all pods last matched their manifests. */
   isUndisturbed(uid: string): boolean {
     return !this.#disturbed.has(uid);
   }
 
-  /** Everything is as wanted. */
+  /** All pods match their manifests. */
   settled(): void {
     this.#disturbed.clear();
   }
 
-  /** A new UID under that name, in place of the old one where there is one. */
+  /** Adds a pod with a new UID under that name; it replaces the old one, if any. */
   add(name: string, kind: KindName): void {
     this.#last += 1;
     this.#write({ name, kind, uid: `${name}-uid-${String(this.#last)}`, revision: 0 });
   }
 
-  /** The UID that the name had last. */
+  /** The last UID of the name. */
   addAgain(name: string): void {
     const before = this.#withdrawn.get(name);
     if (before !== undefined) this.#write(before);
@@ -74,14 +74,14 @@ export class World {
     for (const { name } of this.wanted) this.remove(name);
   }
 
-  /** Other containers under the UID that it has. */
+  /** Changes the containers under the same UID. */
   edit(name: string): void {
     const pod = this.#wanted.get(name);
     if (pod === undefined || pod.revision === LAST_REVISION) return;
     this.#write({ ...pod, revision: pod.revision + 1 });
   }
 
-  /** In their order. */
+  /** The records in their order. */
   notes(): readonly Note[] {
     const lines = readFileSync(this.#surroundings.journal, 'utf8').split('\n').filter(Boolean);
     return lines.map((line) => {

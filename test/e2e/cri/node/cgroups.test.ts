@@ -47,13 +47,13 @@ describeOnContainerd('cgroups of pods', ({ containerd, openBed }) => {
     waitFor(() => !everywhere(group).some((path) => existsSync(path)), { what: `${group} to be gone` });
   const burstableShares = () => read('cpu', join(kubepods(), 'burstable'), 'cpu.shares');
 
-  /** The host's id of the container's first process. */
+  /** The pid of the container's first process on the node. */
   async function pidOf(pod: Pod, container = 'main'): Promise<number> {
     const lines = (await containerd.ctr('tasks', 'list')).split('\n').map((line) => line.split(/\s+/));
     return Number(lines.find(([id]) => id === bed.idOf(pod, container))?.[1]);
   }
 
-  /** Of a process, by controller. */
+  /** The cgroups of a process, by controller. */
   function cgroupsOf(pid: number): ReadonlyMap<string, string> {
     const lines = readFileSync(`/proc/${pid}/cgroup`, 'utf8').trim().split('\n');
     return new Map(
@@ -100,7 +100,7 @@ describeOnContainerd('cgroups of pods', ({ containerd, openBed }) => {
     const main = join(guaranteed, bed.idOf(pods.guaranteed));
     expect(read('cpu', main, 'cpu.shares')).toBe('512');
     expect(read('memory', main, 'memory.limit_in_bytes')).toBe(String(64 * MIB));
-    // One of its containers has no limit of memory, so the pod has none; the other has its own.
+    // One container has no memory limit, so the pod has none; the other container has its own.
     expect(read('cpu', burstable, 'cpu.shares')).toBe('256');
     expect(Number(read('memory', burstable, 'memory.limit_in_bytes'))).toBeGreaterThan(2 ** 60);
     const other = join(burstable, bed.idOf(pods.burstable, 'other'));
@@ -114,7 +114,7 @@ describeOnContainerd('cgroups of pods', ({ containerd, openBed }) => {
   });
 
   testOnV1(
-    'all pods together are held to what is not reserved, and a pod is told what pods may have',
+    'all pods together are limited to the unreserved resources, and a pod sees the allocatable memory',
     async () => {
       const reserved = { cpu: '500m', memory: '1Gi', pid: '1000' };
       await startDaemon({ kubeReserved: reserved, evictionHard: { 'memory.available': '100Mi' } });
@@ -130,7 +130,7 @@ describeOnContainerd('cgroups of pods', ({ containerd, openBed }) => {
         restartPolicy: 'Never',
       });
       const { metadata } = await daemon.inPhase('told', 'Succeeded');
-      // What eviction keeps free is in the group's limit, and not in what a pod is told.
+      // The eviction threshold is part of the cgroup's limit, and not of the memory that a pod sees.
       expect(bed.containerLog(metadata, 'main')).toContain(`may have ${bytes - 100 * MIB}`);
     },
   );
@@ -149,7 +149,7 @@ describeOnContainerd('cgroups of pods', ({ containerd, openBed }) => {
     await Promise.all([daemon.running('two'), daemon.running('full')]);
     expect(burstableShares()).toBe('1536');
 
-    // Who follows a daemon that was killed knows them all again.
+    // The next daemon after a killed one knows all pods.
     await daemon.end('SIGKILL');
     daemon = await bed.start();
     await Promise.all([daemon.running('one'), daemon.running('two')]);
@@ -174,24 +174,24 @@ describeOnContainerd('cgroups of pods', ({ containerd, openBed }) => {
     expect(read('memory', group, 'memory.limit_in_bytes')).toBe(String(48 * MIB));
   });
 
-  test('a container that takes more memory than its limit is killed for it, and so it says', async () => {
+  test('a container that exceeds its memory limit is killed, and has the reason OOMKilled', async () => {
     await startDaemon();
     const limits = { limits: { memory: '24Mi' } };
-    // tail keeps a line in memory until that ends.
+    // tail keeps a line in memory until the line ends.
     const greedy = `tail /dev/zero; echo outlived; ${SERVING}`;
     bed.apply('main-process', {
       restartPolicy: 'OnFailure',
       containers: [bed.shell('exec tail /dev/zero', resources(limits))],
     });
     bed.apply('child', { containers: [bed.shell(greedy, resources(limits)), bed.server({ name: 'other' })] });
-    // Containerd may tell of the end before it tells of the reason: the last end is looked at again with each restart.
+    // Containerd may report the end before the reason: after each restart the last state is read again.
     const isOOMKilled = ({ terminated }: ContainerState) =>
       terminated?.reason === 'OOMKilled' && terminated.exitCode === 137;
     await daemon.until('main-process', 'killed for it', (pod) => {
       const { state = {}, lastState = {} } = containerStatus(pod) ?? {};
       return isOOMKilled(state) || isOOMKilled(lastState);
     });
-    // Only its main process's end is the end of a container.
+    // A container ends only with its main process.
     const { metadata } = await daemon.running('child');
     const outlived = () => bed.containerLog(metadata, 'main').includes('outlived');
     await waitFor(outlived, { what: 'the end of the child' });
@@ -199,7 +199,7 @@ describeOnContainerd('cgroups of pods', ({ containerd, openBed }) => {
     expect(containerStatus(pod)).toMatchObject({ restartCount: 0 });
   });
 
-  test('pods without groups of their own are where cgroupRoot says, and limits of containers hold', async () => {
+  test('pods without their own cgroups are in cgroupRoot, and limits of containers apply', async () => {
     const root = join(containerd.cgroupRoot, 'plain');
     await startDaemon({ cgroupsPerQOS: false, cgroupRoot: root });
     bed.apply('plain', { containers: [bed.server(resources({ limits: { memory: '32Mi' } }))] });
@@ -216,7 +216,7 @@ describeOnContainerd('cgroups of pods', ({ containerd, openBed }) => {
 
   testOnV1('a process that has left its container ends with the pod, and so does the group', async () => {
     await startDaemon();
-    // In a PID namespace of its own nothing outlives the first process.
+    // In its own PID namespace no process outlives the first process.
     bed.apply('hider', { hostPID: true, containers: [bed.shell(`setsid sleep 1000 & ${SERVING}`)] });
     const pod = await daemon.running('hider');
     const group = groupOf(pod, 'besteffort');

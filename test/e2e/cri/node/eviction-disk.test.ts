@@ -1,4 +1,4 @@
-/** A disk that pods, images and containers share is full: unused images and dead containers go first, then a pod. */
+/** The disk of pods, images and containers is full: unused images and dead containers are removed first, then a pod is evicted. */
 import { statfs } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from '@jest/globals';
@@ -14,7 +14,7 @@ import { describeOnBed } from '../../../support/cri-suite.ts';
 
 const MIB = 2 ** 20;
 const DISK_MIB = 256;
-/** An image takes that twice: as it was pulled, and unpacked. */
+/** An image takes that space twice: compressed, and unpacked. */
 const IMAGE_MIB = 30;
 const LARGE = 'statelet.test/large:1';
 const PATIENCE_MS = 100_000;
@@ -34,7 +34,7 @@ describeOnBed('a disk that pods, images and containers share', { diskBytes: DISK
   };
 
   async function start(availableMiB: number): Promise<void> {
-    // containerd removes what the test before has left in its own time; until then the disk is short, and no pod is let in.
+    // containerd removes the files of the last test with a delay; until then the disk is short, and no pod is admitted.
     await waitFor(async () => (await roomMiB()) > availableMiB, {
       what: 'the disk to have room',
       pauseMs: 100,
@@ -59,7 +59,7 @@ describeOnBed('a disk that pods, images and containers share', { diskBytes: DISK
       { what, timeoutMs: PATIENCE_MS, pauseMs: 100 },
     );
 
-  test('is relieved of containers of ended pods and the images that only they used, and no pod goes', async () => {
+  test('is freed of the containers of ended pods and the images that only they used, and no pod is evicted', async () => {
     await start(150);
     const writing = bed.shell('dd if=/dev/zero of=/file bs=1M count=60', { image: LARGE });
     agent.add(evictablePod('over', writing, { restartPolicy: 'Never' }));
@@ -74,7 +74,7 @@ describeOnBed('a disk that pods, images and containers share', { diskBytes: DISK
     expect(await ofOver()).toBe(0);
     await agent.looked();
     expect(agent.events).not.toContain('running Evicted');
-    // What has done its work is not run once more for want of a trace.
+    // A completed container does not run again, although it was removed.
     expect((await containersOf('running')).map(({ metadata, state }) => [metadata.name, state])).toEqual(
       expect.arrayContaining([
         ['main', 'CONTAINER_RUNNING'],
@@ -84,7 +84,7 @@ describeOnBed('a disk that pods, images and containers share', { diskBytes: DISK
     expect(await containersOf('running')).toHaveLength(2);
   });
 
-  test('is relieved of images, and where that is not enough the pod that fills it goes', async () => {
+  test('is freed of images, and if that is not enough, the pod that fills the disk is evicted', async () => {
     await start(160);
     const volumes = [{ name: 'scratch', emptyDir: {} }];
     const volumeMounts = [{ name: 'scratch', mountPath: '/scratch' }];

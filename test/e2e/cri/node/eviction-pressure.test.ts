@@ -1,4 +1,4 @@
-/** Pods that go because others wait for them: for the disks that they keep busy, for the memory that they turn over. */
+/** Eviction of pods that cause pressure: they keep the disks busy, or read the same memory again and again. */
 import { mkdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, expect, test } from '@jest/globals';
@@ -15,22 +15,22 @@ const MIB = 2 ** 20;
 const PATIENCE_MS = 100_000;
 const SCRATCH = { volumes: [{ name: 'scratch', emptyDir: {} }] };
 const MOUNTED = { volumeMounts: [{ name: 'scratch', mountPath: '/scratch' }] };
-/** Past the page cache, each block on its own. */
+/** Writes without the page cache, block by block. */
 const WRITING =
   'for i in 1 2 3; do while :; do dd if=/dev/zero of=/scratch/$i bs=4k count=2000 oflag=direct; done & done; wait';
-/** More than other processes on this machine are likely to cause. */
+/** More than other processes on this machine probably cause. */
 const IO_PERCENT = 15;
 const MEMORY_PERCENT = 8;
-/** A file that does not fit into what the container may have is read again and again. */
+/** Reads a file again and again that is larger than the memory limit of the container. */
 const THRASHING =
   'dd if=/dev/zero of=/scratch/file bs=1M count=96; for i in 1 2 3; do while :; do cat /scratch/file > /dev/null; done & done; wait';
 
-describeOnBed('a node whose pods wait', (bed) => {
+describeOnBed('a node under pressure', (bed) => {
   let agent: EvictingAgent;
 
   afterEach(() => agent.cleanUp());
 
-  /** With a pod that does nothing. */
+  /** Starts the agent, and a pod that does nothing. */
   async function start(resource: 'io' | 'memory', percent: number, rootDir: string): Promise<void> {
     await isCalm(resource, percent / 2);
     const thresholds = pressureThresholds({
@@ -50,7 +50,7 @@ describeOnBed('a node whose pods wait', (bed) => {
     });
   const statusOf = (name: string) => agent.statusManager.get(`uid-${name}`);
 
-  /** Under pressure no pod would be admitted. */
+  /** Waits for the end of the pressure, as no pod is admitted under pressure. */
   const isCalm = (resource: string, percent: number) =>
     waitFor(() => stalledPercent(resource) < percent, {
       what: `no process to wait for ${resource}`,
@@ -58,7 +58,7 @@ describeOnBed('a node whose pods wait', (bed) => {
       pauseMs: 500,
     });
 
-  test('for disks loses the pod that keeps them busy', async () => {
+  test('of I/O evicts the pod that keeps the disks busy', async () => {
     await start('io', IO_PERCENT, join(await bed.containerd.smallDisk('busy', 64 * MIB), 'root'));
     agent.add(evictablePod('writer', bed.shell(WRITING, MOUNTED), SCRATCH));
     await isEvicted('writer');
@@ -72,7 +72,7 @@ describeOnBed('a node whose pods wait', (bed) => {
     expect(agent.state('uid-modest')).toBe('Syncing.Settled');
   });
 
-  test('for memory loses the pod that takes more than it requested', async () => {
+  test('of memory evicts the pod that uses more than it requested', async () => {
     await start('memory', MEMORY_PERCENT, join(bed.containerd.dir, 'turning'));
     const limited = { resources: { requests: { memory: '1Mi' }, limits: { memory: '32Mi' } }, ...MOUNTED };
     agent.add(evictablePod('greedy', bed.shell(THRASHING, limited), SCRATCH));

@@ -1,4 +1,4 @@
-/** Pods that go because the node runs short: of an API source, since static ones never do. */
+/** Eviction of pods from a node with a shortage. The pods come from an API source, as static pods are never evicted. */
 import { existsSync, mkdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, expect, jest, test } from '@jest/globals';
@@ -15,16 +15,16 @@ import { thresholds } from '../../../support/eviction.ts';
 import { waitFor } from '../../../support/wait-for.ts';
 
 const MIB = 2 ** 20;
-/** More than other processes on this machine are likely to take meanwhile. */
+/** More than other processes on this machine probably use meanwhile. */
 const MARGIN_MIB = 1024;
-/** Takes more and more, as other processes on this machine may free memory meanwhile. */
+/** Uses more and more memory, as other processes on this machine may free memory meanwhile. */
 const TAKING = 'for i in $(seq 12); do dd if=/dev/zero bs=512M count=1 | sleep 1000 & sleep 0.3; done';
 const GREED_PROCESSES = 800;
 const MARGIN_PROCESSES = 400;
 const PATIENCE_MS = 100_000;
 const GREED = `${TAKING}; ${SERVING}`;
 
-describeOnBed('a node that runs short', (bed) => {
+describeOnBed('a shortage', (bed) => {
   let agent: EvictingAgent;
 
   afterEach(() => agent.cleanUp());
@@ -56,7 +56,7 @@ describeOnBed('a node that runs short', (bed) => {
       },
     );
 
-  test('of memory ends the pod that takes more than it requested, and turns away those that request none', async () => {
+  test('of memory evicts the pod that uses more than it requested, and rejects pods without a request', async () => {
     await start({
       settings: (stats) => {
         const evictionHard = { 'memory.available': memoryLeft(stats, MARGIN_MIB) };
@@ -84,7 +84,7 @@ describeOnBed('a node that runs short', (bed) => {
     expect(statusOf('late')?.message).toBe('Pod was rejected: The node had condition: [MemoryPressure]. ');
   });
 
-  test('of disk ends the pod that fills it', async () => {
+  test('of disk evicts the pod that fills the disk', async () => {
     const disk = await bed.containerd.smallDisk('eviction', 64 * MIB);
     const rootDir = join(disk, 'root');
     mkdirSync(rootDir);
@@ -102,7 +102,7 @@ describeOnBed('a node that runs short', (bed) => {
     expect(agent.state('uid-modest')).toBe('Syncing.Settled');
   });
 
-  test('of nothing ends only a pod that exceeds a limit of its own', async () => {
+  test('of no resource evicts only a pod that exceeds its own limit', async () => {
     const rootDir = join(bed.containerd.dir, 'limits');
     await start({ rootDir, settings: () => ({ thresholds: [] }) });
     const scratch = { volumes: [{ name: 'scratch', emptyDir: { sizeLimit: '2Mi' } }] };
@@ -130,7 +130,7 @@ describeOnBed('a node that runs short', (bed) => {
     expect(agent.state('uid-modest')).toBe('Syncing.Settled');
   });
 
-  test('of process IDs ends the pod that has most of them', async () => {
+  test('of process IDs evicts the pod with the most processes', async () => {
     const evictionHard = { 'pid.available': `${processesLeft() - MARGIN_PROCESSES}` };
     await start({ settings: () => ({ thresholds: thresholds({ evictionHard }) }) });
     const forking = `for i in $(seq ${GREED_PROCESSES}); do sleep 1000 & done; ${SERVING}`;
@@ -145,10 +145,10 @@ describeOnBed('a node that runs short', (bed) => {
   });
 
   test.each([
-    { longest: 'the most that it may', own: 30, most: 3, given: 3 },
-    { longest: 'what it has asked for', own: 2, most: 20, given: 2 },
+    { longest: 'the allowed maximum', own: 30, most: 3, given: 3 },
+    { longest: 'its own grace period', own: 2, most: 20, given: 2 },
   ])(
-    'of memory softly gives the pod $longest to end, once its grace period is over',
+    'of memory, by a soft threshold, evicts the pod after the grace period of the threshold, with $longest to end',
     async ({ own, most, given }) => {
       await start({
         settings: (stats) => ({
@@ -172,7 +172,7 @@ describeOnBed('a node that runs short', (bed) => {
     },
   );
 
-  test('and flaps keeps the condition until it has been well for the transition period', async () => {
+  test('that comes and goes keeps the condition until the transition period has passed without it', async () => {
     const disk = await bed.containerd.smallDisk('flapping', 64 * MIB);
     const rootDir = join(disk, 'root');
     mkdirSync(rootDir);

@@ -20,7 +20,7 @@ describeOnContainerd('on a full disk', ({ openBed, closeBeds }) => {
     rmSync(place, { recursive: true });
   });
 
-  test('the daemon starts, takes up what runs, removes what is not wanted, and begins to evict', async () => {
+  test('the daemon starts, adopts running pods, removes unwanted pods, and begins to evict', async () => {
     place = mkdtempSync(join(tmpdir(), 'statelet-disk-'));
     disk = mountSmallDisk(place);
     const bed = openBed({ config: { evictionHard: { 'nodefs.available': '20%' } } });

@@ -20,7 +20,7 @@ describeOnContainerd('garbage', ({ containerd, openBed }) => {
 
   const createBed = (config: CriDaemonOptions['config'] = {}) => (bed = openBed({ config }));
 
-  /** What an agent has left that knew of it: a sandbox and one container, by the kubelet's labels. */
+  /** A pod that an earlier agent has left: a sandbox and one container, with the kubelet's labels. */
   async function orphan(name: string, script: string) {
     const uid = `uid-of-${name}`;
     const pod: Pod = { metadata: { name, namespace: 'lost', uid }, spec: { containers: [] } };
@@ -36,7 +36,7 @@ describeOnContainerd('garbage', ({ containerd, openBed }) => {
     });
   }
 
-  test('pods that no source knows are ended and removed, with their logs, folders and cgroups', async () => {
+  test('pods without a source are ended and removed, with their logs, folders and cgroups', async () => {
     createBed();
     // One ignores SIGTERM, one has exited, one has only a stopped sandbox, and one has only files and cgroups.
     await orphan('runs', 'trap "" TERM; while :; do sleep 1; done');
@@ -57,7 +57,7 @@ describeOnContainerd('garbage', ({ containerd, openBed }) => {
     const folder = join(bed.rootDir, 'pods/uid-of-gone');
     mkdirSync(join(folder, 'volumes/kubernetes.io~empty-dir/data'), { recursive: true });
     writeFileSync(join(folder, 'volumes/kubernetes.io~empty-dir/data/file'), '');
-    // Not a pod's: it carries no UID.
+    // Not the sandbox of a pod, as it has no pod UID.
     const foreign = {
       metadata: { name: 'foreign', namespace: 'lost', uid: 'foreign', attempt: 0 },
       labels: {},
@@ -93,7 +93,7 @@ describeOnContainerd('garbage', ({ containerd, openBed }) => {
       .filter((name) => name.startsWith('lost_'))
       .map((name) => join(bed.podLogsDir, name));
 
-  test('of dead containers one is kept beside the running one; what has completed does not run again for it', async () => {
+  test('one dead container is kept beside the running one; completed containers do not run again after their removal', async () => {
     createBed({ ...SHORT_BACK_OFF });
     const script = `n=$(ls /runs | wc -l); : > /runs/$n; [ $n = 3 ] || exit 1; ${SERVING}`;
     const volumeMounts = [{ name: 'runs', mountPath: '/runs' }];

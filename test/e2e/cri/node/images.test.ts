@@ -1,4 +1,4 @@
-/** Images from a real registry on loopback: policies, secrets, back-off, limits, and registries that are not there. */
+/** Images from a real registry on loopback: policies, secrets, back-off, limits, and unavailable registries. */
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, beforeEach, expect, test } from '@jest/globals';
@@ -29,7 +29,7 @@ describeOnContainerd('images', ({ containerd, openBed, closeBeds }) => {
     bed = openBed();
   });
 
-  /** Of which the events are those. */
+  /** The messages of the pod's events with that reason. */
   const texts = (daemon: Daemon, name: string, reason: string): string[] =>
     daemon.log
       .filter((line) => line.reason === reason && line.pod === `default/${name}-node-a`)
@@ -44,7 +44,7 @@ describeOnContainerd('images', ({ containerd, openBed, closeBeds }) => {
     writeFileSync(join(bed.rootDir, 'config.json'), JSON.stringify({ auths: { [locked.host]: { auth } } }));
   };
 
-  test('images are pulled by their policy; a failed pull is reported, backs off, and the pod runs once the cause is gone', async () => {
+  test('images are pulled by their policy; a failed pull is reported and backs off, and the pod runs when the cause is gone', async () => {
     const images = {
       always: await registry.push('always:1'),
       locked: await locked.push('locked:1'),
@@ -96,13 +96,13 @@ describeOnContainerd('images', ({ containerd, openBed, closeBeds }) => {
     credentials(AUTH.password);
     await proxy.open();
     await registry.push('missing:1');
-    // A manifest with a wrong image is corrected in place.
+    // The wrong image of a manifest is corrected in place.
     pod('invalid', containerd.image);
     bed.withdraw('never');
     await Promise.all(['locked', 'away', 'missing', 'invalid'].map((name) => daemon.running(name)));
     expect(JSON.stringify(daemon.log)).not.toContain(AUTH.password);
 
-    // The registry says what is asked of it: a restart asks again with Always, and not without it.
+    // The requests at the registry show that a restart pulls again with Always, and not otherwise.
     const asked = { always: registry.requests('always').length, away: registry.requests('away').length };
     bed.apply('again', {
       containers: [
@@ -115,7 +115,7 @@ describeOnContainerd('images', ({ containerd, openBed, closeBeds }) => {
     expect(registry.requests('away').length).toBe(asked.away);
   });
 
-  test('a registry that never answers holds up the pulls behind it, and no pod that needs none; its pod can be deleted', async () => {
+  test('a registry that never answers delays the later pulls, but no pod without a pull; its pod can be deleted', async () => {
     await proxy.close();
     await proxy.open({ silent: true });
     const before = proxy.connections;

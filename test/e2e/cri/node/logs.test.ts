@@ -24,9 +24,9 @@ import { containerStatus, type Daemon, NODE_NAME } from '../../../support/daemon
 import { waitFor } from '../../../support/wait-for.ts';
 
 const PATIENCE_MS = 100_000;
-/** For what does not listen to SIGTERM. */
+/** Short, for containers that ignore SIGTERM. */
 const QUICK = { terminationGracePeriodSeconds: 1 };
-/** Restarts come quickly. */
+/** Short, for quick restarts. */
 const SHORT_BACK_OFF = { crashLoopBackOff: { maxContainerRestartPeriod: '1s' } };
 
 describeOnContainerd('logs of containers', ({ containerd, openBed }) => {
@@ -45,9 +45,9 @@ describeOnContainerd('logs of containers', ({ containerd, openBed }) => {
   const linkOf = (pod: Pod, container = 'main') =>
     `${pod.metadata.name}_default_${container}-${bed.idOf(pod, container)}.log`;
 
-  test("lie where the kubelet has them, in CRI's format, and links lead to them", async () => {
+  test("are at the paths of the kubelet, in CRI's format, and have links to them", async () => {
     await startDaemon();
-    // CRI has lines of 16 KiB at most, and longer ones in parts.
+    // CRI splits lines of more than 16 KiB into parts.
     const long = 'x'.repeat(20_000);
     const script = `echo said; echo complained >&2; printf unfinished; echo ${long} >&2; ${SERVING}`;
     bed.apply('talker', {
@@ -76,7 +76,7 @@ describeOnContainerd('logs of containers', ({ containerd, openBed }) => {
     expect([readdirSync(bed.podLogsDir), links()]).toEqual([[], []]);
   });
 
-  test('each instance has its own; of dead ones only the last is kept, with its link', async () => {
+  test('are separate for each instance; of dead instances only the last log is kept, with its link', async () => {
     await startDaemon(SHORT_BACK_OFF);
     const script = `n=$(ls /runs | wc -l); : > /runs/$n; echo run $n; [ $n = 3 ] || exit 1; ${SERVING}`;
     bed.apply('again', {
@@ -96,12 +96,12 @@ describeOnContainerd('logs of containers', ({ containerd, openBed }) => {
     expect(targets.toSorted()).toEqual(['2.log', '3.log'].map((file) => join(logsOf(pod), file)));
   });
 
-  test('are rotated while they are written, and no line is lost or comes twice', async () => {
+  test('are rotated while they are written, and no line is lost or repeated', async () => {
     const maxFiles = 4;
     const maxSizeBytes = 40_000;
     const sizes = { containerLogMaxSize: String(maxSizeBytes), containerLogMaxFiles: maxFiles };
     await startDaemon({ ...sizes, containerLogMonitorInterval: '1s' });
-    // Counts until it has been rotated twice, and a third time perhaps: nothing is removed yet.
+    // Counts until the log was rotated two or three times: no file is removed yet.
     const batch = 'for k in 1 2 3 4 5 6 7 8 9 10; do echo line $i; i=$((i+1)); done';
     const counts = `i=0; until [ $(ls /logs/*_counter-*/main | wc -l) -gt 2 ]; do ${batch}; done; echo end; ${SERVING}`;
     const logs = {
@@ -147,7 +147,7 @@ describeOnContainerd('logs of containers', ({ containerd, openBed }) => {
     expect([readdirSync(bed.podLogsDir), links()]).toEqual([[], []]);
   });
 
-  test('a pod for whose logs no folder can be made says so, and runs once it can', async () => {
+  test('without a folder delay their pod with an event, and it runs when the folder can be created', async () => {
     bed = openBed();
     const uid = 'uid-of-blocked';
     const folder = join(bed.podLogsDir, `default_blocked-${NODE_NAME}_${uid}`);
@@ -162,13 +162,13 @@ describeOnContainerd('logs of containers', ({ containerd, openBed }) => {
     const pod = await daemon.inPhase('blocked', 'Pending');
     expect(containerStatus(pod)?.state?.waiting?.reason).toBe('ContainerCreating');
     rmSync(folder);
-    // A change of the pod starts the next try at once; without one it would come after 10 s.
+    // A change of the pod starts the next attempt at once; otherwise it would start after 10 s.
     apply('second');
     expect(filesOf(await daemon.running('blocked'))).toEqual(['0.log']);
   });
 
-  test('on a full disk containers go on, new ones say what they lack, and start when there is room', async () => {
-    // One of which the number of files can be changed.
+  test('on a full disk: containers keep running, new ones report the lack of space, and start when there is space', async () => {
+    // A file system whose limit of files can be changed.
     const disk = join(containerd.dir, 'logs');
     mkdirSync(disk);
     execFileSync('mount', ['-t', 'tmpfs', '-o', 'size=256k', 'tmpfs', disk]);
@@ -204,7 +204,7 @@ describeOnContainerd('logs of containers', ({ containerd, openBed }) => {
   });
 });
 
-/** Takes all the space and all the names that are left. */
+/** Uses all remaining space and inodes. */
 function fill(disk: string, filler: string): void {
   const fd = openSync(filler, 'w');
   try {
@@ -218,7 +218,7 @@ function fill(disk: string, filler: string): void {
   execFileSync('mount', ['-o', `remount,nr_inodes=${files - ffree}`, disk]);
 }
 
-/** While a log is rotated there is none for a moment. */
+/** During a rotation the log is missing for a moment. */
 function lastLineOf(file: string): string {
   if (!existsSync(file)) return '';
   return readFileSync(file, 'utf8').trimEnd().split('\n').at(-1) ?? '';
@@ -230,7 +230,7 @@ interface Entry {
   readonly text: string;
 }
 
-/** The entries of log files, in their order; throws where one has not CRI's format. */
+/** The entries of log files, in their order; throws if an entry is not in CRI's format. */
 function entriesIn(files: readonly string[]): Entry[] {
   return files.flatMap((file) => {
     const content = readFileSync(file);
@@ -246,7 +246,7 @@ function parse(line: string): Entry {
   return { stream, partial: tag === 'P', text };
 }
 
-/** The lines that were finished, those put together that came in parts. */
+/** The complete lines; parts of one line are joined. */
 function saidIn(files: readonly string[], stream = 'stdout'): string[] {
   const lines: string[] = [];
   let begun = '';

@@ -1,4 +1,4 @@
-/** What the agent keeps of pods on the node: `/etc/hosts`, and what an agent that was killed leaves to the next one. */
+/** The files of pods on the node: `/etc/hosts`, and the files that a killed agent leaves to the next one. */
 import { execFileSync } from 'node:child_process';
 import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -11,7 +11,7 @@ import { describeOnContainerd } from '../../../support/cri-suite.ts';
 import { containerStatus } from '../../../support/daemon.ts';
 import { waitFor } from '../../../support/wait-for.ts';
 
-describeOnContainerd('what pods have on the node', ({ containerd, openBed }) => {
+describeOnContainerd('the files of pods on the node', ({ containerd, openBed }) => {
   let bed: CriDaemonBed;
 
   const setUp = (options: CriDaemonOptions = {}) => void (bed = openBed(options));
@@ -56,7 +56,7 @@ describeOnContainerd('what pods have on the node', ({ containerd, openBed }) => 
     expect(existsSync(podDir(pod))).toBe(false);
   });
 
-  test('/etc/hosts: the pod by its names and the aliases; on the network of the node that of the node', async () => {
+  test('/etc/hosts has the names of the pod and the aliases; with hostNetwork it is that of the node', async () => {
     setUp({ config: { clusterDomain: 'cluster.local' } });
     const daemon = await bed.start();
     const hostAliases = [{ ip: '192.0.2.7', hostnames: ['db', 'db.example.com'] }];
@@ -97,7 +97,7 @@ describeOnContainerd('what pods have on the node', ({ containerd, openBed }) => 
     );
   });
 
-  test('a message that a finished pod left stays when its volumes are released, and after a restart of the agent', async () => {
+  test('the termination message of a finished pod stays when its volumes are released, and after a restart of the agent', async () => {
     setUp();
     const first = await bed.start();
     const script = 'echo work > /disk/file; printf "my last words" > /dev/termination-log; exit 3';
@@ -126,7 +126,7 @@ describeOnContainerd('what pods have on the node', ({ containerd, openBed }) => 
     await gone('the folder of the pod', () => [podDir(pod)].filter((path) => existsSync(path)));
   });
 
-  test('an agent that is killed leaves mounts, cgroups and logs: the next one takes over what is wanted, removes the rest', async () => {
+  test('a killed agent leaves mounts, cgroups and logs: the next agent adopts those of wanted pods and removes the others', async () => {
     setUp();
     const first = await bed.startToLeavePods();
     for (const name of ['kept', 'dropped', 'ended']) bed.apply(name, inMemory());
@@ -135,7 +135,7 @@ describeOnContainerd('what pods have on the node', ({ containerd, openBed }) => 
     for (const pod of pods) writeFileSync(join(memoryOf(pod), 'file'), 'still here');
     await first.end('SIGKILL');
     for (const name of ['dropped', 'ended']) bed.withdraw(name);
-    // Of one of them the runtime does not hold anything any more.
+    // The runtime no longer has anything of one of them.
     await removeFromRuntime(ended);
     const uids = [dropped, ended].map(({ metadata }) => metadata.uid);
     expect(uids.flatMap(cgroupsOf)).not.toEqual([]);
@@ -150,13 +150,13 @@ describeOnContainerd('what pods have on the node', ({ containerd, openBed }) => 
     await gone('logs of pods', () => uids.flatMap(logsOf));
     expect(mountsBelow(join(bed.rootDir, 'pods'))).toEqual([memoryOf(kept)]);
     expect(containerStatus(found)?.restartCount).toBe(0);
-    // A link to a container that the runtime has no more is removed by garbage collection, within minutes.
+    // Garbage collection removes the log link of a removed container within minutes.
     for (const link of readdirSync(bed.containerLogsDir)) {
       if (link.startsWith('ended-')) rmSync(join(bed.containerLogsDir, link));
     }
   });
 
-  test('an agent that is killed while a pod ends: the next one releases its volumes once it has ended', async () => {
+  test('an agent is killed while a pod ends: the next agent releases the volumes when the pod has ended', async () => {
     setUp();
     const first = await bed.startToLeavePods();
     const spec = inMemory();
@@ -181,7 +181,7 @@ describeOnContainerd('what pods have on the node', ({ containerd, openBed }) => 
     expect(mountsBelow(podDir(pod))).toEqual([]);
   });
 
-  test('logs that are kept in the folder of pods are not taken for those of orphans', async () => {
+  test('logs in the folder of pods are not treated as orphaned', async () => {
     setUp({ logsAmongPods: true });
     const first = await bed.startToLeavePods();
     bed.apply('kept', {
@@ -200,7 +200,7 @@ describeOnContainerd('what pods have on the node', ({ containerd, openBed }) => 
   async function removeFromRuntime({ metadata: { uid } }: Pod): Promise<void> {
     const filter = `labels."io.kubernetes.pod.uid"==${uid}`;
     const ids = (await containerd.ctr('containers', 'list', '--quiet', filter)).split('\n').filter(Boolean);
-    // containerd clears away some of what has been killed by itself.
+    // containerd removes some of the killed containers by itself.
     for (const id of ids) await containerd.ctr('tasks', 'delete', '--force', id).catch(() => undefined);
     for (const id of ids) await containerd.ctr('containers', 'delete', id);
     await containerd.restart();

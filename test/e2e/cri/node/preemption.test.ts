@@ -6,9 +6,9 @@ import type { CriDaemonBed } from '../../../support/cri-daemon.ts';
 import { describeOnContainerd } from '../../../support/cri-suite.ts';
 import { containerStatus, type Daemon, NODE_NAME } from '../../../support/daemon.ts';
 
-/** Leaves one CPU to pods, whatever machine this is. */
+/** Leaves one CPU to pods, on every machine. */
 const systemReserved = { cpu: `${(availableParallelism() - 1) * 1000}m` };
-/** Of `system-node-critical`. */
+/** The priority of `system-node-critical`. */
 const CRITICAL: Partial<PodSpec> = { priority: 2_000_001_000, priorityClassName: 'system-node-critical' };
 
 describeOnContainerd('on a full node', ({ openBed }) => {
@@ -72,7 +72,7 @@ describeOnContainerd('on a full node', ({ openBed }) => {
     expect(reasonsOf('large').indexOf('Preempting')).toBeLessThan(reasonsOf('large').indexOf('Killing'));
   });
 
-  test('Guaranteed pods go last: for what all others cannot give', async () => {
+  test('Guaranteed pods are preempted last, if the requests of all others are not enough', async () => {
     await fill();
     apply('dns', requests('900m'), CRITICAL);
     await daemon.running('dns');
@@ -86,7 +86,7 @@ describeOnContainerd('on a full node', ({ openBed }) => {
     await daemon.running('best-effort');
   });
 
-  test('pods that matter as much wait, and say what for; once others are gone they run', async () => {
+  test('pods with the same priority wait with a reason, and run when other pods have ended', async () => {
     await fill();
     apply('late', requests('600m'));
     const waiting = await daemon.inState('late', 'Syncing.AwaitingRoom');

@@ -1,4 +1,4 @@
-/** What the daemon says that pods use, held against pods that use what is known. */
+/** The stats of pods, compared with pods of known usage. */
 import { totalmem } from 'node:os';
 import { expect, test } from '@jest/globals';
 import type { MemoryCrossing } from '../../../../src/runtime/stats/memory-watch.ts';
@@ -17,9 +17,9 @@ import { warnings } from '../../../support/warnings.ts';
 
 const KIB = 2 ** 10;
 const MIB = 2 ** 20;
-/** It fills its buffer and keeps it, since its output is not read. */
+/** dd fills its buffer and keeps it, as its output is not read. */
 const HOLD_64_MIB = `dd if=/dev/zero bs=64M count=1 | sleep 1000 & ${SERVING}`;
-/** containerd looks at its layers every ten seconds. */
+/** containerd measures its layers every ten seconds. */
 const LAYERS_MS = 40_000;
 
 describeOnContainerd('figures of real containers', ({ containerd, openBed }) => {
@@ -31,7 +31,7 @@ describeOnContainerd('figures of real containers', ({ containerd, openBed }) => 
     daemon = await bed.start();
   }
 
-  /** Beside the daemon's. */
+  /** A stats provider of the test, beside that of the daemon. */
   const openProvider = (pods: () => RuntimePodStatus[]) =>
     openStatsProvider({
       nodeName: 'node',
@@ -47,7 +47,7 @@ describeOnContainerd('figures of real containers', ({ containerd, openBed }) => 
   const summary = async (query = '') =>
     (await (await daemon.fetch(`/stats/summary${query}`)).json()) as Summary;
 
-  /** Of the pod, as soon as they are as wanted. */
+  /** The stats of the pod, when they match. */
   function figures(
     { metadata }: Pod,
     what: string,
@@ -59,14 +59,14 @@ describeOnContainerd('figures of real containers', ({ containerd, openBed }) => 
     return waitFor(look, { what, timeoutMs, pauseMs: 100 });
   }
 
-  test('a pod that touches 64 MiB has a working set of that, as have its container, all pods and the node', async () => {
+  test('a pod that uses 64 MiB has at least that working set, and so have its container, all pods and the node', async () => {
     await start();
     const limits = { memory: '128Mi' };
     bed.apply('hungry', { containers: [bed.shell(HOLD_64_MIB, { resources: { limits } })] });
     bed.apply('modest', { containers: [bed.server()] });
     const hungry = await daemon.running('hungry');
     const modest = await daemon.running('modest');
-    // The kernel adds up now and then what its processors have counted, for each cgroup at another moment.
+    // The kernel adds up the counters of its CPUs at intervals, for each cgroup at another time.
     const isFull = ({ memory, containers = [] }: PodStats) =>
       [memory, ...containers.map((container) => container.memory)].every(
         (figure) => (figure?.workingSetBytes ?? 0) >= 64 * MIB && (figure?.rssBytes ?? 0) >= 64 * MIB,
@@ -96,7 +96,7 @@ describeOnContainerd('figures of real containers', ({ containerd, openBed }) => 
     expect(node).not.toHaveProperty('fs');
   });
 
-  test('what a pod writes is told by where it lies: layer, volume, memory, log', async () => {
+  test('the disk usage of a pod shows its layer, volumes, memory and log separately', async () => {
     await start();
     const script = [
       'dd if=/dev/zero of=/layer bs=1M count=10',
@@ -140,7 +140,7 @@ describeOnContainerd('figures of real containers', ({ containerd, openBed }) => 
     expect(node.runtime?.containerFs?.availableBytes).toBeGreaterThan(0);
   });
 
-  test('every process of a pod counts', async () => {
+  test('the number of processes of a pod includes all of them', async () => {
     await start();
     bed.apply('few', { containers: [bed.server()] });
     bed.apply('many', {
@@ -174,7 +174,7 @@ describeOnContainerd('figures of real containers', ({ containerd, openBed }) => 
       const { pods: figures } = await provider.summary({ onlyCPUAndMemory: true, ioOverMs: 1000 });
       const [writer, idle] = figures.map(({ io }) => io?.bytesPerSecond);
       expect(writer).toBeGreaterThan(4 * MIB);
-      // Its own program may have to be read in again.
+      // The kernel may have to read its program from the disk again.
       expect(idle).toBeLessThan(MIB);
     } finally {
       await provider.close();
@@ -182,7 +182,7 @@ describeOnContainerd('figures of real containers', ({ containerd, openBed }) => 
     expect((await summary()).pods.map(({ io }) => io?.bytesPerSecond)).toEqual([undefined, undefined]);
   });
 
-  test('a pod with a network of its own has what has gone over it, one on that of the node has none', async () => {
+  test('a pod with its own network has the figures of its traffic, and a pod with hostNetwork has none', async () => {
     await start();
     const serve = 'mkdir /www; dd if=/dev/zero of=/www/file bs=1M count=4; httpd -p 8080 -h /www';
     bed.apply('server', { hostNetwork: false, containers: [bed.shell(`${serve}; ${SERVING}`)] });
@@ -216,7 +216,7 @@ describeOnContainerd('figures of real containers', ({ containerd, openBed }) => 
     expect([few.node, ...few.pods].filter(({ network: any }) => any !== undefined)).toEqual([]);
   });
 
-  test('the watch tells when pods take what was left to them, and when they give it back', async () => {
+  test('the memory watch reports when pods use their available memory, and when they free it', async () => {
     await start();
     bed.apply('modest', { containers: [bed.server()] });
     await daemon.running('modest');

@@ -1,4 +1,4 @@
-/** Pods that are changed in place. Only pods of an API source are, so these tests run an agent without the daemon. */
+/** Changes of pods in place. Only pods of an API source have them, so these tests run an agent without the daemon. */
 import { expect, test } from '@jest/globals';
 import { resolveNodeSettings } from '../../../../src/config/load-node-settings.ts';
 import { openCriNode } from '../../../../src/runtime/node/open-cri-node.ts';
@@ -13,7 +13,7 @@ import { waitFor } from '../../../support/wait-for.ts';
 const idIn = (containerID = ''): string => containerID.split('://')[1] ?? '';
 
 describeOnBed('a pod that is changed in place', (bed) => {
-  test('a container of another image is replaced, and an ephemeral one joins the processes of its target', async () => {
+  test('a container with a new image is replaced, and an ephemeral container joins the PID namespace of its target', async () => {
     const { image, endpoint, cgroupRoot } = bed.containerd;
     const agent = await startAgent({
       openNode: ({ recorder, logger, ...folders }) =>
@@ -87,7 +87,7 @@ describeOnBed('a pod that is changed in place', (bed) => {
         return String(stdout);
       };
       expect(await namespace(id)).toBe(await namespace(idIn(other.containerID)));
-      // It sees the processes of its target container, and is never restarted.
+      // The ephemeral container sees the processes of its target, and is never restarted.
       const { stdout } = await bed.runtime.execSync(id, ['ps'], 5);
       expect(String(stdout)).toContain('trap "exit 0" TERM');
       await bed.runtime.stopContainer(id, 0);

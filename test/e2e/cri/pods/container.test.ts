@@ -1,4 +1,4 @@
-/** What a container gets of what its spec asks for, looked at from inside it, and from the node's cgroups. */
+/** The effect of the fields of a container, seen inside it and in the cgroups of the node. */
 import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from '@jest/globals';
@@ -46,7 +46,7 @@ describeOnDaemon('a container of CRI', { beforeStart: makeSeccompProfile }, ({ b
     return Object.fromEntries(found);
   };
 
-  test('command, arguments, environment, working directory and user are the pod’s, else the image’s', async () => {
+  test('command, arguments, environment, working directory and user come from the pod, else from the image', async () => {
     const image = BUSYBOX_ENTRYPOINT;
     const { containers } = {
       containers: [
@@ -81,7 +81,7 @@ describeOnDaemon('a container of CRI', { beforeStart: makeSeccompProfile }, ({ b
     expect(await logOf(pod, 'other-command', 3)).toEqual(['of-no ', 'no', '/tmp']);
   });
 
-  test('fields of the pod and resources of its containers come as environment', async () => {
+  test('fields of the pod and resources of its containers are available in the environment', async () => {
     const field = (name: string, fieldPath: string) => ({ name, valueFrom: { fieldRef: { fieldPath } } });
     const resource = (name: string, of: string, divisor?: string) => ({
       name,
@@ -125,7 +125,7 @@ describeOnDaemon('a container of CRI', { beforeStart: makeSeccompProfile }, ({ b
     ]);
   });
 
-  test('stdin and tty are there where the container asks for them', async () => {
+  test('stdin and tty are present if the container requests them', async () => {
     const script =
       'test -t 1 && echo terminal || echo file; readlink /proc/self/fd/0; trap "exit 0" TERM; sleep 1000 & wait';
     bed.apply('terminals', {
@@ -193,11 +193,11 @@ describeOnDaemon('a container of CRI', { beforeStart: makeSeccompProfile }, ({ b
     expect([uid, gid]).toEqual(same(1234, 5678));
     expect(groups?.split(' ').slice(1).toSorted()).toEqual(expect.arrayContaining(['3000', '4000']));
     expect((await ids(ofPod, 'own')).slice(0, 2)).toEqual(same(4321, 8765));
-    // Groups that the image's /etc/group gives the user are merged in.
+    // The groups of the user in the image's /etc/group are added.
     expect((await ids(merged, 'merged'))[2]).toContain('2000');
   });
 
-  test('runAsNonRoot refuses root and names that it cannot judge, and says so', async () => {
+  test('runAsNonRoot refuses root and user names, with the cause', async () => {
     const securityContext = { runAsNonRoot: true };
     bed.apply('must-not-be-root', {
       containers: [
@@ -223,7 +223,7 @@ describeOnDaemon('a container of CRI', { beforeStart: makeSeccompProfile }, ({ b
     expect(readdirSync(messages('root'))).toEqual([]);
   });
 
-  test('capabilities, privileges, seccomp, masked paths and the root file system are as asked', async () => {
+  test('capabilities, privileges, seccomp, masked paths and the root file system follow the spec', async () => {
     const secured = (name: string, securityContext: Container['securityContext'] = {}) =>
       bed.server({ name, securityContext });
     bed.apply('secured', {
@@ -265,13 +265,13 @@ describeOnDaemon('a container of CRI', { beforeStart: makeSeccompProfile }, ({ b
     const devices = 'ls /dev | wc -l';
     const [own, all] = [await sh(pod, devices, 'default'), await sh(pod, devices, 'privileged')];
     expect(Number(all)).toBeGreaterThan(Number(own));
-    // Nothing is written that would change the node.
+    // No write here changes the node.
     const kernel =
       'cat /proc/sys/kernel/threads-max > /proc/sys/kernel/threads-max && echo ok || echo refused';
     expect(await sh(pod, `{ ${kernel}; } 2>/dev/null`, 'default')).toBe('refused\n');
   });
 
-  test('SELinux options are taken; AppArmor profiles too, or the pod is refused where the kernel has no AppArmor', async () => {
+  test('SELinux options are accepted, and so are AppArmor profiles; without AppArmor in the kernel the pod is refused', async () => {
     const isOn = readIfThere('/sys/module/apparmor/parameters/enabled').startsWith('Y');
     bed.apply('selinux', {
       containers: [bed.server({ securityContext: { seLinuxOptions: { level: 's0:c1,c2' } } })],
@@ -290,7 +290,7 @@ describeOnDaemon('a container of CRI', { beforeStart: makeSeccompProfile }, ({ b
     expect(await daemon.event('apparmor', 'AppArmor')).toMatchObject({ level: 'warn' });
   });
 
-  test('requests and limits become values of the container’s cgroup, its OOM score among them', async () => {
+  test('requests and limits become values of the container’s cgroup and its OOM score', async () => {
     const resources = {
       requests: { cpu: '250m', memory: '16Mi' },
       limits: { memory: '64Mi', cpu: '500m' },
@@ -331,7 +331,7 @@ describeOnDaemon('a container of CRI', { beforeStart: makeSeccompProfile }, ({ b
     const score = async (pod: Pod, container = 'main') =>
       Number((await bed.exec(pod, ['cat', '/proc/1/oom_score_adj'], container)).trim());
     expect(await score(best)).toBe(1000);
-    // Where the capability for lower scores is missing, nothing goes below that of the runtime.
+    // Without the capability for lower scores, no score can be below that of the runtime.
     const floor = restrictsOomScoreAdj() ? Number(readFileSync('/proc/self/oom_score_adj', 'utf8')) : -1000;
     expect(await score(exact)).toBe(Math.max(-997, floor));
     const burstable = await score(limited);
@@ -339,7 +339,7 @@ describeOnDaemon('a container of CRI', { beforeStart: makeSeccompProfile }, ({ b
     expect(burstable).toBeLessThan(1000);
   });
 
-  test('a container that takes more memory than it may is told as OOMKilled', async () => {
+  test('a container that exceeds its memory limit has the reason OOMKilled', async () => {
     bed.apply('greedy', {
       restartPolicy: 'Never',
       containers: [
@@ -356,7 +356,7 @@ describeOnDaemon('a container of CRI', { beforeStart: makeSeccompProfile }, ({ b
     });
   });
 
-  test('a command that does not exist or cannot be run, a profile that is missing: status and event', async () => {
+  test('a missing or unusable command and a missing profile have a status and an event', async () => {
     bed.apply('no-command', { containers: [bed.server({ command: ['/no/such/program'] })] });
     bed.apply('no-profile', {
       containers: [

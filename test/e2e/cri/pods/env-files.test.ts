@@ -1,11 +1,11 @@
-/** Variables that containers read from files of the pod, and features that only newer runtimes have. */
+/** Environment variables from files of the pod, and features that only newer runtimes have. */
 import { expect, test } from '@jest/globals';
 import type { Container, Pod } from '../../../../src/types/kubernetes.ts';
 import { SERVING } from '../../../support/cri-daemon.ts';
 import { describeOnDaemon } from '../../../support/cri-suite.ts';
 import { containerStatus } from '../../../support/daemon.ts';
 
-describeOnDaemon('pods of newer kinds', ({ bed, daemon }) => {
+describeOnDaemon('pods with newer features', ({ bed, daemon }) => {
   const fromFile = (key: string, path = 'app.env'): NonNullable<Container['env']>[number] => ({
     name: `FROM_${key}`,
     valueFrom: { fileKeyRef: { volumeName: 'conf', path, key } },
@@ -21,7 +21,7 @@ describeOnDaemon('pods of newer kinds', ({ bed, daemon }) => {
     );
   const reason = (pod: Pod) => containerStatus(pod)?.state?.waiting?.message;
 
-  test('a container has what an init container has written, though it does not mount the volume', async () => {
+  test('a container has the variables that an init container has written, although it does not mount the volume', async () => {
     bed.apply('told', {
       initContainers: [writing(`printf "COLOR='dark\nblue' # c\nSIZE='7'\n" > /conf/app.env`)],
       containers: [
@@ -33,7 +33,7 @@ describeOnDaemon('pods of newer kinds', ({ bed, daemon }) => {
     expect(await bed.exec(pod, ['sh', '-c', 'echo "$FROM_COLOR $ALL"'])).toBe('dark\nblue <7>\n');
   });
 
-  test('a container waits for what a sidecar has not written yet, and starts once it has', async () => {
+  test('a container waits for a file of a sidecar, and starts when the file is written', async () => {
     const script = `until [ -e /conf/go ]; do sleep 0.1; done; echo "K='late'" > /conf/app.env; ${SERVING}`;
     bed.apply('late', {
       initContainers: [writing(script, { restartPolicy: 'Always' })],
@@ -56,7 +56,7 @@ describeOnDaemon('pods of newer kinds', ({ bed, daemon }) => {
     expect(reason(await refused('out'))).toMatch(/^couldn't parse env file: app\.env of volume conf must be/);
   });
 
-  test('an image volume that the runtime cannot mount is refused, with what it takes', async () => {
+  test('an image volume that the runtime cannot mount is refused, and the message names the requirement', async () => {
     bed.apply('image', {
       containers: [bed.server({ volumeMounts: [{ name: 'data', mountPath: '/data' }] })],
       volumes: [{ name: 'data', image: { reference: bed.containerd.image, pullPolicy: 'Never' } }],
@@ -66,7 +66,7 @@ describeOnDaemon('pods of newer kinds', ({ bed, daemon }) => {
     );
   });
 
-  test('a pod that is to have users of its own does not run with those of the node', async () => {
+  test('a pod with its own user namespace never runs in that of the node', async () => {
     bed.apply('own-users', { hostNetwork: false, hostUsers: false, containers: [bed.server()] });
     const { msg } = await daemon.event('own-users', 'FailedCreatePodSandBox');
     expect(msg).toContain("can't set `spec.hostUsers: false`, runtime does not support user namespaces");

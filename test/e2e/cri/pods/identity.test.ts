@@ -1,4 +1,4 @@
-/** What crictl and others see of a pod: the names, labels, annotations and log paths that the kubelet gives it. */
+/** The names, labels, annotations and log paths of a pod, as crictl shows them and the kubelet sets them. */
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from '@jest/globals';
@@ -6,10 +6,10 @@ import { NODE_NAME } from '../../../support/daemon.ts';
 import { waitFor } from '../../../support/wait-for.ts';
 import { describeOnDaemon } from '../../../support/cri-suite.ts';
 
-describeOnDaemon('what the runtime is told of a pod', ({ bed, daemon }) => {
+describeOnDaemon('the identity of a pod in the runtime', ({ bed, daemon }) => {
   const ofPod = (uid: string) => ({ labelSelector: { 'io.kubernetes.pod.uid': uid } });
 
-  test('sandbox and container carry the kubelet’s metadata, labels and annotations', async () => {
+  test('sandbox and container have the metadata, labels and annotations of the kubelet', async () => {
     const preStop = { exec: { command: ['true'] } };
     bed.apply(
       'named',
@@ -26,7 +26,7 @@ describeOnDaemon('what the runtime is told of a pod', ({ bed, daemon }) => {
       },
       {
         namespace: 'team',
-        // What finds a pod cannot be forged by it.
+        // A pod cannot forge the labels that identify it.
         labels: { app: 'shop', 'io.kubernetes.pod.name': 'somebody-else' },
         annotations: { note: 'kept' },
       },
@@ -104,7 +104,7 @@ describeOnDaemon('what the runtime is told of a pod', ({ bed, daemon }) => {
       [0, '0'],
       [1, '1'],
     ]);
-    // The sandbox stays the same.
+    // The sandbox is the same.
     expect(await bed.runtime.listPodSandbox(ofPod(uid))).toHaveLength(1);
     const logs = join(bed.podLogs(pod.metadata), 'main');
     for (const file of ['0.log', '1.log']) {

@@ -1,4 +1,4 @@
-/** In which order the containers of a pod start and end: init containers, sidecars, hooks, one deadline for all. */
+/** The order in which the containers of a pod start and end: init containers, sidecars, hooks, one deadline for all. */
 import { appendFileSync, existsSync, mkdirSync, readFileSync } from 'node:fs';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
@@ -12,7 +12,7 @@ import { describeOnDaemon } from '../../../support/cri-suite.ts';
 describeOnDaemon('the order of a pod’s containers', ({ bed, daemon }) => {
   const notesOf = (name: string) => join(bed.dir, 'notes', name);
 
-  /** Of a pod whose containers write into `/notes`. */
+  /** The spec of a pod whose containers write into `/notes`. */
   const withNotes = (name: string): Partial<Pod['spec']> => {
     mkdirSync(notesOf(name), { recursive: true });
     return { volumes: [{ name: 'notes', hostPath: { path: notesOf(name) } }] };
@@ -20,7 +20,7 @@ describeOnDaemon('the order of a pod’s containers', ({ bed, daemon }) => {
   const volumeMounts = [{ name: 'notes', mountPath: '/notes' }];
   const writer = (name: string, script: string, fields: Partial<Container> = {}) =>
     bed.shell(script, { name, volumeMounts, ...fields });
-  /** Notes its start and its end; ends as soon as it is told to. */
+  /** Records its start and its end; ends at once on SIGTERM. */
   const noted = (name: string, fields: Partial<Container> = {}) =>
     writer(
       name,
@@ -39,7 +39,7 @@ describeOnDaemon('the order of a pod’s containers', ({ bed, daemon }) => {
     });
   const note = (name: string) => ['sh', '-c', `echo ${name} >> /notes/log`];
 
-  test('init containers run one by one, sidecars once they have started, and all end in reverse', async () => {
+  test('init containers run one by one, each after the start of the sidecars before it, and all containers end in reverse order', async () => {
     bed.apply('ordered', {
       ...withNotes('ordered'),
       initContainers: [
@@ -85,7 +85,7 @@ describeOnDaemon('the order of a pod’s containers', ({ bed, daemon }) => {
     expect(lines('ordered').slice(started.length)).toEqual(['-main', '-late', '-early']);
   });
 
-  test('an init container that fails is tried again, and nothing after it starts before it has succeeded', async () => {
+  test('a failed init container is tried again, and later containers start only after its success', async () => {
     bed.apply('stubborn', {
       ...withNotes('stubborn'),
       initContainers: [writer('tries', 'echo try >> /notes/log; test "$(grep -c try /notes/log)" -ge 2')],
@@ -109,7 +109,7 @@ describeOnDaemon('the order of a pod’s containers', ({ bed, daemon }) => {
     expect(lines('hopeless')).toEqual(['try']);
   });
 
-  test('a sidecar that ends is started again, and ends with the last of the containers of a pod that completes', async () => {
+  test('an ended sidecar is started again, and ends when the containers of its pod have completed', async () => {
     bed.apply('job', {
       ...withNotes('job'),
       restartPolicy: 'Never',
@@ -133,7 +133,7 @@ describeOnDaemon('the order of a pod’s containers', ({ bed, daemon }) => {
     expect(containerOf(pod, 'helper')?.restartCount).toBe(1);
   });
 
-  test('hooks: exec, httpGet, tcpSocket and sleep, after the start and before the end', async () => {
+  test('hooks run as exec, httpGet, tcpSocket and sleep, after the start and before the end', async () => {
     const requests: string[] = [];
     const server = createServer((request, response) => {
       requests.push(`${String(request.method)} ${String(request.url)}`);
@@ -181,7 +181,7 @@ describeOnDaemon('the order of a pod’s containers', ({ bed, daemon }) => {
     }
   });
 
-  test('a postStart hook that fails kills its container; the event and the status say so', async () => {
+  test('a failed postStart hook kills its container; the event and the status have the cause', async () => {
     bed.apply('bad-hook', {
       containers: [
         bed.server({ lifecycle: { postStart: { exec: { command: ['sh', '-c', 'echo no way; exit 4'] } } } }),
@@ -197,7 +197,7 @@ describeOnDaemon('the order of a pod’s containers', ({ bed, daemon }) => {
     );
   });
 
-  test('preStop hook, SIGTERM and sidecars share one deadline: when it is used up, the others get the minimum', async () => {
+  test('preStop hook, SIGTERM and sidecars share one deadline: after the deadline, the remaining containers get the minimum', async () => {
     bed.apply('slow', {
       ...withNotes('slow'),
       terminationGracePeriodSeconds: 2,
@@ -219,7 +219,7 @@ describeOnDaemon('the order of a pod’s containers', ({ bed, daemon }) => {
     expect(await daemon.event('slow', 'FailedPreStopHook')).toMatchObject({ level: 'warn' });
   });
 
-  test('termination messages come from the container’s file, or from its log where that is asked for and it failed', async () => {
+  test('termination messages come from the file of the container, or from its log with FallbackToLogsOnError', async () => {
     const ends = (name: string, script: string, fields: Partial<Container> = {}) =>
       bed.shell(script, { name, ...fields });
     const fallback = { terminationMessagePolicy: 'FallbackToLogsOnError' };
@@ -241,7 +241,7 @@ describeOnDaemon('the order of a pod’s containers', ({ bed, daemon }) => {
     expect(message('no-fallback')).toBeUndefined();
     expect(message('fallback')).toBe('first\nfrom log\n');
     expect(message('fallback-of-success')).toBeUndefined();
-    // What the API takes of all the messages of a pod, divided by its containers.
+    // The limit of the API for all messages of a pod, divided by its containers.
     expect(message('long')).toBe('x'.repeat((12 * 1024) / 6));
   });
 

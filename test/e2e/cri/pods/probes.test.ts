@@ -1,4 +1,4 @@
-/** Probes of real containers: what they find out shows in the status, in events, and in what becomes of the containers. */
+/** Probes of real containers: the results show in the status, in events and in restarts. */
 import { expect, test } from '@jest/globals';
 import type { Container, ContainerStatus, Pod } from '../../../../src/types/kubernetes.ts';
 import { SERVING } from '../../../support/cri-daemon.ts';
@@ -45,7 +45,7 @@ describeOnDaemon('probes of real containers', ({ bed, daemon, restart }) => {
       timeoutMs: PATIENCE_MS,
     });
 
-  test('startup holds the others; readiness comes and goes; liveness restarts, with the grace period of the probe', async () => {
+  test('the startup probe delays the others; readiness changes; liveness restarts, with the grace period of the probe', async () => {
     const container: Partial<Container> = {
       startupProbe: exists('/tmp/started', { failureThreshold: 1000 }),
       readinessProbe: exists('/tmp/ready'),
@@ -87,7 +87,7 @@ describeOnDaemon('probes of real containers', ({ bed, daemon, restart }) => {
     bed.withdraw('steps');
   });
 
-  test('httpGet by the name of a port and tcpSocket reach the pod on its network', async () => {
+  test('httpGet with a port name and tcpSocket reach the pod on its network', async () => {
     const httpd = 'mkdir /www; touch /www/ok; trap "exit 0" TERM; httpd -f -p 8080 -h /www & wait';
     const late = `while [ ! -e /tmp/listen ]; do sleep 0.1; done; ${httpd.replace('8080', '8081')}`;
     bed.apply('networked', {
@@ -116,7 +116,7 @@ describeOnDaemon('probes of real containers', ({ bed, daemon, restart }) => {
     bed.withdraw('networked');
   });
 
-  test('grpc asks the health service; a failed liveness restarts the container', async () => {
+  test('grpc calls the health service; a failed liveness probe restarts the container', async () => {
     const health = new HealthServer();
     const port = await health.listen();
     try {
@@ -150,7 +150,7 @@ describeOnDaemon('probes of real containers', ({ bed, daemon, restart }) => {
     }
   });
 
-  test('an exec probe that takes too long has failed, and does not run on', async () => {
+  test('an exec probe that takes too long fails, and its process is ended', async () => {
     const command = ['sh', '-c', 'echo begun >> /tmp/probes; exec sleep 600'];
     const readinessProbe = { ...EVERY_SECOND, timeoutSeconds: 1, exec: { command } };
     bed.apply('dawdling', { containers: [bed.server({ readinessProbe })] });
@@ -167,7 +167,7 @@ describeOnDaemon('probes of real containers', ({ bed, daemon, restart }) => {
     bed.withdraw('dawdling');
   });
 
-  test('a sidecar must have started up before the others are; its liveness restarts it alone', async () => {
+  test('a sidecar must pass its startup probe before the next container starts; its liveness probe restarts only the sidecar', async () => {
     const side = bed.server({
       name: 'side',
       restartPolicy: 'Always',
@@ -198,7 +198,7 @@ describeOnDaemon('probes of real containers', ({ bed, daemon, restart }) => {
     bed.withdraw('with-sidecar');
   });
 
-  test('a pod that is ending shows whether it is ready, and no probe has it killed or restarted', async () => {
+  test('an ending pod keeps its readiness probe, and no probe kills or restarts it', async () => {
     const preStop = { exec: { command: ['sh', '-c', 'while [ ! -e /tmp/go ]; do sleep 0.1; done'] } };
     bed.apply('ending', {
       terminationGracePeriodSeconds: 600,
@@ -229,7 +229,7 @@ describeOnDaemon('probes of real containers', ({ bed, daemon, restart }) => {
     expect(eventsOf('ending', 'Killing').map(({ msg }) => msg)).toEqual(['Stopping container main']);
   });
 
-  test('another agent takes the probes up: what was ready is, and nothing is restarted', async () => {
+  test('the next agent continues the probes: ready containers stay ready, and nothing is restarted', async () => {
     bed.apply('adopted', {
       containers: [
         bed.shell(`touch /tmp/ready; ${SERVING}`, {

@@ -1,4 +1,4 @@
-/** What is started again, and what is not: containers that end, sandboxes that die, specs that change. */
+/** Restarts after the end of a container, the end of a sandbox and a change of the spec. */
 import { execFileSync } from 'node:child_process';
 import { rmSync } from 'node:fs';
 import { expect, test } from '@jest/globals';
@@ -28,7 +28,7 @@ describeOnDaemon('restarts', ({ bed, daemon }) => {
       return (status?.restartCount ?? 0) > 0 && status?.state?.running !== undefined;
     });
 
-  test('a killed container is back at once; a container that keeps failing waits, and the status says how long', async () => {
+  test('a killed container restarts at once; a container that keeps failing waits, and the status shows how long', async () => {
     bed.apply('killed', { containers: [bed.server()] });
     bed.apply('failing', { containers: [bed.shell('exit 7')] });
     const pod = await daemon.running('killed');
@@ -53,7 +53,7 @@ describeOnDaemon('restarts', ({ bed, daemon }) => {
     expect(await daemon.event('failing', 'BackOff')).toMatchObject({ level: 'warn' });
   });
 
-  test('restart rules of a container go before its policy, and that before the pod’s', async () => {
+  test('restart rules of a container override its policy, and its policy overrides that of the pod', async () => {
     const rules = (values: number[]) => ({
       restartPolicy: 'Never',
       restartPolicyRules: [{ action: 'Restart', exitCodes: { operator: 'In', values } }],
@@ -83,7 +83,7 @@ describeOnDaemon('restarts', ({ bed, daemon }) => {
     expect(pod.status?.phase).toBe('Running');
   });
 
-  test('a sandbox that is killed from outside is followed by another, with the next attempt and all containers anew', async () => {
+  test('a sandbox that another client kills is replaced with the next attempt, and all containers start again', async () => {
     bed.apply('orphaned', { hostNetwork: false, containers: [bed.server(), bed.server({ name: 'second' })] });
     const pod = await daemon.running('orphaned');
     const [before] = await sandboxesOf(pod);
@@ -103,7 +103,7 @@ describeOnDaemon('restarts', ({ bed, daemon }) => {
     expect(again.status?.podIP).toBe(ip);
   });
 
-  test('a sandbox whose network has gone is followed by another', async () => {
+  test('a sandbox whose network is gone is replaced', async () => {
     bed.apply('cut-off', { hostNetwork: false, containers: [bed.server()] });
     const pod = await daemon.running('cut-off');
     const [sandbox] = await sandboxesOf(pod);
@@ -111,7 +111,7 @@ describeOnDaemon('restarts', ({ bed, daemon }) => {
     const netns = /"(\/[^"]*\/netns\/cni-[^"]+)"/.exec(info)?.[1] ?? '';
     execFileSync('umount', ['--lazy', netns]);
     rmSync(netns);
-    // Something has to happen for the pod to be looked at.
+    // An event has to lead to a sync of the pod.
     process.kill(await pidOf(bed.idOf(pod)), 'SIGKILL');
     const again = await restarted('cut-off');
     const ready = (await sandboxesOf(again)).filter(({ state }) => state === 'SANDBOX_READY');
@@ -119,7 +119,7 @@ describeOnDaemon('restarts', ({ bed, daemon }) => {
     expect(again.status?.podIP).not.toBe(pod.status?.podIP);
   });
 
-  test('a pod that has had its time is ended, and fails with DeadlineExceeded', async () => {
+  test('a pod that exceeds its active deadline is ended, and fails with DeadlineExceeded', async () => {
     bed.apply('timed', { activeDeadlineSeconds: 2, containers: [bed.server()] });
     await daemon.running('timed');
     await daemon.inPhase('timed', 'Failed');

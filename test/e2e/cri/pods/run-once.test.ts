@@ -1,4 +1,4 @@
-/** Pods that are run once, as real containers. */
+/** `statelet run-once` with real containers. */
 import { availableParallelism } from 'node:os';
 import { join } from 'node:path';
 import { readdirSync, rmSync } from 'node:fs';
@@ -7,7 +7,7 @@ import { NODE_NAME } from '../../../support/daemon.ts';
 import { waitFor } from '../../../support/wait-for.ts';
 import { describeOnBed } from '../../../support/cri-suite.ts';
 
-/** A pod that fails gives up soon. */
+/** Flags for few retries. */
 const ONE_RETRY = ['--max-retries', '1'];
 
 interface PodView {
@@ -21,7 +21,7 @@ interface PodView {
 
 describeOnBed('pods that are run once', (bed) => {
   afterAll(async () => {
-    // A daemon removes what a pod that was never started has on the disk, in its own time.
+    // A daemon removes the files of a pod that was never started, after some time.
     await bed.run(['--exit-with-pods']);
     await waitFor(async () => (await bed.leftBehind()).length === 0, {
       what: 'nothing to be left of the pods',
@@ -44,14 +44,14 @@ describeOnBed('pods that are run once', (bed) => {
     for (const file of readdirSync(bed.manifestDir)) rmSync(join(bed.manifestDir, file));
   });
 
-  test('a folder without pods: nothing is made', async () => {
+  test('a folder without pods: nothing is created', async () => {
     const { code, stderr, pods } = await run();
     expect([code, pods]).toEqual([1, []]);
     expect(stderr).toContain('statelet: no pod came from the sources\n');
     expect(await known()).toEqual({ sandboxes: [], containers: [] });
   });
 
-  test('all are good, twice in a row: the second time they are found as they are, and nothing is made', async () => {
+  test('all pods succeed, twice: the second run finds them unchanged, and nothing is created', async () => {
     bed.apply('web', { initContainers: [bed.shell('exit 0', { name: 'init' })], containers: [bed.server()] });
     bed.apply('job', { restartPolicy: 'OnFailure', containers: [bed.shell('exit 0')] });
     const first = await run();
@@ -67,7 +67,7 @@ describeOnBed('pods that are run once', (bed) => {
     expect(await known()).toEqual(made);
   });
 
-  test('some are rejected, some cannot be started: each is told with what is wrong, and the others run', async () => {
+  test('some pods are rejected, some cannot be started: each is reported with the cause, and the others run', async () => {
     const cpu = String(availableParallelism() + 1);
     bed.apply('good', { containers: [bed.server()] });
     bed.apply('large', { containers: [bed.server({ resources: { requests: { cpu } } })] });
@@ -102,7 +102,7 @@ describeOnBed('pods that are run once', (bed) => {
     });
   });
 
-  test('while a daemon runs in the root folder it refuses', async () => {
+  test('while a daemon runs in the root folder, run-once refuses', async () => {
     const daemon = await bed.startToLeavePods();
     const { code, stdout, stderr } = await bed.runOnce('--pod-manifest-path', bed.manifestDir).result;
     expect([code, stdout]).toEqual([1, '']);

@@ -1,4 +1,4 @@
-/** What pods share: names, network, processes, kernel settings, the kind of sandbox. */
+/** The settings of a whole pod: names, network, namespaces, sysctls, the kind of sandbox. */
 import { hostname as hostnameOfNode } from 'node:os';
 import { join } from 'node:path';
 import { readlinkSync, writeFileSync } from 'node:fs';
@@ -7,7 +7,7 @@ import { NODE_NAME } from '../../../support/daemon.ts';
 import { waitFor } from '../../../support/wait-for.ts';
 import { type DaemonSuiteOptions, describeOnDaemon } from '../../../support/cri-suite.ts';
 
-/** A handler beside the default one: runc, by another name. */
+/** A handler beside the default one: runc, with another name. */
 const SECOND_HANDLER = `
 [plugins."io.containerd.grpc.v1.cri".containerd.runtimes.other]
 runtime_type = "io.containerd.runc.v2"
@@ -30,7 +30,7 @@ const OPTIONS: DaemonSuiteOptions = {
 describeOnDaemon('the sandbox of a pod', OPTIONS, ({ bed, daemon }) => {
   const own = { hostNetwork: false };
 
-  test('a pod has its name as hostname, or the one it asks for, with its subdomain', async () => {
+  test('a pod has its name or its spec.hostname as hostname, with its subdomain', async () => {
     bed.apply('plain', { ...own, containers: [bed.server()] });
     bed.apply('titled', { ...own, hostname: 'web-0', subdomain: 'shop', containers: [bed.server()] });
     bed.apply('full', {
@@ -87,7 +87,7 @@ describeOnDaemon('the sandbox of a pod', OPTIONS, ({ bed, daemon }) => {
     });
   });
 
-  test('a pod with a network of its own is told its address, and is reached by it and by its host port', async () => {
+  test('a pod with its own network knows its IP, and can be reached by the IP and by its host port', async () => {
     const port = 20_000 + (process.pid % 10_000);
     const serve =
       'trap "exit 0" TERM; echo from-the-pod > /tmp/index.html; httpd -f -p 8080 -h /tmp & wait $!';
@@ -129,7 +129,7 @@ describeOnDaemon('the sandbox of a pod', OPTIONS, ({ bed, daemon }) => {
     }
   });
 
-  test('the node’s namespaces are shared where the pod asks for them, and nowhere else', async () => {
+  test('the namespaces of the node are shared only if the pod requests them', async () => {
     bed.apply('shares', { hostNetwork: true, hostPID: true, hostIPC: true, containers: [bed.server()] });
     bed.apply('alone', { ...own, containers: [bed.server(), bed.server({ name: 'second' })] });
     bed.apply('together', {
@@ -162,7 +162,7 @@ describeOnDaemon('the sandbox of a pod', OPTIONS, ({ bed, daemon }) => {
     expect(together[0].pid).not.toBe(ofNode('pid'));
   });
 
-  test('safe sysctls and those that the operator allows are set, others are refused', async () => {
+  test('safe and allowed sysctls are set, and others are refused', async () => {
     const sysctls = (...names: string[]) => ({
       securityContext: { sysctls: names.map((name) => ({ name, value: '61' })) },
     });
@@ -183,7 +183,7 @@ describeOnDaemon('the sandbox of a pod', OPTIONS, ({ bed, daemon }) => {
     expect(await daemon.event('greedy', 'SysctlForbidden')).toMatchObject({ level: 'warn' });
   });
 
-  test('a RuntimeClass leads to its handler; an unknown one is named in an event, and the pod waits', async () => {
+  test('a RuntimeClass selects its handler; an unknown RuntimeClass is named in an event, and the pod waits', async () => {
     for (const [name, runtimeClassName] of [
       ['sandboxed', 'special'],
       ['unknown', 'nobodys'],

@@ -1,4 +1,4 @@
-/** Volumes as containers find them: what is mounted, whose it is, who may write, and that all of it goes with the pod. */
+/** Volumes inside containers: content, owner and permissions, and their removal with the pod. */
 import { execFileSync } from 'node:child_process';
 import {
   closeSync,
@@ -25,7 +25,7 @@ type Volume = NonNullable<PodSpec['volumes']>[number];
 type VolumeMount = NonNullable<Container['volumeMounts']>[number];
 type Mounted = Volume & { readonly mount?: Partial<VolumeMount> };
 
-/** Long enough for a sync that failed to be tried again. */
+/** Long enough for the retry of a failed sync. */
 const RETRY_TIMEOUT_MS = 30_000;
 
 describeOnDaemon('volumes of real containers', ({ bed, daemon }) => {
@@ -35,7 +35,7 @@ describeOnDaemon('volumes of real containers', ({ bed, daemon }) => {
   /** Runs a shell script in a container; resolves to the lines that it writes. */
   const sh = async (pod: Pod, script: string, container = 'main') =>
     (await bed.exec(pod, ['sh', '-c', `{ ${script}; } 2>&1; true`], container)).trimEnd().split('\n');
-  /** What the node has for the test to mount: removed with the bed. */
+  /** A folder of the node for mounts of the test. It is removed with the bed. */
   const onNode = (name: string) => join(bed.dir, name);
   const gone = (pod: Pod) =>
     waitFor(() => !existsSync(podDir(pod)), {
@@ -63,7 +63,7 @@ describeOnDaemon('volumes of real containers', ({ bed, daemon }) => {
     );
   }
 
-  test('an emptyDir is one for all containers, outlives each of them, and goes with the pod', async () => {
+  test('an emptyDir is shared by all containers, outlives each of them, and is removed with the pod', async () => {
     const volumes = [
       { name: 'disk', emptyDir: {} },
       { name: 'memory', emptyDir: { medium: 'Memory', sizeLimit: '1Mi' } },
@@ -105,7 +105,7 @@ describeOnDaemon('volumes of real containers', ({ bed, daemon }) => {
     expect(mountsBelow(podDir(pod))).toEqual([]);
   });
 
-  test('hostPath volumes of every type are what the node has at the path', async () => {
+  test('hostPath volumes of every type show the path of the node', async () => {
     const dir = onNode('present');
     mkdirSync(dir);
     writeFileSync(join(dir, 'file'), 'from the node');
@@ -152,7 +152,7 @@ describeOnDaemon('volumes of real containers', ({ bed, daemon }) => {
     }
   });
 
-  test('what cannot be mounted, or unmounted, holds its pod, is told of, and is tried again', async () => {
+  test('a volume that cannot be mounted or unmounted delays its pod, is reported, and is tried again', async () => {
     const dir = onNode('absent');
     mkdirSync(join(dir, 'folder'), { recursive: true });
     writeFileSync(join(dir, 'plain'), '');
@@ -164,7 +164,7 @@ describeOnDaemon('volumes of real containers', ({ bed, daemon }) => {
       ['char', 'CharDevice', 'plain', 'is not a character device'],
       ['block', 'BlockDevice', 'plain', 'is not a block device'],
     ];
-    // What could be mounted beside them is there when the pod is withdrawn.
+    // The other volumes of the pod are mounted when the pod is removed.
     podWith('misfits', [
       { name: 'memory', emptyDir: { medium: 'Memory' } },
       ...cases.map(([name, type, path]) => ({ name, hostPath: { type, path: join(dir, path) } })),
@@ -203,7 +203,7 @@ describeOnDaemon('volumes of real containers', ({ bed, daemon }) => {
     bed.withdraw('later');
   }, 300_000);
 
-  test('a user that is not root writes where its fsGroup may, and what it makes belongs to the group', async () => {
+  test('a user other than root can write with its fsGroup, and its new files have that group', async () => {
     const items = [{ path: 'name', fieldRef: { fieldPath: 'metadata.name' } }];
     podWith(
       'grouped',
@@ -226,7 +226,7 @@ describeOnDaemon('volumes of real containers', ({ bed, daemon }) => {
     bed.withdraw('grouped');
   });
 
-  test('downwardAPI and projected volumes tell of the pod, read-only, and follow its annotations in place', async () => {
+  test('downwardAPI and projected volumes have fields of the pod, are read-only, and follow its annotations in place', async () => {
     const field = (path: string, fieldPath: string, more = {}) => ({
       path,
       fieldRef: { fieldPath },
@@ -341,7 +341,7 @@ describeOnDaemon('volumes of real containers', ({ bed, daemon }) => {
     expect(readFileSync(join(dir, 'web/conf/app.ini'), 'utf8')).toBe('x=1y=2\n');
   });
 
-  test('mountPropagation: a mount made on the node shows in the container, and the other way round', async () => {
+  test('mountPropagation: a mount on the node appears in the container, and vice versa', async () => {
     const dir = onNode('shared');
     mkdirSync(join(dir, 'late'), { recursive: true });
     mount('--bind', dir, dir);
@@ -374,7 +374,7 @@ describeOnDaemon('volumes of real containers', ({ bed, daemon }) => {
     }
   });
 
-  test('what is wrong with volumes in a manifest is told by file and field', async () => {
+  test('problems of volumes in a manifest are reported with file and field', async () => {
     const emptyDir = { name: 'v', emptyDir: {} };
     podWith('wrong', [
       { ...emptyDir, mount: { subPath: '../up', mountPropagation: 'Bidirectional' } },

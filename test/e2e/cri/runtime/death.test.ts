@@ -1,4 +1,4 @@
-/** The daemon is killed at exact points of its talk with containerd, and another takes over. */
+/** The daemon is killed at exact points of its calls to containerd, and another daemon takes over. */
 import { afterAll, beforeAll } from '@jest/globals';
 import type { ContainerdBed } from '../../../support/containerd/containerd.ts';
 import { describeWithContainerd } from '../../../support/containerd/suite.ts';

@@ -9,7 +9,7 @@ import { waitFor } from '../../../support/wait-for.ts';
 
 const PATIENCE_MS = 100_000;
 
-describeOnDaemon('what happens to containers from outside', ({ bed, daemon }) => {
+describeOnDaemon('changes of containers by another client', ({ bed, daemon }) => {
   afterEach(async () => {
     for (const name of readdirSync(bed.manifestDir)) rmSync(join(bed.manifestDir, name));
     await daemon.onlyPods();
@@ -20,7 +20,7 @@ describeOnDaemon('what happens to containers from outside', ({ bed, daemon }) =>
   const containersOf = (pod: Pod) => bed.runtime.listContainers(withLabel(pod));
   const kill = (id: string) => bed.containerd.ctr('tasks', 'kill', '--signal', 'SIGKILL', id);
 
-  /** As soon as it runs in another instance. */
+  /** Resolves when the container runs in another instance. */
   const runningAnew = (name: string, before: Pod, container = 'main') =>
     daemon.until(
       name,
@@ -34,7 +34,7 @@ describeOnDaemon('what happens to containers from outside', ({ bed, daemon }) =>
       PATIENCE_MS,
     );
 
-  test('a container that is killed is started anew, and the others are left alone', async () => {
+  test('a killed container is started again, and the others keep running', async () => {
     bed.apply('killed', { containers: [bed.server(), bed.server({ name: 'other' })] });
     const before = await daemon.running('killed');
     await kill(bed.idOf(before));
@@ -49,7 +49,7 @@ describeOnDaemon('what happens to containers from outside', ({ bed, daemon }) =>
     });
   });
 
-  test('a sandbox that is killed is made anew, with all its containers', async () => {
+  test('a killed sandbox is created again, with all its containers', async () => {
     bed.apply('headless', { containers: [bed.server(), bed.server({ name: 'other' })] });
     const before = await daemon.running('headless');
     const [sandbox] = await sandboxesOf(before);
@@ -63,7 +63,7 @@ describeOnDaemon('what happens to containers from outside', ({ bed, daemon }) =>
     expect(sandboxes.filter((text) => text.endsWith('SANDBOX_READY'))).toHaveLength(1);
   });
 
-  test('a container that is removed is started anew, with a log of its own', async () => {
+  test('a removed container is started again, with a new log', async () => {
     bed.apply('removed', { containers: [bed.server()] });
     const before = await daemon.running('removed');
     await bed.runtime.stopContainer(bed.idOf(before), 0);
@@ -73,11 +73,11 @@ describeOnDaemon('what happens to containers from outside', ({ bed, daemon }) =>
     expect(bed.containerLog(after.metadata, 'main', 1)).toBe('');
   });
 
-  test('a pod of which everything was removed is made anew', async () => {
+  test('a pod whose sandbox and containers were removed is created again', async () => {
     bed.apply('gone', { containers: [bed.server()] });
     const before = await daemon.running('gone');
     const [sandbox] = await sandboxesOf(before);
-    // While the sandbox is being taken down, a container may be started in it once more.
+    // While the sandbox is being removed, a container may be started in it once more.
     const remove = () => bed.runtime.removePodSandbox(sandbox?.id ?? '');
     await waitFor(
       () =>
@@ -91,7 +91,7 @@ describeOnDaemon('what happens to containers from outside', ({ bed, daemon }) =>
     expect((await containersOf(after)).filter(({ state }) => state === 'CONTAINER_RUNNING')).toHaveLength(1);
   });
 
-  test("a container's task and record are removed behind CRI's back, and it is started anew", async () => {
+  test('a container whose task and record are removed without CRI is started again', async () => {
     bed.apply('behind', { containers: [bed.server()] });
     const before = await daemon.running('behind');
     const id = bed.idOf(before);
@@ -101,10 +101,10 @@ describeOnDaemon('what happens to containers from outside', ({ bed, daemon }) =>
     await runningAnew('behind', before);
   });
 
-  test('when the shim of a pod dies, the pod is made anew', async () => {
+  test('when the shim of a pod is killed, the pod is created again', async () => {
     bed.apply('shimless', { containers: [bed.server()] });
     const before = await daemon.running('shimless');
-    // Those of pods of other tests may still be on their way out.
+    // The shims of other tests' pods may still be ending.
     const onlyShim = () => {
       const [pid, ...others] = processesOf(bed.containerd.dir, 'containerd-shim');
       return others.length === 0 && pid;
@@ -114,7 +114,7 @@ describeOnDaemon('what happens to containers from outside', ({ bed, daemon }) =>
     expect((await sandboxesOf(after)).filter(({ state }) => state === 'SANDBOX_READY')).toHaveLength(1);
   });
 
-  test('what dies while containerd is down is started anew once it is back, and nothing else is', async () => {
+  test('containers that end while containerd is down are started again when it is back, and no others are', async () => {
     bed.apply('dies', { containers: [bed.server()] });
     bed.apply('stays', { containers: [bed.server()] });
     const [dies, stays] = [await daemon.running('dies'), await daemon.running('stays')];
@@ -128,7 +128,7 @@ describeOnDaemon('what happens to containers from outside', ({ bed, daemon }) =>
       restartCount: 0,
       containerID: containerStatus(stays)?.containerID,
     });
-    // And it hears again.
+    // The daemon receives events again.
     await kill(bed.idOf(after));
     await daemon.until(
       'dies',

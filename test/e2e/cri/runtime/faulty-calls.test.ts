@@ -33,12 +33,12 @@ describeOnContainerd('faulty calls', ({ containerd, openBed, closeBeds }) => {
       const { reason = '', message = '' } = containerStatus(pod)?.state?.waiting ?? {};
       return texts.every((text) => `${reason}: ${message}`.includes(text));
     });
-  /** As the runtime has them, sandboxes included. */
+  /** All containers and sandboxes of the runtime. */
   const containersOf = async (name: string) => {
     const filter = `labels."io.kubernetes.pod.name"==${name}-node-a`;
     return (await containerd.ctr('containers', 'list', '--quiet', filter)).split('\n').filter(Boolean);
   };
-  /** The running ones of them. */
+  /** The running ones among them. */
   const running = async (name: string) => {
     const ids = (await containerd.ctr('tasks', 'list'))
       .split('\n')
@@ -56,7 +56,7 @@ describeOnContainerd('faulty calls', ({ containerd, openBed, closeBeds }) => {
     });
   const others = ['other-1', 'other-2', 'other-3', 'other-4', 'other-5'];
 
-  test('a call that hangs, or whose answer is lost, ends by its deadline; others come up; what lands late doubles nothing', async () => {
+  test('a call that hangs or loses its answer ends by its deadline; other pods start; late calls start nothing twice', async () => {
     const daemon = await start();
     const held = {
       start: proxy.hold('StartContainer', 'start-node-a'),
@@ -85,7 +85,7 @@ describeOnContainerd('faulty calls', ({ containerd, openBed, closeBeds }) => {
         expect(msg).toContain(answered);
       }),
     ]);
-    // The next tries are passed on; what was held lands beside them.
+    // The next attempts are passed on; the held calls reach the runtime later.
     for (const fault of [...Object.values(held), ...Object.values(lost)]) fault.lift();
     containerd.release('network-node-a');
     await Promise.all([...names, 'network'].map((name) => daemon.running(name)));
@@ -96,7 +96,7 @@ describeOnContainerd('faulty calls', ({ containerd, openBed, closeBeds }) => {
     }
   });
 
-  test('I2, I3: pods whose start or stop hangs or fails are deleted: each ends in its time, and what lands late does not stay', async () => {
+  test('I2, I3: pods whose start or stop hangs or fails are deleted: each ends in time, and the results of late calls are removed', async () => {
     const daemon = await start();
     const stops = ['stop-hangs', 'stop-fails', 'network-fails', 'stops'];
     serve(...stops, 'other');
@@ -130,7 +130,7 @@ describeOnContainerd('faulty calls', ({ containerd, openBed, closeBeds }) => {
     await daemon.onlyPods('other');
   });
 
-  test('I10: a daemon that is killed while it starts a container: the next one starts it, and what lands late doubles nothing', async () => {
+  test('I10: a daemon is killed while it starts a container: the next daemon starts it, and late calls start nothing twice', async () => {
     const first = await start();
     const held = [
       proxy.hold('StartContainer', 'start-node-a'),
@@ -151,7 +151,7 @@ describeOnContainerd('faulty calls', ({ containerd, openBed, closeBeds }) => {
     }
   });
 
-  test('NotFound for what was just listed, lists that fail, streams of events that break: caught up with afterwards', async () => {
+  test('after NotFound for listed containers, failed lists and broken event streams, the pods are correct again', async () => {
     const daemon = await start();
     serve('before', 'gone', 'dies');
     const [before, , dies] = await Promise.all(

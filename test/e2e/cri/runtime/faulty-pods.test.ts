@@ -26,7 +26,7 @@ describeOnContainerd('faulty pods', { images: IMAGES }, ({ containerd, openBed }
     return info.Spec.annotations['io.kubernetes.cri.sandbox-id'] ?? '';
   };
 
-  test('a command that does not exist, an image without one: status and event say so, the rest of the pod runs', async () => {
+  test('a missing command, an image without a command: status and event have the cause, and the other containers run', async () => {
     const daemon = await bed.start();
     bed.apply('no-command', {
       containers: [bed.server({ command: ['no-such-command'] }), bed.server({ name: 'other' })],
@@ -83,7 +83,7 @@ describeOnContainerd('faulty pods', { images: IMAGES }, ({ containerd, openBed }
     await daemon.onlyPods('nothing-to-run');
   });
 
-  test('a sandbox, a container that is killed or removed from outside: the pod comes back by itself', async () => {
+  test('a sandbox or a container that another client kills or removes: the pod recovers by itself', async () => {
     const daemon = await bed.start();
     const names = ['sandbox', 'killed', 'removed', 'sandbox-removed', 'own-network'];
     for (const name of names.slice(0, 4)) bed.apply(name, { containers: [bed.server()] });
@@ -97,7 +97,7 @@ describeOnContainerd('faulty pods', { images: IMAGES }, ({ containerd, openBed }
     try {
       await channel.call(REMOVE_CONTAINER, { containerId: id('removed') });
       const podSandboxId = await sandboxOf(id('sandbox-removed'));
-      // The daemon may be starting a container in it just then, which cannot be removed.
+      // The daemon may just be starting a container in it, which cannot be removed.
       const removed = () =>
         channel.call(REMOVE_POD_SANDBOX, { podSandboxId }).then(
           () => true,

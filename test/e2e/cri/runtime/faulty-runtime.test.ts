@@ -1,4 +1,4 @@
-/** A runtime that is missing, goes away, comes back or does not answer; a network that is not ready. */
+/** A runtime that is missing, stops, restarts or does not answer; a network that is not ready. */
 import { once } from 'node:events';
 import { mkdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:http';
@@ -36,11 +36,11 @@ describeOnContainerd('a faulty runtime', ({ containerd, openBed }) => {
       },
       { what: `/healthz to say ${parts.join()}` },
     );
-  /** Of the runtime itself. */
+  /** The tasks of the runtime itself. */
   const tasks = async () =>
     (await containerd.ctr('tasks', 'list')).split('\n').filter((line) => line.includes('RUNNING'));
 
-  test('an endpoint where no runtime listens: /healthz and the log name it and say what to check; SIGTERM ends the daemon', async () => {
+  test('no runtime listens at the endpoint: /healthz and the log name it with advice; SIGTERM ends the daemon', async () => {
     const plainFile = join(bed.dir, 'file.sock');
     writeFileSync(plainFile, '');
     const other = createServer((_request, response) => response.end('not CRI')).listen(
@@ -62,7 +62,7 @@ describeOnContainerd('a faulty runtime', ({ containerd, openBed }) => {
     }
   });
 
-  test('down at start: said by /healthz, and pods run once it is up', async () => {
+  test('the runtime is down at the start: /healthz reports it, and pods run when the runtime is up', async () => {
     await containerd.kill();
     bed.apply('early', { containers: [bed.server()] });
     const daemon = launch();
@@ -78,7 +78,7 @@ describeOnContainerd('a faulty runtime', ({ containerd, openBed }) => {
     expect(await health(daemon)).toEqual({ ok: true, text: 'ok' });
   });
 
-  test('goes away in the middle: what runs goes on; ends and changes meanwhile are caught up with once it is back', async () => {
+  test('the runtime stops: containers keep running; ended containers and changed pods are handled when it is back', async () => {
     const daemon = await bed.start();
     const names = ['stays', 'dies', 'withdrawn', 'changed'];
     for (const name of names) bed.apply(name, { containers: [bed.server()] });
@@ -121,11 +121,11 @@ describeOnContainerd('a faulty runtime', ({ containerd, openBed }) => {
     expect(bed.idOf(anew)).not.toBe(ids[2]);
     await daemon.onlyPods('stays', 'dies', 'changed', 'job', 'added-1', 'added-2');
     expect(containerStatus(await daemon.running('stays'))).toEqual(containerStatus(stays));
-    // A container and a sandbox each, and nothing twice.
+    // One container and one sandbox for each pod.
     expect(await tasks()).toHaveLength(2 * 5);
   });
 
-  test('hangs: calls end by their deadline, and everything is caught up with once it answers again', async () => {
+  test('the runtime hangs: calls end by their deadline, and all changes are handled when it answers again', async () => {
     const patient = await bed.startToLeavePods();
     for (const name of ['stays', 'withdrawn']) bed.apply(name, { containers: [bed.server()] });
     const [stays] = await Promise.all(['stays', 'withdrawn'].map((name) => patient.running(name)));
@@ -144,7 +144,7 @@ describeOnContainerd('a faulty runtime', ({ containerd, openBed }) => {
     await waitFor(async () => (await tasks()).length === 4, { what: 'nothing to run twice' });
   });
 
-  test('hangs: the daemon can be ended nevertheless, before it was ready and after; the pods are adopted', async () => {
+  test('the runtime hangs: the daemon can be ended, before and after it was ready; the pods are adopted', async () => {
     const first = await bed.startToLeavePods();
     bed.apply('kept', { containers: [bed.server()] });
     const kept = await first.running('kept');
@@ -165,7 +165,7 @@ describeOnContainerd('a faulty runtime', ({ containerd, openBed }) => {
     expect(containerStatus(await third.running('kept'))).toEqual(containerStatus(kept));
   });
 
-  test('without a network pods on that of the node run; the others wait, say so, and start when it is there', async () => {
+  test('the network is not ready: pods with hostNetwork run; the others wait with a reason, and start when it is ready', async () => {
     const conf = join(containerd.cniConfDir, '10-pods.conflist');
     const away = join(containerd.dir, 'away');
     mkdirSync(away, { recursive: true });
@@ -184,7 +184,7 @@ describeOnContainerd('a faulty runtime', ({ containerd, openBed }) => {
     await daemon.event('dropped', 'NetworkNotReady');
     bed.withdraw('dropped');
     await daemon.onlyPods('on-host', 'own');
-    // containerd looks at a file that is written, not at one that is moved there.
+    // containerd notices a file that is written, but not a file that is moved there.
     writeFileSync(conf, readFileSync(join(away, 'conf')));
     expect((await daemon.running('own')).status?.podIP).toMatch(/^10\./);
   });

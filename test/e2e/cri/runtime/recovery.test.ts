@@ -19,7 +19,7 @@ describeOnContainerd('an agent that is killed', ({ openBed }) => {
     }
   }
 
-  /** Of what runs: `sandbox name` and `container name`. */
+  /** What runs, as `sandbox name` and `container name`. */
   async function running(): Promise<string[]> {
     const [sandboxes, containers] = [await bed.runtime.listPodSandbox(), await bed.runtime.listContainers()];
     const names = new Map(sandboxes.map(({ id, metadata }) => [id, metadata.name]));
@@ -35,7 +35,7 @@ describeOnContainerd('an agent that is killed', ({ openBed }) => {
 
   const eachOnce = (...names: string[]) =>
     names.flatMap((name) => [`main ${name}-${NODE_NAME}`, `sandbox ${name}-${NODE_NAME}`]).toSorted();
-  /** Containerd may have given a start up when the agent died: what was begun ends, and is started again. */
+  /** Containerd may have aborted a start when the agent was killed: that container ends, and is started again. */
   const eachRunsOnce = (...names: string[]) =>
     waitFor(async () => JSON.stringify(await running()) === JSON.stringify(eachOnce(...names)), {
       what: 'each to run once',
@@ -44,7 +44,7 @@ describeOnContainerd('an agent that is killed', ({ openBed }) => {
   const idsOf = (pods: readonly Pod[]) => pods.map((pod) => bed.idOf(pod));
   const allRunning = () => Promise.all(NAMES.map((name) => daemon.running(name)));
 
-  /** A start that was cut short may have to wait for its retry. */
+  /** Longer, as an interrupted start may have to wait for its retry. */
   const allInPhaseRunning = () =>
     Promise.all(NAMES.map((name) => daemon.until(name, 'Running', isRunning, PATIENCE_MS)));
 
@@ -56,40 +56,43 @@ describeOnContainerd('an agent that is killed', ({ openBed }) => {
     });
 
   test.each([
-    ['before anything is created', 'Added', 0, 'when the first is told to stop', 'Killing', 1],
+    ['before anything is created', 'Added', 0, 'when the first is asked to stop', 'Killing', 1],
     ['when the first container has been created', 'Created', 1, 'in the midst of it', 'Killing', 3],
     ['in the midst of it', 'Started', 2, 'when the first has ended', 'Container ended', 1],
     ['when all have begun', 'Started', 4, 'when all have ended', 'Container ended', 4],
-  ])('while it starts pods, %s (%s of %i), and ends them, %s: the next agent goes on', async (...points) => {
-    const [, startReason, started, , endReason, ended] = points;
-    bed = openBed();
-    apply();
-    daemon = await bed.startToLeavePods();
-    await (started === 0
-      ? daemon.logged('a pod', ({ msg }) => msg.startsWith('Added'))
-      : when(startReason, started));
-    await daemon.end('SIGKILL');
-    bed.apply('stays', { containers: [bed.server()] });
-    daemon = await bed.startToLeavePods();
-    await allInPhaseRunning();
-    const stays = await daemon.running('stays');
-    await eachRunsOnce('stays', ...NAMES);
+  ])(
+    'while it starts pods, %s (%s of %i), and ends them, %s: the next agent continues',
+    async (...points) => {
+      const [, startReason, started, , endReason, ended] = points;
+      bed = openBed();
+      apply();
+      daemon = await bed.startToLeavePods();
+      await (started === 0
+        ? daemon.logged('a pod', ({ msg }) => msg.startsWith('Added'))
+        : when(startReason, started));
+      await daemon.end('SIGKILL');
+      bed.apply('stays', { containers: [bed.server()] });
+      daemon = await bed.startToLeavePods();
+      await allInPhaseRunning();
+      const stays = await daemon.running('stays');
+      await eachRunsOnce('stays', ...NAMES);
 
-    for (const name of NAMES) bed.withdraw(name);
-    await when(endReason, ended);
-    await daemon.end('SIGKILL');
-    daemon = await bed.start();
-    await daemon.onlyPods('stays');
-    expect(bed.idOf(await daemon.running('stays'))).toBe(bed.idOf(stays));
-    const count = async () =>
-      (await bed.runtime.listContainers()).length + (await bed.runtime.listPodSandbox()).length;
-    await waitFor(async () => (await count()) === 2, {
-      what: 'the others to be gone',
-      timeoutMs: PATIENCE_MS,
-    });
-  });
+      for (const name of NAMES) bed.withdraw(name);
+      await when(endReason, ended);
+      await daemon.end('SIGKILL');
+      daemon = await bed.start();
+      await daemon.onlyPods('stays');
+      expect(bed.idOf(await daemon.running('stays'))).toBe(bed.idOf(stays));
+      const count = async () =>
+        (await bed.runtime.listContainers()).length + (await bed.runtime.listPodSandbox()).length;
+      await waitFor(async () => (await count()) === 2, {
+        what: 'the others to be gone',
+        timeoutMs: PATIENCE_MS,
+      });
+    },
+  );
 
-  test('while they run: the next agent leaves them as they are, each time', async () => {
+  test('while pods run: each next agent leaves them unchanged', async () => {
     bed = openBed();
     apply();
     daemon = await bed.startToLeavePods();
@@ -106,7 +109,7 @@ describeOnContainerd('an agent that is killed', ({ openBed }) => {
     ).toEqual([]);
   });
 
-  test('while it ends pods that are wanted again starts them once the old ones have ended', async () => {
+  test('while it ends pods that are added again: the next agent starts them when the old ones have ended', async () => {
     bed = openBed();
     apply();
     daemon = await bed.startToLeavePods();

@@ -62,7 +62,7 @@ describe('the disk of a pod', () => {
     });
   });
 
-  test('has no figures of a layer that the runtime has not measured yet', async () => {
+  test('has no figures for a writable layer that the runtime has not measured yet', async () => {
     const [told] = bed.containerStats;
     const layer = { timestamp: 0, mountpoint: '/x', usedBytes: 0, inodesUsed: 0 };
     bed.containerStats = [{ ...told!, writableLayer: layer }];

@@ -38,7 +38,7 @@ describe('the disk usage of a folder', () => {
     expect(await used()).toEqual({ usedBytes: 0, inodesUsed: 0 });
   });
 
-  test('is what was counted if the time is over, and isOver is set', async () => {
+  test('is what was counted so far if the time is over, and isOver is set', async () => {
     for (let index = 0; index < 600; index += 1) bed.write(`data/${index}`, '');
     const hurried = pace();
     const { inodesUsed } = await hurried.within(-1, () => diskUsed(bed.cgroups.path('data'), hurried));
