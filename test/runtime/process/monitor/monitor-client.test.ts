@@ -45,6 +45,7 @@ describe('a monitor that hangs', () => {
 
   test('is DeadlineExceeded after the time limit of a call, and carries the calls out once it goes on', async () => {
     const { id } = await start(shell('sleep 1000'));
+    const { id: other } = await start(shell('sleep 1000'));
     const impatient = bed.connect({ requestTimeoutMs: 2000 });
     await impatient.status();
     await holdStill(pid);
@@ -57,9 +58,9 @@ describe('a monitor that hangs', () => {
       expect(impatient.status()).rejects.toMatchObject(error('ping', 2)),
       expect(impatient.runPodSandbox(podConfig(rootDir))).rejects.toMatchObject(error('runPodSandbox', 4)),
       expect(impatient.stopContainer(id, 1)).rejects.toMatchObject(error('stopContainer', 3)),
-      expect(impatient.execSync(id, ['true'], 1)).rejects.toMatchObject(error('execSync', 3)),
+      expect(impatient.execSync(other, ['true'], 1)).rejects.toMatchObject(error('execSync', 3)),
     ]);
-    const unlimited = impatient.execSync(id, ['echo', 'here'], 0);
+    const unlimited = impatient.execSync(other, ['echo', 'here'], 0);
     process.kill(pid, 'SIGCONT');
     expect((await unlimited).stdout.toString()).toBe('here\n');
     // The stop was carried out as well.
