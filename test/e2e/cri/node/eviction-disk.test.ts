@@ -17,7 +17,7 @@ const DISK_MIB = 256;
 /** An image takes that space twice: compressed, and unpacked. */
 const IMAGE_MIB = 30;
 /** What earlier tests may leave: less than lies between the thresholds and what is available. */
-const REMAINS_MIB = 5;
+const REMAINS_MIB = 2;
 const LARGE = 'statelet.test/large:1';
 const PATIENCE_MS = 100_000;
 
