@@ -54,8 +54,10 @@ describe('a process runs', () => {
   });
 
   test('no longer once it is a zombie: it is in no process table', async () => {
-    // The shell does not wait for its child, so that the child stays a zombie.
-    const { line } = await children.startShell('sleep 1000 & echo $!; exec sleep 1000');
+    // sleep does not wait for the child that it has from the shell, so that the child stays a zombie. The shell would wait for it.
+    const { pid: parent, line } = await children.startShell('sleep 1000 & echo $!; exec sleep 1000');
+    const command = () => readFileSync(`/proc/${parent}/comm`, 'utf8').trim();
+    await waitFor(() => command() === 'sleep', { what: 'the shell to have become sleep' });
     const { pid, startTicks } = readStat(Number(line))!;
     expect(processTable().map((stat) => stat.pid)).toContain(pid);
     process.kill(pid, 'SIGKILL');
