@@ -96,7 +96,9 @@ export class Supervisor {
     });
     const { ends } = this;
     ends.subscribe(({ uid }, end) => {
-      if (end === 'Forgotten') statusManager.forget(uid);
+      if (end !== 'Forgotten') return;
+      statusManager.forget(uid);
+      this.#reportWhenAllGone();
     });
     const [desired, orphans, delivery] = [this.#desired, this.#orphans, this.#delivery];
     this.#retirement = new PodRetirement({
@@ -106,7 +108,6 @@ export class Supervisor {
       orphans,
       ends,
       create: (pod) => this.#create(pod),
-      onForgotten: () => this.#reportWhenAllGone(),
       logger,
     });
     this.#revival = new PodRevival({ registry, slots: this.#slots, desired, delivery, clock, logger });
@@ -334,7 +335,7 @@ export class Supervisor {
     if (entry === undefined) return;
     this.#tellEnd(entry.pod);
     this.ends.tell(entry.pod, 'Finished');
-    if (restartRequested || !this.#desired.has(uid)) void this.#retirement.retire(uid);
+    this.#retirement.finished(uid, restartRequested);
   }
 
   #tellEnd(pod: PodReference): void {

@@ -16,7 +16,6 @@ export interface PodRetirementOptions {
   readonly ends: PodEnds;
   /** The pod is wanted again. */
   readonly create: (pod: Pod) => void;
-  readonly onForgotten: () => void;
   readonly logger: Logger;
 }
 
@@ -32,15 +31,18 @@ export class PodRetirement {
 
   /** Does not wait for the next housekeeping. */
   retireIfDue(uid: string): void {
-    const { registry, desired } = this.#options;
-    const snapshot = registry.get(uid)?.actor.getSnapshot();
-    if (snapshot?.hasTag('finished') !== true) return;
-    if (snapshot.context.restartRequested || !desired.has(uid)) void this.retire(uid);
+    const snapshot = this.#options.registry.get(uid)?.actor.getSnapshot();
+    if (snapshot?.hasTag('finished') === true) this.finished(uid, snapshot.context.restartRequested);
+  }
+
+  /** The pod has finished: the snapshot of its actor may not show this yet. */
+  finished(uid: string, restartRequested: boolean): void {
+    if (restartRequested || !this.#options.desired.has(uid)) void this.retire(uid);
   }
 
   /** Removes the pod from the runtime first: a new pod of this UID must not find its exited containers. */
   async retire(uid: string): Promise<void> {
-    const { registry, desired, ends, create, onForgotten } = this.#options;
+    const { registry, desired, ends, create } = this.#options;
     const entry = registry.get(uid);
     if (entry === undefined || this.#retiring.has(uid)) return;
     this.#retiring.add(uid);
@@ -51,7 +53,6 @@ export class PodRetirement {
     ends.tell(entry.pod, 'Forgotten');
     const wanted = desired.get(uid);
     if (wanted !== undefined) create(wanted);
-    onForgotten();
   }
 
   /** Resolves to false where it failed, or is under way already. */
