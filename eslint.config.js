@@ -12,11 +12,12 @@ const HOUSE = {
   machines: { rooms: ['policies'], packages: ['xstate'] },
   system: { rooms: ['policies'], packages: ['node:[\\w/]+'] },
   runtime: { rooms: ['policies', 'system'] },
-  actors: { rooms: ['machines', 'policies', 'runtime', 'system'] },
-  sources: { rooms: ['policies', 'system'] },
+  cluster: { rooms: ['policies', 'system'] },
+  actors: { rooms: ['machines', 'policies', 'runtime', 'cluster', 'system'] },
+  sources: { rooms: ['policies', 'cluster', 'system'] },
   server: { rooms: ['policies', 'system'] },
   config: { rooms: ['policies'] },
-  simulation: { rooms: ['machines', 'policies', 'runtime', 'actors', 'sources', 'system'] },
+  simulation: { rooms: ['machines', 'policies', 'runtime', 'cluster', 'actors', 'sources', 'system'] },
   'run-once': {
     rooms: ['machines', 'policies', 'runtime', 'system', 'actors', 'sources', 'server', 'config'].concat([
       'open-node.ts',

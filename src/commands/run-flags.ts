@@ -7,6 +7,7 @@ import type { Endpoint, LogFormat } from '../config/config.ts';
 import { MAX_DURATION_MS, parseDuration, shortDuration } from '../policies/formats/duration.ts';
 import { isHttpURL } from '../config/kubelet-configuration.ts';
 import { ALL_ADMISSION_SETTINGS } from '../config/load-admission-settings.ts';
+import { ALL_CLUSTER_SETTINGS } from '../config/load-cluster-settings.ts';
 import { ALL_EVICTION_SETTINGS } from '../config/load-eviction-settings.ts';
 import { ALL_NODE_SETTINGS } from '../config/load-node-settings.ts';
 import { parseSetting, type Setting, shownDefault } from '../config/setting.ts';
@@ -51,7 +52,7 @@ type Flags = Readonly<Record<string, readonly Option[]>>;
 
 /** Flags by the headings of the help. */
 function runFlags(): Flags {
-  return { ...podFlags(), ...howToRun() };
+  return { ...podFlags(), 'The cluster': settingFlags(ALL_CLUSTER_SETTINGS), ...howToRun() };
 }
 
 /** Which pods run here, and in which runtime. */

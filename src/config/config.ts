@@ -2,10 +2,12 @@
 import { homedir, hostname } from 'node:os';
 import { join, resolve } from 'node:path';
 import type { AdmissionSettings } from '../types/admission-settings.ts';
+import type { ClusterSettings } from '../types/cluster-settings.ts';
 import type { EvictionConfiguration } from '../types/eviction-configuration.ts';
 import { StateletError } from '../types/errors.ts';
 import type { NodeSettings } from '../types/node-settings.ts';
 import { resolveAdmissionSettings } from './load-admission-settings.ts';
+import { resolveClusterSettings } from './load-cluster-settings.ts';
 import { resolveEvictionSettings } from './load-eviction-settings.ts';
 import { parseDuration } from '../policies/formats/duration.ts';
 import type { KubeletConfiguration } from './kubelet-configuration.ts';
@@ -35,6 +37,8 @@ export interface StateletConfig extends AdmissionSettings, EvictionConfiguration
   readonly containerRuntimeEndpoint: string;
   /** Settings that only matter with real containers. */
   readonly node: NodeSettings;
+  /** Settings that only matter in a cluster. */
+  readonly cluster: ClusterSettings;
   readonly maxPods: number;
   /** The longest delay of CrashLoopBackOff. */
   readonly maxContainerRestartPeriodMs: number;
@@ -129,6 +133,7 @@ export function resolveConfig(
     syncFrequencyMs: flags.syncFrequency ?? ms(file.syncFrequency) ?? DEFAULTS.syncFrequencyMs,
     containerRuntimeEndpoint,
     node,
+    cluster: resolveClusterSettings(flags, { ...file }, fileName),
     maxPods: flags.maxPods ?? (file.maxPods === 0 ? undefined : file.maxPods) ?? DEFAULTS.maxPods,
     maxContainerRestartPeriodMs:
       ms(file.crashLoopBackOff?.maxContainerRestartPeriod) ?? DEFAULTS.maxContainerRestartPeriodMs,

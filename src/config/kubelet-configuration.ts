@@ -5,6 +5,7 @@
 import { isIP } from 'node:net';
 import { MAX_DURATION_MS, parseDuration } from '../policies/formats/duration.ts';
 import { ADMISSION_FIELDS } from './load-admission-settings.ts';
+import { CLUSTER_FIELDS } from './load-cluster-settings.ts';
 import { EVICTION_FIELDS } from './load-eviction-settings.ts';
 import { NODE_FIELDS } from './load-node-settings.ts';
 
@@ -48,6 +49,7 @@ export const SUPPORTED_FIELDS: readonly string[] = [
   'logging.format',
   'logging.verbosity',
   ...ADMISSION_FIELDS,
+  ...CLUSTER_FIELDS,
   ...EVICTION_FIELDS,
   ...NODE_FIELDS,
 ];

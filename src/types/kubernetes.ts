@@ -3,17 +3,26 @@
  * library itself is not loaded.
  */
 import type {
+  CoreV1Event,
+  V1CertificateSigningRequest,
   V1Container,
   V1ContainerState,
   V1ContainerStatus,
   V1EphemeralContainer,
+  V1Lease,
+  V1Node,
+  V1NodeAddress,
+  V1NodeCondition,
   V1NodeSelectorRequirement,
   V1NodeSelectorTerm,
+  V1NodeStatus,
+  V1NodeSystemInfo,
   V1ObjectMeta,
   V1Pod,
   V1PodCondition,
   V1PodSpec,
   V1PodStatus,
+  V1RuntimeClass,
   V1Taint,
   V1Toleration,
 } from '@kubernetes/client-node';
@@ -52,6 +61,17 @@ export type Taint = Json<V1Taint>;
 export type Toleration = Json<V1Toleration>;
 export type NodeSelectorTerm = Json<V1NodeSelectorTerm>;
 export type NodeSelectorRequirement = Json<V1NodeSelectorRequirement>;
+
+export type Node = Json<Omit<V1Node, 'metadata'>> & { readonly metadata: ObjectMeta & { readonly name: string } };
+export type NodeStatus = Json<V1NodeStatus>;
+export type NodeCondition = Json<V1NodeCondition>;
+export type NodeAddress = Json<V1NodeAddress>;
+export type NodeSystemInfo = Json<V1NodeSystemInfo>;
+export type Lease = Json<V1Lease>;
+/** An event of core/v1. */
+export type CoreEvent = Json<CoreV1Event>;
+export type RuntimeClass = Json<V1RuntimeClass>;
+export type CertificateSigningRequest = Json<V1CertificateSigningRequest>;
 
 export type PodPhase = 'Pending' | 'Running' | 'Succeeded' | 'Failed' | 'Unknown';
 export type QOSClass = 'Guaranteed' | 'Burstable' | 'BestEffort';

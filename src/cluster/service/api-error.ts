@@ -1,0 +1,53 @@
+import { type ErrorKind, StateletError } from '../../types/errors.ts';
+
+/** How the reasons of the API server translate into the kinds of errors of this house. */
+const KINDS: Readonly<Record<string, ErrorKind>> = {
+  BadRequest: 'InvalidArgument',
+  Invalid: 'InvalidArgument',
+  Unauthorized: 'Unauthenticated',
+  Forbidden: 'PermissionDenied',
+  NotFound: 'NotFound',
+  AlreadyExists: 'AlreadyExists',
+  Conflict: 'Aborted',
+  Expired: 'OutOfRange',
+  Gone: 'OutOfRange',
+  TooManyRequests: 'ResourceExhausted',
+  InternalError: 'Internal',
+  ServerTimeout: 'Unavailable',
+  ServiceUnavailable: 'Unavailable',
+  Timeout: 'DeadlineExceeded',
+};
+
+export interface ApiErrorDetails {
+  /** The HTTP status code. */
+  readonly status: number;
+  /** `metav1.Status.reason`: `NotFound`, `AlreadyExists`, `Conflict`, `Expired`, … */
+  readonly reason: string;
+  /** How long the server wants the client to wait. */
+  readonly retryAfterMs?: number;
+}
+
+/** The server answered, and refused. Where it did not answer there is a `StateletError` of kind `Unavailable` or `DeadlineExceeded`. */
+export class ApiError extends StateletError {
+  readonly status: number;
+  readonly reason: string;
+  readonly retryAfterMs: number | undefined;
+
+  constructor(message: string, { status, reason, retryAfterMs }: ApiErrorDetails) {
+    super(KINDS[reason] ?? (status >= 500 ? 'Unavailable' : 'Unknown'), message);
+    this.name = 'ApiError';
+    this.status = status;
+    this.reason = reason;
+    this.retryAfterMs = retryAfterMs;
+  }
+}
+
+/** Whether the server answered with this reason. */
+export function hasReason(error: unknown, reason: string): boolean {
+  return error instanceof ApiError && error.reason === reason;
+}
+
+/** The resourceVersion is too old for the server: everything must be listed anew. */
+export function isExpired(error: unknown): boolean {
+  return error instanceof ApiError && (error.status === 410 || error.reason === 'Expired');
+}

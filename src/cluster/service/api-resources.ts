@@ -1,0 +1,56 @@
+/** The resources of the API server that a node uses, and where they are served. */
+
+export type ApiResource = keyof typeof RESOURCES;
+
+interface ServedResource {
+  /** Empty: the core group. */
+  readonly group: string;
+  readonly version: string;
+  readonly kind: string;
+  readonly namespaced: boolean;
+}
+
+const RESOURCES = {
+  nodes: { group: '', version: 'v1', kind: 'Node', namespaced: false },
+  pods: { group: '', version: 'v1', kind: 'Pod', namespaced: true },
+  events: { group: '', version: 'v1', kind: 'Event', namespaced: true },
+  leases: { group: 'coordination.k8s.io', version: 'v1', kind: 'Lease', namespaced: true },
+  runtimeclasses: { group: 'node.k8s.io', version: 'v1', kind: 'RuntimeClass', namespaced: false },
+  certificatesigningrequests: {
+    group: 'certificates.k8s.io',
+    version: 'v1',
+    kind: 'CertificateSigningRequest',
+    namespaced: false,
+  },
+} as const satisfies Readonly<Record<string, ServedResource>>;
+
+export type Subresource = 'status';
+
+/** Objects of one resource, of all namespaces where none is given. */
+export interface Collection {
+  readonly resource: ApiResource;
+  readonly namespace?: string;
+}
+
+export interface ObjectReference extends Collection {
+  readonly name: string;
+  readonly subresource?: Subresource;
+}
+
+export function servedResource(resource: ApiResource): ServedResource {
+  return RESOURCES[resource];
+}
+
+/** `/api/v1/namespaces/default/pods/web/status`. */
+export function apiPath(target: Collection | ObjectReference): string {
+  const { group, version } = servedResource(target.resource);
+  const { namespace } = target;
+  const { name, subresource } = 'name' in target ? target : {};
+  return [
+    ...(group === '' ? ['', 'api', version] : ['', 'apis', group, version]),
+    ...(namespace === undefined ? [] : ['namespaces', encodeURIComponent(namespace)]),
+    target.resource,
+    ...(name === undefined ? [] : [encodeURIComponent(name)]),
+    ...(subresource === undefined ? [] : [subresource]),
+  ].join('/');
+}

@@ -1,0 +1,28 @@
+/** Settings of a node that belongs to a cluster, by the kubelet's names. */
+export interface ClusterSettings {
+  /** Empty: the node belongs to no cluster. */
+  readonly kubeconfig: string;
+  /** Empty: there must be a kubeconfig. */
+  readonly bootstrapKubeconfig: string;
+  /** Empty: the folder `pki` in the root folder. */
+  readonly certDir: string;
+  readonly rotateCertificates: boolean;
+  readonly serverTLSBootstrap: boolean;
+  readonly registerNode: boolean;
+  readonly registerSchedulable: boolean;
+  readonly providerID: string;
+  /** `external`, or empty. */
+  readonly cloudProvider: string;
+  readonly nodeStatusUpdateFrequencyMs: number;
+  readonly nodeStatusReportFrequencyMs: number;
+  readonly nodeLeaseDurationSeconds: number;
+  /** -1: no limit. */
+  readonly nodeStatusMaxImages: number;
+  /** Of the node's own server, as the node object tells it. */
+  readonly port: number;
+  readonly kubeAPIQPS: number;
+  readonly kubeAPIBurst: number;
+  /** 0: no limit. */
+  readonly eventRecordQPS: number;
+  readonly eventBurst: number;
+}
