@@ -13,7 +13,9 @@ import { Timer } from '../system/timer.ts';
 import type { Clock } from '../types/clock.ts';
 import type { EventRecorder, NodeEventRecorder } from '../types/event-recorder.ts';
 import type { Logger } from '../types/logger.ts';
+import type { PodPhase } from '../types/kubernetes.ts';
 import type { NodeFacts, OwnNodeFacts } from '../types/node-facts.ts';
+import type { ShutdownPeriod } from '../types/shutdown-settings.ts';
 import { ContainerEnds } from './pods/container-ends.ts';
 import type { EvictionParts } from './eviction/eviction-figures.ts';
 import { EvictionManager } from './eviction/eviction-manager.ts';
@@ -21,6 +23,7 @@ import type { PodEffects } from './pods/pod-actor.ts';
 import { podEffects } from './pods/pod-effects.ts';
 import { ProbeManager } from './probes/probe-manager.ts';
 import { StatusManager } from './pods/status-manager.ts';
+import { NodeShutdown } from './node-shutdown.ts';
 import type { StartGates } from './start/pod-starts.ts';
 import { Supervisor } from './supervisor.ts';
 
@@ -48,6 +51,8 @@ export interface NodeAgentOptions {
   readonly preemptionLowerPriorityFirst: boolean;
   /** Without it no pod is evicted. */
   readonly eviction?: EvictionParts;
+  /** How long pods have when the node shuts down, by rising priority. Empty: a shutdown does not wait for pods. */
+  readonly shutdownPeriods?: readonly ShutdownPeriod[];
   readonly maxContainerRestartPeriodMs: number;
   readonly maximumDeadContainersPerContainer: number;
   /** How many sandboxes and containers the runtime starts at a time. */
@@ -67,6 +72,8 @@ export class NodeAgent {
   readonly pleg: Pleg;
   readonly probes: ProbeManager;
   readonly supervisor: Supervisor;
+  /** Undefined where a shutdown of the node does not wait for pods. */
+  readonly shutdown: NodeShutdown | undefined;
   readonly #options: NodeAgentOptions;
   readonly #runtimeState: RuntimeState;
   readonly #eviction: EvictionManager | undefined;
@@ -100,6 +107,7 @@ export class NodeAgent {
     this.probes = this.#buildProbes();
     this.supervisor = this.#buildSupervisor();
     this.#eviction = this.#buildEviction();
+    this.shutdown = this.#buildShutdown();
   }
 
   /** Begins as soon as the runtime is ready. The agent can be stopped while the runtime does not answer. */
@@ -110,6 +118,7 @@ export class NodeAgent {
 
   /** Stops routing, and ends the pods first where asked to. Effects may still be in flight when this resolves. */
   async shutDown(exitWithPods: boolean): Promise<void> {
+    if (exitWithPods) await this.shutdown?.shutDown();
     this.supervisor.send({ type: 'SHUTDOWN', exitWithPods });
     await this.#stopped.promise;
   }
@@ -122,6 +131,7 @@ export class NodeAgent {
     this.probes.stop();
     this.pleg.stop();
     this.#eviction?.stop();
+    this.shutdown?.stop();
     await this.supervisor.stop();
   }
 
@@ -143,7 +153,8 @@ export class NodeAgent {
     const { supplementalGroupsPolicy } = this.#runtimeState;
     const facts = this.#options.nodeFacts();
     const conditions = this.#eviction?.conditions() ?? facts.conditions;
-    return { ...facts, conditions, supplementalGroupsPolicy };
+    const isShuttingDown = this.shutdown?.isShuttingDown === true;
+    return { ...facts, conditions, supplementalGroupsPolicy, ...(isShuttingDown && { isShuttingDown }) };
   }
 
   #buildProbes(): ProbeManager {
@@ -210,6 +221,7 @@ export class NodeAgent {
     supervisor.ends.subscribe(({ uid }, end) => {
       if (end === 'Forgotten') this.#containerEnds.forget(uid);
       this.#eviction?.podEnded(uid, end);
+      if (end === 'Finished') this.shutdown?.podEnded(uid);
     });
     return supervisor;
   }
@@ -226,6 +238,23 @@ export class NodeAgent {
       nodeName: this.#options.nodeFacts().name,
       registry: this.supervisor.registry,
       parent: this.supervisor.actor,
+      ...(inspect && { inspect }),
+    });
+  }
+
+  #buildShutdown(): NodeShutdown | undefined {
+    const { shutdownPeriods = [], clock, recorder, logger, inspect } = this.#options;
+    if (shutdownPeriods.length === 0) return undefined;
+    const { registry } = this.supervisor;
+    return new NodeShutdown({
+      periods: shutdownPeriods,
+      pods: () => registry.activePods(),
+      phaseOf: (uid) => this.statusManager.get(uid)?.phase as PodPhase | undefined,
+      kill: (uid, options) => registry.kill(uid, options),
+      onChange: () => undefined,
+      clock,
+      recorder,
+      logger,
       ...(inspect && { inspect }),
     });
   }
