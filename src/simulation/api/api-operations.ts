@@ -8,7 +8,7 @@ import type { ApiStore, Author, NewObject, StoredObject } from './api-store.ts';
 import { matches } from './field-selectors.ts';
 import { applyMergePatch, type JsonObject } from './merge-patch.ts';
 import type { Attempt, NodeRights } from './node-rights.ts';
-import { deletedPod, newPod, podWithStatus } from './pod-rules.ts';
+import { deletedPod, newPod, withGeneration, podWithStatus } from './pod-rules.ts';
 import { alreadyExists, expired, forbidden, invalid, modified, notFound, otherUID } from './refusals.ts';
 
 export interface ApiOperationsOptions {
@@ -47,7 +47,7 @@ export class ApiOperations {
   }
 
   /** `uid`: instead of one of the server's. */
-  create(collection: Collection, object: NewObject, uid?: string): StoredObject {
+  create(collection: Collection, object: NewObject & { readonly spec?: object }, uid?: string): StoredObject {
     const { resource, namespace } = collection;
     const { store, author, now } = this.#options;
     const { name } = object.metadata;
@@ -130,22 +130,34 @@ export class ApiOperations {
 
   /** Stores what a change of the object has made, by the rules of its kind. Nothing is stored if nothing has changed. */
   #stored(target: ObjectReference, before: StoredObject, sent: NewObject): StoredObject {
-    const { store, author, rights } = this.#options;
+    const { store, author } = this.#options;
+    const { resource } = target;
+    const after = this.#changed(target, before, {
+      ...sent,
+      metadata: { ...sent.metadata, ...fixed(before) },
+    });
+    if (equalJson(before, after)) return before;
+    if (isFinallyDeleted(after)) {
+      store.remove(resource, before, author);
+      return after;
+    }
+    return store.replace(resource, before, after, author);
+  }
+
+  #changed(target: ObjectReference, before: StoredObject, sent: StoredObject): StoredObject {
+    const { rights } = this.#options;
     const { resource, subresource } = target;
-    const metadata = { ...sent.metadata, ...FIXED(before) };
-    let after = { ...sent, metadata } as StoredObject;
-    if (resource === 'pods' && subresource === 'status') {
-      after = this.#withStatus(target, before, after);
-      this.#refuse(target, rights?.whyNotChanged(before as Pod & StoredObject, after as Pod & StoredObject));
+    if (resource === 'pods') {
+      const pod = before as Pod & StoredObject;
+      if (subresource === undefined)
+        return withGeneration(pod, { ...(sent as typeof pod), ...only(pod, 'status') });
+      const after = this.#withStatus(target, pod, sent);
+      this.#refuse(target, rights?.whyNotChanged(pod, after));
+      return after;
     }
-    if (resource === 'nodes') {
-      this.#refuse(
-        target,
-        rights?.whyNoSuchNode(before, after),
-      );
-      if (subresource === 'status') after = { ...after, ...specOf(before) };
-    }
-    return equalJson(before, after) ? before : store.replace(resource, before, after, author);
+    if (resource !== 'nodes') return sent;
+    this.#refuse(target, rights?.whyNoSuchNode(before, sent));
+    return { ...sent, ...only(before, subresource === undefined ? 'status' : 'spec') };
   }
 
   #refuse(target: ObjectReference, why: string | undefined): void {
@@ -153,14 +165,12 @@ export class ApiOperations {
   }
 
   /** Of what was sent, the status, the labels and the annotations count. */
-  #withStatus(target: ObjectReference, before: StoredObject, sent: StoredObject): StoredObject {
-    const { labels, annotations } = sent.metadata;
-    const { status = {} } = sent as Pod & StoredObject;
-    const pod = { ...(before as Pod & StoredObject) };
-    const changed = podWithStatus(pod, status);
+  #withStatus<T extends Pod & StoredObject>(target: ObjectReference, before: T, sent: StoredObject): T {
+    const { status = {} } = sent as T;
+    const changed = podWithStatus(before, status);
     if ('why' in changed) throw invalid(target, changed.field, changed.why);
-    const metadata = { ...before.metadata, labels, annotations };
-    return { ...changed, metadata };
+    const { labels, annotations } = sent.metadata;
+    return { ...changed, metadata: { ...before.metadata, labels, annotations } };
   }
 
   #found(target: ObjectReference): StoredObject {
@@ -171,13 +181,24 @@ export class ApiOperations {
 }
 
 /** What no change of an object changes. */
-const FIXED = ({ metadata }: StoredObject): Partial<StoredObject['metadata']> => ({
-  name: metadata.name,
-  uid: metadata.uid,
-  resourceVersion: metadata.resourceVersion,
-  ...(metadata.namespace !== undefined && { namespace: metadata.namespace }),
-  ...(metadata.creationTimestamp !== undefined && { creationTimestamp: metadata.creationTimestamp }),
-});
+function fixed({ metadata }: StoredObject) {
+  const { name, namespace, uid, resourceVersion, creationTimestamp } = metadata;
+  return {
+    name,
+    uid,
+    resourceVersion,
+    ...(namespace !== undefined && { namespace }),
+    ...(creationTimestamp !== undefined && { creationTimestamp }),
+  };
+}
 
-const specOf = (object: StoredObject): { readonly spec?: unknown } =>
-  'spec' in object ? { spec: object.spec } : {};
+/** That member as the object has it, even if it has none. */
+function only(object: StoredObject, member: 'spec' | 'status'): object {
+  return { [member]: (object as unknown as JsonObject)[member] };
+}
+
+/** It was deleted before, and the last finalizer is gone now. */
+function isFinallyDeleted({ metadata }: StoredObject): boolean {
+  const { deletionGracePeriodSeconds, finalizers = [] } = metadata;
+  return deletionGracePeriodSeconds === 0 && finalizers.length === 0;
+}

@@ -32,10 +32,11 @@ export function podWithStatus<T extends Pod>(before: T, sent: PodStatus): T | Fl
   return { ...before, status };
 }
 
-/** A pod after a change of its spec. */
-export function podWithSpec<T extends Pod>(before: T, spec: PodSpec): T {
-  const generation = (before.metadata.generation ?? 1) + (equalJson(before.spec, spec) ? 0 : 1);
-  return { ...before, metadata: { ...before.metadata, generation }, spec };
+/** The changed pod. Its generation tells how often its spec was changed. */
+export function withGeneration<T extends Pod>(before: T, after: T): T {
+  const { generation = 1 } = before.metadata;
+  const isOther = !equalJson(before.spec, after.spec);
+  return { ...after, metadata: { ...after.metadata, generation: generation + (isOther ? 1 : 0) } };
 }
 
 export interface Deletion {
