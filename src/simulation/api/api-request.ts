@@ -114,6 +114,7 @@ export class ApiRequest<T> implements RequestUnderWay {
 
   #carryOut(): void {
     this.#isCarriedOut = true;
+    this.#host.witness.requestLands?.(this);
     const { fate, tailMs } = this.#plan;
     let value: T | undefined;
     let error: unknown;

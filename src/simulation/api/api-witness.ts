@@ -14,6 +14,8 @@ export interface RequestUnderWay {
 
 export interface ApiWitness {
   requestBegan?(request: RequestUnderWay): void;
-  /** `answer`: `done`, or the kind of the error. An abandoned request is answered, too, when it has been carried out. */
+  /** The server carries the request out now. Changes of the store that follow at once are its effect. */
+  requestLands?(request: RequestUnderWay): void;
+  /** `answer`: `done`, or the kind of the error. An abandoned request ends when it is carried out, or never can be. */
   requestEnded?(request: RequestUnderWay, answer: string): void;
 }

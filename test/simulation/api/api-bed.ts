@@ -3,7 +3,7 @@ import type { ApiObject, ApiServer, WatchEvent } from '../../../src/cluster/serv
 import { ApiError } from '../../../src/cluster/service/api-error.ts';
 import type { Collection, ObjectReference } from '../../../src/cluster/service/api-resources.ts';
 import { type ApiFaults, NO_API_FAULTS } from '../../../src/simulation/api/api-faults.ts';
-import type { RequestUnderWay } from '../../../src/simulation/api/api-witness.ts';
+import type { ApiWitness, RequestUnderWay } from '../../../src/simulation/api/api-witness.ts';
 import { SimulatedApiClient } from '../../../src/simulation/api/simulated-api-client.ts';
 import { SimulatedApiServer } from '../../../src/simulation/api/simulated-api-server.ts';
 import { VirtualClock } from '../../../src/simulation/node/virtual-clock.ts';
@@ -21,11 +21,9 @@ export class ApiBed {
   /** The requests that were sent, and their answers, in the order in which they ended. */
   readonly ended: string[] = [];
   readonly began: RequestUnderWay[] = [];
-  readonly #random: (key: string) => number;
 
-  constructor(random: (key: string) => number = () => 0.5) {
-    this.#random = random;
-    this.server = this.#build();
+  constructor(random: (key: string) => number = () => 0.5, witness: ApiWitness = {}) {
+    this.server = this.#build(random, witness);
     this.node = this.server.connect();
     const { operations } = this.server;
     this.admin = new SimulatedApiClient(this.server, { id: 0, operations, observer: undefined });
@@ -43,16 +41,20 @@ export class ApiBed {
     return promise;
   }
 
-  #build(): SimulatedApiServer {
+  #build(random: (key: string) => number, witness: ApiWitness): SimulatedApiServer {
     return new SimulatedApiServer({
       nodeName: NODE,
       clock: this.clock,
-      random: this.#random,
+      random,
       faults: () => this.faults,
       witness: {
         requestBegan: (request) => this.began.push(request),
-        requestEnded: ({ verb, target, abandoned }, answer) =>
-          this.ended.push(`${verb} ${target.resource}${abandoned ? ' (abandoned)' : ''}: ${answer}`),
+        requestLands: (request) => witness.requestLands?.(request),
+        requestEnded: (request, answer) => {
+          const { verb, target, abandoned } = request;
+          this.ended.push(`${verb} ${target.resource}${abandoned ? ' (abandoned)' : ''}: ${answer}`);
+          witness.requestEnded?.(request, answer);
+        },
       },
     });
   }
