@@ -10,12 +10,14 @@ import { PodRuntime } from '../runtime/pods/pod-runtime.ts';
 import { RuntimeState } from '../runtime/pleg/runtime-state.ts';
 import { StartGate } from '../runtime/pods/start-gate.ts';
 import { Timer } from '../system/timer.ts';
+import { withNodeObject } from '../policies/node/node-object-facts.ts';
 import type { Clock } from '../types/clock.ts';
 import type { EventRecorder, NodeEventRecorder } from '../types/event-recorder.ts';
 import type { Logger } from '../types/logger.ts';
-import type { PodPhase } from '../types/kubernetes.ts';
+import type { Node, PodPhase } from '../types/kubernetes.ts';
 import type { NodeFacts, OwnNodeFacts } from '../types/node-facts.ts';
 import type { ShutdownPeriod } from '../types/shutdown-settings.ts';
+import type { AgentCore, ClusterParts } from './cluster/cluster-parts.ts';
 import { ContainerEnds } from './pods/container-ends.ts';
 import type { EvictionParts } from './eviction/eviction-figures.ts';
 import { EvictionManager } from './eviction/eviction-manager.ts';
@@ -51,6 +53,8 @@ export interface NodeAgentOptions {
   readonly preemptionLowerPriorityFirst: boolean;
   /** Without it no pod is evicted. */
   readonly eviction?: EvictionParts;
+  /** Makes the node's part in a cluster. Without it the node belongs to no cluster. */
+  readonly cluster?: (core: AgentCore) => ClusterParts;
   /** How long pods have when the node shuts down, by rising priority. Empty: a shutdown does not wait for pods. */
   readonly shutdownPeriods?: readonly ShutdownPeriod[];
   readonly maxContainerRestartPeriodMs: number;
@@ -74,6 +78,7 @@ export class NodeAgent {
   readonly supervisor: Supervisor;
   /** Undefined where a shutdown of the node does not wait for pods. */
   readonly shutdown: NodeShutdown | undefined;
+  readonly cluster: ClusterParts | undefined;
   readonly #options: NodeAgentOptions;
   readonly #runtimeState: RuntimeState;
   readonly #eviction: EvictionManager | undefined;
@@ -102,17 +107,22 @@ export class NodeAgent {
       clock,
       prepare: () => this.#prepare(),
       onReady: () => this.#onRuntimeReady(),
-      onNotReady: (problem) => this.supervisor.send({ type: 'RUNTIME_NOT_READY', problem }),
+      onNotReady: (problem) => {
+        this.supervisor.send({ type: 'RUNTIME_NOT_READY', problem });
+        this.cluster?.reportNow();
+      },
     });
     this.probes = this.#buildProbes();
     this.supervisor = this.#buildSupervisor();
     this.#eviction = this.#buildEviction();
     this.shutdown = this.#buildShutdown();
+    this.cluster = options.cluster?.(this.#core());
   }
 
   /** Begins as soon as the runtime is ready. The agent can be stopped while the runtime does not answer. */
   start(): void {
     this.supervisor.start();
+    this.cluster?.start();
     void this.#runtimeState.check();
   }
 
@@ -133,6 +143,7 @@ export class NodeAgent {
     this.#eviction?.stop();
     this.shutdown?.stop();
     await this.supervisor.stop();
+    await this.cluster?.stop();
   }
 
   /** Which pods would be evicted now. Rejects where the node cannot be measured. */
@@ -148,10 +159,10 @@ export class NodeAgent {
     return this.supervisor.runtimeProblem ?? this.pleg.health();
   }
 
-  /** With the capabilities of the runtime, which are known once it is ready. */
-  nodeFacts(): NodeFacts {
+  /** With the capabilities of the runtime, which are known once it is ready. In a cluster, as the API server has the node. */
+  nodeFacts(node: Node | undefined = this.cluster?.node()): NodeFacts {
     const { supplementalGroupsPolicy } = this.#runtimeState;
-    const facts = this.#options.nodeFacts();
+    const facts = withNodeObject(this.#options.nodeFacts(), node);
     const conditions = this.#eviction?.conditions() ?? facts.conditions;
     const isShuttingDown = this.shutdown?.isShuttingDown === true;
     return { ...facts, conditions, supplementalGroupsPolicy, ...(isShuttingDown && { isShuttingDown }) };
@@ -192,7 +203,8 @@ export class NodeAgent {
       clock,
       recorder,
       logger,
-      hostIPs,
+      hostIPs: () => hostIPs,
+      onStaticPodSync: (pod) => this.cluster?.staticPodSynced(pod),
       containerEnds: this.#containerEnds,
       runtimeName: () => this.#runtimeName,
       runtimeProblem: () => this.#runtimeState.runtimeProblem(),
@@ -213,6 +225,7 @@ export class NodeAgent {
       syncFrequencyMs,
       preemptionLowerPriorityFirst,
       nodeFacts: () => this.nodeFacts(),
+      ...(this.#options.cluster && { freshNodeFacts: () => this.#freshNodeFacts() }),
       effects: wrapEffects?.(effects) ?? effects,
       ...(wrapGates && { wrapGates }),
       ...(inspect && { inspect }),
@@ -242,6 +255,33 @@ export class NodeAgent {
     });
   }
 
+  /** Rejects where the API server does not answer. */
+  async #freshNodeFacts(): Promise<NodeFacts> {
+    return this.nodeFacts(await this.cluster?.freshNode());
+  }
+
+  #core(): AgentCore {
+    const { supervisor, statusManager } = this;
+    const { clock, random, logger, inspect } = this.#options;
+    return {
+      registry: supervisor.registry,
+      desired: supervisor.desired,
+      ends: supervisor.ends,
+      statusManager,
+      conditions: () => this.#eviction?.conditions() ?? [],
+      problems: () => ({
+        runtime: this.#runtimeState.runtimeProblem() ?? this.pleg.health(),
+        network: this.#runtimeState.networkProblem(),
+        isShuttingDown: this.shutdown?.isShuttingDown === true,
+      }),
+      parent: supervisor.actor,
+      clock,
+      random,
+      logger,
+      ...(inspect && { inspect }),
+    };
+  }
+
   #buildShutdown(): NodeShutdown | undefined {
     const { shutdownPeriods = [], clock, recorder, logger, inspect } = this.#options;
     if (shutdownPeriods.length === 0) return undefined;
@@ -251,7 +291,7 @@ export class NodeAgent {
       pods: () => registry.activePods(),
       phaseOf: (uid) => this.statusManager.get(uid)?.phase as PodPhase | undefined,
       kill: (uid, options) => registry.kill(uid, options),
-      onChange: () => undefined,
+      onChange: () => this.cluster?.reportNow(),
       clock,
       recorder,
       logger,
@@ -291,6 +331,7 @@ export class NodeAgent {
   #onRuntimeReady(): void {
     if (!this.#looping) this.#startLoop();
     this.supervisor.send({ type: 'RUNTIME_READY' });
+    this.cluster?.reportNow();
   }
 
   #startLoop(): void {
@@ -319,6 +360,7 @@ export class NodeAgent {
       this.#armHousekeeping();
       this.#lastLoopAt = clock.now();
       this.supervisor.send({ type: 'HOUSEKEEPING' });
+      if (this.supervisor.synced) this.cluster?.cleanUp();
     });
   }
 }
