@@ -1,4 +1,5 @@
 /** How messages name a pod, and what kind of pod it is: its annotations tell its source, its priority how important it is. */
+import { StateletError } from '../../types/errors.ts';
 import type { Pod } from '../../types/kubernetes.ts';
 
 /** The source that a pod came from: `file`, `http` or `api`. */
@@ -21,6 +22,14 @@ export function podFullName(pod: Pod): string {
 
 export function fullName({ name, namespace }: { readonly name: string; readonly namespace: string }): string {
   return `${name}_${namespace}`;
+}
+
+/** The reverse of `fullName`. Throws for a text that is no full name: neither part has an underscore. */
+export function parsePodFullName(text: string): { readonly name: string; readonly namespace: string } {
+  const [name = '', namespace = '', ...rest] = text.split('_');
+  if (name === '' || namespace === '' || rest.length > 0)
+    throw new StateletError('InvalidArgument', `failed to parse the pod full name "${text}"`);
+  return { name, namespace };
 }
 
 /** `name_namespace(uid)`: how the kubelet names a pod in messages. */

@@ -82,3 +82,19 @@ test('clear forgets all pods', () => {
   desired.clear();
   expect([[...desired.keys()], desired.staticPodOf(mirror)]).toEqual([[], undefined]);
 });
+
+test('the UID of a mirror pod translates to that of its static pod, whichever came first', () => {
+  desired.set(mirror);
+  expect(desired.translateUID('uid-of-mirror')).toBe('uid-of-mirror');
+  desired.set(web);
+  expect([desired.translateUID('uid-of-mirror'), desired.translateUID('uid-1')]).toEqual(['uid-1', 'uid-1']);
+  expect(desired.mirrorPodOf(web)).toBe(mirror);
+});
+
+test('a mirror pod is orphaned when no pod of its name is wanted any more', () => {
+  desired.set(web);
+  desired.set(mirror);
+  expect(desired.orphanedMirrorPods()).toEqual([]);
+  desired.delete(web);
+  expect(desired.orphanedMirrorPods()).toEqual([mirror]);
+});

@@ -1,0 +1,52 @@
+/** The vectors have the whole table; these tests name its rules. */
+import { expect, test } from '@jest/globals';
+import { planMirrorPod } from '../../../src/policies/mirror-pods/mirror-pod-plan.ts';
+import {
+  CONFIG_HASH_ANNOTATION,
+  CONFIG_MIRROR_ANNOTATION,
+  CONFIG_SOURCE_ANNOTATION,
+} from '../../../src/policies/pod/pod-kinds.ts';
+import { testPod } from '../../support/pods.ts';
+import { testVectors } from '../../support/test-vectors.ts';
+
+testVectors('mirrorPods');
+
+const pod = testPod({
+  name: 'web',
+  uid: 'static',
+  annotations: { [CONFIG_SOURCE_ANNOTATION]: 'file', [CONFIG_HASH_ANNOTATION]: 'static' },
+});
+const mirrorOf = (hash: string, deleted = false) =>
+  testPod({
+    name: 'web',
+    uid: 'mirror',
+    deleted,
+    annotations: { [CONFIG_SOURCE_ANNOTATION]: 'api', [CONFIG_MIRROR_ANNOTATION]: hash },
+  });
+const node = { metadata: { name: 'node-1', uid: 'node-uid' } };
+const leaving = { metadata: { ...node.metadata, deletionTimestamp: '2030-01-01T00:00:00Z' } };
+
+test('a static pod without a mirror pod gets one, once the node is known', () => {
+  expect(planMirrorPod({ pod, node })).toEqual({ create: true });
+  expect(planMirrorPod({ pod })).toEqual({ create: false });
+});
+
+test('a mirror pod of this version stays', () => {
+  expect(planMirrorPod({ pod, mirrorPod: mirrorOf('static'), node })).toEqual({ create: false });
+});
+
+test('a mirror pod of another version, and one that is being deleted, is deleted and made anew', () => {
+  for (const mirrorPod of [mirrorOf('earlier'), mirrorOf('static', true)])
+    expect(planMirrorPod({ pod, mirrorPod, node })).toEqual({ delete: mirrorPod, create: true });
+});
+
+test('while the node is being deleted no mirror pod is made, but a stale one still goes', () => {
+  const stale = mirrorOf('earlier');
+  expect(planMirrorPod({ pod, node: leaving })).toEqual({ create: false });
+  expect(planMirrorPod({ pod, mirrorPod: stale, node: leaving })).toEqual({ delete: stale, create: false });
+});
+
+test('a pod of the API has no mirror pod', () => {
+  const ordinary = testPod({ name: 'web', annotations: { [CONFIG_SOURCE_ANNOTATION]: 'api' } });
+  expect(planMirrorPod({ pod: ordinary, node })).toEqual({ create: false });
+});
