@@ -48,7 +48,7 @@ export function machineFacts({
       problem: () => undefined,
     },
     resources: {
-      machine: { ...identity, swapBytes: 0, cpus: 4, capacity: { cpu: '4', memory: '8Gi' } },
+      machine: { ...identity, swapBytes: 0, cpus: 4, memoryBytes: 8 * 2 ** 30, hugePages: new Map() },
       maxPods: 110,
       podsPerCore: 0,
       ephemeralStorage: '100Gi',

@@ -72,7 +72,7 @@ export class NodeApi implements ApiServer {
     await this.#asked('create', collection, object, options);
     if (this.#objectOf(collection) !== undefined) throw refusal('AlreadyExists');
     if (collection.resource === 'nodes') this.putNode(object as ApiObject as Node);
-    else this.putLease(object as ApiObject as Lease);
+    else this.putLease(object);
     return this.#existing(collection) as ApiObject as T;
   }
 
@@ -84,7 +84,7 @@ export class NodeApi implements ApiServer {
     await this.#asked('update', target, object, options);
     const { metadata } = this.#existing(target);
     if (object.metadata?.resourceVersion !== metadata?.resourceVersion) throw refusal('Conflict');
-    this.putLease(object as ApiObject as Lease);
+    this.putLease(object);
     return this.lease as ApiObject as T;
   }
 

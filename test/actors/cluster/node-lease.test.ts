@@ -4,6 +4,7 @@ import { VirtualClock } from '../../../src/simulation/node/virtual-clock.ts';
 import { NodeApi, refusal } from '../../support/node-api.ts';
 import { recordingLogger } from '../../support/recording-logger.ts';
 
+const nothing = () => undefined;
 const started: NodeLease[] = [];
 afterEach(() => started.splice(0).forEach((lease) => lease.stop()));
 
@@ -171,7 +172,7 @@ describe('if the Node object is lost', () => {
 
   test('a request under way is aborted, and its answer changes nothing', async () => {
     const { clock, api, lease } = setUp();
-    let answer = () => {};
+    let answer: () => void = nothing;
     api.fault = () => new Promise((resolve) => (answer = resolve));
     lease.nodeKnown('uid-1');
     await clock.advance(0);
