@@ -16,6 +16,8 @@ import { shownURL } from './policies/formats/shown-url.ts';
 import type { NodeParts } from './runtime/node/pod-node.ts';
 import { runtimeLayout } from './runtime/process/layout.ts';
 import { lockRootDir, type RootLock } from './runtime/node/root-lock.ts';
+import { shutdownPeriods, shutdownSeconds } from './policies/shutdown/shutdown-periods.ts';
+import type { ShutdownWatch } from './runtime/shutdown/shutdown-watch.ts';
 import type { StatsProvider, SummaryOptions } from './runtime/stats/stats-provider.ts';
 import { systemClock } from './system/system-clock.ts';
 import { inBatches } from './sources/config-batches.ts';
@@ -91,6 +93,7 @@ class Agent implements Daemon {
   readonly #agent: NodeAgent;
   #endpoints: Endpoints | undefined;
   #stats: Promise<StatsProvider> | undefined;
+  #shutdownWatch: ShutdownWatch | undefined;
 
   constructor(config: StateletConfig, deps: AgentDeps, lock: RootLock, parts: NodeParts) {
     this.#config = config;
@@ -128,6 +131,7 @@ class Agent implements Daemon {
     this.#endpoints = await Endpoints.open({ rootDir, nodeName, address: healthz, sources, logger });
     this.#announce();
     this.#agent.start();
+    await this.#watchShutdown();
   }
 
   async stop(): Promise<void> {
@@ -137,10 +141,27 @@ class Agent implements Daemon {
 
   async takeDown(): Promise<void> {
     await leavePodsRunning(this.#agent);
+    await this.#shutdownWatch?.close();
     await (await this.#stats)?.close();
     await this.#endpoints?.close();
     await this.#parts.stop();
     this.#lock.release();
+  }
+
+  /** Loaded only where a shutdown of the machine waits for pods. */
+  async #watchShutdown(): Promise<void> {
+    const { shutdown } = this.#agent;
+    if (shutdown === undefined) return;
+    const { ShutdownWatch } = await import('./runtime/shutdown/shutdown-watch.ts');
+    const watch = new ShutdownWatch({
+      seconds: shutdownSeconds(shutdownPeriods(this.#config.shutdown)),
+      onShutdown: () => void shutdown.shutDown().then(() => watch.release()),
+      onCancelled: () => shutdown.cancel(),
+      clock: systemClock,
+      logger: this.#deps.logger,
+    });
+    this.#shutdownWatch = watch;
+    await watch.start();
   }
 
   /** Loaded when eviction starts, or for the first request. */

@@ -5,6 +5,7 @@ import { EMBEDDED, type StateletConfig } from './config/config.ts';
 import { makeFolder } from './system/make-folder.ts';
 import { nodeAddresses, readNodeFacts, startsAtOnce } from './runtime/node/node-addresses.ts';
 import type { NodeParts } from './runtime/node/pod-node.ts';
+import { shutdownPeriods } from './policies/shutdown/shutdown-periods.ts';
 import { systemClock } from './system/system-clock.ts';
 import { isOutOfSpace } from './system/system-errors.ts';
 import { errorMessage, StateletError } from './types/errors.ts';
@@ -109,6 +110,7 @@ export function nodeAgentOptions(
     syncFrequencyMs,
     maxContainerRestartPeriodMs,
     preemptionLowerPriorityFirst,
+    shutdownPeriods: shutdownPeriods(config.shutdown),
     maximumDeadContainersPerContainer,
     nodeFacts: () => facts,
     clock: systemClock,

@@ -10,10 +10,14 @@ import { PodRuntime } from '../runtime/pods/pod-runtime.ts';
 import { RuntimeState } from '../runtime/pleg/runtime-state.ts';
 import { StartGate } from '../runtime/pods/start-gate.ts';
 import { Timer } from '../system/timer.ts';
+import { withNodeObject } from '../policies/node/node-object-facts.ts';
 import type { Clock } from '../types/clock.ts';
 import type { EventRecorder, NodeEventRecorder } from '../types/event-recorder.ts';
 import type { Logger } from '../types/logger.ts';
+import type { Node, PodPhase } from '../types/kubernetes.ts';
 import type { NodeFacts, OwnNodeFacts } from '../types/node-facts.ts';
+import type { ShutdownPeriod } from '../types/shutdown-settings.ts';
+import type { AgentCore, ClusterParts } from './cluster/cluster-parts.ts';
 import { ContainerEnds } from './pods/container-ends.ts';
 import type { EvictionParts } from './eviction/eviction-figures.ts';
 import { EvictionManager } from './eviction/eviction-manager.ts';
@@ -21,6 +25,7 @@ import type { PodEffects } from './pods/pod-actor.ts';
 import { podEffects } from './pods/pod-effects.ts';
 import { ProbeManager } from './probes/probe-manager.ts';
 import { StatusManager } from './pods/status-manager.ts';
+import { NodeShutdown } from './node-shutdown.ts';
 import type { StartGates } from './start/pod-starts.ts';
 import { Supervisor } from './supervisor.ts';
 
@@ -48,6 +53,10 @@ export interface NodeAgentOptions {
   readonly preemptionLowerPriorityFirst: boolean;
   /** Without it no pod is evicted. */
   readonly eviction?: EvictionParts;
+  /** Makes the node's part in a cluster. Without it the node belongs to no cluster. */
+  readonly cluster?: (core: AgentCore) => ClusterParts;
+  /** How long pods have when the node shuts down, by rising priority. Empty: a shutdown does not wait for pods. */
+  readonly shutdownPeriods?: readonly ShutdownPeriod[];
   readonly maxContainerRestartPeriodMs: number;
   readonly maximumDeadContainersPerContainer: number;
   /** How many sandboxes and containers the runtime starts at a time. */
@@ -67,6 +76,9 @@ export class NodeAgent {
   readonly pleg: Pleg;
   readonly probes: ProbeManager;
   readonly supervisor: Supervisor;
+  /** Undefined where a shutdown of the node does not wait for pods. */
+  readonly shutdown: NodeShutdown | undefined;
+  readonly cluster: ClusterParts | undefined;
   readonly #options: NodeAgentOptions;
   readonly #runtimeState: RuntimeState;
   readonly #eviction: EvictionManager | undefined;
@@ -95,21 +107,28 @@ export class NodeAgent {
       clock,
       prepare: () => this.#prepare(),
       onReady: () => this.#onRuntimeReady(),
-      onNotReady: (problem) => this.supervisor.send({ type: 'RUNTIME_NOT_READY', problem }),
+      onNotReady: (problem) => {
+        this.supervisor.send({ type: 'RUNTIME_NOT_READY', problem });
+        this.cluster?.reportNow();
+      },
     });
     this.probes = this.#buildProbes();
     this.supervisor = this.#buildSupervisor();
     this.#eviction = this.#buildEviction();
+    this.shutdown = this.#buildShutdown();
+    this.cluster = options.cluster?.(this.#core());
   }
 
   /** Begins as soon as the runtime is ready. The agent can be stopped while the runtime does not answer. */
   start(): void {
     this.supervisor.start();
+    this.cluster?.start();
     void this.#runtimeState.check();
   }
 
   /** Stops routing, and ends the pods first where asked to. Effects may still be in flight when this resolves. */
   async shutDown(exitWithPods: boolean): Promise<void> {
+    if (exitWithPods) await this.shutdown?.shutDown();
     this.supervisor.send({ type: 'SHUTDOWN', exitWithPods });
     await this.#stopped.promise;
   }
@@ -122,7 +141,9 @@ export class NodeAgent {
     this.probes.stop();
     this.pleg.stop();
     this.#eviction?.stop();
+    this.shutdown?.stop();
     await this.supervisor.stop();
+    await this.cluster?.stop();
   }
 
   /** Which pods would be evicted now. Rejects where the node cannot be measured. */
@@ -138,12 +159,13 @@ export class NodeAgent {
     return this.supervisor.runtimeProblem ?? this.pleg.health();
   }
 
-  /** With the capabilities of the runtime, which are known once it is ready. */
-  nodeFacts(): NodeFacts {
+  /** With the capabilities of the runtime, which are known once it is ready. In a cluster, as the API server has the node. */
+  nodeFacts(node: Node | undefined = this.cluster?.node()): NodeFacts {
     const { supplementalGroupsPolicy } = this.#runtimeState;
-    const facts = this.#options.nodeFacts();
+    const facts = withNodeObject(this.#options.nodeFacts(), node);
     const conditions = this.#eviction?.conditions() ?? facts.conditions;
-    return { ...facts, conditions, supplementalGroupsPolicy };
+    const isShuttingDown = this.shutdown?.isShuttingDown === true;
+    return { ...facts, conditions, supplementalGroupsPolicy, ...(isShuttingDown && { isShuttingDown }) };
   }
 
   #buildProbes(): ProbeManager {
@@ -181,7 +203,8 @@ export class NodeAgent {
       clock,
       recorder,
       logger,
-      hostIPs,
+      hostIPs: () => hostIPs,
+      onStaticPodSync: (pod) => this.cluster?.staticPodSynced(pod),
       containerEnds: this.#containerEnds,
       runtimeName: () => this.#runtimeName,
       runtimeProblem: () => this.#runtimeState.runtimeProblem(),
@@ -202,6 +225,7 @@ export class NodeAgent {
       syncFrequencyMs,
       preemptionLowerPriorityFirst,
       nodeFacts: () => this.nodeFacts(),
+      ...(this.#options.cluster && { freshNodeFacts: () => this.#freshNodeFacts() }),
       effects: wrapEffects?.(effects) ?? effects,
       ...(wrapGates && { wrapGates }),
       ...(inspect && { inspect }),
@@ -210,6 +234,7 @@ export class NodeAgent {
     supervisor.ends.subscribe(({ uid }, end) => {
       if (end === 'Forgotten') this.#containerEnds.forget(uid);
       this.#eviction?.podEnded(uid, end);
+      if (end === 'Finished') this.shutdown?.podEnded(uid);
     });
     return supervisor;
   }
@@ -226,6 +251,50 @@ export class NodeAgent {
       nodeName: this.#options.nodeFacts().name,
       registry: this.supervisor.registry,
       parent: this.supervisor.actor,
+      ...(inspect && { inspect }),
+    });
+  }
+
+  /** Rejects where the API server does not answer. */
+  async #freshNodeFacts(): Promise<NodeFacts> {
+    return this.nodeFacts(await this.cluster?.freshNode());
+  }
+
+  #core(): AgentCore {
+    const { supervisor, statusManager } = this;
+    const { clock, random, logger, inspect } = this.#options;
+    return {
+      registry: supervisor.registry,
+      desired: supervisor.desired,
+      ends: supervisor.ends,
+      statusManager,
+      conditions: () => this.#eviction?.conditions() ?? [],
+      problems: () => ({
+        runtime: this.#runtimeState.runtimeProblem() ?? this.pleg.health(),
+        network: this.#runtimeState.networkProblem(),
+        isShuttingDown: this.shutdown?.isShuttingDown === true,
+      }),
+      parent: supervisor.actor,
+      clock,
+      random,
+      logger,
+      ...(inspect && { inspect }),
+    };
+  }
+
+  #buildShutdown(): NodeShutdown | undefined {
+    const { shutdownPeriods = [], clock, recorder, logger, inspect } = this.#options;
+    if (shutdownPeriods.length === 0) return undefined;
+    const { registry } = this.supervisor;
+    return new NodeShutdown({
+      periods: shutdownPeriods,
+      pods: () => registry.activePods(),
+      phaseOf: (uid) => this.statusManager.get(uid)?.phase as PodPhase | undefined,
+      kill: (uid, options) => registry.kill(uid, options),
+      onChange: () => this.cluster?.reportNow(),
+      clock,
+      recorder,
+      logger,
       ...(inspect && { inspect }),
     });
   }
@@ -262,6 +331,7 @@ export class NodeAgent {
   #onRuntimeReady(): void {
     if (!this.#looping) this.#startLoop();
     this.supervisor.send({ type: 'RUNTIME_READY' });
+    this.cluster?.reportNow();
   }
 
   #startLoop(): void {
@@ -290,6 +360,7 @@ export class NodeAgent {
       this.#armHousekeeping();
       this.#lastLoopAt = clock.now();
       this.supervisor.send({ type: 'HOUSEKEEPING' });
+      if (this.supervisor.synced) this.cluster?.cleanUp();
     });
   }
 }

@@ -1,6 +1,7 @@
 /** The supervisor actor: the loop's handlers, by the kubelet's names, over the registry of pod actors. */
 import { type ActorOptions, type ActorRefFrom, type AnyActorRef, createActor } from 'xstate';
 import { supervisorMachine, type SupervisorEvent } from '../machines/supervisor-machine.ts';
+import { isMirrorPod } from '../policies/pod/pod-kinds.ts';
 import { planHousekeeping } from '../policies/sync/housekeeping.ts';
 import { isTerminalPhase, type KillPodOptions } from '../policies/sync/pod-termination.ts';
 import type { PodNode } from '../runtime/node/pod-node.ts';
@@ -43,6 +44,8 @@ export interface SupervisorOptions {
   readonly random: () => number;
   readonly syncFrequencyMs: number;
   readonly nodeFacts: () => NodeFacts;
+  /** With the node as the API server has it now; only in a cluster. */
+  readonly freshNodeFacts?: () => Promise<NodeFacts>;
   /** Of victims of preemption that are otherwise equal, lower priority goes first. */
   readonly preemptionLowerPriorityFirst: boolean;
   readonly recorder: EventRecorder;
@@ -60,7 +63,8 @@ export class Supervisor {
   readonly #options: SupervisorOptions;
   readonly #actor: ActorRefFrom<typeof supervisorMachine>;
   readonly #slots = new EffectSlots();
-  readonly #desired = new DesiredPods();
+  /** The pods that the sources want. */
+  readonly desired = new DesiredPods();
   readonly #starts: PodStarts;
   readonly #delivery: PodDelivery;
   readonly #retirement: PodRetirement;
@@ -100,7 +104,7 @@ export class Supervisor {
       statusManager.forget(uid);
       this.#reportWhenAllGone();
     });
-    const [desired, orphans, delivery] = [this.#desired, this.#orphans, this.#delivery];
+    const [desired, orphans, delivery] = [this.desired, this.#orphans, this.#delivery];
     this.#retirement = new PodRetirement({
       registry,
       desired,
@@ -164,12 +168,13 @@ export class Supervisor {
   }
 
   #buildStarts(removal: PodRemoval): PodStarts {
-    const { node, nodeFacts, preemptionLowerPriorityFirst } = this.#options;
+    const { node, nodeFacts, freshNodeFacts, preemptionLowerPriorityFirst } = this.#options;
     const { clock, recorder, logger, inspect } = this.#options;
     const room = new RoomArbiter({
       registry: this.registry,
       rejectionOf: (pod) => node.rejection(pod),
       nodeFacts,
+      ...(freshNodeFacts && { freshNodeFacts }),
       preemptionLowerPriorityFirst,
       clock,
       recorder,
@@ -208,13 +213,13 @@ export class Supervisor {
           this.#add(pods);
         }),
         handlePodUpdates: on<'CONFIG.UPDATE'>(({ pods }) => pods.forEach((pod) => this.#update(pod))),
-        dropDesiredPods: on<'CONFIG.REMOVE'>(({ pods }) => pods.forEach((pod) => this.#desired.delete(pod))),
+        dropDesiredPods: on<'CONFIG.REMOVE'>(({ pods }) => pods.forEach((pod) => this.desired.delete(pod))),
         handlePodRemoves: on<'CONFIG.REMOVE'>(({ pods, source }) => {
           this.#tell(pods, `Removed by source ${source}`);
-          for (const { metadata } of pods) this.#removeDesired(metadata.uid);
+          for (const pod of pods) this.#remove(pod);
         }),
         handlePodReconcile: on<'CONFIG.RECONCILE'>(({ pods }) => {
-          for (const pod of pods) this.#desired.set(pod);
+          for (const pod of pods) this.desired.set(pod);
           for (const { metadata } of pods) this.#sync(metadata.uid);
         }),
         handlePodLifecycleEvents: on<'PLEG'>(({ uid }) => this.#handleLifecycleEvents(uid)),
@@ -259,20 +264,26 @@ export class Supervisor {
   #add(pods: readonly Pod[]): void {
     const byAge = pods.toSorted((a, b) => age(a).localeCompare(age(b)));
     for (const pod of byAge) {
-      const { isMirror } = this.#desired.set(pod);
+      const { isMirror } = this.desired.set(pod);
       if (isMirror) this.#updateStaticPodOf(pod);
       else this.#create(pod);
     }
   }
 
   #update(pod: Pod): void {
-    const { isMirror } = this.#desired.set(pod);
+    const { isMirror } = this.desired.set(pod);
     if (isMirror) this.#updateStaticPodOf(pod);
     else this.#delivery.update(pod);
   }
 
+  /** No source wants it any more. */
+  #remove(pod: Pod): void {
+    if (isMirrorPod(pod)) this.#updateStaticPodOf(pod);
+    else this.#removeDesired(pod.metadata.uid);
+  }
+
   #updateStaticPodOf(mirrorPod: Pod): void {
-    const pod = this.#desired.staticPodOf(mirrorPod);
+    const pod = this.desired.staticPodOf(mirrorPod);
     if (pod !== undefined) this.#delivery.update(pod);
   }
 
@@ -352,7 +363,7 @@ export class Supervisor {
 
   #killAllPods(): void {
     this.#isExiting = true;
-    this.#desired.clear();
+    this.desired.clear();
     for (const pod of this.#options.pleg.pods()) {
       if (this.registry.get(pod.uid) === undefined) this.#delivery.killRuntimePod(pod);
     }
@@ -375,7 +386,7 @@ export class Supervisor {
   #cleanUpPods(): void {
     const { pleg, podRuntime, statusManager, probes } = this.#options;
     const plan = planHousekeeping({
-      desired: this.#desired,
+      desired: this.desired,
       known: this.#knownPods(),
       runtimePods: pleg.pods(),
     });
@@ -385,7 +396,7 @@ export class Supervisor {
     probes.keepOnly(isKnown);
     for (const uid of plan.kill) this.registry.kill(uid);
     for (const uid of plan.start) {
-      const pod = this.#desired.get(uid);
+      const pod = this.desired.get(uid);
       if (pod !== undefined) this.#create(pod);
     }
     for (const pod of plan.killRuntimePods) this.#delivery.killRuntimePod(pod);
@@ -395,7 +406,7 @@ export class Supervisor {
   }
 
   #isKnown(uid: string): boolean {
-    return this.registry.get(uid) !== undefined || this.#desired.has(uid);
+    return this.registry.get(uid) !== undefined || this.desired.has(uid);
   }
 
   *#knownPods() {

@@ -5,6 +5,7 @@ import type { AdmissionSettings } from '../types/admission-settings.ts';
 import type { ClusterSettings } from '../types/cluster-settings.ts';
 import type { EvictionConfiguration } from '../types/eviction-configuration.ts';
 import { StateletError } from '../types/errors.ts';
+import type { ShutdownSettings } from '../types/shutdown-settings.ts';
 import type { NodeSettings } from '../types/node-settings.ts';
 import { resolveAdmissionSettings } from './load-admission-settings.ts';
 import { resolveClusterSettings } from './load-cluster-settings.ts';
@@ -12,6 +13,7 @@ import { resolveEvictionSettings } from './load-eviction-settings.ts';
 import { parseDuration } from '../policies/formats/duration.ts';
 import type { KubeletConfiguration } from './kubelet-configuration.ts';
 import { checkForCri, resolveNodeSettings } from './load-node-settings.ts';
+import { resolveShutdownSettings } from './load-shutdown-settings.ts';
 
 export interface Endpoint {
   readonly host: string;
@@ -39,6 +41,7 @@ export interface StateletConfig extends AdmissionSettings, EvictionConfiguration
   readonly node: NodeSettings;
   /** Settings that only matter in a cluster. */
   readonly cluster: ClusterSettings;
+  readonly shutdown: ShutdownSettings;
   readonly maxPods: number;
   /** The longest delay of CrashLoopBackOff. */
   readonly maxContainerRestartPeriodMs: number;
@@ -134,6 +137,7 @@ export function resolveConfig(
     containerRuntimeEndpoint,
     node,
     cluster: resolveClusterSettings(flags, { ...file }, fileName),
+    shutdown: resolveShutdownSettings(file, fileName),
     maxPods: flags.maxPods ?? (file.maxPods === 0 ? undefined : file.maxPods) ?? DEFAULTS.maxPods,
     maxContainerRestartPeriodMs:
       ms(file.crashLoopBackOff?.maxContainerRestartPeriod) ?? DEFAULTS.maxContainerRestartPeriodMs,

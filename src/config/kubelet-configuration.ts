@@ -8,12 +8,13 @@ import { ADMISSION_FIELDS } from './load-admission-settings.ts';
 import { CLUSTER_FIELDS } from './load-cluster-settings.ts';
 import { EVICTION_FIELDS } from './load-eviction-settings.ts';
 import { NODE_FIELDS } from './load-node-settings.ts';
+import { SHUTDOWN_FIELDS, type ShutdownFields } from './load-shutdown-settings.ts';
 
 export const API_VERSION = 'kubelet.config.k8s.io/v1beta1';
 export const KIND = 'KubeletConfiguration';
 
 /** The fields of the file that Statelet uses, with the file's types. */
-export interface KubeletConfiguration {
+export interface KubeletConfiguration extends ShutdownFields {
   readonly staticPodPath?: string;
   readonly staticPodURL?: string;
   readonly staticPodURLHeader?: Readonly<Record<string, readonly string[]>>;
@@ -52,6 +53,7 @@ export const SUPPORTED_FIELDS: readonly string[] = [
   ...CLUSTER_FIELDS,
   ...EVICTION_FIELDS,
   ...NODE_FIELDS,
+  ...SHUTDOWN_FIELDS,
 ];
 
 /** JSON Schema; `description` completes the sentence "must be …". */

@@ -27,7 +27,8 @@ const CLUSTER_SETTINGS: { readonly [Name in keyof ClusterSettings]: Setting<Clus
     flag: '--bootstrap-kubeconfig <FILE>',
     default: '',
     kind: text,
-    description: 'credentials that only ask for a client certificate; used where --kubeconfig has no valid one',
+    description:
+      'credentials that only ask for a client certificate; used where --kubeconfig has no valid one',
   },
   certDir: {
     flag: '--cert-dir <DIR>',

@@ -3,6 +3,7 @@ import { evictionMachine } from './eviction-machine.ts';
 import { podMachine } from './pod-machine.ts';
 import { preemptionMachine } from './preemption-machine.ts';
 import { probeMachine } from './probe-machine.ts';
+import { shutdownMachine } from './shutdown-machine.ts';
 import { supervisorMachine } from './supervisor-machine.ts';
 
 /** Every machine of the project, by the name under which `statelet charts` prints it. */
@@ -11,5 +12,6 @@ export const machines: Readonly<Record<string, AnyStateMachine>> = {
   pod: podMachine,
   preemption: preemptionMachine,
   probe: probeMachine,
+  shutdown: shutdownMachine,
   supervisor: supervisorMachine,
 };

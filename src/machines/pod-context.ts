@@ -41,7 +41,8 @@ export interface PodContext extends PodInput {
 export type PodEvent =
   | { readonly type: 'SyncPodCreate'; readonly pod: Pod }
   | { readonly type: 'SyncPodUpdate'; readonly pod: Pod }
-  | { readonly type: 'SyncPodSync' }
+  /** `pod`: with another status at the API server, such as that of a readiness gate. */
+  | { readonly type: 'SyncPodSync'; readonly pod?: Pod }
   | { readonly type: 'SyncPodKill'; readonly pod?: Pod; readonly options?: KillPodOptions }
   | { readonly type: 'RUNTIME_READY' }
   | { readonly type: 'RUNTIME_NOT_READY'; readonly problem: string }

@@ -259,7 +259,7 @@ export const podMachine = setup({
           on: {
             SyncPodCreate: [DRAINS, SYNCED_LATER],
             SyncPodUpdate: [DRAINS, SYNCED_LATER],
-            SyncPodSync: { actions: ['markUpdatePending'] },
+            SyncPodSync: SYNCED_LATER,
             SyncPodKill: { actions: ['recordUpdate', 'recordTermination'], target: 'Draining' },
             SYNC_DONE: [
               { guard: 'hasRunToItsEnd', actions: ['recordTermination'], target: '#pod.Terminating' },
@@ -279,7 +279,7 @@ export const podMachine = setup({
           on: {
             SyncPodCreate: [ENDS, SYNCED_NOW],
             SyncPodUpdate: [ENDS, SYNCED_NOW],
-            SyncPodSync: { target: 'Working' },
+            SyncPodSync: SYNCED_NOW,
             SyncPodKill: KILLED,
           },
         },
@@ -290,7 +290,7 @@ export const podMachine = setup({
           on: {
             SyncPodCreate: [ENDS, SYNCED_NOW],
             SyncPodUpdate: [ENDS, SYNCED_NOW],
-            SyncPodSync: { target: 'Working' },
+            SyncPodSync: SYNCED_NOW,
             SyncPodKill: KILLED,
           },
         },

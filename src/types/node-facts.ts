@@ -21,4 +21,6 @@ export interface OwnNodeFacts {
 export interface NodeFacts extends OwnNodeFacts {
   /** Whether the runtime supports `supplementalGroupsPolicy: Strict`, which ignores the groups of the image. */
   readonly supplementalGroupsPolicy: boolean;
+  /** The node shuts down: it takes no more pods. */
+  readonly isShuttingDown?: boolean;
 }

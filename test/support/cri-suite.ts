@@ -4,6 +4,7 @@ import { type ContainerdBed, type ContainerdOptions, startContainerd } from './c
 import { describeWithContainerd } from './containerd/suite.ts';
 import { CriDaemonBed, type CriDaemonOptions } from './cri-daemon.ts';
 import type { Daemon } from './daemon.ts';
+import { later } from './later.ts';
 
 /** The suite, after optional options. */
 type SuiteArgs<Options, Given> =
@@ -93,15 +94,4 @@ function suiteFirst<Options, Given>(
   args: SuiteArgs<Options, Given>,
 ): [suite: (given: Given) => void, options?: Options] {
   return args.length === 1 ? args : [args[1], args[0]];
-}
-
-/** A proxy for an object that is created later. */
-function later<T extends object>(what: string, current: () => T | undefined): T {
-  const get = (_: T, key: string | symbol): unknown => {
-    const object = current();
-    if (object === undefined) throw new Error(`${what} is not there before the tests run`);
-    const value: unknown = Reflect.get(object, key);
-    return typeof value === 'function' ? (value.bind(object) as unknown) : value;
-  };
-  return new Proxy({} as T, { get });
 }

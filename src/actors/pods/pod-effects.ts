@@ -13,6 +13,7 @@ import {
   hasRunToItsEnd,
   type PodStatusFacts,
 } from '../../policies/status/pod-status.ts';
+import { isStaticPod } from '../../policies/pod/pod-kinds.ts';
 import { isTerminalPhase } from '../../policies/sync/pod-termination.ts';
 import { shouldAllContainersRestart } from '../../policies/sync/restart.ts';
 import type { ResyncReason } from '../../policies/sync/resync.ts';
@@ -46,7 +47,9 @@ export interface PodEffectsDeps {
   /** The prefix of container ids: `containerd` in `containerd://id`. */
   readonly runtimeName: () => string;
   /** Addresses of the node, the primary one first. */
-  readonly hostIPs: readonly string[];
+  readonly hostIPs: () => readonly string[];
+  /** A static pod is being synced: its mirror pod at the API server may be missing. */
+  readonly onStaticPodSync?: (pod: Pod) => void;
   /** Why no pod can be synced now, if so. Once the problem is over, every pod is synced. */
   readonly runtimeProblem: () => string | undefined;
   /** Why pods cannot have a network now, if so. */
@@ -72,6 +75,7 @@ async function syncPod(deps: PodEffectsDeps, context: PodContext, signal: AbortS
   const pod = podOf(context);
   const problem = deps.runtimeProblem();
   if (problem !== undefined) throw new StateletError('Unavailable', `the runtime is not ready: ${problem}`);
+  if (isStaticPod(pod)) deps.onStaticPodSync?.(pod);
   // The status is reported as early as possible: only what it needs is awaited before.
   if (!knowsStart(deps, pod)) await recallStart(deps, pod);
   const before = await pleg.current(pod.metadata, { signal });
@@ -226,7 +230,7 @@ function statusFacts(
     ...(statusOverride && { override: statusOverride }),
     probeResults: (probe, containerId) => results[probe].get(containerId),
     runtimeName: deps.runtimeName(),
-    hostIPs: deps.hostIPs,
+    hostIPs: deps.hostIPs(),
     now: rfc3339(now),
   };
   if (statusOverride || !hasHadItsTime(facts, now)) return facts;

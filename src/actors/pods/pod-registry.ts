@@ -11,6 +11,7 @@ import type { podMachine } from '../../machines/pod-machine.ts';
 import { fullName } from '../../policies/pod/pod-kinds.ts';
 import type { KillPodOptions } from '../../policies/sync/pod-termination.ts';
 import type { PodReference } from '../../types/event-recorder.ts';
+import type { Pod } from '../../types/kubernetes.ts';
 
 export type PodMachine = typeof podMachine;
 export type PodActor = ActorRefFrom<PodMachine>;
@@ -49,6 +50,14 @@ export class PodRegistry {
 
   entries(): IterableIterator<PodEntry> {
     return this.#entries.values();
+  }
+
+  /** The pods that have not finished and that are known by their objects. */
+  activePods(): readonly Pod[] {
+    return [...this.#entries.values()].flatMap(({ actor }) => {
+      const snapshot = actor.getSnapshot();
+      return snapshot.hasTag('finished') ? [] : (snapshot.context.pod ?? []);
+    });
   }
 
   /** A new incarnation, by the machine with its effects; it replaces one of the same UID, which must have been stopped. */

@@ -36,6 +36,8 @@ export interface RoomArbiterOptions {
   readonly registry: PodRegistry;
   readonly rejectionOf: PodNode['rejection'];
   readonly nodeFacts: () => NodeFacts;
+  /** With the node as the API server has it now; only in a cluster. */
+  readonly freshNodeFacts?: () => Promise<NodeFacts>;
   /** Of victims that are otherwise equal, lower priority goes first. The kubelet does not look at it. */
   readonly preemptionLowerPriorityFirst: boolean;
   readonly clock: Clock;
@@ -88,8 +90,8 @@ export class RoomArbiter {
   }
 
   /**
-   * Answers at once: with ADMITTED; with SHORT where other pods may be ended for this one; else with REJECTED. Whenever there
-   * may be room, ROOM_FREED is sent to each pod that waits for some.
+   * Answers with ADMITTED; with SHORT where other pods may be ended for this one; else with REJECTED. Whenever there may be room,
+   * ROOM_FREED is sent to each pod that waits for some. Answers at once, unless the node's labels may have changed meanwhile.
    */
   request(pod: Pod, answer: (event: RoomAnswer) => void): void {
     const { uid } = pod.metadata;
@@ -105,10 +107,33 @@ export class RoomArbiter {
       answer({ type: 'SHORT', ...shortage });
       return;
     }
-    const admission = this.#decide(pod, isRunning);
+    const { nodeFacts, freshNodeFacts } = this.#options;
+    const admission = this.#decide(pod, isRunning, nodeFacts);
+    const isOutdated = admission.kind === 'rejected' && admission.reason === 'NodeAffinity';
+    if (isOutdated && freshNodeFacts) void this.#requestAgain(request, isRunning, freshNodeFacts);
+    else this.#answer(request, admission);
+  }
+
+  #answer(request: RoomRequest, admission: Admission): void {
     if (admission.kind === 'admitted') this.#admit(request);
     else if (admission.kind === 'short') this.#short(request, rejectionOf(admission));
     else this.#reject(request, rejectionOf(admission));
+  }
+
+  /** The scheduler may have seen labels of the node that have not arrived here: the pod is judged once more, with the newest node. */
+  async #requestAgain(
+    request: RoomRequest,
+    isRunning: boolean,
+    freshNodeFacts: () => Promise<NodeFacts>,
+  ): Promise<void> {
+    const { uid } = request.pod.metadata;
+    // Without an answer of the API server, the node as it is known decides.
+    const facts = await freshNodeFacts().catch(() => this.#options.nodeFacts());
+    if (this.#requests.get(uid) === request)
+      this.#answer(
+        request,
+        this.#decide(request.pod, isRunning, () => facts),
+      );
   }
 
   /** For a pod that was answered SHORT: others are ended for it. Answers PREEMPTING, and in the end ADMITTED or REJECTED. */
@@ -158,9 +183,9 @@ export class RoomArbiter {
     return waiting.sort((a, b) => priorityOf(b) - priorityOf(a));
   }
 
-  #decide(pod: Pod, isRunning: boolean): Admission {
+  #decide(pod: Pod, isRunning: boolean, nodeFacts: () => NodeFacts): Admission {
     try {
-      const node = this.#options.nodeFacts();
+      const node = nodeFacts();
       const rejection = this.#options.rejectionOf(pod) ?? (isRunning && admitRunningPod(node, pod));
       if (rejection) return { kind: 'rejected', ...rejection };
       return isRunning ? { kind: 'admitted' } : this.#fit(node, pod);
@@ -201,7 +226,7 @@ export class RoomArbiter {
   #admitPreemptor(uid: string): Admission {
     const request = this.#wanted(uid);
     if (request === undefined) return { kind: 'rejected', ...unexpectedAdmissionError('the pod is gone') };
-    const admission = this.#decide(request.pod, false);
+    const admission = this.#decide(request.pod, false, this.#options.nodeFacts);
     if (admission.kind === 'admitted') this.#admit(request);
     return admission;
   }

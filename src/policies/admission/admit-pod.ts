@@ -19,6 +19,7 @@ import { areHostPortsFree } from './port-conflicts.ts';
 import { pressureRejection } from './admission-under-pressure.ts';
 import { insufficientResources } from './resource-fit.ts';
 import { isCriticalPod, isStaticPod } from '../pod/pod-kinds.ts';
+import { REJECTED_BY_SHUTDOWN } from '../shutdown/shutdown-kill.ts';
 import { toleratesTaint } from './taints.ts';
 
 export type Admission =
@@ -43,9 +44,11 @@ export function admitPod(node: NodeFacts, pod: Pod, held: HeldResources): Admiss
   if (rejection) return { kind: 'rejected', ...rejection };
   const failures = admissionFailures(node, pod, held);
   const [first] = failures;
-  if (first === undefined) return { kind: 'admitted' };
   const [lasting] = lastingFailures(pod, failures);
   if (lasting) return { kind: 'rejected', ...rejectionFor(lasting) };
+  // Before other pods are preempted for this one.
+  if (node.isShuttingDown === true) return { kind: 'rejected', ...REJECTED_BY_SHUTDOWN };
+  if (first === undefined) return { kind: 'admitted' };
   return { kind: 'short', missing: missingResources(failures), ...rejectionFor(first) };
 }
 

@@ -55,7 +55,7 @@ function amount(whole: number, format: QuantityFormat): string {
 }
 
 /** The name must still be valid with the prefix that quotas add to it. */
-function isExtendedResourceName(name: string): boolean {
+export function isExtendedResourceName(name: string): boolean {
   return (
     name.includes('/') &&
     !name.includes('kubernetes.io/') &&

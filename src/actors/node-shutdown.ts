@@ -1,0 +1,132 @@
+/** The actor of the shutdown chart: it ends the pods of this node, the least important first, when the machine shuts down. */
+import { type ActorOptions, type ActorRefFrom, createActor } from 'xstate';
+import { shutdownMachine, type ShutdownEvent } from '../machines/shutdown-machine.ts';
+import { groupByPriority, type ShutdownGroup } from '../policies/shutdown/shutdown-groups.ts';
+import { shutdownKill } from '../policies/shutdown/shutdown-kill.ts';
+import type { KillPodOptions } from '../policies/sync/pod-termination.ts';
+import { Timer } from '../system/timer.ts';
+import type { Clock } from '../types/clock.ts';
+import type { NodeEventRecorder } from '../types/event-recorder.ts';
+import type { Pod, PodPhase } from '../types/kubernetes.ts';
+import { type Logger, podFields } from '../types/logger.ts';
+import type { ShutdownPeriod } from '../types/shutdown-settings.ts';
+
+export interface NodeShutdownOptions {
+  /** By rising priority. */
+  readonly periods: readonly ShutdownPeriod[];
+  /** The pods that have not ended. */
+  readonly pods: () => readonly Pod[];
+  readonly phaseOf: (uid: string) => PodPhase | undefined;
+  /** Ends a pod. Returns false when there is nothing of it to end. */
+  readonly kill: (uid: string, options: KillPodOptions) => boolean;
+  /** The node is no longer ready, or ready again: to be reported without delay. */
+  readonly onChange: () => void;
+  readonly clock: Clock;
+  readonly recorder: NodeEventRecorder;
+  readonly logger: Logger;
+  readonly inspect?: ActorOptions<typeof shutdownMachine>['inspect'];
+}
+
+export class NodeShutdown {
+  readonly #options: NodeShutdownOptions;
+  readonly #actor: ActorRefFrom<typeof shutdownMachine>;
+  readonly #timer: Timer;
+  #groups: readonly ShutdownGroup[] = [];
+  #ended = Promise.withResolvers<undefined>();
+
+  constructor(options: NodeShutdownOptions) {
+    this.#options = options;
+    this.#timer = new Timer(options.clock);
+    this.#actor = createActor(this.#machine(), {
+      id: 'shutdown',
+      ...(options.inspect && { inspect: options.inspect }),
+    });
+    this.#actor.start();
+  }
+
+  get isShuttingDown(): boolean {
+    return this.#actor.getSnapshot().hasTag('shuttingDown');
+  }
+
+  /** Resolves when all groups have ended or had their time, or the shutdown was cancelled. */
+  async shutDown(): Promise<void> {
+    if (!this.isShuttingDown) this.#begin();
+    await this.#ended.promise;
+  }
+
+  cancel(): void {
+    this.#send({ type: 'SHUTDOWN_CANCELLED' });
+  }
+
+  /** The pod has ended, and its volumes are released. */
+  podEnded(uid: string): void {
+    if (this.isShuttingDown) this.#send({ type: 'POD_ENDED', uid });
+  }
+
+  stop(): void {
+    this.#timer.disarm();
+    this.#actor.stop();
+    this.#ended.resolve(undefined);
+  }
+
+  #begin(): void {
+    const { periods, pods, clock } = this.#options;
+    this.#ended = Promise.withResolvers();
+    this.#groups = groupByPriority(periods, pods()).filter((group) => group.pods.length > 0);
+    const groups = this.#groups.map((group) => ({
+      priority: group.priority,
+      seconds: group.shutdownGracePeriodSeconds,
+      uids: group.pods.map(({ metadata }) => metadata.uid),
+    }));
+    this.#send({ type: 'SHUTDOWN', at: clock.now(), groups });
+  }
+
+  #machine(): typeof shutdownMachine {
+    return shutdownMachine.provide({
+      actions: {
+        reportShutdown: () => {
+          this.#options.recorder.nodeEvent('Normal', 'Shutdown', 'Shutdown manager detected shutdown event');
+          this.#options.onChange();
+        },
+        endGroup: ({ context }) => this.#endGroup(context.groups[0]?.priority),
+        armGroupTimer: ({ context }) => {
+          const seconds = context.groups[0]?.seconds ?? 0;
+          this.#timer.arm(seconds * 1000, () => this.#send({ type: 'GROUP_TIME_OVER' }));
+        },
+        disarmGroupTimer: () => this.#timer.disarm(),
+        reportTimeOver: ({ context }) => this.#reportTimeOver(context.awaited),
+        reportCancelled: () => {
+          this.#options.logger.info({}, 'The shutdown of the machine was cancelled');
+          this.#options.onChange();
+          this.#ended.resolve(undefined);
+        },
+        reportEnded: () => this.#ended.resolve(undefined),
+      },
+    });
+  }
+
+  #endGroup(priority: number | undefined): void {
+    const group = this.#groups.find((one) => one.priority === priority);
+    if (group === undefined) return;
+    const { clock, kill, phaseOf, logger } = this.#options;
+    for (const pod of group.pods) {
+      const { uid } = pod.metadata;
+      const options = shutdownKill(pod, phaseOf(uid), group, clock.now());
+      logger.info(podFields(pod.metadata), 'The node shuts down: the pod ends');
+      if (!kill(uid, options)) this.#send({ type: 'POD_ENDED', uid });
+    }
+  }
+
+  #reportTimeOver(awaited: readonly string[]): void {
+    const { logger } = this.#options;
+    const late = this.#groups
+      .flatMap(({ pods }) => pods)
+      .filter(({ metadata }) => awaited.includes(metadata.uid));
+    for (const { metadata } of late)
+      logger.warn(podFields(metadata), 'The pod has not ended within the time that it had for the shutdown');
+  }
+
+  #send(event: ShutdownEvent): void {
+    this.#actor.send(event);
+  }
+}

@@ -1,0 +1,81 @@
+/** What runs on a machine, in its node's status: versions, images, and what the container runtime can do. */
+import { NO_NODE_INFO } from './machine-resources.ts';
+import type { Image, RuntimeHandler } from '../../types/cri.ts';
+import type { Node, NodeStatus, NodeSystemInfo } from '../../types/kubernetes.ts';
+
+/** The version of the kubelet whose behaviour Statelet has. Tools compare it with the version of the API server. */
+export const KUBELET_VERSION = 'v1.36.2';
+
+const IMAGE_NAMES_MAX = 5;
+
+export interface VersionFacts {
+  /** As Go calls them: `linux`, `amd64`. */
+  readonly os: string;
+  readonly arch: string;
+  readonly kernelVersion: string;
+  readonly osImage: string;
+  /** `containerd`. */
+  readonly runtimeName: string;
+  /** Undefined where the runtime did not answer. */
+  readonly runtimeVersion: string | undefined;
+}
+
+/** Undefined: the machine could not be asked, and what is known stays. */
+export function withVersions(node: Node, facts: VersionFacts | undefined): Node {
+  if (!facts) return node;
+  const { kernelVersion, osImage, runtimeName, runtimeVersion = 'Unknown' } = facts;
+  const nodeInfo: NodeSystemInfo = {
+    ...(node.status?.nodeInfo ?? NO_NODE_INFO),
+    operatingSystem: facts.os,
+    architecture: facts.arch,
+    kernelVersion,
+    osImage,
+    containerRuntimeVersion: `${runtimeName}://${runtimeVersion}`,
+    kubeletVersion: KUBELET_VERSION,
+    kubeProxyVersion: '',
+  };
+  return withStatus(node, { nodeInfo });
+}
+
+/** The largest images first. `max` -1: all of them. Undefined images: the runtime could not list them. */
+export function withImages(node: Node, images: readonly Image[] | undefined, max: number): Node {
+  const listed = largestFirst(images ?? []).slice(0, max < 0 ? undefined : max);
+  return withStatus(node, {
+    images: listed.map(({ repoDigests = [], repoTags, size }) => ({
+      names: [...repoDigests, ...repoTags].slice(0, IMAGE_NAMES_MAX),
+      sizeBytes: size,
+    })),
+  });
+}
+
+function largestFirst(images: readonly Image[]): readonly Image[] {
+  return images.toSorted((a, b) => b.size - a.size || Number(a.id < b.id) - Number(a.id > b.id));
+}
+
+/** Where the API server reaches the node's own server. */
+export function withPort(node: Node, port: number): Node {
+  return withStatus(node, { daemonEndpoints: { kubeletEndpoint: { Port: port } } });
+}
+
+export function withRuntimeHandlers(node: Node, handlers: readonly RuntimeHandler[]): Node {
+  return withStatus(node, {
+    runtimeHandlers: handlers.map(({ name, features }) => ({
+      name,
+      features: {
+        recursiveReadOnlyMounts: features?.recursiveReadOnlyMounts ?? false,
+        userNamespaces: features?.userNamespaces ?? false,
+      },
+    })),
+  });
+}
+
+/** Undefined: the runtime has not told its features, and those that are known stay. */
+export function withFeatures(node: Node, supplementalGroupsPolicy: boolean | undefined): Node {
+  return supplementalGroupsPolicy === undefined
+    ? node
+    : withStatus(node, { features: { supplementalGroupsPolicy } });
+}
+
+export function withStatus(node: Node, status: NodeStatus): Node {
+  return { ...node, status: { ...node.status, ...status } };
+}

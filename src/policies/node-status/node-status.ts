@@ -1,0 +1,116 @@
+/** The whole status of a node, computed anew from what is known of the machine, the runtime and the pods. */
+import { withPlatformLabels } from './initial-node.ts';
+import { type Readiness, withPressure, withReady } from './node-conditions.ts';
+import { type NodeEvent, schedulableEvent, type UpdatedNode } from './node-event.ts';
+import {
+  withFeatures,
+  withImages,
+  withPort,
+  withRuntimeHandlers,
+  withStatus,
+  withVersions,
+  type VersionFacts,
+} from './node-software.ts';
+import { type ResourceFacts, withMachineResources } from './machine-resources.ts';
+import { type AddressFacts, withAddresses } from './reported-addresses.ts';
+import { PRESSURE_CONDITIONS, type PressureCondition } from '../eviction/signals.ts';
+import { rfc3339 } from '../formats/time.ts';
+import type { Image, RuntimeHandler } from '../../types/cri.ts';
+import type { Node } from '../../types/kubernetes.ts';
+
+/** All that a node's status is made from. */
+export interface NodeStatusFacts {
+  readonly nowMs: number;
+  readonly addresses: AddressFacts;
+  readonly resources: ResourceFacts;
+  readonly versions: VersionFacts;
+  /** Of the node's own server. */
+  readonly port: number;
+  /** Undefined: the runtime could not list its images. */
+  readonly images: readonly Image[] | undefined;
+  /** -1: no limit. */
+  readonly maxImages: number;
+  readonly handlers: readonly RuntimeHandler[];
+  /** Undefined: the runtime has not told its features. */
+  readonly supplementalGroupsPolicy: boolean | undefined;
+  /** Features of the API that this node has and not every node of its version, sorted by name. */
+  readonly declaredFeatures: readonly string[];
+  /** Undefined while it is not known which volumes are in use. */
+  readonly volumesInUse: readonly string[] | undefined;
+  /** The pressure conditions that are true now. */
+  readonly pressure: ReadonlySet<PressureCondition>;
+  readonly readiness: Readiness;
+}
+
+/** What earlier events about the node have told, so that none is told twice. */
+export interface ToldOfNode {
+  readonly unschedulable: boolean;
+  readonly rebooted: boolean;
+}
+
+/** What an agent that has just started has told. */
+export const NOTHING_TOLD: ToldOfNode = { unschedulable: false, rebooted: false };
+
+export interface NodeStatusUpdate extends UpdatedNode {
+  /** To be given to the next call, once the events are recorded. */
+  readonly told: ToldOfNode;
+  /** Why some part of the status could not be computed: it stays as it was. */
+  readonly problems: readonly string[];
+}
+
+/** The node with a status of now. What others have put into its status stays. `node`: as the API server has it, or the initial one. */
+export function buildNodeStatus(node: Node, facts: NodeStatusFacts, told: ToldOfNode): NodeStatusUpdate {
+  const labelled = withPlatformLabels(node, facts.versions);
+  const addressed = withAddresses(labelled, facts.addresses);
+  const resourced = withMachineResources(addressed.node, facts.resources);
+  const equipped = withSoftware(resourced.node, facts);
+  const judged = withConditions(equipped, facts);
+  const reboots = told.rebooted ? [] : resourced.events;
+  const scheduling = schedulableEvent(judged.node, told.unschedulable);
+  return {
+    node: judged.node,
+    events: [...reboots, ...judged.events, ...(scheduling ? [scheduling] : [])],
+    told: {
+      unschedulable: judged.node.spec?.unschedulable ?? false,
+      rebooted: told.rebooted || reboots.length > 0,
+    },
+    problems: addressed.problem === undefined ? [] : [addressed.problem],
+  };
+}
+
+function withSoftware(node: Node, facts: NodeStatusFacts): Node {
+  const { versions, port, images, maxImages, handlers, supplementalGroupsPolicy } = facts;
+  const steps: readonly ((node: Node) => Node)[] = [
+    (before) => withVersions(before, versions),
+    (before) => withPort(before, port),
+    (before) => withImages(before, images, maxImages),
+    (before) => withRuntimeHandlers(before, handlers),
+    (before) => withFeatures(before, supplementalGroupsPolicy),
+    (before) => withStatus(before, { declaredFeatures: facts.declaredFeatures }),
+    (before) => withVolumesInUse(before, facts.volumesInUse),
+  ];
+  return steps.reduce((before, step) => step(before), node);
+}
+
+/** Undefined: it is not known yet, and what an earlier agent has reported stays. */
+export function withVolumesInUse(node: Node, volumes: readonly string[] | undefined): Node {
+  return volumes === undefined ? node : withStatus(node, { volumesInUse: volumes });
+}
+
+function withConditions(node: Node, facts: NodeStatusFacts): UpdatedNode {
+  const now = rfc3339(facts.nowMs);
+  const steps: readonly ((node: Node) => UpdatedNode)[] = [
+    ...PRESSURE_CONDITIONS.map(
+      (type) => (before: Node) => withPressure(before, type, facts.pressure.has(type), now),
+    ),
+    (before) => withReady(before, facts.readiness, now),
+  ];
+  let updated = node;
+  const events: NodeEvent[] = [];
+  for (const step of steps) {
+    const after = step(updated);
+    updated = after.node;
+    events.push(...after.events);
+  }
+  return { node: updated, events };
+}

@@ -1,0 +1,85 @@
+/** A program of the control plane that runs as long as a test wants. */
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { closeSync, existsSync, openSync, readFileSync, writeFileSync } from 'node:fs';
+import { basename, join } from 'node:path';
+import { holdStill } from '../hold-still.ts';
+import { waitFor } from '../wait-for.ts';
+
+const SHOWN_LOG_CHARACTERS = 4000;
+
+export interface ComponentOptions {
+  /** Path of the program. */
+  readonly command: string;
+  readonly args: readonly string[];
+  /** The log and the process id are kept here. */
+  readonly dir: string;
+  readonly isReady: () => boolean | Promise<boolean>;
+}
+
+export class Component {
+  readonly name: string;
+  readonly #options: ComponentOptions;
+  #child: ChildProcess | undefined;
+
+  constructor(options: ComponentOptions) {
+    this.#options = options;
+    this.name = basename(options.command);
+  }
+
+  get pid(): number | undefined {
+    const child = this.#child;
+    return child?.exitCode === null && child.signalCode === null ? child.pid : undefined;
+  }
+
+  get log(): string {
+    return existsSync(this.#logFile) ? readFileSync(this.#logFile, 'utf8') : '';
+  }
+
+  /** Resolves when the program is ready. */
+  async start(): Promise<void> {
+    if (this.pid !== undefined) return;
+    const { command, args, dir, isReady } = this.#options;
+    const log = openSync(this.#logFile, 'a');
+    // Without the variables of a proxy: all connections are on loopback.
+    const env = { PATH: process.env.PATH, HOME: dir };
+    const child = spawn(command, args, { stdio: ['ignore', log, log], detached: true, env });
+    closeSync(log);
+    this.#child = child;
+    const ended = new Promise<never>((_resolve, reject) => {
+      const fail = (what: string) => reject(new Error(`${this.name} ${what}:\n${this.#logEnd()}`));
+      child.once('error', ({ message }) => fail(`could not be started: ${message}`));
+      child.once('exit', (code, signal) => fail(`ended with ${code ?? signal}`));
+    });
+    ended.catch(() => undefined);
+    if (child.pid !== undefined) writeFileSync(join(dir, `${this.name}.pid`), String(child.pid));
+    await Promise.race([waitFor(isReady, { what: `${this.name} to be ready`, pauseMs: 100 }), ended]);
+  }
+
+  /** Default: killed, as in a crash. Connections to it break. */
+  async stop(signal: NodeJS.Signals = 'SIGKILL'): Promise<void> {
+    if (this.pid === undefined || this.#child === undefined) return;
+    const ended = once(this.#child, 'exit');
+    this.#child.kill(signal);
+    if (signal !== 'SIGKILL') this.resume();
+    await ended;
+  }
+
+  /** Connections stay open, new ones are accepted by the kernel, and nothing is answered until `resume`. */
+  async pause(): Promise<void> {
+    if (this.pid === undefined) throw new Error(`${this.name} does not run`);
+    await holdStill(this.pid);
+  }
+
+  resume(): void {
+    if (this.pid !== undefined) this.#child?.kill('SIGCONT');
+  }
+
+  get #logFile(): string {
+    return join(this.#options.dir, `${this.name}.log`);
+  }
+
+  #logEnd(): string {
+    return this.log.slice(-SHOWN_LOG_CHARACTERS);
+  }
+}

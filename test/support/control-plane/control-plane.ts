@@ -1,0 +1,276 @@
+/**
+ * A control plane for tests: etcd, kube-apiserver and what else of it is wanted, from the folder of programs in KUBEBUILDER_ASSETS. It
+ * listens on free ports on loopback and keeps everything in a temporary folder. Others may run beside it.
+ */
+import { type ChildProcess, execFile, spawn } from 'node:child_process';
+import { randomBytes } from 'node:crypto';
+import { once } from 'node:events';
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { get } from 'node:https';
+import { type AddressInfo, createServer } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+import type { ConnectionDetails } from '../../../src/cluster/service/api-server.ts';
+import { type CertificateFiles, CertificateAuthority } from './certificates.ts';
+import { Component } from './component.ts';
+import {
+  apiServerFlags,
+  controllerManagerFlags,
+  etcdFlags,
+  type Places,
+  schedulerFlags,
+} from './programs.ts';
+import { waitFor } from '../wait-for.ts';
+
+const run = promisify(execFile);
+const KUBECTL_OUTPUT_MAX = 64 * 1024 * 1024;
+
+export interface ControlPlaneOptions {
+  /** Whose credentials `nodeKubeconfig` has. Default `node-1`. */
+  readonly nodeName?: string;
+  /**
+   * Programs beside etcd and kube-apiserver. Without the controller manager there are no service accounts (pods do not need one), no
+   * CSR is signed and nothing is deleted with its owner; without the scheduler a pod has to be created with `spec.nodeName`.
+   */
+  readonly with?: readonly ('kube-controller-manager' | 'kube-scheduler')[];
+  /** `--max-requests-inflight=10`. */
+  readonly apiServerFlags?: readonly string[];
+  readonly controllerManagerFlags?: readonly string[];
+}
+
+/** Resolves when all its programs are ready: after about ten seconds. */
+export async function startControlPlane(options: ControlPlaneOptions = {}): Promise<ControlPlane> {
+  const controlPlane = new ControlPlane(await createPlaces(), options);
+  try {
+    await controlPlane.start();
+  } catch (error) {
+    await controlPlane.stop();
+    throw error;
+  }
+  return controlPlane;
+}
+
+export class ControlPlane {
+  readonly dir: string;
+  /** `https://127.0.0.1:PORT`. It stays the same when the API server is started again. */
+  readonly server: string;
+  readonly nodeName: string;
+  /** An address of the loopback device, for `--node-ip`: the API server reaches the node's server there. */
+  readonly nodeIp: string;
+  readonly ca: CertificateAuthority;
+  /** Of a user of `system:masters`. */
+  readonly adminKubeconfig: string;
+  /** Of `system:node:NODE` in `system:nodes`. */
+  readonly nodeKubeconfig: string;
+  readonly etcd: Component;
+  readonly apiServer: Component;
+  readonly #others: readonly Component[];
+  readonly #hasControllerManager: boolean;
+  readonly #janitor: ChildProcess;
+
+  constructor(places: Places, { nodeName = 'node-1', ...options }: ControlPlaneOptions) {
+    const { dir, ca, nodeIp, ports } = places;
+    const { with: more = [] } = options;
+    this.dir = dir;
+    this.ca = ca;
+    this.nodeIp = nodeIp;
+    this.nodeName = nodeName;
+    this.server = `https://127.0.0.1:${ports.apiServer}`;
+    this.adminKubeconfig = this.#kubeconfigOf('admin');
+    this.nodeKubeconfig = this.#kubeconfigOf('node');
+    this.#janitor = startJanitor(dir, nodeIp);
+    const component = (name: string, args: readonly string[], isReady: () => Promise<boolean>) =>
+      new Component({ command: program(name), args, dir, isReady });
+    const answers = (port: number, path: string) => () => isOk(`https://127.0.0.1:${port}${path}`);
+    this.etcd = component('etcd', etcdFlags(places), () => isListening(ports.etcd));
+    this.#hasControllerManager = more.includes('kube-controller-manager');
+    const flags = [...apiServerFlags(places, this.#hasControllerManager), ...(options.apiServerFlags ?? [])];
+    this.apiServer = component('kube-apiserver', flags, answers(ports.apiServer, '/readyz'));
+    const controllerManager = controllerManagerFlags(places, this.#kubeconfigOf('controller-manager'));
+    const rest = {
+      'kube-controller-manager': {
+        flags: [...controllerManager, ...(options.controllerManagerFlags ?? [])],
+        port: ports.controllerManager,
+      },
+      'kube-scheduler': {
+        flags: schedulerFlags(places, this.#kubeconfigOf('scheduler')),
+        port: ports.scheduler,
+      },
+    };
+    this.#others = more.map((name) =>
+      component(name, rest[name].flags, answers(rest[name].port, '/healthz')),
+    );
+  }
+
+  async start(): Promise<void> {
+    await Promise.all([run('ip', ['address', 'replace', `${this.nodeIp}/32`, 'dev', 'lo']), this.#issue()]);
+    await this.etcd.start();
+    await this.apiServer.start();
+    await Promise.all(this.#others.map((other) => other.start()));
+    const made = async () =>
+      (await this.kubectl('get', 'serviceaccounts', '--no-headers')).includes('default');
+    if (this.#hasControllerManager) await waitFor(made, { what: 'the default service account' });
+  }
+
+  /** Ends all programs, and removes the folder. */
+  async stop(): Promise<void> {
+    for (const program of [...this.#others, this.apiServer, this.etcd]) await program.stop();
+    await run('ip', ['address', 'delete', `${this.nodeIp}/32`, 'dev', 'lo']).catch(() => undefined);
+    rmSync(this.dir, { recursive: true, force: true });
+    this.#janitor.stdin?.end('nothing to do\n');
+  }
+
+  /** As the administrator, in the namespace `default` unless `--namespace` says otherwise. Resolves with what it prints. */
+  async kubectl(...args: readonly string[]): Promise<string> {
+    return this.#kubectl(args);
+  }
+
+  async kubectlJson<T>(...args: readonly string[]): Promise<T> {
+    return JSON.parse(await this.kubectl(...args, '--output=json')) as T;
+  }
+
+  /** Creates the objects or changes them, without validation by kubectl. */
+  async apply(...objects: readonly object[]): Promise<void> {
+    const list = { apiVersion: 'v1', kind: 'List', items: objects };
+    await this.#kubectl(['apply', '--validate=false', '--filename=-'], JSON.stringify(list));
+  }
+
+  /** As the administrator or as the node, for a client that needs no kubeconfig. */
+  details(user: 'admin' | 'node' = 'node'): ConnectionDetails {
+    return this.detailsOf(this.ca.filesOf(user));
+  }
+
+  detailsOf({ cert, key }: CertificateFiles): ConnectionDetails {
+    const [ca, certText, keyText] = [this.ca.files.cert, cert, key].map((file) => readFileSync(file, 'utf8'));
+    return { server: this.server, ca, cert: certText, key: keyText, headers: {} };
+  }
+
+  /** Credentials of another node. Returns the path of its kubeconfig. */
+  async addNode(nodeName: string): Promise<string> {
+    await this.ca.issue(nodeCertificate(nodeName, nodeName));
+    return this.writeKubeconfig(nodeName, this.ca.filesOf(nodeName));
+  }
+
+  /** Returns the path. `server`: for example that of a proxy. */
+  writeKubeconfig(name: string, { cert, key }: CertificateFiles, server = this.server): string {
+    const path = this.#kubeconfigOf(name);
+    const config = {
+      apiVersion: 'v1',
+      kind: 'Config',
+      clusters: [{ name: 'local', cluster: { server, 'certificate-authority': this.ca.files.cert } }],
+      users: [{ name, user: { 'client-certificate': cert, 'client-key': key } }],
+      contexts: [{ name: 'local', context: { cluster: 'local', user: name } }],
+      'current-context': 'local',
+    };
+    writeFileSync(path, JSON.stringify(config, null, 2), { mode: 0o600 });
+    return path;
+  }
+
+  async #kubectl(args: readonly string[], input = ''): Promise<string> {
+    const env = { PATH: process.env.PATH, HOME: this.dir, KUBECONFIG: this.adminKubeconfig };
+    const running = run(program('kubectl'), [...args], { env, maxBuffer: KUBECTL_OUTPUT_MAX });
+    running.child.stdin?.end(input);
+    return (await running).stdout;
+  }
+
+  #kubeconfigOf(name: string): string {
+    return join(this.dir, `${name}.kubeconfig`);
+  }
+
+  /** All certificates and kubeconfigs. */
+  async #issue(): Promise<void> {
+    const { ca, nodeIp, nodeName } = this;
+    await ca.create();
+    const serverNames = `IP:127.0.0.1,IP:${nodeIp},IP:10.96.0.1,DNS:localhost,DNS:kubernetes.default.svc`;
+    const nodeNames = `DNS:${nodeName},DNS:localhost,IP:${nodeIp},IP:127.0.0.1`;
+    const subjects = {
+      admin: '/O=system:masters/CN=admin',
+      'controller-manager': '/CN=system:kube-controller-manager',
+      scheduler: '/CN=system:kube-scheduler',
+      'apiserver-kubelet-client': '/O=system:masters/CN=kube-apiserver-kubelet-client',
+      'service-accounts': '/CN=service-accounts',
+    };
+    await Promise.all([
+      ca.issue({
+        name: 'apiserver',
+        subject: '/CN=kube-apiserver',
+        usage: 'serverAuth',
+        alternativeNames: serverNames,
+      }),
+      ca.issue(nodeCertificate('node', nodeName)),
+      ca.issue({
+        ...nodeCertificate('node-serving', nodeName),
+        usage: 'serverAuth',
+        alternativeNames: nodeNames,
+      }),
+      ...Object.entries(subjects).map(([name, subject]) => ca.issue({ name, subject, usage: 'clientAuth' })),
+    ]);
+    for (const name of ['admin', 'node', 'controller-manager', 'scheduler'])
+      this.writeKubeconfig(name, ca.filesOf(name));
+  }
+}
+
+function nodeCertificate(name: string, nodeName: string) {
+  return { name, subject: `/O=system:nodes/CN=system:node:${nodeName}`, usage: 'clientAuth' } as const;
+}
+
+function program(name: string): string {
+  return join(process.env.KUBEBUILDER_ASSETS ?? '', name);
+}
+
+export async function createPlaces(): Promise<Places> {
+  const dir = mkdtempSync(join(tmpdir(), 'statelet-control-plane-'));
+  const pki = join(dir, 'pki');
+  mkdirSync(pki);
+  const [etcd, etcdPeers, apiServer, controllerManager, scheduler] = await freePorts();
+  const ports = { etcd, etcdPeers, apiServer, controllerManager, scheduler };
+  // Random, so that control planes that start at the same moment rarely choose the same.
+  const [third = 0, fourth = 0] = randomBytes(2);
+  const nodeIp = `10.99.${1 + (third % 250)}.${1 + (fourth % 250)}`;
+  return { dir, ca: new CertificateAuthority(pki), nodeIp, ports };
+}
+
+async function freePorts(): Promise<[number, number, number, number, number]> {
+  const servers = [1, 2, 3, 4, 5].map(() => createServer().listen(0, '127.0.0.1'));
+  await Promise.all(servers.map((server) => once(server, 'listening')));
+  const ports = servers.map((server) => (server.address() as AddressInfo).port);
+  await Promise.all(servers.map((server) => new Promise((done) => server.close(done))));
+  return ports as [number, number, number, number, number];
+}
+
+async function isListening(port: number): Promise<boolean> {
+  try {
+    return (await fetch(`http://127.0.0.1:${port}/health`)).ok;
+  } catch {
+    return false;
+  }
+}
+
+/** Whether the server answers 200. Its certificate is not verified. */
+function isOk(url: string): Promise<boolean> {
+  return new Promise((resolve) => {
+    const request = get(url, { rejectUnauthorized: false, agent: false, timeout: 5000 }, (response) => {
+      response.resume();
+      resolve(response.statusCode === 200);
+    });
+    request.on('timeout', () => request.destroy(new Error('no answer')));
+    request.on('error', () => resolve(false));
+  });
+}
+
+/** Cleans up after a test that was killed: its end closes the pipe on which this shell waits. */
+function startJanitor(dir: string, nodeIp: string): ChildProcess {
+  const script = `read -r word && exit
+for file in "$1"/*.pid; do
+  pid=$(cat "$file") && tr '\\0' ' ' < "/proc/$pid/cmdline" | grep -qF "$1" && kill -9 "$pid"
+done
+ip address delete "$2/32" dev lo
+rm -rf "$1"`;
+  const janitor = spawn('sh', ['-c', script, 'sh', dir, nodeIp], {
+    stdio: ['pipe', 'ignore', 'ignore'],
+    detached: true,
+  });
+  janitor.unref();
+  return janitor;
+}
