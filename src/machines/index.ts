@@ -1,4 +1,5 @@
 import type { AnyStateMachine } from 'xstate';
+import { connectionMachine } from './connection-machine.ts';
 import { evictionMachine } from './eviction-machine.ts';
 import { podMachine } from './pod-machine.ts';
 import { preemptionMachine } from './preemption-machine.ts';
@@ -8,6 +9,7 @@ import { supervisorMachine } from './supervisor-machine.ts';
 
 /** Every machine of the project, by the name under which `statelet charts` prints it. */
 export const machines: Readonly<Record<string, AnyStateMachine>> = {
+  connection: connectionMachine,
   eviction: evictionMachine,
   pod: podMachine,
   preemption: preemptionMachine,

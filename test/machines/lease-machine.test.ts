@@ -85,13 +85,13 @@ describe('Ensuring', () => {
 
   test('a lease that was created is valid: the next renewal is waited for', () => {
     const it = waiting();
-    expect([it.state, it.asked]).toEqual(['Waiting', ['reportRenewal', 'abortRequest', 'armRenewal']]);
+    expect([it.state, it.asked]).toEqual(['Waiting', ['abortRequest', 'reportRenewal', 'armRenewal']]);
     expect(it.context).toMatchObject({ lease: LEASE, renewedAt: NOW, problem: undefined });
   });
 
   test('a failure is reported, and the next try waits', () => {
     const it = backingOff();
-    expect([it.state, it.asked]).toEqual(['BackingOff', ['reportFailure', 'abortRequest', 'armBackOff']]);
+    expect([it.state, it.asked]).toEqual(['BackingOff', ['abortRequest', 'reportFailure', 'armBackOff']]);
     expect(it.context).toMatchObject({ readFailures: 1, problem: 'refused', since: NOW });
   });
 });
@@ -112,7 +112,7 @@ describe('BackingOff', () => {
 describe('Renewing', () => {
   test('a renewal is remembered with the lease as the server answered it', () => {
     const it = renewing().send(renewed(NOW + 10));
-    expect([it.state, it.asked]).toEqual(['Waiting', ['reportRenewal', 'abortRequest', 'armRenewal']]);
+    expect([it.state, it.asked]).toEqual(['Waiting', ['abortRequest', 'reportRenewal', 'armRenewal']]);
     expect(it.context).toMatchObject({ lease: NEWER, renewedAt: NOW + 10, isFresh: false });
   });
 
@@ -120,7 +120,7 @@ describe('Renewing', () => {
     const it = renewing();
     for (let tries = 1; tries < 5; tries += 1) {
       it.send(unwritten());
-      expect([it.state, it.asked]).toEqual(['Renewing', ['reportFailure', 'abortRequest', 'renewLease']]);
+      expect([it.state, it.asked]).toEqual(['Renewing', ['abortRequest', 'reportFailure', 'renewLease']]);
     }
     expect(it.send(unwritten()).state).toBe('Waiting');
   });
@@ -147,7 +147,7 @@ describe('Renewing', () => {
     const it = renewing();
     for (let tries = 1; tries < 5; tries += 1) it.send(outdated(), FOUND);
     it.send(outdated());
-    expect([it.state, it.asked]).toEqual(['Waiting', ['reportFailure', 'abortRequest', 'armRenewal']]);
+    expect([it.state, it.asked]).toEqual(['Waiting', ['abortRequest', 'reportFailure', 'armRenewal']]);
   });
 });
 

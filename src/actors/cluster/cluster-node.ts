@@ -78,6 +78,8 @@ export class ClusterNode {
   #record = NO_REPORT;
   #told: ToldOfNode = NOTHING_TOLD;
   #registeredUid: string | undefined;
+  /** Why a part of the status could not be built, as it was logged last. */
+  #problems = '';
 
   constructor(options: ClusterNodeOptions) {
     this.#options = options;
@@ -270,7 +272,9 @@ export class ClusterNode {
   }
 
   async #built(node: Node): Promise<NodeStatusUpdate> {
-    return buildNodeStatus(node, await this.#options.facts(), this.#told);
+    const built = buildNodeStatus(node, await this.#options.facts(), this.#told);
+    this.#reportProblems(built.problems);
+    return built;
   }
 
   get #requestOptions(): RequestOptions {
@@ -301,6 +305,13 @@ export class ClusterNode {
 
   #recordEvents(events: NodeStatusUpdate['events']): void {
     for (const { type, reason, message } of events) this.#options.recorder.nodeEvent(type, reason, message);
+  }
+
+  #reportProblems(problems: readonly string[]): void {
+    const text = problems.join('; ');
+    if (text === this.#problems) return;
+    this.#problems = text;
+    if (text !== '') this.#options.logger.warn({}, `A part of the node's status stays as it was: ${text}`);
   }
 
   /** Each new problem is a line, not each try. `context`: before the failure. */
