@@ -68,7 +68,8 @@ export class NodeRights {
     const uid = this.#options.nodeUID();
     if (owner.uid !== uid)
       return `node ${nodeName} UID mismatch: expected ${owner.uid} got ${uid ?? 'nothing'}`;
-    return referenceOf(spec);
+    const reference = referenceOf(spec);
+    return reference && `${me} can not create pods that reference ${reference}`;
   }
 
   /** Why the node may not delete that pod, or change its status to that. */
@@ -154,15 +155,15 @@ function changedKeys(
   return [...new Set([...Object.keys(one), ...Object.keys(other)])].filter((key) => one[key] !== other[key]);
 }
 
-/** The first object of the API that a mirror pod refers to, and must not. */
+/** The first kind of objects of the API that a mirror pod refers to, and must not. */
 function referenceOf({ serviceAccountName = '', volumes = [] }: Pod['spec']): string | undefined {
-  if (serviceAccountName !== '') return 'a mirror pod may not reference service accounts';
+  if (serviceAccountName !== '') return 'serviceaccounts';
   for (const { secret, configMap, persistentVolumeClaim, projected } of volumes) {
-    if (secret !== undefined) return 'a mirror pod may not reference secrets';
-    if (configMap !== undefined) return 'a mirror pod may not reference configmaps';
-    if (persistentVolumeClaim !== undefined) return 'a mirror pod may not reference persistentvolumeclaims';
+    if (secret !== undefined) return 'secrets';
+    if (configMap !== undefined) return 'configmaps';
+    if (persistentVolumeClaim !== undefined) return 'persistentvolumeclaims';
     if (projected?.sources?.some((source) => source.serviceAccountToken !== undefined) === true)
-      return 'a mirror pod may not reference service accounts';
+      return 'serviceaccounts';
   }
   return undefined;
 }

@@ -252,7 +252,7 @@ export function holdsTheContract(beds: () => ContractBed | Promise<ContractBed>)
       [
         'a service account',
         (uid) => mirror([owner(uid)], { serviceAccountName: 'default' }),
-        /service accounts/,
+        /reference serviceaccounts/,
       ],
     ])('with %s are forbidden', async (_, podOf, why) => {
       const { metadata } = await ownNode();
