@@ -24,7 +24,7 @@ export interface Node {
 /** The root folder must exist. Rejects where this machine cannot be such a node. */
 export async function openNode(
   config: StateletConfig,
-  recorder: EventRecorder,
+  recorder: EventRecorder & NodeEventRecorder,
   logger: Logger,
 ): Promise<Node> {
   await makePodLogsDir(config, logger);
@@ -59,7 +59,7 @@ function amountsText(amounts: Readonly<Record<string, string>>): string {
 async function openParts(
   config: StateletConfig,
   facts: OwnNodeFacts,
-  recorder: EventRecorder,
+  recorder: EventRecorder & NodeEventRecorder,
   logger: Logger,
 ): Promise<NodeParts> {
   const { containerRuntimeEndpoint: endpoint, node, rootDir, podLogsDir, nodeName } = config;
@@ -72,6 +72,7 @@ async function openParts(
       hostIPs,
       allocatable: facts.allocatable,
       settings: node,
+      recorder,
       logger,
       requestTimeoutMs: node.runtimeRequestTimeoutMs,
     });
