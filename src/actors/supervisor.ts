@@ -96,7 +96,8 @@ export class Supervisor {
       node,
       clock,
       removal,
-      isKnown: (uid) => this.#isKnown(uid) || pleg.runtimeHolds(uid) !== 'nothing',
+      isKnown: (uid) => this.#isKnown(uid),
+      isInRuntime: (uid) => pleg.runtimeHolds(uid) !== 'nothing',
     });
     const { ends } = this;
     ends.subscribe(({ uid }, end) => {

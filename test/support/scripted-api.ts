@@ -1,90 +1,81 @@
-import { NEVER, type Observable } from 'rxjs';
-import { ApiError } from '../../src/cluster/service/api-error.ts';
-import { apiPath, type Collection, type ObjectReference } from '../../src/cluster/service/api-resources.ts';
+/** An API server of which a test answers each list and each watch by hand. */
+import { finalize, type Observable, Subject } from 'rxjs';
+import type { Collection } from '../../src/cluster/service/api-resources.ts';
 import type {
   ApiObject,
   ApiServer,
-  DeleteOptions,
+  ListOptions,
   ObjectList,
   WatchEvent,
+  WatchOptions,
 } from '../../src/cluster/service/api-server.ts';
-import { StateletError } from '../../src/types/errors.ts';
 
-export interface ApiRequest {
-  readonly verb: 'get' | 'list' | 'create' | 'update' | 'patch' | 'delete';
-  readonly path: string;
-  readonly body?: unknown;
-  readonly options?: Pick<DeleteOptions, 'gracePeriodSeconds' | 'uid'>;
+export interface ListCall {
+  readonly collection: Collection;
+  readonly options: ListOptions;
+  answer(resourceVersion: string, ...items: readonly object[]): void;
+  /** Answers with something that is no list. */
+  answerWith(body: unknown): void;
+  fail(error: Error): void;
 }
 
-/** An API server that notes all requests, and answers each as the test says: with what is returned, thrown or awaited. */
+export class WatchCall {
+  readonly collection: Collection;
+  readonly options: WatchOptions;
+  readonly events = new Subject<WatchEvent<ApiObject>>();
+  isEnded = false;
+
+  constructor(collection: Collection, options: WatchOptions) {
+    this.collection = collection;
+    this.options = options;
+  }
+
+  send(type: WatchEvent<ApiObject>['type'], object: object): void {
+    this.events.next({ type, object });
+  }
+}
+
+/** Requests that have not been taken by the test yet wait in `lists` and `watches`. */
 export class ScriptedApi implements ApiServer {
-  readonly requests: ApiRequest[] = [];
-  /** By default the server answers with what it was sent. */
-  answer: (request: ApiRequest) => unknown = ({ body }) => body ?? {};
+  readonly lists: ListCall[] = [];
+  readonly watches: WatchCall[] = [];
 
-  /** `POST /api/v1/namespaces/default/pods` as `create /…/pods`, for comparisons. Forgets the requests. */
-  taken(): string[] {
-    return this.requests
-      .splice(0)
-      .map(({ verb, path }) => `${verb} ${path.replace('/api/v1/namespaces', '')}`);
+  list<T extends ApiObject>(collection: Collection, options: ListOptions = {}): Promise<ObjectList<T>> {
+    const { promise, resolve, reject } = Promise.withResolvers<ObjectList<T>>();
+    this.lists.push({
+      collection,
+      options,
+      answer: (resourceVersion, ...items) => resolve({ metadata: { resourceVersion }, items: items as T[] }),
+      answerWith: (body) => resolve(body as ObjectList<T>),
+      fail: reject,
+    });
+    return promise;
   }
 
-  get<T extends ApiObject>(target: ObjectReference): Promise<T> {
-    return this.#ask({ verb: 'get', path: apiPath(target) });
+  watch<T extends ApiObject>(collection: Collection, options: WatchOptions): Observable<WatchEvent<T>> {
+    const call = new WatchCall(collection, options);
+    this.watches.push(call);
+    const events = call.events as unknown as Subject<WatchEvent<T>>;
+    return events.pipe(finalize(() => (call.isEnded = true)));
   }
 
-  list<T extends ApiObject>(collection: Collection): Promise<ObjectList<T>> {
-    return this.#ask({ verb: 'list', path: apiPath(collection) });
+  get(): never {
+    throw new Error('the test expects no get');
   }
 
-  watch<T extends ApiObject>(): Observable<WatchEvent<T>> {
-    return NEVER;
+  create(): never {
+    throw new Error('the test expects no create');
   }
 
-  create<T extends ApiObject>(collection: Collection, body: T): Promise<T> {
-    return this.#ask({ verb: 'create', path: apiPath(collection), body });
+  update(): never {
+    throw new Error('the test expects no update');
   }
 
-  update<T extends ApiObject>(target: ObjectReference, body: T): Promise<T> {
-    return this.#ask({ verb: 'update', path: apiPath(target), body });
+  patch(): never {
+    throw new Error('the test expects no patch');
   }
 
-  patch<T extends ApiObject>(target: ObjectReference, body: object): Promise<T> {
-    return this.#ask({ verb: 'patch', path: apiPath(target), body });
+  delete(): never {
+    throw new Error('the test expects no delete');
   }
-
-  async delete(target: ObjectReference, options: DeleteOptions = {}): Promise<void> {
-    const { gracePeriodSeconds, uid } = options;
-    const asked = {
-      ...(gracePeriodSeconds !== undefined && { gracePeriodSeconds }),
-      ...(uid !== undefined && { uid }),
-    };
-    await this.#ask({ verb: 'delete', path: apiPath(target), options: asked });
-  }
-
-  async #ask<T>(request: ApiRequest): Promise<T> {
-    this.requests.push(request);
-    return (await this.answer(request)) as T;
-  }
-}
-
-const STATUSES: Readonly<Record<string, number>> = {
-  Forbidden: 403,
-  NotFound: 404,
-  AlreadyExists: 409,
-  Conflict: 409,
-  Invalid: 422,
-  TooManyRequests: 429,
-  InternalError: 500,
-};
-
-/** The server refuses a request for this reason. */
-export function refusal(reason: string): ApiError {
-  return new ApiError(`refused: ${reason}`, { status: STATUSES[reason] ?? 400, reason });
-}
-
-/** The server does not answer. */
-export function noAnswer(): StateletError {
-  return new StateletError('Unavailable', 'connect ECONNREFUSED');
 }

@@ -8,8 +8,10 @@ export interface OrphanRemovalOptions {
   readonly node: PodNode;
   readonly clock: Clock;
   readonly removal: PodRemoval;
-  /** Whether the agent or the runtime knows the pod. */
+  /** Whether the agent knows the pod. */
   readonly isKnown: (uid: string) => boolean;
+  /** Whether the runtime has something of the pod. Housekeeping removes such a pod, unless the runtime loses it before. */
+  readonly isInRuntime: (uid: string) => boolean;
 }
 
 /**
@@ -43,9 +45,12 @@ export class OrphanRemoval {
   }
 
   async #remove(): Promise<void> {
-    const { node, removal, isKnown } = this.#options;
+    const { node, removal, isKnown, isInRuntime } = this.#options;
     try {
-      const orphans = (await node.podsOnDisk()).filter(({ uid }) => !isKnown(uid));
+      const unknown = (await node.podsOnDisk()).filter(({ uid }) => !isKnown(uid));
+      const orphans = unknown.filter(({ uid }) => !isInRuntime(uid));
+      // A call of an earlier agent may still remove the pod from the runtime: then only its files are left, and this removes them.
+      if (orphans.length < unknown.length) this.beginLater();
       await Promise.all(orphans.map((pod) => removal.removeFromNode(pod)));
     } catch {
       this.beginLater();

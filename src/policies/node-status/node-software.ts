@@ -7,6 +7,7 @@ import type { Node, NodeStatus, NodeSystemInfo } from '../../types/kubernetes.ts
 export const KUBELET_VERSION = 'v1.36.2';
 
 const IMAGE_NAMES_MAX = 5;
+const SEMANTIC_VERSION = /^v?\d+\.\d+\.\d+(?:-[\dA-Za-z.-]+)?(?:\+[\dA-Za-z.-]+)?$/;
 
 export interface VersionFacts {
   /** As Go calls them: `linux`, `amd64`. */
@@ -35,6 +36,12 @@ export function withVersions(node: Node, facts: VersionFacts | undefined): Node 
     kubeProxyVersion: '',
   };
   return withStatus(node, { nodeInfo });
+}
+
+/** A runtime's version as a node's status has it: `1.7.24` of `v1.7.24`, `1.6.20` of `1.6.20~ds1`. Undefined for a text without one. */
+export function runtimeVersionText(version: string): string | undefined {
+  if (SEMANTIC_VERSION.test(version)) return version.replace(/^v/, '');
+  return /^\s*v?(\d+(?:\.\d+)+)/.exec(version)?.[1];
 }
 
 /** The largest images first. `max` -1: all of them. Undefined images: the runtime could not list them. */

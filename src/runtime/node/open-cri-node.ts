@@ -1,6 +1,7 @@
 /** Puts a node with a CRI runtime together. Is loaded only where there is such a runtime. */
 import { homedir } from 'node:os';
 import { dirname, join } from 'node:path';
+import { type RuntimeClasses, runtimeClassesOf } from '../../policies/admission/runtime-class.ts';
 import { CRASH_LOOP_BACK_OFF } from '../../policies/sync/crash-loop-backoff.ts';
 import {
   enforcedAllocatable,
@@ -45,6 +46,8 @@ export interface CriNodeSetup {
   readonly facts: OwnNodeFacts;
   readonly reservations: Reservations;
   readonly settings: NodeSettings;
+  /** Default: those that the settings name. */
+  readonly runtimeClasses?: RuntimeClasses;
   readonly recorder: EventRecorder & NodeEventRecorder;
   readonly logger: Logger;
 }
@@ -179,7 +182,7 @@ async function openPodNode(
     allowedUnsafeSysctls,
     appArmor: machine.appArmor,
     selinux: machine.selinux,
-    runtimeHandlers: new Map(settings.runtimeClasses.map(nameAndHandler)),
+    runtimeClasses: setup.runtimeClasses ?? runtimeClassesOf(settings.runtimeClasses),
     dns: new PodDNSSource({ clusterDNS, clusterDomain }, new ResolvConf(settings.resolvConf), recorder),
     startTimes: new StartTimes({ podsDir: join(rootDir, 'pods'), logger }),
     users: new UserNamespaces(rootDir),
@@ -191,12 +194,6 @@ async function openPodNode(
     logs,
     logLinks,
   });
-}
-
-/** Name and handler of `NAME=HANDLER`. */
-function nameAndHandler(text: string): [string, string] {
-  const [name = '', handler = ''] = text.split('=');
-  return [name, handler];
 }
 
 function containerGC(

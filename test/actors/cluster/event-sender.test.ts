@@ -4,7 +4,7 @@ import { VirtualClock } from '../../../src/simulation/node/virtual-clock.ts';
 import type { CoreEvent, Pod } from '../../../src/types/kubernetes.ts';
 import type { Logger } from '../../../src/types/logger.ts';
 import { testPod } from '../../support/pods.ts';
-import { noAnswer, refusal, ScriptedApi } from '../../support/scripted-api.ts';
+import { noAnswer, refusal, ScriptedApi } from '../../support/answering-api.ts';
 import { silentLogger } from '../../support/silent-logger.ts';
 
 const POD = { name: 'web', namespace: 'default', uid: 'uid-of-web' };

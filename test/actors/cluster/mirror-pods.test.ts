@@ -10,7 +10,7 @@ import { VirtualClock } from '../../../src/simulation/node/virtual-clock.ts';
 import type { Node, Pod } from '../../../src/types/kubernetes.ts';
 import type { Logger } from '../../../src/types/logger.ts';
 import { testPod } from '../../support/pods.ts';
-import { noAnswer, refusal, ScriptedApi } from '../../support/scripted-api.ts';
+import { noAnswer, refusal, ScriptedApi } from '../../support/answering-api.ts';
 import { silentLogger } from '../../support/silent-logger.ts';
 
 const NODE: Node = { metadata: { name: 'node-1', uid: 'node-uid' } };

@@ -33,8 +33,10 @@ function bed(...uids: string[]) {
     deadInstancesKept: 1,
   });
   const removal = new PodRemoval(pleg, podRuntime, node);
-  const orphans = new OrphanRemoval({ node, clock, removal, isKnown: (uid) => uid === 'known' });
-  return { clock, disk, faults, removal, orphans };
+  const inRuntime = new Set<string>();
+  const isInRuntime = (uid: string) => inRuntime.has(uid);
+  const orphans = new OrphanRemoval({ node, clock, removal, isKnown: (uid) => uid === 'known', isInRuntime });
+  return { clock, disk, faults, removal, orphans, inRuntime };
 }
 
 test('the files of unknown pods are removed; those of known pods stay', async () => {
@@ -46,6 +48,20 @@ test('the files of unknown pods are removed; those of known pods stay', async ()
   orphans.turn();
   await settled();
   expect([...disk.keys()]).toEqual(['known']);
+});
+
+test('the files of a pod that the runtime loses before housekeeping removes it are removed after a minute', async () => {
+  const { clock, disk, orphans, inRuntime } = bed('gone');
+  inRuntime.add('gone');
+  orphans.begin();
+  orphans.turn();
+  await settled();
+  expect([...disk.keys()]).toEqual(['gone']);
+  inRuntime.delete('gone');
+  await clock.advance(RETRY_DELAY_MS);
+  orphans.turn();
+  await settled();
+  expect(disk.size).toBe(0);
 });
 
 test('a removal that fails is tried again after a minute, and not sooner', async () => {
