@@ -28,13 +28,15 @@ export interface StoredChange {
 /** An object to be stored. */
 export type NewObject = ApiObject & { readonly metadata: ObjectMeta & { readonly name: string } };
 
+/** Events are forgotten after a time: here, the oldest of too many. */
+const KEPT_EVENTS = 200;
 /** About as many changes as a watch cache keeps. */
 const KEPT_CHANGES = 1_000;
 
 export class ApiStore {
   /** Of every change, right after it. */
   readonly changes = new Subject<StoredChange>();
-  readonly #objects = new Map<string, { readonly resource: ApiResource; readonly object: StoredObject }>();
+  readonly #objects = new Map<ApiResource, Map<string, StoredObject>>();
   /** By the key of an object, how many of that key there have been. */
   readonly #incarnations = new Map<string, number>();
   /** Their versions have no gaps. */
@@ -55,21 +57,21 @@ export class ApiStore {
     resource: ApiResource,
     { namespace, name }: { readonly namespace?: string | undefined; readonly name: string },
   ): StoredObject | undefined {
-    return this.#objects.get(keyOf(resource, namespace, name))?.object;
+    return this.#objects.get(resource)?.get(keyOf(namespace, name));
   }
 
   list(resource: ApiResource): readonly StoredObject[] {
-    return [...this.#objects.values()].filter((one) => one.resource === resource).map(({ object }) => object);
+    return [...(this.#objects.get(resource)?.values() ?? [])];
   }
 
   /** The objects as they were at that version, which must not be forgotten. */
   listAt(resource: ApiResource, version: number): readonly StoredObject[] {
-    const objects = new Map(this.list(resource).map((object) => [keyOfObject(resource, object), object]));
+    const objects = new Map(this.#objects.get(resource));
     for (const change of this.changesSince(version).toReversed()) {
       if (change.resource !== resource) continue;
       const { before, after } = change;
-      if (before !== undefined) objects.set(keyOfObject(resource, before), before);
-      else if (after !== undefined) objects.delete(keyOfObject(resource, after));
+      if (before !== undefined) objects.set(keyOfObject(before), before);
+      else if (after !== undefined) objects.delete(keyOfObject(after));
     }
     return [...objects.values()];
   }
@@ -82,15 +84,22 @@ export class ApiStore {
   /** Stores a new object. `uid`: instead of one of the server's. */
   add(resource: ApiResource, object: NewObject, author: Author, uid?: string): StoredObject {
     const { name, namespace } = object.metadata;
-    const key = keyOf(resource, namespace, name);
+    const key = `${resource}/${keyOf(namespace, name)}`;
     const incarnation = (this.#incarnations.get(key) ?? 0) + 1;
-    this.#incarnations.set(key, incarnation);
+    if (resource !== 'events') this.#incarnations.set(key, incarnation);
     const metadata = {
       ...object.metadata,
       uid: uid ?? `${resource}-${name}-${String(incarnation)}`,
       resourceVersion: '',
     };
+    if (resource === 'events') this.#forgetOldEvents();
     return this.#put(resource, undefined, { ...object, metadata }, author);
+  }
+
+  #forgetOldEvents(): void {
+    const events = this.#objects.get('events');
+    const [oldest] = events?.keys() ?? [];
+    if (events !== undefined && oldest !== undefined && events.size > KEPT_EVENTS) events.delete(oldest);
   }
 
   /** Stores another version of an object. */
@@ -102,7 +111,7 @@ export class ApiStore {
     const version = this.#version + 1;
     // The last state of an object has the version of its removal.
     const metadata = { ...object.metadata, resourceVersion: String(version) };
-    this.#objects.delete(keyOfObject(resource, object));
+    this.#objects.get(resource)?.delete(keyOfObject(object));
     this.#log.push({ version, resource, author, before: { ...object, metadata }, after: undefined });
     this.#changed();
   }
@@ -121,7 +130,8 @@ export class ApiStore {
   ): StoredObject {
     const version = this.#version + 1;
     const object = { ...after, metadata: { ...after.metadata, resourceVersion: String(version) } };
-    this.#objects.set(keyOfObject(resource, object), { resource, object });
+    const objects = this.#objects.get(resource) ?? new Map<string, StoredObject>();
+    this.#objects.set(resource, objects.set(keyOfObject(object), object));
     this.#log.push({ version, resource, author, before, after: object });
     this.#changed();
     return object;
@@ -138,8 +148,6 @@ export class ApiStore {
   }
 }
 
-const keyOf = (resource: ApiResource, namespace: string | undefined, name: string): string =>
-  `${resource}/${namespace ?? ''}/${name}`;
+const keyOf = (namespace: string | undefined, name: string): string => `${namespace ?? ''}/${name}`;
 
-const keyOfObject = (resource: ApiResource, { metadata: { namespace, name } }: StoredObject): string =>
-  keyOf(resource, namespace, name);
+const keyOfObject = ({ metadata: { namespace, name } }: StoredObject): string => keyOf(namespace, name);

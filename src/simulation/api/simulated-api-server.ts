@@ -20,6 +20,11 @@ export interface SimulatedApiServerOptions {
   readonly witness?: ApiWitness;
 }
 
+interface Outage {
+  readonly how?: Exclude<Reachability, 'up'>;
+  readonly forgetful?: boolean;
+}
+
 /** With `lateRights`, the authorizer learns this much later of pods. */
 const LATE_RIGHTS_MS = 300;
 
@@ -34,6 +39,7 @@ export class SimulatedApiServer implements ApiHost {
   readonly #options: SimulatedApiServerOptions;
   readonly #rights: NodeRights;
   #reachability: Reachability = 'up';
+  #outages = 0;
   #connections = 0;
   #changesOfRights = 0;
 
@@ -85,6 +91,16 @@ export class SimulatedApiServer implements ApiHost {
       if (how === 'silent') watch.fallSilent();
       else watch.breakOff();
     }
+  }
+
+  /** After that time it comes up again, unless it is to be away for longer for another reason. */
+  goDownFor(downMs: number, { how = 'refusing', forgetful = false }: Outage = {}): void {
+    this.#outages += 1;
+    this.goDown(how);
+    this.clock.setTimeout(() => {
+      this.#outages -= 1;
+      if (this.#outages === 0) this.comeUp({ forgetful });
+    }, downMs);
   }
 
   /** `forgetful`: it has forgotten which changes there were. Then watches cannot go on where they ended. */
