@@ -147,7 +147,11 @@ export class ClusterAgent implements ClusterParts {
     return new StatusWriter({
       api: clients.main,
       statusManager,
-      pods: desired,
+      pods: {
+        get: (uid) => desired.get(uid),
+        translateUID: (uid) => desired.translateUID(uid),
+        mirrorPodOf: (pod) => desired.ownMirrorPodOf(pod),
+      },
       couldHaveRunningContainers: (uid) => registry.couldHaveRunningContainers(uid),
       clock,
       logger,

@@ -5,6 +5,7 @@ import { mirrorPodDeletion } from '../../policies/mirror-pods/mirror-pod-deletio
 import { type MirrorPodPlan, planMirrorPod } from '../../policies/mirror-pods/mirror-pod-plan.ts';
 import { newMirrorPod } from '../../policies/mirror-pods/new-mirror-pod.ts';
 import { podFullName } from '../../policies/pod/pod-kinds.ts';
+import { isTerminalPhase } from '../../policies/sync/pod-termination.ts';
 import { Timer } from '../../system/timer.ts';
 import type { Clock } from '../../types/clock.ts';
 import { errorMessage, StateletError } from '../../types/errors.ts';
@@ -47,11 +48,12 @@ export class MirrorPods {
     this.#retry = new Timer(options.clock);
   }
 
-  /** The static pod is being synced: it gets its mirror pod if that is missing or is that of another version. */
+  /**
+   * The static pod is being synced: it gets its mirror pod if that is missing, or is that of another version, or of an earlier life of
+   * the same version: what has ended at the API server does not begin again.
+   */
   reconcile(pod: Pod): void {
-    const name = podFullName(pod);
-    this.#synced.set(name, pod);
-    if (this.#isIdle(name) && asksForSomething(this.#plan(pod))) this.#run(name, () => this.#reconcile(name));
+    this.#check(pod, { isSyncing: true });
   }
 
   /** The node's object has appeared, or the server answers again. */
@@ -59,7 +61,8 @@ export class MirrorPods {
     this.#retry.disarm();
     this.#resting.clear();
     const { desired } = this.#options;
-    for (const pod of [...this.#synced.values()]) if (desired.has(pod.metadata.uid)) this.reconcile(pod);
+    for (const pod of [...this.#synced.values()])
+      if (desired.has(pod.metadata.uid)) this.#check(pod, { isSyncing: false });
   }
 
   /** Deletes the mirror pods whose static pods are gone. One that is still terminating keeps its mirror pod, which shows its end. */
@@ -83,13 +86,23 @@ export class MirrorPods {
     await Promise.all(this.#busy.values());
   }
 
+  #check(pod: Pod, { isSyncing }: { readonly isSyncing: boolean }): void {
+    const name = podFullName(pod);
+    this.#synced.set(name, pod);
+    if (!this.#isIdle(name)) return;
+    const plan = this.#plan(pod, isSyncing);
+    if (asksForSomething(plan)) this.#run(name, () => this.#reconcile(name, plan));
+  }
+
   #isIdle(name: string): boolean {
     return !this.#abort.signal.aborted && !this.#busy.has(name) && !this.#resting.has(name);
   }
 
-  #plan(pod: Pod): MirrorPodPlan {
+  #plan(pod: Pod, isSyncing: boolean): MirrorPodPlan {
     const { desired, node } = this.#options;
-    return planMirrorPod({ pod, mirrorPod: desired.mirrorPodOf(pod), node: node() });
+    const mirrorPod = desired.mirrorPodOf(pod);
+    const hasEnded = isSyncing && isTerminalPhase(mirrorPod?.status?.phase);
+    return planMirrorPod({ pod, mirrorPod, node: node(), ...(hasEnded && { hasEnded }) });
   }
 
   #forgetTheGone(): void {
@@ -115,13 +128,13 @@ export class MirrorPods {
   }
 
   /** Again, if meanwhile another static pod of this name was synced. */
-  async #reconcile(name: string): Promise<void> {
+  async #reconcile(name: string, plan: MirrorPodPlan): Promise<void> {
     let done: Pod | undefined;
     for (;;) {
       const pod = this.#synced.get(name);
       if (pod === undefined || pod.metadata.uid === done?.metadata.uid) return;
+      await this.#carryOut(pod, done === undefined ? plan : this.#plan(pod, true));
       done = pod;
-      await this.#carryOut(pod, this.#plan(pod));
     }
   }
 

@@ -1,3 +1,4 @@
+import { isMirrorPodOf } from '../../policies/mirror-pods/mirror-pod-of.ts';
 import { isMirrorPod, isStaticPod, podFullName } from '../../policies/pod/pod-kinds.ts';
 import type { Pod } from '../../types/kubernetes.ts';
 
@@ -72,6 +73,12 @@ export class DesiredPods {
 
   mirrorPodOf(pod: Pod): Pod | undefined {
     return this.#mirrorsByName.get(podFullName(pod));
+  }
+
+  /** Only if it was made of this version of the static pod: another one tells of another pod. */
+  ownMirrorPodOf(pod: Pod): Pod | undefined {
+    const mirrorPod = this.mirrorPodOf(pod);
+    return mirrorPod !== undefined && isMirrorPodOf(mirrorPod, pod) ? mirrorPod : undefined;
   }
 
   /** Of several pods of one name, the one that came last. */

@@ -59,6 +59,10 @@ export class SimulatedApiServer implements ApiHost {
     return this.#reachability;
   }
 
+  get nodeName(): string {
+    return this.#options.nodeName;
+  }
+
   get faults(): ApiFaults {
     return this.#options.faults();
   }

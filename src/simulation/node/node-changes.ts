@@ -50,7 +50,7 @@ export class NodeChanges {
 
   /** `number`: that of the operation. New pods and versions are named after it. */
   apply(number: number, name: string, change: Change): void {
-    const { sources, clock } = this.#options;
+    const { sources } = this.#options;
     const version = String(number);
     switch (change.kind) {
       case 'create':
@@ -74,7 +74,7 @@ export class NodeChanges {
         sources.change(name, (pod) => withImage(pod, `registry.example/app:${version}`));
         break;
       case 'delete':
-        sources.delete(name, change.graceSeconds, rfc3339(clock.now()));
+        sources.delete(name, change.graceSeconds);
         break;
       case 'remove':
         sources.remove(name);

@@ -10,6 +10,8 @@ export interface ApiCheckFacts {
   readonly node: Node | undefined;
   /** The static pods that are wanted. */
   readonly staticPods: readonly Pod[];
+  /** Whether the pod was started and goes on: only such a static pod must have a mirror pod. */
+  readonly isStarted: (uid: string) => boolean;
   /** The status that the agent has of a pod. */
   readonly statusOf: (uid: string) => PodStatus | undefined;
   /** Whether the pod is finished for the agent, or the agent does not know it. */
@@ -33,7 +35,9 @@ export function findUntold(facts: ApiCheckFacts): ApiFinding | undefined {
     if (what !== undefined) return { uid: localUID(pod), name: pod.metadata.name, what };
   }
   const mirrored = new Set(facts.pods.filter(isMirrorPod).map(localUID));
-  const missing = facts.staticPods.find(({ metadata }) => !mirrored.has(metadata.uid));
+  const missing = facts.staticPods.find(
+    ({ metadata: { uid } }) => facts.isStarted(uid) && !mirrored.has(uid),
+  );
   return missing && { uid: missing.metadata.uid, name: missing.metadata.name, what: 'has no mirror pod' };
 }
 

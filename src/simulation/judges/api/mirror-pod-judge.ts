@@ -1,5 +1,6 @@
 /** Mirror pods are made of static pods, and are not deleted as long as they are right. */
 import { CONFIG_HASH_ANNOTATION, CONFIG_MIRROR_ANNOTATION } from '../../../policies/pod/pod-kinds.ts';
+import { isTerminal } from '../../api/pod-rules.ts';
 import type { Pod } from '../../../types/kubernetes.ts';
 
 export interface MirrorPodJudgeOptions {
@@ -28,10 +29,12 @@ export class MirrorPodJudge {
       this.#violated(hash, `the mirror pod ${name} is made of no static pod of that name`);
   }
 
-  removed({ metadata }: Pod): void {
+  /** One that has ended may be replaced: the same manifest may be wanted again. */
+  removed(mirrorPod: Pod): void {
+    const { metadata } = mirrorPod;
     const { name, deletionTimestamp } = metadata;
     const hash = hashOf(metadata);
-    if (deletionTimestamp !== undefined) return;
+    if (deletionTimestamp !== undefined || isTerminal(mirrorPod)) return;
     const wanted = this.#options.wantedUID(name);
     if (wanted === hash) this.#violated(hash, `the mirror pod ${name} is deleted, and it is right`);
     if (wanted === undefined && this.#options.isEnding(hash))

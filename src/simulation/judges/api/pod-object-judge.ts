@@ -12,6 +12,8 @@ export interface PodObjectTruth {
   readonly mayRunUnknown: (uid: string) => boolean;
   /** The call was begun by an earlier agent, or has been abandoned. */
   readonly isForeign: (call: CallUnderWay) => boolean;
+  /** The object was made again with the UID of a former one: what the node knows of that one may be written first. */
+  readonly wasMadeAgain: (uid: string) => boolean;
 }
 
 export interface PodObjectJudgeOptions {
@@ -45,7 +47,7 @@ export class PodObjectJudge {
       if (running !== undefined)
         this.#violated(after, `gets phase ${after.status?.phase ?? ''}, and ${running}`);
     }
-    if (isLate) return;
+    if (isLate || this.#options.truth.wasMadeAgain(after.metadata.uid)) return;
     for (const back of goingBack(before.status ?? {}, after.status ?? {}))
       this.#violated(after, `the status goes back: ${back}`, 'status');
   }
@@ -71,8 +73,8 @@ export class PodObjectJudge {
     return isMounted(uid) ? 'its volumes are mounted' : undefined;
   }
 
-  #violated({ metadata }: Pod, what: string, invariant = 'pod object'): void {
-    this.#options.violated(invariant, { uid: metadata.uid }, what);
+  #violated(pod: Pod, what: string, invariant = 'pod object'): void {
+    this.#options.violated(invariant, { uid: localUID(pod) }, what);
   }
 }
 

@@ -27,6 +27,7 @@ const facts = (more: Partial<ApiCheckFacts> = {}): ApiCheckFacts => ({
   staticPods: [STATIC],
   statusOf: () => ({ phase: 'Running' }),
   hasEnded: () => false,
+  isStarted: () => true,
   leaseOverdueMs: 0,
   ...more,
 });

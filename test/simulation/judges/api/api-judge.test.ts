@@ -22,6 +22,7 @@ function judged() {
       isMounted: () => false,
       mayRunUnknown: () => false,
       isForeign: () => false,
+      wasMadeAgain: () => false,
     },
     staticNameOf: () => undefined,
     wantedUID: () => 'static-1',

@@ -29,6 +29,7 @@ function bed({ sandboxes = [], calls = [], ...more }: Truth = {}) {
       isMounted: () => false,
       mayRunUnknown: () => false,
       isForeign: () => false,
+      wasMadeAgain: () => false,
       ...more,
     },
     violated: (invariant, { uid }, what) => reported.push(`${invariant} ${uid}: ${what}`),
