@@ -66,7 +66,7 @@ describe('a connection of HTTP/2', () => {
       server.close();
     });
     const observer = new ObservedConnection();
-    const open = ({ server: url = `https://127.0.0.1:${port}`, ...pings } = {} as Opened) => {
+    const open = ({ server: url = `https://127.0.0.1:${port}`, ...pings } = {}) => {
       const credentials = new FixedCredentials({ server: url, ca, headers: {} });
       const clients = openApiClients(credentials, observer, {
         userAgent: 'statelet/test',
@@ -131,9 +131,11 @@ describe('a connection of HTTP/2', () => {
     main.watch({ resource: 'nodes' }, WATCH).subscribe(events);
     await waitFor(() => observer.heard.length === 1, { what: 'the watch' });
     sessions[0]?.goaway(constants.NGHTTP2_NO_ERROR);
-    await waitFor(async () => (await main.get(NODE)) && sessions.length === 2, {
-      what: 'another connection',
-    });
+    const isElsewhere = async () => {
+      await main.get(NODE);
+      return sessions.length === 2;
+    };
+    await waitFor(isElsewhere, { what: 'another connection' });
     watch?.end('{"type":"ADDED","object":{}}\n');
     expect(await firstValueFrom(events.pipe(toArray()))).toHaveLength(1);
     expect(new Set(observer.heard)).toEqual(new Set(['answered']));
@@ -154,11 +156,11 @@ describe('a connection of HTTP/2', () => {
     const { port, open, observer, sessions } = await serve(serving);
     const proxy = await new TcpProxy(`127.0.0.1:${port}`).open();
     ends.push(() => proxy.close());
-    const { main } = open({ server: `https://${proxy.host}`, pingAfterMs: 50, pingTimeoutMs: 100 });
+    const { main } = open({ server: `https://${proxy.host}`, pingAfterMs: 50, pingTimeoutMs: 1000 });
     const watched = firstValueFrom(main.watch({ resource: 'nodes' }, WATCH));
     await waitFor(() => observer.heard.length === 1, { what: 'the watch' });
     proxy.freeze();
-    await expect(watched).rejects.toThrow(/no answer to a ping in 0.1 s: the connection is dead/);
+    await expect(watched).rejects.toThrow(/no answer to a ping in 1 s: the connection is dead/);
     expect(await main.get(NODE)).toEqual({});
     expect(sessions).toHaveLength(2);
   });
