@@ -93,7 +93,7 @@ export class Http2Connection implements HttpConnection {
     this.#session.destroy();
   }
 
-  #open(headers: Record<string, string>, endStream: boolean): ClientHttp2Stream {
+  #open(headers: Record<string, string | string[]>, endStream: boolean): ClientHttp2Stream {
     try {
       return this.#session.request(headers, { endStream });
     } catch (error) {
