@@ -2,7 +2,10 @@
 import { type Observable, Subscription } from 'rxjs';
 import type { ActorOptions } from 'xstate';
 import type { supervisorMachine, SupervisorEvent } from '../machines/supervisor-machine.ts';
+import { containerID } from '../policies/status/container-state.ts';
 import type { EvictionExplanation } from '../policies/eviction/explanation.ts';
+import { hostIPsOf } from '../policies/node-status/host-ips.ts';
+import type { NodeHealth } from '../policies/node-status/ready-problems.ts';
 import { crashLoopBackOff } from '../policies/sync/crash-loop-backoff.ts';
 import { Pleg } from '../runtime/pleg/pleg.ts';
 import type { NodeParts } from '../runtime/node/pod-node.ts';
@@ -13,7 +16,7 @@ import { Timer } from '../system/timer.ts';
 import { withNodeObject } from '../policies/node/node-object-facts.ts';
 import type { Clock } from '../types/clock.ts';
 import type { EventRecorder, NodeEventRecorder } from '../types/event-recorder.ts';
-import type { Logger } from '../types/logger.ts';
+import { type Logger, podFields } from '../types/logger.ts';
 import type { Node, PodPhase } from '../types/kubernetes.ts';
 import type { NodeFacts, OwnNodeFacts } from '../types/node-facts.ts';
 import type { ShutdownPeriod } from '../types/shutdown-settings.ts';
@@ -24,6 +27,7 @@ import { EvictionManager } from './eviction/eviction-manager.ts';
 import type { PodEffects } from './pods/pod-actor.ts';
 import { podEffects } from './pods/pod-effects.ts';
 import { ProbeManager } from './probes/probe-manager.ts';
+import type { ProbeNews } from './probes/probe-worker.ts';
 import { StatusManager } from './pods/status-manager.ts';
 import { NodeShutdown } from './node-shutdown.ts';
 import type { StartGates } from './start/pod-starts.ts';
@@ -71,7 +75,7 @@ export interface NodeAgentOptions {
 }
 
 export class NodeAgent {
-  readonly statusManager = new StatusManager();
+  readonly statusManager: StatusManager;
   readonly #containerEnds: ContainerEnds;
   readonly pleg: Pleg;
   readonly probes: ProbeManager;
@@ -112,6 +116,7 @@ export class NodeAgent {
         this.cluster?.reportNow();
       },
     });
+    this.statusManager = this.#buildStatusManager();
     this.probes = this.#buildProbes();
     this.supervisor = this.#buildSupervisor();
     this.#eviction = this.#buildEviction();
@@ -168,6 +173,21 @@ export class NodeAgent {
     return { ...facts, conditions, supplementalGroupsPolicy, ...(isShuttingDown && { isShuttingDown }) };
   }
 
+  #buildStatusManager(): StatusManager {
+    const { clock, logger } = this.#options;
+    return new StatusManager({
+      now: () => clock.now(),
+      mirrorPodOf: (pod) => this.supervisor.desired.mirrorPodOf(pod),
+      onRefused: (pod, problem) => logger.error({ ...podFields(pod.metadata), problem }, 'Status is dropped'),
+    });
+  }
+
+  /** What decides whether the node is ready. */
+  nodeHealth(): NodeHealth {
+    const isShuttingDown = this.shutdown?.isShuttingDown === true;
+    return { runtime: this.#runtimeState.health(), plegProblem: this.pleg.health(), isShuttingDown };
+  }
+
   #buildProbes(): ProbeManager {
     const { parts, clock, random, recorder, logger } = this.#options;
     const { runtime, node } = parts;
@@ -182,15 +202,33 @@ export class NodeAgent {
         const seen = this.pleg.lastSeen(pod.metadata.uid);
         return seen && node.podIP(pod, seen);
       },
-      send: (event) => this.supervisor.send(event),
+      send: (event) => {
+        this.#showProbeResult(event);
+        this.supervisor.send(event);
+      },
       parent: () => this.supervisor.actor,
     });
+  }
+
+  /** The pod's next status follows only after what the pod does now. */
+  #showProbeResult({ uid, probe, result, containerId }: ProbeNews): void {
+    const pod = this.supervisor.desired.get(uid);
+    if (pod === undefined) return;
+    const [id, isSuccess] = [containerID(this.#runtimeName, containerId), result === 'Success'];
+    if (probe === 'readiness') this.statusManager.setContainerReadiness(pod, id, isSuccess);
+    if (probe === 'startup') this.statusManager.setContainerStartup(pod, id, isSuccess);
+  }
+
+  /** In a cluster, as its node object has them. */
+  #hostIPs(): readonly string[] {
+    const ofNode = hostIPsOf(this.cluster?.node()?.status?.addresses ?? []);
+    return ofNode.length > 0 ? ofNode : this.#options.hostIPs;
   }
 
   #buildSupervisor(): Supervisor {
     const { parts, sources, clock, random, recorder, logger, inspect, wrapEffects, wrapGates } =
       this.#options;
-    const { hostIPs, syncFrequencyMs, preemptionLowerPriorityFirst } = this.#options;
+    const { syncFrequencyMs, preemptionLowerPriorityFirst } = this.#options;
     const { node } = parts;
     const { pleg, probes, statusManager } = this;
     const podRuntime = this.#buildPodRuntime();
@@ -203,7 +241,7 @@ export class NodeAgent {
       clock,
       recorder,
       logger,
-      hostIPs: () => hostIPs,
+      hostIPs: () => this.#hostIPs(),
       onStaticPodSync: (pod) => this.cluster?.staticPodSynced(pod),
       containerEnds: this.#containerEnds,
       runtimeName: () => this.#runtimeName,
@@ -230,6 +268,7 @@ export class NodeAgent {
       ...(wrapGates && { wrapGates }),
       ...(inspect && { inspect }),
       onStopped: () => this.#stopped.resolve(undefined),
+      onMirrorPod: () => this.cluster?.mirrorPodSeen(),
     });
     supervisor.ends.subscribe(({ uid }, end) => {
       if (end === 'Forgotten') this.#containerEnds.forget(uid);
@@ -262,18 +301,14 @@ export class NodeAgent {
 
   #core(): AgentCore {
     const { supervisor, statusManager } = this;
-    const { clock, random, logger, inspect } = this.#options;
+    const { clock, random, recorder, logger, inspect } = this.#options;
     return {
       registry: supervisor.registry,
       desired: supervisor.desired,
       ends: supervisor.ends,
       statusManager,
-      conditions: () => this.#eviction?.conditions() ?? [],
-      problems: () => ({
-        runtime: this.#runtimeState.runtimeProblem() ?? this.pleg.health(),
-        network: this.#runtimeState.networkProblem(),
-        isShuttingDown: this.shutdown?.isShuttingDown === true,
-      }),
+      health: () => this.nodeHealth(),
+      recorder,
       parent: supervisor.actor,
       clock,
       random,

@@ -134,9 +134,11 @@ async function cleanUpPod(deps: PodEffectsDeps, context: PodContext, signal: Abo
   if (pod && !statusManager.isRejected(context.uid)) {
     await recallStart(deps, pod);
     const podStatus = await pleg.current(pod.metadata, { signal });
-    statusManager.set(context.uid, finalPodStatus(statusFacts(deps, context, pod, podStatus)));
+    statusManager.set(pod, finalPodStatus(statusFacts(deps, context, pod, podStatus)));
   }
   await node.release(context.uid);
+  // From now on the API server may forget the pod.
+  if (pod) statusManager.terminate(pod);
   return { type: 'CLEANUP_DONE' };
 }
 
@@ -145,8 +147,7 @@ async function recallStart(deps: PodEffectsDeps, pod: Pod): Promise<void> {
   const { node, statusManager, clock } = deps;
   const { uid } = pod.metadata;
   if (knowsStart(deps, pod)) return;
-  const startTime = await node.startTime(uid, rfc3339(clock.now()));
-  statusManager.set(uid, { ...(statusManager.get(uid) ?? pod.status), startTime });
+  statusManager.recallStart(pod, await node.startTime(uid, rfc3339(clock.now())));
 }
 
 /** Whether an earlier status of the pod, or that of the API server, has its start time. */
@@ -207,7 +208,7 @@ function report(deps: PodEffectsDeps, context: PodContext, podStatus: RuntimePod
   if (deps.statusManager.isRejected(context.uid)) return { ended: true };
   deps.containerEnds.read(pod.metadata, podStatus);
   const status = generateAPIPodStatus(statusFacts(deps, context, pod, podStatus));
-  deps.statusManager.set(context.uid, status);
+  deps.statusManager.set(pod, status);
   deps.probes.podStatusChanged(context.uid);
   return { ended: hasRunToItsEnd(status) };
 }

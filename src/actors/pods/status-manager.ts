@@ -1,30 +1,106 @@
+import { type Observable, Subject } from 'rxjs';
 import type { Rejection } from '../../policies/admission/rejection.ts';
 import {
   admittedPodStatus,
   rejectedPodStatus,
   waitingPodStatus,
 } from '../../policies/admission/refused-pod-status.ts';
+import { rfc3339 } from '../../policies/formats/time.ts';
+import { withContainerReadiness, withContainerStartup } from '../../policies/status-sync/probed-status.ts';
+import {
+  nextStatus,
+  type StatusChange,
+  type VersionedStatus,
+  withObservedGeneration,
+} from '../../policies/status-sync/status-versions.ts';
+import { terminatedStatus } from '../../policies/status-sync/terminated-status.ts';
 import type { Pod, PodStatus } from '../../types/kubernetes.ts';
 
-/** The status of every pod as it was last reported, by UID: what `/pods` serves, and what the next status builds upon. */
+export interface StatusManagerOptions {
+  /** Unix ms. */
+  readonly now: () => number;
+  /** The pod that stands for a static pod at the API server. */
+  readonly mirrorPodOf?: (staticPod: Pod) => Pod | undefined;
+  /** A status that must not follow on the former one is dropped. */
+  readonly onRefused?: (pod: Pod, problem: string) => void;
+}
+
+/** A pod has another status than before. */
+export interface StatusNews {
+  readonly uid: string;
+  readonly isNew: boolean;
+  readonly podIsFinished: boolean;
+}
+
+/** The status of every pod on this node, by UID: what `/pods` serves, what the next status builds upon, what the API server is told. */
 export class StatusManager {
-  readonly #statuses = new Map<string, PodStatus>();
+  readonly #options: StatusManagerOptions;
+  readonly #entries = new Map<string, VersionedStatus>();
+  /** What is known of a pod before its first status: when it was started. */
+  readonly #recalled = new Map<string, PodStatus>();
   /** Pods that are not admitted: their status says why, and nothing of containers. */
   readonly #refused = new Map<string, 'rejected' | 'held'>();
+  readonly #news = new Subject<StatusNews>();
 
-  get(uid: string): PodStatus | undefined {
-    return this.#statuses.get(uid);
+  constructor(options: StatusManagerOptions) {
+    this.#options = options;
   }
 
-  set(uid: string, status: PodStatus): void {
-    this.#statuses.set(uid, status);
+  /** Told after each change. */
+  get news(): Observable<StatusNews> {
+    return this.#news;
+  }
+
+  get(uid: string): PodStatus | undefined {
+    return this.#entries.get(uid)?.status ?? this.#recalled.get(uid);
+  }
+
+  entry(uid: string): VersionedStatus | undefined {
+    return this.#entries.get(uid);
+  }
+
+  entries(): IterableIterator<[uid: string, VersionedStatus]> {
+    return this.#entries.entries();
+  }
+
+  /** Kept if it differs. For a pod that is being deleted each status is new: it may be what the deletion waits for. */
+  set(pod: Pod, status: PodStatus): boolean {
+    const forced = pod.metadata.deletionTimestamp != null;
+    return this.#change({ pod, status: withObservedGeneration(pod, status), forced });
+  }
+
+  /** A readiness probe has a result. It counts at once, although the next status follows only after what the pod does now. */
+  setContainerReadiness(pod: Pod, containerID: string, ready: boolean): void {
+    const status = this.#entries.get(pod.metadata.uid)?.status;
+    const changed = status && withContainerReadiness(pod, status, containerID, ready);
+    if (changed !== undefined) this.#change({ pod, status: changed });
+  }
+
+  /** The same of a startup probe. */
+  setContainerStartup(pod: Pod, containerID: string, started: boolean): void {
+    const status = this.#entries.get(pod.metadata.uid)?.status;
+    const changed = status && withContainerStartup(status, containerID, started);
+    if (changed !== undefined) this.#change({ pod, status: changed });
+  }
+
+  /** Nothing is left of the pod on this node: the status is its last one, and the API server may forget the pod. */
+  terminate(pod: Pod): void {
+    const before = this.#entries.get(pod.metadata.uid)?.status ?? pod.status ?? {};
+    this.#change({ pod, status: terminatedStatus(pod, before), forced: true, podIsFinished: true });
+  }
+
+  /** The pod was started at that time (RFC 3339 in whole seconds), perhaps by an earlier agent. The API server is told with the next status. */
+  recallStart(pod: Pod, startTime: string): void {
+    const { uid } = pod.metadata;
+    const entry = this.#entries.get(uid);
+    if (entry === undefined) this.#recalled.set(uid, { ...pod.status, startTime });
+    else this.#entries.set(uid, { ...entry, status: { ...entry.status, startTime } });
   }
 
   /** The pod is rejected, at `now` (RFC 3339 in whole seconds). This status is final. */
   reject(pod: Pod, rejection: Rejection, now: string): void {
-    const { uid } = pod.metadata;
-    this.#statuses.set(uid, rejectedPodStatus(pod, rejection, now));
-    this.#refused.set(uid, 'rejected');
+    this.#change({ pod, status: rejectedPodStatus(pod, rejection, now) });
+    this.#refused.set(pod.metadata.uid, 'rejected');
   }
 
   isRejected(uid: string): boolean {
@@ -33,24 +109,48 @@ export class StatusManager {
 
   /** The pod waits for room. */
   hold(pod: Pod, lack: Rejection): void {
-    const { uid } = pod.metadata;
-    this.#statuses.set(uid, waitingPodStatus(pod, lack));
-    this.#refused.set(uid, 'held');
+    this.#change({ pod, status: waitingPodStatus(pod, lack), isHeld: true });
+    this.#refused.set(pod.metadata.uid, 'held');
   }
 
   /** The pod is admitted: its status says no more why it had to wait. */
   admit(pod: Pod): void {
     const { uid } = pod.metadata;
-    if (this.#refused.delete(uid)) this.#statuses.set(uid, admittedPodStatus(pod));
+    if (this.#refused.delete(uid)) this.#change({ pod, status: admittedPodStatus(pod), isHeld: true });
+  }
+
+  /** The API server has no use for the status any more. */
+  drop(uid: string): void {
+    this.#entries.delete(uid);
+    this.#recalled.delete(uid);
   }
 
   forget(uid: string): void {
-    this.#statuses.delete(uid);
+    this.drop(uid);
     this.#refused.delete(uid);
   }
 
   /** Drops the statuses of unknown pods. */
   keepOnly(isKnown: (uid: string) => boolean): void {
-    for (const uid of this.#statuses.keys()) if (!isKnown(uid)) this.forget(uid);
+    for (const uid of [...this.#entries.keys(), ...this.#recalled.keys()])
+      if (!isKnown(uid)) this.forget(uid);
+  }
+
+  /** Whether the status was kept. */
+  #change(change: Omit<StatusChange, 'former' | 'mirrorPod' | 'now'>): boolean {
+    const { now, mirrorPodOf, onRefused } = this.#options;
+    const { pod } = change;
+    const { uid, deletionTimestamp } = pod.metadata;
+    const former = this.#entries.get(uid);
+    const mirrorPod = former === undefined ? mirrorPodOf?.(pod) : undefined;
+    const result = nextStatus({ ...change, former, mirrorPod, now: rfc3339(now()) });
+    if (result.kind === 'refused') onRefused?.(pod, result.problem);
+    if (result.kind !== 'changed') return false;
+    const { next } = result;
+    this.#entries.set(uid, next);
+    this.#recalled.delete(uid);
+    const isNew = former === undefined && deletionTimestamp == null;
+    this.#news.next({ uid, isNew, podIsFinished: next.podIsFinished });
+    return true;
   }
 }

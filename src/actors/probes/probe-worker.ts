@@ -15,6 +15,12 @@ import type { Pod, PodStatus } from '../../types/kubernetes.ts';
 import { podFields } from '../../types/logger.ts';
 import { sightingOf } from './probe-sighting.ts';
 
+/** A probe has another result than before. */
+export type ProbeNews = SupervisorEvent & { readonly type: 'PROBE' } & {
+  /** Of the runtime. */
+  readonly containerId: string;
+};
+
 export interface ProbeWorkerDeps extends ProberDeps {
   /** In [0, 1). */
   readonly random: () => number;
@@ -22,7 +28,7 @@ export interface ProbeWorkerDeps extends ProberDeps {
   readonly agentStartedAt: number;
   readonly podStatus: (uid: string) => PodStatus | undefined;
   readonly podIP: (pod: Pod) => string | undefined;
-  readonly send: (event: SupervisorEvent & { readonly type: 'PROBE' }) => void;
+  readonly send: (event: ProbeNews) => void;
   /** Called with the first probe: the supervisor may not be there yet when this object is made. */
   readonly parent?: () => AnyActorRef | undefined;
 }
@@ -119,10 +125,11 @@ export class ProbeWorker {
   }
 
   /** The supervisor reads the record, which is the old one until the transition is over. */
-  reportResult({ record: { result } }: ProbeContext): void {
+  reportResult({ record: { result, containerId = '' } }: ProbeContext): void {
     if (result !== 'Success' && result !== 'Failure') return;
     const { pod, kind } = this.#target;
-    queueMicrotask(() => this.#deps.send({ type: 'PROBE', uid: pod.metadata.uid, probe: kind, result }));
+    const { uid } = pod.metadata;
+    queueMicrotask(() => this.#deps.send({ type: 'PROBE', uid, probe: kind, result, containerId }));
   }
 
   async #probe(containerId: string, signal: AbortSignal): Promise<void> {

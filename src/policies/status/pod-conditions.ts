@@ -1,6 +1,7 @@
 /** The conditions in a pod's status: the kubelet's own, and those that others have set, which it does not change. */
 import type { Container, ContainerStatus, Pod, PodCondition, PodStatus } from '../../types/kubernetes.ts';
 import type { RuntimePodStatus } from '../../types/runtime-pod.ts';
+import { DISRUPTION_TARGET, isOwnedByKubelet } from './condition-owners.ts';
 import { podSandboxChanged } from '../sync/pod-sandbox-changed.ts';
 import {
   containersReadyCondition,
@@ -23,18 +24,6 @@ export interface ConditionFacts {
   /** RFC 3339 in whole seconds. */
   readonly now: string;
 }
-
-const DISRUPTION_TARGET = 'DisruptionTarget';
-const OWNED_BY_KUBELET: ReadonlySet<string> = new Set([
-  'PodReadyToStartContainers',
-  'Initialized',
-  'Ready',
-  'ContainersReady',
-  'PodScheduled',
-  'AllContainersRestarting',
-  'PodResizePending',
-  'PodResizeInProgress',
-]);
 
 /** In the kubelet's order. A condition whose status has not changed keeps its lastTransitionTime. */
 export function podConditions(facts: ConditionFacts): PodCondition[] {
@@ -83,7 +72,7 @@ function canRestartAll(container: Container): boolean {
 /** Conditions that others have set, such as those of readiness gates, and DisruptionTarget, which stays once it is set. */
 function othersConditions(facts: ConditionFacts): PodCondition[] {
   const { pod, previous, added = [] } = facts;
-  const foreign = (pod.status?.conditions ?? []).filter(({ type }) => !OWNED_BY_KUBELET.has(type));
+  const foreign = (pod.status?.conditions ?? []).filter((condition) => !isOwnedByKubelet(condition));
   const disruption = (previous?.conditions ?? []).filter(({ type }) => type === DISRUPTION_TARGET);
   const byType = new Map([...foreign, ...disruption].map((condition) => [condition.type, condition]));
   for (const condition of added) byType.set(condition.type, stamped(facts, condition));

@@ -8,7 +8,7 @@ import {
   type Reservations,
   reservesPIDs,
 } from '../../policies/node/node-allocatable.ts';
-import type { EventRecorder } from '../../types/event-recorder.ts';
+import type { EventRecorder, NodeEventRecorder } from '../../types/event-recorder.ts';
 import type { Logger } from '../../types/logger.ts';
 import type { OwnNodeFacts } from '../../types/node-facts.ts';
 import type { NodeSettings } from '../../types/node-settings.ts';
@@ -48,7 +48,7 @@ export interface CriNodeSetup {
   readonly settings: NodeSettings;
   /** Default: those that the settings name. */
   readonly runtimeClasses?: RuntimeClasses;
-  readonly recorder: EventRecorder;
+  readonly recorder: EventRecorder & NodeEventRecorder;
   readonly logger: Logger;
 }
 
@@ -63,7 +63,7 @@ interface Parts {
 
 /** Rejects where this machine cannot run pods of a CRI runtime, for example because a cgroup controller is missing. */
 export async function openCriNode(setup: CriNodeSetup): Promise<NodeParts> {
-  const { endpoint, podLogsDir, settings, logger } = setup;
+  const { endpoint, podLogsDir, settings, recorder, logger } = setup;
   const cgroups = await openCgroups(setup);
   const runtime = createCriRuntime({
     endpoint,
@@ -97,6 +97,7 @@ export async function openCriNode(setup: CriNodeSetup): Promise<NodeParts> {
       const unusedImages = imageGC(setup, parts, view);
       garbage = startGarbageCollection({
         clock: systemClock,
+        recorder,
         logger,
         containerGC: deadContainers,
         imageGC: unusedImages,
@@ -204,7 +205,7 @@ function containerGC(
 }
 
 function imageGC(
-  { settings, logger }: CriNodeSetup,
+  { settings, recorder, logger }: CriNodeSetup,
   { runtime, images }: Parts,
   { pods }: NodeView,
 ): ImageGC {
@@ -212,6 +213,7 @@ function imageGC(
     mountedImages: () =>
       [...pods()].flatMap(({ containers }) => containers.flatMap(({ mountedImages = [] }) => mountedImages)),
     runtime,
+    recorder,
     logger,
     clock: systemClock,
     statfs: fileSystemStats,

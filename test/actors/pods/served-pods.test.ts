@@ -8,23 +8,25 @@ import { supervisorMachine } from '../../../src/machines/supervisor-machine.ts';
 import { LEAVE_TO_START, podChart } from '../../support/pod-chart.ts';
 import { testPod } from '../../support/pods.ts';
 
+const pod = testPod();
+
 /** What is served of a pod that has been told these events. */
 function served(...events: PodEvent[]) {
   const parent = createActor(supervisorMachine, { input: { sources: [] } });
   const registry = new PodRegistry({ parent, synced: () => true });
-  const { uid, name, namespace } = testPod().metadata;
+  const { uid, name, namespace } = pod.metadata;
   registry.spawn({ uid, name, namespace }, 'nothing', podChart);
   for (const event of events) registry.send(uid, event);
-  const statusManager = new StatusManager();
-  statusManager.set(uid, { phase: 'Pending' });
+  const statusManager = new StatusManager({ now: () => 0 });
+  statusManager.set(pod, { phase: 'Pending' });
   return [...servedPods(registry, statusManager)];
 }
 
-const pod = testPod();
+const STATUS = { phase: 'Pending', startTime: '1970-01-01T00:00:00Z' };
 const CREATE: PodEvent = { type: 'SyncPodCreate', pod };
 
 test('a pod is served with its status and the state of its chart', () => {
-  expect(served(CREATE)).toEqual([{ pod, status: { phase: 'Pending' }, state: 'Syncing.AwaitingRuntime' }]);
+  expect(served(CREATE)).toEqual([{ pod, status: STATUS, state: 'Syncing.AwaitingRuntime' }]);
 });
 
 test('a pod that only the runtime knows has no object to serve', () => {
@@ -36,7 +38,7 @@ test('a pod that waits is served with what it waits for, until it waits no more'
   expect(served(CREATE, notReady)[0]?.waitsFor).toBe('waits for the container runtime: it is down');
   expect(served(CREATE, notReady, ...LEAVE_TO_START)[0]).toEqual({
     pod,
-    status: { phase: 'Pending' },
+    status: STATUS,
     state: 'Syncing.Working',
   });
 });

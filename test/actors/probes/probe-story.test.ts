@@ -14,7 +14,7 @@ import { waitFor } from '../../support/wait-for.ts';
 
 let bed: PodBed;
 let manager: ProbeManager;
-const statusManager = new StatusManager();
+const statusManager = new StatusManager({ now: () => Date.now() });
 const nothing = () => undefined;
 
 beforeAll(() => {
@@ -41,7 +41,7 @@ async function report(pod: Pod): Promise<void> {
     hostIPs: ['127.0.0.1'],
     now: rfc3339(Date.now()),
   });
-  statusManager.set(uid, status);
+  statusManager.set(pod, status);
   manager.podStatusChanged(uid);
 }
 

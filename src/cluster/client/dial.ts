@@ -1,0 +1,176 @@
+/** Opens a connection to the API server: TCP, through a proxy where there is one, and TLS. */
+import http from 'node:http';
+import https from 'node:https';
+import { connect as connectTcp, isIP, type Socket } from 'node:net';
+import { connect as connectTls, getCACertificates, type TLSSocket } from 'node:tls';
+import { errorMessage, StateletError } from '../../types/errors.ts';
+import type { ConnectionDetails } from '../service/api-server.ts';
+import { hostOf, portOf, proxyOf } from './proxy-of.ts';
+
+/** Detects a peer that has gone without a word, where HTTP/2 does not. */
+const TCP_KEEPALIVE_MS = 30_000;
+
+export interface DialOptions {
+  /** For ALPN, the preferred first. */
+  readonly protocols: readonly string[];
+  readonly signal: AbortSignal;
+  readonly env: Readonly<Record<string, string | undefined>>;
+}
+
+/** Resolves when requests can be sent. */
+export async function dial(details: ConnectionDetails, options: DialOptions): Promise<Socket | TLSSocket> {
+  const server = serverUrl(details.server);
+  const proxy = proxyOf(server, details.proxyURL, options.env);
+  const socket =
+    proxy === undefined
+      ? await opened(connectTcp(portOf(server), hostOf(server)), 'connect', options.signal)
+      : await throughProxy(proxyUrl(proxy), server, options.signal);
+  socket.setNoDelay(true).setKeepAlive(true, TCP_KEEPALIVE_MS);
+  if (server.protocol === 'http:') return socket;
+  return secure(socket, details, server, options);
+}
+
+export function serverUrl(server: string): URL {
+  const url = URL.parse(server);
+  if (url !== null && ['https:', 'http:'].includes(url.protocol)) return url;
+  const wanted = 'it should be https://HOST:PORT';
+  throw new StateletError('InvalidArgument', `the address of the API server is "${server}": ${wanted}`);
+}
+
+function proxyUrl(proxy: string): URL {
+  const url = URL.parse(proxy);
+  if (url !== null && ['http:', 'https:', 'socks5:', 'socks5h:'].includes(url.protocol)) return url;
+  // Not the text itself: it may have a password.
+  const wanted = 'it should begin with http://, https:// or socks5://';
+  throw new StateletError(
+    'InvalidArgument',
+    `the address of the proxy to the API server is wrong: ${wanted}`,
+  );
+}
+
+async function secure(
+  socket: Socket,
+  details: ConnectionDetails,
+  server: URL,
+  { protocols, signal }: DialOptions,
+): Promise<TLSSocket> {
+  const { ca, cert, key, tlsServerName, insecureSkipTLSVerify = false } = details;
+  const host = hostOf(server);
+  try {
+    const tls = connectTls({
+      socket,
+      host: tlsServerName ?? host,
+      servername: tlsServerName ?? (isIP(host) === 0 ? host : ''),
+      ca: ca ?? [...getCACertificates('default'), ...getCACertificates('system')],
+      // As in Go, a certificate of the kubeconfig is trusted even if it is no root.
+      allowPartialTrustChain: true,
+      ...(cert !== undefined && { cert }),
+      ...(key !== undefined && { key }),
+      rejectUnauthorized: !insecureSkipTLSVerify,
+      ALPNProtocols: [...protocols],
+    });
+    return await opened(tls, 'secureConnect', signal);
+  } catch (error) {
+    socket.destroy();
+    throw error instanceof StateletError ? error : tlsError(error);
+  }
+}
+
+function tlsError(error: unknown): StateletError {
+  const { code = '' } = error as NodeJS.ErrnoException;
+  const isDate = ['CERT_HAS_EXPIRED', 'CERT_NOT_YET_VALID'].includes(code);
+  const hint = isDate ? "; this machine's clock says " + new Date().toISOString() : '';
+  return new StateletError('Unavailable', `TLS: ${errorMessage(error)}${hint}`, { cause: error });
+}
+
+/** The socket, after the event; an error where the signal aborts first. */
+async function opened<S extends Socket>(socket: S, event: string, signal: AbortSignal): Promise<S> {
+  const { promise, resolve, reject } = Promise.withResolvers<S>();
+  const abort = () => reject(signal.reason as Error);
+  const close = () => reject(new Error('the connection was closed while it was being opened'));
+  socket
+    .once(event, () => resolve(socket))
+    .once('error', reject)
+    .once('close', close);
+  signal.addEventListener('abort', abort, { once: true });
+  if (signal.aborted) abort();
+  try {
+    return await promise;
+  } catch (error) {
+    // It may still fail, with an error that is of no interest.
+    socket.on('error', () => undefined).destroy();
+    throw error;
+  } finally {
+    signal.removeEventListener('abort', abort);
+    socket.off('error', reject).off('close', close);
+  }
+}
+
+async function throughProxy(proxy: URL, server: URL, signal: AbortSignal): Promise<Socket> {
+  try {
+    return await (proxy.protocol.startsWith('socks') ? throughSocks : throughConnect)(proxy, server, signal);
+  } catch (error) {
+    const at = `proxy ${proxy.protocol}//${proxy.host}`;
+    throw new StateletError('Unavailable', `${at}: ${errorMessage(error)}`, { cause: error });
+  }
+}
+
+async function throughConnect(proxy: URL, server: URL, signal: AbortSignal): Promise<Socket> {
+  const { promise, resolve, reject } = Promise.withResolvers<Socket>();
+  const target = `${server.hostname}:${portOf(server)}`;
+  const request = (proxy.protocol === 'https:' ? https : http).request({
+    method: 'CONNECT',
+    host: hostOf(proxy),
+    port: portOf(proxy),
+    path: target,
+    headers: { host: target, ...proxyAuthorization(proxy) },
+    agent: false,
+    signal,
+  });
+  request.once('connect', (answer, socket) => {
+    if (answer.statusCode === 200) {
+      resolve(socket);
+      return;
+    }
+    socket.destroy();
+    reject(new Error(`it answered ${answer.statusCode ?? 0} ${answer.statusMessage ?? ''}`.trim()));
+  });
+  // A proxy that does not know CONNECT answers as to any other request.
+  request.once('response', (answer) => {
+    request.destroy();
+    reject(new Error(`it answered ${answer.statusCode ?? 0} ${answer.statusMessage ?? ''}`.trim()));
+  });
+  request.on('error', reject).end();
+  return promise;
+}
+
+function proxyAuthorization({ username, password }: URL): Record<string, string> {
+  if (username === '') return {};
+  const text = `${decodeURIComponent(username)}:${decodeURIComponent(password)}`;
+  return { 'proxy-authorization': `Basic ${Buffer.from(text).toString('base64')}` };
+}
+
+/** The proxy resolves the name of the server. */
+async function throughSocks(proxy: URL, server: URL, signal: AbortSignal): Promise<Socket> {
+  const { SocksClient } = await import('socks');
+  const connecting = SocksClient.createConnection({
+    command: 'connect',
+    destination: { host: hostOf(server), port: portOf(server) },
+    proxy: {
+      host: hostOf(proxy),
+      port: proxy.port === '' ? 1080 : Number(proxy.port),
+      type: 5,
+      ...(proxy.username !== '' && {
+        userId: decodeURIComponent(proxy.username),
+        password: decodeURIComponent(proxy.password),
+      }),
+    },
+  });
+  const abandon = () => void connecting.then(({ socket }) => socket.destroy()).catch(() => undefined);
+  signal.addEventListener('abort', abandon, { once: true });
+  try {
+    return (await connecting).socket;
+  } finally {
+    signal.removeEventListener('abort', abandon);
+  }
+}

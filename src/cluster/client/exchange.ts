@@ -1,0 +1,174 @@
+/** Requests and their answers, with time limits, and with the waits that the server asks for. */
+import { sleep } from '../../system/sleep.ts';
+import { Timer } from '../../system/timer.ts';
+import type { Clock } from '../../types/clock.ts';
+import { errorMessage, StateletError } from '../../types/errors.ts';
+import { ApiError } from '../service/api-error.ts';
+import type { ConnectionObserver, Credentials, RequestOptions } from '../service/api-server.ts';
+import type { ConnectionPool, PooledAnswer } from './connection-pool.ts';
+import type { HttpRequest } from './http-request.ts';
+import { isSuccess, parseObject, readBody, refusal } from './read-answer.ts';
+import type { TokenBucket } from './token-bucket.ts';
+
+const JSON_TYPE = 'application/json';
+/** How often the server may answer one request with "ask again later" (Retry-After). */
+const POSTPONEMENTS_MAX = 10;
+
+export interface ExchangeOptions {
+  readonly pool: ConnectionPool;
+  readonly credentials: Credentials;
+  readonly observer: ConnectionObserver;
+  /** Undefined: no limit. Streams are not limited. */
+  readonly bucket: TokenBucket | undefined;
+  readonly userAgent: string;
+  /** For requests without a time limit of their own. */
+  readonly requestTimeoutMs: number;
+  readonly clock: Clock;
+}
+
+export interface Call {
+  readonly method: HttpRequest['method'];
+  /** With the query. */
+  readonly path: string;
+  readonly body?: object;
+  /** Default: JSON. */
+  readonly contentType?: string;
+}
+
+/** The time that a request may take. Its signal aborts when the time is over, or when the request is not wanted any more. */
+interface Limit {
+  readonly signal: AbortSignal;
+  /** Unix ms. */
+  endsAt: number;
+  /** From now on. */
+  set(timeoutMs: number): void;
+}
+
+export class Exchange {
+  readonly #options: ExchangeOptions;
+
+  constructor(options: ExchangeOptions) {
+    this.#options = options;
+  }
+
+  /** The object that the server answers. */
+  async send<T>(call: Call, { signal, timeoutMs }: RequestOptions = {}): Promise<T> {
+    return this.#limited(call, signal, async (limit) => {
+      await this.#options.bucket?.take(limit.signal);
+      limit.set(timeoutMs ?? this.#options.requestTimeoutMs);
+      const answer = await this.#answer(call, limit);
+      const object = parseObject(await readBody(answer)) as T;
+      this.#options.observer.answered();
+      return object;
+    });
+  }
+
+  /** Opens a stream, and resolves when `read` has read it. `timeoutMs` begins with the head of the answer. */
+  async stream(
+    call: Call,
+    { signal, timeoutMs }: Required<RequestOptions>,
+    read: (answer: PooledAnswer) => Promise<void>,
+  ): Promise<void> {
+    return this.#limited(call, signal, async (limit) => {
+      limit.set(this.#options.requestTimeoutMs);
+      const answer = await this.#answer(call, limit);
+      this.#options.observer.answered();
+      limit.set(timeoutMs);
+      await read(answer);
+    });
+  }
+
+  /** Tells the observer of a failure, and throws it as an error of this house. */
+  async #limited<T>(
+    call: Call,
+    signal: AbortSignal | undefined,
+    work: (limit: Limit) => Promise<T>,
+  ): Promise<T> {
+    const { clock, observer } = this.#options;
+    const what = nameOf(call);
+    const stop = new AbortController();
+    const timer = new Timer(clock);
+    const limit: Limit = {
+      signal: stop.signal,
+      endsAt: Infinity,
+      set: (timeoutMs) => {
+        limit.endsAt = clock.now() + timeoutMs;
+        const problem = `no whole answer in ${timeoutMs / 1000} s`;
+        timer.arm(timeoutMs, () => stop.abort(new StateletError('DeadlineExceeded', problem)));
+      },
+    };
+    const cancel = () => stop.abort(new StateletError('Canceled', 'it is not wanted any more'));
+    signal?.addEventListener('abort', cancel, { once: true });
+    if (signal?.aborted === true) cancel();
+    try {
+      return await work(limit);
+    } catch (error) {
+      if (error instanceof ApiError) throw error;
+      // Of what was aborted, the connection may tell anything.
+      const failure = failureOf(what, stop.signal.aborted ? stop.signal.reason : error);
+      if (failure.kind !== 'Canceled') observer.failed(failure.message);
+      throw failure;
+    } finally {
+      timer.disarm();
+      signal?.removeEventListener('abort', cancel);
+    }
+  }
+
+  /** An answer that is a success. Waits and asks again where the server wants that. */
+  async #answer(call: Call, limit: Limit): Promise<PooledAnswer> {
+    const { pool, clock } = this.#options;
+    const request = this.#requestOf(call);
+    for (let postponements = 0; ; postponements += 1) {
+      const answer = await pool.request(request, limit.signal);
+      if (isSuccess(answer)) return answer;
+      const error = refusal(nameOf(call), answer, await readBody(answer));
+      this.#report(error);
+      const waitMs = postponedByMs(error);
+      const isTooLate = waitMs === undefined || clock.now() + waitMs >= limit.endsAt;
+      if (isTooLate || postponements >= POSTPONEMENTS_MAX) throw error;
+      await sleep(clock, waitMs, limit.signal);
+    }
+  }
+
+  #report(error: ApiError): void {
+    const { observer, credentials } = this.#options;
+    if (error.status === 401) {
+      credentials.refused();
+      observer.unauthorized(error.message);
+    } else {
+      observer.answered();
+    }
+  }
+
+  #requestOf({ method, path, body, contentType = JSON_TYPE }: Call): HttpRequest {
+    const headers = {
+      accept: JSON_TYPE,
+      'accept-encoding': 'gzip',
+      'user-agent': this.#options.userAgent,
+      ...(body && { 'content-type': contentType }),
+    };
+    return { method, path, headers, ...(body && { body: Buffer.from(JSON.stringify(body)) }) };
+  }
+}
+
+/** How long the server wants to be left alone before it is asked once more. Undefined: its answer is final. */
+function postponedByMs({ status, retryAfterMs }: ApiError): number | undefined {
+  return status === 429 || status >= 500 ? retryAfterMs : undefined;
+}
+
+/** `GET /api/v1/nodes/node-1`. */
+export function nameOf({ method, path }: Call): string {
+  return `${method} ${path}`;
+}
+
+function failureOf(what: string, error: unknown): StateletError {
+  const kind = error instanceof StateletError ? error.kind : 'Unavailable';
+  return new StateletError(kind, `${what}: ${messageOf(error)}`, { cause: error });
+}
+
+/** Where a name has several addresses, each has an error of its own. */
+function messageOf(error: unknown): string {
+  if (error instanceof AggregateError && error.message === '')
+    return error.errors.map((each) => errorMessage(each)).join(', ');
+  return errorMessage(error);
+}

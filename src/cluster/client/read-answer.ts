@@ -1,0 +1,118 @@
+/** Answers of the API server as values: objects, or errors. */
+import type { Readable } from 'node:stream';
+import { createGunzip } from 'node:zlib';
+import { StateletError } from '../../types/errors.ts';
+import { ApiError } from '../service/api-error.ts';
+import type { HttpAnswer } from './http-request.ts';
+
+/** Of an answer that is no `metav1.Status`: that of a proxy, for example. */
+const SHOWN_CHARACTERS = 200;
+
+/** `metav1.Status`, as far as it is used. */
+interface Status {
+  readonly kind?: unknown;
+  readonly code?: unknown;
+  readonly reason?: unknown;
+  readonly message?: unknown;
+  readonly details?: { readonly retryAfterSeconds?: unknown } | null;
+}
+
+/** The reasons that go with status codes, for answers without one. */
+const REASONS: Readonly<Record<number, string>> = {
+  400: 'BadRequest',
+  401: 'Unauthorized',
+  403: 'Forbidden',
+  404: 'NotFound',
+  405: 'MethodNotAllowed',
+  406: 'NotAcceptable',
+  409: 'Conflict',
+  410: 'Gone',
+  413: 'RequestEntityTooLarge',
+  415: 'UnsupportedMediaType',
+  422: 'Invalid',
+  429: 'TooManyRequests',
+  500: 'InternalError',
+  503: 'ServiceUnavailable',
+  504: 'Timeout',
+};
+
+export function isSuccess({ status }: HttpAnswer): boolean {
+  return status >= 200 && status < 300;
+}
+
+/** The body, decompressed. */
+export function bodyOf({ headers, body }: HttpAnswer): Readable {
+  if (headers['content-encoding'] !== 'gzip') return body;
+  const gunzip = createGunzip();
+  body.once('error', (error) => gunzip.destroy(error));
+  return body.pipe(gunzip);
+}
+
+/** The whole body. Fails where the connection broke before its end. */
+export async function readBody(answer: HttpAnswer): Promise<string> {
+  const chunks: Buffer[] = [];
+  for await (const chunk of bodyOf(answer)) chunks.push(chunk as Buffer);
+  return Buffer.concat(chunks).toString('utf8');
+}
+
+/** The object in the text. A text that ends too early is no JSON. */
+export function parseObject(text: string): object {
+  try {
+    const value: unknown = JSON.parse(text);
+    if (typeof value === 'object' && value !== null) return value;
+  } catch {
+    // Told below.
+  }
+  const problem = `the answer is not a whole JSON object, but ${text.length} characters: ${shortened(text)}`;
+  throw new StateletError('Unavailable', problem);
+}
+
+/** What the server says in an answer that is no success. */
+export function refusal(what: string, { status, headers }: HttpAnswer, text: string): ApiError {
+  const told = statusIn(text);
+  const reason = typeof told?.reason === 'string' && told.reason !== '' ? told.reason : reasonOf(status);
+  const header = Array.isArray(headers['retry-after']) ? undefined : headers['retry-after'];
+  const retryAfterMs = secondsIn(header) ?? secondsIn(told?.details?.retryAfterSeconds);
+  const message =
+    typeof told?.message === 'string' && told.message !== ''
+      ? told.message
+      : `${what}: the server answered ${status}${text === '' ? '' : `: ${shortened(text)}`}`;
+  return new ApiError(message, { status, reason, ...(retryAfterMs !== undefined && { retryAfterMs }) });
+}
+
+/** The object of a watch event of type ERROR. */
+export function watchError(what: string, object: unknown): ApiError {
+  const { code, reason, message, details } = (object ?? {}) as Status;
+  const status = typeof code === 'number' ? code : 500;
+  const retryAfterMs = secondsIn(details?.retryAfterSeconds);
+  return new ApiError(typeof message === 'string' ? message : `${what}: the server ended the watch`, {
+    status,
+    reason: typeof reason === 'string' && reason !== '' ? reason : reasonOf(status),
+    ...(retryAfterMs !== undefined && { retryAfterMs }),
+  });
+}
+
+function reasonOf(status: number): string {
+  return REASONS[status] ?? (status >= 500 ? 'InternalError' : 'Unknown');
+}
+
+function statusIn(text: string): Status | undefined {
+  try {
+    const value = JSON.parse(text) as Status | null;
+    return value?.kind === 'Status' ? value : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+/** Whole seconds as milliseconds. `Retry-After` with a date is not used by API servers. */
+function secondsIn(value: unknown): number | undefined {
+  if (value === undefined || value === null || value === '') return undefined;
+  const seconds = Number(value);
+  return Number.isFinite(seconds) && seconds >= 0 ? seconds * 1000 : undefined;
+}
+
+function shortened(text: string): string {
+  const line = text.slice(0, SHOWN_CHARACTERS).replaceAll(/\s+/gu, ' ').trim();
+  return text.length > SHOWN_CHARACTERS ? `${line}…` : line;
+}

@@ -1,0 +1,43 @@
+/** A container that has ended stays ended, unless it may be started again. */
+import type { Container, ContainerStatus, Pod, PodStatus } from '../../types/kubernetes.ts';
+import { containerShouldRestart, isRestartableInitContainer } from '../sync/restart.ts';
+
+/** Why `status` must not follow on `former`, if so. */
+export function forbiddenTransition(pod: Pod, former: PodStatus, status: PodStatus): string | undefined {
+  const { spec } = pod;
+  if (spec.restartPolicy === 'Always' || canRestartAllContainers(spec)) return undefined;
+  for (const old of former.containerStatuses ?? []) {
+    const container = spec.containers.find(({ name }) => name === old.name);
+    if (container !== undefined && mayRestart(pod, container, old)) continue;
+    if (leavesEnd(old, status.containerStatuses)) return illegal('container', old.name);
+  }
+  for (const [i, old] of (former.initContainerStatuses ?? []).entries()) {
+    const container = spec.initContainers?.[i];
+    if (container?.name !== old.name) {
+      return `found mismatch between pod spec and status, container: ${old.name}`;
+    }
+    if (isRestartableInitContainer(container) || mayRestart(pod, container, old)) continue;
+    if (leavesEnd(old, status.initContainerStatuses)) return illegal('init container', old.name);
+  }
+  return undefined;
+}
+
+function illegal(what: string, name: string): string {
+  return `terminated ${what} ${name} attempted illegal transition to non-terminated state`;
+}
+
+function canRestartAllContainers({ containers, initContainers = [] }: Pod['spec']): boolean {
+  return [...initContainers, ...containers].some(({ restartPolicyRules = [] }) =>
+    restartPolicyRules.some(({ action }) => action === 'RestartAllContainers'),
+  );
+}
+
+function mayRestart(pod: Pod, container: Container, { state }: ContainerStatus): boolean {
+  const exitCode = state?.terminated?.exitCode;
+  return exitCode !== undefined && containerShouldRestart(pod, container, exitCode);
+}
+
+function leavesEnd({ name, state }: ContainerStatus, statuses: readonly ContainerStatus[] = []): boolean {
+  if (state?.terminated == null) return false;
+  return statuses.some((status) => status.name === name && status.state?.terminated == null);
+}

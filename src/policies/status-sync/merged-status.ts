@@ -1,0 +1,96 @@
+/** What the status at the API server becomes when the node's status is written. */
+import type { Pod, PodCondition, PodStatus } from '../../types/kubernetes.ts';
+import { only, without } from '../formats/members.ts';
+import { DISRUPTION_TARGET, isOwnedByKubelet } from '../status/condition-owners.ts';
+import { endReason } from '../status/readiness-conditions.ts';
+import { isTerminalPhase } from '../sync/pod-termination.ts';
+import { withTransitionTimes } from './transition-times.ts';
+
+/** The statuses of resource claims are written by others. */
+export const CLAIM_FIELDS = [
+  'resourceClaimStatuses',
+  'extendedResourceClaimStatus',
+  'nodeAllocatableResourceClaimStatuses',
+] as const;
+
+const EXPLAINED_PHASE = ['phase', 'reason', 'message'] as const;
+
+export interface StatusMerge {
+  readonly pod: Pod;
+  /** At the API server. */
+  readonly served: PodStatus;
+  /** Of the node. */
+  readonly status: PodStatus;
+  /** A terminal phase frees what the pod holds: it waits until nothing of the pod can run. */
+  readonly couldHaveRunningContainers: boolean;
+  /** RFC 3339 in whole seconds. */
+  readonly now: string;
+}
+
+/** Conditions that the node does not own, and the statuses of resource claims, stay as they are at the server. */
+export function mergedStatus(merge: StatusMerge): PodStatus {
+  const { served, status, couldHaveRunningContainers } = merge;
+  const ends = !isTerminalPhase(served.phase) && isTerminalPhase(status.phase);
+  const conditions = mergedConditions(merge, ends && !couldHaveRunningContainers);
+  const merged = withClaimsOf(served, { ...status, conditions });
+  return withoutReadiness(merge, ends && couldHaveRunningContainers ? withPhaseOf(served, merged) : merged);
+}
+
+function mergedConditions(
+  { served, status, now }: StatusMerge,
+  takesDisruption: boolean,
+): readonly PodCondition[] {
+  const others = (served.conditions ?? []).filter((condition) => !isOwnedByKubelet(condition));
+  const owned = (status.conditions ?? []).filter(isOwnedByKubelet);
+  const merged = [...others, ...owned];
+  if (!takesDisruption) return merged;
+  // Whoever reads why the pod was disrupted finds it in the same write as the end of the pod.
+  const disruption = withTransitionTimes(status, served, [DISRUPTION_TARGET], now).conditions?.find(
+    isDisruption,
+  );
+  if (disruption === undefined) return merged;
+  const place = merged.findIndex(isDisruption);
+  if (place >= 0) return merged.with(place, disruption);
+  const before = (status.conditions ?? []).findIndex(isDisruption);
+  const ownedBefore = (status.conditions ?? []).slice(0, before).filter(isOwnedByKubelet).length;
+  return merged.toSpliced(others.length + ownedBefore, 0, disruption);
+}
+
+function isDisruption({ type }: PodCondition): boolean {
+  return type === DISRUPTION_TARGET;
+}
+
+function withClaimsOf(served: PodStatus, status: PodStatus): PodStatus {
+  return { ...without(status, CLAIM_FIELDS), ...only(served, CLAIM_FIELDS) };
+}
+
+/** The phase that the server has, with its reason and message. */
+function withPhaseOf(served: PodStatus, status: PodStatus): PodStatus {
+  return { ...without(status, EXPLAINED_PHASE), ...only(served, EXPLAINED_PHASE) };
+}
+
+/** A pod that has ended is not ready, whatever its last probe said. */
+function withoutReadiness({ pod, now }: StatusMerge, status: PodStatus): PodStatus {
+  const { phase = '', conditions = [] } = status;
+  const isReady = ({ type, status: value }: PodCondition) =>
+    (type === 'Ready' || type === 'ContainersReady') && value === 'True';
+  if (!isTerminalPhase(phase) || !conditions.some(isReady)) return status;
+  const { generation } = pod.metadata;
+  return ['ContainersReady', 'Ready'].reduce<PodStatus>((merged, type) => {
+    const condition: PodCondition = {
+      type,
+      ...(generation !== undefined && { observedGeneration: generation }),
+      status: 'False',
+      reason: endReason(phase),
+    };
+    return withCondition(merged, condition, now);
+  }, status);
+}
+
+function withCondition(status: PodStatus, condition: PodCondition, now: string): PodStatus {
+  const { conditions = [] } = status;
+  const place = conditions.findIndex(({ type }) => type === condition.type);
+  const stamped = (changed: PodStatus) => withTransitionTimes(changed, status, [condition.type], now);
+  if (place < 0) return stamped({ ...status, conditions: [...conditions, condition] });
+  return stamped({ ...status, conditions: conditions.with(place, condition) });
+}

@@ -1,0 +1,139 @@
+/** Which statuses are written to the API server, and how one is written. */
+import type { Pod } from '../../types/kubernetes.ts';
+import { type JsonObject, POD_STATUS_RULES, strategicMergePatch } from '../formats/strategic-merge.ts';
+import { isMirrorPod, isStaticPod } from '../pod/pod-kinds.ts';
+import { isTerminalPhase } from '../sync/pod-termination.ts';
+import { equalStatuses } from './equal-statuses.ts';
+import { mergedStatus } from './merged-status.ts';
+import { normalizedStatus } from './normalized-status.ts';
+import { servedPodStatus } from './served-pod-status.ts';
+import type { VersionedStatus } from './status-versions.ts';
+
+/** The pods that the sources want, as the status manager asks for them. */
+export interface KnownPods {
+  get(uid: string): Pod | undefined;
+  mirrorPodOf(staticPod: Pod): Pod | undefined;
+  /** The UID of the static pod for that of its mirror pod; others stay. */
+  translateUID(apiUID: string): string;
+}
+
+export interface PodToWrite {
+  readonly uid: string;
+  /** The UID at the API server: that of the mirror pod for a static pod. */
+  readonly apiUID: string;
+  readonly entry: VersionedStatus;
+}
+
+export interface WriteRound {
+  readonly entries: Iterable<readonly [uid: string, VersionedStatus]>;
+  /** By UID at the API server, the newest version that was written. */
+  readonly written: ReadonlyMap<string, number>;
+  readonly pods: KnownPods;
+  /** Also those that others have changed, and those that can be deleted. Else only new versions. */
+  readonly all: boolean;
+}
+
+/** Versions of pods that neither this node nor the API server knows any more are forgotten. */
+export function outdatedVersions({
+  written,
+  known,
+  pods,
+}: Pick<WriteRound, 'written' | 'pods'> & { readonly known: (uid: string) => boolean }): string[] {
+  return [...written.keys()].filter((apiUID) => !known(apiUID) && pods.translateUID(apiUID) === apiUID);
+}
+
+/** A static pod without a mirror pod has no status at the API server. */
+export function podsToWrite({ entries, written, pods, all }: WriteRound): PodToWrite[] {
+  const due: PodToWrite[] = [];
+  for (const [uid, entry] of entries) {
+    const apiUID = apiUIDOf(uid, pods);
+    if (apiUID === undefined) continue;
+    const isNew = (written.get(apiUID) ?? 0) < entry.version;
+    if (isNew || (all && (isDeletable(apiUID, entry, pods) || needsReconcile(uid, entry, pods)))) {
+      due.push({ uid, apiUID, entry });
+    }
+  }
+  return due;
+}
+
+function apiUIDOf(uid: string, pods: KnownPods): string | undefined {
+  const pod = pods.get(uid);
+  return pod !== undefined && isStaticPod(pod) ? pods.mirrorPodOf(pod)?.metadata.uid : uid;
+}
+
+function isDeletable(apiUID: string, { podIsFinished }: VersionedStatus, pods: KnownPods): boolean {
+  const pod = pods.get(apiUID);
+  return pod !== undefined && canBeDeleted(pod, podIsFinished);
+}
+
+/** Whether the status at the API server, as last seen, is not the one of the node. */
+export function needsReconcile(
+  uid: string,
+  { status }: Pick<VersionedStatus, 'status'>,
+  pods: KnownPods,
+): boolean {
+  const pod = pods.get(uid);
+  if (pod === undefined) return false;
+  const served = isStaticPod(pod) ? pods.mirrorPodOf(pod) : pod;
+  return served !== undefined && !equalStatuses(normalizedStatus(served, served.status ?? {}), status);
+}
+
+/** Whether the API server may forget the pod: it is to be deleted, the server knows how it ended, and nothing is left of it here. */
+export function canBeDeleted(pod: Pod, podIsFinished: boolean): boolean {
+  const { metadata, status } = pod;
+  return (
+    metadata.deletionTimestamp != null && !isMirrorPod(pod) && isTerminalPhase(status?.phase) && podIsFinished
+  );
+}
+
+export type StatusRequest =
+  | { readonly verb: 'get' }
+  | { readonly verb: 'patch'; readonly patch: JsonObject }
+  /** Without grace period, and only the pod of that UID. */
+  | { readonly verb: 'delete'; readonly uid: string };
+
+export interface StatusWrite {
+  readonly uid: string;
+  readonly entry: VersionedStatus;
+  readonly pods: Pick<KnownPods, 'translateUID'>;
+  readonly couldHaveRunningContainers: () => boolean;
+  /** RFC 3339 in whole seconds. */
+  readonly now: () => string;
+  /** The server has this version now. */
+  readonly onWritten: (apiUID: string) => void;
+}
+
+/**
+ * The requests of one write, in order. Each is answered with the pod as the server has it, or undefined where there is none.
+ * `replaced`: a pod of another UID has the name now. `deleted`: the server forgets the pod.
+ */
+export type StatusConversation = Generator<
+  StatusRequest,
+  'absent' | 'replaced' | 'written' | 'deleted',
+  Pod | undefined
+>;
+
+export function* writeStatus(write: StatusWrite): StatusConversation {
+  const { uid, entry, pods, onWritten } = write;
+  const served = yield { verb: 'get' };
+  if (served === undefined) return 'absent';
+  const apiUID = served.metadata.uid;
+  if (pods.translateUID(apiUID) !== uid) return 'replaced';
+  const patch = statusPatch(write, served);
+  const pod = patch === undefined ? served : ((yield { verb: 'patch', patch }) ?? served);
+  onWritten(apiUID);
+  if (!canBeDeleted(pod, entry.podIsFinished)) return 'written';
+  yield { verb: 'delete', uid: apiUID };
+  return 'deleted';
+}
+
+/** The UID is a precondition: a pod that has taken the name in the meantime is not touched. */
+function statusPatch(write: StatusWrite, pod: Pod): JsonObject | undefined {
+  const { entry, now } = write;
+  const couldHaveRunningContainers = write.couldHaveRunningContainers();
+  const served = pod.status ?? {};
+  const merged = mergedStatus({ pod, served, status: entry.status, couldHaveRunningContainers, now: now() });
+  const status = strategicMergePatch(servedPodStatus(served), servedPodStatus(merged), POD_STATUS_RULES);
+  if (Object.keys(status).length === 0) return undefined;
+  return { metadata: { uid: pod.metadata.uid }, status };
+}

@@ -1,0 +1,3 @@
+import { testVectors } from '../../support/test-vectors.ts';
+
+testVectors('podStatusSync');

@@ -1,0 +1,18 @@
+import type { ConnectionObserver } from '../../../src/cluster/service/api-server.ts';
+
+/** Keeps what a client told of its requests. */
+export class ObservedConnection implements ConnectionObserver {
+  readonly heard: string[] = [];
+
+  answered(): void {
+    this.heard.push('answered');
+  }
+
+  unauthorized(problem: string): void {
+    this.heard.push(`unauthorized: ${problem}`);
+  }
+
+  failed(problem: string): void {
+    this.heard.push(`failed: ${problem}`);
+  }
+}
