@@ -83,6 +83,7 @@ export class PodServer implements ApiServer {
     this.requests.push(request);
     const { promise, reject } = Promise.withResolvers<never>();
     signal?.addEventListener('abort', () => reject(new StateletError('Canceled', 'the request was aborted')));
+    promise.catch(() => undefined);
     await Promise.race([promise, this.before(request)]);
   }
 
