@@ -1,8 +1,9 @@
-import type { EventFacts } from '../policies/status/event-correlation.ts';
+import type { EventFacts } from '../policies/events/event-correlation.ts';
+import { EventCorrelator } from '../policies/events/event-correlator.ts';
+import { podEventObject } from '../policies/events/event-object.ts';
+import { RecentMap } from '../policies/events/recent-map.ts';
 import type { EventRecorder, NodeEventRecorder } from '../types/event-recorder.ts';
 import { type Logger, podFields } from '../types/logger.ts';
-import { EventCorrelator } from './event-correlator.ts';
-import { RecentMap } from './recent-map.ts';
 
 /** A repeated warning is logged at least this often. */
 const REMIND_MS = 10 * 60_000;
@@ -35,9 +36,7 @@ export function eventLog(logger: Logger, now: () => number): EventRecorder & Nod
   };
   return {
     event: (pod, type, reason, message, about) => {
-      const { uid, name, namespace } = pod;
-      const fieldPath = about && `spec.containers{${about.container}}`;
-      const object = { kind: 'Pod', namespace, name, uid, ...(fieldPath !== undefined && { fieldPath }) };
+      const object = podEventObject(pod, about?.container);
       log(type, { object, reason }, { ...podFields(pod), reason, ...about }, message);
     },
     nodeEvent: (type, reason, message) =>

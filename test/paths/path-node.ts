@@ -126,7 +126,8 @@ export async function embeddedPathNode(): Promise<PathNode & { close(): Promise<
   const rootDir = await mkdtemp(join(tmpdir(), 'statelet-paths-'));
   await mkdir(PIPES);
   const podLogsDir = join(rootDir, 'pods');
-  const open = () => openProcessNode({ rootDir, podLogsDir, hostIPs: HOST_IPS, logger: SILENT });
+  const recorder = { nodeEvent: () => undefined };
+  const open = () => openProcessNode({ rootDir, podLogsDir, hostIPs: HOST_IPS, recorder, logger: SILENT });
   const { runtime } = open();
   const clear = async () => {
     for (const { id } of await runtime.listPodSandbox()) await runtime.removePodSandbox(id);

@@ -10,7 +10,7 @@ import { CONFIG_SOURCE_ANNOTATION } from '../../src/policies/pod/pod-kinds.ts';
 import { openProcessNode } from '../../src/runtime/process/process-node.ts';
 import { systemClock } from '../../src/system/system-clock.ts';
 import type { NodeParts } from '../../src/runtime/node/pod-node.ts';
-import type { EventRecorder } from '../../src/types/event-recorder.ts';
+import type { EventRecorder, NodeEventRecorder } from '../../src/types/event-recorder.ts';
 import type { Pod, PodSpec } from '../../src/types/kubernetes.ts';
 import type { RuntimePodStatus } from '../../src/types/runtime-pod.ts';
 import type { Logger } from '../../src/types/logger.ts';
@@ -35,7 +35,7 @@ export interface NodeContext {
   readonly rootDir: string;
   readonly podLogsDir: string;
   readonly hostIPs: readonly string[];
-  readonly recorder: EventRecorder;
+  readonly recorder: EventRecorder & NodeEventRecorder;
   readonly logger: Logger;
 }
 

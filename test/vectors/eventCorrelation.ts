@@ -1,6 +1,6 @@
-import { type CorrelatedEvent, EventCorrelator } from '../../src/server/event-correlator.ts';
-import type { EventFacts } from '../../src/policies/status/event-correlation.ts';
-import { rfc3339 } from '../../src/policies/formats/time.ts';
+import { type EventFacts, eventName } from '../../src/policies/events/event-correlation.ts';
+import { EventCorrelator } from '../../src/policies/events/event-correlator.ts';
+import { eventReport, type EventReport } from '../../src/policies/events/event-report.ts';
 import type { VectorAdapter } from '../support/vectors.ts';
 
 interface Input {
@@ -26,32 +26,34 @@ export const adapter: VectorAdapter = {
 function callsFor(correlator: EventCorrelator, event: Input['events'][number]) {
   const { at, involvedObject: object, component = 'kubelet', type, reason, message } = event;
   const facts = { source: { component, host: 'node-1' }, object, type, reason, message };
-  const correlated = correlator.correlate(facts, at * 1000);
+  const name = eventName(object.name, BigInt(at) * 1_000_000_000n, () => 'uuid');
+  const correlated = correlator.correlate(facts, at * 1000, name);
   if (correlated.isSpam) return { skip: true };
+  const report = eventReport(facts, correlated, at * 1000);
   const calls: object[] = [];
-  if (correlated.count > 1) calls.push(patchOf(correlated, at));
-  if (correlated.count === 1 || event.eventGone === true)
-    calls.push(creationOf(correlated, at, component, object));
+  if (report.isUpdate) calls.push({ op: 'patch', name: report.event.metadata.name, patch: report.patch });
+  if (!report.isUpdate || event.eventGone === true) calls.push(creationOf(report));
   return { skip: false, done: event.serverError !== 'network', calls };
 }
 
-function patchOf({ name, count, message }: CorrelatedEvent, at: number) {
-  return { op: 'patch', name, patch: { count, lastTimestamp: rfc3339(at * 1000), message } };
-}
-
-function creationOf(
-  { name, count, message, firstAt, combined }: CorrelatedEvent,
-  at: number,
-  component: string,
-  { namespace, fieldPath }: EventFacts['object'],
-) {
-  const times = { firstTimestamp: firstAt / 1000, lastTimestamp: at };
-  const reporting = combined ? {} : { reportingComponent: component };
-  const where = fieldPath === undefined ? {} : { fieldPath };
-  const event = { name, count, message, ...times, ...reporting, ...where };
+function creationOf({ event }: EventReport) {
+  const { metadata, involvedObject, count, message, reportingComponent } = event;
+  const { fieldPath } = involvedObject;
   return {
     op: 'create',
-    namespace: namespace === undefined || namespace === '' ? 'default' : namespace,
-    event,
+    namespace: metadata.namespace,
+    event: {
+      name: metadata.name,
+      count,
+      message,
+      firstTimestamp: seconds(event.firstTimestamp),
+      lastTimestamp: seconds(event.lastTimestamp),
+      ...(reportingComponent !== undefined && { reportingComponent }),
+      ...(fieldPath !== undefined && { fieldPath }),
+    },
   };
+}
+
+function seconds(time: string | undefined): number {
+  return Date.parse(time ?? '') / 1000;
 }

@@ -100,6 +100,11 @@ export class PodRegistry {
 
   // The questions of docs/lifecycle.md. Each takes a UID.
 
+  /** Before all sources are seen, something of an unknown pod may run. */
+  couldHaveRunningContainers(uid: string): boolean {
+    return this.#hasTag(uid, 'couldHaveRunningContainers') ?? !this.#options.synced();
+  }
+
   isPodTerminationRequested(uid: string): boolean {
     return this.#hasTag(uid, 'terminationRequested') ?? false;
   }
@@ -118,6 +123,15 @@ export class PodRegistry {
 
   isPodKnownTerminated(uid: string): boolean {
     return this.#hasTag(uid, 'terminated') ?? false;
+  }
+
+  /** Whether a pod of this full name is ending and has not ended: its mirror pod has to show the end. */
+  isNamesakeTerminating(fullName: string): boolean {
+    const namesakes = [...this.#entries.values()].filter((entry) => entry.fullName === fullName);
+    return namesakes.some(({ actor }) => {
+      const snapshot = actor.getSnapshot();
+      return snapshot.hasTag('terminationRequested') && !snapshot.hasTag('terminated');
+    });
   }
 
   #hasTag(uid: string, tag: PodTag): boolean | undefined {

@@ -98,8 +98,8 @@ export interface ConnectionDetails {
   readonly tlsServerName?: string;
   readonly insecureSkipTLSVerify?: boolean;
   readonly proxyURL?: string;
-  /** `Authorization` and the headers of impersonation. */
-  readonly headers: Readonly<Record<string, string>>;
+  /** `Authorization` and the headers of impersonation; several values are several headers of that name. */
+  readonly headers: Readonly<Record<string, string | string[]>>;
 }
 
 export interface Credentials {

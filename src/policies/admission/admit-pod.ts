@@ -18,6 +18,7 @@ import { type HeldResources, NOTHING_HELD } from './held-resources.ts';
 import { areHostPortsFree } from './port-conflicts.ts';
 import { pressureRejection } from './admission-under-pressure.ts';
 import { insufficientResources } from './resource-fit.ts';
+import { invalidPodRejection } from '../pod/invalid-pod.ts';
 import { isCriticalPod, isStaticPod } from '../pod/pod-kinds.ts';
 import { REJECTED_BY_SHUTDOWN } from '../shutdown/shutdown-kill.ts';
 import { toleratesTaint } from './taints.ts';
@@ -40,7 +41,8 @@ const DESCRIPTIONS: Readonly<Record<FailedPredicate['name'], string>> = {
 
 /** `held`: what all other pods hold of the node's resources. Throws what `parseQuantity` throws. */
 export function admitPod(node: NodeFacts, pod: Pod, held: HeldResources): Admission {
-  const rejection = pressureRejection(node.conditions, pod) ?? platformRejection(node, pod);
+  const rejection =
+    invalidPodRejection(pod) ?? pressureRejection(node.conditions, pod) ?? platformRejection(node, pod);
   if (rejection) return { kind: 'rejected', ...rejection };
   const failures = admissionFailures(node, pod, held);
   const [first] = failures;
@@ -55,7 +57,7 @@ export function admitPod(node: NodeFacts, pod: Pod, held: HeldResources): Admiss
 /** Why a pod that runs already must end, if so. Resources do not count: it keeps those that it has, even if the node shrank. */
 export function admitRunningPod(node: NodeFacts, pod: Pod): Rejection | undefined {
   const lasting = admissionFailures(node, pod, NOTHING_HELD).find(({ kind }) => kind !== 'resource');
-  return platformRejection(node, pod) ?? (lasting && rejectionFor(lasting));
+  return invalidPodRejection(pod) ?? platformRejection(node, pod) ?? (lasting && rejectionFor(lasting));
 }
 
 /** All checks that the pod fails on this node, in the kubelet's order, apart from pressure and platform. */

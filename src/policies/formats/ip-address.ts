@@ -49,3 +49,8 @@ export function isMulticast({ text, isIPv4 }: IPAddress): boolean {
 export function isLinkLocal({ text, isIPv4 }: IPAddress): boolean {
   return isIPv4 ? text.startsWith('169.254.') : /^fe[89ab][\da-f]:/.test(text);
 }
+
+/** Whether other machines may reach the address. */
+export function isGlobal(address: IPAddress): boolean {
+  return ![isUnspecified, isLoopback, isMulticast, isLinkLocal].some((is) => is(address));
+}

@@ -72,7 +72,7 @@ export function updateDefaultResources(initial: Node, existing: Node): Reconcile
   const { capacity, allocatable } = existing.status ?? {};
   const filled = {
     capacity: capacity ?? initial.status?.capacity,
-    allocatable: allocatable ?? initial.status?.allocatable ?? capacity ?? initial.status?.capacity,
+    allocatable: allocatable ?? initial.status?.allocatable,
   };
   const changed = filled.capacity !== capacity || filled.allocatable !== allocatable;
   return changed ? { node: withResources(existing, filled), changed } : { node: existing, changed };
@@ -91,18 +91,19 @@ function withResources(node: Node, { capacity, allocatable }: Resources): Node {
 export function reconcileHugePages(initial: Node, existing: Node): Reconciled {
   const filled = updateDefaultResources(initial, existing);
   const { capacity = {}, allocatable = {} } = filled.node.status ?? {};
-  const wanted = initial.status ?? {};
-  const sizes = Object.keys(wanted.capacity ?? {}).filter(isHugePages);
+  const wanted = { capacity: {}, allocatable: {}, ...initial.status };
+  const sizes = Object.keys(wanted.capacity).filter(isHugePages);
   const gone = Object.keys(capacity).filter((name) => isHugePages(name) && !sizes.includes(name));
-  const differs = (name: string) =>
-    !Object.hasOwn(capacity, name) ||
-    !isSameAmount(capacity[name], wanted.capacity?.[name]) ||
-    !isSameAmount(allocatable[name], wanted.allocatable?.[name]);
-  if (gone.length === 0 && !sizes.some(differs)) return filled;
+  const isNew = (name: string) => !Object.hasOwn(capacity, name);
+  const newCapacity = sizes.filter((name) => isNew(name) || differs(name, capacity, wanted.capacity));
+  const newAllocatable = sizes.filter(
+    (name) => isNew(name) || differs(name, allocatable, wanted.allocatable),
+  );
+  if (gone.length + newCapacity.length + newAllocatable.length === 0) return filled;
   return {
     node: withResources(filled.node, {
-      capacity: { ...without(capacity, gone), ...only(wanted.capacity, sizes) },
-      allocatable: { ...without(allocatable, gone), ...only(wanted.allocatable, sizes) },
+      capacity: { ...without(capacity, gone), ...only(wanted.capacity, newCapacity) },
+      allocatable: { ...without(allocatable, gone), ...only(wanted.allocatable, newAllocatable) },
     }),
     changed: true,
   };
@@ -111,7 +112,7 @@ export function reconcileHugePages(initial: Node, existing: Node): Reconciled {
 /** Nothing of an extended resource is given out until its plugin has said what there is. */
 export function reconcileExtendedResources(initial: Node, existing: Node, shouldReset: boolean): Reconciled {
   const filled = updateDefaultResources(initial, existing);
-  const extended = Object.keys(initial.status?.capacity ?? {}).filter(isExtendedResourceName);
+  const extended = Object.keys(filled.node.status?.capacity ?? {}).filter(isExtendedResourceName);
   if (!shouldReset || extended.length === 0) return filled;
   const none = Object.fromEntries(extended.map((name) => [name, '0']));
   const { capacity, allocatable } = filled.node.status ?? {};
@@ -123,14 +124,15 @@ function isHugePages(name: string): boolean {
   return name.startsWith('hugepages-');
 }
 
-function isSameAmount(a = '0', b = '0'): boolean {
-  return compareQuantity(parseQuantity(a), parseQuantity(b)) === 0;
+function differs(name: string, before: ResourceList, wanted: ResourceList): boolean {
+  const amounts = [before[name] ?? '0', wanted[name] ?? '0'] as const;
+  return compareQuantity(parseQuantity(amounts[0]), parseQuantity(amounts[1])) !== 0;
 }
 
 function without(list: ResourceList, names: readonly string[]): ResourceList {
   return Object.fromEntries(Object.entries(list).filter(([name]) => !names.includes(name)));
 }
 
-function only(list: ResourceList = {}, names: readonly string[]): ResourceList {
+function only(list: ResourceList, names: readonly string[]): ResourceList {
   return Object.fromEntries(names.map((name) => [name, list[name] ?? '0']));
 }

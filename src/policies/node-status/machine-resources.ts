@@ -1,20 +1,22 @@
 /** What a machine has, in its node's status: capacity, allocatable, and the ids of the machine. */
 import { type NodeEvent, rebootedEvent, type UpdatedNode } from './node-event.ts';
-import { isExtendedResourceName } from '../node/node-capacity.ts';
-import { parseQuantity, type Quantity, quantityString, subQuantity } from '../formats/quantity.ts';
+import {
+  isExtendedResourceName,
+  machineCapacity,
+  type MachineSize,
+  podCapacity,
+} from '../node/node-capacity.ts';
+import { parseQuantity, quantityString, subQuantity } from '../formats/quantity.ts';
 import type { ResourceList } from '../pod/resources.ts';
 import type { Node, NodeSystemInfo } from '../../types/kubernetes.ts';
 
-export interface MachineInfo {
+export interface MachineInfo extends MachineSize {
   readonly machineID: string;
   readonly systemUUID: string;
   /** Another one after each boot of the machine. */
   readonly bootID: string;
   /** 0: the machine has no swap. */
   readonly swapBytes: number;
-  readonly cpus: number;
-  /** cpu, memory and huge pages. */
-  readonly capacity: ResourceList;
 }
 
 /** Resources that plugins manage. Those of plugins that are gone are `removed`: the node still has them, but none is left. */
@@ -59,7 +61,7 @@ export function withMachineResources(node: Node, facts: ResourceFacts): UpdatedN
   const plugins = machine ? facts.plugins : NO_PLUGINS;
   const capacity = {
     ...node.status?.capacity,
-    ...(machine ? machineCapacity(machine, facts) : unknownCapacity(facts.maxPods)),
+    ...ownCapacity(facts),
     ...plugins.capacity,
     ...Object.fromEntries(plugins.removed.map((resource) => [resource, '0'])),
   };
@@ -70,18 +72,14 @@ export function withMachineResources(node: Node, facts: ResourceFacts): UpdatedN
   return { node: { ...node, status }, events: rebootEvents(node, machine) };
 }
 
-function machineCapacity(machine: MachineInfo, facts: ResourceFacts): ResourceList {
-  const { maxPods, podsPerCore, ephemeralStorage } = facts;
-  const pods = podsPerCore > 0 ? Math.min(machine.cpus * podsPerCore, maxPods) : maxPods;
+/** Of a machine that could not be read only `maxPods` is known. */
+function ownCapacity({ machine, maxPods, podsPerCore, ephemeralStorage }: ResourceFacts): ResourceList {
+  if (!machine) return { cpu: '0', memory: '0', pods: podCapacity(0, { maxPods, podsPerCore: 0 }) };
   return {
-    ...machine.capacity,
-    pods: String(pods),
+    ...machineCapacity(machine),
+    pods: podCapacity(machine.cpus, { maxPods, podsPerCore }),
     ...(ephemeralStorage !== undefined && { 'ephemeral-storage': ephemeralStorage }),
   };
-}
-
-function unknownCapacity(maxPods: number): ResourceList {
-  return { cpu: '0', memory: '0', pods: String(maxPods) };
 }
 
 function allocatableOf(
@@ -95,7 +93,7 @@ function allocatableOf(
   );
   const left = Object.entries(capacity).map(([resource, amount]) => [
     resource,
-    Object.hasOwn(reserved, resource) ? less(amount, reserved[resource] ?? '0') : amount,
+    less(amount, Object.hasOwn(reserved, resource) ? reserved[resource] : undefined),
   ]);
   return withoutHugePages(
     {
@@ -110,14 +108,16 @@ function allocatableOf(
 /** Huge pages are part of the memory, but not for those who ask for memory. */
 function withoutHugePages(allocatable: ResourceList, capacity: ResourceList): ResourceList {
   const hugePages = Object.entries(capacity).filter(([resource]) => resource.startsWith('hugepages-'));
-  const memory = hugePages.reduce((left, [, amount]) => less(left, amount), allocatable['memory'] ?? '0');
+  const memory = hugePages.reduce((left, [, amount]) => less(left, amount), allocatable.memory ?? '0');
   return hugePages.length === 0 ? allocatable : { ...allocatable, memory };
 }
 
-/** The difference, at least zero. */
-function less(amount: string, taken: string): string {
-  const left: Quantity = subQuantity(parseQuantity(amount), parseQuantity(taken));
-  return quantityString(left.nanos < 0n ? { ...left, nanos: 0n } : left);
+/** The difference, at least zero. An amount from which nothing is taken keeps its spelling. */
+function less(amount: string, taken = ''): string {
+  const whole = parseQuantity(amount);
+  if (taken === '' && whole.nanos >= 0n) return amount;
+  const left = taken === '' ? whole : subQuantity(whole, parseQuantity(taken));
+  return quantityString(left.nanos < 0n ? { nanos: 0n, format: left.format } : left);
 }
 
 function withMachineIDs(before: NodeSystemInfo = NO_NODE_INFO, machine: MachineInfo): NodeSystemInfo {

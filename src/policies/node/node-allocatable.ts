@@ -16,7 +16,7 @@ export interface Reservations {
   readonly kubeReserved: ResourceList;
 }
 
-interface NodeReservations extends Reservations {
+export interface NodeReservations extends Reservations {
   readonly evictionHard: Readonly<Record<string, string>>;
 }
 
@@ -64,6 +64,12 @@ export function nodeAllocatable(capacity: ResourceList, reservations: NodeReserv
  */
 export function enforcedAllocatable(capacity: ResourceList, reservations: Reservations): ResourceList {
   return nodeAllocatable(capacity, { ...reservations, evictionHard: {} });
+}
+
+/** What pods may not use, by resource: the reservations and what eviction keeps free. */
+export function reservedResources(capacity: ResourceList, reservations: NodeReservations): ResourceList {
+  const amounts = [...allReserved(capacity, reservations)].filter(([, { nanos }]) => nanos !== 0n);
+  return Object.fromEntries(amounts.map(([resource, amount]) => [resource, quantityString(amount)]));
 }
 
 function excess(capacity: ResourceList, resource: string, reserved: ResourceQuantities): string[] {

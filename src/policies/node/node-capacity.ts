@@ -7,10 +7,13 @@ export interface MachineSize {
   /** The number of logical CPUs. */
   readonly cpus: number;
   readonly memoryBytes: number;
-  /** The size of the file system that holds the root directory. */
-  readonly ephemeralStorageBytes: number;
   /** The number of huge pages, by their size in bytes. */
   readonly hugePages: ReadonlyMap<number, number>;
+}
+
+interface NodeSize extends MachineSize {
+  /** The size of the file system that holds the root directory. */
+  readonly ephemeralStorageBytes: number;
 }
 
 export interface CapacitySettings {
@@ -20,22 +23,35 @@ export interface CapacitySettings {
   readonly extendedResources: ResourceList;
 }
 
-export function nodeCapacity(machine: MachineSize, settings: CapacitySettings): ResourceList {
-  const { maxPods, podsPerCore, extendedResources } = settings;
-  const { cpus, memoryBytes, ephemeralStorageBytes, hugePages } = machine;
+export function nodeCapacity(machine: NodeSize, settings: CapacitySettings): ResourceList {
+  return {
+    ...machineCapacity(machine),
+    'ephemeral-storage': amount(machine.ephemeralStorageBytes, 'BinarySI'),
+    pods: podCapacity(machine.cpus, settings),
+    ...settings.extendedResources,
+  };
+}
+
+/** What is built into the machine: CPUs, memory and huge pages. */
+export function machineCapacity({ cpus, memoryBytes, hugePages }: MachineSize): ResourceList {
   return {
     cpu: amount(cpus, 'DecimalSI'),
     memory: amount(memoryBytes, 'BinarySI'),
-    'ephemeral-storage': amount(ephemeralStorageBytes, 'BinarySI'),
-    pods: amount(podsPerCore > 0 ? Math.min(cpus * podsPerCore, maxPods) : maxPods, 'DecimalSI'),
     ...Object.fromEntries(
       Array.from(hugePages, ([pageBytes, pages]) => [
         `hugepages-${amount(pageBytes, 'BinarySI')}`,
         amount(pageBytes * pages, 'BinarySI'),
       ]),
     ),
-    ...extendedResources,
   };
+}
+
+/** How many pods may run on the node. */
+export function podCapacity(
+  cpus: number,
+  { maxPods, podsPerCore }: Pick<CapacitySettings, 'maxPods' | 'podsPerCore'>,
+): string {
+  return amount(podsPerCore > 0 ? Math.min(cpus * podsPerCore, maxPods) : maxPods, 'DecimalSI');
 }
 
 /** What is wrong with the extended resources of the settings, completing "must be …". */

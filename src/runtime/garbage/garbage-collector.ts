@@ -1,6 +1,7 @@
 import { Timer } from '../../system/timer.ts';
 import type { Clock } from '../../types/clock.ts';
 import { errorMessage } from '../../types/errors.ts';
+import type { NodeEventRecorder } from '../../types/event-recorder.ts';
 import type { Logger } from '../../types/logger.ts';
 import type { ContainerGC } from './container-gc.ts';
 import type { ImageGC } from './image-gc.ts';
@@ -12,9 +13,9 @@ export interface GarbageTask {
   /** The first word of messages. */
   readonly name: string;
   readonly periodMs: number;
-  /** The kubelet's reason for a failure. */
+  /** The kubelet's reason for an event about a failure. */
   readonly failureReason: string;
-  /** How many failures in a row are logged without the reason. */
+  /** How many failures in a row are only logged. */
   readonly failuresTolerated: number;
   readonly collect: (signal: AbortSignal) => Promise<void>;
   /** Runs once, before the first period. */
@@ -23,6 +24,7 @@ export interface GarbageTask {
 
 export interface GarbageCollectorOptions {
   readonly clock: Clock;
+  readonly recorder: NodeEventRecorder;
   readonly logger: Pick<Logger, 'debug' | 'warn'>;
   readonly tasks: readonly GarbageTask[];
 }
@@ -88,7 +90,7 @@ export class GarbageCollector {
   }
 
   async #run(schedule: Schedule): Promise<void> {
-    const { logger } = this.#options;
+    const { recorder, logger } = this.#options;
     const { name, collect, failureReason, failuresTolerated } = schedule.task;
     try {
       await collect(this.#abort.signal);
@@ -97,9 +99,9 @@ export class GarbageCollector {
     } catch (error) {
       if (this.#abort.signal.aborted) return;
       schedule.failures++;
-      const isFailure = schedule.failures > failuresTolerated;
-      const fields = isFailure ? { reason: failureReason } : {};
-      logger.warn(fields, `${name} garbage collection failed: ${errorMessage(error)}`);
+      const message = errorMessage(error);
+      if (schedule.failures > failuresTolerated) recorder.nodeEvent('Warning', failureReason, message);
+      else logger.warn({}, `${name} garbage collection failed: ${message}`);
     }
   }
 }

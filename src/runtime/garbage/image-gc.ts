@@ -9,13 +9,14 @@ import {
 } from '../../policies/garbage/unused-images.ts';
 import type { Clock } from '../../types/clock.ts';
 import { errorMessage, StateletError } from '../../types/errors.ts';
+import type { NodeEventRecorder } from '../../types/event-recorder.ts';
 import type { Logger } from '../../types/logger.ts';
 import type { RuntimeService } from '../service/runtime-service.ts';
 
 export interface ImageGCOptions extends ImageGCPolicy {
   readonly runtime: Pick<RuntimeService, 'listImages' | 'listContainers' | 'removeImage' | 'imageFsInfo'>;
   readonly clock: Clock;
-  /** The kubelet's events of the node go to the log, as they are about no pod. */
+  readonly recorder: NodeEventRecorder;
   readonly logger: Pick<Logger, 'info' | 'warn'>;
   readonly statfs: (path: string) => Promise<DiskSpace>;
   /** The runtime's ids of images that containers mount as volumes: the runtime's list of containers does not contain them. */
@@ -159,7 +160,7 @@ export class ImageGC {
   }
 
   #problem(reason: string, message: string): StateletError {
-    this.#options.logger.warn({ reason }, message);
+    this.#options.recorder.nodeEvent('Warning', reason, message);
     return new StateletError('Internal', message);
   }
 }

@@ -5,7 +5,11 @@ import { type EnvFile, envFileKey, envFileRefs, resolveCommand } from '../../pol
 import type { PodAddresses } from '../../policies/volumes/downward-fields.ts';
 import { podAddresses } from '../../policies/status/pod-addresses.ts';
 import { podHostname } from '../../policies/network/pod-hostname.ts';
-import { runtimeHandler } from '../../policies/admission/runtime-class.ts';
+import {
+  knownRuntimeHandler,
+  runtimeHandler,
+  type RuntimeClasses,
+} from '../../policies/admission/runtime-class.ts';
 import { podSandboxConfig } from '../../policies/cri/sandbox-config.ts';
 import { imageVolumesOf } from '../../policies/volumes/volume-source.ts';
 import type { ContainerFacts, ResolvedCommand } from '../../policies/cri/container-config.ts';
@@ -35,8 +39,7 @@ export interface CriPodDetailsOptions {
   readonly clusterDomain: string;
   /** Whether SELinux is enabled: elsewhere there is nothing to label. */
   readonly selinux: boolean;
-  /** Handlers by the names of their RuntimeClasses. */
-  readonly runtimeHandlers: ReadonlyMap<string, string>;
+  readonly runtimeClasses: RuntimeClasses;
   readonly dns: PodDNSSource;
   readonly startTimes: StartTimes;
   readonly cgroups: PodCgroups;
@@ -59,9 +62,9 @@ export class CriPodDetails implements PodDetails {
   }
 
   async sandbox(pod: Pod, attempt: number): Promise<SandboxRequest> {
-    const { podLogsDir, cgroups, containers, runtimeHandlers } = this.#options;
+    const { podLogsDir, cgroups, containers, runtimeClasses } = this.#options;
     const dns = await this.#options.dns.of(pod);
-    const handler = runtimeHandler(pod, runtimeHandlers);
+    const handler = runtimeHandler(pod, runtimeClasses);
     const cgroupParent = cgroups.parentOf(pod);
     const users = await this.#users(pod, handler);
     const config = podSandboxConfig(pod, attempt, {
@@ -109,12 +112,12 @@ export class CriPodDetails implements PodDetails {
 
   async container(request: ContainerRequest): Promise<ContainerConfig> {
     const { pod, container, attempt, podStatus } = request;
-    const { allocatable, containers, runtimeHandlers, selinux } = this.#options;
+    const { allocatable, containers, runtimeClasses, selinux } = this.#options;
     const addresses = this.#addresses(pod, podStatus);
     const envFiles = await this.#envFiles(pod, container);
     const resolved = resolveCommand(pod, container, { ...addresses, allocatable, envFiles });
     const targetId = targetContainerId(container, podStatus);
-    const users = await this.#users(pod, runtimeHandler(pod, runtimeHandlers));
+    const users = await this.#users(pod, knownRuntimeHandler(pod, runtimeClasses));
     const mounts = await this.#mounts(request, resolved, addresses);
     const { imageRef, ...imageUser } = request.image;
     const node = { ...containers, ...(users && { users }) };
@@ -146,10 +149,10 @@ export class CriPodDetails implements PodDetails {
     { envs }: ResolvedCommand,
     addresses: PodAddresses,
   ): Promise<readonly Mount[]> {
-    const { volumes, capabilities, runtimeHandlers } = this.#options;
+    const { volumes, capabilities, runtimeClasses } = this.#options;
     const problem = await this.#imageVolumesProblem(pod, container);
     if (problem) throw problem;
-    const features = capabilities.of(runtimeHandler(pod, runtimeHandlers));
+    const features = capabilities.of(knownRuntimeHandler(pod, runtimeClasses));
     return volumes.containerMounts({
       pod,
       container,

@@ -2,7 +2,7 @@ import { availableParallelism, cpus, networkInterfaces, totalmem } from 'node:os
 import { resolveCommand } from '../../policies/cri/container-env.ts';
 import type { ResolvedCommand } from '../../policies/cri/container-config.ts';
 import { nodeAllocatable } from '../../policies/node/node-allocatable.ts';
-import { nodeCapacity } from '../../policies/node/node-capacity.ts';
+import { type MachineSize, nodeCapacity } from '../../policies/node/node-capacity.ts';
 import { podAddresses } from '../../policies/status/pod-addresses.ts';
 import type { ResourceList } from '../../policies/pod/resources.ts';
 import type { AdmissionSettings } from '../../types/admission-settings.ts';
@@ -43,12 +43,11 @@ export interface NodeFactsOptions extends AdmissionSettings, Pick<EvictionConfig
  */
 export async function readNodeFacts(options: NodeFactsOptions, root = '/'): Promise<OwnNodeFacts> {
   const { nodeName: name, nodeLabels, registerWithTaints: taints } = options;
-  const [hugePages, { capacityBytes }] = await Promise.all([
-    readHugePages(root),
+  const [size, { capacityBytes }] = await Promise.all([
+    readMachineSize(root),
     fileSystemStats(options.rootDir),
   ]);
-  const size = { cpus: cpuCount(), memoryBytes: totalmem(), ephemeralStorageBytes: capacityBytes, hugePages };
-  const capacity = nodeCapacity(size, options);
+  const capacity = nodeCapacity({ ...size, ephemeralStorageBytes: capacityBytes }, options);
   const os = GO_OS[process.platform] ?? process.platform;
   const arch = GO_ARCH[process.arch] ?? process.arch;
   const own = { 'kubernetes.io/hostname': name, 'kubernetes.io/os': os, 'kubernetes.io/arch': arch };
@@ -62,6 +61,11 @@ export async function readNodeFacts(options: NodeFactsOptions, root = '/'): Prom
     allocatable: nodeAllocatable(capacity, options),
     conditions: [],
   };
+}
+
+/** `root`: where `/sys` is. */
+export async function readMachineSize(root = '/'): Promise<MachineSize> {
+  return { cpus: cpuCount(), memoryBytes: totalmem(), hugePages: await readHugePages(root) };
 }
 
 /** Go's names where they differ from Node's. */

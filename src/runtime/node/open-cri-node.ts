@@ -1,13 +1,14 @@
 /** Puts a node with a CRI runtime together. Is loaded only where there is such a runtime. */
 import { homedir } from 'node:os';
 import { dirname, join } from 'node:path';
+import { type RuntimeClasses, runtimeClassesOf } from '../../policies/admission/runtime-class.ts';
 import { CRASH_LOOP_BACK_OFF } from '../../policies/sync/crash-loop-backoff.ts';
 import {
   enforcedAllocatable,
   type Reservations,
   reservesPIDs,
 } from '../../policies/node/node-allocatable.ts';
-import type { EventRecorder } from '../../types/event-recorder.ts';
+import type { EventRecorder, NodeEventRecorder } from '../../types/event-recorder.ts';
 import type { Logger } from '../../types/logger.ts';
 import type { OwnNodeFacts } from '../../types/node-facts.ts';
 import type { NodeSettings } from '../../types/node-settings.ts';
@@ -45,7 +46,9 @@ export interface CriNodeSetup {
   readonly facts: OwnNodeFacts;
   readonly reservations: Reservations;
   readonly settings: NodeSettings;
-  readonly recorder: EventRecorder;
+  /** Default: those that the settings name. */
+  readonly runtimeClasses?: RuntimeClasses;
+  readonly recorder: EventRecorder & NodeEventRecorder;
   readonly logger: Logger;
 }
 
@@ -60,7 +63,7 @@ interface Parts {
 
 /** Rejects where this machine cannot run pods of a CRI runtime, for example because a cgroup controller is missing. */
 export async function openCriNode(setup: CriNodeSetup): Promise<NodeParts> {
-  const { endpoint, podLogsDir, settings, logger } = setup;
+  const { endpoint, podLogsDir, settings, recorder, logger } = setup;
   const cgroups = await openCgroups(setup);
   const runtime = createCriRuntime({
     endpoint,
@@ -94,6 +97,7 @@ export async function openCriNode(setup: CriNodeSetup): Promise<NodeParts> {
       const unusedImages = imageGC(setup, parts, view);
       garbage = startGarbageCollection({
         clock: systemClock,
+        recorder,
         logger,
         containerGC: deadContainers,
         imageGC: unusedImages,
@@ -178,7 +182,7 @@ async function openPodNode(
     allowedUnsafeSysctls,
     appArmor: machine.appArmor,
     selinux: machine.selinux,
-    runtimeHandlers: new Map(settings.runtimeClasses.map(nameAndHandler)),
+    runtimeClasses: setup.runtimeClasses ?? runtimeClassesOf(settings.runtimeClasses),
     dns: new PodDNSSource({ clusterDNS, clusterDomain }, new ResolvConf(settings.resolvConf), recorder),
     startTimes: new StartTimes({ podsDir: join(rootDir, 'pods'), logger }),
     users: new UserNamespaces(rootDir),
@@ -192,12 +196,6 @@ async function openPodNode(
   });
 }
 
-/** Name and handler of `NAME=HANDLER`. */
-function nameAndHandler(text: string): [string, string] {
-  const [name = '', handler = ''] = text.split('=');
-  return [name, handler];
-}
-
 function containerGC(
   setup: CriNodeSetup,
   parts: Parts,
@@ -207,7 +205,7 @@ function containerGC(
 }
 
 function imageGC(
-  { settings, logger }: CriNodeSetup,
+  { settings, recorder, logger }: CriNodeSetup,
   { runtime, images }: Parts,
   { pods }: NodeView,
 ): ImageGC {
@@ -215,6 +213,7 @@ function imageGC(
     mountedImages: () =>
       [...pods()].flatMap(({ containers }) => containers.flatMap(({ mountedImages = [] }) => mountedImages)),
     runtime,
+    recorder,
     logger,
     clock: systemClock,
     statfs: fileSystemStats,

@@ -77,6 +77,7 @@ export class Pleg {
 
   /** Why the agent is unhealthy, if it is. */
   health(): string | undefined {
+    if (this.#lastGoodRelist === 0) return 'pleg has yet to be successful';
     const ageMs = this.#options.clock.now() - this.#lastGoodRelist;
     if (ageMs <= RELIST_THRESHOLD_MS) return undefined;
     return `pleg was last seen active ${String(Math.round(ageMs / 1000))}s ago; threshold is 3m0s`;

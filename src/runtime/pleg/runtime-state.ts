@@ -1,6 +1,7 @@
 import type { Clock } from '../../types/clock.ts';
 import type { RuntimeStatus } from '../../types/cri.ts';
 import { errorMessage, StateletError } from '../../types/errors.ts';
+import type { RuntimeHealth } from '../../policies/node-status/ready-problems.ts';
 import { Timer } from '../../system/timer.ts';
 import { withDeadline } from '../probes/deadline.ts';
 import type { RuntimeService } from '../service/runtime-service.ts';
@@ -26,7 +27,9 @@ export interface RuntimeStateOptions {
 /** Whether the container runtime and the network of pods are ready. */
 export class RuntimeState {
   readonly #options: RuntimeStateOptions;
-  #status: RuntimeStatus = { conditions: [], supplementalGroupsPolicy: false };
+  #status: RuntimeStatus | undefined;
+  /** When the runtime last said that it is ready. */
+  #readyAt: number | undefined;
   /** Undefined while the runtime is ready. */
   #problem: string | undefined = 'the runtime has not been asked yet';
   #checking = false;
@@ -46,13 +49,18 @@ export class RuntimeState {
 
   /** Why the network is not ready, if so. */
   networkProblem(): string | undefined {
-    const network = this.#status.conditions.find(({ type }) => type === 'NetworkReady');
+    const network = this.#status?.conditions.find(({ type }) => type === 'NetworkReady');
     return network?.status === false ? `${network.reason}: ${network.message}` : undefined;
   }
 
   /** From the runtime's last status. */
   get supplementalGroupsPolicy(): boolean {
-    return this.#status.supplementalGroupsPolicy;
+    return this.#status?.supplementalGroupsPolicy ?? false;
+  }
+
+  /** For the status of the node. */
+  health(): RuntimeHealth {
+    return { status: this.#status, readyAt: this.#readyAt };
   }
 
   /** Asks the runtime now, and again until it is ready. When it is ready, the caller decides when to ask next. */
@@ -72,9 +80,11 @@ export class RuntimeState {
   async #ask(): Promise<string | undefined> {
     const { runtime, prepare } = this.#options;
     try {
-      this.#status = await this.#patiently((signal) => runtime.status({ signal }));
-      const condition = this.#status.conditions.find(({ type }) => type === 'RuntimeReady');
+      const status = await this.#patiently((signal) => runtime.status({ signal }));
+      this.#status = status;
+      const condition = status.conditions.find(({ type }) => type === 'RuntimeReady');
       if (condition?.status === false) return `${condition.reason}: ${condition.message}`;
+      this.#readyAt = this.#options.clock.now();
       if (this.#problem !== undefined) await this.#patiently(prepare);
       return undefined;
     } catch (error) {

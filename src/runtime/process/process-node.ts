@@ -5,6 +5,7 @@ import { podSandboxConfig } from '../../policies/cri/sandbox-config.ts';
 import type { ResourceList } from '../../policies/pod/resources.ts';
 import { embeddedLimits, unsupportedFields } from '../../policies/pod/unsupported-fields.ts';
 import { commandResolver } from '../node/node-addresses.ts';
+import type { NodeEventRecorder } from '../../types/event-recorder.ts';
 import type { Logger } from '../../types/logger.ts';
 import { type GarbageCollector, startGarbageCollection } from '../garbage/garbage-collector.ts';
 import type { ContainerLogManager } from '../logs/container-log-manager.ts';
@@ -40,6 +41,7 @@ export interface ProcessNodeSetup {
   readonly requestTimeoutMs?: number;
   /** Without them, logs are not rotated, and dead containers stay until their pod is synced. */
   readonly settings?: UpkeepSettings;
+  readonly recorder: NodeEventRecorder;
   readonly logger: Logger;
 }
 
@@ -67,7 +69,7 @@ function withUpkeep(
   setup: ProcessNodeSetup & UpkeepSetup & { readonly startTimes: StartTimes },
   runtime: RuntimeService,
 ): NodeParts {
-  const { hostIPs, podLogsDir, allocatable, startTimes } = setup;
+  const { hostIPs, podLogsDir, allocatable, startTimes, recorder, logger } = setup;
   let pods: NodeView['pods'] = () => [];
   const logs = createLogManager(setup, runtime, () => pods());
   const parts = { runtime, logs };
@@ -80,7 +82,7 @@ function withUpkeep(
       ({ pods } = view);
       logs.start();
       const containerGC = createContainerGC(setup, parts, view.isPodRemovable);
-      garbage = startGarbageCollection({ clock: systemClock, logger: setup.logger, containerGC });
+      garbage = startGarbageCollection({ clock: systemClock, recorder, logger, containerGC });
       // The dead containers of a running pod are still needed: without their exit codes they would be run again.
       const allDead = createContainerGC(setup, parts, view.isPodTerminated);
       deleteDeadContainers = () => allDead.collect();

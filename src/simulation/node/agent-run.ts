@@ -256,6 +256,7 @@ export class AgentRun {
     return new SimulatedReclaimer({
       runtime: runtime.connect(),
       clock: this.#clock,
+      recorder: { nodeEvent: () => undefined },
       logger: this.#logger(),
       onReclaim: (what) => this.admission.evictions?.reclaims(what) ?? (() => undefined),
     });

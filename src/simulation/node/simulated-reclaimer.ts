@@ -6,6 +6,7 @@ import type { NodeReclaimer, NodeView } from '../../runtime/node/pod-node.ts';
 import type { SimulatedConnection } from '../../runtime/simulated/simulated-connection.ts';
 import type { Clock } from '../../types/clock.ts';
 import { StateletError } from '../../types/errors.ts';
+import type { NodeEventRecorder } from '../../types/event-recorder.ts';
 import type { Logger } from '../../types/logger.ts';
 
 /** The kubelet's defaults. */
@@ -15,6 +16,7 @@ const IMAGE_POLICY = { highThresholdPercent: 85, lowThresholdPercent: 80, minAge
 export interface SimulatedReclaimerOptions {
   readonly runtime: SimulatedConnection;
   readonly clock: Clock;
+  readonly recorder: NodeEventRecorder;
   readonly logger: Pick<Logger, 'debug' | 'info' | 'warn'>;
   /** A removal begins. Returns a function to call when it is over, whether or not it succeeded. */
   readonly onReclaim: (what: NodeReclaim) => () => void;
@@ -27,10 +29,10 @@ export class SimulatedReclaimer implements NodeReclaimer {
   #containers: ContainerGC | undefined;
 
   constructor(options: SimulatedReclaimerOptions) {
-    const { runtime, clock, logger } = options;
+    const { runtime, clock, recorder, logger } = options;
     this.#options = options;
     this.connection = runtime;
-    this.#images = new ImageGC({ ...IMAGE_POLICY, runtime, clock, logger, statfs: notAsked });
+    this.#images = new ImageGC({ ...IMAGE_POLICY, runtime, clock, recorder, logger, statfs: notAsked });
   }
 
   /** Like the daemon: dead containers of a pod that goes on are kept, because their exit codes are still needed. */

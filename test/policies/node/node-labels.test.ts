@@ -1,6 +1,9 @@
 import { expect, test } from '@jest/globals';
 import { isQualifiedName, nodeLabelsProblem, taintsProblem } from '../../../src/policies/node/node-labels.ts';
 import type { Taint } from '../../../src/types/kubernetes.ts';
+import { testVectors } from '../../support/test-vectors.ts';
+
+testVectors('nodeLabels');
 
 test.each(['disk', 'example.com/disk', 'A_b.c-9', `${'a'.repeat(253)}/b`, 'a'.repeat(63)])(
   '"%s" is a qualified name',

@@ -19,6 +19,7 @@ describeWithContainerd('garbage in containerd', () => {
   let runtime: RuntimeService;
   let logsDir: string;
   const logger = { debug: () => undefined, info: () => undefined, warn: () => undefined };
+  const recorder = { nodeEvent: () => undefined };
 
   beforeAll(async () => {
     containerd = await startContainerd();
@@ -84,6 +85,7 @@ describeWithContainerd('garbage in containerd', () => {
     const gc = new ImageGC({
       runtime,
       clock: systemClock,
+      recorder,
       logger,
       statfs: async (mountpoint) => {
         path = mountpoint;
@@ -110,6 +112,7 @@ describeWithContainerd('garbage in containerd', () => {
     const gc = new ImageGC({
       runtime,
       clock: systemClock,
+      recorder,
       logger,
       statfs: () => Promise.resolve({ capacityBytes: 100, availableBytes }),
       highThresholdPercent: 85,

@@ -45,6 +45,7 @@ function newGC(more: Partial<ImageGCOptions> = {}): ImageGC {
       },
     },
     clock,
+    recorder: { nodeEvent: (type, reason, message) => note({ type, reason }, message) },
     logger: { info: note, warn: note },
     statfs: (path) => Promise.resolve({ capacityBytes: path === '/images' ? 1000 : 0, availableBytes }),
     highThresholdPercent: 85,

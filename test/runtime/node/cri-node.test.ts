@@ -36,7 +36,7 @@ function bed(failing: ReadonlySet<string> = new Set()) {
     containers: {} as CriNodeOptions['containers'],
     clusterDomain: '',
     selinux: false,
-    runtimeHandlers: new Map(),
+    runtimeClasses: { handlers: new Map(), areOfCluster: false },
     allowedUnsafeSysctls: [],
     appArmor: false,
     dns: subsystem('dns'),

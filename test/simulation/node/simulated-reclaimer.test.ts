@@ -23,6 +23,7 @@ async function bed() {
   const reclaimer = new SimulatedReclaimer({
     runtime: simulated.connect(),
     clock,
+    recorder: { nodeEvent: nothing },
     logger: { debug: nothing, info: nothing, warn: nothing },
     onReclaim: (what) => {
       told.push(what);

@@ -5,14 +5,13 @@ import {
   type CountedEvent,
   type EventFacts,
   eventKey,
-  eventName,
   similarKey,
   type SimilarEvents,
   type SpamBudget,
   spamKey,
   spent,
   withSimilar,
-} from '../policies/status/event-correlation.ts';
+} from './event-correlation.ts';
 import { RecentMap } from './recent-map.ts';
 
 /** As in client-go. */
@@ -34,14 +33,14 @@ export class EventCorrelator {
   readonly #counted = new RecentMap<string, CountedEvent>(REMEMBERED_MAX);
   readonly #budgets = new RecentMap<string, SpamBudget>(REMEMBERED_MAX);
 
-  /** `now` is Unix milliseconds. */
-  correlate(event: EventFacts, now: number): CorrelatedEvent {
+  /** `now` is Unix milliseconds, `name` the name of the event if it is a new one. */
+  correlate(event: EventFacts, now: number, name = ''): CorrelatedEvent {
     const { message } = event;
     const group = similarKey(event);
     const { similar, combined } = withSimilar(this.#similar.get(group), message, now);
     this.#similar.set(group, similar);
     const key = combined ? group : eventKey(event);
-    const count = counted(this.#counted.get(key), eventName(event.object.name, now), now);
+    const count = counted(this.#counted.get(key), name, now);
     this.#counted.set(key, count);
     return {
       ...count,

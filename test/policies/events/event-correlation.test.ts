@@ -9,7 +9,7 @@ import {
   spamKey,
   spent,
   withSimilar,
-} from '../../../src/policies/status/event-correlation.ts';
+} from '../../../src/policies/events/event-correlation.ts';
 import { testVectors } from '../../support/test-vectors.ts';
 
 testVectors('eventCorrelation');
@@ -76,5 +76,9 @@ test('a clock that is set back does not change the budget', () => {
 });
 
 test('the name of an event is that of its object with the time in nanoseconds', () => {
-  expect(eventName('my-pod', 1_893_456_000_000)).toBe('my-pod.1a46e83335d50000');
+  const otherwise = () => 'uuid';
+  expect(eventName('my-pod', 1_893_456_000_000_000_000n, otherwise)).toBe('my-pod.1a46e83335d50000');
+  // 236 + 1 + 16 characters are as many as a name may have.
+  expect(eventName('a'.repeat(236), 1_893_456_000_000_000_000n, otherwise)).toHaveLength(253);
+  expect(eventName('a'.repeat(237), 1_893_456_000_000_000_000n, otherwise)).toBe('uuid');
 });

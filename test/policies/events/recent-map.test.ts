@@ -1,5 +1,5 @@
 import { expect, test } from '@jest/globals';
-import { RecentMap } from '../../src/server/recent-map.ts';
+import { RecentMap } from '../../../src/policies/events/recent-map.ts';
 
 test('a full map drops the entry that was least recently read or written', () => {
   const map = new RecentMap<string, number>(2);

@@ -1,6 +1,6 @@
 /** The counts and names are held to client-go by test/vectors/eventCorrelation.json. */
 import { expect, test } from '@jest/globals';
-import { EventCorrelator } from '../../src/server/event-correlator.ts';
+import { EventCorrelator } from '../../../src/policies/events/event-correlator.ts';
 
 const SOURCE = { component: 'statelet', host: '' };
 

@@ -97,7 +97,14 @@ export function spent(budget: SpamBudget | undefined, now: number): SpamBudget |
   return refilled < 1 ? undefined : { tokens: refilled - 1, at: now };
 }
 
-/** The name of a new event: its object, and the time in nanoseconds as a hexadecimal number. */
-export function eventName(objectName: string, now: number): string {
-  return `${objectName}.${(BigInt(now) * 1_000_000n).toString(16)}`;
+/** The longest name that the API server accepts for an event. */
+const NAME_LENGTH_MAX = 253;
+
+/**
+ * The name of a new event: its object, and the time in nanoseconds as a hexadecimal number. Where that would be too long, the
+ * name is `otherwise`.
+ */
+export function eventName(objectName: string, unixNanoseconds: bigint, otherwise: () => string): string {
+  const name = `${objectName}.${unixNanoseconds.toString(16)}`;
+  return name.length <= NAME_LENGTH_MAX ? name : otherwise();
 }

@@ -1,0 +1,165 @@
+/** Tells the API server of events, one after the other. Who records an event never waits for the server. */
+import type { ApiServer } from '../../cluster/service/api-server.ts';
+import { ApiError, hasReason } from '../../cluster/service/api-error.ts';
+import { type EventFacts, eventName } from '../../policies/events/event-correlation.ts';
+import { EventCorrelator } from '../../policies/events/event-correlator.ts';
+import { nodeEventObject, podEventObject } from '../../policies/events/event-object.ts';
+import { type EventReport, eventReport, inPlaceOf } from '../../policies/events/event-report.ts';
+import { isLogOnly } from '../../policies/events/log-only-reasons.ts';
+import { sleep } from '../../system/sleep.ts';
+import type { Clock } from '../../types/clock.ts';
+import { errorMessage } from '../../types/errors.ts';
+import type {
+  ContainerReference,
+  EventRecorder,
+  NodeEventRecorder,
+  PodReference,
+} from '../../types/event-recorder.ts';
+import type { Pod } from '../../types/kubernetes.ts';
+import type { Logger } from '../../types/logger.ts';
+
+/** As in client-go. */
+const QUEUED_MAX = 1_000;
+const TRIES_MAX = 12;
+const RETRY_MS = 10_000;
+/** A server that does not answer in this time counts as away. */
+const ANSWER_MAX_MS = 30_000;
+const COMPONENT = 'kubelet';
+
+export interface EventSenderOptions {
+  readonly api: ApiServer;
+  readonly nodeName: string;
+  /** Undefined until the node is registered. */
+  readonly nodeUID: () => string | undefined;
+  /** By UID. */
+  readonly podOf: (uid: string) => Pod | undefined;
+  readonly clock: Clock;
+  /** In [0, 1). */
+  readonly random: () => number;
+  readonly uuid: () => string;
+  readonly logger: Logger;
+}
+
+export class EventSender implements EventRecorder, NodeEventRecorder {
+  readonly #options: EventSenderOptions;
+  readonly #correlator = new EventCorrelator();
+  /** Reports that were not begun to be sent, oldest first: one for each event of the server. */
+  readonly #queue = new Map<string, EventReport>();
+  readonly #abort = new AbortController();
+  #lastNanoseconds = 0n;
+  #sending: Promise<void> | undefined;
+  #isRefused = false;
+
+  constructor(options: EventSenderOptions) {
+    this.#options = options;
+  }
+
+  event(
+    pod: PodReference,
+    type: EventFacts['type'],
+    reason: string,
+    message: string,
+    about?: ContainerReference,
+  ): void {
+    if (isLogOnly(reason)) return;
+    const spec = about && this.#options.podOf(pod.uid)?.spec;
+    this.#record({ object: podEventObject(pod, about?.container, spec), type, reason, message });
+  }
+
+  nodeEvent(type: EventFacts['type'], reason: string, message: string): void {
+    const { nodeName, nodeUID } = this.#options;
+    this.#record({ object: nodeEventObject(nodeName, nodeUID()), type, reason, message });
+  }
+
+  /** Sends nothing any more; resolves when no request is in flight. */
+  async stop(): Promise<void> {
+    this.#abort.abort();
+    this.#queue.clear();
+    await this.#sending;
+  }
+
+  #record(event: Omit<EventFacts, 'source'>): void {
+    if (this.#abort.signal.aborted) return;
+    const { nodeName, clock } = this.#options;
+    const facts = { ...event, source: { component: COMPONENT, host: nodeName } };
+    const now = clock.now();
+    const correlated = this.#correlator.correlate(facts, now, this.#nameOf(facts));
+    if (!correlated.isSpam) this.#enqueue(eventReport(facts, correlated, now));
+  }
+
+  /** Two events of one millisecond must not have one name. */
+  #nameOf({ object }: EventFacts): string {
+    const { clock, uuid } = this.#options;
+    const now = BigInt(Math.floor(clock.now())) * 1_000_000n;
+    this.#lastNanoseconds = now > this.#lastNanoseconds ? now : this.#lastNanoseconds + 1n;
+    return eventName(object.name, this.#lastNanoseconds, uuid);
+  }
+
+  /** While the server is away, an event that happens again changes only the count of the report that waits. */
+  #enqueue(report: EventReport): void {
+    const unsent = this.#queue.get(report.key);
+    if (unsent === undefined && this.#queue.size >= QUEUED_MAX) {
+      this.#options.logger.debug({ reason: report.event.reason }, 'Too many events wait: one is not sent');
+      return;
+    }
+    this.#queue.set(report.key, unsent === undefined ? report : inPlaceOf(unsent, report));
+    this.#sending ??= this.#sendAll();
+  }
+
+  async #sendAll(): Promise<void> {
+    // Whoever records an event goes on first.
+    await Promise.resolve();
+    for (const [key, report] of this.#queue) {
+      this.#queue.delete(key);
+      await this.#send(report);
+    }
+    this.#sending = undefined;
+  }
+
+  async #send(report: EventReport): Promise<void> {
+    const { clock, random } = this.#options;
+    for (let tries = 1; !this.#abort.signal.aborted; tries += 1) {
+      try {
+        await this.#write(report);
+        this.#isRefused = false;
+        return;
+      } catch (error) {
+        if (this.#isOver(report, tries, error)) return;
+        // Not all nodes come back at the same moment.
+        const delayMs = tries === 1 ? random() * RETRY_MS : RETRY_MS;
+        await sleep(clock, delayMs, this.#abort.signal).catch(() => undefined);
+      }
+    }
+  }
+
+  async #write({ isUpdate, event, patch }: EventReport): Promise<void> {
+    const { api } = this.#options;
+    const collection = { resource: 'events', namespace: event.metadata.namespace } as const;
+    const options = { signal: this.#abort.signal, timeoutMs: ANSWER_MAX_MS };
+    if (isUpdate) {
+      try {
+        await api.patch({ ...collection, name: event.metadata.name }, patch, options);
+        return;
+      } catch (error) {
+        // The server forgets events after an hour.
+        if (!hasReason(error, 'NotFound')) throw error;
+      }
+    }
+    await api.create(collection, event, options);
+  }
+
+  /** What the server refused is not sent again; where there was no answer, some more times. */
+  #isOver({ event }: EventReport, tries: number, error: unknown): boolean {
+    if (this.#abort.signal.aborted) return true;
+    const isRefused = error instanceof ApiError;
+    if (!isRefused && tries < TRIES_MAX) return false;
+    const { logger } = this.#options;
+    const fields = { reason: event.reason, object: `${event.metadata.namespace}/${event.metadata.name}` };
+    const message = `${isRefused ? 'The API server refused an event' : 'An event could not be sent'}: ${errorMessage(error)}`;
+    // An event that exists has been created by a request whose answer was lost.
+    if (this.#isRefused || hasReason(error, 'AlreadyExists')) logger.debug(fields, message);
+    else logger.warn(fields, message);
+    this.#isRefused = isRefused;
+    return true;
+  }
+}

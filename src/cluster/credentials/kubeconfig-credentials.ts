@@ -1,0 +1,138 @@
+/** Credentials of a kubeconfig, read again when one of its files has changed or what a program printed has expired. */
+import { stat } from 'node:fs/promises';
+import { type Observable, Subject } from 'rxjs';
+import type { Clock } from '../../types/clock.ts';
+import { errorMessage } from '../../types/errors.ts';
+import type { Logger } from '../../types/logger.ts';
+import type { ConnectionDetails, Credentials } from '../service/api-server.ts';
+import { loadKubeconfigInThread } from './credentials-thread.ts';
+import type { LoadedKubeconfig } from './load-kubeconfig.ts';
+
+export interface KubeconfigCredentialsOptions {
+  readonly clock: Clock;
+  readonly logger: Logger;
+  /** Default: in a thread of its own. */
+  readonly load?: (path: string) => Promise<LoadedKubeconfig>;
+}
+
+/** How often files are looked at while the server accepts what they held. */
+const LOOK_EVERY_MS = 10_000;
+
+interface Loaded {
+  readonly kubeconfig: LoadedKubeconfig;
+  /** Of its files, in their order. */
+  readonly versions: readonly string[];
+}
+
+export class KubeconfigCredentials implements Credentials {
+  readonly path: string;
+  readonly changes: Observable<undefined>;
+  readonly #options: Required<KubeconfigCredentialsOptions>;
+  readonly #changes = new Subject<undefined>();
+  #loaded: Loaded | undefined;
+  #lookedAt = 0;
+  #isRefused = false;
+  /** Requests that come at the same time wait for the same answer. */
+  #pending: Promise<LoadedKubeconfig> | undefined;
+
+  constructor(path: string, options: KubeconfigCredentialsOptions) {
+    this.path = path;
+    this.#options = { load: loadKubeconfigInThread, ...options };
+    this.changes = this.#changes.asObservable();
+  }
+
+  async current(): Promise<ConnectionDetails> {
+    return (await this.kubeconfig()).details;
+  }
+
+  /** Rejects with `InvalidArgument` or `Unavailable`; the message names the file. */
+  async kubeconfig(): Promise<LoadedKubeconfig> {
+    if (this.#loaded !== undefined && !this.#isDue(this.#loaded)) return this.#loaded.kubeconfig;
+    this.#pending ??= this.#refreshed().finally(() => {
+      this.#pending = undefined;
+    });
+    return this.#pending;
+  }
+
+  refused(): void {
+    this.#isRefused = true;
+  }
+
+  #isDue(loaded: Loaded): boolean {
+    const sinceLook = this.#options.clock.now() - this.#lookedAt;
+    return this.#isRefused || this.#hasExpired(loaded) || sinceLook >= LOOK_EVERY_MS || sinceLook < 0;
+  }
+
+  #hasExpired({ kubeconfig: { expiresAtMs } }: Loaded): boolean {
+    return expiresAtMs !== undefined && this.#options.clock.now() >= expiresAtMs;
+  }
+
+  async #refreshed(): Promise<LoadedKubeconfig> {
+    const former = this.#loaded;
+    if (former === undefined) return this.#load();
+    const mustChange = this.#hasExpired(former) || (this.#isRefused && former.kubeconfig.isRenewable);
+    const versions = await versionsOf(former.kubeconfig.files);
+    this.#lookedAt = this.#options.clock.now();
+    this.#isRefused = false;
+    if (!mustChange && versions.every((version, index) => version === former.versions[index])) {
+      return former.kubeconfig;
+    }
+    try {
+      return await this.#load();
+    } catch (error) {
+      if (mustChange) {
+        this.#isRefused = true;
+        throw error;
+      }
+      // Perhaps files are being replaced at this moment: what was read before goes on being used.
+      this.#options.logger.warn(
+        { problem: errorMessage(error) },
+        'Changed credentials are not used: they do not hold',
+      );
+      this.#loaded = { ...former, versions };
+      return former.kubeconfig;
+    }
+  }
+
+  async #load(): Promise<LoadedKubeconfig> {
+    // Before reading: a change in between is then seen at the next look.
+    const before = new Map<string, string>();
+    const files = this.#loaded?.kubeconfig.files ?? [this.path];
+    (await versionsOf(files)).forEach((version, index) => before.set(files[index] ?? '', version));
+    const kubeconfig = await this.#options.load(this.path);
+    const after = await versionsOf(kubeconfig.files);
+    const versions = kubeconfig.files.map((file, index) => before.get(file) ?? after[index] ?? '');
+    const former = this.#loaded?.kubeconfig.details;
+    this.#loaded = { kubeconfig, versions };
+    this.#lookedAt = this.#options.clock.now();
+    this.#isRefused = false;
+    if (former !== undefined && needsOtherConnection(former, kubeconfig.details)) {
+      this.#options.logger.info(
+        { kubeconfig: this.path },
+        'Credentials have changed: connections are made anew',
+      );
+      this.#changes.next(undefined);
+    }
+    return kubeconfig;
+  }
+}
+
+/** Headers are sent with each request; all else belongs to a connection. */
+function needsOtherConnection(former: ConnectionDetails, details: ConnectionDetails): boolean {
+  const ofConnection = (one: ConnectionDetails) => JSON.stringify({ ...one, headers: undefined });
+  return ofConnection(former) !== ofConnection(details);
+}
+
+/** A text that differs between versions of a file; empty for a file that cannot be seen. Follows links. */
+async function versionsOf(files: readonly string[]): Promise<string[]> {
+  return Promise.all(
+    files.map(async (file) => {
+      try {
+        const { dev, ino, size, mtimeNs, ctimeNs } = await stat(file, { bigint: true });
+        return [dev, ino, size, mtimeNs, ctimeNs].join(' ');
+      } catch {
+        return '';
+      }
+    }),
+  );
+}

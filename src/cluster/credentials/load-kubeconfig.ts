@@ -1,0 +1,240 @@
+/** Reads a kubeconfig and everything that it refers to. Run in a thread of its own (`credentials-worker.ts`). */
+import { createPrivateKey, X509Certificate } from 'node:crypto';
+import { readFile, stat } from 'node:fs/promises';
+import type { RequestOptions } from 'node:https';
+import { KubeConfig } from '@kubernetes/client-node';
+import { errnoCode } from '../../system/system-errors.ts';
+import { errorKind, errorMessage, StateletError } from '../../types/errors.ts';
+import type { ConnectionDetails } from '../service/api-server.ts';
+import { EXEC_PROVIDER, type ExecCluster, ExecPlugin } from './exec-plugin.ts';
+import { type KubeconfigEntry, type Material, parseKubeconfig, type UserEntry } from './kubeconfig-entry.ts';
+
+/** What a kubeconfig comes to. Secrets: never logged. */
+export interface LoadedKubeconfig {
+  readonly details: ConnectionDetails;
+  /** The kubeconfig and the files that it names: when one of them changes, it is loaded again. */
+  readonly files: readonly string[];
+  /** Of the certificate authority, if the kubeconfig names a file. */
+  readonly caFile?: string;
+  /** The credentials of a program end then. Unix milliseconds. */
+  readonly expiresAtMs?: number;
+  /** They come from a program or a service: to load again may bring others, although no file has changed. */
+  readonly isRenewable: boolean;
+}
+
+/** Larger files are not kubeconfigs, certificates or tokens. */
+const FILE_BYTES_MAX = 1024 ** 2;
+
+interface Materials {
+  readonly ca?: string;
+  readonly cert?: string;
+  readonly key?: string;
+  readonly token?: string;
+}
+
+/** Rejects with `InvalidArgument` or `Unavailable`; the message names the file and the field. */
+export async function loadKubeconfig(path: string): Promise<LoadedKubeconfig> {
+  try {
+    const entry = parseKubeconfig(await textOf(path), path);
+    const materials = await materialsOf(entry);
+    return { ...(await authenticated(entry, materials)), files: [path, ...filesOf(entry)] };
+  } catch (error) {
+    const kind = error instanceof StateletError ? errorKind(error) : 'InvalidArgument';
+    throw new StateletError(kind, `kubeconfig ${path}: ${errorMessage(error)}`);
+  }
+}
+
+function filesOf({ cluster, user }: KubeconfigEntry): string[] {
+  const materials = [cluster.ca, user.cert, user.key, user.tokenFile];
+  return [...new Set(materials.flatMap((material) => material?.file ?? []))];
+}
+
+async function textOf(path: string): Promise<string> {
+  try {
+    const stats = await stat(path);
+    // A pipe would be waited for without end.
+    if (!stats.isFile()) throw new Error('is no file');
+    if (stats.size > FILE_BYTES_MAX) throw new Error('has more than 1 MiB');
+    return await readFile(path, 'utf8');
+  } catch (error) {
+    if (errnoCode(error) === 'ENOENT') throw new Error('does not exist', { cause: error });
+    if (errnoCode(error) === 'EACCES') throw new Error('may not be read by this user', { cause: error });
+    throw error;
+  }
+}
+
+async function materialsOf({ cluster, user }: KubeconfigEntry): Promise<Materials> {
+  const [ca, cert, key] = await Promise.all([cluster.ca, user.cert, user.key].map(pemOf));
+  const { tokenFile } = user;
+  const token = tokenFile === undefined ? user.token : (await ofField(tokenFile)).trim();
+  if (tokenFile !== undefined && token === '')
+    throw new Error(`${tokenFile.field} ${tokenFile.file}: is empty`);
+  checkCertificate(cluster.ca, ca);
+  checkCertificate(user.cert, cert);
+  checkKey(user, cert, key);
+  return {
+    ...(ca !== undefined && { ca }),
+    ...(cert !== undefined && { cert }),
+    ...(key !== undefined && { key }),
+    ...(token !== undefined && { token }),
+  };
+}
+
+async function pemOf(material: Material | undefined): Promise<string | undefined> {
+  if (material === undefined) return undefined;
+  if (material.file !== undefined) return ofField(material);
+  const { data = '', field } = material;
+  if (!/^[A-Za-z0-9+/\s]*={0,2}\s*$/.test(data)) throw new Error(`${field} must be base64`);
+  return Buffer.from(data, 'base64').toString('utf8');
+}
+
+async function ofField({ field, file = '' }: Material): Promise<string> {
+  try {
+    return await textOf(file);
+  } catch (error) {
+    throw new Error(`${field}: ${file} ${errorMessage(error)}`, { cause: error });
+  }
+}
+
+function nameOf({ field, file }: Material): string {
+  return file === undefined ? field : `${field}: ${file}`;
+}
+
+function checkCertificate(material: Material | undefined, pem: string | undefined): void {
+  if (material === undefined || pem === undefined) return;
+  try {
+    new X509Certificate(pem);
+  } catch {
+    throw new Error(`${nameOf(material)} must hold a certificate in PEM`);
+  }
+}
+
+function checkKey(user: UserEntry, cert: string | undefined, pem: string | undefined): void {
+  if (user.key === undefined || user.cert === undefined || pem === undefined || cert === undefined) return;
+  const key = privateKey(pem);
+  if (key === undefined)
+    throw new Error(`${nameOf(user.key)} must hold a private key in PEM, without a password`);
+  if (!new X509Certificate(cert).checkPrivateKey(key)) {
+    throw new Error(`${nameOf(user.key)} is not the key of the certificate in ${nameOf(user.cert)}`);
+  }
+}
+
+function privateKey(pem: string) {
+  try {
+    return createPrivateKey(pem);
+  } catch {
+    return undefined;
+  }
+}
+
+/** Lets the library do the authentication: it knows tokens, passwords and providers. */
+async function authenticated(
+  entry: KubeconfigEntry,
+  materials: Materials,
+): Promise<Omit<LoadedKubeconfig, 'files'>> {
+  const { cluster, user } = entry;
+  const plugin = user.exec && new ExecPlugin(user.exec, execCluster(entry, materials));
+  const options: RequestOptions = {};
+  const config = new KubeConfig();
+  if (plugin) config.addAuthenticator(plugin);
+  config.loadFromString(JSON.stringify(asKubeconfig(entry, materials)));
+  await config.applyToHTTPSOptions(options);
+  const basic = options.auth && { Authorization: `Basic ${Buffer.from(options.auth).toString('base64')}` };
+  const headers = { ...(options.headers as Record<string, string>), ...basic, ...impersonationHeaders(user) };
+  checkHeaders(headers);
+  const details: ConnectionDetails = {
+    server: config.getCurrentCluster()?.server ?? cluster.server,
+    ...(options.ca && { ca: textOfPem(options.ca) }),
+    ...(options.cert && { cert: textOfPem(options.cert) }),
+    ...(options.key && { key: textOfPem(options.key) }),
+    ...(cluster.tlsServerName !== undefined && { tlsServerName: cluster.tlsServerName }),
+    ...(cluster.insecureSkipTLSVerify && { insecureSkipTLSVerify: true }),
+    ...(cluster.proxyURL !== undefined && { proxyURL: cluster.proxyURL }),
+    headers,
+  };
+  return {
+    details,
+    ...(cluster.ca?.file !== undefined && { caFile: cluster.ca.file }),
+    ...(plugin?.expiresAtMs !== undefined && { expiresAtMs: plugin.expiresAtMs }),
+    isRenewable: plugin !== undefined || user.authProvider !== undefined,
+  };
+}
+
+function textOfPem(value: RequestOptions['cert'] | RequestOptions['key']): string {
+  if (typeof value === 'string' || Buffer.isBuffer(value)) return value.toString();
+  throw new Error('the credentials must be in PEM');
+}
+
+/** In the library's words, with all files read. The proxy is left out: the library makes no connection. */
+function asKubeconfig({ cluster, user }: KubeconfigEntry, { ca, cert, key, token }: Materials): object {
+  return {
+    'current-context': 'current',
+    contexts: [{ name: 'current', context: { cluster: 'current', user: 'current' } }],
+    clusters: [
+      {
+        name: 'current',
+        cluster: {
+          server: cluster.server,
+          'certificate-authority-data': base64(ca),
+          // The library refuses plain HTTP otherwise.
+          'insecure-skip-tls-verify': true,
+        },
+      },
+    ],
+    users: [
+      {
+        name: 'current',
+        user: {
+          'client-certificate-data': base64(cert),
+          'client-key-data': base64(key),
+          token,
+          username: user.username,
+          password: user.password ?? (user.username === undefined ? undefined : ''),
+          'auth-provider': user.exec === undefined ? user.authProvider : { name: EXEC_PROVIDER },
+        },
+      },
+    ],
+  };
+}
+
+function base64(text: string | undefined): string | undefined {
+  return text === undefined ? undefined : Buffer.from(text).toString('base64');
+}
+
+function execCluster({ cluster }: KubeconfigEntry, { ca }: Materials): ExecCluster {
+  const { server, tlsServerName, insecureSkipTLSVerify, proxyURL, execConfig } = cluster;
+  return {
+    server,
+    ...(tlsServerName !== undefined && { 'tls-server-name': tlsServerName }),
+    ...(insecureSkipTLSVerify && { 'insecure-skip-tls-verify': true }),
+    ...(ca !== undefined && { 'certificate-authority-data': base64(ca) ?? '' }),
+    ...(proxyURL !== undefined && { 'proxy-url': proxyURL }),
+    ...(execConfig !== undefined && { config: execConfig }),
+  };
+}
+
+/** The library knows only the user's name. */
+function impersonationHeaders({ impersonation }: UserEntry): Record<string, string | string[]> {
+  if (impersonation === undefined) return {};
+  const { user, uid, groups, extra } = impersonation;
+  const extras = Object.entries(extra).map(([key, values]): [string, string[]] => [
+    `Impersonate-Extra-${encodeURIComponent(key.toLowerCase())}`,
+    [...values],
+  ]);
+  return {
+    'Impersonate-User': user,
+    ...(uid !== undefined && { 'Impersonate-Uid': uid }),
+    ...(groups.length > 0 && { 'Impersonate-Group': [...groups] }),
+    ...Object.fromEntries(extras),
+  };
+}
+
+/** A line break in a token would make other headers of its rest. */
+function checkHeaders(headers: Readonly<Record<string, string | readonly string[]>>): void {
+  for (const [name, value] of Object.entries(headers)) {
+    if ([value].flat().some((text) => /[^\t\x20-\x7e\x80-\xff]/.test(text))) {
+      const cause = name === 'Authorization' ? 'the token or password' : 'a name to impersonate';
+      throw new Error(`${cause} has a character that is not allowed in a header, for example a line break`);
+    }
+  }
+}

@@ -1,0 +1,39 @@
+import type { ApiObject, ObjectList, WatchEvent } from '../service/api-server.ts';
+
+/** What a list and the events after it say is there. */
+export class ObjectStore<T extends ApiObject> {
+  /** By namespace and name. */
+  #objects = new Map<string, T>();
+
+  get objects(): readonly T[] {
+    return [...this.#objects.values()];
+  }
+
+  replace({ items }: ObjectList<T>): void {
+    this.#objects = new Map(items.map((object) => [keyOf(object), withoutManagedFields(object)]));
+  }
+
+  /** Whether the event changed anything. */
+  apply({ type, object }: WatchEvent<T>): boolean {
+    const key = keyOf(object);
+    if (type === 'ADDED' || type === 'MODIFIED') this.#objects.set(key, withoutManagedFields(object));
+    else if (type === 'DELETED') return this.#delete(key, object);
+    return type !== 'BOOKMARK';
+  }
+
+  /** An object of the same name with another UID stays: it was made after the one that is gone. */
+  #delete(key: string, { metadata }: T): boolean {
+    const known = this.#objects.get(key);
+    return known?.metadata?.uid === metadata?.uid && this.#objects.delete(key);
+  }
+}
+
+function keyOf({ metadata }: ApiObject): string {
+  return `${metadata?.namespace ?? ''}/${metadata?.name ?? ''}`;
+}
+
+/** Who set which field matters to no reader here, and it is often the larger part of an object. */
+function withoutManagedFields<T extends ApiObject>(object: T): T {
+  if (object.metadata?.managedFields === undefined) return object;
+  return { ...object, metadata: { ...object.metadata, managedFields: undefined } };
+}

@@ -1,0 +1,198 @@
+/** Follows a set of objects of the API server: lists them, then watches what changes, for as long as somebody is subscribed. */
+import { defer, Observable, Subscription } from 'rxjs';
+import { sleep } from '../../system/sleep.ts';
+import { Timer } from '../../system/timer.ts';
+import type { Clock } from '../../types/clock.ts';
+import { errorMessage, StateletError } from '../../types/errors.ts';
+import { ApiError, hasReason } from '../service/api-error.ts';
+import type { Collection } from '../service/api-resources.ts';
+import type { ApiObject, ApiServer, ObjectList, Selectors, WatchEvent } from '../service/api-server.ts';
+import { ObjectStore } from './object-store.ts';
+import { WatchBackOff } from './watch-back-off.ts';
+
+/** Time and chance, given from outside. */
+export interface WatchTiming {
+  readonly clock: Clock;
+  /** From 0 up to, but not including, 1. */
+  readonly random: () => number;
+}
+
+export interface ReflectOptions extends Selectors, WatchTiming {
+  /** The server ends a watch after this time or up to twice that, by chance. Default: 5 min. */
+  readonly watchSecondsMin?: number;
+}
+
+/** All that is known of the set at one time. */
+export interface Reflection<T> {
+  /** Undefined until the first list. An object that did not change is the same as in the reflection before. */
+  readonly objects?: readonly T[];
+  /** Why the objects may be out of date. They stay as they were last seen: silence does not mean that an object is gone. */
+  readonly problem?: string;
+}
+
+const WATCH_SECONDS_MIN = 300;
+const LIST_TIMEOUT_MS = 60_000;
+/** A watch that the server should have ended this long ago is dead. */
+const OVERDUE_MS = 30_000;
+/** A watch that the server ends within this time and without an event has failed: else it would be begun in an endless loop. */
+const SHORT_MS = 1_000;
+
+/**
+ * Emits the whole set after the first list and after each change, also when a problem comes or goes. Never fails, never
+ * completes.
+ */
+export function reflect<T extends ApiObject>(
+  api: ApiServer,
+  collection: Collection,
+  options: ReflectOptions,
+): Observable<Reflection<T>> {
+  return new Observable((subscriber) => {
+    const stop = new AbortController();
+    const emit = (reflection: Reflection<T>) => subscriber.next(reflection);
+    const reflector = new Reflector(api, collection, { ...options, emit, signal: stop.signal });
+    void reflector.run();
+    return () => stop.abort();
+  });
+}
+
+interface ReflectorOptions<T> extends ReflectOptions {
+  readonly emit: (reflection: Reflection<T>) => void;
+  readonly signal: AbortSignal;
+}
+
+/** What is to be done after a watch. */
+type Next = 'watch' | 'list';
+
+class Reflector<T extends ApiObject> {
+  readonly #api: ApiServer;
+  readonly #collection: Collection;
+  readonly #options: ReflectorOptions<T>;
+  readonly #backOff: WatchBackOff;
+  readonly #store = new ObjectStore<T>();
+  /** Of the last list or event; undefined until the first list. */
+  #version: string | undefined;
+  #problem: string | undefined;
+
+  constructor(api: ApiServer, collection: Collection, options: ReflectorOptions<T>) {
+    this.#api = api;
+    this.#collection = collection;
+    this.#options = options;
+    const { clock, random } = options;
+    this.#backOff = new WatchBackOff({ now: () => clock.now(), random });
+  }
+
+  /** Resolves when the signal aborts. Never rejects. */
+  async run(): Promise<void> {
+    const { signal } = this.#options;
+    let next: Next = 'list';
+    while (!signal.aborted) next = next === 'list' ? await this.#list() : await this.#watch();
+  }
+
+  async #list(): Promise<Next> {
+    const { signal } = this.#options;
+    try {
+      // Without a resourceVersion, and so the newest objects: an old list would bring back objects that are gone.
+      const options = { ...this.#selectors(), signal, timeoutMs: LIST_TIMEOUT_MS };
+      const list = checked(await this.#api.list<T>(this.#collection, options));
+      this.#store.replace(list);
+      this.#version = list.metadata.resourceVersion;
+      this.#emit(undefined);
+      return 'watch';
+    } catch (error) {
+      await this.#pause('list', error);
+      return 'list';
+    }
+  }
+
+  async #watch(): Promise<Next> {
+    const { clock } = this.#options;
+    const begunAt = clock.now();
+    const { events, error } = await this.#events();
+    if (this.#options.signal.aborted) return 'watch';
+    if (error === undefined && (events > 0 || clock.now() - begunAt >= SHORT_MS)) return 'watch';
+    // A watch that had worked was cut: that happens.
+    if (isUnanswered(error) && events > 0) return 'watch';
+    await this.#pause(
+      'watch',
+      error ?? new StateletError('Unavailable', 'the server ends each watch at once'),
+    );
+    // Any other failure can mean that events were missed, or that the server has lost its memory.
+    return hasReason(error, 'TooManyRequests') ? 'watch' : 'list';
+  }
+
+  /** Resolves at the end of the watch, with the number of its events, and with the error if it failed. */
+  #events(): Promise<{ readonly events: number; readonly error?: unknown }> {
+    const { signal, clock, random, watchSecondsMin = WATCH_SECONDS_MIN } = this.#options;
+    const timeoutSeconds = Math.floor(watchSecondsMin * (1 + random()));
+    const options = { ...this.#selectors(), resourceVersion: this.#version ?? '', timeoutSeconds };
+    return new Promise((resolve) => {
+      let events = 0;
+      const watch = new Subscription();
+      const end = (error?: unknown) => {
+        watch.unsubscribe();
+        resolve({ events, ...(error !== undefined && { error }) });
+      };
+      const cancel = () => end();
+      signal.addEventListener('abort', cancel, { once: true });
+      watch.add(() => signal.removeEventListener('abort', cancel));
+      const overdue = new Timer(clock);
+      overdue.arm(timeoutSeconds * 1000 + OVERDUE_MS, cancel);
+      watch.add(() => overdue.disarm());
+      const next = (event: WatchEvent<T>) => {
+        try {
+          this.#take(event);
+          events += 1;
+        } catch (error) {
+          end(error);
+        }
+      };
+      const all = defer(() => this.#api.watch<T>(this.#collection, options));
+      watch.add(all.subscribe({ next, error: end, complete: cancel }));
+    });
+  }
+
+  #take(event: WatchEvent<T>): void {
+    this.#version = event.object.metadata?.resourceVersion ?? this.#version;
+    const hasChanged = this.#store.apply(event);
+    if (hasChanged || this.#problem !== undefined) this.#emit(undefined);
+  }
+
+  async #pause(verb: 'list' | 'watch', error: unknown): Promise<void> {
+    const { clock, signal } = this.#options;
+    if (signal.aborted) return;
+    const problem = `cannot ${verb} ${this.#collection.resource}: ${errorMessage(error)}`;
+    if (problem !== this.#problem) this.#emit(problem);
+    await sleep(clock, this.#backOff.delayAfter(error), signal).catch(() => undefined);
+  }
+
+  #emit(problem: string | undefined): void {
+    this.#problem = problem;
+    const { emit } = this.#options;
+    const isListed = this.#version !== undefined;
+    emit({ ...(isListed && { objects: this.#store.objects }), ...(problem !== undefined && { problem }) });
+  }
+
+  #selectors(): Selectors {
+    const { fieldSelector, labelSelector } = this.#options;
+    return {
+      ...(fieldSelector !== undefined && { fieldSelector }),
+      ...(labelSelector !== undefined && { labelSelector }),
+    };
+  }
+}
+
+/** There was no answer, or it did not come to its end. */
+function isUnanswered(error: unknown): boolean {
+  return error !== undefined && !(error instanceof ApiError);
+}
+
+/** An answer of a proxy, for example, may be JSON and yet no list. It must not count as a list of nothing. */
+function checked<T extends ApiObject>(list: Partial<ObjectList<T>> | undefined): ObjectList<T> {
+  const { metadata, items } = list ?? {};
+  if (!metadata?.resourceVersion || !Array.isArray(items))
+    throw new StateletError(
+      'Internal',
+      'the answer is not a list of objects: is it the answer of an API server?',
+    );
+  return { metadata, items };
+}

@@ -1,0 +1,40 @@
+/** The objects that events are about, as the API server is told of them. */
+import type { PodReference } from '../../types/event-recorder.ts';
+import type { PodSpec } from '../../types/kubernetes.ts';
+import type { EventFacts } from './event-correlation.ts';
+
+type EventObject = EventFacts['object'];
+
+/** `spec`: undefined where the pod is not known by its object any more. */
+export function podEventObject(
+  { name, namespace, uid }: PodReference,
+  container?: string,
+  spec?: PodSpec,
+): EventObject {
+  return {
+    apiVersion: 'v1',
+    kind: 'Pod',
+    namespace,
+    name,
+    uid,
+    ...(container !== undefined && { fieldPath: containerFieldPath(spec, container) }),
+  };
+}
+
+/**
+ * `kubectl describe node` finds events by the UID of the node or by its name in the place of the UID: the name is there while the
+ * UID is not known.
+ */
+export function nodeEventObject(name: string, uid: string | undefined): EventObject {
+  return { apiVersion: 'v1', kind: 'Node', name, uid: uid ?? name };
+}
+
+/** `spec.initContainers{NAME}`. A container that the spec does not have counts as a regular one. */
+function containerFieldPath(spec: PodSpec | undefined, container: string): string {
+  const isOne = ({ name }: { readonly name: string }) => name === container;
+  const isRegular = spec?.containers.some(isOne) ?? true;
+  if (!isRegular && spec?.initContainers?.some(isOne) === true) return `spec.initContainers{${container}}`;
+  if (!isRegular && spec?.ephemeralContainers?.some(isOne) === true)
+    return `spec.ephemeralContainers{${container}}`;
+  return `spec.containers{${container}}`;
+}

@@ -1,0 +1,64 @@
+/**
+ * The lease of a node: an object that is renewed every few seconds, so that the cluster sees that the node is alive without its whole
+ * status being written. Rules: the kubelet's lease controller (component-helpers, apimachinery/lease).
+ */
+import type { Lease } from '../../types/kubernetes.ts';
+import { rfc3339 } from '../formats/time.ts';
+
+export const LEASE_NAMESPACE = 'kube-node-lease';
+
+/** The lease is renewed when this share of its duration has passed. */
+const RENEWAL_SHARE = 0.25;
+/** Up to this share is added at random, so that nodes that have started together do not write together. */
+const JITTER = 0.04;
+/** So many times a renewal is tried at once, one try after the other. */
+export const RENEWAL_TRIES = 5;
+
+const FIRST_BACK_OFF_MS = 200;
+const BACK_OFF_MAX_MS = 7_000;
+
+/** `random` is in [0, 1). */
+export function renewalDelayMs(leaseDurationSeconds: number, random: number): number {
+  return leaseDurationSeconds * 1000 * RENEWAL_SHARE * (1 + JITTER * random);
+}
+
+/** How long to wait after so many failures in a row to read or to create the lease. */
+export function leaseBackOffMs(failures: number): number {
+  return Math.min(FIRST_BACK_OFF_MS * 2 ** (failures - 1), BACK_OFF_MAX_MS);
+}
+
+export interface LeaseFacts {
+  readonly nodeName: string;
+  /** Undefined while the Node object is not known. */
+  readonly nodeUid: string | undefined;
+  readonly leaseDurationSeconds: number;
+  /** Unix ms, with a fraction where the clock has one. */
+  readonly now: number;
+}
+
+/**
+ * The lease as it is to be written: `base` with a new time, or a new lease where there is none. The holder of an existing lease is not
+ * changed. The Node object owns the lease, so that both are deleted together.
+ */
+export function renewedLease(base: Lease | undefined, facts: LeaseFacts): Lease {
+  const { nodeName, leaseDurationSeconds } = facts;
+  const { metadata, ...rest } = base ?? { metadata: { name: nodeName, namespace: LEASE_NAMESPACE } };
+  const spec = base?.spec ?? { holderIdentity: nodeName };
+  return {
+    ...rest,
+    metadata: { ...metadata, ...ownedBy(metadata?.ownerReferences, facts) },
+    spec: { ...spec, leaseDurationSeconds, renewTime: microTime(facts.now) },
+  };
+}
+
+/** An owner that is there stays, also another one. */
+function ownedBy(owners: readonly object[] = [], { nodeName, nodeUid }: LeaseFacts) {
+  if (owners.length > 0 || nodeUid === undefined) return {};
+  return { ownerReferences: [{ apiVersion: 'v1', kind: 'Node', name: nodeName, uid: nodeUid }] };
+}
+
+/** `metav1.MicroTime`: `2030-01-01T00:00:00.123456Z`. */
+function microTime(unixMs: number): string {
+  const micros = Math.round((unixMs % 1000) * 1000);
+  return rfc3339(unixMs).replace('Z', `.${String(micros).padStart(6, '0')}Z`);
+}

@@ -1,0 +1,51 @@
+/** The addresses of the machine as the node's status needs them: of its interfaces, of its default routes, of its name in DNS. */
+import { lookup } from 'node:dns/promises';
+import { readFile } from 'node:fs/promises';
+import { networkInterfaces } from 'node:os';
+import { join } from 'node:path';
+import { isGlobal, parseIPAddress } from '../../policies/formats/ip-address.ts';
+import { defaultInterfacesV4, defaultInterfacesV6 } from '../../policies/network/default-route.ts';
+
+type Interfaces = ReturnType<typeof networkInterfaces>;
+
+export interface DefaultRouteAddresses {
+  readonly ipv4?: string;
+  readonly ipv6?: string;
+}
+
+/** All addresses of the machine's interfaces. */
+export function localAddresses(interfaces: Interfaces = networkInterfaces()): readonly string[] {
+  return Object.values(interfaces).flatMap((addresses) => (addresses ?? []).map(({ address }) => address));
+}
+
+/** The first global address of each family on an interface with a default route. `root`: where `/proc` is. */
+export async function defaultRouteAddresses(
+  root = '/',
+  interfaces: Interfaces = networkInterfaces(),
+): Promise<DefaultRouteAddresses> {
+  const read = (path: string) => readFile(join(root, path), 'utf8').catch(() => '');
+  const [v4, v6] = await Promise.all([read('proc/net/route'), read('proc/net/ipv6_route')]);
+  const ipv4 = globalAddress(defaultInterfacesV4(v4), 'IPv4', interfaces);
+  const ipv6 = globalAddress(defaultInterfacesV6(v6), 'IPv6', interfaces);
+  return { ...(ipv4 !== undefined && { ipv4 }), ...(ipv6 !== undefined && { ipv6 }) };
+}
+
+function globalAddress(
+  names: readonly string[],
+  family: 'IPv4' | 'IPv6',
+  interfaces: Interfaces,
+): string | undefined {
+  const addresses = names.flatMap((name) => interfaces[name] ?? []);
+  return addresses.find((one) => one.family === family && isGlobalText(one.address))?.address;
+}
+
+function isGlobalText(text: string): boolean {
+  const address = parseIPAddress(text);
+  return address !== undefined && isGlobal(address);
+}
+
+/** A name that DNS does not know has no addresses. */
+export async function dnsAddresses(name: string): Promise<readonly string[]> {
+  const found = await lookup(name, { all: true, order: 'verbatim' }).catch(() => []);
+  return found.map(({ address }) => address);
+}

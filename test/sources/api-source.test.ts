@@ -1,0 +1,162 @@
+import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
+import { BehaviorSubject, type Subscription } from 'rxjs';
+import type { WatchedObject } from '../../src/cluster/watches/watched-object.ts';
+import { VirtualClock } from '../../src/simulation/node/virtual-clock.ts';
+import { apiSource } from '../../src/sources/api-source.ts';
+import { podConfig, type PodConfigEvent } from '../../src/sources/pod-config.ts';
+import { problemText, type SourceUpdate } from '../../src/sources/source.ts';
+import { StateletError } from '../../src/types/errors.ts';
+import type { Node } from '../../src/types/kubernetes.ts';
+import { ScriptedApi, type WatchCall } from '../support/scripted-api.ts';
+
+let clock: VirtualClock;
+let api: ScriptedApi;
+let node: BehaviorSubject<WatchedObject<Node>>;
+let updates: SourceUpdate[];
+let subscription: Subscription;
+
+const source = () => apiSource({ api, nodeName: 'node-1', node, clock, random: () => 0 });
+
+beforeEach(() => {
+  clock = new VirtualClock();
+  api = new ScriptedApi();
+  node = new BehaviorSubject<WatchedObject<Node>>({ isKnown: true });
+  updates = [];
+});
+afterEach(() => subscription.unsubscribe());
+
+function follow(): void {
+  subscription = source().subscribe((update) => updates.push(update));
+}
+async function listed(...pods: readonly object[]): Promise<WatchCall> {
+  await clock.advance(0);
+  api.lists.shift()?.answer('10', ...pods);
+  await clock.advance(0);
+  const watch = api.watches.shift();
+  if (!watch) throw new Error('no watch was begun');
+  return watch;
+}
+const pod = (name: string, uid: string, spec: object = {}, metadata: object = {}) => ({
+  metadata: { namespace: 'shop', name, uid, resourceVersion: '5', ...metadata },
+  spec: { nodeName: 'node-1', containers: [{ name: 'main', image: 'web:1' }], ...spec },
+});
+const last = (): SourceUpdate => updates.at(-1) ?? { problems: [] };
+const uids = () => last().pods?.map(({ metadata }) => metadata.uid);
+const problems = () => last().problems.map(problemText);
+
+describe('the source api', () => {
+  test('asks for the pods of this node once the server has said whether the node exists', async () => {
+    node.next({ isKnown: false });
+    follow();
+    node.next({ isKnown: false, problem: 'cannot list nodes: connection refused' });
+    expect(updates).toEqual([
+      { problems: [] },
+      { problems: [{ source: 'api', message: 'cannot list nodes: connection refused' }] },
+    ]);
+    expect(api.lists).toEqual([]);
+    node.next({ isKnown: true });
+    expect(api.lists[0]?.options.fieldSelector).toBe('spec.nodeName=node-1');
+    await listed(pod('a', 'u-a'));
+    expect(uids()).toEqual(['u-a']);
+    expect(problems()).toEqual([]);
+  });
+
+  test('goes on when the node object is gone', async () => {
+    follow();
+    const watch = await listed(pod('a', 'u-a'));
+    node.next({ isKnown: false });
+    watch.send('ADDED', pod('b', 'u-b'));
+    expect(uids()).toEqual(['u-a', 'u-b']);
+  });
+
+  test('keeps its pods while the server does not answer', async () => {
+    follow();
+    const watch = await listed(pod('a', 'u-a'));
+    watch.events.error(new StateletError('Unavailable', 'connection refused'));
+    await clock.advance(800);
+    api.lists.shift()?.fail(new StateletError('Unavailable', 'connection refused'));
+    await clock.advance(0);
+    expect(uids()).toEqual(['u-a']);
+    expect(problems()).toEqual(['cannot list pods: connection refused']);
+  });
+
+  test('passes a pod that does not hold on to be rejected, beside pods that hold', async () => {
+    follow();
+    await listed(pod('a', 'u-a'), pod('b', 'u-b', { containers: [] }));
+    expect(uids()).toEqual(['u-a', 'u-b']);
+    expect(last().pods?.[1]?.metadata.annotations).toEqual({
+      'statelet.dev/invalid': 'spec.containers: must have at least 1 item',
+    });
+    expect(problems()).toEqual(['pod shop/b: spec.containers: must have at least 1 item']);
+  });
+
+  test('leaves out what has no usable name, and says so', async () => {
+    follow();
+    await listed(pod('a', 'u-a'), pod('b', 'u-b', {}, { uid: 'a/b' }), { spec: {} });
+    expect(uids()).toEqual(['u-a']);
+    expect(problems().join('\n')).toMatch(/pod shop\/b: metadata\.uid: must be[^]*metadata: is required/);
+  });
+
+  test('keeps the spec of a pod whose update does not hold', async () => {
+    follow();
+    const watch = await listed(pod('a', 'u-a'));
+    watch.send('MODIFIED', pod('a', 'u-a', { containers: [] }));
+    watch.send('MODIFIED', pod('a', 'u-a', { containers: [] }, { labels: { x: 'y' } }));
+    expect(last().pods?.[0]?.spec.containers).toHaveLength(1);
+    expect(last().pods?.[0]?.metadata.labels).toEqual({ x: 'y' });
+  });
+
+  test('ignores pods of other nodes, also where the server does not select', async () => {
+    follow();
+    await listed(pod('a', 'u-a'), pod('b', 'u-b', { nodeName: 'node-2' }));
+    expect(uids()).toEqual(['u-a']);
+  });
+});
+
+describe('the channel of pods', () => {
+  let events: PodConfigEvent[];
+  const briefly = () =>
+    events.map((event) =>
+      'type' in event
+        ? event.type
+        : `${event.op} ${event.pods.map(({ metadata }) => metadata.uid).join(' ')}`,
+    );
+
+  beforeEach(() => {
+    events = [];
+    const options = { now: () => clock.now(), onProblem: () => undefined };
+    subscription = podConfig({ api: source() }, options).subscribe((event) => events.push(event));
+  });
+
+  test('says that the source was seen after the first list, also an empty one', async () => {
+    await listed();
+    expect(briefly()).toEqual(['SOURCE_SEEN']);
+  });
+
+  test('removes and adds a pod that was deleted and created anew under its name between two looks', async () => {
+    const watch = await listed(pod('a', 'u-1'));
+    watch.events.error(new StateletError('Unavailable', 'connection refused'));
+    await clock.advance(800);
+    await listed(pod('a', 'u-2'));
+    expect(briefly()).toEqual(['ADD u-1', 'SOURCE_SEEN', 'REMOVE u-1', 'ADD u-2']);
+  });
+
+  test('marks the pods as those of the API, also mirror pods', async () => {
+    const annotations = { 'kubernetes.io/config.source': 'file', 'kubernetes.io/config.mirror': 'hash' };
+    await listed(pod('a', 'u-1', {}, { annotations }));
+    const [event] = events;
+    expect(event && 'pods' in event ? event.pods[0]?.metadata.annotations : undefined).toMatchObject({
+      'kubernetes.io/config.source': 'api',
+      'kubernetes.io/config.mirror': 'hash',
+    });
+  });
+
+  test('tells deletion, a new status and the end of a pod', async () => {
+    const watch = await listed(pod('a', 'u-1'));
+    watch.send('MODIFIED', { ...pod('a', 'u-1'), status: { phase: 'Running' } });
+    const deleted = pod('a', 'u-1', {}, { deletionTimestamp: '2030-01-01T00:00:00Z' });
+    watch.send('MODIFIED', deleted);
+    watch.send('DELETED', deleted);
+    expect(briefly().slice(2)).toEqual(['RECONCILE u-1', 'DELETE u-1', 'REMOVE u-1']);
+  });
+});
