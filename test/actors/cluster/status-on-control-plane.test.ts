@@ -204,12 +204,15 @@ describeOnControlPlane('the status of a pod', (controlPlane) => {
       controller: true,
     };
     const annotations = { ...fixed.metadata.annotations, 'kubernetes.io/config.mirror': 'of-the-file' };
-    await clients.main.create({ resource: 'pods', namespace: 'default' }, {
-      apiVersion: 'v1',
-      kind: 'Pod',
-      metadata: { name: 'fixed', namespace: 'default', annotations, ownerReferences: [owner] },
-      spec: fixed.spec,
-    });
+    await clients.main.create(
+      { resource: 'pods', namespace: 'default' },
+      {
+        apiVersion: 'v1',
+        kind: 'Pod',
+        metadata: { name: 'fixed', namespace: 'default', annotations, ownerReferences: [owner] },
+        spec: fixed.spec,
+      },
+    );
     desired.set(fixed);
     await seen('fixed');
     report(fixed, RUNNING);
