@@ -4,6 +4,7 @@ import type { ActorOptions } from 'xstate';
 import type { supervisorMachine, SupervisorEvent } from '../machines/supervisor-machine.ts';
 import { containerID } from '../policies/status/container-state.ts';
 import type { EvictionExplanation } from '../policies/eviction/explanation.ts';
+import type { NodeHealth } from '../policies/node-status/ready-problems.ts';
 import { crashLoopBackOff } from '../policies/sync/crash-loop-backoff.ts';
 import { Pleg } from '../runtime/pleg/pleg.ts';
 import type { NodeParts } from '../runtime/node/pod-node.ts';
@@ -180,6 +181,12 @@ export class NodeAgent {
     });
   }
 
+  /** What decides whether the node is ready. */
+  nodeHealth(): NodeHealth {
+    const isShuttingDown = this.shutdown?.isShuttingDown === true;
+    return { runtime: this.#runtimeState.health(), plegProblem: this.pleg.health(), isShuttingDown };
+  }
+
   #buildProbes(): ProbeManager {
     const { parts, clock, random, recorder, logger } = this.#options;
     const { runtime, node } = parts;
@@ -286,18 +293,14 @@ export class NodeAgent {
 
   #core(): AgentCore {
     const { supervisor, statusManager } = this;
-    const { clock, random, logger, inspect } = this.#options;
+    const { clock, random, recorder, logger, inspect } = this.#options;
     return {
       registry: supervisor.registry,
       desired: supervisor.desired,
       ends: supervisor.ends,
       statusManager,
-      conditions: () => this.#eviction?.conditions() ?? [],
-      problems: () => ({
-        runtime: this.#runtimeState.runtimeProblem() ?? this.pleg.health(),
-        network: this.#runtimeState.networkProblem(),
-        isShuttingDown: this.shutdown?.isShuttingDown === true,
-      }),
+      health: () => this.nodeHealth(),
+      recorder,
       parent: supervisor.actor,
       clock,
       random,
