@@ -160,7 +160,8 @@ class Agent implements Daemon {
     this.#announce();
     await this.#own.cluster?.prepare({
       runtime: this.#own.parts.runtime,
-      nodeFacts: () => this.#agent.nodeFacts(),
+      facts: this.#deps.facts,
+      conditions: () => this.#agent.nodeFacts().conditions,
       nodeHealth: () => this.#agent.nodeHealth(),
     });
     this.#agent.start();

@@ -17,7 +17,7 @@ import type { Clock } from '../../types/clock.ts';
 import type { Image, RuntimeHandler, VersionResponse } from '../../types/cri.ts';
 import { errorMessage } from '../../types/errors.ts';
 import type { Logger } from '../../types/logger.ts';
-import type { NodeFacts } from '../../types/node-facts.ts';
+import type { OwnNodeFacts } from '../../types/node-facts.ts';
 import { readMachineSize } from './node-addresses.ts';
 import { type NodeInfo, readNodeInfo } from './node-info.ts';
 import {
@@ -45,8 +45,10 @@ export interface StatusFactsOptions extends Pick<AdmissionSettings, 'podsPerCore
   readonly port: number;
   /** -1: no limit. */
   readonly maxImages: number;
-  /** As they are now, with the pressure conditions. */
-  readonly nodeFacts: () => NodeFacts;
+  /** Of this machine, not as the API server has them: these are what it is told. */
+  readonly facts: OwnNodeFacts;
+  /** The pressure conditions that are true now. */
+  readonly conditions: () => readonly string[];
   readonly health: () => NodeHealth;
 }
 
@@ -109,11 +111,11 @@ export class StatusFacts {
   }
 
   now(): NodeStatusFacts {
-    const { clock, health, nodeFacts, port, maxImages } = this.#options;
+    const { clock, health, port, maxImages } = this.#options;
     const nowMs = clock.now();
     const current = health();
     const { status } = current.runtime;
-    const { conditions } = nodeFacts();
+    const conditions = this.#options.conditions();
     return {
       nowMs,
       port,
@@ -132,12 +134,12 @@ export class StatusFacts {
   }
 
   #addresses(): NodeStatusFacts['addresses'] {
-    const { nodeIPs, externalCloudProvider, nodeFacts } = this.#options;
+    const { nodeIPs, externalCloudProvider, facts } = this.#options;
     const { ipv4, ipv6 } = this.#defaultRoute;
     return {
       nodeIPs,
       externalCloudProvider,
-      hostname: nodeFacts().name,
+      hostname: facts.name,
       dns: this.#dns,
       defaultRoute: (preferIPv4) => (preferIPv4 ? (ipv4 ?? ipv6) : (ipv6 ?? ipv4)),
       problem: (address) => nodeIPProblem(address, localAddresses()),
@@ -145,9 +147,9 @@ export class StatusFacts {
   }
 
   #resources(): NodeStatusFacts['resources'] {
-    const { maxPods, podsPerCore, extendedResources, reservations, nodeFacts } = this.#options;
+    const { maxPods, podsPerCore, extendedResources, reservations, facts } = this.#options;
     const { size, info } = this.#machine;
-    const { capacity } = nodeFacts();
+    const { capacity } = facts;
     return {
       maxPods,
       podsPerCore,
@@ -159,7 +161,7 @@ export class StatusFacts {
   }
 
   #versions(): NodeStatusFacts['versions'] {
-    const { os, arch } = this.#options.nodeFacts();
+    const { os, arch } = this.#options.facts;
     const { kernelVersion, osImage } = this.#machine.info;
     const { runtimeName = 'unknown', runtimeVersion = '' } = this.#version ?? {};
     return {
@@ -195,8 +197,8 @@ export class StatusFacts {
 
   /** Without `--node-ip`, the node's address is found by DNS and routes, unless the node's name is one. */
   async #readAddresses(): Promise<void> {
-    const { nodeIPs, nodeFacts } = this.#options;
-    const { name } = nodeFacts();
+    const { nodeIPs, facts } = this.#options;
+    const { name } = facts;
     if (nodeIPs.some(isSpecific) || parseIPAddress(name)) return;
     const { dns, defaultRoute } = this.#readers;
     await Promise.all([

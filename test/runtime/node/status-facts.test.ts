@@ -72,7 +72,7 @@ async function opened(
       reservations: { systemReserved: { cpu: '100m' }, kubeReserved: { cpu: '100m' }, evictionHard: {} },
       port: 10250,
       maxImages: 50,
-      nodeFacts: () => ({
+      facts: {
         name: 'node-1',
         os: 'linux',
         arch: 'amd64',
@@ -80,9 +80,9 @@ async function opened(
         taints: [],
         capacity: { cpu: '4', memory: '8Gi', pods: '110', 'ephemeral-storage': '100Gi' },
         allocatable: {},
-        conditions,
-        supplementalGroupsPolicy: true,
-      }),
+        conditions: [],
+      },
+      conditions: () => conditions,
       health: () => health,
       ...own,
     },
