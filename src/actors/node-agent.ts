@@ -4,6 +4,7 @@ import type { ActorOptions } from 'xstate';
 import type { supervisorMachine, SupervisorEvent } from '../machines/supervisor-machine.ts';
 import { containerID } from '../policies/status/container-state.ts';
 import type { EvictionExplanation } from '../policies/eviction/explanation.ts';
+import { hostIPsOf } from '../policies/node-status/host-ips.ts';
 import type { NodeHealth } from '../policies/node-status/ready-problems.ts';
 import { crashLoopBackOff } from '../policies/sync/crash-loop-backoff.ts';
 import { Pleg } from '../runtime/pleg/pleg.ts';
@@ -218,10 +219,16 @@ export class NodeAgent {
     if (probe === 'startup') this.statusManager.setContainerStartup(pod, id, isSuccess);
   }
 
+  /** In a cluster, as its node object has them. */
+  #hostIPs(): readonly string[] {
+    const ofNode = hostIPsOf(this.cluster?.node()?.status?.addresses ?? []);
+    return ofNode.length > 0 ? ofNode : this.#options.hostIPs;
+  }
+
   #buildSupervisor(): Supervisor {
     const { parts, sources, clock, random, recorder, logger, inspect, wrapEffects, wrapGates } =
       this.#options;
-    const { hostIPs, syncFrequencyMs, preemptionLowerPriorityFirst } = this.#options;
+    const { syncFrequencyMs, preemptionLowerPriorityFirst } = this.#options;
     const { node } = parts;
     const { pleg, probes, statusManager } = this;
     const podRuntime = this.#buildPodRuntime();
@@ -234,7 +241,7 @@ export class NodeAgent {
       clock,
       recorder,
       logger,
-      hostIPs: () => hostIPs,
+      hostIPs: () => this.#hostIPs(),
       onStaticPodSync: (pod) => this.cluster?.staticPodSynced(pod),
       containerEnds: this.#containerEnds,
       runtimeName: () => this.#runtimeName,
@@ -261,6 +268,7 @@ export class NodeAgent {
       ...(wrapGates && { wrapGates }),
       ...(inspect && { inspect }),
       onStopped: () => this.#stopped.resolve(undefined),
+      onMirrorPod: () => this.cluster?.mirrorPodSeen(),
     });
     supervisor.ends.subscribe(({ uid }, end) => {
       if (end === 'Forgotten') this.#containerEnds.forget(uid);

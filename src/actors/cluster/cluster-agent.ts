@@ -11,6 +11,7 @@ import { ClusterNode } from './cluster-node.ts';
 import type { AgentCore, ClusterParts } from './cluster-parts.ts';
 import { MirrorPods } from './mirror-pods.ts';
 import { NodeLease } from './node-lease.ts';
+import { StatusWriter } from './status-writer.ts';
 
 export interface ClusterAgentOptions {
   readonly clients: ApiClients;
@@ -28,6 +29,7 @@ export class ClusterAgent implements ClusterParts {
   readonly #node: ClusterNode;
   readonly #lease: NodeLease;
   readonly #mirrorPods: MirrorPods;
+  readonly #statuses: StatusWriter;
   readonly #subscriptions = new Subscription();
   #uid: string | undefined;
 
@@ -36,6 +38,7 @@ export class ClusterAgent implements ClusterParts {
     this.#lease = this.#buildLease();
     this.#node = this.#buildNode();
     this.#mirrorPods = this.#buildMirrorPods();
+    this.#statuses = this.#buildStatusWriter();
   }
 
   /** Of the node's object, for events about the node; undefined until it is registered. */
@@ -52,6 +55,7 @@ export class ClusterAgent implements ClusterParts {
     const { node } = this.#options;
     this.#lease.start();
     this.#node.start();
+    this.#statuses.start();
     this.#subscriptions.add(
       node.subscribe(({ isKnown, object }) => {
         if (isKnown) this.#node.seen(object);
@@ -63,7 +67,7 @@ export class ClusterAgent implements ClusterParts {
     this.#subscriptions.unsubscribe();
     this.#lease.stop();
     this.#node.stop();
-    await this.#mirrorPods.stop();
+    await Promise.all([this.#statuses.stop(), this.#mirrorPods.stop()]);
   }
 
   node(): Node | undefined {
@@ -86,6 +90,10 @@ export class ClusterAgent implements ClusterParts {
     for (const { fullName, actor } of registry.entries())
       if (!actor.getSnapshot().hasTag('finished')) terminating.add(fullName);
     this.#mirrorPods.deleteOrphans((fullName) => terminating.has(fullName));
+  }
+
+  mirrorPodSeen(): void {
+    this.#statuses.wake();
   }
 
   reportNow(): void {
@@ -127,6 +135,21 @@ export class ClusterAgent implements ClusterParts {
       clock,
       random,
       recorder,
+      logger,
+      parent,
+      ...(inspect && { inspect }),
+    });
+  }
+
+  #buildStatusWriter(): StatusWriter {
+    const { clients, core } = this.#options;
+    const { registry, desired, statusManager, clock, logger, parent, inspect } = core;
+    return new StatusWriter({
+      api: clients.main,
+      statusManager,
+      pods: desired,
+      couldHaveRunningContainers: (uid) => registry.couldHaveRunningContainers(uid),
+      clock,
       logger,
       parent,
       ...(inspect && { inspect }),

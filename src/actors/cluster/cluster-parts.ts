@@ -39,6 +39,8 @@ export interface ClusterParts {
   freshNode(): Promise<Node>;
   /** Called with each sync of a static pod. */
   staticPodSynced(pod: Pod): void;
+  /** A mirror pod has come: the status of its static pod can be written. */
+  mirrorPodSeen(): void;
   /** Called with each housekeeping. */
   cleanUp(): void;
   /** The node has become ready or not ready: this does not wait for the next report. */
