@@ -21,10 +21,10 @@ import type { OwnNodeFacts } from '../../types/node-facts.ts';
 import { readMachineSize } from './node-addresses.ts';
 import { type NodeInfo, readNodeInfo } from './node-info.ts';
 import {
+  type AddressReaders,
   type DefaultRouteAddresses,
-  defaultRouteAddresses,
-  dnsAddresses,
   localAddresses,
+  OWN_ADDRESSES,
 } from './own-addresses.ts';
 import type { RuntimeService } from '../service/runtime-service.ts';
 
@@ -60,14 +60,6 @@ const DECLARED_FEATURES: readonly string[] = ['RestartAllContainersOnContainerEx
 
 /** How long the start waits for DNS. Addresses that come later are in a later report. */
 const FIRST_ADDRESSES_MS = 5_000;
-
-/** How the addresses of the machine are found. */
-export interface AddressReaders {
-  readonly dns: (name: string) => Promise<readonly string[]>;
-  readonly defaultRoute: () => Promise<DefaultRouteAddresses>;
-}
-
-const OWN_ADDRESSES: AddressReaders = { dns: dnsAddresses, defaultRoute: () => defaultRouteAddresses() };
 
 /** What the machine says of itself. */
 interface Machine {

@@ -6,11 +6,8 @@ import { buildNodeStatus, NOTHING_TOLD } from '../../../src/policies/node-status
 import type { NodeHealth } from '../../../src/policies/node-status/ready-problems.ts';
 import { nodePatch } from '../../../src/policies/node-status/registration.ts';
 import { nodeHasChanged } from '../../../src/policies/node-status/status-report.ts';
-import {
-  type AddressReaders,
-  StatusFacts,
-  type StatusFactsOptions,
-} from '../../../src/runtime/node/status-facts.ts';
+import type { AddressReaders } from '../../../src/runtime/node/own-addresses.ts';
+import { StatusFacts, type StatusFactsOptions } from '../../../src/runtime/node/status-facts.ts';
 import { settled, VirtualClock } from '../../../src/simulation/node/virtual-clock.ts';
 import type { Image } from '../../../src/types/cri.ts';
 import { StateletError } from '../../../src/types/errors.ts';
