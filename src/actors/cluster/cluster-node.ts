@@ -210,9 +210,10 @@ export class ClusterNode {
 
   /** The first try begins with what is known, further ones ask the server. */
   async #reported(context: NodeContext): Promise<NodeEvent> {
+    const facts = await this.#options.facts();
     const known = context.failures === 0 ? this.#latest : undefined;
     if (known !== undefined) {
-      const built = await this.#built(known);
+      const built = this.#build(known, facts);
       // What is known may be old: nothing is concluded from it but what to send.
       if (otherMachine(known, identityOf(built.node), context) === undefined) return this.#sent(known, built);
     }
@@ -272,7 +273,11 @@ export class ClusterNode {
   }
 
   async #built(node: Node): Promise<NodeStatusUpdate> {
-    const built = buildNodeStatus(node, await this.#options.facts(), this.#told);
+    return this.#build(node, await this.#options.facts());
+  }
+
+  #build(node: Node, facts: NodeStatusFacts): NodeStatusUpdate {
+    const built = buildNodeStatus(node, facts, this.#told);
     this.#reportProblems(built.problems);
     return built;
   }
