@@ -8,6 +8,7 @@ import { podMachine } from './pod-machine.ts';
 import { preemptionMachine } from './preemption-machine.ts';
 import { probeMachine } from './probe-machine.ts';
 import { shutdownMachine } from './shutdown-machine.ts';
+import { statusWriterMachine } from './status-writer-machine.ts';
 import { supervisorMachine } from './supervisor-machine.ts';
 
 /** Every machine of the project, by the name under which `statelet charts` prints it. */
@@ -21,5 +22,6 @@ export const machines: Readonly<Record<string, AnyStateMachine>> = {
   preemption: preemptionMachine,
   probe: probeMachine,
   shutdown: shutdownMachine,
+  statusWriter: statusWriterMachine,
   supervisor: supervisorMachine,
 };

@@ -12,7 +12,7 @@ import type { ApiServer, WatchEvent } from '../service/api-server.ts';
 const RESOURCE = 'certificatesigningrequests';
 /** A watch that ends is begun anew. */
 const WATCH_SECONDS = 300;
-/** Between two looks at a request when a watch has failed. */
+/** Between two looks at a request, when a watch has ended or failed. */
 const PAUSE_MS = 5_000;
 const DELETED: SigningDecision = { kind: 'refused', problem: 'it was deleted' };
 
@@ -85,8 +85,8 @@ export async function issuedCertificate(
       const problem = `the certificate signing request ${name} brings no certificate: ${decision.problem}`;
       throw new StateletError('FailedPrecondition', problem);
     }
-    // A watch that fails at once would make a request without pause.
-    if (decision === undefined) await sleep(clock, PAUSE_MS, signal);
+    // A server that ends each watch at once would otherwise be asked without pause.
+    await sleep(clock, PAUSE_MS, signal);
   }
 }
 
