@@ -64,6 +64,15 @@ export interface ClusterNodeOptions {
   readonly inspect?: ActorOptions<typeof nodeMachine>['inspect'];
 }
 
+export interface ClusterNodeState {
+  /** Of the first level of the chart: `Registering`, `Registered`, `OtherMachine`, … */
+  readonly state: string;
+  /** Unix ms. */
+  readonly since: number;
+  /** What it waits for, or why the last request failed. */
+  readonly problem: string | undefined;
+}
+
 export class ClusterNode {
   readonly #options: ClusterNodeOptions;
   readonly #actor: ActorRefFrom<typeof nodeMachine>;
@@ -78,6 +87,8 @@ export class ClusterNode {
   #record = NO_REPORT;
   #told: ToldOfNode = NOTHING_TOLD;
   #registeredUid: string | undefined;
+  /** Of the registration. They are recorded when the UID of the Node object is known, which they refer to. */
+  #untold: NodeStatusUpdate['events'] = [];
   /** Why a part of the status could not be built, as it was logged last. */
   #problems = '';
 
@@ -108,6 +119,12 @@ export class ClusterNode {
   /** The Node object as the server told it last; undefined if there is none, or it is not known. */
   get node(): Node | undefined {
     return this.#latest;
+  }
+
+  get current(): ClusterNodeState {
+    const { value, context } = this.#actor.getSnapshot();
+    const state = typeof value === 'string' ? value : (Object.keys(value)[0] as keyof typeof value);
+    return { state, since: context.since, problem: context.problem };
   }
 
   /** The Node object exists and is of this machine. */
@@ -194,7 +211,7 @@ export class ClusterNode {
 
   #accepted(node: Node, { events }: NodeStatusUpdate): NodeEvent {
     this.#latest = node;
-    this.#recordEvents(events);
+    this.#untold = events;
     return { type: 'REGISTERED', uid: node.metadata.uid ?? '', now: this.#options.clock.now() };
   }
 
@@ -301,6 +318,8 @@ export class ClusterNode {
     this.#registeredUid = uid;
     logger.info({ uid }, `The Node object ${registration.nodeName} ${how}`);
     onRegistered(uid);
+    this.#recordEvents(this.#untold);
+    this.#untold = [];
   }
 
   #tellLost(): void {
