@@ -38,7 +38,14 @@ const HOUSE = {
     ],
   },
 };
-const ROOMS = [...Object.keys(HOUSE), 'daemon.ts', 'main.ts', 'open-node.ts', 'pod-sources.ts'];
+const ROOMS = [
+  ...Object.keys(HOUSE),
+  'daemon.ts',
+  'join-cluster.ts',
+  'main.ts',
+  'open-node.ts',
+  'pod-sources.ts',
+];
 
 const IMPURE_GLOBALS = ['performance', 'setTimeout', 'setInterval', 'setImmediate', 'queueMicrotask'].concat([
   'process',

@@ -1,6 +1,8 @@
 /** The composition root, the only file that knows every part. Builds the agent, starts it and stops it. */
 import { map, type Observable } from 'rxjs';
 import { type ActorOptions, toObserver } from 'xstate';
+import type { AgentCore } from './actors/cluster/cluster-parts.ts';
+import { eventFanOut } from './actors/cluster/event-fan-out.ts';
 import { NodeAgent } from './actors/node-agent.ts';
 import { servedPods } from './actors/pods/served-pods.ts';
 import { Endpoints } from './server/endpoints.ts';
@@ -10,6 +12,7 @@ import { EMBEDDED, type StateletConfig } from './config/config.ts';
 import { evictionThresholds } from './config/load-eviction-settings.ts';
 import type { EvictionParts } from './actors/eviction/eviction-figures.ts';
 import type { supervisorMachine, SupervisorEvent } from './machines/supervisor-machine.ts';
+import type { Cluster } from './join-cluster.ts';
 import { leavePodsRunning, nodeAgentOptions, openNode } from './open-node.ts';
 import { podSources } from './pod-sources.ts';
 import { shownURL } from './policies/formats/shown-url.ts';
@@ -52,13 +55,21 @@ export interface Daemon {
 export async function startDaemon(config: StateletConfig, deps: DaemonDeps): Promise<Daemon> {
   const lock = await lockRootDir(config.rootDir);
   const { logger } = deps;
-  const recorder = eventLog(logger, () => systemClock.now());
-  const { facts, parts } = await openNode(config, recorder, logger).catch((error: unknown) => {
+  const log = eventLog(logger, () => systemClock.now());
+  let cluster: Cluster | undefined;
+  const opened = await (async () => {
+    cluster = await openCluster(config, logger);
+    const recorder = cluster ? eventFanOut(log, cluster.sender) : log;
+    return { recorder, ...(await openNode(config, recorder, logger, cluster?.runtimeClasses)) };
+  })().catch(async (error: unknown) => {
+    await cluster?.close();
     lock.release();
     throw error;
   });
   const inspect = await withStateLog(deps);
-  const agent = new Agent(config, { ...deps, ...(inspect && { inspect }), recorder, facts }, lock, parts);
+  const { recorder, facts, parts } = opened;
+  const own = { lock, parts, ...(cluster && { cluster }) };
+  const agent = new Agent(config, { ...deps, ...(inspect && { inspect }), recorder, facts }, own);
   try {
     await agent.start();
     return agent;
@@ -66,6 +77,13 @@ export async function startDaemon(config: StateletConfig, deps: DaemonDeps): Pro
     await agent.takeDown();
     throw error;
   }
+}
+
+/** Everything for a cluster is loaded only with a kubeconfig. */
+async function openCluster(config: StateletConfig, logger: Logger): Promise<Cluster | undefined> {
+  if (config.cluster.kubeconfig === '') return undefined;
+  const { Cluster } = await import('./join-cluster.ts');
+  return Cluster.open(config, logger);
 }
 
 /** The state log is loaded only when it is wanted: actors are cheaper without inspection. */
@@ -85,28 +103,38 @@ interface AgentDeps extends DaemonDeps {
   readonly facts: OwnNodeFacts;
 }
 
+/** What belongs to the daemon, and is closed with it. */
+interface Own {
+  readonly lock: RootLock;
+  readonly parts: NodeParts;
+  readonly cluster?: Cluster;
+}
+
 class Agent implements Daemon {
   readonly #config: StateletConfig;
   readonly #deps: AgentDeps;
-  readonly #lock: RootLock;
-  readonly #parts: NodeParts;
+  readonly #own: Own;
   readonly #agent: NodeAgent;
   #endpoints: Endpoints | undefined;
   #stats: Promise<StatsProvider> | undefined;
   #shutdownWatch: ShutdownWatch | undefined;
 
-  constructor(config: StateletConfig, deps: AgentDeps, lock: RootLock, parts: NodeParts) {
+  constructor(config: StateletConfig, deps: AgentDeps, own: Own) {
     this.#config = config;
     this.#deps = deps;
-    this.#lock = lock;
-    this.#parts = parts;
-    const sources = podSources(config, { keepsLastGood: true });
+    this.#own = own;
+    const { parts, cluster } = own;
+    const sources = {
+      ...podSources(config, { keepsLastGood: true }),
+      ...(cluster && { api: cluster.pods }),
+    };
     const { inspect, recorder, logger, facts } = deps;
     this.#agent = new NodeAgent({
       ...nodeAgentOptions(config, { parts, facts, recorder, logger }),
       sources: Object.keys(sources),
       configuration: configuration(sources, logger),
       ...(inspect && { inspect }),
+      ...(cluster && { cluster: (core: AgentCore) => cluster.join(core, facts) }),
       eviction: {
         configuration: evictionConfiguration(config),
         stats: () => this.#statsProvider(),
@@ -130,6 +158,11 @@ class Agent implements Daemon {
     };
     this.#endpoints = await Endpoints.open({ rootDir, nodeName, address: healthz, sources, logger });
     this.#announce();
+    await this.#own.cluster?.prepare({
+      runtime: this.#own.parts.runtime,
+      nodeFacts: () => this.#agent.nodeFacts(),
+      nodeHealth: () => this.#agent.nodeHealth(),
+    });
     this.#agent.start();
     await this.#watchShutdown();
   }
@@ -144,8 +177,9 @@ class Agent implements Daemon {
     await this.#shutdownWatch?.close();
     await (await this.#stats)?.close();
     await this.#endpoints?.close();
-    await this.#parts.stop();
-    this.#lock.release();
+    await this.#own.cluster?.close();
+    await this.#own.parts.stop();
+    this.#own.lock.release();
   }
 
   /** Loaded only where a shutdown of the machine waits for pods. */
@@ -178,7 +212,7 @@ class Agent implements Daemon {
         nodeName,
         cgroupRoot,
         clock: systemClock,
-        runtime: this.#parts.runtime,
+        runtime: this.#own.parts.runtime,
         pods: () => pleg.pods(),
         logger: this.#deps.logger,
         ...(isEmbedded && {
@@ -197,7 +231,8 @@ class Agent implements Daemon {
       containerRuntimeEndpoint: runtime,
     } = this.#config;
     const url = staticPodURL === undefined ? undefined : shownURL(staticPodURL);
-    const sources = [staticPodPath, url].filter((source) => source !== undefined);
+    const server = this.#own.cluster && 'the API server';
+    const sources = [staticPodPath, url, server].filter((source) => source !== undefined);
     const fields = { node: nodeName, rootDir, runtime, ...(this.address && { address: this.address }) };
     const { logger, forPeople } = this.#deps;
     const message = `Running the pods of ${sources.join(' and ') || 'no source'}`;

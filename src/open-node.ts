@@ -5,6 +5,7 @@ import { EMBEDDED, type StateletConfig } from './config/config.ts';
 import { makeFolder } from './system/make-folder.ts';
 import { nodeAddresses, readNodeFacts, startsAtOnce } from './runtime/node/node-addresses.ts';
 import type { NodeParts } from './runtime/node/pod-node.ts';
+import type { RuntimeClasses } from './policies/admission/runtime-class.ts';
 import { shutdownPeriods } from './policies/shutdown/shutdown-periods.ts';
 import { systemClock } from './system/system-clock.ts';
 import { isOutOfSpace } from './system/system-errors.ts';
@@ -26,12 +27,13 @@ export async function openNode(
   config: StateletConfig,
   recorder: EventRecorder & NodeEventRecorder,
   logger: Logger,
+  runtimeClasses?: RuntimeClasses,
 ): Promise<Node> {
   await makePodLogsDir(config, logger);
   const facts = await readNodeFacts(config);
   const { capacity, allocatable } = facts;
   logger.debug({ capacity: amountsText(capacity), allocatable: amountsText(allocatable) }, 'Node resources');
-  return { facts, parts: await openParts(config, facts, recorder, logger) };
+  return { facts, parts: await openParts(config, { facts, recorder, logger, runtimeClasses }) };
 }
 
 /** On a full disk the agent goes on, so that it can remove what is not needed; the folder is made again when a pod starts. */
@@ -55,12 +57,18 @@ function amountsText(amounts: Readonly<Record<string, string>>): string {
     .join(',');
 }
 
+interface PartsSurroundings {
+  readonly facts: OwnNodeFacts;
+  readonly recorder: EventRecorder & NodeEventRecorder;
+  readonly logger: Logger;
+  /** Those of the cluster. */
+  readonly runtimeClasses: RuntimeClasses | undefined;
+}
+
 /** Loads only the runtime that is used. */
 async function openParts(
   config: StateletConfig,
-  facts: OwnNodeFacts,
-  recorder: EventRecorder & NodeEventRecorder,
-  logger: Logger,
+  { facts, recorder, logger, runtimeClasses }: PartsSurroundings,
 ): Promise<NodeParts> {
   const { containerRuntimeEndpoint: endpoint, node, rootDir, podLogsDir, nodeName } = config;
   const hostIPs = nodeAddresses(node.nodeIP);
@@ -87,6 +95,7 @@ async function openParts(
     facts,
     reservations: config,
     settings: node,
+    ...(runtimeClasses && { runtimeClasses }),
     recorder,
     logger,
   });

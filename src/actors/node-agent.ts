@@ -4,6 +4,8 @@ import type { ActorOptions } from 'xstate';
 import type { supervisorMachine, SupervisorEvent } from '../machines/supervisor-machine.ts';
 import { containerID } from '../policies/status/container-state.ts';
 import type { EvictionExplanation } from '../policies/eviction/explanation.ts';
+import { hostIPsOf } from '../policies/node-status/host-ips.ts';
+import type { NodeHealth } from '../policies/node-status/ready-problems.ts';
 import { crashLoopBackOff } from '../policies/sync/crash-loop-backoff.ts';
 import { Pleg } from '../runtime/pleg/pleg.ts';
 import type { NodeParts } from '../runtime/node/pod-node.ts';
@@ -180,6 +182,12 @@ export class NodeAgent {
     });
   }
 
+  /** What decides whether the node is ready. */
+  nodeHealth(): NodeHealth {
+    const isShuttingDown = this.shutdown?.isShuttingDown === true;
+    return { runtime: this.#runtimeState.health(), plegProblem: this.pleg.health(), isShuttingDown };
+  }
+
   #buildProbes(): ProbeManager {
     const { parts, clock, random, recorder, logger } = this.#options;
     const { runtime, node } = parts;
@@ -211,10 +219,16 @@ export class NodeAgent {
     if (probe === 'startup') this.statusManager.setContainerStartup(pod, id, isSuccess);
   }
 
+  /** In a cluster, as its node object has them. */
+  #hostIPs(): readonly string[] {
+    const ofNode = hostIPsOf(this.cluster?.node()?.status?.addresses ?? []);
+    return ofNode.length > 0 ? ofNode : this.#options.hostIPs;
+  }
+
   #buildSupervisor(): Supervisor {
     const { parts, sources, clock, random, recorder, logger, inspect, wrapEffects, wrapGates } =
       this.#options;
-    const { hostIPs, syncFrequencyMs, preemptionLowerPriorityFirst } = this.#options;
+    const { syncFrequencyMs, preemptionLowerPriorityFirst } = this.#options;
     const { node } = parts;
     const { pleg, probes, statusManager } = this;
     const podRuntime = this.#buildPodRuntime();
@@ -227,7 +241,7 @@ export class NodeAgent {
       clock,
       recorder,
       logger,
-      hostIPs: () => hostIPs,
+      hostIPs: () => this.#hostIPs(),
       onStaticPodSync: (pod) => this.cluster?.staticPodSynced(pod),
       containerEnds: this.#containerEnds,
       runtimeName: () => this.#runtimeName,
@@ -254,6 +268,7 @@ export class NodeAgent {
       ...(wrapGates && { wrapGates }),
       ...(inspect && { inspect }),
       onStopped: () => this.#stopped.resolve(undefined),
+      onMirrorPod: () => this.cluster?.mirrorPodSeen(),
     });
     supervisor.ends.subscribe(({ uid }, end) => {
       if (end === 'Forgotten') this.#containerEnds.forget(uid);
@@ -286,18 +301,14 @@ export class NodeAgent {
 
   #core(): AgentCore {
     const { supervisor, statusManager } = this;
-    const { clock, random, logger, inspect } = this.#options;
+    const { clock, random, recorder, logger, inspect } = this.#options;
     return {
       registry: supervisor.registry,
       desired: supervisor.desired,
       ends: supervisor.ends,
       statusManager,
-      conditions: () => this.#eviction?.conditions() ?? [],
-      problems: () => ({
-        runtime: this.#runtimeState.runtimeProblem() ?? this.pleg.health(),
-        network: this.#runtimeState.networkProblem(),
-        isShuttingDown: this.shutdown?.isShuttingDown === true,
-      }),
+      health: () => this.nodeHealth(),
+      recorder,
       parent: supervisor.actor,
       clock,
       random,

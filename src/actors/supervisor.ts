@@ -2,6 +2,7 @@
 import { type ActorOptions, type ActorRefFrom, type AnyActorRef, createActor } from 'xstate';
 import { supervisorMachine, type SupervisorEvent } from '../machines/supervisor-machine.ts';
 import { isMirrorPod } from '../policies/pod/pod-kinds.ts';
+import { needsReadinessSync } from '../policies/status-sync/probed-status.ts';
 import { planHousekeeping } from '../policies/sync/housekeeping.ts';
 import { isTerminalPhase, type KillPodOptions } from '../policies/sync/pod-termination.ts';
 import type { PodNode } from '../runtime/node/pod-node.ts';
@@ -52,6 +53,8 @@ export interface SupervisorOptions {
   readonly logger: Logger;
   readonly inspect?: ActorOptions<typeof supervisorMachine>['inspect'];
   readonly onStopped: () => void;
+  /** A mirror pod has come. */
+  readonly onMirrorPod?: () => void;
   /** Puts something between pods and the answers to what they ask before they start: tests do. */
   readonly wrapGates?: (gates: StartGates) => StartGates;
 }
@@ -219,10 +222,7 @@ export class Supervisor {
           this.#tell(pods, `Removed by source ${source}`);
           for (const pod of pods) this.#remove(pod);
         }),
-        handlePodReconcile: on<'CONFIG.RECONCILE'>(({ pods }) => {
-          for (const pod of pods) this.desired.set(pod);
-          for (const { metadata } of pods) this.#sync(metadata.uid);
-        }),
+        handlePodReconcile: on<'CONFIG.RECONCILE'>(({ pods }) => pods.forEach((pod) => this.#reconcile(pod))),
         handlePodLifecycleEvents: on<'PLEG'>(({ uid }) => this.#handleLifecycleEvents(uid)),
         handlePodSyncs: on<'SYNC'>(({ uids }) => uids.forEach((uid) => this.#sync(uid))),
         handleProbeResult: on<'PROBE'>(({ uid }) => this.#handleProbeResult(uid)),
@@ -277,6 +277,13 @@ export class Supervisor {
     else this.#delivery.update(pod);
   }
 
+  /** Its status at the API server has changed. As a rule this node has written it, and there is nothing to do. */
+  #reconcile(pod: Pod): void {
+    this.desired.set(pod);
+    if (!isMirrorPod(pod) && needsReadinessSync(pod))
+      this.registry.send(pod.metadata.uid, { type: 'SyncPodSync', pod });
+  }
+
   /** No source wants it any more. */
   #remove(pod: Pod): void {
     if (isMirrorPod(pod)) this.#updateStaticPodOf(pod);
@@ -284,6 +291,7 @@ export class Supervisor {
   }
 
   #updateStaticPodOf(mirrorPod: Pod): void {
+    this.#options.onMirrorPod?.();
     const pod = this.desired.staticPodOf(mirrorPod);
     if (pod !== undefined) this.#delivery.update(pod);
   }

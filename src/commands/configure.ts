@@ -14,7 +14,7 @@ export async function configure(flags: RunFlags): Promise<Configured> {
 }
 
 /** A warning for a configuration without a source of pods; undefined where there is one. */
-export function adviceOnSources({ staticPodPath, staticPodURL }: StateletConfig): string | undefined {
-  if (staticPodPath !== undefined || staticPodURL !== undefined) return undefined;
-  return 'no source of pods was given: --pod-manifest-path or --manifest-url, or the same in the --config file';
+export function adviceOnSources({ staticPodPath, staticPodURL, cluster }: StateletConfig): string | undefined {
+  if (staticPodPath !== undefined || staticPodURL !== undefined || cluster.kubeconfig !== '') return undefined;
+  return 'no source of pods was given: --pod-manifest-path, --manifest-url or --kubeconfig, or the first two in the --config file';
 }

@@ -295,8 +295,8 @@ export interface RuntimeHandler {
 export interface RuntimeStatus {
   readonly conditions: readonly RuntimeCondition[];
   readonly handlers?: readonly RuntimeHandler[];
-  /** Whether the runtime supports `supplementalGroupsPolicy: Strict`, which ignores the groups of the image. */
-  readonly supplementalGroupsPolicy: boolean;
+  /** Whether the runtime supports `supplementalGroupsPolicy: Strict`, which ignores the groups of the image; undefined: not told. */
+  readonly supplementalGroupsPolicy?: boolean;
 }
 
 export interface ExecSyncResponse {

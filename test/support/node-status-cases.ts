@@ -192,7 +192,7 @@ function images({ images: given, listError, nodeStatusMaxImages }: ImagesInput):
   const after = withImages(nodeOf({}), listError ? undefined : list, nodeStatusMaxImages);
   return {
     error: listError ? `error getting image list: ${listError}` : null,
-    images: after.status?.images?.map(({ names, sizeBytes }) => ({
+    images: (after.status?.images ?? []).map(({ names, sizeBytes }) => ({
       names,
       ...(sizeBytes !== 0 && { sizeBytes }),
     })),

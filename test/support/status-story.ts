@@ -161,7 +161,7 @@ export class StatusStory {
         uid,
         entry,
         pods,
-        couldHaveRunningContainers,
+        couldHaveRunningContainers: () => couldHaveRunningContainers,
         now: () => rfc3339(this.#now * 1000),
         onWritten: (apiUID) => this.#written.set(apiUID, entry.version),
       });

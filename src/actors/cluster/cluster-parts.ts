@@ -1,7 +1,9 @@
 /** What an agent and its part in a cluster ask of each other. An agent without a cluster loads nothing of it. */
 import type { ActorOptions, AnyActorRef } from 'xstate';
 import type { supervisorMachine } from '../../machines/supervisor-machine.ts';
+import type { NodeHealth } from '../../policies/node-status/ready-problems.ts';
 import type { Clock } from '../../types/clock.ts';
+import type { EventRecorder, NodeEventRecorder } from '../../types/event-recorder.ts';
 import type { Node, Pod } from '../../types/kubernetes.ts';
 import type { Logger } from '../../types/logger.ts';
 import type { DesiredPods } from '../pods/desired-pods.ts';
@@ -9,22 +11,15 @@ import type { PodEnds } from '../pods/pod-ends.ts';
 import type { PodRegistry } from '../pods/pod-registry.ts';
 import type { StatusManager } from '../pods/status-manager.ts';
 
-/** Why the node is not ready; undefined where there is no problem. */
-export interface NodeProblems {
-  readonly runtime: string | undefined;
-  readonly network: string | undefined;
-  readonly isShuttingDown: boolean;
-}
-
 /** The agent, as its part in the cluster sees it. */
 export interface AgentCore {
   readonly registry: PodRegistry;
   readonly desired: DesiredPods;
   readonly ends: PodEnds;
   readonly statusManager: StatusManager;
-  /** The pressure conditions that hold. */
-  readonly conditions: () => readonly string[];
-  readonly problems: () => NodeProblems;
+  /** What decides whether the node is ready. */
+  readonly health: () => NodeHealth;
+  readonly recorder: EventRecorder & NodeEventRecorder;
   readonly parent: AnyActorRef;
   readonly inspect?: ActorOptions<typeof supervisorMachine>['inspect'];
   readonly clock: Clock;
@@ -44,6 +39,8 @@ export interface ClusterParts {
   freshNode(): Promise<Node>;
   /** Called with each sync of a static pod. */
   staticPodSynced(pod: Pod): void;
+  /** A mirror pod has come: the status of its static pod can be written. */
+  mirrorPodSeen(): void;
   /** Called with each housekeeping. */
   cleanUp(): void;
   /** The node has become ready or not ready: this does not wait for the next report. */

@@ -100,6 +100,11 @@ export class PodRegistry {
 
   // The questions of docs/lifecycle.md. Each takes a UID.
 
+  /** Before all sources are seen, something of an unknown pod may run. */
+  couldHaveRunningContainers(uid: string): boolean {
+    return this.#hasTag(uid, 'couldHaveRunningContainers') ?? !this.#options.synced();
+  }
+
   isPodTerminationRequested(uid: string): boolean {
     return this.#hasTag(uid, 'terminationRequested') ?? false;
   }

@@ -104,7 +104,8 @@ export class Exchange {
       return await work(limit);
     } catch (error) {
       if (error instanceof ApiError) throw error;
-      const failure = failureOf(what, error);
+      // Of what was aborted, the connection may tell anything.
+      const failure = failureOf(what, stop.signal.aborted ? stop.signal.reason : error);
       if (failure.kind !== 'Canceled') observer.failed(failure.message);
       throw failure;
     } finally {

@@ -5,7 +5,7 @@ export interface HttpRequest {
   readonly method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
   /** With the query. */
   readonly path: string;
-  readonly headers: Readonly<Record<string, string>>;
+  readonly headers: Readonly<Record<string, string | string[]>>;
   readonly body?: Buffer;
 }
 
@@ -33,5 +33,5 @@ export interface HttpConnection {
 /** The request did not reach the server: making it again on another connection does nothing twice. */
 export class NotSentError extends Error {}
 
-/** The request was made on a connection that had been idle, and that broke: the server may have closed it before. */
+/** The connection broke before anything was answered: the server may have closed it before the request came. */
 export class StaleConnectionError extends Error {}

@@ -1,13 +1,20 @@
 import { type ClientHttp2Session, type ClientHttp2Stream, connect, constants } from 'node:http2';
 import type { Socket } from 'node:net';
 import { StateletError } from '../../types/errors.ts';
-import { type HttpAnswer, type HttpConnection, type HttpRequest, NotSentError } from './http-request.ts';
+import {
+  type HttpAnswer,
+  type HttpConnection,
+  type HttpRequest,
+  NotSentError,
+  StaleConnectionError,
+} from './http-request.ts';
 
 /** Until the server has told its limit. */
 const STREAMS_BEFORE_SETTINGS = 100;
 const STREAM_WINDOW_BYTES = 4 * 1024 * 1024;
 const SESSION_WINDOW_BYTES = 64 * 1024 * 1024;
 const SESSION_MEMORY_MB = 1024;
+const CUT = 'the connection was closed before the answer was complete';
 
 export interface PingOptions {
   /** After so long without a byte from the peer it is pinged. */
@@ -26,8 +33,8 @@ export class Http2Connection implements HttpConnection {
   #bytesRead = 0;
   /** Runs while a ping waits for its answer. */
   #pingTimer: NodeJS.Timeout | undefined;
-  /** Why the connection broke. */
-  #failure: Error | undefined;
+  /** Set when the peer does not answer a ping. */
+  #death: StateletError | undefined;
 
   constructor(socket: Socket, server: URL, options: PingOptions) {
     this.#socket = socket;
@@ -39,7 +46,7 @@ export class Http2Connection implements HttpConnection {
     });
     this.#session.once('connect', () => this.#session.setLocalWindowSize(SESSION_WINDOW_BYTES));
     // The requests fail too, each with its own error.
-    this.#session.on('error', (error) => (this.#failure ??= error as Error));
+    this.#session.on('error', () => undefined);
     this.#session.once('close', () => {
       clearInterval(this.#timer);
       clearTimeout(this.#pingTimer);
@@ -70,8 +77,8 @@ export class Http2Connection implements HttpConnection {
     stream.once('response', ({ [constants.HTTP2_HEADER_STATUS]: status = 0, ...rest }) =>
       resolve({ status: Number(status), headers: rest, body: stream }),
     );
-    stream.once('error', (error: Error) => reject(this.#problem(stream, error)));
-    stream.once('close', () => reject(this.#problem(stream)));
+    stream.once('error', (error: Error) => reject(this.#unanswered(stream, error)));
+    stream.once('close', () => reject(this.#unanswered(stream)));
     const abort = () => {
       stream.close(constants.NGHTTP2_CANCEL);
       stream.destroy(signal.reason as Error);
@@ -80,7 +87,7 @@ export class Http2Connection implements HttpConnection {
     signal.addEventListener('abort', abort, { once: true });
     stream.once('close', () => signal.removeEventListener('abort', abort));
     // A connection that breaks without an error would end the body as if it were whole.
-    stream.once('aborted', () => stream.destroy(this.#problem(stream)));
+    stream.once('aborted', () => stream.destroy(this.#death ?? new Error(CUT)));
     if (body !== undefined) stream.end(body);
     return promise;
   }
@@ -93,7 +100,7 @@ export class Http2Connection implements HttpConnection {
     this.#session.destroy();
   }
 
-  #open(headers: Record<string, string>, endStream: boolean): ClientHttp2Stream {
+  #open(headers: Record<string, string | string[]>, endStream: boolean): ClientHttp2Stream {
     try {
       return this.#session.request(headers, { endStream });
     } catch (error) {
@@ -102,10 +109,13 @@ export class Http2Connection implements HttpConnection {
     }
   }
 
-  #problem(stream: ClientHttp2Stream, error?: Error): Error {
+  /** Why there is not even the head of an answer. */
+  #unanswered(stream: ClientHttp2Stream, error?: Error): Error {
     if (stream.rstCode === constants.NGHTTP2_REFUSED_STREAM)
       return new NotSentError('the server takes no more requests on this connection', { cause: error });
-    return this.#failure ?? error ?? new Error('the connection was closed before the answer was complete');
+    if (this.#death !== undefined) return this.#death;
+    if (this.#session.destroyed) return new StaleConnectionError(error?.message ?? CUT, { cause: error });
+    return error ?? new Error(CUT);
   }
 
   #look(): void {
@@ -119,8 +129,8 @@ export class Http2Connection implements HttpConnection {
     const { pingTimeoutMs } = this.#options;
     this.#pingTimer = setTimeout(() => {
       const problem = `no answer to a ping in ${pingTimeoutMs / 1000} s: the connection is dead`;
-      this.#failure = new StateletError('Unavailable', problem);
-      this.#session.destroy(this.#failure);
+      this.#death = new StateletError('Unavailable', problem);
+      this.#session.destroy(this.#death);
     }, pingTimeoutMs);
     this.#session.ping((error) => {
       if (error !== null) return;

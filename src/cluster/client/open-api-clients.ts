@@ -34,7 +34,7 @@ export function openApiClients(
   credentials: Credentials,
   observer: ConnectionObserver,
   options: ApiClientsOptions,
-): ApiClients & { close(): void } {
+): ApiClients & { readonly close: () => void } {
   const { clock = systemClock, userAgent, requestTimeoutMs = REQUEST_TIMEOUT_MS } = options;
   const openPool = () =>
     new ConnectionPool({

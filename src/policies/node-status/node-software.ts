@@ -47,12 +47,14 @@ export function runtimeVersionText(version: string): string | undefined {
 /** The largest images first. `max` -1: all of them. Undefined images: the runtime could not list them. */
 export function withImages(node: Node, images: readonly Image[] | undefined, max: number): Node {
   const listed = largestFirst(images ?? []).slice(0, max < 0 ? undefined : max);
-  return withStatus(node, {
-    images: listed.map(({ repoDigests = [], repoTags, size }) => ({
+  return withStatusList(
+    node,
+    'images',
+    listed.map(({ repoDigests = [], repoTags, size }) => ({
       names: [...repoDigests, ...repoTags].slice(0, IMAGE_NAMES_MAX),
       sizeBytes: size,
     })),
-  });
+  );
 }
 
 function largestFirst(images: readonly Image[]): readonly Image[] {
@@ -65,15 +67,14 @@ export function withPort(node: Node, port: number): Node {
 }
 
 export function withRuntimeHandlers(node: Node, handlers: readonly RuntimeHandler[]): Node {
-  return withStatus(node, {
-    runtimeHandlers: handlers.map(({ name, features }) => ({
-      name,
-      features: {
-        recursiveReadOnlyMounts: features?.recursiveReadOnlyMounts ?? false,
-        userNamespaces: features?.userNamespaces ?? false,
-      },
-    })),
-  });
+  const shown = handlers.map(({ name, features }) => ({
+    name,
+    features: {
+      recursiveReadOnlyMounts: features?.recursiveReadOnlyMounts ?? false,
+      userNamespaces: features?.userNamespaces ?? false,
+    },
+  }));
+  return withStatusList(node, 'runtimeHandlers', shown);
 }
 
 /** Undefined: the runtime has not told its features, and those that are known stay. */
@@ -85,4 +86,15 @@ export function withFeatures(node: Node, supplementalGroupsPolicy: boolean | und
 
 export function withStatus(node: Node, status: NodeStatus): Node {
   return { ...node, status: { ...node.status, ...status } };
+}
+
+/** A list that is empty is left out, as the API server does. */
+export function withStatusList<Key extends keyof NodeStatus>(
+  node: Node,
+  key: Key,
+  list: NodeStatus[Key] & readonly unknown[],
+): Node {
+  if (list.length > 0) return { ...node, status: { ...node.status, [key]: list } };
+  const others = Object.entries(node.status ?? {}).filter(([name]) => name !== key);
+  return { ...node, status: Object.fromEntries(others) };
 }

@@ -7,7 +7,7 @@ import {
   withImages,
   withPort,
   withRuntimeHandlers,
-  withStatus,
+  withStatusList,
   withVersions,
   type VersionFacts,
 } from './node-software.ts';
@@ -86,7 +86,7 @@ function withSoftware(node: Node, facts: NodeStatusFacts): Node {
     (before) => withImages(before, images, maxImages),
     (before) => withRuntimeHandlers(before, handlers),
     (before) => withFeatures(before, supplementalGroupsPolicy),
-    (before) => withStatus(before, { declaredFeatures: facts.declaredFeatures }),
+    (before) => withStatusList(before, 'declaredFeatures', facts.declaredFeatures),
     (before) => withVolumesInUse(before, facts.volumesInUse),
   ];
   return steps.reduce((before, step) => step(before), node);
@@ -94,7 +94,7 @@ function withSoftware(node: Node, facts: NodeStatusFacts): Node {
 
 /** Undefined: it is not known yet, and what an earlier agent has reported stays. */
 export function withVolumesInUse(node: Node, volumes: readonly string[] | undefined): Node {
-  return volumes === undefined ? node : withStatus(node, { volumesInUse: volumes });
+  return volumes === undefined ? node : withStatusList(node, 'volumesInUse', volumes);
 }
 
 function withConditions(node: Node, facts: NodeStatusFacts): UpdatedNode {

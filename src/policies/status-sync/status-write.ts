@@ -96,7 +96,7 @@ export interface StatusWrite {
   readonly uid: string;
   readonly entry: VersionedStatus;
   readonly pods: Pick<KnownPods, 'translateUID'>;
-  readonly couldHaveRunningContainers: boolean;
+  readonly couldHaveRunningContainers: () => boolean;
   /** RFC 3339 in whole seconds. */
   readonly now: () => string;
   /** The server has this version now. */
@@ -129,7 +129,8 @@ export function* writeStatus(write: StatusWrite): StatusConversation {
 
 /** The UID is a precondition: a pod that has taken the name in the meantime is not touched. */
 function statusPatch(write: StatusWrite, pod: Pod): JsonObject | undefined {
-  const { entry, couldHaveRunningContainers, now } = write;
+  const { entry, now } = write;
+  const couldHaveRunningContainers = write.couldHaveRunningContainers();
   const served = pod.status ?? {};
   const merged = mergedStatus({ pod, served, status: entry.status, couldHaveRunningContainers, now: now() });
   const status = strategicMergePatch(servedPodStatus(served), servedPodStatus(merged), POD_STATUS_RULES);

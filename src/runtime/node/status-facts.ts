@@ -59,6 +59,14 @@ const DECLARED_FEATURES: readonly string[] = ['RestartAllContainersOnContainerEx
 /** How long the start waits for DNS. Addresses that come later are in a later report. */
 const FIRST_ADDRESSES_MS = 5_000;
 
+/** How the addresses of the machine are found. */
+export interface AddressReaders {
+  readonly dns: (name: string) => Promise<readonly string[]>;
+  readonly defaultRoute: () => Promise<DefaultRouteAddresses>;
+}
+
+const OWN_ADDRESSES: AddressReaders = { dns: dnsAddresses, defaultRoute: () => defaultRouteAddresses() };
+
 /** What the machine says of itself. */
 interface Machine {
   readonly size: MachineSize;
@@ -68,6 +76,7 @@ interface Machine {
 export class StatusFacts {
   readonly #options: StatusFactsOptions;
   readonly #machine: Machine;
+  readonly #readers: AddressReaders;
   readonly #timer: Timer;
   readonly #stopped = new AbortController();
   #images: readonly Image[] | undefined;
@@ -75,16 +84,17 @@ export class StatusFacts {
   #dns: readonly string[] = [];
   #defaultRoute: DefaultRouteAddresses = {};
 
-  private constructor(options: StatusFactsOptions, machine: Machine) {
+  private constructor(options: StatusFactsOptions, machine: Machine, readers: AddressReaders) {
     this.#options = options;
     this.#machine = machine;
+    this.#readers = readers;
     this.#timer = new Timer(options.clock);
   }
 
   /** Reads the machine and its addresses; what the runtime says comes later. */
-  static async open(options: StatusFactsOptions): Promise<StatusFacts> {
+  static async open(options: StatusFactsOptions, readers = OWN_ADDRESSES): Promise<StatusFacts> {
     const [size, info] = await Promise.all([readMachineSize(), readNodeInfo()]);
-    const facts = new StatusFacts(options, { size, info });
+    const facts = new StatusFacts(options, { size, info }, readers);
     const addresses = facts.#readAddresses();
     void facts.#refresh(addresses);
     const waited = new AbortController();
@@ -188,7 +198,11 @@ export class StatusFacts {
     const { nodeIPs, nodeFacts } = this.#options;
     const { name } = nodeFacts();
     if (nodeIPs.some(isSpecific) || parseIPAddress(name)) return;
-    [this.#dns, this.#defaultRoute] = await Promise.all([dnsAddresses(name), defaultRouteAddresses()]);
+    const { dns, defaultRoute } = this.#readers;
+    await Promise.all([
+      dns(name).then((found) => (this.#dns = found)),
+      defaultRoute().then((found) => (this.#defaultRoute = found)),
+    ]);
   }
 }
 

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
 import { loadKubeconfigInThread } from '../../../src/cluster/credentials/credentials-thread.ts';
 import { loadKubeconfig } from '../../../src/cluster/credentials/load-kubeconfig.ts';
-import { type KeyPair, TestAuthority } from '../../support/certificates.ts';
+import { type KeyPair, TestAuthority } from '../../support/certificate-authority.ts';
 
 const SERVER = 'https://10.0.0.1:6443';
 const authority = new TestAuthority();

@@ -4,7 +4,7 @@ import { describe, expect, test } from '@jest/globals';
 import { signingRequestInThread } from '../../../src/cluster/credentials/credentials-thread.ts';
 import { signingRequest } from '../../../src/cluster/credentials/signing-request.ts';
 import { clientTemplate } from '../../../src/policies/certificates/certificate-template.ts';
-import { newKey, TestAuthority } from '../../support/certificates.ts';
+import { newKey, TestAuthority } from '../../support/certificate-authority.ts';
 
 const serving = { ...clientTemplate('node-1'), dnsNames: ['node-1'], ipAddresses: ['10.0.0.1', 'fd00::1'] };
 

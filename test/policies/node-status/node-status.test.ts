@@ -11,7 +11,7 @@ const reasons = (events: readonly { readonly reason: string }[]) => events.map((
 
 describe('the status of a node that registers', () => {
   test('has all parts', () => {
-    const { status } = registeredNode();
+    const { status } = registeredNode({ volumesInUse: ['v'] });
     expect(status).toMatchObject({
       addresses: [
         { type: 'InternalIP', address: '10.0.0.1' },
@@ -38,7 +38,7 @@ describe('the status of a node that registers', () => {
       runtimeHandlers: [{ name: '', features: { recursiveReadOnlyMounts: true, userNamespaces: true } }],
       features: { supplementalGroupsPolicy: true },
       declaredFeatures: ['RestartAllContainersOnContainerExits'],
-      volumesInUse: [],
+      volumesInUse: ['v'],
     });
   });
 
@@ -123,6 +123,15 @@ describe('a later status', () => {
     expect(node.status?.addresses).toEqual(registeredNode().status?.addresses);
     expect(problems).toEqual(["can't get ip address of node node-1. error: no default routes"]);
   });
+});
+
+test('what is empty is left out: else each report would differ from what the API server keeps', () => {
+  const node = registeredNode({ volumesInUse: ['v'] });
+  const none = { images: [], handlers: [], declaredFeatures: [], volumesInUse: [] };
+  const empty = { ...none, supplementalGroupsPolicy: undefined };
+  const { status } = buildNodeStatus(node, statusFacts(empty), NOTHING_TOLD).node;
+  const lists = ['images', 'runtimeHandlers', 'declaredFeatures', 'volumesInUse'];
+  expect(lists.filter((list) => list in (status ?? {}))).toEqual([]);
 });
 
 describe('events', () => {

@@ -223,6 +223,29 @@ describe('not ready', () => {
   });
 });
 
+describe('for the status of the node', () => {
+  test('a runtime that was not asked has no status and was never ready', () => {
+    expect(newState().health()).toEqual({ status: undefined, readyAt: undefined });
+  });
+
+  test('the time of the last answer that it is ready, and its last status', async () => {
+    const state = newState();
+    const good = statusOf(condition('RuntimeReady', true));
+    answer = () => Promise.resolve(good);
+    const readyAt = clock.now();
+    await state.check();
+    await clock.advance(5_000);
+    const bad = statusOf(condition('RuntimeReady', false));
+    answer = () => Promise.resolve(bad);
+    await state.check();
+    expect(state.health()).toEqual({ status: bad, readyAt });
+    answer = DOWN;
+    await state.check();
+    expect(state.health()).toEqual({ status: bad, readyAt });
+    state.stop();
+  });
+});
+
 describe('the network', () => {
   test('a runtime whose network is not ready is ready itself, and gives the reason for the network problem', async () => {
     answer = () =>

@@ -25,6 +25,19 @@ const CNI_PLUGINS = ['bridge', 'host-local', 'portmap', 'loopback'];
 /** apt fails while another apt runs: only one test worker may install at a time. */
 const LOCK = join(tmpdir(), 'statelet-test-packages.lock');
 
+/** Packages of a machine with logind, as above. */
+const LOGIND_PACKAGES: Readonly<Record<string, string>> = {
+  'dbus-daemon': 'dbus',
+  busctl: 'systemd',
+  'systemd-inhibit': 'systemd',
+};
+
+/** Installs what tests with logind need, and is missing. */
+export async function installLogind(): Promise<void> {
+  const missing = Object.entries(LOGIND_PACKAGES).filter(([file]) => !onPath(file));
+  if (missing.length > 0) await install([...new Set(missing.map(([, name]) => name))]);
+}
+
 /** Installs what is missing. Returns the folder of the CNI plugins. */
 export async function installPackages(): Promise<string> {
   const missing = missingPackages();
@@ -60,7 +73,7 @@ function cniFolder(): string | undefined {
 
 async function install(packages: readonly string[]): Promise<void> {
   const names = packages.join(' ');
-  process.stderr.write(`\nInstalling ${names} for the tests with containerd.\n`);
+  process.stderr.write(`\nInstalling ${names} for the tests.\n`);
   const get = `apt-get install -y --no-install-recommends ${names}`;
   // Debian would start the installed services; the tests start their own.
   const policy = '/usr/sbin/policy-rc.d';
@@ -71,7 +84,7 @@ async function install(packages: readonly string[]): Promise<void> {
     await run('flock', [LOCK, 'sh', '-c', script], { env, maxBuffer: 64 * 1024 * 1024 });
   } catch (error) {
     const { stderr = '' } = error as { stderr?: string };
-    const mend = 'the tests with containerd need these packages: install them, or run the tests without root';
+    const mend = 'the tests need these packages: install them, or run the tests without root';
     throw new Error(`apt-get could not install ${names}; ${mend}\n${stderr}`, { cause: error });
   }
 }

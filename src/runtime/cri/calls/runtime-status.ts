@@ -16,7 +16,7 @@ export function runtimeStatus(context: CallContext): RuntimeService['status'] {
     return {
       conditions: isDriverFine ? conditions : [WRONG_DRIVER, ...conditions],
       handlers,
-      supplementalGroupsPolicy: features?.supplementalGroupsPolicy ?? false,
+      ...(features && { supplementalGroupsPolicy: features.supplementalGroupsPolicy }),
     };
   };
 }

@@ -1,0 +1,269 @@
+/** The actor of one certificate of the node, and its effects: requests at the API server, the store, timers. */
+import { type Observable, Subject } from 'rxjs';
+import { type ActorOptions, type ActorRefFrom, type AnyActorRef, createActor } from 'xstate';
+import { type CertificatePair, newPrivateKey } from '../../cluster/credentials/certificate-pair.ts';
+import {
+  issuedCertificate,
+  submitRequest,
+  type SubmittedRequest,
+} from '../../cluster/credentials/certificate-requests.ts';
+import type { CertificateStore } from '../../cluster/credentials/certificate-store.ts';
+import { signingRequestInThread } from '../../cluster/credentials/credentials-thread.ts';
+import { type KeptKey, requestNameOf } from '../../cluster/credentials/kept-key.ts';
+import { ApiError } from '../../cluster/service/api-error.ts';
+import type { ApiServer } from '../../cluster/service/api-server.ts';
+import {
+  type CertificateContext,
+  type CertificateEvent,
+  certificateMachine,
+} from '../../machines/certificate-machine.ts';
+import {
+  GIVE_UP_AFTER_MS,
+  isExpired,
+  ISSUE_TIMEOUT_MS,
+  NAMED_ISSUE_TIMEOUT_MS,
+} from '../../policies/certificates/certificate-rotation.ts';
+import type {
+  CertificatePurpose,
+  CertificateTemplate,
+} from '../../policies/certificates/certificate-template.ts';
+import { rfc3339 } from '../../policies/formats/time.ts';
+import { Timer } from '../../system/timer.ts';
+import type { Clock } from '../../types/clock.ts';
+import { errorMessage, StateletError } from '../../types/errors.ts';
+import type { Logger } from '../../types/logger.ts';
+
+export interface CertificateManagerOptions {
+  /** For logs. */
+  readonly kind: 'client' | 'serving';
+  readonly purpose: CertificatePurpose;
+  readonly store: CertificateStore;
+  readonly rotates: boolean;
+  /** Called when the agent has had no valid certificate for too long. Without it the agent goes on. */
+  readonly onGiveUp?: () => void;
+  /** The server that is asked, as whom it accepts now. */
+  readonly server: () => ApiServer;
+  /** The key is kept until there is a certificate, and the request has a name of its own. Default: a new key for each request. */
+  readonly keptKey?: KeptKey;
+  /** Called before others hear of a new certificate. */
+  readonly onIssued?: (pair: CertificatePair) => Promise<void>;
+  readonly clock: Clock;
+  /** In [0, 1). */
+  readonly random: () => number;
+  readonly logger: Logger;
+  readonly parent?: AnyActorRef;
+  readonly inspect?: ActorOptions<typeof certificateMachine>['inspect'];
+}
+
+export interface CertificateStart {
+  /** Undefined: there is nothing to ask for yet. */
+  readonly template: CertificateTemplate | undefined;
+  readonly pair: CertificatePair | undefined;
+  /** The pair serves only to ask for the first one of the agent's own. */
+  readonly mustRenew: boolean;
+}
+
+/** The clock of a machine may be set, and a machine may sleep: no timer is trusted for longer. */
+const LONGEST_WAIT_MS = 60 * 60_000;
+
+export class CertificateManager {
+  /** There is a new certificate. */
+  readonly changes: Observable<undefined>;
+  readonly #changes = new Subject<undefined>();
+  readonly #options: CertificateManagerOptions;
+  readonly #actor: ActorRefFrom<typeof certificateMachine>;
+  readonly #renewalTimer: Timer;
+  readonly #validityTimer: Timer;
+  readonly #issueTimer: Timer;
+  #pair: CertificatePair | undefined;
+  /** Of the request that was sent last. */
+  #key = '';
+  #submitted: SubmittedRequest | undefined;
+  #waiting: AbortController | undefined;
+  #isStopped = false;
+
+  constructor(options: CertificateManagerOptions) {
+    this.#options = options;
+    const { clock, rotates, onGiveUp, parent, inspect, kind } = options;
+    [this.#renewalTimer, this.#validityTimer, this.#issueTimer] = [
+      new Timer(clock),
+      new Timer(clock),
+      new Timer(clock),
+    ];
+    this.changes = this.#changes.asObservable();
+    this.#actor = createActor(this.#provide(), {
+      id: `${kind} certificate`,
+      input: { rotates, isVital: onGiveUp !== undefined },
+      ...(parent && { parent }),
+      ...(inspect && { inspect }),
+    });
+  }
+
+  start({ template, pair, mustRenew }: CertificateStart): void {
+    const { clock, random } = this.#options;
+    this.#pair = pair;
+    this.#actor.start();
+    this.#send({
+      type: 'START',
+      template,
+      certificate: pair?.facts,
+      mustRenew,
+      at: clock.now(),
+      random: random(),
+    });
+  }
+
+  stop(): void {
+    this.#isStopped = true;
+    this.#waiting?.abort();
+    for (const timer of [this.#renewalTimer, this.#validityTimer, this.#issueTimer]) timer.disarm();
+    this.#actor.stop();
+  }
+
+  /** What the certificate is to say has changed. */
+  setTemplate(template: CertificateTemplate | undefined): void {
+    this.#send({ type: 'TEMPLATE', template, at: this.#options.clock.now() });
+  }
+
+  /** Undefined while there is none that is valid. */
+  current(): CertificatePair | undefined {
+    const pair = this.#pair;
+    return pair === undefined || isExpired(pair.facts, this.#options.clock.now()) ? undefined : pair;
+  }
+
+  get context(): CertificateContext {
+    return this.#actor.getSnapshot().context;
+  }
+
+  /** What is waited for, since when, and why the last request failed. */
+  describe(): string {
+    const snapshot = this.#actor.getSnapshot();
+    const { requestName, problem, since } = snapshot.context;
+    const { Renewal } = snapshot.value as { readonly Renewal: string };
+    const request = requestName === undefined ? '' : `, certificate signing request ${requestName}`;
+    return `${Renewal} since ${rfc3339(since)}${request}${problem === undefined ? '' : `: ${problem}`}`;
+  }
+
+  #send(event: CertificateEvent): void {
+    if (!this.#isStopped) this.#actor.send(event);
+  }
+
+  #provide(): typeof certificateMachine {
+    const { logger, kind, onGiveUp } = this.#options;
+    return certificateMachine.provide({
+      actions: {
+        sendRequest: ({ context }) => void this.#request(context),
+        awaitCertificate: () => void this.#awaitCertificate(),
+        stopWaiting: () => {
+          this.#waiting?.abort();
+          this.#issueTimer.disarm();
+        },
+        armRenewal: ({ context }) => this.#arm(this.#renewalTimer, context.dueAt, 'RENEWAL_TIMER'),
+        disarmRenewal: () => this.#renewalTimer.disarm(),
+        armValidity: ({ context }) =>
+          this.#arm(this.#validityTimer, validityEnd(context, this.#now()), 'VALIDITY_TIMER'),
+        reportIssue: ({ context }) => {
+          const until = rfc3339(context.certificate?.notAfter ?? 0);
+          logger.info({ kind, until }, `There is a new ${kind} certificate`);
+          this.#changes.next(undefined);
+        },
+        reportFailure: ({ context: { problem, failures } }) =>
+          logger.warn(
+            { kind, problem, failures },
+            `No ${kind} certificate was issued; it is asked for again`,
+          ),
+        reportMissing: () => logger.error({ kind }, `The ${kind} certificate has expired`),
+        giveUp: ({ context: { problem } }) => {
+          const minutes = GIVE_UP_AFTER_MS / 60_000;
+          logger.error(
+            { kind, problem },
+            `No valid ${kind} certificate for ${minutes} minutes, and the server refuses one`,
+          );
+          onGiveUp?.();
+        },
+      },
+    });
+  }
+
+  #now(): number {
+    return this.#options.clock.now();
+  }
+
+  #arm(timer: Timer, dueAt: number, type: 'RENEWAL_TIMER' | 'VALIDITY_TIMER'): void {
+    if (dueAt === Infinity) return;
+    const delayMs = Math.min(Math.max(0, dueAt - this.#now()), LONGEST_WAIT_MS);
+    timer.arm(delayMs, () => this.#send({ type, at: this.#now() }));
+  }
+
+  async #request({ template }: CertificateContext): Promise<void> {
+    const { keptKey, purpose, server, logger, kind } = this.#options;
+    try {
+      if (template === undefined) throw new Error('there is nothing to ask for');
+      this.#key = (await keptKey?.get()) ?? newPrivateKey();
+      const request = await signingRequestInThread({ template, key: this.#key });
+      const name = keptKey && requestNameOf(this.#key, template, purpose);
+      this.#submitted = await submitRequest(server(), {
+        request,
+        purpose,
+        ...(name !== undefined && { name }),
+      });
+      logger.info(
+        { kind, request: this.#submitted.name },
+        'A certificate signing request waits to be approved and signed',
+      );
+      this.#send({ type: 'REQUESTED', name: this.#submitted.name, at: this.#now() });
+    } catch (error) {
+      this.#fail(error);
+    }
+  }
+
+  async #awaitCertificate(): Promise<void> {
+    const { clock, server, store, keptKey, onIssued, random } = this.#options;
+    const submitted = this.#submitted;
+    const key = this.#key;
+    if (submitted === undefined) return;
+    const waiting = new AbortController();
+    this.#waiting = waiting;
+    let isLate = false;
+    const limitMs = keptKey === undefined ? ISSUE_TIMEOUT_MS : NAMED_ISSUE_TIMEOUT_MS;
+    this.#issueTimer.arm(limitMs, () => {
+      isLate = true;
+      waiting.abort();
+    });
+    try {
+      const cert = await issuedCertificate(server(), submitted, { clock, signal: waiting.signal });
+      const pair = await store.update(cert, key, clock.now());
+      await onIssued?.(pair);
+      if (waiting.signal.aborted) return;
+      this.#pair = pair;
+      this.#send({ type: 'ISSUED', certificate: pair.facts, at: this.#now(), random: random() });
+    } catch (error) {
+      if (isLate) this.#fail(tooLate(submitted.name, limitMs));
+      else if (!waiting.signal.aborted) this.#fail(error);
+    }
+  }
+
+  #fail(error: unknown): void {
+    const isRefused = error instanceof ApiError && [401, 403, 404].includes(error.status);
+    const problem = errorMessage(error);
+    this.#send({
+      type: 'REQUEST_FAILED',
+      problem,
+      isRefused,
+      at: this.#now(),
+      random: this.#options.random(),
+    });
+  }
+}
+
+/** When the state of the region Validity may change. */
+function validityEnd({ certificate, missingSince }: CertificateContext, now: number): number {
+  return certificate === undefined || isExpired(certificate, now)
+    ? missingSince + GIVE_UP_AFTER_MS
+    : certificate.notAfter + 1;
+}
+
+function tooLate(name: string, limitMs: number): StateletError {
+  const problem = `was not approved and signed within ${limitMs / 60_000} minutes`;
+  return new StateletError('DeadlineExceeded', `the certificate signing request ${name} ${problem}`);
+}

@@ -1,0 +1,174 @@
+/** The node's part in a cluster, put together: its object, its lease, its statuses, its mirror pods. */
+import { type Observable, Subscription } from 'rxjs';
+import type { ApiClients } from '../../cluster/service/api-server.ts';
+import type { WatchedObject } from '../../cluster/watches/watched-object.ts';
+import type { RegistrationSettings } from '../../policies/node-status/initial-node.ts';
+import type { NodeStatusFacts } from '../../policies/node-status/node-status.ts';
+import { readyProblems } from '../../policies/node-status/ready-problems.ts';
+import type { ClusterSettings } from '../../types/cluster-settings.ts';
+import type { Node, Pod } from '../../types/kubernetes.ts';
+import { ClusterNode } from './cluster-node.ts';
+import type { AgentCore, ClusterParts } from './cluster-parts.ts';
+import { MirrorPods } from './mirror-pods.ts';
+import { NodeLease } from './node-lease.ts';
+import { StatusWriter } from './status-writer.ts';
+
+export interface ClusterAgentOptions {
+  readonly clients: ApiClients;
+  readonly settings: ClusterSettings;
+  readonly registration: RegistrationSettings;
+  /** What the node's status is made from, as it is now. */
+  readonly statusFacts: () => NodeStatusFacts;
+  /** The node's own object. */
+  readonly node: Observable<WatchedObject<Node>>;
+  readonly core: AgentCore;
+}
+
+export class ClusterAgent implements ClusterParts {
+  readonly #options: ClusterAgentOptions;
+  readonly #node: ClusterNode;
+  readonly #lease: NodeLease;
+  readonly #mirrorPods: MirrorPods;
+  readonly #statuses: StatusWriter;
+  readonly #subscriptions = new Subscription();
+  #uid: string | undefined;
+
+  constructor(options: ClusterAgentOptions) {
+    this.#options = options;
+    this.#lease = this.#buildLease();
+    this.#node = this.#buildNode();
+    this.#mirrorPods = this.#buildMirrorPods();
+    this.#statuses = this.#buildStatusWriter();
+  }
+
+  /** Of the node's object, for events about the node; undefined until it is registered. */
+  get nodeUID(): string | undefined {
+    return this.#uid;
+  }
+
+  /** That this node runs. */
+  pod(uid: string): Pod | undefined {
+    return this.#options.core.desired.get(uid);
+  }
+
+  start(): void {
+    const { node } = this.#options;
+    this.#lease.start();
+    this.#node.start();
+    this.#statuses.start();
+    this.#subscriptions.add(
+      node.subscribe(({ isKnown, object }) => {
+        if (isKnown) this.#node.seen(object);
+      }),
+    );
+  }
+
+  async stop(): Promise<void> {
+    this.#subscriptions.unsubscribe();
+    this.#lease.stop();
+    this.#node.stop();
+    await Promise.all([this.#statuses.stop(), this.#mirrorPods.stop()]);
+  }
+
+  node(): Node | undefined {
+    return this.#node.node;
+  }
+
+  async freshNode(): Promise<Node> {
+    const { clients, registration } = this.#options;
+    const target = { resource: 'nodes', name: registration.nodeName } as const;
+    return clients.main.get<Node>(target, { timeoutMs: FRESH_NODE_LIMIT_MS });
+  }
+
+  staticPodSynced(pod: Pod): void {
+    this.#mirrorPods.reconcile(pod);
+  }
+
+  cleanUp(): void {
+    const { registry } = this.#options.core;
+    const terminating = new Set<string>();
+    for (const { fullName, actor } of registry.entries())
+      if (!actor.getSnapshot().hasTag('finished')) terminating.add(fullName);
+    this.#mirrorPods.deleteOrphans((fullName) => terminating.has(fullName));
+  }
+
+  mirrorPodSeen(): void {
+    this.#statuses.wake();
+  }
+
+  reportNow(): void {
+    this.#node.reportNow();
+  }
+
+  #buildLease(): NodeLease {
+    const { clients, settings, registration, core } = this.#options;
+    const { clock, random, logger, parent, inspect } = core;
+    const { nodeLeaseDurationSeconds, nodeStatusUpdateFrequencyMs } = settings;
+    return new NodeLease({
+      api: clients.heartbeats,
+      nodeName: registration.nodeName,
+      leaseDurationSeconds: nodeLeaseDurationSeconds,
+      timeoutMs: Math.min(nodeStatusUpdateFrequencyMs, nodeLeaseDurationSeconds * 1000),
+      clock,
+      random,
+      logger,
+      parent,
+      ...(inspect && { inspect }),
+    });
+  }
+
+  #buildNode(): ClusterNode {
+    const { clients, settings, registration, statusFacts, core } = this.#options;
+    const { clock, random, recorder, logger, parent, inspect, health } = core;
+    return new ClusterNode({
+      api: clients.heartbeats,
+      settings,
+      registration,
+      facts: () => Promise.resolve(statusFacts()),
+      isReady: () => readyProblems(health(), clock.now()).length === 0,
+      onRegistered: (uid) => {
+        this.#uid = uid;
+        this.#lease.nodeKnown(uid);
+        this.#mirrorPods.reconcileAll();
+      },
+      onLost: () => this.#lease.nodeLost(),
+      clock,
+      random,
+      recorder,
+      logger,
+      parent,
+      ...(inspect && { inspect }),
+    });
+  }
+
+  #buildStatusWriter(): StatusWriter {
+    const { clients, core } = this.#options;
+    const { registry, desired, statusManager, clock, logger, parent, inspect } = core;
+    return new StatusWriter({
+      api: clients.main,
+      statusManager,
+      pods: desired,
+      couldHaveRunningContainers: (uid) => registry.couldHaveRunningContainers(uid),
+      clock,
+      logger,
+      parent,
+      ...(inspect && { inspect }),
+    });
+  }
+
+  #buildMirrorPods(): MirrorPods {
+    const { clients, registration, core } = this.#options;
+    const { desired, clock, logger } = core;
+    return new MirrorPods({
+      api: clients.main,
+      desired,
+      nodeName: registration.nodeName,
+      node: () => this.#node.node,
+      clock,
+      logger,
+    });
+  }
+}
+
+/** A pod that waits for the newest labels of the node is judged by the known ones after this time. */
+const FRESH_NODE_LIMIT_MS = 10_000;

@@ -1,0 +1,112 @@
+/** The actor of the connection to the API server: it hears of every request, logs what changes, and tells how the connection is. */
+import { type ActorOptions, type ActorRefFrom, type AnyActorRef, createActor } from 'xstate';
+import type { ConnectionObserver } from '../../cluster/service/api-server.ts';
+import {
+  type ConnectionContext,
+  type ConnectionEvent,
+  connectionMachine,
+} from '../../machines/connection-machine.ts';
+import { shortDuration } from '../../policies/formats/duration.ts';
+import type { Clock } from '../../types/clock.ts';
+import type { Logger } from '../../types/logger.ts';
+
+export interface ConnectionOptions {
+  readonly clock: Clock;
+  readonly logger: Logger;
+  readonly parent?: AnyActorRef;
+  readonly inspect?: ActorOptions<typeof connectionMachine>['inspect'];
+}
+
+export interface ConnectionState {
+  readonly state: 'Connected' | 'Waiting' | 'Unauthorized';
+  /** Unix ms. */
+  readonly since: number;
+  /** What it waits for; undefined while connected, or before the first request has ended. */
+  readonly problem: string | undefined;
+}
+
+export class Connection implements ConnectionObserver {
+  readonly #options: ConnectionOptions;
+  readonly #actor: ActorRefFrom<typeof connectionMachine>;
+
+  constructor(options: ConnectionOptions) {
+    this.#options = options;
+    const { clock, parent, inspect } = options;
+    this.#actor = createActor(this.#machine(), {
+      id: 'connection',
+      input: { now: clock.now() },
+      ...(parent && { parent }),
+      ...(inspect && { inspect }),
+    });
+  }
+
+  get current(): ConnectionState {
+    const { value, context } = this.#actor.getSnapshot();
+    return { state: value, ...context };
+  }
+
+  start(): void {
+    this.#actor.start();
+  }
+
+  stop(): void {
+    this.#actor.stop();
+  }
+
+  /** Calls on each change of the state, until the function that it returns is called. */
+  onChange(listener: (current: ConnectionState) => void): () => void {
+    let last = this.current;
+    const subscription = this.#actor.subscribe(() => {
+      const { current } = this;
+      if (current.state === last.state && current.since === last.since) return;
+      last = current;
+      listener(current);
+    });
+    return () => subscription.unsubscribe();
+  }
+
+  answered(): void {
+    this.#send({ type: 'ANSWERED', now: this.#now });
+  }
+
+  unauthorized(problem: string): void {
+    this.#send({ type: 'UNAUTHORIZED', problem, now: this.#now });
+  }
+
+  failed(problem: string): void {
+    this.#send({ type: 'FAILED', problem, now: this.#now });
+  }
+
+  get #now(): number {
+    return this.#options.clock.now();
+  }
+
+  /** Requests may still end after the agent has stopped. */
+  #send(event: ConnectionEvent): void {
+    if (this.#actor.getSnapshot().status === 'active') this.#actor.send(event);
+  }
+
+  #machine(): typeof connectionMachine {
+    const { logger } = this.#options;
+    return connectionMachine.provide({
+      actions: {
+        reportConnected: ({ context, event }) => logger.info({}, connectedText(context, event)),
+        reportWaiting: ({ event }) => logger.warn({}, `API server: no answer: ${problemOf(event)}`),
+        reportUnauthorized: ({ event }) =>
+          logger.error(
+            {},
+            `API server: it does not accept the credentials of this node: ${problemOf(event)}`,
+          ),
+      },
+    });
+  }
+}
+
+function connectedText({ since, problem }: ConnectionContext, { now }: ConnectionEvent): string {
+  if (problem === undefined) return 'API server: connected';
+  return `API server: connected after ${shortDuration(now - since)} (${problem})`;
+}
+
+function problemOf(event: ConnectionEvent): string {
+  return 'problem' in event ? event.problem : '';
+}

@@ -1,0 +1,262 @@
+/** The actor that writes pod statuses to the API server, and its effects. No pod waits for it. */
+import type { Subscription } from 'rxjs';
+import { type ActorOptions, type ActorRefFrom, type AnyActorRef, createActor } from 'xstate';
+import { ApiError, hasReason } from '../../cluster/service/api-error.ts';
+import type { ObjectReference } from '../../cluster/service/api-resources.ts';
+import type { ApiServer } from '../../cluster/service/api-server.ts';
+import {
+  statusWriterMachine,
+  type StatusWriterContext,
+  type StatusWriterEvent,
+} from '../../machines/status-writer-machine.ts';
+import { rfc3339 } from '../../policies/formats/time.ts';
+import {
+  type KnownPods,
+  type PodToWrite,
+  outdatedVersions,
+  podsToWrite,
+  type StatusRequest,
+  writeStatus,
+} from '../../policies/status-sync/status-write.ts';
+import { writeBackOffMs } from '../../policies/status-sync/write-back-off.ts';
+import { Timer } from '../../system/timer.ts';
+import type { Clock } from '../../types/clock.ts';
+import { errorMessage } from '../../types/errors.ts';
+import type { Pod } from '../../types/kubernetes.ts';
+import { type Logger, podFields } from '../../types/logger.ts';
+import type { StatusManager } from '../pods/status-manager.ts';
+
+export interface StatusWriterOptions {
+  readonly api: ApiServer;
+  readonly statusManager: StatusManager;
+  readonly pods: KnownPods;
+  /** By the UID on this node. A pod that could still run something does not become Failed or Succeeded at the API server. */
+  readonly couldHaveRunningContainers: (uid: string) => boolean;
+  readonly clock: Clock;
+  readonly logger: Logger;
+  readonly parent?: AnyActorRef;
+  readonly inspect?: ActorOptions<typeof statusWriterMachine>['inspect'];
+}
+
+/** How often statuses are compared with what the API server has. */
+const COMPARE_PERIOD_MS = 10_000;
+/** Pods whose statuses are written at the same time. Of one pod, one status is. */
+const WRITES_AT_ONCE = 4;
+const REQUEST_TIMEOUT_MS = 30_000;
+
+export class StatusWriter {
+  readonly #options: StatusWriterOptions;
+  readonly #actor: ActorRefFrom<typeof statusWriterMachine>;
+  /** By UID at the API server, the newest version that it has. */
+  readonly #written = new Map<string, number>();
+  /** Pods whose status is to be written, in order: the UID at the API server by the UID on this node. */
+  readonly #due = new Map<string, string>();
+  readonly #underWay = new Map<string, Promise<void>>();
+  /** By UID, why the server refused the status. */
+  readonly #refusals = new Map<string, string>();
+  readonly #compare: Timer;
+  readonly #retry: Timer;
+  readonly #stop = new AbortController();
+  #subscription: Subscription | undefined;
+  #isLookDue = false;
+
+  constructor(options: StatusWriterOptions) {
+    this.#options = options;
+    const { clock, parent, inspect } = options;
+    this.#compare = new Timer(clock);
+    this.#retry = new Timer(clock);
+    this.#actor = createActor(this.#machine(), {
+      id: 'status-writer',
+      ...(parent && { parent }),
+      ...(inspect && { inspect }),
+    });
+    this.#actor.subscribe({ error: (error: unknown) => this.#failed(error) });
+  }
+
+  get actor(): AnyActorRef {
+    return this.#actor;
+  }
+
+  /** How many pods have a status that the API server does not have yet. */
+  get lagging(): number {
+    return this.#due.size + this.#underWay.size;
+  }
+
+  start(): void {
+    this.#actor.start();
+    this.#subscription = this.#options.statusManager.news.subscribe(() => this.wake());
+    this.#armComparison();
+    this.wake();
+  }
+
+  /** Resolves when no request is under way. */
+  async stop(): Promise<void> {
+    this.#stop.abort();
+    this.#subscription?.unsubscribe();
+    this.#compare.disarm();
+    this.#retry.disarm();
+    await Promise.all(this.#underWay.values());
+    this.#actor.stop();
+  }
+
+  /** Looks for statuses to be written: one has changed, or a static pod has a mirror pod now. */
+  wake(): void {
+    if (this.#isLookDue) return;
+    this.#isLookDue = true;
+    // Of many changes in one turn, one look comes.
+    queueMicrotask(() => {
+      this.#isLookDue = false;
+      this.#look(false);
+    });
+  }
+
+  /** The API server has answered something else. */
+  connected(): void {
+    this.#send({ type: 'CONNECTED' });
+  }
+
+  #machine(): typeof statusWriterMachine {
+    return statusWriterMachine.provide({
+      actions: {
+        writeSome: () => this.#write(WRITES_AT_ONCE),
+        writeOne: () => this.#write(1),
+        armRetry: ({ context: { failures, askedMs } }) =>
+          this.#retry.arm(writeBackOffMs(failures, askedMs), () => this.#send({ type: 'RETRY_DUE' })),
+        disarmRetry: () => this.#retry.disarm(),
+        reportFailure: ({ context, event }) => this.#reportFailure(context, event),
+        reportAnswer: () => this.#reportAnswer(),
+      },
+    });
+  }
+
+  #send(event: StatusWriterEvent): void {
+    if (this.#actor.getSnapshot().status === 'active') this.#actor.send(event);
+  }
+
+  #armComparison(): void {
+    this.#compare.arm(COMPARE_PERIOD_MS, () => {
+      this.#armComparison();
+      this.#look(true);
+    });
+  }
+
+  #look(all: boolean): void {
+    if (this.#stop.signal.aborted) return;
+    const { statusManager, pods } = this.#options;
+    const [entries, written] = [statusManager.entries(), this.#written];
+    if (all) this.#forgetOutdated();
+    for (const { uid, apiUID } of podsToWrite({ entries, written, pods, all })) this.#due.set(uid, apiUID);
+    if (this.#due.size > 0) this.#send({ type: 'DUE' });
+  }
+
+  #forgetOutdated(): void {
+    const { statusManager, pods } = this.#options;
+    const known = (uid: string) => statusManager.entry(uid) !== undefined;
+    for (const uid of outdatedVersions({ written: this.#written, pods, known })) this.#written.delete(uid);
+    for (const uid of this.#refusals.keys()) if (!known(uid)) this.#refusals.delete(uid);
+  }
+
+  #write(atOnce: number): void {
+    for (const [uid, apiUID] of this.#due) {
+      if (this.#underWay.size >= atOnce) return;
+      if (this.#underWay.has(uid)) continue;
+      this.#due.delete(uid);
+      const entry = this.#options.statusManager.entry(uid);
+      if (entry !== undefined) this.#underWay.set(uid, this.#writeOf({ uid, apiUID, entry }));
+    }
+    if (this.#underWay.size === 0) this.#send({ type: 'ALL_WRITTEN' });
+  }
+
+  async #writeOf(write: PodToWrite): Promise<void> {
+    const { uid } = write;
+    let event: StatusWriterEvent = { type: 'ANSWERED' };
+    try {
+      await this.#converse(write);
+      this.#refusals.delete(uid);
+    } catch (error) {
+      event = this.#notWritten(write, error);
+    }
+    this.#underWay.delete(uid);
+    this.#send(event);
+  }
+
+  async #converse({ uid, apiUID, entry }: PodToWrite): Promise<void> {
+    const { statusManager, pods, couldHaveRunningContainers, clock, logger } = this.#options;
+    const onWritten = (served: string) => void this.#written.set(served, entry.version);
+    const conversation = writeStatus({
+      uid,
+      entry,
+      pods,
+      couldHaveRunningContainers: () => couldHaveRunningContainers(uid),
+      now: () => rfc3339(clock.now()),
+      onWritten,
+    });
+    let step = conversation.next();
+    while (step.done !== true) step = conversation.next(await this.#ask(entry.pod, step.value));
+    if (step.value === 'written') return;
+    logger.debug({ ...podFields(entry.pod.metadata) }, `At the API server the pod is ${step.value}`);
+    // Its status goes with the pod; until then, only a newer one is a reason to look again.
+    if (step.value === 'absent') onWritten(apiUID);
+    else if (statusManager.entry(uid) === entry) statusManager.drop(uid);
+  }
+
+  /** Undefined where there is no such pod. */
+  async #ask({ metadata: { namespace, name } }: Pod, request: StatusRequest): Promise<Pod | undefined> {
+    const { api } = this.#options;
+    const limits = { signal: this.#stop.signal, timeoutMs: REQUEST_TIMEOUT_MS };
+    const pod: ObjectReference = { resource: 'pods', namespace, name };
+    try {
+      switch (request.verb) {
+        case 'get':
+          return await api.get<Pod>(pod, limits);
+        case 'patch':
+          return await api.patch<Pod>({ ...pod, subresource: 'status' }, request.patch, limits);
+        case 'delete':
+          await api.delete(pod, { gracePeriodSeconds: 0, uid: request.uid, ...limits });
+          return undefined;
+      }
+    } catch (error) {
+      if (hasReason(error, 'NotFound')) return undefined;
+      throw error;
+    }
+  }
+
+  #notWritten({ uid, apiUID, entry }: PodToWrite, error: unknown): StatusWriterEvent {
+    const { clock, logger } = this.#options;
+    const problem = errorMessage(error);
+    if (!isRefusal(error)) {
+      this.#due.set(uid, apiUID);
+      const askedMs = error instanceof ApiError ? error.retryAfterMs : undefined;
+      return { type: 'NOT_ANSWERED', problem, ...(askedMs !== undefined && { askedMs }), now: clock.now() };
+    }
+    // It is tried again when a status changes, and with the next comparison.
+    const isKnown = this.#refusals.get(uid) === problem;
+    this.#refusals.set(uid, problem);
+    const line = `The API server refuses the status of the pod: ${problem}`;
+    logger[isKnown ? 'debug' : 'warn']({ ...podFields(entry.pod.metadata) }, line);
+    return { type: 'ANSWERED' };
+  }
+
+  /** Said once, not with each try. `context`: before the failure. */
+  #reportFailure({ problem }: StatusWriterContext, event: StatusWriterEvent): void {
+    if (event.type !== 'NOT_ANSWERED' || this.#stop.signal.aborted) return;
+    const line = `Statuses of ${this.lagging} pods could not be written, and are tried again: ${event.problem}`;
+    this.#options.logger[problem === undefined ? 'warn' : 'debug']({}, line);
+  }
+
+  #reportAnswer(): void {
+    this.#options.logger.info({}, 'Statuses of pods are written again');
+  }
+
+  #failed(error: unknown): void {
+    this.#compare.disarm();
+    this.#retry.disarm();
+    const message = `The writer of pod statuses failed, and does not run any more: ${errorMessage(error)}`;
+    this.#options.logger.error({ err: error }, message);
+  }
+}
+
+/** The refusal is about this pod. Of others (401, 429, 5xx) all statuses would get the same answer. */
+function isRefusal(error: unknown): boolean {
+  return error instanceof ApiError && error.status < 500 && ![401, 429].includes(error.status);
+}

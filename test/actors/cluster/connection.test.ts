@@ -1,0 +1,71 @@
+import { describe, expect, test } from '@jest/globals';
+import { Connection, type ConnectionState } from '../../../src/actors/cluster/connection.ts';
+
+describe('the connection to the API server', () => {
+  function open() {
+    let now = 0;
+    const lines: string[] = [];
+    const log = (level: string) => (_fields: object, message: string) =>
+      void lines.push(`${level} ${message}`);
+    const logger = {
+      trace: log('trace'),
+      debug: log('debug'),
+      info: log('info'),
+      warn: log('warn'),
+      error: log('error'),
+    };
+    const clock = { now: () => now, setTimeout: () => 0, clearTimeout: () => undefined };
+    const connection = new Connection({ clock, logger });
+    connection.start();
+    const at = (later: number) => {
+      now = later;
+      return connection;
+    };
+    return { connection, lines, at };
+  }
+
+  test('is logged when it changes, with what is wrong and how long it was so', () => {
+    const { at, lines } = open();
+    at(1000).failed('GET /api/v1/nodes/n: connection refused');
+    at(2000).answered();
+    at(3000).answered();
+    at(60_000).failed('GET /api/v1/nodes/n: no answer to a ping');
+    at(61_000).failed('GET /api/v1/nodes/n: connection refused');
+    at(150_000).answered();
+    at(160_000).unauthorized('Unauthorized');
+    expect(lines).toEqual([
+      'info API server: connected after 2s (GET /api/v1/nodes/n: connection refused)',
+      'warn API server: no answer: GET /api/v1/nodes/n: no answer to a ping',
+      'info API server: connected after 1m30s (GET /api/v1/nodes/n: connection refused)',
+      'error API server: it does not accept the credentials of this node: Unauthorized',
+    ]);
+  });
+
+  test('tells who asks what it waits for, and since when', () => {
+    const { connection, at } = open();
+    expect(connection.current).toEqual({ state: 'Waiting', since: 0, problem: undefined });
+    at(5000).unauthorized('Unauthorized');
+    at(6000).unauthorized('Unauthorized');
+    expect(connection.current).toEqual({ state: 'Unauthorized', since: 5000, problem: 'Unauthorized' });
+  });
+
+  test('calls on changes alone', () => {
+    const { connection, at } = open();
+    const heard: ConnectionState['state'][] = [];
+    const end = connection.onChange(({ state }) => heard.push(state));
+    at(1).answered();
+    at(2).answered();
+    at(3).failed('reset');
+    at(4).failed('reset');
+    end();
+    at(5).answered();
+    expect(heard).toEqual(['Connected', 'Waiting']);
+  });
+
+  test('hears requests that end after it was stopped', () => {
+    const { connection, at } = open();
+    connection.stop();
+    at(1).answered();
+    expect(connection.current.state).toBe('Waiting');
+  });
+});
