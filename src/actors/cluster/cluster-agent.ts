@@ -39,6 +39,10 @@ export class ClusterAgent implements ClusterParts {
     this.#node = this.#buildNode();
     this.#mirrorPods = this.#buildMirrorPods();
     this.#statuses = this.#buildStatusWriter();
+    const { desired, ends } = options.core;
+    ends.subscribe(({ uid }, end) => {
+      if (end === 'Forgotten') desired.outlive(uid);
+    });
   }
 
   /** Of the node's object, for events about the node; undefined until it is registered. */
@@ -150,7 +154,7 @@ export class ClusterAgent implements ClusterParts {
       statusManager,
       pods: {
         get: (uid) => desired.get(uid),
-        translateUID: (uid) => desired.translateUID(uid),
+        translateUID: (uid) => desired.ownUIDOf(uid),
         mirrorPodOf: (pod) => desired.ownMirrorPodOf(pod),
       },
       couldHaveRunningContainers: (uid) => registry.couldHaveRunningContainers(uid),

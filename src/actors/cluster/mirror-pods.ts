@@ -101,8 +101,9 @@ export class MirrorPods {
   #plan(pod: Pod, isSyncing: boolean): MirrorPodPlan {
     const { desired, node } = this.#options;
     const mirrorPod = desired.mirrorPodOf(pod);
-    const hasEnded = isSyncing && isTerminalPhase(mirrorPod?.status?.phase);
-    return planMirrorPod({ pod, mirrorPod, node: node(), ...(hasEnded && { hasEnded }) });
+    const hasEnded =
+      mirrorPod !== undefined && (desired.isOutlived(mirrorPod) || isTerminalPhase(mirrorPod.status?.phase));
+    return planMirrorPod({ pod, mirrorPod, node: node(), hasEnded: isSyncing && hasEnded });
   }
 
   #forgetTheGone(): void {
