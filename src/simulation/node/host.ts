@@ -179,6 +179,7 @@ export class Host {
       },
       staticNameOf: (uid) => (this.#pods.isStatic(uid) ? this.#pods.nameOf(uid) : undefined),
       wantedUID: (name) => this.sources.staticPods.find((pod) => pod.metadata.name === name)?.metadata.uid,
+      wasWantedAgain: (uid) => this.sources.wasMadeAgain(uid),
       isEnding: (uid) => run()?.lifecycle.isEnding(uid) ?? false,
       onViolation: (violation) => this.#violated(violation),
     });

@@ -25,7 +25,7 @@ export class SimulatedSources {
   readonly #static = new Map<string, Pod>();
   /** UIDs of the pods that were deleted or removed at any time. */
   readonly #endAsked = new Set<string>();
-  /** UIDs of objects that were made a second time. A real API server never does that; a node sees it where a list is too old. */
+  /** UIDs that were made a second time. A real API server never does that; a node sees it where a list is too old. */
   readonly #madeAgain = new Set<string>();
   /** By name, the last pod of that name, as it was before its deletion. */
   readonly #last = new Map<string, Wanted>();
@@ -75,7 +75,7 @@ export class SimulatedSources {
   createAgain(name: string): void {
     const last = this.#last.get(name);
     if (last === undefined || this.get(name) !== undefined) return;
-    if (last.source === 'api') this.#madeAgain.add(last.pod.metadata.uid);
+    this.#madeAgain.add(last.pod.metadata.uid);
     this.#make(last);
   }
 

@@ -44,8 +44,11 @@ export function findUntold(facts: ApiCheckFacts): ApiFinding | undefined {
 function whyWrongMirror({ staticPods, ...facts }: ApiCheckFacts, mirror: Pod): string | undefined {
   const uid = localUID(mirror);
   if (mirror.metadata.deletionTimestamp !== undefined) return 'its mirror pod is being deleted';
-  const isWanted = staticPods.some(({ metadata }) => metadata.uid === uid);
-  return isWanted ? whyOtherStatus(facts.statusOf(uid), mirror) : 'has a mirror pod, and is not wanted';
+  const wanted = staticPods.find(({ metadata }) => metadata.name === mirror.metadata.name);
+  if (wanted === undefined) return 'has a mirror pod, and is not wanted';
+  if (wanted.metadata.uid === uid) return whyOtherStatus(facts.statusOf(uid), mirror);
+  // As with the kubelet, only a sync replaces the mirror pod of another version.
+  return facts.isStarted(wanted.metadata.uid) ? 'has the mirror pod of another version' : undefined;
 }
 
 function whyUntold({ hasEnded, statusOf }: ApiCheckFacts, pod: Pod): string | undefined {

@@ -10,6 +10,8 @@ export interface MirrorPodJudgeOptions {
   readonly wantedUID: (name: string) => string | undefined;
   /** Whether the agent is still ending the pod of that UID. */
   readonly isEnding: (uid: string) => boolean;
+  /** Whether the manifest of that UID was removed and came back: then the static pod lives again, and gets another mirror pod. */
+  readonly wasWantedAgain: (uid: string) => boolean;
   readonly violated: (subject: { readonly uid: string }, what: string) => void;
 }
 
@@ -36,7 +38,8 @@ export class MirrorPodJudge {
     const hash = hashOf(metadata);
     if (deletionTimestamp !== undefined || isTerminal(mirrorPod)) return;
     const wanted = this.#options.wantedUID(name);
-    if (wanted === hash) this.#violated(hash, `the mirror pod ${name} is deleted, and it is right`);
+    if (wanted === hash && !this.#options.wasWantedAgain(hash))
+      this.#violated(hash, `the mirror pod ${name} is deleted, and it is right`);
     if (wanted === undefined && this.#options.isEnding(hash))
       this.#violated(hash, `the mirror pod ${name} is deleted before its static pod has ended`);
   }

@@ -45,7 +45,11 @@ test.each<[string, Partial<ApiCheckFacts>, string]>([
   ['a lease that ran out', { leaseOverdueMs: 1 }, 'the lease has run out'],
   ['no mirror pod', { pods: [] }, 'has no mirror pod'],
   ['a mirror pod too many', { pods: [mirror()], staticPods: [] }, 'has a mirror pod, and is not wanted'],
-  ['a mirror pod of another version', { pods: [mirror('static-2')] }, 'has a mirror pod, and is not wanted'],
+  [
+    'a mirror pod of another version',
+    { pods: [mirror('static-2')] },
+    'has the mirror pod of another version',
+  ],
   ['a deleted mirror pod', { pods: [mirror('static-1', true)] }, 'its mirror pod is being deleted'],
   [
     'a pod that is left',

@@ -27,6 +27,7 @@ function judged() {
     staticNameOf: () => undefined,
     wantedUID: () => 'static-1',
     isEnding: () => false,
+    wasWantedAgain: () => false,
     onViolation: ({ invariant, uid = '', what }) => reported.push(`${invariant} ${uid}: ${what}`),
   });
   witness.judge = judge;

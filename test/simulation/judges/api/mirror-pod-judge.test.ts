@@ -9,6 +9,7 @@ function bed({ wanted, isEnding = false }: { wanted?: string; isEnding?: boolean
     staticNameOf: (uid) => (uid === 'static-1' || uid === 'static-2' ? 'web' : undefined),
     wantedUID: () => wanted,
     isEnding: () => isEnding,
+    wasWantedAgain: () => false,
     violated: ({ uid }, what) => reported.push(`${uid}: ${what}`),
   });
   return { judge, reported };
