@@ -46,13 +46,14 @@ export class ClusterAgent implements ClusterParts {
     return this.#uid;
   }
 
-  /** That this node runs. */
+  /** That this node runs, also when no source wants it any more. */
   pod(uid: string): Pod | undefined {
-    return this.#options.core.desired.get(uid);
+    return this.#options.core.registry.get(uid)?.actor.getSnapshot().context.pod;
   }
 
   start(): void {
-    const { node } = this.#options;
+    const { node, core } = this.#options;
+    core.recorder.nodeEvent('Normal', 'Starting', 'Starting kubelet.');
     this.#lease.start();
     this.#node.start();
     this.#statuses.start();
