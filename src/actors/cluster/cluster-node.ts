@@ -91,6 +91,8 @@ export class ClusterNode {
   #untold: NodeStatusUpdate['events'] = [];
   /** Why a part of the status could not be built, as it was logged last. */
   #problems = '';
+  /** Only a parent can stop its actor: after a stop, this one hears no more. */
+  #isStopped = false;
 
   constructor(options: ClusterNodeOptions) {
     this.#options = options;
@@ -149,9 +151,10 @@ export class ClusterNode {
   }
 
   stop(): void {
+    this.#isStopped = true;
     this.#disarm();
     this.#life.abort();
-    this.#actor.stop();
+    if (this.#options.parent === undefined) this.#actor.stop();
   }
 
   #machine(): typeof nodeMachine {
@@ -308,7 +311,7 @@ export class ClusterNode {
   // What others hear
 
   #send(event: NodeEvent): void {
-    if (this.#actor.getSnapshot().status === 'active') this.#actor.send(event);
+    if (!this.#isStopped && this.#actor.getSnapshot().status === 'active') this.#actor.send(event);
   }
 
   #tellRegistered({ uid = '' }: NodeContext): void {
