@@ -20,14 +20,17 @@ import { apiSource } from './sources/api-source.ts';
 import type { SourceUpdate } from './sources/source.ts';
 import { systemClock } from './system/system-clock.ts';
 import type { Logger } from './types/logger.ts';
-import type { NodeFacts, OwnNodeFacts } from './types/node-facts.ts';
+import type { OwnNodeFacts } from './types/node-facts.ts';
 
 const TIMING = { clock: systemClock, random: Math.random };
 
 /** The agent that joins. It is built after this, and exists by the time it is asked. */
 interface JoiningAgent {
   readonly runtime: RuntimeService;
-  readonly nodeFacts: () => NodeFacts;
+  /** Of the machine. */
+  readonly facts: OwnNodeFacts;
+  /** The pressure conditions that are true now. */
+  readonly conditions: () => readonly string[];
   readonly nodeHealth: () => NodeHealth;
 }
 
@@ -80,7 +83,7 @@ export class Cluster {
   }
 
   /** Reads the machine. To be called before the agent is started. */
-  async prepare({ runtime, nodeFacts, nodeHealth }: JoiningAgent): Promise<void> {
+  async prepare({ runtime, facts, conditions, nodeHealth }: JoiningAgent): Promise<void> {
     const { node, cluster, maxPods, podsPerCore, extendedResources } = this.#config;
     this.#statusFacts = await StatusFacts.open({
       clock: systemClock,
@@ -94,7 +97,8 @@ export class Cluster {
       reservations: this.#config,
       port: cluster.port,
       maxImages: cluster.nodeStatusMaxImages,
-      nodeFacts,
+      facts,
+      conditions,
       health: nodeHealth,
     });
   }

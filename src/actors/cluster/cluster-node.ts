@@ -64,6 +64,15 @@ export interface ClusterNodeOptions {
   readonly inspect?: ActorOptions<typeof nodeMachine>['inspect'];
 }
 
+export interface ClusterNodeState {
+  /** Of the first level of the chart: `Registering`, `Registered`, `OtherMachine`, … */
+  readonly state: string;
+  /** Unix ms. */
+  readonly since: number;
+  /** What it waits for, or why the last request failed. */
+  readonly problem: string | undefined;
+}
+
 export class ClusterNode {
   readonly #options: ClusterNodeOptions;
   readonly #actor: ActorRefFrom<typeof nodeMachine>;
@@ -78,6 +87,8 @@ export class ClusterNode {
   #record = NO_REPORT;
   #told: ToldOfNode = NOTHING_TOLD;
   #registeredUid: string | undefined;
+  /** Of the registration. They are recorded when the UID of the Node object is known, which they refer to. */
+  #untold: NodeStatusUpdate['events'] = [];
   /** Why a part of the status could not be built, as it was logged last. */
   #problems = '';
 
@@ -108,6 +119,12 @@ export class ClusterNode {
   /** The Node object as the server told it last; undefined if there is none, or it is not known. */
   get node(): Node | undefined {
     return this.#latest;
+  }
+
+  get current(): ClusterNodeState {
+    const { value, context } = this.#actor.getSnapshot();
+    const state = typeof value === 'string' ? value : (Object.keys(value)[0] as keyof typeof value);
+    return { state, since: context.since, problem: context.problem };
   }
 
   /** The Node object exists and is of this machine. */
@@ -194,7 +211,7 @@ export class ClusterNode {
 
   #accepted(node: Node, { events }: NodeStatusUpdate): NodeEvent {
     this.#latest = node;
-    this.#recordEvents(events);
+    this.#untold = events;
     return { type: 'REGISTERED', uid: node.metadata.uid ?? '', now: this.#options.clock.now() };
   }
 
@@ -210,9 +227,10 @@ export class ClusterNode {
 
   /** The first try begins with what is known, further ones ask the server. */
   async #reported(context: NodeContext): Promise<NodeEvent> {
+    const facts = await this.#options.facts();
     const known = context.failures === 0 ? this.#latest : undefined;
     if (known !== undefined) {
-      const built = await this.#built(known);
+      const built = this.#build(known, facts);
       // What is known may be old: nothing is concluded from it but what to send.
       if (otherMachine(known, identityOf(built.node), context) === undefined) return this.#sent(known, built);
     }
@@ -272,7 +290,11 @@ export class ClusterNode {
   }
 
   async #built(node: Node): Promise<NodeStatusUpdate> {
-    const built = buildNodeStatus(node, await this.#options.facts(), this.#told);
+    return this.#build(node, await this.#options.facts());
+  }
+
+  #build(node: Node, facts: NodeStatusFacts): NodeStatusUpdate {
+    const built = buildNodeStatus(node, facts, this.#told);
     this.#reportProblems(built.problems);
     return built;
   }
@@ -296,6 +318,8 @@ export class ClusterNode {
     this.#registeredUid = uid;
     logger.info({ uid }, `The Node object ${registration.nodeName} ${how}`);
     onRegistered(uid);
+    this.#recordEvents(this.#untold);
+    this.#untold = [];
   }
 
   #tellLost(): void {

@@ -31,6 +31,16 @@ export interface NodeLeaseOptions {
   readonly inspect?: ActorOptions<typeof leaseMachine>['inspect'];
 }
 
+export interface NodeLeaseState {
+  readonly state: string;
+  /** Since when the lease is renewed, or cannot be renewed, or its node is not known. Unix ms. */
+  readonly since: number;
+  /** Unix ms; undefined if it was not renewed yet. */
+  readonly renewedAt: number | undefined;
+  /** Why it was not renewed. */
+  readonly problem: string | undefined;
+}
+
 type Answer = Extract<LeaseEvent, { type: 'LEASE_FOUND' | 'LEASE_CREATED' | 'RENEWED' }>;
 
 export class NodeLease {
@@ -57,6 +67,12 @@ export class NodeLease {
 
   get actor(): AnyActorRef {
     return this.#actor;
+  }
+
+  get current(): NodeLeaseState {
+    const { value, context } = this.#actor.getSnapshot();
+    const { since, renewedAt, problem } = context;
+    return { state: value, since, renewedAt, problem };
   }
 
   start(): void {

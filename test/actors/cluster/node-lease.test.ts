@@ -145,8 +145,12 @@ describe('if it fails', () => {
     };
     lease.nodeKnown('uid-1');
     await clock.advance(60_000);
+    const problem = 'the server says InternalError';
+    const since = Date.UTC(2030, 0, 1);
+    expect(lease.current).toEqual({ state: 'BackingOff', since, renewedAt: undefined, problem });
     api.fault = undefined;
     await clock.advance(10_000);
+    expect(lease.current).toMatchObject({ state: 'Waiting', problem: undefined });
     expect(lines.filter(({ level }) => level !== 'debug')).toEqual([
       {
         level: 'warn',
