@@ -1,6 +1,15 @@
 /** Merges the sources into the CONFIG channel: turns each new list of a source into additions, updates and removals of pods. */
 import { concatMap, defer, merge, type Observable } from 'rxjs';
-import { podUpdates, type KnownPods, type PodSource, type PodUpdate } from '../policies/sync/pod-updates.ts';
+import { rfc3339Nano } from '../policies/formats/time.ts';
+import { podText } from '../policies/pod/pod-kinds.ts';
+import {
+  duplicateMessage,
+  podUpdates,
+  type KnownPods,
+  type PodSource,
+  type PodUpdate,
+} from '../policies/sync/pod-updates.ts';
+import type { EventRecorder } from '../types/event-recorder.ts';
 import type { Pod } from '../types/kubernetes.ts';
 import { problemText, type SourceProblem, type SourceUpdate } from './source.ts';
 
@@ -25,6 +34,8 @@ export interface PodConfigOptions {
   readonly now: () => number;
   /** Called once for each problem, and again when it comes back. */
   readonly onProblem: (problem: SourceProblem) => void;
+  /** Gets an event about each pod that is left out because another pod of its source has its name. */
+  readonly recorder?: EventRecorder;
 }
 
 /** The sources are independent: a list of one says nothing about the pods of another. Never fails. */
@@ -42,7 +53,7 @@ export function podConfig(sources: PodSources, options: PodConfigOptions): Obser
 
 function sourceFollower(
   source: PodSource,
-  { now, onProblem }: PodConfigOptions,
+  { now, onProblem, recorder }: PodConfigOptions,
 ): (update: SourceUpdate) => PodConfigEvent[] {
   let known: KnownPods = new Map();
   let isSeen = false;
@@ -57,20 +68,37 @@ function sourceFollower(
       report(problems);
       return [];
     }
-    const next = podUpdates(known, source, pods, new Date(now()).toISOString());
+    const unique = uniqueByUid(pods);
+    const next = podUpdates(known, source, unique, rfc3339Nano(now()));
     known = next.known;
-    report([...problems, ...next.duplicates.map((pod) => duplicateProblem(source, pod))]);
+    const problemOf = (message: string) => ({ source, field: 'metadata', message });
+    const duplicates = next.duplicates.map((pod) => ({
+      pod,
+      problem: problemOf(duplicateMessage(pod, source)),
+    }));
+    for (const { pod, problem } of duplicates) {
+      if (reported.has(problemText(problem))) continue;
+      recorder?.event(pod.metadata, 'Warning', 'FailedValidation', problem.message);
+    }
+    const sameUid = pods.filter((pod) => !unique.includes(pod));
+    report([
+      ...problems,
+      ...duplicates.map(({ problem }) => problem),
+      ...sameUid.map((pod) => problemOf(sameUidMessage(pod))),
+    ]);
     if (restored || isSeen) return [...next.updates];
     isSeen = true;
     return [...next.updates, { type: 'SOURCE_SEEN', source }];
   };
 }
 
-function duplicateProblem(source: PodSource, { metadata }: Pod): SourceProblem {
-  const { name, namespace, uid } = metadata;
-  return {
-    source,
-    field: 'metadata',
-    message: `pod "${name}" in namespace "${namespace}" (${uid}) has the name or the UID of another pod: it is left out`,
-  };
+/** The UID alone says which pod is meant, and so no two pods may have one. */
+function uniqueByUid(pods: readonly Pod[]): readonly Pod[] {
+  const firstOf = new Map<string, Pod>();
+  for (const pod of pods) if (!firstOf.has(pod.metadata.uid)) firstOf.set(pod.metadata.uid, pod);
+  return firstOf.size === pods.length ? pods : [...firstOf.values()];
+}
+
+function sameUidMessage(pod: Pod): string {
+  return `pod ${podText(pod)} has the UID of another pod: it is left out`;
 }

@@ -45,8 +45,12 @@ export function staticPod(manifest: ManifestPod, { source, location, nodeName }:
         [CONFIG_HASH_ANNOTATION]: uid,
       },
     },
-    spec: { ...withDefaults(manifest.spec), nodeName, tolerations: tolerations(manifest.spec) },
-    status: { phase: 'Pending' },
+    spec: {
+      ...withDefaults(manifest.spec),
+      nodeName,
+      ...(source === 'file' && { tolerations: tolerations(manifest.spec) }),
+    },
+    status: { ...manifest.status, phase: 'Pending' },
   });
 }
 
@@ -61,14 +65,17 @@ function contentUid(manifest: ManifestPod, location: string, nodeName: string): 
   return createHash('md5').update(identity).digest('hex');
 }
 
-/** A static pod tolerates every NoExecute taint: nothing would start it again after an eviction. */
+/**
+ * A pod of a file tolerates every NoExecute taint: nothing would start it again after an eviction. As with the kubelet, a pod of a
+ * URL does not, and the toleration replaces the same one with a time.
+ */
 function tolerations({ tolerations: own = [] }: PodSpec): NonNullable<PodSpec['tolerations']> {
   const everything = { operator: 'Exists', effect: 'NoExecute' };
-  const others = own.filter(
+  const index = own.findIndex(
     ({ key, value, operator, effect }) =>
-      key !== undefined || value !== undefined || operator !== 'Exists' || effect !== 'NoExecute',
+      key === undefined && value === undefined && operator === 'Exists' && effect === 'NoExecute',
   );
-  return [...others, everything];
+  return index === -1 ? [...own, everything] : own.with(index, everything);
 }
 
 export function frozen<T>(value: T): T {

@@ -5,6 +5,7 @@ import { Subject } from 'rxjs';
 import { fileSource } from '../../src/sources/file-source.ts';
 import { podConfig, type PodConfigEvent } from '../../src/sources/pod-config.ts';
 import type { SourceProblem, SourceUpdate } from '../../src/sources/source.ts';
+import type { EventRecorder } from '../../src/types/event-recorder.ts';
 import type { Pod } from '../../src/types/kubernetes.ts';
 import { Collector, manifest, put, temporaryFolder } from './support.ts';
 
@@ -19,10 +20,17 @@ function start() {
   const api = new Subject<SourceUpdate>();
   const events: string[] = [];
   const problems: string[] = [];
-  podConfig({ file, api }, { now: () => 0, onProblem: ({ message }) => problems.push(message) }).subscribe(
-    (event) => events.push(text(event)),
-  );
-  return { file, api, events, problems };
+  const recorded: string[] = [];
+  const pods: Pod[] = [];
+  const recorder: EventRecorder = {
+    event: ({ uid }, type, reason, message) => recorded.push(`${uid} ${type} ${reason} ${message}`),
+  };
+  const onProblem = ({ message }: SourceProblem) => problems.push(message);
+  podConfig({ file, api }, { now: () => 0, onProblem, recorder }).subscribe((event) => {
+    events.push(text(event));
+    if ('pods' in event) pods.push(...event.pods);
+  });
+  return { file, api, events, problems, recorded, pods };
 }
 
 function text(event: PodConfigEvent): string {
@@ -67,13 +75,29 @@ describe('podConfig', () => {
     expect(problems).toEqual(['x', 'y', 'x']);
   });
 
-  test('of two pods with the same name the second is left out, and is reported as a problem', () => {
-    const { api, events, problems } = start();
+  test('of two pods with the same name the second is left out: a problem and an event, once', () => {
+    const { api, events, problems, recorded } = start();
     api.next({ pods: [pod('a', 'web'), pod('b', 'web')], problems: [] });
+    api.next({ pods: [pod('a', 'web'), pod('b', 'web'), pod('c')], problems: [] });
     expect(events[0]).toBe('ADD api a');
-    expect(problems).toEqual([
-      'pod "web" in namespace "default" (b) has the name or the UID of another pod: it is left out',
-    ]);
+    const message = 'Error validating pod web_default(b) from api due to duplicate pod name "web", ignoring';
+    expect(problems).toEqual([message]);
+    expect(recorded).toEqual([`b Warning FailedValidation ${message}`]);
+  });
+
+  test('of two pods with the same UID the second is left out', () => {
+    const { api, events, problems } = start();
+    api.next({ pods: [pod('a', 'web'), pod('a', 'other')], problems: [] });
+    expect(events[0]).toBe('ADD api a');
+    expect(problems).toEqual(['pod other_default(a) has the UID of another pod: it is left out']);
+  });
+
+  test('a pod is stamped with the time at which it was first seen, to the nanosecond as by the kubelet', () => {
+    const { api, pods } = start();
+    api.next({ pods: [pod('a')], problems: [] });
+    expect(pods[0]?.metadata.annotations).toMatchObject({
+      'kubernetes.io/config.seen': '1970-01-01T00:00:00.000000000Z',
+    });
   });
 
   test('a manifest file that is added, changed and removed becomes ADD, REMOVE and ADD, and REMOVE', async () => {
@@ -85,7 +109,9 @@ describe('podConfig', () => {
     const added = await events.next();
     expect(added).toMatchObject({
       op: 'ADD',
-      pods: [{ metadata: { annotations: { 'kubernetes.io/config.seen': '1970-01-01T00:00:00.000Z' } } }],
+      pods: [
+        { metadata: { annotations: { 'kubernetes.io/config.seen': '1970-01-01T00:00:00.000000000Z' } } },
+      ],
     });
     expect(await events.next()).toEqual({ type: 'SOURCE_SEEN', source: 'file' });
     await put(file, manifest('a', 'sleep 2'));

@@ -68,7 +68,7 @@ describe('a static pod', () => {
 
   test('is Pending, whatever status the manifest has', () => {
     const pod = staticPod(manifest({}, {}, { phase: 'Failed', reason: 'Evicted' }), ORIGIN);
-    expect(pod.status).toEqual({ phase: 'Pending' });
+    expect(pod.status).toEqual({ phase: 'Pending', reason: 'Evicted' });
   });
 
   test('tolerates every NoExecute taint, once', () => {
@@ -79,6 +79,11 @@ describe('a static pod', () => {
       own,
       everything,
     ]);
+  });
+
+  test('of a URL has only the tolerations of its manifest, as with the kubelet', () => {
+    const pod = staticPod(manifest(), { ...ORIGIN, source: 'http' });
+    expect(pod.spec.tolerations).toBeUndefined();
   });
 
   test('has the defaults of the API server', () => {

@@ -128,7 +128,7 @@ export class CertificateManager {
     this.#waiting?.abort();
     this.#disconnect();
     for (const timer of [this.#renewalTimer, this.#validityTimer, this.#issueTimer]) timer.disarm();
-    this.#actor.stop();
+    if (this.#options.parent === undefined) this.#actor.stop();
   }
 
   /** What the certificate is to say has changed. */

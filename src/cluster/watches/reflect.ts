@@ -4,7 +4,7 @@ import { sleep } from '../../system/sleep.ts';
 import { Timer } from '../../system/timer.ts';
 import type { Clock } from '../../types/clock.ts';
 import { errorMessage, StateletError } from '../../types/errors.ts';
-import { ApiError, hasReason } from '../service/api-error.ts';
+import { ApiError, hasReason, isExpired } from '../service/api-error.ts';
 import type { Collection } from '../service/api-resources.ts';
 import type { ApiObject, ApiServer, ObjectList, Selectors, WatchEvent } from '../service/api-server.ts';
 import { ObjectStore } from './object-store.ts';
@@ -161,7 +161,8 @@ class Reflector<T extends ApiObject> {
     const { clock, signal } = this.#options;
     if (signal.aborted) return;
     const problem = `cannot ${verb} ${this.#collection.resource}: ${errorMessage(error)}`;
-    if (problem !== this.#problem) this.#emit(problem);
+    // That the version of a watch is too old is no problem: it only needs a list.
+    if (!isExpired(error) && problem !== this.#problem) this.#emit(problem);
     await sleep(clock, this.#backOff.delayAfter(error), signal).catch(() => undefined);
   }
 

@@ -14,6 +14,11 @@ export function rfc3339(unixMs: number): string {
   return `${day.join('-')}T${clock.join(':')}Z`;
 }
 
+/** Unix milliseconds with nine digits after the second, UTC: how the kubelet notes when it first saw a pod. */
+export function rfc3339Nano(unixMs: number): string {
+  return new Date(unixMs).toISOString().replace('Z', '000000Z');
+}
+
 function padded(value: number, width: number): string {
   return String(value).padStart(width, '0');
 }

@@ -6,6 +6,7 @@ import {
   CONFIG_SEEN_ANNOTATION,
   CONFIG_SOURCE_ANNOTATION,
   podFullName,
+  podText,
 } from '../pod/pod-kinds.ts';
 
 export type PodSource = 'file' | 'http' | 'api';
@@ -32,7 +33,7 @@ export interface PodUpdates {
   readonly known: KnownPods;
   /** In the order in which they are to be carried out: REMOVE, ADD, UPDATE, DELETE, RECONCILE. */
   readonly updates: readonly PodUpdate[];
-  /** Pods that are ignored because a pod before them in the list has the same full name or UID. */
+  /** Pods that are ignored because a pod before them in the list has the same full name. */
   readonly duplicates: readonly Pod[];
 }
 
@@ -44,6 +45,9 @@ interface Change {
 const ORDER: readonly PodOperation[] = ['REMOVE', 'ADD', 'UPDATE', 'DELETE', 'RECONCILE'];
 /** The node itself writes these, anew after each start: they are no part of what the source wants. */
 const LOCAL_ANNOTATIONS = [CONFIG_SOURCE_ANNOTATION, CONFIG_MIRROR_ANNOTATION, CONFIG_SEEN_ANNOTATION];
+
+/** What an update takes over of the metadata, beside the annotations. */
+const TAKEN_OVER = ['labels', 'deletionTimestamp', 'deletionGracePeriodSeconds', 'generation'];
 
 /**
  * Compares the source's new list with the known pods. `seenAt` (RFC 3339) becomes the first-seen time of new pods; a pod
@@ -59,14 +63,24 @@ export function podUpdates(
   const next = new Map<string, KnownPod>();
   const changes: Change[] = [];
   for (const given of unique) {
-    const { op, pod } = compare(known.get(given.metadata.uid), given, source, seenAt);
-    next.set(given.metadata.uid, { given, pod });
+    const { uid } = given.metadata;
+    const before = known.has(uid) ? (next.get(uid) ?? known.get(uid)) : undefined;
+    const { op, pod } = before
+      ? compare(before, given)
+      : { op: 'ADD' as const, pod: stamped(given, source, seenAt) };
+    next.set(uid, { given, pod });
     if (op) changes.push({ op, pod });
   }
   for (const [uid, { pod }] of known) {
     if (!next.has(uid)) changes.push({ op: 'REMOVE', pod });
   }
   return { known: next, updates: inOrder(source, changes), duplicates };
+}
+
+/** Why a duplicate is ignored, in the kubelet's words. */
+export function duplicateMessage(pod: Pod, source: PodSource): string {
+  const { name } = pod.metadata;
+  return `Error validating pod ${podText(pod)} from ${source} due to duplicate pod name "${name}", ignoring`;
 }
 
 function inOrder(source: PodSource, changes: readonly Change[]): PodUpdate[] {
@@ -82,34 +96,22 @@ function withoutDuplicates(pods: readonly Pod[]): { unique: Pod[]; duplicates: P
   const unique: Pod[] = [];
   const duplicates: Pod[] = [];
   for (const pod of pods) {
-    const keys = [podFullName(pod), `uid ${pod.metadata.uid}`];
-    if (keys.some((key) => taken.has(key))) {
-      duplicates.push(pod);
-    } else {
-      unique.push(pod);
-      keys.forEach((key) => taken.add(key));
-    }
+    const name = podFullName(pod);
+    (taken.has(name) ? duplicates : unique).push(pod);
+    taken.add(name);
   }
   return { unique, duplicates };
 }
 
-function compare(
-  known: KnownPod | undefined,
-  given: Pod,
-  source: PodSource,
-  seenAt: string,
-): Partial<Change> & { readonly pod: Pod } {
-  if (!known) return { op: 'ADD', pod: stamped(given, source, seenAt) };
+function compare(known: KnownPod, given: Pod): Partial<Change> & { readonly pod: Pod } {
   const { pod } = known;
   if (known.given === given) return { pod };
   if (!equalJson(wanted(pod), wanted(given))) {
-    const firstSeen = pod.metadata.annotations?.[CONFIG_SEEN_ANNOTATION] ?? seenAt;
     const op = given.metadata.deletionTimestamp === undefined ? 'UPDATE' : 'DELETE';
-    return { op, pod: stamped(given, source, firstSeen) };
+    return { op, pod: updated(pod, given) };
   }
   if (equalJson(pod.status, given.status)) return { pod };
-  // Of what may have changed besides, only the status is taken over: resourceVersion and managedFields have no effect here.
-  return { op: 'RECONCILE', pod: { ...pod, status: given.status } };
+  return { op: 'RECONCILE', pod: withStatus(pod, given) };
 }
 
 /** The fields by which the source says what it wants of the pod. */
@@ -124,6 +126,26 @@ function wanted({ metadata, spec }: Pod): readonly unknown[] {
     metadata.deletionTimestamp ?? null,
     metadata.deletionGracePeriodSeconds ?? null,
   ];
+}
+
+/** The pod with what its source wants of it now. Its name, resourceVersion, owners and finalizers stay as they were first. */
+function updated(pod: Pod, given: Pod): Pod {
+  const local = membersOf(pod.metadata.annotations ?? {}, (key) => LOCAL_ANNOTATIONS.includes(key));
+  const metadata = {
+    ...membersOf(pod.metadata, (field) => !TAKEN_OVER.includes(field)),
+    ...membersOf(given.metadata, (field) => TAKEN_OVER.includes(field)),
+    annotations: { ...given.metadata.annotations, ...local },
+  } as Pod['metadata'];
+  return withStatus({ ...pod, metadata, spec: given.spec }, given);
+}
+
+function withStatus(pod: Pod, { status }: Pod): Pod {
+  const rest = membersOf(pod, (field) => field !== 'status') as Pod;
+  return { ...rest, ...(status && { status }) };
+}
+
+function membersOf(object: object, isWanted: (key: string) => boolean): object {
+  return Object.fromEntries(Object.entries(object).filter(([key]) => isWanted(key)));
 }
 
 function stamped(pod: Pod, source: PodSource, seenAt: string): Pod {

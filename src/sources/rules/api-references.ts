@@ -2,58 +2,73 @@
  * A static pod must not refer to objects of the API server: it may start before the server can be reached, and its mirror pod
  * would give the node the right to read those objects. The kubelet refuses such manifests too.
  */
-import { child, isTree, items, pathOf, type Place } from './place.ts';
+import { child, isTree, items, type Place, problemAt } from './place.ts';
 import type { ManifestProblem } from '../source.ts';
 
-const VOLUMES = [
-  'configMap',
-  'secret',
-  'persistentVolumeClaim',
-  'ephemeral',
-  'csi',
-  'azureFile',
-  'glusterfs',
-];
-const PROJECTIONS = ['configMap', 'secret', 'serviceAccountToken', 'clusterTrustBundle', 'podCertificate'];
+/** The resource that a field refers to, in the kubelet's words. */
+const OF_POD: Readonly<Record<string, string>> = {
+  serviceAccountName: 'serviceaccounts',
+  serviceAccount: 'serviceaccounts',
+  imagePullSecrets: 'secrets',
+  resourceClaims: 'resourceclaims',
+};
+const OF_VOLUME: Readonly<Record<string, string>> = {
+  configMap: 'configmaps',
+  secret: 'secrets',
+  persistentVolumeClaim: 'persistentvolumeclaims',
+  ephemeral: 'persistentvolumeclaims (via ephemeral volumes)',
+  csi: 'csidrivers (via CSI volumes)',
+  azureFile: 'secrets',
+  glusterfs: 'endpoints',
+};
+const OF_PROJECTION: Readonly<Record<string, string>> = {
+  configMap: 'configmaps',
+  secret: 'secrets',
+  serviceAccountToken: 'serviceaccounts',
+  clusterTrustBundle: 'clustertrustbundles',
+  podCertificate: 'podcertificates',
+};
+const OF_VOLUME_SOURCE: Readonly<Record<string, string>> = {
+  secretRef: 'secrets',
+  nodePublishSecretRef: 'secrets',
+};
+const OF_VARIABLES: Readonly<Record<string, string>> = { configMapRef: 'configmaps', secretRef: 'secrets' };
+const OF_VALUE: Readonly<Record<string, string>> = { configMapKeyRef: 'configmaps', secretKeyRef: 'secrets' };
 
 /** One problem for each reference. Tolerates a pod that breaks the schema. */
 export function apiReferenceProblems(pod: unknown): ManifestProblem[] {
   if (!isTree(pod)) return [];
-  const places = child({ path: '', value: pod }, 'spec').flatMap((spec) => [
-    ...['serviceAccountName', 'serviceAccount', 'imagePullSecrets', 'resourceClaims'].flatMap((field) =>
-      isSet(spec.value[field]) ? [pathOf(spec, field)] : [],
-    ),
+  return child({ path: '', value: pod }, 'spec').flatMap((spec) => [
+    ...references(spec, OF_POD),
     ...items(spec, 'volumes').flatMap(volumeReferences),
     ...['initContainers', 'containers'].flatMap((field) => items(spec, field)).flatMap(containerReferences),
   ]);
-  return places.map((field) => ({
-    field,
-    message: 'a pod of a file or URL cannot refer to objects of the API server',
-  }));
+}
+
+function references(place: Place, resources: Readonly<Record<string, string>>): ManifestProblem[] {
+  return Object.entries(resources)
+    .filter(([field]) => isSet(place.value[field]))
+    .map(([field, resource]) => problemAt(place, field, `static pods may not reference ${resource}`));
 }
 
 function isSet(value: unknown): boolean {
   return value !== undefined && value !== '' && !(Array.isArray(value) && value.length === 0);
 }
 
-function present(place: Place, fields: readonly string[]): string[] {
-  return fields.filter((field) => place.value[field] !== undefined).map((field) => pathOf(place, field));
-}
-
-function volumeReferences(volume: Place): string[] {
+function volumeReferences(volume: Place): ManifestProblem[] {
   const projections = child(volume, 'projected').flatMap((projected) => items(projected, 'sources'));
   const sources = Object.keys(volume.value).flatMap((field) => child(volume, field));
   return [
-    ...present(volume, VOLUMES),
-    ...projections.flatMap((projection) => present(projection, PROJECTIONS)),
-    ...sources.flatMap((source) => present(source, ['secretRef', 'nodePublishSecretRef'])),
+    ...references(volume, OF_VOLUME),
+    ...projections.flatMap((projection) => references(projection, OF_PROJECTION)),
+    ...sources.flatMap((source) => references(source, OF_VOLUME_SOURCE)),
   ];
 }
 
-function containerReferences(container: Place): string[] {
+function containerReferences(container: Place): ManifestProblem[] {
   const values = items(container, 'env').flatMap((variable) => child(variable, 'valueFrom'));
   return [
-    ...items(container, 'envFrom').flatMap((from) => present(from, ['configMapRef', 'secretRef'])),
-    ...values.flatMap((value) => present(value, ['configMapKeyRef', 'secretKeyRef'])),
+    ...items(container, 'envFrom').flatMap((from) => references(from, OF_VARIABLES)),
+    ...values.flatMap((value) => references(value, OF_VALUE)),
   ];
 }

@@ -172,11 +172,14 @@ describe('the end of a watch', () => {
     await nextList();
   });
 
-  test('by 410 Gone leads to a list', async () => {
+  test('by 410 Gone leads to a list after a pause, without a problem', async () => {
     const watch = await listed(pod('a', '3'));
     watch.send('ADDED', pod('b', '11'));
     watch.events.error(new ApiError('too old resource version', { status: 410, reason: 'Expired' }));
-    await clock.advance(800);
+    await clock.advance(799);
+    expect([api.lists, api.watches]).toEqual([[], []]);
+    expect(last().problem).toBeUndefined();
+    await clock.advance(1);
     (await nextList()).answer('900', pod('b', '11'));
     await nextWatch();
     expect(last()).toMatchObject({ objects: [pod('b', '11')] });

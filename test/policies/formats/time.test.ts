@@ -1,5 +1,5 @@
 import { expect, test } from '@jest/globals';
-import { rfc3339, unixMs } from '../../../src/policies/formats/time.ts';
+import { rfc3339, rfc3339Nano, unixMs } from '../../../src/policies/formats/time.ts';
 
 test.each([
   0, 999, 1000, 951_782_399_000, 951_782_400_000, 1_709_164_800_000, 1_893_456_000_000, 4_107_542_400_000,
@@ -55,4 +55,9 @@ test('digits below a millisecond are kept', () => {
 test('a time before 1970 is rounded down to the second, as one after it', () => {
   expect(rfc3339(-0.5)).toBe('1969-12-31T23:59:59Z');
   expect(rfc3339(1999.5)).toBe('1970-01-01T00:00:01Z');
+});
+
+test('a time is written to the nanosecond as Go does, and read back', () => {
+  expect(rfc3339Nano(1_893_456_000_007)).toBe('2030-01-01T00:00:00.007000000Z');
+  expect(unixMs(rfc3339Nano(1_893_456_000_007))).toBe(1_893_456_000_007);
 });

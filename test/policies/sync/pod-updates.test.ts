@@ -1,6 +1,7 @@
 import { describe, expect, test } from '@jest/globals';
 import { podUpdates, type PodSource } from '../../../src/policies/sync/pod-updates.ts';
 import type { Pod } from '../../../src/types/kubernetes.ts';
+import { testVectors } from '../../support/test-vectors.ts';
 
 const SEEN = 'kubernetes.io/config.seen';
 
@@ -23,6 +24,8 @@ function after(lists: readonly (readonly Pod[])[], source: PodSource = 'api') {
   );
   return { ...result, texts };
 }
+
+testVectors('podConfig');
 
 describe('podUpdates', () => {
   test('new pods are added, in the order of the list, and stamped with source and time', () => {
@@ -114,12 +117,42 @@ describe('podUpdates', () => {
     expect(after([[named('old')], [named('new')]], 'file').texts).toEqual(['REMOVE old', 'ADD new']);
   });
 
-  test('of two pods with the same full name or UID the first in the list counts', () => {
+  test('of two pods with the same full name the first in the list counts', () => {
     const twin = pod('b', { metadata: { name: 'a' } });
-    const double = pod('a', { metadata: { name: 'c' } });
     const elsewhere = pod('d', { metadata: { name: 'a', namespace: 'other' } });
-    const { texts, duplicates } = after([[pod('a'), twin, double, elsewhere]]);
+    const { texts, duplicates } = after([[pod('a'), twin, elsewhere]]);
     expect(texts).toEqual(['ADD a d']);
-    expect(duplicates).toEqual([twin, double]);
+    expect(duplicates).toEqual([twin]);
+  });
+
+  test('an update takes over labels, annotations, deletion, generation, spec and status, and nothing else', () => {
+    const first = {
+      resourceVersion: '1',
+      labels: { a: 'b' },
+      ownerReferences: [{ name: 'x' }],
+      generation: 1,
+    };
+    const second = { resourceVersion: '2', annotations: { c: 'd' }, finalizers: ['a/b'], generation: 2 };
+    const { updates } = after([
+      [pod('a', { metadata: first })],
+      [pod('a', { metadata: second, spec: { activeDeadlineSeconds: 5 }, status: { phase: 'Running' } })],
+    ]);
+    expect(updates[0]?.pods[0]).toMatchObject({
+      metadata: { resourceVersion: '1', ownerReferences: [{ name: 'x' }], generation: 2 },
+      spec: { activeDeadlineSeconds: 5 },
+      status: { phase: 'Running' },
+    });
+    expect(updates[0]?.pods[0]?.metadata).not.toHaveProperty('labels');
+    expect(updates[0]?.pods[0]?.metadata).not.toHaveProperty('finalizers');
+  });
+
+  test('an update keeps the annotation that made it a mirror pod: it stays the mirror of that static pod', () => {
+    const mirror = (hash: string, more = {}) =>
+      pod('a', { metadata: { annotations: { 'kubernetes.io/config.mirror': hash, ...more } } });
+    const { updates } = after([[mirror('one')], [mirror('two', { other: 'x' })]]);
+    expect(updates[0]?.pods[0]?.metadata.annotations).toMatchObject({
+      'kubernetes.io/config.mirror': 'one',
+      other: 'x',
+    });
   });
 });

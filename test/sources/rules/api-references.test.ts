@@ -2,19 +2,19 @@ import { describe, expect, test } from '@jest/globals';
 import { podWith, problemsOf } from '../support.ts';
 
 describe('references to objects of the API server', () => {
-  const refused = 'a pod of a file or URL cannot refer to objects of the API server';
-
   test.each([
-    [{ serviceAccountName: 'robot' }, 'spec.serviceAccountName'],
-    [{ imagePullSecrets: [{ name: 's' }] }, 'spec.imagePullSecrets'],
-    [{ volumes: [{ name: 'v', configMap: { name: 'c' } }] }, 'spec.volumes[0].configMap'],
+    [{ serviceAccountName: 'robot' }, 'spec.serviceAccountName', 'serviceaccounts'],
+    [{ imagePullSecrets: [{ name: 's' }] }, 'spec.imagePullSecrets', 'secrets'],
+    [{ volumes: [{ name: 'v', configMap: { name: 'c' } }] }, 'spec.volumes[0].configMap', 'configmaps'],
     [
       { volumes: [{ name: 'v', projected: { sources: [{ secret: { name: 's' } }] } }] },
       'spec.volumes[0].projected.sources[0].secret',
+      'secrets',
     ],
     [
       { containers: [{ name: 'a', envFrom: [{ secretRef: { name: 's' } }] }] },
       'spec.containers[0].envFrom[0].secretRef',
+      'secrets',
     ],
     [
       {
@@ -23,8 +23,9 @@ describe('references to objects of the API server', () => {
         ],
       },
       'spec.containers[0].env[0].valueFrom.configMapKeyRef',
+      'configmaps',
     ],
-  ])('%j', (spec, field) => {
-    expect(problemsOf(podWith(spec))).toEqual([`${field}: ${refused}`]);
+  ])('%j', (spec, field, resource) => {
+    expect(problemsOf(podWith(spec))).toEqual([`${field}: static pods may not reference ${resource}`]);
   });
 });

@@ -14,7 +14,7 @@ test('problems of the schema, between fields and of references are reported toge
   expect(problems(podWith({ containers, serviceAccountName: 'robot' }))).toEqual([
     'spec.containers[0].tty: must be boolean (got "x")',
     'spec.containers[1].name: is already used by spec.containers[0]',
-    'spec.serviceAccountName: a pod of a file or URL cannot refer to objects of the API server',
+    'spec.serviceAccountName: static pods may not reference serviceaccounts',
   ]);
 });
 
