@@ -8,6 +8,7 @@ import { EventSender } from './actors/cluster/event-sender.ts';
 import { openApiClients } from './cluster/client/open-api-clients.ts';
 import { KubeconfigCredentials } from './cluster/credentials/kubeconfig-credentials.ts';
 import type { ApiClients } from './cluster/service/api-server.ts';
+import { ofThisMachine } from './cluster/watches/own-node.ts';
 import { RuntimeClassWatch } from './cluster/watches/runtime-class-watch.ts';
 import { watchNode } from './cluster/watches/watched-object.ts';
 import type { StateletConfig } from './config/config.ts';
@@ -19,6 +20,7 @@ import type { RuntimeService } from './runtime/service/runtime-service.ts';
 import { apiSource } from './sources/api-source.ts';
 import type { SourceUpdate } from './sources/source.ts';
 import { systemClock } from './system/system-clock.ts';
+import type { Node } from './types/kubernetes.ts';
 import type { Logger } from './types/logger.ts';
 import type { OwnNodeFacts } from './types/node-facts.ts';
 
@@ -62,7 +64,8 @@ export class Cluster {
     });
     const { main, events } = this.#clients;
     this.#node = watchNode(main, nodeName, TIMING);
-    this.pods = apiSource({ api: main, nodeName, node: this.#node, ...TIMING });
+    const own = ofThisMachine(this.#node, (object) => this.#otherMachine(object));
+    this.pods = apiSource({ api: main, nodeName, node: own, ...TIMING });
     this.runtimeClasses = new RuntimeClassWatch(main, runtimeClassesOf(node.runtimeClasses), TIMING);
     this.sender = new EventSender({
       api: events,
@@ -127,6 +130,11 @@ export class Cluster {
     });
     this.#agent = agent;
     return agent;
+  }
+
+  /** Not known before the machine has been read. */
+  #otherMachine(object: Node): string | undefined {
+    return this.#statusFacts && this.#agent?.otherMachine(object);
   }
 
   #readStatusFacts(): NodeStatusFacts {

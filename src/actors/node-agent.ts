@@ -7,7 +7,6 @@ import type { EvictionExplanation } from '../policies/eviction/explanation.ts';
 import { hostIPsOf } from '../policies/node-status/host-ips.ts';
 import type { NodeHealth } from '../policies/node-status/ready-problems.ts';
 import { crashLoopBackOff } from '../policies/sync/crash-loop-backoff.ts';
-import { isTerminalPhase } from '../policies/sync/pod-termination.ts';
 import { Pleg } from '../runtime/pleg/pleg.ts';
 import type { NodeParts } from '../runtime/node/pod-node.ts';
 import { PodRuntime } from '../runtime/pods/pod-runtime.ts';
@@ -18,7 +17,7 @@ import { withNodeObject } from '../policies/node/node-object-facts.ts';
 import type { Clock } from '../types/clock.ts';
 import type { EventRecorder, NodeEventRecorder } from '../types/event-recorder.ts';
 import { type Logger, podFields } from '../types/logger.ts';
-import type { Node, Pod, PodPhase } from '../types/kubernetes.ts';
+import type { Node, PodPhase } from '../types/kubernetes.ts';
 import type { NodeFacts, OwnNodeFacts } from '../types/node-facts.ts';
 import type { ShutdownPeriod } from '../types/shutdown-settings.ts';
 import type { AgentCore, ClusterParts } from './cluster/cluster-parts.ts';
@@ -178,15 +177,9 @@ export class NodeAgent {
     const { clock, logger } = this.#options;
     return new StatusManager({
       now: () => clock.now(),
-      mirrorPodOf: (pod) => this.#livingMirrorPodOf(pod),
+      mirrorPodOf: (pod) => this.supervisor.desired.ownMirrorPodOf(pod),
       onRefused: (pod, problem) => logger.error({ ...podFields(pod.metadata), problem }, 'Status is dropped'),
     });
-  }
-
-  /** A mirror pod that has ended tells of an earlier life of the static pod: its status is no former one. */
-  #livingMirrorPodOf(pod: Pod): Pod | undefined {
-    const mirrorPod = this.supervisor.desired.ownMirrorPodOf(pod);
-    return isTerminalPhase(mirrorPod?.status?.phase) ? undefined : mirrorPod;
   }
 
   /** What decides whether the node is ready. */

@@ -5,7 +5,6 @@ import { mirrorPodDeletion } from '../../policies/mirror-pods/mirror-pod-deletio
 import { type MirrorPodPlan, planMirrorPod } from '../../policies/mirror-pods/mirror-pod-plan.ts';
 import { newMirrorPod } from '../../policies/mirror-pods/new-mirror-pod.ts';
 import { podFullName } from '../../policies/pod/pod-kinds.ts';
-import { isTerminalPhase } from '../../policies/sync/pod-termination.ts';
 import { Timer } from '../../system/timer.ts';
 import type { Clock } from '../../types/clock.ts';
 import { errorMessage, StateletError } from '../../types/errors.ts';
@@ -34,6 +33,8 @@ export class MirrorPods {
   readonly #synced = new Map<string, Pod>();
   /** Full names of the mirror pods that are being made or deleted. */
   readonly #busy = new Map<string, Promise<void>>();
+  /** Full names for which something was to be done when they were busy. */
+  readonly #again = new Set<string>();
   /** Full names for which no request is sent until the retry. */
   readonly #resting = new Set<string>();
   /** UIDs of orphans that the server has deleted, but the source `api` still shows. */
@@ -48,21 +49,20 @@ export class MirrorPods {
     this.#retry = new Timer(options.clock);
   }
 
-  /**
-   * The static pod is being synced: it gets its mirror pod if that is missing, or is that of another version, or of an earlier life of
-   * the same version: what has ended at the API server does not begin again.
-   */
+  /** The static pod is being synced: it gets its mirror pod if that is missing or is that of another version. */
   reconcile(pod: Pod): void {
-    this.#check(pod, { isSyncing: true });
+    const name = podFullName(pod);
+    this.#synced.set(name, pod);
+    if (!asksForSomething(this.#plan(pod))) return;
+    if (this.#busy.has(name)) this.#again.add(name);
+    if (this.#isIdle(name)) this.#run(name, () => this.#reconcile(pod));
   }
 
   /** The node's object has appeared, or the server answers again. */
   reconcileAll(): void {
     this.#retry.disarm();
     this.#resting.clear();
-    const { desired } = this.#options;
-    for (const pod of [...this.#synced.values()])
-      if (desired.has(pod.metadata.uid)) this.#check(pod, { isSyncing: false });
+    for (const name of [...this.#synced.keys()]) this.#reconcileAgain(name);
   }
 
   /** Deletes the mirror pods whose static pods are gone. One that is still terminating keeps its mirror pod, which shows its end. */
@@ -86,24 +86,20 @@ export class MirrorPods {
     await Promise.all(this.#busy.values());
   }
 
-  #check(pod: Pod, { isSyncing }: { readonly isSyncing: boolean }): void {
-    const name = podFullName(pod);
-    this.#synced.set(name, pod);
-    if (!this.#isIdle(name)) return;
-    const plan = this.#plan(pod, isSyncing);
-    if (asksForSomething(plan)) this.#run(name, () => this.#reconcile(name, plan));
+  #reconcileAgain(name: string): void {
+    const pod = this.#synced.get(name);
+    if (pod !== undefined && this.#options.desired.has(pod.metadata.uid)) this.reconcile(pod);
   }
 
   #isIdle(name: string): boolean {
     return !this.#abort.signal.aborted && !this.#busy.has(name) && !this.#resting.has(name);
   }
 
-  #plan(pod: Pod, isSyncing: boolean): MirrorPodPlan {
+  #plan(pod: Pod): MirrorPodPlan {
     const { desired, node } = this.#options;
     const mirrorPod = desired.mirrorPodOf(pod);
-    const hasEnded =
-      mirrorPod !== undefined && (desired.isOutlived(mirrorPod) || isTerminalPhase(mirrorPod.status?.phase));
-    return planMirrorPod({ pod, mirrorPod, node: node(), hasEnded: isSyncing && hasEnded });
+    const isOutlived = mirrorPod !== undefined && desired.isOutlived(mirrorPod);
+    return planMirrorPod({ pod, mirrorPod, isOutlived, node: node() });
   }
 
   #forgetTheGone(): void {
@@ -123,28 +119,27 @@ export class MirrorPods {
         this.#failed(name, error);
       } finally {
         this.#busy.delete(name);
+        if (this.#again.delete(name)) this.#reconcileAgain(name);
       }
     };
     this.#busy.set(name, run());
   }
 
-  /** Again, if meanwhile another static pod of this name was synced. */
-  async #reconcile(name: string, plan: MirrorPodPlan): Promise<void> {
-    let done: Pod | undefined;
-    for (;;) {
-      const pod = this.#synced.get(name);
-      if (pod === undefined || pod.metadata.uid === done?.metadata.uid) return;
-      await this.#carryOut(pod, done === undefined ? plan : this.#plan(pod, true));
-      done = pod;
-    }
+  async #reconcile(pod: Pod): Promise<void> {
+    const isMade = await this.#carryOut(pod, this.#plan(pod));
+    const name = podFullName(pod);
+    // That the new mirror pod is not seen yet is no reason to make another one.
+    if (isMade && this.#synced.get(name)?.metadata.uid === pod.metadata.uid) this.#again.delete(name);
   }
 
-  async #carryOut(pod: Pod, plan: MirrorPodPlan): Promise<void> {
-    if (plan.delete !== undefined && !(await this.#delete(plan.delete))) return;
+  /** Whether a mirror pod was made. */
+  async #carryOut(pod: Pod, plan: MirrorPodPlan): Promise<boolean> {
+    if (plan.delete !== undefined && !(await this.#delete(plan.delete))) return false;
     if (plan.create) await this.#create(pod);
+    return plan.create;
   }
 
-  /** Whether it was there and was deleted. */
+  /** Whether its name is free now. */
   async #delete(mirrorPod: Pod): Promise<boolean> {
     const { api, logger } = this.#options;
     const { uid } = mirrorPod.metadata;
@@ -152,8 +147,9 @@ export class MirrorPods {
     try {
       await api.delete({ resource: 'pods', namespace, name }, { ...options, ...this.#limits() });
     } catch (error) {
-      // It is gone, or another one has its name: the source `api` will show it.
-      if (hasReason(error, 'NotFound') || hasReason(error, 'Conflict')) return false;
+      if (hasReason(error, 'NotFound')) return true;
+      // Another pod has its name: the source `api` will show it.
+      if (hasReason(error, 'Conflict')) return false;
       throw error;
     }
     logger.debug(podFields(mirrorPod.metadata), 'Deleted the mirror pod');

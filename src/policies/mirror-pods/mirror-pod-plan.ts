@@ -7,7 +7,7 @@ export interface MirrorPodFacts {
   /** The mirror pod of its name, as the source `api` shows it. */
   readonly mirrorPod?: Pod | undefined;
   /** The mirror pod shows an earlier life of the static pod, which has ended. */
-  readonly hasEnded?: boolean;
+  readonly isOutlived?: boolean;
   /** The node's own object; undefined while it is not known. */
   readonly node?: Node | undefined;
 }
@@ -20,11 +20,11 @@ export interface MirrorPodPlan {
 }
 
 /** What has to be done so that the static pod has its mirror pod. */
-export function planMirrorPod({ pod, mirrorPod, hasEnded = false, node }: MirrorPodFacts): MirrorPodPlan {
+export function planMirrorPod({ pod, mirrorPod, isOutlived = false, node }: MirrorPodFacts): MirrorPodPlan {
   if (!isStaticPod(pod)) return { create: false };
   const isStale =
     mirrorPod !== undefined &&
-    (hasEnded || mirrorPod.metadata.deletionTimestamp !== undefined || !isMirrorPodOf(mirrorPod, pod));
+    (isOutlived || mirrorPod.metadata.deletionTimestamp !== undefined || !isMirrorPodOf(mirrorPod, pod));
   const isWanted = mirrorPod === undefined || isStale;
   // A node that is being deleted takes its mirror pods with it.
   const hasNode = node !== undefined && node.metadata.deletionTimestamp === undefined;
