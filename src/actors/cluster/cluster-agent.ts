@@ -6,6 +6,8 @@ import type { RegistrationSettings } from '../../policies/node-status/initial-no
 import { otherMachine } from '../../policies/node-status/machine-identity.ts';
 import type { NodeStatusFacts } from '../../policies/node-status/node-status.ts';
 import { readyProblems } from '../../policies/node-status/ready-problems.ts';
+import { isStaticPod } from '../../policies/pod/pod-kinds.ts';
+import { isTerminalPhase } from '../../policies/sync/pod-termination.ts';
 import type { ClusterSettings } from '../../types/cluster-settings.ts';
 import type { Node, Pod } from '../../types/kubernetes.ts';
 import { ClusterNode } from './cluster-node.ts';
@@ -67,6 +69,7 @@ export class ClusterAgent implements ClusterParts {
     core.recorder.nodeEvent('Normal', 'Starting', 'Starting kubelet.');
     this.#lease.start();
     this.#node.start();
+    this.#subscriptions.add(core.statusManager.news.subscribe(({ uid }) => this.#checkMirrorPod(uid)));
     this.#statuses.start();
     this.#subscriptions.add(
       node.subscribe(({ isKnown, object }) => {
@@ -105,11 +108,25 @@ export class ClusterAgent implements ClusterParts {
   }
 
   mirrorPodSeen(): void {
+    for (const uid of this.#options.core.desired.keys()) this.#checkMirrorPod(uid);
     this.#statuses.wake();
   }
 
   reportNow(): void {
     this.#node.reportNow();
+  }
+
+  /**
+   * A static pod that goes on has its mirror pod, also while it waits for its start. One that has ended is of an earlier life: the
+   * manifest was wanted again, maybe while no agent ran.
+   */
+  #checkMirrorPod(uid: string): void {
+    const { desired, statusManager } = this.#options.core;
+    const pod = desired.get(uid);
+    const phase = statusManager.get(uid)?.phase;
+    if (pod === undefined || phase === undefined || !isStaticPod(pod) || isTerminalPhase(phase)) return;
+    if (isTerminalPhase(desired.ownMirrorPodOf(pod)?.status?.phase)) desired.outlive(uid);
+    this.#mirrorPods.reconcile(pod);
   }
 
   #buildLease(): NodeLease {

@@ -115,8 +115,9 @@ export class DesiredPods {
     return this.#translations.get(uid) ?? uid;
   }
 
-  /** The same, but a mirror pod that was made of an earlier version of the static pod is one of that version. */
+  /** The same, but a mirror pod of an earlier version or an earlier life of the static pod is none of the present one. */
   ownUIDOf(uid: string): string {
+    if (this.#outlived.has(uid)) return uid;
     const mirrorPod = this.#mirrors.get(uid);
     return mirrorPod?.metadata.annotations?.[CONFIG_MIRROR_ANNOTATION] ?? this.translateUID(uid);
   }

@@ -12,7 +12,7 @@ export interface PodObjectTruth {
   readonly mayRunUnknown: (uid: string) => boolean;
   /** The call was begun by an earlier agent, or has been abandoned. */
   readonly isForeign: (call: CallUnderWay) => boolean;
-  /** The object was made again with the UID of a former one: what the node knows of that one may be written first. */
+  /** The UID was wanted again after its end: the end of its first life may be told when the second one has begun. */
   readonly wasMadeAgain: (uid: string) => boolean;
 }
 
@@ -42,12 +42,13 @@ export class PodObjectJudge {
 
   /** An agent has written another status. `isLate`: it did not wait for that any more. */
   written(before: Pod, after: Pod, { isLate }: { readonly isLate: boolean }): void {
-    if (isTerminal(after) && !isTerminal(before)) {
+    const { wasMadeAgain } = this.#options.truth;
+    if (isTerminal(after) && !isTerminal(before) && !wasMadeAgain(localUID(after))) {
       const running = this.#whatRuns(localUID(after));
       if (running !== undefined)
         this.#violated(after, `gets phase ${after.status?.phase ?? ''}, and ${running}`);
     }
-    if (isLate || this.#options.truth.wasMadeAgain(after.metadata.uid)) return;
+    if (isLate || wasMadeAgain(after.metadata.uid)) return;
     for (const back of goingBack(before.status ?? {}, after.status ?? {}))
       this.#violated(after, `the status goes back: ${back}`, 'status');
   }
