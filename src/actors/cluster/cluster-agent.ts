@@ -118,15 +118,26 @@ export class ClusterAgent implements ClusterParts {
 
   /**
    * A static pod that goes on has its mirror pod, also while it waits for its start. One that has ended is of an earlier life: the
-   * manifest was wanted again, maybe while no agent ran.
+   * manifest was wanted again, maybe while no agent ran. How a pod has ended does not change any more, and the API server knows it.
    */
   #checkMirrorPod(uid: string): void {
     const { desired, statusManager } = this.#options.core;
     const pod = desired.get(uid);
-    const phase = statusManager.get(uid)?.phase;
-    if (pod === undefined || phase === undefined || !isStaticPod(pod) || isTerminalPhase(phase)) return;
-    if (isTerminalPhase(desired.ownMirrorPodOf(pod)?.status?.phase)) desired.outlive(uid);
-    this.#mirrorPods.reconcile(pod);
+    const status = statusManager.get(uid);
+    if (pod === undefined || status?.phase === undefined || !isStaticPod(pod)) return;
+    const { phase, reason, message } = desired.ownMirrorPodOf(pod)?.status ?? {};
+    const isOver = isTerminalPhase(phase);
+    if (!isTerminalPhase(status.phase)) {
+      if (isOver) desired.outlive(uid);
+      this.#mirrorPods.reconcile(pod);
+    } else if (isOver && phase !== status.phase) {
+      statusManager.set(pod, {
+        ...status,
+        phase,
+        ...(reason !== undefined && { reason }),
+        ...(message !== undefined && { message }),
+      });
+    }
   }
 
   #buildLease(): NodeLease {

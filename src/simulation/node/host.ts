@@ -126,6 +126,7 @@ export class Host {
       clock: this.#options.clock,
       runtime: this.runtime,
       sources: this.sources,
+      api: this.api,
       pods: this.#pods,
       agent: {
         kill: (uid, kill) => this.#kill(uid, kill),

@@ -2,7 +2,7 @@ import { BehaviorSubject } from 'rxjs';
 import type { ObjectReference } from '../../cluster/service/api-resources.ts';
 import { CONFIG_HASH_ANNOTATION, isMirrorPod } from '../../policies/pod/pod-kinds.ts';
 import type { SourceUpdate } from '../../sources/source.ts';
-import type { Pod } from '../../types/kubernetes.ts';
+import type { Pod, PodCondition } from '../../types/kubernetes.ts';
 import type { SimulatedApiServer } from '../api/simulated-api-server.ts';
 
 export type SourceName = 'file' | 'api';
@@ -110,6 +110,13 @@ export class SimulatedSources {
   deleteMirror(name: string, graceSeconds: number): void {
     if (this.#stored(name, 'mirror') !== undefined)
       this.#api.operations.delete(target(name), { gracePeriodSeconds: graceSeconds });
+  }
+
+  /** A controller of the cluster sets a condition of the pod, or of its mirror pod. */
+  setCondition(name: string, condition: PodCondition): void {
+    const status = { ...target(name), subresource: 'status' } as const;
+    if (this.#api.store.get('pods', status) !== undefined)
+      this.#api.operations.patch(status, { status: { conditions: [condition] } });
   }
 
   /** The pod is gone at once, with its manifest or by force. */

@@ -37,7 +37,8 @@ export function simulatedStatusFacts(
       },
       maxPods: numberOf(allocatable.pods),
       podsPerCore: 0,
-      ephemeralStorage: allocatable['ephemeral-storage'],
+      // A node that does not know how much it has is not ready.
+      ephemeralStorage: allocatable['ephemeral-storage'] ?? '1Pi',
       plugins: { capacity: {}, allocatable: {}, removed: [] },
       reserved: { cpu: `${String(cpus * 1000 - milliCPUs)}m` },
     },
