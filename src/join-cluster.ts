@@ -1,9 +1,9 @@
 /** Puts together what a node needs of its cluster. Loaded only with a kubeconfig. */
 import { randomUUID } from 'node:crypto';
 import type { Observable } from 'rxjs';
+import { ApiConnection } from './actors/cluster/api-connection.ts';
 import { ClusterAgent } from './actors/cluster/cluster-agent.ts';
 import type { AgentCore, ClusterParts } from './actors/cluster/cluster-parts.ts';
-import { Connection } from './actors/cluster/connection.ts';
 import { EventSender } from './actors/cluster/event-sender.ts';
 import { openApiClients } from './cluster/client/open-api-clients.ts';
 import { KubeconfigCredentials } from './cluster/credentials/kubeconfig-credentials.ts';
@@ -41,7 +41,7 @@ export class Cluster {
   readonly runtimeClasses: RuntimeClassWatch;
   /** The pods of this node. */
   readonly pods: Observable<SourceUpdate>;
-  readonly connection: Connection;
+  readonly connection: ApiConnection;
   readonly #config: StateletConfig;
   readonly #logger: Logger;
   readonly #clients: ApiClients & { close(): void };
@@ -53,7 +53,7 @@ export class Cluster {
     this.#config = config;
     this.#logger = logger;
     const { nodeName, cluster: settings, node } = config;
-    this.connection = new Connection({ clock: systemClock, logger });
+    this.connection = new ApiConnection({ clock: systemClock, logger });
     this.connection.start();
     this.#clients = openApiClients(credentials, this.connection, {
       userAgent: `statelet (linux/${process.arch === 'x64' ? 'amd64' : process.arch})`,
