@@ -8,7 +8,7 @@ import { certificatePair } from '../../../src/cluster/credentials/certificate-pa
 import { CertificateStore } from '../../../src/cluster/credentials/certificate-store.ts';
 import { signingRequest } from '../../../src/cluster/credentials/signing-request.ts';
 import { ApiError } from '../../../src/cluster/service/api-error.ts';
-import type { certificateMachine } from '../../../src/machines/certificate-machine.ts';
+import type { CertificateEvent, certificateMachine } from '../../../src/machines/certificate-machine.ts';
 import type { CertificateFacts } from '../../../src/policies/certificates/certificate-rotation.ts';
 import { CLIENT_PURPOSE } from '../../../src/policies/certificates/certificate-template.ts';
 import { VirtualClock } from '../../../src/simulation/node/virtual-clock.ts';
@@ -28,6 +28,8 @@ import {
   type Regions,
   TEMPLATES,
 } from './certificate-environment.ts';
+
+type StartEvent = Extract<CertificateEvent, { readonly type: 'START' }>;
 
 const MINUTE_MS = 60_000;
 const HOUR_MS = 60 * MINUTE_MS;
@@ -93,7 +95,7 @@ class CertificateReplay {
     });
     const { value, context } = this.#state!;
     expect({ value, ...essence(context) }).toEqual(expected);
-    this.#check(value as Regions);
+    this.#check(value);
   }
 
   stop(): void {
@@ -136,16 +138,23 @@ class CertificateReplay {
   }
 
   async #bringAbout(name: EventName): Promise<void> {
-    const event = EVENTS[name];
-    if (event.type === 'START') return this.#start(event);
-    if (event.type === 'TEMPLATE') return this.#manager.setTemplate(event.template);
+    const event: CertificateEvent = EVENTS[name];
+    if (event.type === 'START') {
+      this.#start(event);
+      return;
+    }
+    if (event.type === 'TEMPLATE') {
+      this.#manager.setTemplate(event.template);
+      return;
+    }
     if (event.type === 'REQUESTED') {
       this.#request = this.#server.accept();
       return;
     }
     if (event.type === 'ISSUED') {
       const now = this.#clock.now();
-      return this.#server.issue(this.#request, { notBefore: now, notAfter: now + LIFE_MS });
+      this.#server.issue(this.#request, { notBefore: now, notAfter: now + LIFE_MS });
+      return;
     }
     const others: Partial<Record<EventName, () => void | Promise<void>>> = {
       unanswered: () => this.#server.fail(new StateletError('Unavailable', 'no route')),
@@ -166,11 +175,7 @@ class CertificateReplay {
     return this.#clock.advance(Math.max(0, at - this.#clock.now()));
   }
 
-  #start({
-    template,
-    certificate,
-    mustRenew,
-  }: (typeof EVENTS)['startValid' | 'startUnaddressed' | 'startGiven']): void {
+  #start({ template, certificate, mustRenew }: StartEvent): void {
     this.#manager.start({ template, pair: certificate && this.#pairOf(certificate), mustRenew });
   }
 
