@@ -8,6 +8,7 @@ import { ApiError, hasReason, isExpired } from '../service/api-error.ts';
 import type { Collection } from '../service/api-resources.ts';
 import type { ApiObject, ApiServer, ObjectList, Selectors, WatchEvent } from '../service/api-server.ts';
 import { ObjectStore } from './object-store.ts';
+import { isOlderVersion } from './resource-version.ts';
 import { WatchBackOff } from './watch-back-off.ts';
 
 /** Time and chance, given from outside. */
@@ -152,7 +153,9 @@ class Reflector<T extends ApiObject> {
   }
 
   #take(event: WatchEvent<T>): void {
-    this.#version = event.object.metadata?.resourceVersion ?? this.#version;
+    const version = event.object.metadata?.resourceVersion ?? this.#version;
+    // A deleted object may come with the version that it had before.
+    if (!isOlderVersion(version, this.#version)) this.#version = version;
     const hasChanged = this.#store.apply(event);
     if (hasChanged || this.#problem !== undefined) this.#emit(undefined);
   }

@@ -98,6 +98,13 @@ describe('a set of objects', () => {
     expect(names(last())).toEqual(['a']);
   });
 
+  test('does not go back when an event is repeated; versions are numbers of any length', async () => {
+    const watch = await listed(pod('a', '9'));
+    watch.send('MODIFIED', pod('a', '10000000000000000001'));
+    watch.send('MODIFIED', pod('a', '10000000000000000000'));
+    expect(last().objects?.[0]?.metadata.resourceVersion).toBe('10000000000000000001');
+  });
+
   test('is let go of when nobody is subscribed any more', async () => {
     const watch = await listed();
     subscription.unsubscribe();
@@ -124,6 +131,13 @@ describe('the end of a watch', () => {
     expect(next.options.resourceVersion).toBe('40');
     expect(api.lists).toEqual([]);
     expect(seen).toHaveLength(count);
+  });
+
+  test('leads to a watch from the newest version, also after a deletion with an old one', async () => {
+    const watch = await listed(pod('a', '3'), pod('b', '7'));
+    watch.send('DELETED', pod('a', '3'));
+    watch.events.complete();
+    expect((await nextWatch()).options.resourceVersion).toBe('10');
   });
 
   test('is asked of the server after 5 to 10 minutes, by chance', async () => {
