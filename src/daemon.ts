@@ -52,13 +52,14 @@ export interface Daemon {
 }
 
 /** Rejects when the agent cannot run as configured; everything is closed again then. */
-export async function startDaemon(config: StateletConfig, deps: DaemonDeps): Promise<Daemon> {
-  const lock = await lockRootDir(config.rootDir);
+export async function startDaemon(given: StateletConfig, deps: DaemonDeps): Promise<Daemon> {
+  const lock = await lockRootDir(given.rootDir);
+  const config = await withReportedAddresses(given);
   const { logger } = deps;
   const log = eventLog(logger, () => systemClock.now());
   let cluster: Cluster | undefined;
   const opened = await (async () => {
-    cluster = await openCluster(config, logger);
+    cluster = await openCluster(given, logger);
     const recorder = cluster ? eventFanOut(log, cluster.sender) : log;
     return { recorder, ...(await openNode(config, recorder, logger, cluster?.runtimeClasses)) };
   })().catch(async (error: unknown) => {
@@ -84,6 +85,14 @@ async function openCluster(config: StateletConfig, logger: Logger): Promise<Clus
   if (config.cluster.kubeconfig === '') return undefined;
   const { Cluster } = await import('./join-cluster.ts');
   return Cluster.open(config, logger);
+}
+
+/** In a cluster, pods have the addresses that their node reports. */
+async function withReportedAddresses(config: StateletConfig): Promise<StateletConfig> {
+  if (config.cluster.kubeconfig === '') return config;
+  const { reportedNodeIPs } = await import('./runtime/node/own-addresses.ts');
+  const nodeIP = await reportedNodeIPs(config.nodeName, config.node.nodeIP);
+  return nodeIP.length === 0 ? config : { ...config, node: { ...config.node, nodeIP } };
 }
 
 /** The state log is loaded only when it is wanted: actors are cheaper without inspection. */
@@ -160,7 +169,8 @@ class Agent implements Daemon {
     this.#announce();
     await this.#own.cluster?.prepare({
       runtime: this.#own.parts.runtime,
-      nodeFacts: () => this.#agent.nodeFacts(),
+      facts: this.#deps.facts,
+      conditions: () => this.#agent.nodeFacts().conditions,
       nodeHealth: () => this.#agent.nodeHealth(),
     });
     this.#agent.start();

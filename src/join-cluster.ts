@@ -8,6 +8,7 @@ import { EventSender } from './actors/cluster/event-sender.ts';
 import { openApiClients } from './cluster/client/open-api-clients.ts';
 import { KubeconfigCredentials } from './cluster/credentials/kubeconfig-credentials.ts';
 import type { ApiClients } from './cluster/service/api-server.ts';
+import { ofThisMachine } from './cluster/watches/own-node.ts';
 import { RuntimeClassWatch } from './cluster/watches/runtime-class-watch.ts';
 import { watchNode } from './cluster/watches/watched-object.ts';
 import type { StateletConfig } from './config/config.ts';
@@ -19,15 +20,19 @@ import type { RuntimeService } from './runtime/service/runtime-service.ts';
 import { apiSource } from './sources/api-source.ts';
 import type { SourceUpdate } from './sources/source.ts';
 import { systemClock } from './system/system-clock.ts';
+import type { Node } from './types/kubernetes.ts';
 import type { Logger } from './types/logger.ts';
-import type { NodeFacts, OwnNodeFacts } from './types/node-facts.ts';
+import type { OwnNodeFacts } from './types/node-facts.ts';
 
 const TIMING = { clock: systemClock, random: Math.random };
 
 /** The agent that joins. It is built after this, and exists by the time it is asked. */
 interface JoiningAgent {
   readonly runtime: RuntimeService;
-  readonly nodeFacts: () => NodeFacts;
+  /** Of the machine. */
+  readonly facts: OwnNodeFacts;
+  /** The pressure conditions that are true now. */
+  readonly conditions: () => readonly string[];
   readonly nodeHealth: () => NodeHealth;
 }
 
@@ -59,7 +64,8 @@ export class Cluster {
     });
     const { main, events } = this.#clients;
     this.#node = watchNode(main, nodeName, TIMING);
-    this.pods = apiSource({ api: main, nodeName, node: this.#node, ...TIMING });
+    const own = ofThisMachine(this.#node, (object) => this.#otherMachine(object));
+    this.pods = apiSource({ api: main, nodeName, node: own, ...TIMING });
     this.runtimeClasses = new RuntimeClassWatch(main, runtimeClassesOf(node.runtimeClasses), TIMING);
     this.sender = new EventSender({
       api: events,
@@ -80,7 +86,7 @@ export class Cluster {
   }
 
   /** Reads the machine. To be called before the agent is started. */
-  async prepare({ runtime, nodeFacts, nodeHealth }: JoiningAgent): Promise<void> {
+  async prepare({ runtime, facts, conditions, nodeHealth }: JoiningAgent): Promise<void> {
     const { node, cluster, maxPods, podsPerCore, extendedResources } = this.#config;
     this.#statusFacts = await StatusFacts.open({
       clock: systemClock,
@@ -94,7 +100,8 @@ export class Cluster {
       reservations: this.#config,
       port: cluster.port,
       maxImages: cluster.nodeStatusMaxImages,
-      nodeFacts,
+      facts,
+      conditions,
       health: nodeHealth,
     });
   }
@@ -123,6 +130,11 @@ export class Cluster {
     });
     this.#agent = agent;
     return agent;
+  }
+
+  /** Not known before the machine has been read. */
+  #otherMachine(object: Node): string | undefined {
+    return this.#statusFacts && this.#agent?.otherMachine(object);
   }
 
   #readStatusFacts(): NodeStatusFacts {

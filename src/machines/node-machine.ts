@@ -149,6 +149,7 @@ export const nodeMachine = setup({
       isReady: false,
       problem: MISSING,
       failures: 0,
+      reportsAgain: false,
       since: context.uid !== undefined && 'now' in event ? event.now : context.since,
     })),
     recordOther: assign(({ context, event }) =>
@@ -162,11 +163,13 @@ export const nodeMachine = setup({
             mayTakeOver: false,
             problem: `the Node object is of another machine: ${event.other}`,
             failures: 0,
+            reportsAgain: false,
             since: event.now,
           }
         : context,
     ),
     recordSighting: assign({ otherLease: ({ context, event }) => sighting(context, event) }),
+    forgetSighting: assign({ otherLease: undefined }),
     permitTakeOver: assign({ mayTakeOver: true }),
     forgetFailures: assign({ failures: 0 }),
     noteNews: assign({ reportsAgain: true }),
@@ -346,7 +349,12 @@ export const nodeMachine = setup({
             ],
             NODE_FOUND: { actions: ['recordBeginning'], target: '#node.Beginning' },
             NODE_MISSING: { actions: ['recordBeginning'], target: '#node.Beginning' },
-            LOOK_FAILED: { actions: ['reportFailure', 'recordFailure'], target: 'Waiting' },
+            LOOK_FAILED: {
+              description:
+                'The other machine may not have reached the server either: its silence says nothing',
+              actions: ['reportFailure', 'recordFailure', 'forgetSighting'],
+              target: 'Waiting',
+            },
           },
         },
         Waiting: {

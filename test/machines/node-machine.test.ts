@@ -276,8 +276,9 @@ describe('OtherMachine', () => {
     expect([it.state, it.asked]).toEqual(['OtherMachine.Waiting', ['reportFailure', 'armLook']]);
   });
 
-  test('a failure does not count as silence of the other machine, nor end it', () => {
-    const it = awaitingOther().send(due(), unread(NOW + 10_000));
-    expect(it.context.otherLease).toEqual({ version: '1', since: NOW });
+  test('while the server does not answer, the silence of the other machine does not count', () => {
+    const it = awaitingOther().send(due(), unread(NOW + 10_000), due(), seen('1', NOW + 60_000));
+    expect(it.state).toBe('OtherMachine.Waiting');
+    expect(it.context.otherLease).toEqual({ version: '1', since: NOW + 60_000 });
   });
 });

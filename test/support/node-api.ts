@@ -18,6 +18,7 @@ export interface ApiRequest {
   /** Of the request. */
   readonly body?: object;
   readonly timeoutMs: number | undefined;
+  readonly signal: AbortSignal | undefined;
 }
 
 const REFUSALS = {
@@ -41,6 +42,8 @@ export class NodeApi implements ApiServer {
   fault: ((request: ApiRequest) => Promise<void> | void) | undefined;
   readonly #now: () => number;
   #version = 0;
+  /** Of the next Node object that is created. */
+  nextUid: string | undefined;
   #uids = 0;
 
   constructor(now: () => number) {
@@ -54,7 +57,7 @@ export class NodeApi implements ApiServer {
 
   /** Sets the Node object, as another client does. */
   putNode(node: Node): void {
-    const { uid = `uid-${(this.#uids += 1)}` } = node.metadata;
+    const { uid = this.nextUid ?? `uid-${(this.#uids += 1)}` } = node.metadata;
     this.node = this.#versioned({ ...node, metadata: { ...node.metadata, uid } });
   }
 
@@ -124,6 +127,7 @@ export class NodeApi implements ApiServer {
       verb,
       what: isOfStatus ? `${what}/status` : what,
       timeoutMs,
+      signal,
       ...(body && { body }),
     };
     this.requests.push(request);

@@ -38,6 +38,11 @@ export class TcpProxy {
     return this;
   }
 
+  /** Passes nothing on any more in the connections that there are, and leaves them open. */
+  freeze(): void {
+    for (const socket of this.#sockets) socket.unpipe();
+  }
+
   #take(socket: Socket): void {
     this.connections += 1;
     this.#keep(socket);

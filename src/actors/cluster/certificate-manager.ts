@@ -8,7 +8,10 @@ import {
   type SubmittedRequest,
 } from '../../cluster/credentials/certificate-requests.ts';
 import type { CertificateStore } from '../../cluster/credentials/certificate-store.ts';
-import { signingRequestInThread } from '../../cluster/credentials/credentials-thread.ts';
+import {
+  type SigningRequestInput,
+  signingRequestInThread,
+} from '../../cluster/credentials/credentials-thread.ts';
 import { type KeptKey, requestNameOf } from '../../cluster/credentials/kept-key.ts';
 import { ApiError } from '../../cluster/service/api-error.ts';
 import type { ApiServer } from '../../cluster/service/api-server.ts';
@@ -33,6 +36,12 @@ import type { Clock } from '../../types/clock.ts';
 import { errorMessage, StateletError } from '../../types/errors.ts';
 import type { Logger } from '../../types/logger.ts';
 
+/** A server, and the end of the connections to it. */
+export interface ConnectedServer {
+  readonly main: ApiServer;
+  close(): void;
+}
+
 export interface CertificateManagerOptions {
   /** For logs. */
   readonly kind: 'client' | 'serving';
@@ -41,10 +50,12 @@ export interface CertificateManagerOptions {
   readonly rotates: boolean;
   /** Called when the agent has had no valid certificate for too long. Without it the agent goes on. */
   readonly onGiveUp?: () => void;
-  /** The server that is asked, as whom it accepts now. */
-  readonly server: () => ApiServer;
+  /** Connects with the credentials that hold now. Certificates are asked for seldom: nothing stays connected for that. */
+  readonly connect: () => ConnectedServer;
   /** The key is kept until there is a certificate, and the request has a name of its own. Default: a new key for each request. */
   readonly keptKey?: KeptKey;
+  /** Makes a certificate signing request. Default: in a thread of its own. */
+  readonly sign?: (input: SigningRequestInput) => Promise<string>;
   /** Called before others hear of a new certificate. */
   readonly onIssued?: (pair: CertificatePair) => Promise<void>;
   readonly clock: Clock;
@@ -80,6 +91,7 @@ export class CertificateManager {
   #key = '';
   #submitted: SubmittedRequest | undefined;
   #waiting: AbortController | undefined;
+  #connection: ConnectedServer | undefined;
   #isStopped = false;
 
   constructor(options: CertificateManagerOptions) {
@@ -116,8 +128,9 @@ export class CertificateManager {
   stop(): void {
     this.#isStopped = true;
     this.#waiting?.abort();
+    this.#disconnect();
     for (const timer of [this.#renewalTimer, this.#validityTimer, this.#issueTimer]) timer.disarm();
-    this.#actor.stop();
+    if (this.#options.parent === undefined) this.#actor.stop();
   }
 
   /** What the certificate is to say has changed. */
@@ -196,13 +209,16 @@ export class CertificateManager {
   }
 
   async #request({ template }: CertificateContext): Promise<void> {
-    const { keptKey, purpose, server, logger, kind } = this.#options;
+    const { keptKey, purpose, connect, logger, kind, sign = signingRequestInThread } = this.#options;
     try {
       if (template === undefined) throw new Error('there is nothing to ask for');
       this.#key = (await keptKey?.get()) ?? newPrivateKey();
-      const request = await signingRequestInThread({ template, key: this.#key });
+      const request = await sign({ template, key: this.#key });
       const name = keptKey && requestNameOf(this.#key, template, purpose);
-      this.#submitted = await submitRequest(server(), {
+      if (this.#isStopped) return;
+      this.#disconnect();
+      this.#connection = connect();
+      this.#submitted = await submitRequest(this.#connection.main, {
         request,
         purpose,
         ...(name !== undefined && { name }),
@@ -218,32 +234,38 @@ export class CertificateManager {
   }
 
   async #awaitCertificate(): Promise<void> {
-    const { clock, server, store, keptKey, onIssued, random } = this.#options;
+    const { clock, store, keptKey, onIssued, random } = this.#options;
     const submitted = this.#submitted;
     const key = this.#key;
-    if (submitted === undefined) return;
+    const server = this.#connection?.main;
+    if (submitted === undefined || server === undefined) return;
     const waiting = new AbortController();
     this.#waiting = waiting;
-    let isLate = false;
     const limitMs = keptKey === undefined ? ISSUE_TIMEOUT_MS : NAMED_ISSUE_TIMEOUT_MS;
-    this.#issueTimer.arm(limitMs, () => {
-      isLate = true;
-      waiting.abort();
-    });
+    this.#issueTimer.arm(limitMs, () => waiting.abort(tooLate(submitted.name, limitMs)));
     try {
-      const cert = await issuedCertificate(server(), submitted, { clock, signal: waiting.signal });
+      const cert = await issuedCertificate(server, submitted, { clock, signal: waiting.signal });
       const pair = await store.update(cert, key, clock.now());
       await onIssued?.(pair);
       if (waiting.signal.aborted) return;
       this.#pair = pair;
+      this.#disconnect();
       this.#send({ type: 'ISSUED', certificate: pair.facts, at: this.#now(), random: random() });
     } catch (error) {
-      if (isLate) this.#fail(tooLate(submitted.name, limitMs));
-      else if (!waiting.signal.aborted) this.#fail(error);
+      const { aborted } = waiting.signal;
+      const reason: unknown = waiting.signal.reason;
+      // Aborted for another reason: the chart does not wait any more.
+      if (!aborted || reason instanceof StateletError) this.#fail(aborted ? reason : error);
     }
   }
 
+  #disconnect(): void {
+    this.#connection?.close();
+    this.#connection = undefined;
+  }
+
   #fail(error: unknown): void {
+    this.#disconnect();
     const isRefused = error instanceof ApiError && [401, 403, 404].includes(error.status);
     const problem = errorMessage(error);
     this.#send({

@@ -6,7 +6,11 @@ import type { ApiObject, ApiServer, RequestOptions } from '../../cluster/service
 import { type NodeContext, type NodeEvent, nodeMachine } from '../../machines/node-machine.ts';
 import { initialNode, type RegistrationSettings } from '../../policies/node-status/initial-node.ts';
 import { LEASE_NAMESPACE } from '../../policies/node-status/lease-renewal.ts';
-import { type MachineIdentity, otherMachine } from '../../policies/node-status/machine-identity.ts';
+import {
+  type MachineIdentity,
+  otherMachine,
+  type Ownership,
+} from '../../policies/node-status/machine-identity.ts';
 import { NO_NODE_INFO } from '../../policies/node-status/machine-resources.ts';
 import {
   buildNodeStatus,
@@ -64,6 +68,15 @@ export interface ClusterNodeOptions {
   readonly inspect?: ActorOptions<typeof nodeMachine>['inspect'];
 }
 
+export interface ClusterNodeState {
+  /** Of the first level of the chart: `Registering`, `Registered`, `OtherMachine`, … */
+  readonly state: string;
+  /** Unix ms. */
+  readonly since: number;
+  /** What it waits for, or why the last request failed. */
+  readonly problem: string | undefined;
+}
+
 export class ClusterNode {
   readonly #options: ClusterNodeOptions;
   readonly #actor: ActorRefFrom<typeof nodeMachine>;
@@ -78,8 +91,12 @@ export class ClusterNode {
   #record = NO_REPORT;
   #told: ToldOfNode = NOTHING_TOLD;
   #registeredUid: string | undefined;
+  /** Of the registration. They are recorded when the UID of the Node object is known, which they refer to. */
+  #untold: NodeStatusUpdate['events'] = [];
   /** Why a part of the status could not be built, as it was logged last. */
   #problems = '';
+  /** Only a parent can stop its actor: after a stop, this one hears no more. */
+  #isStopped = false;
 
   constructor(options: ClusterNodeOptions) {
     this.#options = options;
@@ -110,6 +127,16 @@ export class ClusterNode {
     return this.#latest;
   }
 
+  get current(): ClusterNodeState {
+    const { value, context } = this.#actor.getSnapshot();
+    const state = typeof value === 'string' ? value : (Object.keys(value)[0] as keyof typeof value);
+    return { state, since: context.since, problem: context.problem };
+  }
+
+  get ownership(): Ownership {
+    return this.#actor.getSnapshot().context;
+  }
+
   /** The Node object exists and is of this machine. */
   get isRegistered(): boolean {
     return this.#actor.getSnapshot().hasTag('isRegistered');
@@ -132,9 +159,10 @@ export class ClusterNode {
   }
 
   stop(): void {
+    this.#isStopped = true;
     this.#disarm();
     this.#life.abort();
-    this.#actor.stop();
+    if (this.#options.parent === undefined) this.#actor.stop();
   }
 
   #machine(): typeof nodeMachine {
@@ -178,13 +206,15 @@ export class ClusterNode {
   async #registered(context: NodeContext): Promise<NodeEvent> {
     const { api, registration, clock } = this.#options;
     const initial = await this.#built(initialNode(registration));
+    let existing: Node | undefined;
     try {
       const created = await api.create<Node>({ resource: 'nodes' }, initial.node, this.#requestOptions);
       return this.#accepted(created, initial);
     } catch (error) {
       if (!mayExist(errorKind(error))) throw error;
+      existing = await this.#gotten<Node>(this.#target);
+      if (existing === undefined) throw error;
     }
-    const existing = await api.get<Node>(this.#target, this.#requestOptions);
     const other = otherMachine(existing, identityOf(initial.node), context);
     if (other !== undefined) return { type: 'OTHER_MACHINE', other, now: clock.now() };
     const patch = registrationPatch(initial.node, existing, false);
@@ -194,7 +224,7 @@ export class ClusterNode {
 
   #accepted(node: Node, { events }: NodeStatusUpdate): NodeEvent {
     this.#latest = node;
-    this.#recordEvents(events);
+    this.#untold = events;
     return { type: 'REGISTERED', uid: node.metadata.uid ?? '', now: this.#options.clock.now() };
   }
 
@@ -210,9 +240,10 @@ export class ClusterNode {
 
   /** The first try begins with what is known, further ones ask the server. */
   async #reported(context: NodeContext): Promise<NodeEvent> {
+    const facts = await this.#options.facts();
     const known = context.failures === 0 ? this.#latest : undefined;
     if (known !== undefined) {
-      const built = await this.#built(known);
+      const built = this.#build(known, facts);
       // What is known may be old: nothing is concluded from it but what to send.
       if (otherMachine(known, identityOf(built.node), context) === undefined) return this.#sent(known, built);
     }
@@ -272,7 +303,11 @@ export class ClusterNode {
   }
 
   async #built(node: Node): Promise<NodeStatusUpdate> {
-    const built = buildNodeStatus(node, await this.#options.facts(), this.#told);
+    return this.#build(node, await this.#options.facts());
+  }
+
+  #build(node: Node, facts: NodeStatusFacts): NodeStatusUpdate {
+    const built = buildNodeStatus(node, facts, this.#told);
     this.#reportProblems(built.problems);
     return built;
   }
@@ -286,7 +321,7 @@ export class ClusterNode {
   // What others hear
 
   #send(event: NodeEvent): void {
-    if (this.#actor.getSnapshot().status === 'active') this.#actor.send(event);
+    if (!this.#isStopped && this.#actor.getSnapshot().status === 'active') this.#actor.send(event);
   }
 
   #tellRegistered({ uid = '' }: NodeContext): void {
@@ -296,6 +331,8 @@ export class ClusterNode {
     this.#registeredUid = uid;
     logger.info({ uid }, `The Node object ${registration.nodeName} ${how}`);
     onRegistered(uid);
+    this.#recordEvents(this.#untold);
+    this.#untold = [];
   }
 
   #tellLost(): void {

@@ -31,6 +31,16 @@ export interface NodeLeaseOptions {
   readonly inspect?: ActorOptions<typeof leaseMachine>['inspect'];
 }
 
+export interface NodeLeaseState {
+  readonly state: string;
+  /** Since when the lease is renewed, or cannot be renewed, or its node is not known. Unix ms. */
+  readonly since: number;
+  /** Unix ms; undefined if it was not renewed yet. */
+  readonly renewedAt: number | undefined;
+  /** Why it was not renewed. */
+  readonly problem: string | undefined;
+}
+
 type Answer = Extract<LeaseEvent, { type: 'LEASE_FOUND' | 'LEASE_CREATED' | 'RENEWED' }>;
 
 export class NodeLease {
@@ -40,6 +50,8 @@ export class NodeLease {
   readonly #collection: Collection = { resource: 'leases', namespace: LEASE_NAMESPACE };
   readonly #target: ObjectReference;
   #request: AbortController | undefined;
+  /** Only a parent can stop its actor: after a stop, this one hears no more. */
+  #isStopped = false;
 
   constructor(options: NodeLeaseOptions) {
     this.#options = options;
@@ -59,6 +71,12 @@ export class NodeLease {
     return this.#actor;
   }
 
+  get current(): NodeLeaseState {
+    const { value, context } = this.#actor.getSnapshot();
+    const { since, renewedAt, problem } = context;
+    return { state: value, since, renewedAt, problem };
+  }
+
   start(): void {
     this.#actor.start();
   }
@@ -74,9 +92,10 @@ export class NodeLease {
   }
 
   stop(): void {
+    this.#isStopped = true;
     this.#timer.disarm();
     this.#abort();
-    this.#actor.stop();
+    if (this.#options.parent === undefined) this.#actor.stop();
   }
 
   #machine(): typeof leaseMachine {
@@ -148,7 +167,7 @@ export class NodeLease {
   }
 
   #send(event: LeaseEvent): void {
-    if (this.#actor.getSnapshot().status === 'active') this.#actor.send(event);
+    if (!this.#isStopped && this.#actor.getSnapshot().status === 'active') this.#actor.send(event);
   }
 
   /** Each new problem is a line, not each try. `context`: before the failure. */

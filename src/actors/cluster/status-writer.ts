@@ -96,7 +96,7 @@ export class StatusWriter {
     this.#compare.disarm();
     this.#retry.disarm();
     await Promise.all(this.#underWay.values());
-    this.#actor.stop();
+    if (this.#options.parent === undefined) this.#actor.stop();
   }
 
   /** Looks for statuses to be written: one has changed, or a static pod has a mirror pod now. */
@@ -130,7 +130,8 @@ export class StatusWriter {
   }
 
   #send(event: StatusWriterEvent): void {
-    if (this.#actor.getSnapshot().status === 'active') this.#actor.send(event);
+    if (this.#stop.signal.aborted || this.#actor.getSnapshot().status !== 'active') return;
+    this.#actor.send(event);
   }
 
   #armComparison(): void {
@@ -239,7 +240,7 @@ export class StatusWriter {
 
   /** Said once, not with each try. `context`: before the failure. */
   #reportFailure({ problem }: StatusWriterContext, event: StatusWriterEvent): void {
-    if (event.type !== 'NOT_ANSWERED' || this.#stop.signal.aborted) return;
+    if (event.type !== 'NOT_ANSWERED') return;
     const line = `Statuses of ${this.lagging} pods could not be written, and are tried again: ${event.problem}`;
     this.#options.logger[problem === undefined ? 'warn' : 'debug']({}, line);
   }

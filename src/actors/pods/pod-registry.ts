@@ -125,15 +125,6 @@ export class PodRegistry {
     return this.#hasTag(uid, 'terminated') ?? false;
   }
 
-  /** Whether a pod of this full name is ending and has not ended: its mirror pod has to show the end. */
-  isNamesakeTerminating(fullName: string): boolean {
-    const namesakes = [...this.#entries.values()].filter((entry) => entry.fullName === fullName);
-    return namesakes.some(({ actor }) => {
-      const snapshot = actor.getSnapshot();
-      return snapshot.hasTag('terminationRequested') && !snapshot.hasTag('terminated');
-    });
-  }
-
   #hasTag(uid: string, tag: PodTag): boolean | undefined {
     return this.#snapshot(uid)?.hasTag(tag);
   }

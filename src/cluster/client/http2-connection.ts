@@ -126,16 +126,20 @@ export class Http2Connection implements HttpConnection {
   }
 
   #ping(): void {
-    const { pingTimeoutMs } = this.#options;
-    this.#pingTimer = setTimeout(() => {
-      const problem = `no answer to a ping in ${pingTimeoutMs / 1000} s: the connection is dead`;
-      this.#death = new StateletError('Unavailable', problem);
-      this.#session.destroy(this.#death);
-    }, pingTimeoutMs);
+    // An answer that came while this process was busy is read before the peer is given up.
+    const giveUp = () => setImmediate(() => this.#giveUp());
+    this.#pingTimer = setTimeout(giveUp, this.#options.pingTimeoutMs);
     this.#session.ping((error) => {
       if (error !== null) return;
       clearTimeout(this.#pingTimer);
       this.#pingTimer = undefined;
     });
+  }
+
+  #giveUp(): void {
+    if (this.#pingTimer === undefined || this.#session.destroyed) return;
+    const problem = `no answer to a ping in ${this.#options.pingTimeoutMs / 1000} s: the connection is dead`;
+    this.#death = new StateletError('Unavailable', problem);
+    this.#session.destroy(this.#death);
   }
 }

@@ -16,6 +16,8 @@ export interface LoadedKubeconfig {
   readonly files: readonly string[];
   /** Of the certificate authority, if the kubeconfig names a file. */
   readonly caFile?: string;
+  /** Where the client certificate stands; undefined without one, and for one that a program has printed. */
+  readonly certificateOrigin?: 'inline' | 'file';
   /** The credentials of a program end then. Unix milliseconds. */
   readonly expiresAtMs?: number;
   /** They come from a program or a service: to load again may bring others, although no file has changed. */
@@ -155,6 +157,7 @@ async function authenticated(
   return {
     details,
     ...(cluster.ca?.file !== undefined && { caFile: cluster.ca.file }),
+    ...(user.cert && { certificateOrigin: user.cert.file === undefined ? 'inline' : 'file' }),
     ...(plugin?.expiresAtMs !== undefined && { expiresAtMs: plugin.expiresAtMs }),
     isRenewable: plugin !== undefined || user.authProvider !== undefined,
   };

@@ -1,6 +1,6 @@
 /** When a node asks for another certificate: client-go's certificate manager. */
 import type { CertificateTemplate } from './certificate-template.ts';
-import { canonicalIP } from './ip-address.ts';
+import { parseIPAddress } from '../formats/ip-address.ts';
 
 /** What a certificate says. */
 export interface CertificateFacts extends CertificateTemplate {
@@ -21,7 +21,7 @@ export function satisfiesTemplate(certificate: CertificateFacts, template: Certi
 }
 
 function comparable(ip: string): string {
-  return canonicalIP(ip) ?? ip;
+  return parseIPAddress(ip)?.text ?? ip;
 }
 
 function hasAll(values: readonly string[], wanted: readonly string[]): boolean {

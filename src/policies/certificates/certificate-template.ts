@@ -1,6 +1,6 @@
 /** What a certificate of a node must say: client-go's templates of the kubelet's certificates. */
 import type { NodeAddress } from '../../types/kubernetes.ts';
-import { canonicalIP } from './ip-address.ts';
+import { parseIPAddress } from '../formats/ip-address.ts';
 
 export interface CertificateTemplate {
   readonly commonName: string;
@@ -54,7 +54,7 @@ export function alternativeNames(
   const ipAddresses = new Set<string>();
   for (const { type, address } of addresses) {
     if (address === '') continue;
-    const ip = canonicalIP(address);
+    const ip = parseIPAddress(address)?.text;
     if (type.endsWith('DNS') || (type === 'Hostname' && ip === undefined)) dnsNames.add(address);
     else if (ip !== undefined) ipAddresses.add(ip);
   }

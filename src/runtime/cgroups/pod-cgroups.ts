@@ -18,6 +18,7 @@ import { cgroupValues, isHugetlbLimit } from '../../policies/cgroups/cgroup-valu
 import type { CgroupValue, CgroupVersion } from '../../policies/cgroups/cgroup-values.ts';
 import type { ResourceList } from '../../policies/pod/resources.ts';
 import { StateletError } from '../../types/errors.ts';
+import type { NodeEventRecorder } from '../../types/event-recorder.ts';
 import type { Pod } from '../../types/kubernetes.ts';
 import type { Logger } from '../../types/logger.ts';
 import { promiseOf } from '../../system/promise-of.ts';
@@ -35,6 +36,7 @@ export interface PodCgroupsOptions extends PodCgroupSettings {
   readonly reservesPIDs?: boolean;
   /** Default: this process's. */
   readonly mountinfoFile?: string;
+  readonly recorder: NodeEventRecorder;
   readonly logger: Logger;
 }
 
@@ -51,7 +53,8 @@ export class PodCgroups {
   readonly #tree: CgroupTree | undefined;
   readonly #needed: readonly string[];
   #allocatable: ResourceList = {};
-  #isEnforced = true;
+  /** Whether the limits of all pods together have been written. Undefined: this was not tried yet. */
+  #isEnforced: boolean | undefined;
   #hugetlbFiles: readonly string[] = [];
   #burstableShares: number | undefined;
   /** What was last written for a pod, by UID. */
@@ -122,7 +125,7 @@ export class PodCgroups {
   /** Writes the shares of the burstable pods' cgroup, which follow from all pods that may run. */
   updateQoS(pods: Iterable<Pod>): Promise<void> {
     return promiseOf(() => {
-      if (this.#tree && !this.#isEnforced) this.#enforceAllocatable(this.#tree);
+      if (this.#tree && this.#isEnforced === false) this.#enforceAllocatable(this.#tree);
       const shares = burstableCPUShares(pods);
       if (this.#tree && shares !== this.#burstableShares) this.#writeBurstableShares(this.#tree, shares);
     });
@@ -167,8 +170,17 @@ export class PodCgroups {
     const refusals = values.flatMap((value) => this.#refusal(tree, value) ?? []);
     const wasEnforced = this.#isEnforced;
     this.#isEnforced = refusals.length === 0;
-    if (wasEnforced && !this.#isEnforced)
-      this.#options.logger.warn({}, `Failed to update Node Allocatable Limits: ${refusals.join('; ')}`);
+    if (this.#isEnforced !== wasEnforced) this.#tellEnforced(refusals);
+  }
+
+  #tellEnforced(refusals: readonly string[]): void {
+    const { recorder } = this.#options;
+    if (refusals.length === 0) {
+      recorder.nodeEvent('Normal', 'NodeAllocatableEnforced', 'Updated Node Allocatable limit across pods');
+      return;
+    }
+    const message = `Failed to update Node Allocatable Limits: ${refusals.join('; ')}`;
+    recorder.nodeEvent('Warning', 'FailedNodeAllocatableEnforcement', message);
   }
 
   #isNeeded({ controller }: CgroupValue): boolean {

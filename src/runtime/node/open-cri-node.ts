@@ -120,7 +120,8 @@ export async function openCriNode(setup: CriNodeSetup): Promise<NodeParts> {
   };
 }
 
-async function openCgroups({ facts, reservations, settings, logger }: CriNodeSetup): Promise<PodCgroups> {
+async function openCgroups(setup: CriNodeSetup): Promise<PodCgroups> {
+  const { facts, reservations, settings, recorder, logger } = setup;
   const { cgroupRoot, cgroupsPerQOS, podPidsLimit, cpuCFSQuota } = settings;
   const cpuCFSQuotaPeriodUs = settings.cpuCFSQuotaPeriodMs * 1000;
   const cgroups = await PodCgroups.open({
@@ -129,6 +130,7 @@ async function openCgroups({ facts, reservations, settings, logger }: CriNodeSet
     podPidsLimit,
     cpuCFSQuota,
     cpuCFSQuotaPeriodUs,
+    recorder,
     logger,
     reservesPIDs: reservesPIDs(reservations),
   });

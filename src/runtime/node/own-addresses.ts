@@ -3,7 +3,10 @@ import { lookup } from 'node:dns/promises';
 import { readFile } from 'node:fs/promises';
 import { networkInterfaces } from 'node:os';
 import { join } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
 import { isGlobal, parseIPAddress } from '../../policies/formats/ip-address.ts';
+import { hostIPsOf } from '../../policies/node-status/host-ips.ts';
+import { nodeIPProblem, withAddresses } from '../../policies/node-status/reported-addresses.ts';
 import { defaultInterfacesV4, defaultInterfacesV6 } from '../../policies/network/default-route.ts';
 
 type Interfaces = ReturnType<typeof networkInterfaces>;
@@ -11,6 +14,48 @@ type Interfaces = ReturnType<typeof networkInterfaces>;
 export interface DefaultRouteAddresses {
   readonly ipv4?: string;
   readonly ipv6?: string;
+}
+
+/** How the addresses of the machine are found. */
+export interface AddressReaders {
+  readonly dns: (name: string) => Promise<readonly string[]>;
+  readonly defaultRoute: () => Promise<DefaultRouteAddresses>;
+}
+
+export const OWN_ADDRESSES: AddressReaders = {
+  dns: dnsAddresses,
+  defaultRoute: () => defaultRouteAddresses(),
+};
+
+/** How long the start waits for DNS. */
+const DNS_LIMIT_MS = 5_000;
+
+/**
+ * The addresses that a node of this name and with this `--node-ip` reports: its pods have them too. None where none is found. Takes some
+ * seconds at most.
+ */
+export async function reportedNodeIPs(
+  name: string,
+  nodeIPs: readonly string[],
+  readers = OWN_ADDRESSES,
+): Promise<readonly string[]> {
+  const late = delay(DNS_LIMIT_MS, [], { ref: false });
+  const [dns, { ipv4, ipv6 }] = await Promise.all([
+    Promise.race([readers.dns(name), late]),
+    readers.defaultRoute(),
+  ]);
+  const { node } = withAddresses(
+    { metadata: { name } },
+    {
+      nodeIPs,
+      dns,
+      hostname: name,
+      externalCloudProvider: false,
+      defaultRoute: (preferIPv4) => (preferIPv4 ? (ipv4 ?? ipv6) : (ipv6 ?? ipv4)),
+      problem: (address) => nodeIPProblem(address, localAddresses()),
+    },
+  );
+  return hostIPsOf(node.status?.addresses ?? []);
 }
 
 /** All addresses of the machine's interfaces. */

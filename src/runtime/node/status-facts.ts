@@ -17,14 +17,14 @@ import type { Clock } from '../../types/clock.ts';
 import type { Image, RuntimeHandler, VersionResponse } from '../../types/cri.ts';
 import { errorMessage } from '../../types/errors.ts';
 import type { Logger } from '../../types/logger.ts';
-import type { NodeFacts } from '../../types/node-facts.ts';
+import type { OwnNodeFacts } from '../../types/node-facts.ts';
 import { readMachineSize } from './node-addresses.ts';
 import { type NodeInfo, readNodeInfo } from './node-info.ts';
 import {
+  type AddressReaders,
   type DefaultRouteAddresses,
-  defaultRouteAddresses,
-  dnsAddresses,
   localAddresses,
+  OWN_ADDRESSES,
 } from './own-addresses.ts';
 import type { RuntimeService } from '../service/runtime-service.ts';
 
@@ -45,8 +45,10 @@ export interface StatusFactsOptions extends Pick<AdmissionSettings, 'podsPerCore
   readonly port: number;
   /** -1: no limit. */
   readonly maxImages: number;
-  /** As they are now, with the pressure conditions. */
-  readonly nodeFacts: () => NodeFacts;
+  /** Of this machine, not as the API server has them: these are what it is told. */
+  readonly facts: OwnNodeFacts;
+  /** The pressure conditions that are true now. */
+  readonly conditions: () => readonly string[];
   readonly health: () => NodeHealth;
 }
 
@@ -58,14 +60,6 @@ const DECLARED_FEATURES: readonly string[] = ['RestartAllContainersOnContainerEx
 
 /** How long the start waits for DNS. Addresses that come later are in a later report. */
 const FIRST_ADDRESSES_MS = 5_000;
-
-/** How the addresses of the machine are found. */
-export interface AddressReaders {
-  readonly dns: (name: string) => Promise<readonly string[]>;
-  readonly defaultRoute: () => Promise<DefaultRouteAddresses>;
-}
-
-const OWN_ADDRESSES: AddressReaders = { dns: dnsAddresses, defaultRoute: () => defaultRouteAddresses() };
 
 /** What the machine says of itself. */
 interface Machine {
@@ -109,11 +103,11 @@ export class StatusFacts {
   }
 
   now(): NodeStatusFacts {
-    const { clock, health, nodeFacts, port, maxImages } = this.#options;
+    const { clock, health, port, maxImages } = this.#options;
     const nowMs = clock.now();
     const current = health();
     const { status } = current.runtime;
-    const { conditions } = nodeFacts();
+    const conditions = this.#options.conditions();
     return {
       nowMs,
       port,
@@ -132,12 +126,12 @@ export class StatusFacts {
   }
 
   #addresses(): NodeStatusFacts['addresses'] {
-    const { nodeIPs, externalCloudProvider, nodeFacts } = this.#options;
+    const { nodeIPs, externalCloudProvider, facts } = this.#options;
     const { ipv4, ipv6 } = this.#defaultRoute;
     return {
       nodeIPs,
       externalCloudProvider,
-      hostname: nodeFacts().name,
+      hostname: facts.name,
       dns: this.#dns,
       defaultRoute: (preferIPv4) => (preferIPv4 ? (ipv4 ?? ipv6) : (ipv6 ?? ipv4)),
       problem: (address) => nodeIPProblem(address, localAddresses()),
@@ -145,9 +139,9 @@ export class StatusFacts {
   }
 
   #resources(): NodeStatusFacts['resources'] {
-    const { maxPods, podsPerCore, extendedResources, reservations, nodeFacts } = this.#options;
+    const { maxPods, podsPerCore, extendedResources, reservations, facts } = this.#options;
     const { size, info } = this.#machine;
-    const { capacity } = nodeFacts();
+    const { capacity } = facts;
     return {
       maxPods,
       podsPerCore,
@@ -159,7 +153,7 @@ export class StatusFacts {
   }
 
   #versions(): NodeStatusFacts['versions'] {
-    const { os, arch } = this.#options.nodeFacts();
+    const { os, arch } = this.#options.facts;
     const { kernelVersion, osImage } = this.#machine.info;
     const { runtimeName = 'unknown', runtimeVersion = '' } = this.#version ?? {};
     return {
@@ -195,8 +189,8 @@ export class StatusFacts {
 
   /** Without `--node-ip`, the node's address is found by DNS and routes, unless the node's name is one. */
   async #readAddresses(): Promise<void> {
-    const { nodeIPs, nodeFacts } = this.#options;
-    const { name } = nodeFacts();
+    const { nodeIPs, facts } = this.#options;
+    const { name } = facts;
     if (nodeIPs.some(isSpecific) || parseIPAddress(name)) return;
     const { dns, defaultRoute } = this.#readers;
     await Promise.all([

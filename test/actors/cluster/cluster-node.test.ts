@@ -1,82 +1,13 @@
 import { afterEach, describe, expect, test } from '@jest/globals';
-import { ClusterNode } from '../../../src/actors/cluster/cluster-node.ts';
-import type { MachineIdentity } from '../../../src/policies/node-status/machine-identity.ts';
-import type { RegistrationSettings } from '../../../src/policies/node-status/initial-node.ts';
-import { VirtualClock } from '../../../src/simulation/node/virtual-clock.ts';
 import type { Node } from '../../../src/types/kubernetes.ts';
-import { type FactsInput, machineFacts, OTHER_IDENTITY, REGISTRATION } from '../../support/machine-facts.ts';
-import { NodeApi, refusal } from '../../support/node-api.ts';
-import { recordingLogger } from '../../support/recording-logger.ts';
+import { MINUTE_MS, registered, setUp, stopNodes } from '../../support/cluster-node-bed.ts';
+import { refusal } from '../../support/node-api.ts';
 
-const MINUTE_MS = 60_000;
 const nothing = () => undefined;
-const started: ClusterNode[] = [];
-afterEach(() => started.splice(0).forEach((node) => node.stop()));
-
-interface Options {
-  readonly registerNode?: boolean;
-  readonly registration?: Partial<RegistrationSettings>;
-  readonly random?: number;
-}
-
-function setUp({ registerNode = true, registration = {}, random = 0 }: Options = {}) {
-  const clock = new VirtualClock();
-  const api = new NodeApi(() => clock.now());
-  const { logger, lines } = recordingLogger();
-  const events: string[] = [];
-  const told: string[] = [];
-  const facts: { -readonly [Key in keyof FactsInput]: FactsInput[Key] } = { nowMs: 0 };
-  const node = new ClusterNode({
-    api,
-    settings: {
-      registerNode,
-      nodeStatusUpdateFrequencyMs: 10_000,
-      nodeStatusReportFrequencyMs: 5 * MINUTE_MS,
-      nodeLeaseDurationSeconds: 40,
-    },
-    registration: { ...REGISTRATION, ...registration },
-    facts: () => Promise.resolve(machineFacts({ ...facts, nowMs: clock.now() })),
-    isReady: () => (facts.problems ?? []).length === 0,
-    onRegistered: (uid) => told.push(`registered ${uid}`),
-    onLost: () => told.push('lost'),
-    clock,
-    random: () => random,
-    recorder: { nodeEvent: (type, reason) => events.push(`${type} ${reason}`) },
-    logger,
-  });
-  started.push(node);
-  return { clock, api, node, facts, events, told, lines };
-}
-
-/** Registered and reported; the requests until then are forgotten. */
-async function registered(options: Options = {}) {
-  const it = setUp(options);
-  it.node.start();
-  await it.clock.advance(1_000);
-  it.api.requests.length = 0;
-  it.events.length = 0;
-  return it;
-}
+afterEach(stopNodes);
 
 const condition = (node: Node | undefined, type: string) =>
   node?.status?.conditions?.find((found) => found.type === type);
-const nodeOf = (identity: MachineIdentity): Node => ({
-  metadata: { name: 'node-1', labels: { zone: 'a' } },
-  spec: { taints: [{ key: 'kept', effect: 'NoSchedule' }] },
-  status: {
-    nodeInfo: {
-      ...identity,
-      architecture: 'amd64',
-      containerRuntimeVersion: '',
-      kernelVersion: '',
-      kubeProxyVersion: '',
-      kubeletVersion: '',
-      operatingSystem: 'linux',
-      osImage: '',
-    },
-  },
-});
-
 describe('registration', () => {
   test('creates the Node object with its status after 100 ms', async () => {
     const { clock, api, node, told } = setUp();
@@ -141,6 +72,16 @@ describe('registration', () => {
     expect(told).toEqual(['registered old']);
   });
 
+  test('says that the node may not create the object, if there is none', async () => {
+    const { clock, api, node } = setUp();
+    api.fault = ({ verb }) => {
+      if (verb === 'create') throw refusal('Forbidden');
+    };
+    node.start();
+    await clock.advance(100);
+    expect(node.current).toMatchObject({ state: 'Registering', problem: 'the server says Forbidden' });
+  });
+
   test('is tried again after 100 ms, doubling to 7 s, for ever', async () => {
     const { clock, api, node, lines } = setUp();
     const begin = clock.now();
@@ -157,10 +98,11 @@ describe('registration', () => {
     expect(node.isRegistered).toBe(true);
   });
 
-  test('records what the status says as events', async () => {
-    const { clock, node, events } = setUp();
+  test('records what the status says as events, after it has told the UID that they refer to', async () => {
+    const { clock, node, events, toldAtEvents } = setUp();
     node.start();
     await clock.advance(1_000);
+    for (const told of toldAtEvents) expect(told).toEqual(['registered uid-1']);
     expect(events).toEqual([
       'Normal NodeHasSufficientMemory',
       'Normal NodeHasNoDiskPressure',
@@ -362,71 +304,4 @@ describe('an object that was deleted', () => {
     expect(told).toEqual(['registered uid-1', 'registered new']);
     expect(api.node?.status?.nodeInfo?.machineID).toBe('machine-a');
   });
-});
-
-describe('an object of another machine', () => {
-  const TAKEN =
-    'The Node object node-1 is of another machine: machine ID machine-b, system UUID system-b, boot ID boot-2';
-
-  test('is said, and not written while that machine renews its lease', async () => {
-    const { clock, api, node, told, events, lines } = setUp();
-    api.putNode(nodeOf(OTHER_IDENTITY));
-    const before = api.node;
-    node.start();
-    for (let renewals = 0; renewals < 30; renewals += 1) {
-      api.putLease({ metadata: { name: 'node-1' } });
-      await clock.advance(10_000);
-    }
-    expect(api.node).toBe(before);
-    expect(told).toEqual([]);
-    expect(events).toEqual(['Warning NodeNameTaken']);
-    const advice = 'It is not changed while that machine renews its lease. Give this node another name';
-    expect(lines).toEqual([{ level: 'error', message: `${TAKEN}. ${advice}` }]);
-  });
-
-  test.each([['is not renewed', true] as const, ['does not exist', false] as const])(
-    'is taken over if its lease %s for 40 s',
-    async (_, hasLease) => {
-      const { clock, api, node, told } = setUp();
-      api.putNode(nodeOf(OTHER_IDENTITY));
-      // The clock of the other machine may be wrong by hours: only what changes counts.
-      if (hasLease)
-        api.putLease({ metadata: { name: 'node-1' }, spec: { renewTime: '2031-01-01T00:00:00Z' } });
-      node.start();
-      await clock.advance(40_000);
-      expect(told).toEqual([]);
-      await clock.advance(10_000);
-      expect(told).toEqual(['registered uid-1']);
-      expect(api.node?.status?.nodeInfo?.machineID).toBe('machine-a');
-    },
-  );
-
-  test('that takes the object of a running node is said, and not overwritten', async () => {
-    const { clock, api, node, told, events } = await registered();
-    api.putNode({ ...api.node!, status: nodeOf(OTHER_IDENTITY).status! });
-    node.seen(api.node);
-    api.requests.length = 0;
-    await clock.advance(15_000);
-    expect(told).toEqual(['registered uid-1', 'lost']);
-    expect(events).toEqual(['Warning NodeNameTaken']);
-    expect(api.verbs).not.toContain('patch node/status');
-  });
-
-  test('is not suspected where only what is known is old', async () => {
-    const { clock, api, node, told } = await registered();
-    node.seen({ ...api.node!, status: nodeOf(OTHER_IDENTITY).status! });
-    await clock.advance(10_000);
-    expect(api.verbs).toEqual(['get node']);
-    expect(told).toEqual(['registered uid-1']);
-  });
-});
-
-test('a machine that was started anew is the same machine: its object is taken, and Rebooted recorded', async () => {
-  const { clock, api, node, told, events } = setUp();
-  api.putNode(nodeOf({ machineID: 'machine-a', systemUUID: 'system-a', bootID: 'boot-0' }));
-  node.start();
-  await clock.advance(1_000);
-  expect(told).toEqual(['registered uid-1']);
-  expect(events.filter((event) => event.endsWith('Rebooted'))).toEqual(['Warning Rebooted']);
-  expect(api.node?.status?.nodeInfo?.bootID).toBe('boot-1');
 });

@@ -1,4 +1,5 @@
 import { afterEach, describe, expect, test } from '@jest/globals';
+import { createActor, createMachine } from 'xstate';
 import { NodeLease } from '../../../src/actors/cluster/node-lease.ts';
 import { VirtualClock } from '../../../src/simulation/node/virtual-clock.ts';
 import { NodeApi, refusal } from '../../support/node-api.ts';
@@ -20,6 +21,8 @@ function setUp(random = 0) {
     clock,
     random: () => random,
     logger,
+    // As in an agent, where the supervisor is the parent.
+    parent: createActor(createMachine({})).start(),
   });
   started.push(lease);
   lease.start();
@@ -145,8 +148,12 @@ describe('if it fails', () => {
     };
     lease.nodeKnown('uid-1');
     await clock.advance(60_000);
+    const problem = 'the server says InternalError';
+    const since = Date.UTC(2030, 0, 1);
+    expect(lease.current).toEqual({ state: 'BackingOff', since, renewedAt: undefined, problem });
     api.fault = undefined;
     await clock.advance(10_000);
+    expect(lease.current).toMatchObject({ state: 'Waiting', problem: undefined });
     expect(lines.filter(({ level }) => level !== 'debug')).toEqual([
       {
         level: 'warn',

@@ -156,20 +156,3 @@ describe('incarnations', () => {
     expect([registry.send(UID, CREATE), registry.send('nobody', CREATE)]).toEqual([true, false]);
   });
 });
-
-test('isNamesakeTerminating: whether a pod of that full name is ending and has not ended', () => {
-  const answers = [SETTLED, STOPPING, CLEANING_UP].map((events) => {
-    spawn(...events);
-    const answer = [
-      registry.isNamesakeTerminating('web_default'),
-      registry.isNamesakeTerminating('db_default'),
-    ];
-    registry.forget(UID);
-    return answer;
-  });
-  expect(answers).toEqual([
-    [false, false],
-    [true, false],
-    [false, false],
-  ]);
-});

@@ -20,6 +20,7 @@ export function openCgroups(options: Partial<PodCgroupsOptions>): Promise<PodCgr
     podPidsLimit: -1,
     cpuCFSQuota: true,
     cpuCFSQuotaPeriodUs: 100_000,
+    recorder: { nodeEvent: () => undefined },
     logger: warnings().logger,
     ...options,
   });

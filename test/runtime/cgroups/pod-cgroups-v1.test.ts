@@ -7,7 +7,6 @@ import { join } from 'node:path';
 import { findCgroupMounts } from '../../../src/policies/cgroups/cgroup-mounts.ts';
 import { removeCgroups } from '../../../src/runtime/cgroups/cgroup-removal.ts';
 import type { PodCgroupsOptions } from '../../../src/runtime/cgroups/pod-cgroups.ts';
-import { warnings } from '../../support/warnings.ts';
 import { openCgroups, podOf } from './cgroup-bed.ts';
 
 const { version, hierarchies } = findCgroupMounts(readFileSync('/proc/self/mountinfo', 'utf8'));
@@ -55,17 +54,18 @@ afterAll(() => {
     children.push(child);
     await once(child.stdout, 'data');
 
-    const { logger, messages } = warnings();
-    const cgroups = await openCgroups({ cgroupRoot: root, podPidsLimit: 100, logger });
+    const reasons: string[] = [];
+    const recorder = { nodeEvent: (_: string, reason: string) => void reasons.push(reason) };
+    const cgroups = await openCgroups({ cgroupRoot: root, podPidsLimit: 100, recorder });
     await cgroups.setUp({ cpu: '2', memory: '32Mi', pid: '999' });
-    expect(messages).toEqual([expect.stringContaining('Failed to update Node Allocatable Limits: ')]);
+    expect(reasons).toEqual(['FailedNodeAllocatableEnforcement']);
     expect([read('cpu', 'cpu.shares'), read('pids', 'pids.max')]).toEqual(['2048', '999']);
 
     child.kill('SIGKILL');
     await once(child, 'exit');
     await cgroups.updateQoS([]);
     expect(read('memory', 'memory.limit_in_bytes')).toBe(String(32 * 2 ** 20));
-    expect(messages).toHaveLength(1);
+    expect(reasons).toEqual(['FailedNodeAllocatableEnforcement', 'NodeAllocatableEnforced']);
   });
 
   test('if no process IDs are reserved, kubepods has the limit of the node', async () => {

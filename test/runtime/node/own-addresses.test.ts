@@ -6,6 +6,7 @@ import {
   defaultRouteAddresses,
   dnsAddresses,
   localAddresses,
+  reportedNodeIPs,
 } from '../../../src/runtime/node/own-addresses.ts';
 
 const ip = (address: string): NetworkInterfaceInfo => {
@@ -58,4 +59,21 @@ test('DNS knows the machine itself, and no addresses of a name that does not exi
     expect.arrayContaining([expect.stringMatching(/^127\.|^::1$/)]),
   );
   expect(await dnsAddresses('no-such-node.invalid')).toEqual([]);
+});
+
+describe('the addresses that a node reports, and its pods have', () => {
+  const readers = {
+    dns: () => Promise.resolve(['203.0.113.9']),
+    defaultRoute: () => Promise.resolve({ ipv4: '10.0.0.7' }),
+  };
+
+  test('are that of the default route, where DNS and --node-ip give none of this machine', async () => {
+    expect(await reportedNodeIPs('node-1', [], readers)).toEqual(['10.0.0.7']);
+    expect(await reportedNodeIPs('node-1', ['0.0.0.0'], readers)).toEqual(['10.0.0.7']);
+  });
+
+  test('are none, where none is found', async () => {
+    const nothing = { dns: () => Promise.resolve([]), defaultRoute: () => Promise.resolve({}) };
+    expect(await reportedNodeIPs('node-1', [], nothing)).toEqual([]);
+  });
 });

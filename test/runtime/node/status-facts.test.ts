@@ -1,15 +1,21 @@
 import { setImmediate as turn } from 'node:timers/promises';
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
+import { openApiClients } from '../../../src/cluster/client/open-api-clients.ts';
+import { initialNode } from '../../../src/policies/node-status/initial-node.ts';
 import { buildNodeStatus, NOTHING_TOLD } from '../../../src/policies/node-status/node-status.ts';
 import type { NodeHealth } from '../../../src/policies/node-status/ready-problems.ts';
-import {
-  type AddressReaders,
-  StatusFacts,
-  type StatusFactsOptions,
-} from '../../../src/runtime/node/status-facts.ts';
+import { nodePatch } from '../../../src/policies/node-status/registration.ts';
+import { nodeHasChanged } from '../../../src/policies/node-status/status-report.ts';
+import type { AddressReaders } from '../../../src/runtime/node/own-addresses.ts';
+import { StatusFacts, type StatusFactsOptions } from '../../../src/runtime/node/status-facts.ts';
 import { settled, VirtualClock } from '../../../src/simulation/node/virtual-clock.ts';
 import type { Image } from '../../../src/types/cri.ts';
 import { StateletError } from '../../../src/types/errors.ts';
+import type { Node } from '../../../src/types/kubernetes.ts';
+import { FixedCredentials } from '../../support/api/fixed-credentials.ts';
+import { ObservedConnection } from '../../support/api/observed-connection.ts';
+import { describeOnControlPlane } from '../../support/control-plane.ts';
+import { REGISTRATION } from '../../support/node-status-facts.ts';
 import { silentLogger } from '../../support/silent-logger.ts';
 
 const IMAGE: Image = { id: 'sha256:1', repoTags: ['registry.example/app:1'], size: 1024 };
@@ -63,7 +69,7 @@ async function opened(
       reservations: { systemReserved: { cpu: '100m' }, kubeReserved: { cpu: '100m' }, evictionHard: {} },
       port: 10250,
       maxImages: 50,
-      nodeFacts: () => ({
+      facts: {
         name: 'node-1',
         os: 'linux',
         arch: 'amd64',
@@ -71,9 +77,9 @@ async function opened(
         taints: [],
         capacity: { cpu: '4', memory: '8Gi', pods: '110', 'ephemeral-storage': '100Gi' },
         allocatable: {},
-        conditions,
-        supplementalGroupsPolicy: true,
-      }),
+        conditions: [],
+      },
+      conditions: () => conditions,
       health: () => health,
       ...own,
     },
@@ -179,5 +185,37 @@ describe('addresses', () => {
     await clock.advance(5_000);
     const from = await opening;
     expect(statusOf(from)?.addresses).toContainEqual({ type: 'InternalIP', address: '10.0.0.7' });
+  });
+});
+
+describeOnControlPlane('an API server', (controlPlane) => {
+  test('keeps the status as it is: of the next report only the heartbeats differ', async () => {
+    const clients = openApiClients(new FixedCredentials(controlPlane.details()), new ObservedConnection(), {
+      userAgent: 'statelet/test',
+    });
+    const target = { resource: 'nodes', name: controlPlane.nodeName } as const;
+    const from = await opened();
+    const build = (node: Node) => buildNodeStatus(node, from.now(), NOTHING_TOLD).node;
+    const settings = { ...REGISTRATION, nodeName: controlPlane.nodeName };
+    await clients.heartbeats.create<Node>({ resource: 'nodes' }, build(initialNode(settings)));
+
+    const before = await clients.heartbeats.get<Node>(target);
+    await clock.advance(10_000);
+    const after = build(before);
+    expect(nodeHasChanged(before, after)).toBe(false);
+    const beats = after.status?.conditions?.map(({ type, lastHeartbeatTime }) => ({
+      lastHeartbeatTime,
+      type,
+    }));
+    const patch = nodePatch(before, after);
+    expect(patch).toEqual({
+      status: {
+        '$setElementOrder/conditions': beats?.map(({ type }) => ({ type })),
+        conditions: expect.arrayContaining(beats ?? []),
+      },
+    });
+    await clients.heartbeats.patch<Node>({ ...target, subresource: 'status' }, patch);
+    expect(nodeHasChanged(await clients.heartbeats.get<Node>(target), after)).toBe(false);
+    clients.close();
   });
 });

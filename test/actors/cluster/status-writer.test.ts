@@ -1,0 +1,341 @@
+import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
+import { createActor, createMachine } from 'xstate';
+import { StatusWriter } from '../../../src/actors/cluster/status-writer.ts';
+import { DesiredPods } from '../../../src/actors/pods/desired-pods.ts';
+import { StatusManager } from '../../../src/actors/pods/status-manager.ts';
+import { ApiError } from '../../../src/cluster/service/api-error.ts';
+import { VirtualClock } from '../../../src/simulation/node/virtual-clock.ts';
+import { StateletError } from '../../../src/types/errors.ts';
+import type { Pod } from '../../../src/types/kubernetes.ts';
+import type { Logger } from '../../../src/types/logger.ts';
+import { PodServer } from '../../support/pod-server.ts';
+import { testPod } from '../../support/pods.ts';
+
+const RUNNING = { phase: 'Running' };
+const SUCCEEDED = { phase: 'Succeeded' };
+const MIRROR = { 'kubernetes.io/config.mirror': 'hash', 'kubernetes.io/config.source': 'api' };
+
+let server: PodServer;
+let clock: VirtualClock;
+let desired: DesiredPods;
+let manager: StatusManager;
+let writer: StatusWriter;
+let running: Set<string>;
+let lines: string[];
+
+beforeEach(() => {
+  server = new PodServer();
+  clock = new VirtualClock();
+  desired = new DesiredPods();
+  running = new Set();
+  lines = [];
+  const line = (level: string) => (_fields: object, message: string) =>
+    void lines.push(`${level} ${message}`);
+  const nothing = () => undefined;
+  const logger: Logger = {
+    trace: nothing,
+    debug: nothing,
+    info: line('info'),
+    warn: line('warn'),
+    error: line('error'),
+  };
+  manager = new StatusManager({
+    now: () => clock.now(),
+    mirrorPodOf: (pod) => desired.mirrorPodOf(pod),
+  });
+  writer = new StatusWriter({
+    api: server,
+    statusManager: manager,
+    pods: desired,
+    couldHaveRunningContainers: (uid) => running.has(uid),
+    clock,
+    logger,
+    // As in an agent, where the supervisor is the parent.
+    parent: createActor(createMachine({})).start(),
+  });
+  writer.start();
+});
+afterEach(() => writer.stop());
+
+/** A pod that is bound to this node, at the API server and here. */
+function bound(name: string, more: Parameters<typeof testPod>[0] = {}): Pod {
+  const pod = { ...testPod({ name, ...more }), status: { phase: 'Pending', qosClass: 'BestEffort' } };
+  server.put(pod);
+  desired.set(pod);
+  return pod;
+}
+
+/** The source has seen the pod as it is at the server. */
+function seen(name: string): Pod {
+  const pod = server.pods.get(name);
+  if (pod === undefined) throw new Error(`the server has no ${name}`);
+  desired.set(pod);
+  return pod;
+}
+
+const noAnswer = () => {
+  throw new StateletError('Unavailable', 'connect ECONNREFUSED');
+};
+
+describe('a new status', () => {
+  test('is written at once: the pod is read, and what differs is patched, with the UID', async () => {
+    const pod = bound('web');
+    manager.set(pod, RUNNING);
+    await clock.advance(0);
+    expect(server.requests).toEqual(['get web', 'patch web']);
+    const startTime = '2030-01-01T00:00:00Z';
+    expect(server.patches).toEqual([
+      { metadata: { uid: pod.metadata.uid }, status: { phase: 'Running', qosClass: null, startTime } },
+    ]);
+    expect(writer.lagging).toBe(0);
+  });
+
+  test('that is the same as before costs no request', async () => {
+    const pod = bound('web');
+    manager.set(pod, RUNNING);
+    await clock.advance(0);
+    manager.set(pod, RUNNING);
+    await clock.advance(0);
+    expect(server.requests).toHaveLength(2);
+  });
+
+  test('of many, the newest is written: while one is under way, the others wait for it', async () => {
+    const pod = bound('web');
+    const { promise, resolve } = Promise.withResolvers<undefined>();
+    server.before = () => promise;
+    for (let count = 1; count <= 100; count += 1) {
+      manager.set(pod, { phase: 'Running', message: `change ${count}` });
+      await clock.advance(0);
+    }
+    expect(server.requests).toEqual(['get web']);
+    resolve(undefined);
+    await clock.advance(0);
+    expect(server.patches.map(({ status }) => status.message)).toEqual(['change 1', 'change 100']);
+  });
+
+  test('of another pod is not held up by a write that gets no answer', async () => {
+    const [slow, fast] = [bound('slow'), bound('fast')];
+    server.before = (request) => (request.endsWith('slow') ? new Promise(() => undefined) : undefined);
+    manager.set(slow, RUNNING);
+    await clock.advance(0);
+    manager.set(fast, RUNNING);
+    await clock.advance(0);
+    expect(server.statusOf('fast')?.phase).toBe('Running');
+  });
+
+  test('keeps the conditions that others have set', async () => {
+    const pod = bound('web');
+    const gate = { type: 'example.com/gate', status: 'True' };
+    server.put({ ...pod, status: { phase: 'Pending', conditions: [gate] } });
+    manager.set(pod, { phase: 'Running', conditions: [{ type: 'Ready', status: 'True' }] });
+    await clock.advance(0);
+    expect(server.statusOf('web')?.conditions).toMatchObject([gate, { type: 'Ready', status: 'True' }]);
+  });
+
+  test('goes to no pod that has taken the name', async () => {
+    const pod = bound('web');
+    server.put({ ...testPod({ name: 'web', uid: 'another' }), status: { phase: 'Pending' } });
+    manager.set(pod, RUNNING);
+    await clock.advance(0);
+    expect(server.requests).toEqual(['get web']);
+    expect(manager.get(pod.metadata.uid)).toBeUndefined();
+  });
+
+  test('of a pod that the server does not have is not asked about again', async () => {
+    const [gone, other] = [bound('gone'), bound('other')];
+    server.pods.delete('gone');
+    manager.set(gone, RUNNING);
+    await clock.advance(0);
+    manager.set(other, RUNNING);
+    await clock.advance(0);
+    expect(server.requests).toEqual(['get gone', 'get other', 'patch other']);
+  });
+});
+
+describe('every 10 s', () => {
+  test('nothing is asked where nothing differs', async () => {
+    const pod = bound('web');
+    manager.set(pod, { ...RUNNING, qosClass: 'BestEffort' });
+    await clock.advance(0);
+    seen('web');
+    await clock.advance(60_000);
+    expect(server.requests).toHaveLength(2);
+  });
+
+  test('a status that others have changed is put right', async () => {
+    const pod = bound('web');
+    manager.set(pod, RUNNING);
+    await clock.advance(0);
+    server.put({ ...pod, status: { ...server.statusOf('web'), phase: 'Unknown' } });
+    seen('web');
+    await clock.advance(10_000);
+    expect(server.statusOf('web')?.phase).toBe('Running');
+  });
+});
+
+describe('the end of a pod', () => {
+  test('is told when nothing of it can run: until then the phase stays, and the rest goes out', async () => {
+    const pod = bound('job');
+    const { uid } = pod.metadata;
+    running.add(uid);
+    manager.set(pod, { ...SUCCEEDED, podIP: '10.0.0.7' });
+    await clock.advance(0);
+    expect(server.statusOf('job')).toMatchObject({ phase: 'Pending', podIP: '10.0.0.7' });
+    running.delete(uid);
+    manager.terminate(pod);
+    await clock.advance(0);
+    expect(server.statusOf('job')?.phase).toBe('Succeeded');
+    expect(server.pods.has('job')).toBe(true);
+  });
+
+  test('lets the server forget a pod that is being deleted, after its last status and with its UID', async () => {
+    const pod = bound('web', { deleted: true });
+    manager.set(pod, { phase: 'Failed' });
+    await clock.advance(0);
+    expect(server.requests).toEqual(['get web', 'patch web']);
+    manager.terminate(pod);
+    await clock.advance(0);
+    expect(server.requests.slice(2)).toEqual(['get web', 'delete web']);
+    expect(manager.get(pod.metadata.uid)).toBeUndefined();
+  });
+
+  test('is told again where the answer to the deletion was lost, and then it is known that the pod is gone', async () => {
+    const pod = bound('web', { deleted: true });
+    server.before = (request) => {
+      if (request !== 'delete web') return;
+      server.pods.delete('web');
+      noAnswer();
+    };
+    manager.terminate(pod);
+    await clock.advance(1_000);
+    expect(server.requests).toEqual(['get web', 'patch web', 'delete web', 'get web']);
+    expect(writer.lagging).toBe(0);
+  });
+
+  test('comes with the deletion, where that comes later', async () => {
+    const pod = bound('job');
+    manager.set(pod, SUCCEEDED);
+    manager.terminate(pod);
+    await clock.advance(0);
+    server.put({
+      ...pod,
+      ...server.pods.get('job'),
+      metadata: { ...pod.metadata, deletionTimestamp: '2030-01-01T00:00:00Z' },
+    });
+    seen('job');
+    await clock.advance(10_000);
+    expect(server.pods.has('job')).toBe(false);
+  });
+});
+
+describe('a static pod', () => {
+  const fixed = testPod({ name: 'fixed', annotations: { 'kubernetes.io/config.source': 'file' } });
+  const mirror = (uid: string): Pod => ({
+    ...testPod({ name: 'fixed', uid, annotations: MIRROR }),
+    status: { phase: 'Pending' },
+  });
+
+  test('has no status at the server without mirror pod; each mirror pod gets it', async () => {
+    desired.set(fixed);
+    manager.set(fixed, RUNNING);
+    await clock.advance(10_000);
+    expect(server.requests).toEqual([]);
+    for (const uid of ['mirror-1', 'mirror-2']) {
+      server.put(mirror(uid));
+      desired.set(mirror(uid));
+      writer.wake();
+      await clock.advance(0);
+    }
+    expect(server.patches.map(({ metadata }) => metadata.uid)).toEqual(['mirror-1', 'mirror-2']);
+  });
+
+  test('that has ended does not take its mirror pod with it', async () => {
+    const ending = {
+      ...mirror('mirror-1'),
+      metadata: { ...mirror('mirror-1').metadata, deletionTimestamp: '2030-01-01T00:00:00Z' },
+    };
+    for (const pod of [fixed, ending]) desired.set(pod);
+    server.put(ending);
+    manager.set(fixed, SUCCEEDED);
+    manager.terminate(fixed);
+    await clock.advance(20_000);
+    expect(server.requests).not.toContain('delete fixed');
+  });
+});
+
+describe('a server that does not answer', () => {
+  test('gets one request at a time, less and less often, and when it is back each status once', async () => {
+    const pods = Array.from({ length: 30 }, (_, i) => bound(`web-${i}`));
+    server.before = noAnswer;
+    for (let change = 0; change < 100; change += 1) {
+      for (const pod of pods) manager.set(pod, { phase: 'Running', message: `change ${change}` });
+      await clock.advance(600);
+    }
+    // 1, 2, 4, 8 and then 10 s between the tries, after the first ones that were under way together.
+    expect(server.requests.length).toBeLessThan(16);
+    expect(lines).toEqual([expect.stringMatching(/^warn Statuses of \d+ pods could not be written/)]);
+    server.requests.length = 0;
+    server.before = () => undefined;
+    writer.connected();
+    await clock.advance(0);
+    expect(server.patches).toHaveLength(30);
+    expect(server.requests).toHaveLength(60);
+    for (const { status } of server.patches) expect(status.message).toBe('change 99');
+    expect(lines.slice(1)).toEqual(['info Statuses of pods are written again']);
+  });
+
+  test('is left alone as long as it asks', async () => {
+    const pod = bound('web');
+    server.before = () => {
+      throw new ApiError('slow down', { status: 429, reason: 'TooManyRequests', retryAfterMs: 7_000 });
+    };
+    manager.set(pod, RUNNING);
+    await clock.advance(6_999);
+    expect(server.requests).toEqual(['get web']);
+    server.before = () => undefined;
+    await clock.advance(1);
+    expect(server.statusOf('web')?.phase).toBe('Running');
+  });
+
+  test('is not asked any more once the writer has stopped', async () => {
+    const pod = bound('web');
+    server.before = noAnswer;
+    manager.set(pod, RUNNING);
+    await clock.advance(0);
+    await writer.stop();
+    expect(clock.armed).toBe(0);
+    manager.set(pod, { phase: 'Failed' });
+    await clock.advance(60_000);
+    expect(server.requests).toHaveLength(1);
+  });
+});
+
+describe('a status that the server refuses', () => {
+  const refusal = new ApiError('pods "bad" is forbidden', { status: 403, reason: 'Forbidden' });
+
+  test('holds up no other, and is told once', async () => {
+    const [bad, good] = [bound('bad'), bound('good')];
+    server.before = (request) => {
+      if (request === 'get bad') throw refusal;
+    };
+    manager.set(bad, RUNNING);
+    manager.set(good, RUNNING);
+    await clock.advance(0);
+    expect(server.statusOf('good')?.phase).toBe('Running');
+    await clock.advance(30_000);
+    expect(lines).toEqual(['warn The API server refuses the status of the pod: pods "bad" is forbidden']);
+  });
+
+  test('is tried again when another status changes', async () => {
+    const [bad, good] = [bound('bad'), bound('good')];
+    server.before = (request) => {
+      if (request === 'get bad') throw refusal;
+    };
+    manager.set(bad, RUNNING);
+    await clock.advance(0);
+    server.before = () => undefined;
+    manager.set(good, RUNNING);
+    await clock.advance(0);
+    expect(server.statusOf('bad')?.phase).toBe('Running');
+  });
+});

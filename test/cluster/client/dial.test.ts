@@ -1,0 +1,172 @@
+/** How connections are opened: through proxies, and with which certificates. */
+import { readFileSync } from 'node:fs';
+import type { Socket } from 'node:net';
+import { TLSSocket } from 'node:tls';
+import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/globals';
+import { type ApiClientsOptions, openApiClients } from '../../../src/cluster/client/open-api-clients.ts';
+import type { ConnectionDetails } from '../../../src/cluster/service/api-server.ts';
+import { FixedCredentials } from '../../support/api/fixed-credentials.ts';
+import { HttpBed, loopbackCertificates } from '../../support/api/http-bed.ts';
+import { ObservedConnection } from '../../support/api/observed-connection.ts';
+import { connectProxy, socksProxy } from '../../support/api/proxies.ts';
+import { TcpProxy } from '../../support/tcp-proxy.ts';
+
+const NODE = { resource: 'nodes', name: 'n' } as const;
+
+let certificates: Awaited<ReturnType<typeof loopbackCertificates>>;
+let bed: HttpBed;
+/** What the server saw of the latest client. */
+let client = '';
+const ends: (() => unknown)[] = [];
+
+beforeAll(async () => {
+  certificates = await loopbackCertificates();
+  bed = await new HttpBed({ protocol: 'h2', files: certificates.files }, (request, answer) => {
+    client = clientOf(request.socket);
+    answer.end('{}');
+  }).open();
+});
+afterEach(async () => {
+  for (const end of ends.splice(0)) await end();
+});
+afterAll(async () => {
+  await bed.close();
+  certificates.remove();
+});
+
+/** The name that a client asks for, and that of its certificate, if it has one. */
+function clientOf(socket: Socket): string {
+  if (!(socket instanceof TLSSocket)) return '';
+  const { subject } = socket.getPeerCertificate() as { subject?: { CN: string } };
+  return [socket.servername, subject?.CN].filter(Boolean).join(' ');
+}
+
+/** Asks the server for its node. */
+async function ask(
+  more: Partial<ConnectionDetails> = {},
+  { env = {}, ...limits }: Partial<ApiClientsOptions> = {},
+): Promise<unknown> {
+  const details = { server: bed.url, ca: certificates.ca, headers: {}, ...more };
+  const options = { userAgent: 'statelet/test', env, ...limits };
+  const clients = openApiClients(new FixedCredentials(details), new ObservedConnection(), options);
+  ends.push(clients.close);
+  return clients.main.get(NODE);
+}
+
+const target = () => bed.url.slice('https://'.length);
+
+describe('through a proxy', () => {
+  test.each([
+    ['proxy-url', (host: string) => ask({ proxyURL: `http://${host}` })],
+    [
+      'HTTPS_PROXY',
+      (host: string) =>
+        ask(
+          { server: bed.url.replace('127.0.0.1', 'api.test'), tlsServerName: 'localhost' },
+          { env: { HTTPS_PROXY: host } },
+        ),
+    ],
+  ])('of HTTP, by %s', async (_, through) => {
+    const proxy = await connectProxy();
+    ends.push(proxy.close);
+    expect(await through(proxy.host)).toEqual({});
+    expect(proxy.targets).toEqual([expect.stringContaining(`:${target().split(':')[1] ?? ''}`)]);
+  });
+
+  test('that wants a name and a password', async () => {
+    const proxy = await connectProxy();
+    ends.push(proxy.close);
+    await ask({ proxyURL: `http://some%40body:sec%3Aret@${proxy.host}` });
+    const basic = Buffer.from('some@body:sec:ret').toString('base64');
+    expect(proxy.targets).toEqual([`${target()} Basic ${basic}`]);
+  });
+
+  test('that refuses: the error names the proxy, and not the password', async () => {
+    const proxy = await connectProxy({ answer: '407 Proxy Authentication Required' });
+    ends.push(proxy.close);
+    await expect(ask({ proxyURL: `http://somebody:secret@${proxy.host}` })).rejects.toThrow(
+      `GET /api/v1/nodes/n: proxy http://${proxy.host}: it answered 407 Proxy Authentication Required`,
+    );
+  });
+
+  test('of SOCKS, which resolves the name of the server', async () => {
+    const proxy = await socksProxy();
+    ends.push(proxy.close);
+    const server = bed.url.replace('127.0.0.1', 'localhost');
+    await ask({ server, proxyURL: `socks5://${proxy.host}` });
+    expect(proxy.targets).toEqual([target().replace('127.0.0.1', 'localhost')]);
+  });
+
+  test('whose address is wrong: the error says what would be right', async () => {
+    await expect(ask({ proxyURL: 'ftp://somebody:secret@proxy' })).rejects.toMatchObject({
+      kind: 'InvalidArgument',
+      message: expect.stringMatching(/it should begin with http:\/\/, https:\/\/ or socks5:\/\/$/),
+    });
+  });
+});
+
+describe('TLS', () => {
+  test('sends the name of the server, or the one that the kubeconfig wants', async () => {
+    const server = bed.url.replace('127.0.0.1', 'localhost');
+    await ask({ server });
+    expect(client).toBe('localhost');
+    await ask({ tlsServerName: 'localhost' });
+    expect(client).toBe('localhost');
+  });
+
+  test('a certificate for another name is not accepted, but for the name that the kubeconfig wants', async () => {
+    await expect(ask({ tlsServerName: 'api.test' })).rejects.toThrow(/TLS: .*api\.test/);
+    await expect(ask({ tlsServerName: 'api.test', insecureSkipTLSVerify: true })).resolves.toEqual({});
+  });
+
+  test('shows the certificate of the client', async () => {
+    const { cert, key } = await certificates.authority.issue({
+      name: 'client',
+      subject: '/CN=system:node:n',
+      usage: 'clientAuth',
+    });
+    await ask({ cert: readFileSync(cert, 'utf8'), key: readFileSync(key, 'utf8') });
+    expect(client).toBe('system:node:n');
+  });
+
+  test('trusts the certificate of the server itself, as Go does', async () => {
+    await expect(ask({ ca: readFileSync(certificates.files.cert, 'utf8') })).resolves.toEqual({});
+  });
+
+  test('an expired certificate: the error tells the time of this machine, which may be wrong', async () => {
+    const files = await certificates.authority.issue({
+      name: 'expired',
+      subject: '/CN=server',
+      usage: 'serverAuth',
+      alternativeNames: 'IP:127.0.0.1',
+      days: 0,
+    });
+    const expired = await new HttpBed({ protocol: 'h2', files }, (_, answer) => answer.end('{}')).open();
+    ends.push(() => expired.close());
+    await expect(ask({ server: expired.url })).rejects.toThrow(
+      /TLS: certificate has expired; this machine's clock says \d{4}-/,
+    );
+  });
+
+  test('a key that is none is an error', async () => {
+    await expect(ask({ cert: 'x', key: 'y' })).rejects.toMatchObject({ kind: 'Unavailable' });
+  });
+});
+
+describe('a server', () => {
+  test('that takes the connection and says nothing is given up', async () => {
+    const silent = await new TcpProxy(target()).open({ silent: true });
+    ends.push(() => silent.close());
+    await expect(ask({ server: `https://${silent.host}` }, { connectTimeoutMs: 100 })).rejects.toMatchObject({
+      kind: 'DeadlineExceeded',
+      message: `GET /api/v1/nodes/n: no connection to https://${silent.host} in 0.1 s`,
+    });
+  });
+
+  test('whose address is wrong: the error says what would be right', async () => {
+    await expect(ask({ server: 'api.test:6443' })).rejects.toMatchObject({
+      kind: 'InvalidArgument',
+      message: expect.stringContaining('is "api.test:6443": it should be https://HOST:PORT'),
+    });
+  });
+});
