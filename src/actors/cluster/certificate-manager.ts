@@ -8,10 +8,8 @@ import {
   type SubmittedRequest,
 } from '../../cluster/credentials/certificate-requests.ts';
 import type { CertificateStore } from '../../cluster/credentials/certificate-store.ts';
-import {
-  type SigningRequestInput,
-  signingRequestInThread,
-} from '../../cluster/credentials/credentials-thread.ts';
+import type { SigningRequestInput } from '../../cluster/credentials/credentials-task.ts';
+import { signingRequestInThread } from '../../cluster/credentials/credentials-thread.ts';
 import { type KeptKey, requestNameOf } from '../../cluster/credentials/kept-key.ts';
 import { ApiError } from '../../cluster/service/api-error.ts';
 import type { ApiServer } from '../../cluster/service/api-server.ts';
