@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
-import type { Subscription } from 'rxjs';
+import { Subject, type Subscription } from 'rxjs';
 import { ApiError } from '../../../src/cluster/service/api-error.ts';
 import { reflect, type Reflection } from '../../../src/cluster/watches/reflect.ts';
 import { VirtualClock } from '../../../src/simulation/node/virtual-clock.ts';
@@ -12,13 +12,15 @@ let api: ScriptedApi;
 let chance: number;
 let seen: Reflection<Pod>[];
 let subscription: Subscription;
+let recovered: Subject<undefined>;
 
 beforeEach(() => {
   clock = new VirtualClock();
   api = new ScriptedApi();
   chance = 0;
   seen = [];
-  const options = { clock, random: () => chance, fieldSelector: 'spec.nodeName=node-1' };
+  recovered = new Subject();
+  const options = { clock, random: () => chance, fieldSelector: 'spec.nodeName=node-1', recovered };
   subscription = reflect<Pod>(api, { resource: 'pods' }, options).subscribe((reflection) =>
     seen.push(reflection),
   );
@@ -243,6 +245,29 @@ describe('a list that fails', () => {
     watch.events.error(unavailable());
     await clock.advance(0);
     expect(clock.nextInMs).toBe(800);
+  });
+
+  test('is tried again at once when the server answers other requests again, but not each time', async () => {
+    (await nextList()).fail(unavailable());
+    await clock.advance(1);
+    recovered.next(undefined);
+    (await nextList()).fail(unavailable());
+    await clock.advance(1);
+    recovered.next(undefined);
+    await clock.advance(1_598);
+    expect(api.lists).toEqual([]);
+    await clock.advance(1);
+    await nextList();
+  });
+
+  test('that the server refused is not tried again before its time', async () => {
+    (await nextList()).fail(new ApiError('forbidden', { status: 403, reason: 'Forbidden' }));
+    await clock.advance(1);
+    recovered.next(undefined);
+    await clock.advance(798);
+    expect(api.lists).toEqual([]);
+    await clock.advance(1);
+    await nextList();
   });
 
   test('says once what is wrong, and says nothing of the objects', async () => {
