@@ -1,4 +1,5 @@
 /** The actor of the Node object with an API server and facts of the test. */
+import { createActor, createMachine } from 'xstate';
 import { ClusterNode } from '../../src/actors/cluster/cluster-node.ts';
 import type { RegistrationSettings } from '../../src/policies/node-status/initial-node.ts';
 import type { MachineIdentity } from '../../src/policies/node-status/machine-identity.ts';
@@ -52,6 +53,8 @@ export function setUp({ registerNode = true, registration = {}, random = 0 }: Op
       },
     },
     logger,
+    // As in an agent, where the supervisor is the parent.
+    parent: createActor(createMachine({})).start(),
   });
   started.push(node);
   return { clock, api, node, facts, events, told, toldAtEvents, lines };

@@ -3,6 +3,7 @@ import { type Observable, Subscription } from 'rxjs';
 import type { ApiClients } from '../../cluster/service/api-server.ts';
 import type { WatchedObject } from '../../cluster/watches/watched-object.ts';
 import type { RegistrationSettings } from '../../policies/node-status/initial-node.ts';
+import { otherMachine } from '../../policies/node-status/machine-identity.ts';
 import type { NodeStatusFacts } from '../../policies/node-status/node-status.ts';
 import { readyProblems } from '../../policies/node-status/ready-problems.ts';
 import type { ClusterSettings } from '../../types/cluster-settings.ts';
@@ -49,6 +50,12 @@ export class ClusterAgent implements ClusterParts {
   /** That this node runs, also when no source wants it any more. */
   pod(uid: string): Pod | undefined {
     return this.#options.core.registry.get(uid)?.actor.getSnapshot().context.pod;
+  }
+
+  /** The other machine that the Node object is of, in words; undefined if it is of this one. */
+  otherMachine(node: Node): string | undefined {
+    const { machine } = this.#options.statusFacts().resources;
+    return machine && otherMachine(node, machine, this.#node.ownership);
   }
 
   start(): void {

@@ -6,7 +6,11 @@ import type { ApiObject, ApiServer, RequestOptions } from '../../cluster/service
 import { type NodeContext, type NodeEvent, nodeMachine } from '../../machines/node-machine.ts';
 import { initialNode, type RegistrationSettings } from '../../policies/node-status/initial-node.ts';
 import { LEASE_NAMESPACE } from '../../policies/node-status/lease-renewal.ts';
-import { type MachineIdentity, otherMachine } from '../../policies/node-status/machine-identity.ts';
+import {
+  type MachineIdentity,
+  otherMachine,
+  type Ownership,
+} from '../../policies/node-status/machine-identity.ts';
 import { NO_NODE_INFO } from '../../policies/node-status/machine-resources.ts';
 import {
   buildNodeStatus,
@@ -91,6 +95,8 @@ export class ClusterNode {
   #untold: NodeStatusUpdate['events'] = [];
   /** Why a part of the status could not be built, as it was logged last. */
   #problems = '';
+  /** Only a parent can stop its actor: after a stop, this one hears no more. */
+  #isStopped = false;
 
   constructor(options: ClusterNodeOptions) {
     this.#options = options;
@@ -127,6 +133,10 @@ export class ClusterNode {
     return { state, since: context.since, problem: context.problem };
   }
 
+  get ownership(): Ownership {
+    return this.#actor.getSnapshot().context;
+  }
+
   /** The Node object exists and is of this machine. */
   get isRegistered(): boolean {
     return this.#actor.getSnapshot().hasTag('isRegistered');
@@ -149,9 +159,10 @@ export class ClusterNode {
   }
 
   stop(): void {
+    this.#isStopped = true;
     this.#disarm();
     this.#life.abort();
-    this.#actor.stop();
+    if (this.#options.parent === undefined) this.#actor.stop();
   }
 
   #machine(): typeof nodeMachine {
@@ -195,13 +206,15 @@ export class ClusterNode {
   async #registered(context: NodeContext): Promise<NodeEvent> {
     const { api, registration, clock } = this.#options;
     const initial = await this.#built(initialNode(registration));
+    let existing: Node | undefined;
     try {
       const created = await api.create<Node>({ resource: 'nodes' }, initial.node, this.#requestOptions);
       return this.#accepted(created, initial);
     } catch (error) {
       if (!mayExist(errorKind(error))) throw error;
+      existing = await this.#gotten<Node>(this.#target);
+      if (existing === undefined) throw error;
     }
-    const existing = await api.get<Node>(this.#target, this.#requestOptions);
     const other = otherMachine(existing, identityOf(initial.node), context);
     if (other !== undefined) return { type: 'OTHER_MACHINE', other, now: clock.now() };
     const patch = registrationPatch(initial.node, existing, false);
@@ -308,7 +321,7 @@ export class ClusterNode {
   // What others hear
 
   #send(event: NodeEvent): void {
-    if (this.#actor.getSnapshot().status === 'active') this.#actor.send(event);
+    if (!this.#isStopped && this.#actor.getSnapshot().status === 'active') this.#actor.send(event);
   }
 
   #tellRegistered({ uid = '' }: NodeContext): void {

@@ -72,6 +72,16 @@ describe('registration', () => {
     expect(told).toEqual(['registered old']);
   });
 
+  test('says that the node may not create the object, if there is none', async () => {
+    const { clock, api, node } = setUp();
+    api.fault = ({ verb }) => {
+      if (verb === 'create') throw refusal('Forbidden');
+    };
+    node.start();
+    await clock.advance(100);
+    expect(node.current).toMatchObject({ state: 'Registering', problem: 'the server says Forbidden' });
+  });
+
   test('is tried again after 100 ms, doubling to 7 s, for ever', async () => {
     const { clock, api, node, lines } = setUp();
     const begin = clock.now();

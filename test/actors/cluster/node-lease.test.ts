@@ -1,4 +1,5 @@
 import { afterEach, describe, expect, test } from '@jest/globals';
+import { createActor, createMachine } from 'xstate';
 import { NodeLease } from '../../../src/actors/cluster/node-lease.ts';
 import { VirtualClock } from '../../../src/simulation/node/virtual-clock.ts';
 import { NodeApi, refusal } from '../../support/node-api.ts';
@@ -20,6 +21,8 @@ function setUp(random = 0) {
     clock,
     random: () => random,
     logger,
+    // As in an agent, where the supervisor is the parent.
+    parent: createActor(createMachine({})).start(),
   });
   started.push(lease);
   lease.start();
