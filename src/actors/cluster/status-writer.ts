@@ -1,6 +1,6 @@
 /** The actor that writes pod statuses to the API server, and its effects. No pod waits for it. */
 import type { Subscription } from 'rxjs';
-import { type ActorOptions, type ActorRefFrom, type AnyActorRef, createActor } from 'xstate';
+import { type ActorOptions, type ActorRefFrom, type AnyActorRef, createActor, waitFor } from 'xstate';
 import { ApiError, hasReason } from '../../cluster/service/api-error.ts';
 import type { ObjectReference } from '../../cluster/service/api-resources.ts';
 import type { ApiServer } from '../../cluster/service/api-server.ts';
@@ -81,7 +81,7 @@ export class StatusWriter {
 
   /** How many pods have a status that the API server does not have yet. */
   get lagging(): number {
-    return this.#due.size + this.#underWay.size;
+    return new Set([...this.#due.keys(), ...this.#underWay.keys()]).size;
   }
 
   start(): void {
@@ -110,6 +110,12 @@ export class StatusWriter {
       this.#isLookDue = false;
       this.#look(false);
     });
+  }
+
+  /** Resolves when the API server has every status, or does not answer. Before an agent ends with its pods, this tells how they ended. */
+  async flush(): Promise<void> {
+    this.#look(false);
+    await waitFor(this.#actor, ({ value }) => value === 'Idle' || value === 'Waiting');
   }
 
   /** The API server has answered something else. */

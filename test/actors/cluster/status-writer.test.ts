@@ -152,6 +152,23 @@ describe('a new status', () => {
   });
 });
 
+describe('a flush', () => {
+  test('ends when every status is written', async () => {
+    const pods = Array.from({ length: 10 }, (_, i) => bound(`web-${i}`));
+    for (const pod of pods) manager.set(pod, RUNNING);
+    await writer.flush();
+    expect(server.patches).toHaveLength(10);
+    await writer.flush();
+  });
+
+  test('ends when the server does not answer', async () => {
+    server.before = noAnswer;
+    manager.set(bound('web'), RUNNING);
+    await writer.flush();
+    expect(writer.lagging).toBe(1);
+  });
+});
+
 describe('every 10 s', () => {
   test('nothing is asked where nothing differs', async () => {
     const pod = bound('web');
