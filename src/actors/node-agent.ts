@@ -347,6 +347,7 @@ export class NodeAgent {
       gate: new StartGate({ clock, atOnce: startsAtOnce }),
       deadInstancesKept: this.#options.maximumDeadContainersPerContainer,
       onContainerEnd: (pod, instance) => this.#containerEnds.tell(pod, instance),
+      onSandboxReady: (pod) => this.statusManager.sandboxReady(pod),
     });
   }
 
