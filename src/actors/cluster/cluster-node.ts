@@ -159,7 +159,6 @@ export class ClusterNode {
   stop(): void {
     this.#disarm();
     this.#life.abort();
-    this.#actor.stop();
   }
 
   #machine(): typeof nodeMachine {
@@ -318,7 +317,8 @@ export class ClusterNode {
   // What others hear
 
   #send(event: NodeEvent): void {
-    if (this.#actor.getSnapshot().status === 'active') this.#actor.send(event);
+    const isStopped = this.#life.signal.aborted;
+    if (!isStopped && this.#actor.getSnapshot().status === 'active') this.#actor.send(event);
   }
 
   #tellRegistered({ uid = '' }: NodeContext): void {

@@ -50,6 +50,7 @@ export class NodeLease {
   readonly #collection: Collection = { resource: 'leases', namespace: LEASE_NAMESPACE };
   readonly #target: ObjectReference;
   #request: AbortController | undefined;
+  #isStopped = false;
 
   constructor(options: NodeLeaseOptions) {
     this.#options = options;
@@ -90,9 +91,9 @@ export class NodeLease {
   }
 
   stop(): void {
+    this.#isStopped = true;
     this.#timer.disarm();
     this.#abort();
-    this.#actor.stop();
   }
 
   #machine(): typeof leaseMachine {
@@ -164,7 +165,7 @@ export class NodeLease {
   }
 
   #send(event: LeaseEvent): void {
-    if (this.#actor.getSnapshot().status === 'active') this.#actor.send(event);
+    if (!this.#isStopped && this.#actor.getSnapshot().status === 'active') this.#actor.send(event);
   }
 
   /** Each new problem is a line, not each try. `context`: before the failure. */

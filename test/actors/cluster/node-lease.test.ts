@@ -1,4 +1,5 @@
 import { afterEach, describe, expect, test } from '@jest/globals';
+import { createActor, setup } from 'xstate';
 import { NodeLease } from '../../../src/actors/cluster/node-lease.ts';
 import { VirtualClock } from '../../../src/simulation/node/virtual-clock.ts';
 import { NodeApi, refusal } from '../../support/node-api.ts';
@@ -17,6 +18,7 @@ function setUp(random = 0) {
     nodeName: 'node-1',
     leaseDurationSeconds: 40,
     timeoutMs: 10_000,
+    parent: createActor(setup({}).createMachine({})).start(),
     clock,
     random: () => random,
     logger,
@@ -189,10 +191,13 @@ describe('if the Node object is lost', () => {
   });
 });
 
-test('nothing is armed after the stop', async () => {
-  const { clock, lease } = setUp();
+test('nothing is armed and asked after the stop', async () => {
+  const { clock, api, lease } = setUp();
   lease.nodeKnown('uid-1');
   await clock.advance(5_000);
   lease.stop();
   expect(clock.armed).toBe(0);
+  lease.nodeKnown('uid-2');
+  await clock.advance(60_000);
+  expect(api.verbs).toEqual(['get lease', 'create lease']);
 });
