@@ -47,8 +47,12 @@ export interface DaemonDeps {
 export interface Daemon {
   /** Where `/healthz`, `/pods`, `/stats/summary` and `/eviction` are served, as `host:port`; undefined when they are not. */
   readonly address: string | undefined;
+  /** Resolves when the agent cannot go on, with the reason. It still has to be stopped. */
+  readonly failure: Promise<string>;
   /** Ends the pods first when configured so; resolves when nothing of the agent is left. */
   stop(): Promise<void>;
+  /** Stops in any case without ending pods. */
+  leave(): Promise<void>;
 }
 
 /** Rejects when the agent cannot run as configured; everything is closed again then. */
@@ -58,8 +62,9 @@ export async function startDaemon(given: StateletConfig, deps: DaemonDeps): Prom
   const { logger } = deps;
   const log = eventLog(logger, () => systemClock.now());
   let cluster: Cluster | undefined;
+  const failure = Promise.withResolvers<string>();
   const opened = await (async () => {
-    cluster = await openCluster(given, logger);
+    cluster = await openCluster(given, deps, failure.resolve);
     const recorder = cluster ? eventFanOut(log, cluster.sender) : log;
     return { recorder, ...(await openNode(config, recorder, logger, cluster?.runtimeClasses)) };
   })().catch(async (error: unknown) => {
@@ -69,7 +74,7 @@ export async function startDaemon(given: StateletConfig, deps: DaemonDeps): Prom
   });
   const inspect = await withStateLog(deps);
   const { recorder, facts, parts } = opened;
-  const own = { lock, parts, ...(cluster && { cluster }) };
+  const own = { lock, parts, failure: failure.promise, ...(cluster && { cluster }) };
   const agent = new Agent(config, { ...deps, ...(inspect && { inspect }), recorder, facts }, own);
   try {
     await agent.start();
@@ -81,10 +86,15 @@ export async function startDaemon(given: StateletConfig, deps: DaemonDeps): Prom
 }
 
 /** Everything for a cluster is loaded only with a kubeconfig. */
-async function openCluster(config: StateletConfig, logger: Logger): Promise<Cluster | undefined> {
+async function openCluster(
+  config: StateletConfig,
+  { logger, inspect }: DaemonDeps,
+  onFailure: (problem: string) => void,
+): Promise<Cluster | undefined> {
   if (config.cluster.kubeconfig === '') return undefined;
   const { Cluster } = await import('./join-cluster.ts');
-  return Cluster.open(config, logger);
+  const onGiveUp = () => onFailure('there is no valid client certificate, and the API server gives none');
+  return Cluster.open(config, { logger, onGiveUp, ...(inspect && { inspect }) });
 }
 
 /** In a cluster, pods have the addresses that their node reports. */
@@ -117,6 +127,7 @@ interface Own {
   readonly lock: RootLock;
   readonly parts: NodeParts;
   readonly cluster?: Cluster;
+  readonly failure: Promise<string>;
 }
 
 class Agent implements Daemon {
@@ -155,6 +166,10 @@ class Agent implements Daemon {
     return this.#endpoints?.address;
   }
 
+  get failure(): Promise<string> {
+    return this.#own.failure;
+  }
+
   async start(): Promise<void> {
     const { healthz, rootDir, nodeName } = this.#config;
     const { logger } = this.#deps;
@@ -179,6 +194,11 @@ class Agent implements Daemon {
 
   async stop(): Promise<void> {
     await this.#agent.shutDown(this.#config.exitWithPods);
+    await this.takeDown();
+  }
+
+  async leave(): Promise<void> {
+    await this.#agent.shutDown(false);
     await this.takeDown();
   }
 

@@ -1,12 +1,13 @@
 /** Puts together what a node needs of its cluster. Loaded only with a kubeconfig. */
 import { randomUUID } from 'node:crypto';
-import type { Observable } from 'rxjs';
+import { join } from 'node:path';
+import type { Observable, Subscription } from 'rxjs';
 import { ClusterAgent } from './actors/cluster/cluster-agent.ts';
 import type { AgentCore, ClusterParts } from './actors/cluster/cluster-parts.ts';
-import { Connection } from './actors/cluster/connection.ts';
+import { ApiConnection } from './actors/cluster/api-connection.ts';
 import { EventSender } from './actors/cluster/event-sender.ts';
+import { type NodeCredentials, openNodeCredentials } from './actors/cluster/node-credentials.ts';
 import { openApiClients } from './cluster/client/open-api-clients.ts';
-import { KubeconfigCredentials } from './cluster/credentials/kubeconfig-credentials.ts';
 import type { ApiClients } from './cluster/service/api-server.ts';
 import { ofThisMachine } from './cluster/watches/own-node.ts';
 import { RuntimeClassWatch } from './cluster/watches/runtime-class-watch.ts';
@@ -24,7 +25,15 @@ import type { Node } from './types/kubernetes.ts';
 import type { Logger } from './types/logger.ts';
 import type { OwnNodeFacts } from './types/node-facts.ts';
 
+const USER_AGENT = `statelet (linux/${process.arch === 'x64' ? 'amd64' : process.arch})`;
+const nothing = () => undefined;
 const TIMING = { clock: systemClock, random: Math.random };
+
+export interface ClusterDeps {
+  readonly logger: Logger;
+  readonly inspect?: AgentCore['inspect'];
+  readonly onGiveUp: () => void;
+}
 
 /** The agent that joins. It is built after this, and exists by the time it is asked. */
 interface JoiningAgent {
@@ -41,22 +50,25 @@ export class Cluster {
   readonly runtimeClasses: RuntimeClassWatch;
   /** The pods of this node. */
   readonly pods: Observable<SourceUpdate>;
-  readonly connection: Connection;
+  readonly connection: ApiConnection;
   readonly #config: StateletConfig;
   readonly #logger: Logger;
+  readonly #credentials: NodeCredentials;
+  readonly #addresses: Subscription;
   readonly #clients: ApiClients & { close(): void };
   readonly #node: ReturnType<typeof watchNode>;
   #statusFacts: StatusFacts | undefined;
   #agent: ClusterAgent | undefined;
 
-  private constructor(config: StateletConfig, credentials: KubeconfigCredentials, logger: Logger) {
+  private constructor(config: StateletConfig, credentials: NodeCredentials, logger: Logger) {
     this.#config = config;
     this.#logger = logger;
+    this.#credentials = credentials;
     const { nodeName, cluster: settings, node } = config;
-    this.connection = new Connection({ clock: systemClock, logger });
+    this.connection = new ApiConnection({ clock: systemClock, logger });
     this.connection.start();
-    this.#clients = openApiClients(credentials, this.connection, {
-      userAgent: `statelet (linux/${process.arch === 'x64' ? 'amd64' : process.arch})`,
+    this.#clients = openApiClients(credentials.credentials, this.connection, {
+      userAgent: USER_AGENT,
       mainLimit: { perSecond: settings.kubeAPIQPS, burst: settings.kubeAPIBurst },
       ...(settings.eventRecordQPS > 0 && {
         eventsLimit: { perSecond: settings.eventRecordQPS, burst: settings.eventBurst },
@@ -65,6 +77,9 @@ export class Cluster {
     const { main, events } = this.#clients;
     this.#node = watchNode(main, nodeName, TIMING);
     const own = ofThisMachine(this.#node, (object) => this.#otherMachine(object));
+    this.#addresses = this.#node.subscribe(({ object }) =>
+      credentials.setAddresses(object?.status?.addresses ?? []),
+    );
     this.pods = apiSource({ api: main, nodeName, node: own, ...TIMING });
     this.runtimeClasses = new RuntimeClassWatch(main, runtimeClassesOf(node.runtimeClasses), TIMING);
     this.sender = new EventSender({
@@ -78,10 +93,24 @@ export class Cluster {
     });
   }
 
-  /** Rejects where the credentials are no good. The server need not answer. */
-  static async open(config: StateletConfig, logger: Logger): Promise<Cluster> {
-    const credentials = new KubeconfigCredentials(config.cluster.kubeconfig, { clock: systemClock, logger });
-    await credentials.current();
+  /**
+   * Rejects where the credentials are no good. The server need not answer. `onGiveUp`: the agent has no valid credentials, and gets
+   * none.
+   */
+  static async open(config: StateletConfig, { logger, inspect, onGiveUp }: ClusterDeps): Promise<Cluster> {
+    const { cluster: settings, rootDir, nodeName } = config;
+    const silent = { answered: nothing, unauthorized: nothing, failed: nothing };
+    const credentials = await openNodeCredentials({
+      settings,
+      certDir: settings.certDir || join(rootDir, 'pki'),
+      nodeName,
+      connect: (others) => openApiClients(others, silent, { userAgent: USER_AGENT }),
+      onGiveUp,
+      logger,
+      ...TIMING,
+      ...(inspect && { inspect }),
+    });
+    await credentials.start();
     return new Cluster(config, credentials, logger);
   }
 
@@ -143,6 +172,8 @@ export class Cluster {
   }
 
   async close(): Promise<void> {
+    this.#addresses.unsubscribe();
+    this.#credentials.stop();
     this.runtimeClasses.close();
     this.#statusFacts?.stop();
     await this.sender.stop();

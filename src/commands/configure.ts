@@ -14,7 +14,12 @@ export async function configure(flags: RunFlags): Promise<Configured> {
 }
 
 /** A warning for a configuration without a source of pods; undefined where there is one. */
-export function adviceOnSources({ staticPodPath, staticPodURL, cluster }: StateletConfig): string | undefined {
-  if (staticPodPath !== undefined || staticPodURL !== undefined || cluster.kubeconfig !== '') return undefined;
+export function adviceOnSources({
+  staticPodPath,
+  staticPodURL,
+  cluster,
+}: StateletConfig): string | undefined {
+  if (staticPodPath !== undefined || staticPodURL !== undefined || cluster.kubeconfig !== '')
+    return undefined;
   return 'no source of pods was given: --pod-manifest-path, --manifest-url or --kubeconfig, or the first two in the --config file';
 }

@@ -4,7 +4,7 @@ import { createLogger, isForPeople } from '../server/open-logger.ts';
 import type { Logger } from '../server/open-logger.ts';
 import type { RunningInspector } from '../server/inspector.ts';
 import type { RunFlags, StateletConfig } from '../config/config.ts';
-import { startDaemon, type StateLog } from '../daemon.ts';
+import { type Daemon, startDaemon, type StateLog } from '../daemon.ts';
 import { adviceOnSources, configure } from './configure.ts';
 import { outliveOutput, reportDefects, stopRequest, tightenUmask } from './process-events.ts';
 
@@ -28,7 +28,9 @@ export async function run(flags: RunFlags): Promise<void> {
       ...(inspector && { inspect: inspector.inspect }),
       ...(stateLog && { stateLog }),
     });
-    logger.info({ signal: await asked }, stoppingMessage(config));
+    const reason = await Promise.race([asked, daemon.failure.then((problem) => ({ problem }))]);
+    if (typeof reason === 'object') await leave(daemon, reason.problem, logger);
+    logger.info({ signal: reason }, stoppingMessage(config));
     await daemon.stop();
   } finally {
     await inspector?.close();
@@ -36,6 +38,13 @@ export async function run(flags: RunFlags): Promise<void> {
   logger.info('stopped');
   // Everything is closed: exit even if a handle of a library still keeps the event loop alive.
   process.exit(0);
+}
+
+/** As the kubelet does, so that a service manager starts it again. */
+async function leave(daemon: Daemon, problem: string, logger: Logger): Promise<never> {
+  logger.error(`${problem}; the agent ends, and pods keep running`);
+  await daemon.leave();
+  process.exit(1);
 }
 
 /**

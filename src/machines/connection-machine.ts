@@ -32,7 +32,7 @@ function initialContext({ input }: { input: ConnectionInput }): ConnectionContex
   return { since: input.now, problem: undefined };
 }
 
-const ask = asksOf('connection', 'src/actors/cluster/connection.ts');
+const ask = asksOf('connection', 'src/actors/cluster/api-connection.ts');
 
 export const connectionMachine = setup({
   types: {

@@ -39,7 +39,7 @@ const ENDS_UNSEEN = {
   description: 'Rule 11',
   guard: 'endsUnseenByRuntime',
   actions: ['recordUpdate', 'recordTermination'],
-  target: '#pod.Terminated.Finished',
+  target: '#pod.Terminated.CleaningUp',
 } as const;
 const ENDS = {
   guard: 'updateEndsPod',

@@ -170,9 +170,9 @@ describe('room', () => {
 });
 
 describe('an end before the start', () => {
-  test.each(STARTING)('11: %s: a deleted pod is finished without a stop effect', (_state, at) => {
+  test.each(STARTING)('11: %s: a deleted pod is cleaned up without a stop effect', (_state, at) => {
     const it = at().send(update(deleted));
-    expect([it.state, it.asked]).toEqual(['Terminated.Finished', ['reportTerminated', 'reportFinished']]);
+    expect([it.state, it.asked]).toEqual(['Terminated.CleaningUp', ['reportTerminated', 'startCleanup']]);
   });
 
   test('11: a deleted pod is stopped if the runtime holds containers of it', () => {
@@ -191,7 +191,7 @@ describe('an end before the start', () => {
   test.each([READY, REMOVED, NAME_GRANTED, ADMITTED, SHORT, REFUSED, ROOM_FREED])(
     'I1: $type that comes too late is ignored',
     (event) => {
-      expect(awaitingRuntime().send(update(deleted), event).state).toBe('Terminated.Finished');
+      expect(awaitingRuntime().send(update(deleted), event).state).toBe('Terminated.CleaningUp');
       expect(draining().send(event).state).toBe('Syncing.Draining');
       expect(stopping().send(event).state).toBe('Terminating.Stopping');
     },

@@ -1,5 +1,5 @@
 /** The actor of the Node object with an API server and facts of the test. */
-import { createActor, setup } from 'xstate';
+import { createActor, createMachine } from 'xstate';
 import { ClusterNode } from '../../src/actors/cluster/cluster-node.ts';
 import type { RegistrationSettings } from '../../src/policies/node-status/initial-node.ts';
 import type { MachineIdentity } from '../../src/policies/node-status/machine-identity.ts';
@@ -44,7 +44,6 @@ export function setUp({ registerNode = true, registration = {}, random = 0 }: Op
     isReady: () => (facts.problems ?? []).length === 0,
     onRegistered: (uid) => told.push(`registered ${uid}`),
     onLost: () => told.push('lost'),
-    parent: createActor(setup({}).createMachine({})).start(),
     clock,
     random: () => random,
     recorder: {
@@ -54,6 +53,8 @@ export function setUp({ registerNode = true, registration = {}, random = 0 }: Op
       },
     },
     logger,
+    // As in an agent, where the supervisor is the parent.
+    parent: createActor(createMachine({})).start(),
   });
   started.push(node);
   return { clock, api, node, facts, events, told, toldAtEvents, lines };

@@ -8,6 +8,7 @@ import {
   type SubmittedRequest,
 } from '../../cluster/credentials/certificate-requests.ts';
 import type { CertificateStore } from '../../cluster/credentials/certificate-store.ts';
+import type { SigningRequestInput } from '../../cluster/credentials/credentials-task.ts';
 import { signingRequestInThread } from '../../cluster/credentials/credentials-thread.ts';
 import { type KeptKey, requestNameOf } from '../../cluster/credentials/kept-key.ts';
 import { ApiError } from '../../cluster/service/api-error.ts';
@@ -51,6 +52,8 @@ export interface CertificateManagerOptions {
   readonly connect: () => ConnectedServer;
   /** The key is kept until there is a certificate, and the request has a name of its own. Default: a new key for each request. */
   readonly keptKey?: KeptKey;
+  /** Makes a certificate signing request. Default: in a thread of its own. */
+  readonly sign?: (input: SigningRequestInput) => Promise<string>;
   /** Called before others hear of a new certificate. */
   readonly onIssued?: (pair: CertificatePair) => Promise<void>;
   readonly clock: Clock;
@@ -125,7 +128,7 @@ export class CertificateManager {
     this.#waiting?.abort();
     this.#disconnect();
     for (const timer of [this.#renewalTimer, this.#validityTimer, this.#issueTimer]) timer.disarm();
-    this.#actor.stop();
+    if (this.#options.parent === undefined) this.#actor.stop();
   }
 
   /** What the certificate is to say has changed. */
@@ -204,11 +207,11 @@ export class CertificateManager {
   }
 
   async #request({ template }: CertificateContext): Promise<void> {
-    const { keptKey, purpose, connect, logger, kind } = this.#options;
+    const { keptKey, purpose, connect, logger, kind, sign = signingRequestInThread } = this.#options;
     try {
       if (template === undefined) throw new Error('there is nothing to ask for');
       this.#key = (await keptKey?.get()) ?? newPrivateKey();
-      const request = await signingRequestInThread({ template, key: this.#key });
+      const request = await sign({ template, key: this.#key });
       const name = keptKey && requestNameOf(this.#key, template, purpose);
       if (this.#isStopped) return;
       this.#disconnect();
@@ -247,7 +250,8 @@ export class CertificateManager {
       this.#disconnect();
       this.#send({ type: 'ISSUED', certificate: pair.facts, at: this.#now(), random: random() });
     } catch (error) {
-      const { aborted, reason } = waiting.signal;
+      const { aborted } = waiting.signal;
+      const reason: unknown = waiting.signal.reason;
       // Aborted for another reason: the chart does not wait any more.
       if (!aborted || reason instanceof StateletError) this.#fail(aborted ? reason : error);
     }

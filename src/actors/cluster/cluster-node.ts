@@ -95,6 +95,8 @@ export class ClusterNode {
   #untold: NodeStatusUpdate['events'] = [];
   /** Why a part of the status could not be built, as it was logged last. */
   #problems = '';
+  /** Only a parent can stop its actor: after a stop, this one hears no more. */
+  #isStopped = false;
 
   constructor(options: ClusterNodeOptions) {
     this.#options = options;
@@ -157,8 +159,10 @@ export class ClusterNode {
   }
 
   stop(): void {
+    this.#isStopped = true;
     this.#disarm();
     this.#life.abort();
+    if (this.#options.parent === undefined) this.#actor.stop();
   }
 
   #machine(): typeof nodeMachine {
@@ -317,8 +321,7 @@ export class ClusterNode {
   // What others hear
 
   #send(event: NodeEvent): void {
-    const isStopped = this.#life.signal.aborted;
-    if (!isStopped && this.#actor.getSnapshot().status === 'active') this.#actor.send(event);
+    if (!this.#isStopped && this.#actor.getSnapshot().status === 'active') this.#actor.send(event);
   }
 
   #tellRegistered({ uid = '' }: NodeContext): void {

@@ -33,6 +33,8 @@ export class MirrorPods {
   readonly #synced = new Map<string, Pod>();
   /** Full names of the mirror pods that are being made or deleted. */
   readonly #busy = new Map<string, Promise<void>>();
+  /** Full names for which something was to be done when they were busy. */
+  readonly #again = new Set<string>();
   /** Full names for which no request is sent until the retry. */
   readonly #resting = new Set<string>();
   /** UIDs of orphans that the server has deleted, but the source `api` still shows. */
@@ -51,15 +53,16 @@ export class MirrorPods {
   reconcile(pod: Pod): void {
     const name = podFullName(pod);
     this.#synced.set(name, pod);
-    if (this.#isIdle(name) && asksForSomething(this.#plan(pod))) this.#run(name, () => this.#reconcile(name));
+    if (!asksForSomething(this.#plan(pod))) return;
+    if (this.#busy.has(name)) this.#again.add(name);
+    if (this.#isIdle(name)) this.#run(name, () => this.#reconcile(pod));
   }
 
   /** The node's object has appeared, or the server answers again. */
   reconcileAll(): void {
     this.#retry.disarm();
     this.#resting.clear();
-    const { desired } = this.#options;
-    for (const pod of [...this.#synced.values()]) if (desired.has(pod.metadata.uid)) this.reconcile(pod);
+    for (const name of [...this.#synced.keys()]) this.#reconcileAgain(name);
   }
 
   /** Deletes the mirror pods whose static pods are gone. One that is still terminating keeps its mirror pod, which shows its end. */
@@ -81,6 +84,11 @@ export class MirrorPods {
     this.#abort.abort();
     this.#retry.disarm();
     await Promise.all(this.#busy.values());
+  }
+
+  #reconcileAgain(name: string): void {
+    const pod = this.#synced.get(name);
+    if (pod !== undefined && this.#options.desired.has(pod.metadata.uid)) this.reconcile(pod);
   }
 
   #isIdle(name: string): boolean {
@@ -109,28 +117,27 @@ export class MirrorPods {
         this.#failed(name, error);
       } finally {
         this.#busy.delete(name);
+        if (this.#again.delete(name)) this.#reconcileAgain(name);
       }
     };
     this.#busy.set(name, run());
   }
 
-  /** Again, if meanwhile another static pod of this name was synced. */
-  async #reconcile(name: string): Promise<void> {
-    let done: Pod | undefined;
-    for (;;) {
-      const pod = this.#synced.get(name);
-      if (pod === undefined || pod.metadata.uid === done?.metadata.uid) return;
-      done = pod;
-      await this.#carryOut(pod, this.#plan(pod));
-    }
+  async #reconcile(pod: Pod): Promise<void> {
+    const isMade = await this.#carryOut(pod, this.#plan(pod));
+    const name = podFullName(pod);
+    // That the new mirror pod is not seen yet is no reason to make another one.
+    if (isMade && this.#synced.get(name)?.metadata.uid === pod.metadata.uid) this.#again.delete(name);
   }
 
-  async #carryOut(pod: Pod, plan: MirrorPodPlan): Promise<void> {
-    if (plan.delete !== undefined && !(await this.#delete(plan.delete))) return;
+  /** Whether a mirror pod was made. */
+  async #carryOut(pod: Pod, plan: MirrorPodPlan): Promise<boolean> {
+    if (plan.delete !== undefined && !(await this.#delete(plan.delete))) return false;
     if (plan.create) await this.#create(pod);
+    return plan.create;
   }
 
-  /** Whether it was there and was deleted. */
+  /** Whether its name is free now. */
   async #delete(mirrorPod: Pod): Promise<boolean> {
     const { api, logger } = this.#options;
     const { uid } = mirrorPod.metadata;
@@ -138,8 +145,9 @@ export class MirrorPods {
     try {
       await api.delete({ resource: 'pods', namespace, name }, { ...options, ...this.#limits() });
     } catch (error) {
-      // It is gone, or another one has its name: the source `api` will show it.
-      if (hasReason(error, 'NotFound') || hasReason(error, 'Conflict')) return false;
+      if (hasReason(error, 'NotFound')) return true;
+      // Another pod has its name: the source `api` will show it.
+      if (hasReason(error, 'Conflict')) return false;
       throw error;
     }
     logger.debug(podFields(mirrorPod.metadata), 'Deleted the mirror pod');

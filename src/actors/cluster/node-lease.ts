@@ -50,6 +50,7 @@ export class NodeLease {
   readonly #collection: Collection = { resource: 'leases', namespace: LEASE_NAMESPACE };
   readonly #target: ObjectReference;
   #request: AbortController | undefined;
+  /** Only a parent can stop its actor: after a stop, this one hears no more. */
   #isStopped = false;
 
   constructor(options: NodeLeaseOptions) {
@@ -94,6 +95,7 @@ export class NodeLease {
     this.#isStopped = true;
     this.#timer.disarm();
     this.#abort();
+    if (this.#options.parent === undefined) this.#actor.stop();
   }
 
   #machine(): typeof leaseMachine {

@@ -96,7 +96,7 @@ export class StatusWriter {
     this.#compare.disarm();
     this.#retry.disarm();
     await Promise.all(this.#underWay.values());
-    this.#actor.stop();
+    if (this.#options.parent === undefined) this.#actor.stop();
   }
 
   /** Looks for statuses to be written: one has changed, or a static pod has a mirror pod now. */

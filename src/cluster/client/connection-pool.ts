@@ -52,6 +52,11 @@ export class ConnectionPool {
     this.#subscription = options.credentials.changes.subscribe(() => this.#supersede());
   }
 
+  /** Aborts when the pool is closed. */
+  get closed(): AbortSignal {
+    return this.#closing.signal;
+  }
+
   async request(request: HttpRequest, signal: AbortSignal): Promise<PooledAnswer> {
     for (let resends = 0; ; resends += 1) {
       try {

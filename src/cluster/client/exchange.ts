@@ -105,7 +105,8 @@ export class Exchange {
     } catch (error) {
       if (error instanceof ApiError) throw error;
       // Of what was aborted, the connection may tell anything.
-      const failure = failureOf(what, stop.signal.aborted ? stop.signal.reason : error);
+      const ended = [stop.signal, this.#options.pool.closed].find(({ aborted }) => aborted);
+      const failure = failureOf(what, ended === undefined ? error : ended.reason);
       if (failure.kind !== 'Canceled') observer.failed(failure.message);
       throw failure;
     } finally {

@@ -3,19 +3,8 @@ import { once } from 'node:events';
 import { fileURLToPath } from 'node:url';
 import { Worker } from 'node:worker_threads';
 import { errorMessage, StateletError } from '../../types/errors.ts';
-import type { CredentialsAnswer } from './credentials-worker.ts';
+import type { CredentialsAnswer, CredentialsTask, SigningRequestInput } from './credentials-task.ts';
 import type { LoadedKubeconfig } from './load-kubeconfig.ts';
-import type { CertificateTemplate } from '../../policies/certificates/certificate-template.ts';
-
-export interface SigningRequestInput {
-  readonly template: CertificateTemplate;
-  /** PEM. */
-  readonly key: string;
-}
-
-export type CredentialsTask =
-  | { readonly type: 'kubeconfig'; readonly path: string }
-  | { readonly type: 'signingRequest'; readonly request: SigningRequestInput };
 
 /** Longer than a program of a kubeconfig may take. */
 const TIMEOUT_MS = 90_000;

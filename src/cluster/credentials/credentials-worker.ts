@@ -3,12 +3,8 @@
  * for that take some 35 MB, which are free again when the thread has ended.
  */
 import { parentPort, workerData } from 'node:worker_threads';
-import { errorKind, errorMessage, type ErrorKind } from '../../types/errors.ts';
-import type { CredentialsTask } from './credentials-thread.ts';
-
-export type CredentialsAnswer =
-  | { readonly result: unknown; readonly problem?: undefined }
-  | { readonly problem: { readonly kind: ErrorKind; readonly message: string } };
+import { errorKind, errorMessage } from '../../types/errors.ts';
+import type { CredentialsAnswer, CredentialsTask } from './credentials-task.ts';
 
 async function resultOf(task: CredentialsTask): Promise<unknown> {
   if (task.type === 'kubeconfig') return (await import('./load-kubeconfig.ts')).loadKubeconfig(task.path);

@@ -17,7 +17,7 @@ import {
   SubjectPublicKeyInfo,
 } from '@peculiar/asn1-x509';
 import type { CertificateTemplate } from '../../policies/certificates/certificate-template.ts';
-import type { SigningRequestInput } from './credentials-thread.ts';
+import type { SigningRequestInput } from './credentials-task.ts';
 
 const COMMON_NAME = '2.5.4.3';
 const ORGANIZATION = '2.5.4.10';

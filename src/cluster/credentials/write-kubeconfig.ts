@@ -39,7 +39,10 @@ export async function writeKubeconfig(
   };
   try {
     await makeFolder(dirname(path));
-    await replaceFile(path, stringify(config, { lineWidth: 0 }), { mode: 0o600, flush: true });
+    await replaceFile(path, stringify(config, { lineWidth: 0, indentSeq: false }), {
+      mode: 0o600,
+      flush: true,
+    });
   } catch (error) {
     const problem = `--kubeconfig ${path} cannot be written: ${errorMessage(error)}`;
     throw new StateletError('FailedPrecondition', problem, { cause: error });

@@ -30,7 +30,7 @@ function hasAll(values: readonly string[], wanted: readonly string[]): boolean {
 
 /** At 70 to 90 per cent of its life, so that nodes that came at the same time do not ask at the same time. `random` is in [0, 1). */
 export function renewalTime({ notBefore, notAfter }: CertificateFacts, random: number): number {
-  return notBefore + (notAfter - notBefore) * (0.7 + 0.2 * random);
+  return Math.round(notBefore + (notAfter - notBefore) * (0.7 + 0.2 * random));
 }
 
 export function isExpired({ notAfter }: CertificateFacts, now: number): boolean {
@@ -43,7 +43,7 @@ const LATER_RETRY_MS = 32_000;
 /** How long to wait after this many failures in a row: 2 s, doubled three times, with up to a tenth more; then each 32 s. */
 export function retryDelayMs(failures: number, random: number): number {
   if (failures > 4) return LATER_RETRY_MS;
-  return FIRST_RETRY_MS * 2 ** (failures - 1) * (1 + 0.1 * random);
+  return Math.round(FIRST_RETRY_MS * 2 ** (failures - 1) * (1 + 0.1 * random));
 }
 
 /** So long a node waits for a request to be approved and signed. Then it makes another one. */

@@ -12,7 +12,7 @@ import { servedPodStatus } from './served-pod-status.ts';
  * belong to others.
  */
 export function equalStatuses(one: PodStatus, other: PodStatus): boolean {
-  if (one === other) return true;
+  if (equalJson(one, other)) return true;
   return (
     equalConditions(shown(one), shown(other)) &&
     equalJson(servedPodStatus(comparedFields(one), exactly), servedPodStatus(comparedFields(other), exactly))

@@ -18,6 +18,7 @@ export function withTransitionTimes(
       if (!isFirst || !types.includes(type)) return condition;
       const old = former.conditions?.find((other) => other.type === type);
       if (old?.status !== condition.status) return { ...condition, lastTransitionTime: now };
+      if (old.lastTransitionTime === condition.lastTransitionTime) return condition;
       return { ...without(condition, ['lastTransitionTime']), ...only(old, ['lastTransitionTime']) };
     }),
   };

@@ -29,7 +29,7 @@ export function composeNode(subsystems: readonly PodSubsystem[], details: PodDet
     forgetImage: (image) => subsystems.forEach((subsystem) => subsystem.forgetImage?.(image)),
     collectGarbage: () => subsystems.forEach((subsystem) => subsystem.collectGarbage?.()),
     startTime: (uid, now) => details.startTime(uid, now),
-    sandbox: (pod, attempt) => details.sandbox(pod, attempt),
+    sandbox: (...request) => details.sandbox(...request),
     image: (...request) => details.image(...request),
     container: (request) => details.container(request),
     pastInstances: (pod, containerName) => details.pastInstances(pod, containerName),

@@ -61,10 +61,10 @@ export class CriPodDetails implements PodDetails {
     return this.#options.startTimes.of(uid, now);
   }
 
-  async sandbox(pod: Pod, attempt: number): Promise<SandboxRequest> {
+  async sandbox(pod: Pod, attempt: number, isNew: boolean): Promise<SandboxRequest> {
     const { podLogsDir, cgroups, containers, runtimeClasses } = this.#options;
     const dns = await this.#options.dns.of(pod);
-    const handler = runtimeHandler(pod, runtimeClasses);
+    const handler = (isNew ? runtimeHandler : knownRuntimeHandler)(pod, runtimeClasses);
     const cgroupParent = cgroups.parentOf(pod);
     const users = await this.#users(pod, handler);
     const config = podSandboxConfig(pod, attempt, {

@@ -96,7 +96,8 @@ export interface PodDetails {
    * seconds), which is remembered until the pod is removed.
    */
   startTime(uid: string, now: string): Promise<string>;
-  sandbox(pod: Pod, attempt: number): Promise<SandboxRequest>;
+  /** `isNew`: the sandbox is to be created. Rejects where it cannot be, for example for want of the pod's RuntimeClass. */
+  sandbox(pod: Pod, attempt: number, isNew: boolean): Promise<SandboxRequest>;
   /** Makes sure that the image is there. Rejects with an ImageError. */
   image(
     pod: Pod,

@@ -210,7 +210,7 @@ export class PodRuntime {
   ): Promise<PreparedSandbox | SyncFailure> {
     const { recorder, node } = this.#options;
     try {
-      const { config, runtimeHandler } = await node.sandbox(pod, attemptNumber);
+      const { config, runtimeHandler } = await node.sandbox(pod, attemptNumber, createSandbox);
       signal.throwIfAborted();
       if (!createSandbox) return { sandboxId, sandboxConfig: config, podStatus };
       const { gate } = this.#options;

@@ -105,18 +105,35 @@ describe('the mirror pod of a static pod', () => {
     }
   });
 
-  test.each(['NotFound', 'Conflict'])(
-    'is not made while the old one is only gone for the server (%s)',
-    async (reason) => {
-      want(first, mirrorPod('v0'));
-      api.answer = ({ verb }) => {
-        if (verb === 'delete') throw refusal(reason);
-      };
-      expect([await sync(first), warnings]).toEqual([[DELETE], []]);
-      want(first);
-      expect(await sync(first)).toEqual([CREATE]);
-    },
-  );
+  test('is made at once if the old one is gone already', async () => {
+    want(first, mirrorPod('v0'));
+    api.answer = ({ verb }) => {
+      if (verb === 'delete') throw refusal('NotFound');
+    };
+    expect([await sync(first), warnings]).toEqual([[DELETE, CREATE], []]);
+  });
+
+  test('is not made while another pod has its name', async () => {
+    want(first, mirrorPod('v0'));
+    api.answer = ({ verb }) => {
+      if (verb === 'delete') throw refusal('Conflict');
+    };
+    expect([await sync(first), warnings]).toEqual([[DELETE], []]);
+    want(first);
+    expect(await sync(first)).toEqual([CREATE]);
+  });
+
+  test('is made if the old one is seen to be gone while it is being deleted', async () => {
+    want(first, mirrorPod('v1', 'mirror', true));
+    const answer = Promise.withResolvers<undefined>();
+    api.answer = ({ verb }) => (verb === 'delete' ? answer.promise : {});
+    mirrors.reconcile(first);
+    want(first);
+    mirrors.reconcile(first);
+    answer.reject(refusal('Conflict'));
+    await clock.advance(0);
+    expect(api.taken()).toEqual([DELETE, CREATE]);
+  });
 
   test('may exist already, for example because the answer was lost', async () => {
     want(first);
@@ -230,6 +247,19 @@ describe('an orphaned mirror pod', () => {
     await clock.advance(10_000);
     expect(await cleanUp()).toEqual([DELETE]);
   });
+});
+
+test('a static pod that comes back while its orphaned mirror pod is being deleted gets another one', async () => {
+  const orphan = mirrorPod('v1');
+  want(orphan);
+  const answer = Promise.withResolvers<undefined>();
+  api.answer = ({ verb }) => (verb === 'delete' ? answer.promise : {});
+  mirrors.deleteOrphans(NEVER);
+  want(first);
+  mirrors.reconcile(first);
+  answer.resolve(undefined);
+  await clock.advance(0);
+  expect(api.taken()).toEqual([DELETE, CREATE]);
 });
 
 test('after the stop nothing is sent, and nothing waits', async () => {

@@ -1,4 +1,5 @@
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
+import { createActor, createMachine } from 'xstate';
 import { StatusWriter } from '../../../src/actors/cluster/status-writer.ts';
 import { DesiredPods } from '../../../src/actors/pods/desired-pods.ts';
 import { StatusManager } from '../../../src/actors/pods/status-manager.ts';
@@ -49,6 +50,8 @@ beforeEach(() => {
     couldHaveRunningContainers: (uid) => running.has(uid),
     clock,
     logger,
+    // As in an agent, where the supervisor is the parent.
+    parent: createActor(createMachine({})).start(),
   });
   writer.start();
 });

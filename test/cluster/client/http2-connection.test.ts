@@ -66,7 +66,7 @@ describe('a connection of HTTP/2', () => {
       server.close();
     });
     const observer = new ObservedConnection();
-    const open = ({ server: url = `https://127.0.0.1:${port}`, ...pings } = {}) => {
+    const open = ({ server: url = `https://127.0.0.1:${port}`, ...pings }: Opened = {}) => {
       const credentials = new FixedCredentials({ server: url, ca, headers: {} });
       const clients = openApiClients(credentials, observer, {
         userAgent: 'statelet/test',

@@ -4,6 +4,7 @@ import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/gl
 import { firstValueFrom, ReplaySubject, take, toArray } from 'rxjs';
 import { type ApiClientsOptions, openApiClients } from '../../../src/cluster/client/open-api-clients.ts';
 import type { ConnectionDetails } from '../../../src/cluster/service/api-server.ts';
+import { StateletError } from '../../../src/types/errors.ts';
 import type { Node } from '../../../src/types/kubernetes.ts';
 import { FixedCredentials } from '../../support/api/fixed-credentials.ts';
 import {
@@ -357,10 +358,26 @@ describe.each<BedProtocol>(['h2', 'https', 'http'])('over %s', (protocol) => {
   });
 
   test('after it is closed, everything fails', async () => {
-    const { main, close } = await serve([() => undefined]);
+    const { main, close, observer, requests } = await serve([() => undefined]);
     const open = main.get(NODE);
+    await waitFor(() => requests.length === 1, { what: 'the request' });
     close();
-    await expect(open).rejects.toThrow();
+    await expect(open).rejects.toMatchObject({ kind: 'Canceled' });
     await expect(main.get(NODE)).rejects.toMatchObject({ kind: 'Canceled' });
+    expect(observer.heard).toEqual([]);
+  });
+
+  test('credentials that cannot be had are a failure with their own words', async () => {
+    const { main, credentials, observer } = await serve([(_, answer) => send(answer, 200, OBJECT)]);
+    const problem = 'the exec plugin "login" of kubeconfig /etc/kubeconfig ended with 1';
+    credentials.current = () => Promise.reject(new StateletError('Unauthenticated', problem));
+    await expect(main.get(NODE)).rejects.toMatchObject({ kind: 'Unauthenticated' });
+    expect(observer.heard).toEqual([`failed: GET /api/v1/nodes/n: ${problem}`]);
+  });
+
+  test('credentials that take their time count in the time of the request', async () => {
+    const { main, credentials } = await serve([(_, answer) => send(answer, 200, OBJECT)]);
+    credentials.current = () => new Promise(() => undefined);
+    await expect(main.get(NODE, { timeoutMs: 20 })).rejects.toMatchObject({ kind: 'DeadlineExceeded' });
   });
 });

@@ -88,6 +88,7 @@ describe('a kubeconfig', () => {
         proxyURL: 'socks5://10.0.0.2:1080',
         headers: {},
       },
+      certificateOrigin: 'inline',
       files: [path],
       isRenewable: false,
     });

@@ -1,7 +1,7 @@
 /** The paths of the connection machine, replayed against the production actor by requests that end. */
 import { afterAll, expect, test } from '@jest/globals';
 import type { SnapshotFrom } from 'xstate';
-import { Connection } from '../../../src/actors/cluster/connection.ts';
+import { ApiConnection } from '../../../src/actors/cluster/api-connection.ts';
 import { connectionMachine } from '../../../src/machines/connection-machine.ts';
 import { SILENT } from '../path-node.ts';
 import { Coverage } from '../coverage.ts';
@@ -16,7 +16,7 @@ const EVENTS = {
   failed: { type: 'FAILED', problem: 'connection refused', now: STARTED_AT },
 } as const;
 
-const REQUESTS: Readonly<Record<string, (connection: Connection) => void>> = {
+const REQUESTS: Readonly<Record<string, (connection: ApiConnection) => void>> = {
   answered: (connection) => connection.answered(),
   unauthorized: (connection) => connection.unauthorized('token expired'),
   failed: (connection) => connection.failed('connection refused'),
@@ -38,7 +38,7 @@ test('every event in every state', () => {
   for (const path of paths) {
     let now = STARTED_AT;
     const clock = { now: () => now, setTimeout: () => 0, clearTimeout: () => undefined };
-    const connection = new Connection({ clock, logger: SILENT, inspect: coverage.inspect });
+    const connection = new ApiConnection({ clock, logger: SILENT, inspect: coverage.inspect });
     connection.start();
     for (const { name, before, after } of path) {
       now += 1000;

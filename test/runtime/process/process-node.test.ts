@@ -61,7 +61,7 @@ describe('the node of the embedded runtime', () => {
   });
 
   test('makes a sandbox with the log folder of the pod', async () => {
-    const { config } = await node.sandbox(pod, 2);
+    const { config } = await node.sandbox(pod, 2, true);
     expect(config).toMatchObject({
       metadata: { ...reference, attempt: 2 },
       logDirectory: join(podLogsDir, `default_web_${uid}`),

@@ -10,14 +10,14 @@ import { shortDuration } from '../../policies/formats/duration.ts';
 import type { Clock } from '../../types/clock.ts';
 import type { Logger } from '../../types/logger.ts';
 
-export interface ConnectionOptions {
+export interface ApiConnectionOptions {
   readonly clock: Clock;
   readonly logger: Logger;
   readonly parent?: AnyActorRef;
   readonly inspect?: ActorOptions<typeof connectionMachine>['inspect'];
 }
 
-export interface ConnectionState {
+export interface ApiConnectionState {
   readonly state: 'Connected' | 'Waiting' | 'Unauthorized';
   /** Unix ms. */
   readonly since: number;
@@ -25,11 +25,11 @@ export interface ConnectionState {
   readonly problem: string | undefined;
 }
 
-export class Connection implements ConnectionObserver {
-  readonly #options: ConnectionOptions;
+export class ApiConnection implements ConnectionObserver {
+  readonly #options: ApiConnectionOptions;
   readonly #actor: ActorRefFrom<typeof connectionMachine>;
 
-  constructor(options: ConnectionOptions) {
+  constructor(options: ApiConnectionOptions) {
     this.#options = options;
     const { clock, parent, inspect } = options;
     this.#actor = createActor(this.#machine(), {
@@ -40,7 +40,7 @@ export class Connection implements ConnectionObserver {
     });
   }
 
-  get current(): ConnectionState {
+  get current(): ApiConnectionState {
     const { value, context } = this.#actor.getSnapshot();
     return { state: value, ...context };
   }
@@ -54,7 +54,7 @@ export class Connection implements ConnectionObserver {
   }
 
   /** Calls on each change of the state, until the function that it returns is called. */
-  onChange(listener: (current: ConnectionState) => void): () => void {
+  onChange(listener: (current: ApiConnectionState) => void): () => void {
     let last = this.current;
     const subscription = this.#actor.subscribe(() => {
       const { current } = this;

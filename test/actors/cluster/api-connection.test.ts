@@ -1,5 +1,5 @@
 import { describe, expect, test } from '@jest/globals';
-import { Connection, type ConnectionState } from '../../../src/actors/cluster/connection.ts';
+import { ApiConnection, type ApiConnectionState } from '../../../src/actors/cluster/api-connection.ts';
 
 describe('the connection to the API server', () => {
   function open() {
@@ -15,7 +15,7 @@ describe('the connection to the API server', () => {
       error: log('error'),
     };
     const clock = { now: () => now, setTimeout: () => 0, clearTimeout: () => undefined };
-    const connection = new Connection({ clock, logger });
+    const connection = new ApiConnection({ clock, logger });
     connection.start();
     const at = (later: number) => {
       now = later;
@@ -51,7 +51,7 @@ describe('the connection to the API server', () => {
 
   test('calls on changes alone', () => {
     const { connection, at } = open();
-    const heard: ConnectionState['state'][] = [];
+    const heard: ApiConnectionState['state'][] = [];
     const end = connection.onChange(({ state }) => heard.push(state));
     at(1).answered();
     at(2).answered();

@@ -1,0 +1,17 @@
+/** What is done in the thread for credentials. */
+import type { CertificateTemplate } from '../../policies/certificates/certificate-template.ts';
+import type { ErrorKind } from '../../types/errors.ts';
+
+export interface SigningRequestInput {
+  readonly template: CertificateTemplate;
+  /** PEM. */
+  readonly key: string;
+}
+
+export type CredentialsTask =
+  | { readonly type: 'kubeconfig'; readonly path: string }
+  | { readonly type: 'signingRequest'; readonly request: SigningRequestInput };
+
+export type CredentialsAnswer =
+  | { readonly result: unknown; readonly problem?: undefined }
+  | { readonly problem: { readonly kind: ErrorKind; readonly message: string } };
