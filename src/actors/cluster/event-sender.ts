@@ -62,8 +62,8 @@ export class EventSender implements EventRecorder, NodeEventRecorder {
     about?: ContainerReference,
   ): void {
     if (isLogOnly(reason)) return;
-    const spec = about && this.#options.podOf(pod.uid)?.spec;
-    this.#record({ object: podEventObject(pod, about?.container, spec), type, reason, message });
+    const object = podEventObject(pod, about?.container, this.#options.podOf(pod.uid));
+    this.#record({ object, type, reason, message });
   }
 
   nodeEvent(type: EventFacts['type'], reason: string, message: string): void {
