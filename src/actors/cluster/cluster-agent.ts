@@ -117,8 +117,8 @@ export class ClusterAgent implements ClusterParts {
   }
 
   /**
-   * A static pod that goes on has its mirror pod, also while it waits for its start. One that has ended is of an earlier life: the
-   * manifest was wanted again, maybe while no agent ran. How a pod has ended does not change any more, and the API server knows it.
+   * A static pod goes on whose mirror pod has ended: that is of an earlier life. The manifest was wanted again, maybe while no agent
+   * ran, and the next sync makes another mirror pod. How a pod has ended does not change any more, and the API server knows it.
    */
   #checkMirrorPod(uid: string): void {
     const { desired, statusManager } = this.#options.core;
@@ -127,10 +127,8 @@ export class ClusterAgent implements ClusterParts {
     if (pod === undefined || status?.phase === undefined || !isStaticPod(pod)) return;
     const { phase, reason, message } = desired.ownMirrorPodOf(pod)?.status ?? {};
     const isOver = isTerminalPhase(phase);
-    if (!isTerminalPhase(status.phase)) {
-      if (isOver) desired.outlive(uid);
-      this.#mirrorPods.reconcile(pod);
-    } else if (isOver && phase !== status.phase) {
+    if (isOver && !isTerminalPhase(status.phase)) desired.outlive(uid);
+    else if (isOver && phase !== status.phase) {
       statusManager.set(pod, {
         ...status,
         phase,

@@ -52,6 +52,8 @@ export interface AgentRunOptions {
   readonly disk: SimulatedDisk;
   readonly sources: SimulatedSources;
   readonly api: SimulatedApiServer;
+  /** The agent hears at once of its pods at the API server: for tests that say what happens when. */
+  readonly hearsAtOnce?: boolean | undefined;
   readonly nodeFacts: () => NodeFacts;
   readonly random: (key: string) => number;
   readonly faults: () => NodeFaults & StatsFaults;
@@ -81,6 +83,8 @@ export class AgentRun {
   /** Its connection to the API server. */
   readonly client: SimulatedApiClient;
   readonly #chance: SeededRandom;
+  /** Apart, so that requests do not change what else is left to chance. */
+  readonly #clusterRandom: () => number;
   readonly #cluster: AgentCluster;
   readonly #inspection: ActorInspection;
   readonly #stats: SimulatedStats | undefined;
@@ -94,7 +98,10 @@ export class AgentRun {
     this.#clock = new AgentClock(clock);
     this.startedAt = clock.now();
     const { ordinal, random, api } = options;
-    this.#chance = seededRandom(random(`life/${String(ordinal)}`) * 2 ** 32);
+    const chanceOf = (what: string) => seededRandom(random(`life/${String(ordinal)}${what}`) * 2 ** 32);
+    this.#chance = chanceOf('');
+    const ofCluster = chanceOf('/cluster');
+    this.#clusterRandom = () => ofCluster.next();
     this.client = api.connect();
     this.#cluster = this.#buildCluster();
     this.connection = runtime.connect();
@@ -189,7 +196,7 @@ export class AgentRun {
       maximumDeadContainersPerContainer: 1,
       startsAtOnce: 16,
       recorder: this.#recorder(),
-      cluster: (core) => this.#cluster.join(core),
+      cluster: (core) => this.#cluster.join({ ...core, random: this.#clusterRandom }),
       logger: this.#logger(),
       inspect: (event) => {
         if (this.#isAlive) this.#inspection.inspect(event);
@@ -202,7 +209,7 @@ export class AgentRun {
     return new AgentCluster({
       client: this.client,
       clock: this.#clock,
-      random: () => this.#chance.next(),
+      random: this.#clusterRandom,
       logger: this.#logger(),
       nodeFacts: this.#options.nodeFacts,
       conditions: () => this.agent.nodeFacts().conditions,
@@ -302,7 +309,8 @@ export class AgentRun {
       if (source === 'api' && file === undefined) return;
       this.#options.onViolation({ invariant: 'defect', node, what: `a source has a problem: ${message}` });
     };
-    const lists = { file: sources.file, api: this.#cluster.pods };
+    const api = this.#options.hearsAtOnce === true ? sources.atOnce : this.#cluster.pods;
+    const lists = { file: sources.file, api };
     return podConfig(lists, { now: () => clock.now(), onProblem }).pipe(
       map(channelEvent),
       takeUntil(this.#crashed),

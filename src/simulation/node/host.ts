@@ -31,6 +31,8 @@ export interface HostOptions {
   readonly nodeFacts: (ordinal: number) => NodeFacts;
   /** Undefined for a node that is never short of resources, and does not evict. */
   readonly resources?: NodeResources | undefined;
+  /** Agents hear at once of their pods at the API server: for tests that say what happens when. */
+  readonly hearsAtOnce?: boolean;
   readonly history: History;
   readonly tally: Tally;
   readonly onViolation: (violation: Violation) => void;
@@ -217,6 +219,7 @@ export class Host {
       disk: this.disk,
       sources: this.sources,
       api: this.api,
+      hearsAtOnce: this.#options.hearsAtOnce,
       nodeFacts: () => nodeFacts(ordinal),
       faults: () => ({ ...nodeFaults(this.#faults), ...statsFaults(this.#faults) }),
       eviction: resources && rules && { resources, rules },

@@ -1,4 +1,4 @@
-import { BehaviorSubject } from 'rxjs';
+import { BehaviorSubject, filter, map, type Observable, startWith } from 'rxjs';
 import type { ObjectReference } from '../../cluster/service/api-resources.ts';
 import { CONFIG_HASH_ANNOTATION, isMirrorPod } from '../../policies/pod/pod-kinds.ts';
 import type { SourceUpdate } from '../../sources/source.ts';
@@ -49,6 +49,16 @@ export class SimulatedSources {
   /** All pods at the API server, mirror pods included. */
   get objects(): readonly Pod[] {
     return this.#api.store.list('pods') as readonly unknown[] as readonly Pod[];
+  }
+
+  /** The pods at the API server, for an agent that hears of each change at once. */
+  get atOnce(): Observable<SourceUpdate> {
+    return this.#api.store.changes.pipe(
+      filter(({ resource }) => resource === 'pods'),
+      map(() => undefined),
+      startWith(undefined),
+      map(() => ({ pods: this.objects, problems: [] })),
+    );
   }
 
   /** Whether the pod was deleted or removed at any time, even if it is wanted again. */
