@@ -8,6 +8,7 @@ import { loadavg, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { NODE_NAME } from '../scripts/compare/agent.ts';
+import { makeCgroup } from '../test/support/containerd/cgroups.ts';
 import { startContainerd } from '../test/support/containerd/containerd.ts';
 import { startControlPlane } from '../test/support/control-plane/control-plane.ts';
 import { auditFlags, ClusterBench, type ClusterFigures } from './support/cluster-bench.ts';
@@ -29,6 +30,7 @@ const [controlPlane, containerd] = await Promise.all([
   startControlPlane({ nodeName: NODE_NAME, apiServerFlags: auditFlags(dir) }),
   startContainerd(),
 ]);
+makeCgroup(containerd.cgroupRoot);
 const bench = new ClusterBench({ controlPlane, containerd, dir });
 const figures: Record<'statelet' | 'kubelet', ClusterFigures[]> = { statelet: [], kubelet: [] };
 try {

@@ -56,6 +56,13 @@ export class ClusterAgentProcess {
     closeSync(log);
   }
 
+  /** Rejects when the agent ends. */
+  get died(): Promise<never> {
+    return new Promise((_resolve, reject) => {
+      this.#child.once('exit', (code) => reject(new Error(`the agent ended with ${String(code)}`)));
+    });
+  }
+
   get cpuSeconds(): number {
     return cpuSeconds(this.#child.pid ?? 0);
   }

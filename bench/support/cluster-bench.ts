@@ -94,7 +94,7 @@ export class ClusterBench {
       port: KUBELET_PORT,
     });
     try {
-      await this.#nodeIsReady();
+      await Promise.race([this.#nodeIsReady(), agent.died]);
       const before = agent.cpuSeconds;
       const readyMs = await this.#create(run, pods);
       const startCpuSeconds = agent.cpuSeconds - before;
