@@ -123,7 +123,11 @@ export class ApiFaultProxy {
 
   /** The requests are carried out, and the connection breaks instead of an answer. */
   loseAnswers(pattern: RequestPattern): ApiFault {
-    return this.#add(pattern, (_request, answer, pass) => {
+    return this.#add(pattern, (request, answer, pass) => {
+      if (isWatch(request)) {
+        breakOff(answer);
+        return;
+      }
       void pass().then(
         (passed) => passed.resume().once('end', () => breakOff(answer)),
         () => breakOff(answer),
@@ -133,7 +137,11 @@ export class ApiFaultProxy {
 
   /** The requests are carried out, and half of the answer comes before the connection breaks. */
   halveAnswers(pattern: RequestPattern): ApiFault {
-    return this.#add(pattern, (_request, answer, pass) => {
+    return this.#add(pattern, (request, answer, pass) => {
+      if (isWatch(request)) {
+        breakOff(answer);
+        return;
+      }
       const halve = async () => {
         const passed = await pass();
         const body = await bodyOf(passed);
@@ -227,6 +235,11 @@ const HOP_BY_HOP: ReadonlySet<string> = new Set([
   'content-length',
   'transfer-encoding',
 ]);
+
+/** Its answer has no end. */
+function isWatch({ path }: PassedRequest): boolean {
+  return path.includes('watch=true');
+}
 
 function isMatch({ method, path }: RequestPattern, request: PassedRequest): boolean {
   return (method === undefined || method === request.method) && (path?.test(request.path) ?? true);

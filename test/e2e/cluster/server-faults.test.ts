@@ -1,15 +1,15 @@
-/** A node whose API server is away, or answers badly, as seen from both sides. The runtime is the embedded one. */
+/** What a node sends to an API server that is away, or answers badly. The runtime is the embedded one. */
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from '@jest/globals';
-import type { Node, Pod } from '../../src/types/kubernetes.ts';
-import { type ApiFault, ApiFaultProxy } from '../support/api/fault-proxy.ts';
-import { describeOnControlPlane } from '../support/control-plane.ts';
-import { DaemonBed, type LogLine, NODE_NAME } from '../support/daemon.ts';
-import { waitFor } from '../support/wait-for.ts';
-import { awaitFile, manifest, SERVE, shell, touch } from './manifests.ts';
+import type { Node, Pod } from '../../../src/types/kubernetes.ts';
+import { type ApiFault, ApiFaultProxy } from '../../support/api/fault-proxy.ts';
+import { describeOnControlPlane } from '../../support/control-plane.ts';
+import { DaemonBed, type LogLine, NODE_NAME } from '../../support/daemon.ts';
+import { waitFor } from '../../support/wait-for.ts';
+import { awaitFile, manifest, SERVE, shell, touch } from '../manifests.ts';
 
-describeOnControlPlane('a node whose API server is away', { nodeName: NODE_NAME }, (controlPlane) => {
+describeOnControlPlane('a node whose API server fails', { nodeName: NODE_NAME }, (controlPlane) => {
   let bed: DaemonBed;
   let proxy: ApiFaultProxy;
 
@@ -51,7 +51,7 @@ describeOnControlPlane('a node whose API server is away', { nodeName: NODE_NAME 
   const statusWrites = (name: string) =>
     proxy.seen({ method: 'PATCH', path: new RegExp(`/pods/${name}/status$`, 'u') }).length;
 
-  test('since its start: static pods run, and are told when the server is there', async () => {
+  test('away since its start: static pods run, and are told when the server is there', async () => {
     await proxy.close();
     const fields = { containers: [shell(SERVE, { image: 'x' })] };
     writeFileSync(join(bed.manifestDir, 'static.yaml'), manifest('static', fields));
@@ -71,7 +71,7 @@ describeOnControlPlane('a node whose API server is away', { nodeName: NODE_NAME 
     `if [ -e ${file}.seen ]; then ${SERVE}; fi; touch ${file}.seen; ${awaitFile(file)}`;
   const hasRestarted = (pod: Pod) => isReady(pod) && pod.status?.containerStatuses?.[0]?.restartCount === 1;
 
-  test('for a while: running pods go on and restart, and one write tells what changed', async () => {
+  test('away for a while: running pods go on and restart, and one write tells what changed', async () => {
     const daemon = await start();
     const end = join(bed.dir, 'end');
     await controlPlane.apply(podOf('changing', endingOnce(end)), podOf('calm', SERVE));
@@ -92,11 +92,11 @@ describeOnControlPlane('a node whose API server is away', { nodeName: NODE_NAME 
   });
 
   test.each<[what: string, begin: () => ApiFault]>([
-    ['answers 500', () => proxy.refuse({}, 500)],
-    ['answers 429', () => proxy.refuse({}, 429, { 'retry-after': '1' })],
-    ['answers half', () => proxy.halveAnswers({})],
-    ['carries out what it does not answer', () => proxy.loseAnswers({})],
-  ])('and one that %s: pods go on, and everything is told afterwards', async (_, begin) => {
+    ['that answers 500', () => proxy.refuse({}, 500)],
+    ['that answers 429', () => proxy.refuse({}, 429, { 'retry-after': '1' })],
+    ['that answers half', () => proxy.halveAnswers({})],
+    ['that carries out what it does not answer', () => proxy.loseAnswers({})],
+  ])('%s: pods go on, and everything is told afterwards', async (_, begin) => {
     const daemon = await start();
     const end = join(bed.dir, 'end');
     await controlPlane.apply(podOf('changing', endingOnce(end)));
@@ -112,5 +112,6 @@ describeOnControlPlane('a node whose API server is away', { nodeName: NODE_NAME 
     fault.lift();
     await told('changing', 'told of its restart', hasRestarted);
     await told('late', 'ready', isReady);
+    await controlPlane.kubectl('delete', 'pods', '--all', '--timeout=60s');
   });
 });
