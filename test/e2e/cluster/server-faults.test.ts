@@ -96,6 +96,7 @@ describeOnControlPlane('a node whose API server fails', { nodeName: NODE_NAME },
     ['that answers 429', () => proxy.refuse({}, 429, { 'retry-after': '1' })],
     ['that answers half', () => proxy.halveAnswers({})],
     ['that carries out what it does not answer', () => proxy.loseAnswers({})],
+    ['that takes two seconds for each answer', () => proxy.delay({}, 2000)],
   ])('%s: pods go on, and everything is told afterwards', async (_, begin) => {
     const daemon = await start();
     const end = join(bed.dir, 'end');
