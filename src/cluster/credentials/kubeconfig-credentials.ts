@@ -5,13 +5,13 @@ import type { Clock } from '../../types/clock.ts';
 import { errorMessage } from '../../types/errors.ts';
 import type { Logger } from '../../types/logger.ts';
 import type { ConnectionDetails, Credentials } from '../service/api-server.ts';
-import { loadKubeconfigInThread } from './credentials-thread.ts';
+import { loadKubeconfigApart } from './own-process.ts';
 import type { LoadedKubeconfig } from './load-kubeconfig.ts';
 
 export interface KubeconfigCredentialsOptions {
   readonly clock: Clock;
   readonly logger: Logger;
-  /** Default: in a thread of its own. */
+  /** Default: in a process of its own. */
   readonly load?: (path: string) => Promise<LoadedKubeconfig>;
 }
 
@@ -37,7 +37,7 @@ export class KubeconfigCredentials implements Credentials {
 
   constructor(path: string, options: KubeconfigCredentialsOptions) {
     this.path = path;
-    this.#options = { load: loadKubeconfigInThread, ...options };
+    this.#options = { load: loadKubeconfigApart, ...options };
     this.changes = this.#changes.asObservable();
   }
 
