@@ -290,6 +290,7 @@ export class NodeAgent {
       nodeName: this.#options.nodeFacts().name,
       registry: this.supervisor.registry,
       parent: this.supervisor.actor,
+      ...(this.#options.cluster && { onPressure: () => this.cluster?.reportNow() }),
       ...(inspect && { inspect }),
     });
   }

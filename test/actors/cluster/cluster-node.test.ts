@@ -244,10 +244,13 @@ describe('reports', () => {
     expect(events).toEqual(['Normal NodeNotReady']);
   });
 
-  test('end with the stop, and nothing is armed', async () => {
-    const { clock, node } = await registered();
+  test('end with the stop: nothing is armed and asked any more', async () => {
+    const { clock, api, node } = await registered();
     node.stop();
     expect(clock.armed).toBe(0);
+    node.reportNow();
+    await clock.advance(0);
+    expect(api.requests).toEqual([]);
   });
 });
 

@@ -1,0 +1,186 @@
+/** Suites of tests with a daemon that is a node of a real cluster: control plane, containerd and daemon of their own. */
+import { afterAll, beforeAll, describe } from '@jest/globals';
+import type { Container, Node, Pod } from '../../src/types/kubernetes.ts';
+import { startContainerd } from './containerd/containerd.ts';
+import { describeWithContainerd } from './containerd/suite.ts';
+import { type ControlPlane, noControlPlaneBecause } from './control-plane.ts';
+import { type ControlPlaneOptions, startControlPlane } from './control-plane/control-plane.ts';
+import { CriDaemonBed, type CriDaemonOptions, SERVING } from './cri-daemon.ts';
+import { type Daemon, NODE_NAME } from './daemon.ts';
+import { later } from './later.ts';
+import { waitFor } from './wait-for.ts';
+
+export interface ClusterOptions extends CriDaemonOptions {
+  readonly controlPlane?: Omit<ControlPlaneOptions, 'nodeName'>;
+  /** More flags of the daemon. */
+  readonly flags?: readonly string[];
+}
+
+export class ClusterBed {
+  readonly controlPlane: ControlPlane;
+  readonly bed: CriDaemonBed;
+  readonly #flags: readonly string[];
+  #daemon: Daemon | undefined;
+
+  constructor(controlPlane: ControlPlane, bed: CriDaemonBed, flags: readonly string[]) {
+    this.controlPlane = controlPlane;
+    this.bed = bed;
+    this.#flags = flags;
+  }
+
+  get daemon(): Daemon {
+    if (this.#daemon === undefined) throw new Error('no daemon has been started');
+    return this.#daemon;
+  }
+
+  async startDaemon(...flags: readonly string[]): Promise<Daemon> {
+    const { nodeKubeconfig, nodeIp } = this.controlPlane;
+    const own = ['--kubeconfig', nodeKubeconfig, '--node-ip', nodeIp];
+    return (this.#daemon = await this.bed.start(...own, ...this.#flags, ...flags));
+  }
+
+  /** A pod that is bound to the node, without a token of its service account. */
+  async create(
+    name: string,
+    spec: Partial<Pod['spec']>,
+    metadata: Partial<Pod['metadata']> = {},
+  ): Promise<void> {
+    const own = {
+      automountServiceAccountToken: false,
+      nodeName: NODE_NAME,
+      terminationGracePeriodSeconds: 5,
+    };
+    const pod = { apiVersion: 'v1', kind: 'Pod', metadata: { name, ...metadata }, spec: { ...own, ...spec } };
+    await this.controlPlane.apply(pod);
+  }
+
+  /** A container that runs until SIGTERM. */
+  server(fields: Partial<Container> = {}): Container {
+    return this.shell(SERVING, fields);
+  }
+
+  shell(script: string, fields: Partial<Container> = {}): Container {
+    const { image } = this.bed.containerd;
+    const command = ['sh', '-c', script];
+    return { name: 'main', image, imagePullPolicy: 'IfNotPresent', command, ...fields };
+  }
+
+  async pod(name: string): Promise<Pod | undefined> {
+    const pods = await this.controlPlane.kubectlJson<{ items: Pod[] }>(
+      'get',
+      'pods',
+      `--field-selector=metadata.name=${name}`,
+    );
+    return pods.items[0];
+  }
+
+  /** Resolves with the pod as the API server has it, once it is so. */
+  async podIs(what: string, name: string, is: (pod: Pod) => boolean): Promise<Pod> {
+    let last: Pod | undefined;
+    const check = async () => {
+      last = await this.pod(name);
+      return last !== undefined && is(last) && last;
+    };
+    const found = await waitFor(check, { what: `${name} to be ${what}`, pauseMs: PAUSE_MS }).catch(
+      (error: unknown) => {
+        throw new Error(`${String(error)}; it is ${JSON.stringify(last?.status)}`, { cause: error });
+      },
+    );
+    return found;
+  }
+
+  async podIsReady(name: string): Promise<Pod> {
+    return this.podIs('ready', name, ({ status }) => conditionOf(status, 'Ready') === 'True');
+  }
+
+  async podIsGone(name: string): Promise<void> {
+    const gone = async () => (await this.pod(name)) === undefined;
+    await waitFor(gone, { what: `${name} to be gone`, pauseMs: PAUSE_MS });
+  }
+
+  async node(): Promise<Node> {
+    return this.controlPlane.kubectlJson<Node>('get', 'node', NODE_NAME);
+  }
+
+  async nodeIs(what: string, is: (node: Node) => boolean): Promise<Node> {
+    const check = async () => {
+      const node = await this.node().catch(() => undefined);
+      return node !== undefined && is(node) && node;
+    };
+    return waitFor(check, { what: `the node to be ${what}`, pauseMs: PAUSE_MS });
+  }
+
+  async nodeIsReady(): Promise<Node> {
+    return this.nodeIs('ready', ({ status }) => conditionOf(status, 'Ready') === 'True');
+  }
+
+  /** The reasons of the events about the object of that name, oldest first. */
+  async eventsOf(name: string): Promise<readonly string[]> {
+    const selector = `--field-selector=involvedObject.name=${name}`;
+    const { items } = await this.controlPlane.kubectlJson<{ items: { reason: string }[] }>(
+      'get',
+      'events',
+      selector,
+    );
+    return items.map(({ reason }) => reason);
+  }
+
+  /** Deletes all pods of the API server. */
+  async clear(): Promise<void> {
+    await this.controlPlane.kubectl('delete', 'pods', '--all', '--wait=false');
+    const gone = async () =>
+      (await this.controlPlane.kubectlJson<{ items: Pod[] }>('get', 'pods')).items.every(
+        ({ metadata }) => metadata.annotations?.['kubernetes.io/config.mirror'] !== undefined,
+      );
+    await waitFor(gone, { what: 'all pods to be gone', pauseMs: PAUSE_MS });
+  }
+
+  async tearDown(): Promise<void> {
+    try {
+      if (this.controlPlane.apiServer.pid !== undefined) await this.clear();
+    } finally {
+      await this.bed.tearDown();
+      await this.controlPlane.stop();
+    }
+  }
+}
+
+/** kubectl is a process of its own each time. */
+const PAUSE_MS = 250;
+
+export function conditionOf(
+  status: { readonly conditions?: readonly { readonly type: string; readonly status: string }[] } | undefined,
+  type: string,
+): string | undefined {
+  return status?.conditions?.find((condition) => condition.type === type)?.status;
+}
+
+/** A suite in which all tests share one cluster with one node. Without KUBEBUILDER_ASSETS it is skipped, and stderr says so. */
+export function describeOnCluster(
+  name: string,
+  ...args:
+    [suite: (cluster: ClusterBed) => void] | [options: ClusterOptions, suite: (cluster: ClusterBed) => void]
+): void {
+  const [options, suite] = args.length === 1 ? [{}, args[0]] : args;
+  const reason = noControlPlaneBecause();
+  if (reason !== undefined) {
+    process.stderr.write(`\nSKIPPED, NOTHING PROVED: "${name}" needs a control plane, and ${reason}.\n`);
+    describe.skip(name, () => suite(later<ClusterBed>('the cluster', () => undefined)));
+    return;
+  }
+  describeWithContainerd(name, () => {
+    const { controlPlane: controlPlaneOptions, flags = [], ...daemonOptions } = options;
+    let cluster: ClusterBed | undefined;
+    beforeAll(async () => {
+      const [controlPlane, containerd] = await Promise.all([
+        startControlPlane({ ...controlPlaneOptions, nodeName: NODE_NAME }),
+        startContainerd(),
+      ]);
+      cluster = new ClusterBed(controlPlane, new CriDaemonBed(containerd, daemonOptions), flags);
+      await cluster.startDaemon();
+      await cluster.nodeIsReady();
+    });
+    suite(later('the cluster', () => cluster));
+    afterAll(() => cluster?.tearDown());
+  });
+}
