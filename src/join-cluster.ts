@@ -155,6 +155,7 @@ export class Cluster {
         controllerManagedAttach: true,
       },
       statusFacts: () => this.#readStatusFacts(),
+      statusFactsKnown: async () => this.#statusFacts?.known,
       node: this.#node,
       core,
     });

@@ -20,6 +20,8 @@ export interface ClusterAgentOptions {
   readonly registration: RegistrationSettings;
   /** What the node's status is made from, as it is now. */
   readonly statusFacts: () => NodeStatusFacts;
+  /** The first report waits for this, no pod does. */
+  readonly statusFactsKnown?: () => Promise<void>;
   /** The node's own object. */
   readonly node: Observable<WatchedObject<Node>>;
   readonly core: AgentCore;
@@ -125,14 +127,20 @@ export class ClusterAgent implements ClusterParts {
     });
   }
 
+  async #facts(): Promise<NodeStatusFacts> {
+    const { statusFacts, statusFactsKnown } = this.#options;
+    await statusFactsKnown?.();
+    return statusFacts();
+  }
+
   #buildNode(): ClusterNode {
-    const { clients, settings, registration, statusFacts, core } = this.#options;
+    const { clients, settings, registration, core } = this.#options;
     const { clock, random, recorder, logger, parent, inspect, health } = core;
     return new ClusterNode({
       api: clients.heartbeats,
       settings,
       registration,
-      facts: () => Promise.resolve(statusFacts()),
+      facts: () => this.#facts(),
       isReady: () => readyProblems(health(), clock.now()).length === 0,
       onRegistered: (uid) => {
         this.#uid = uid;
