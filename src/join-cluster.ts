@@ -1,7 +1,7 @@
 /** Puts together what a node needs of its cluster. Loaded only with a kubeconfig. */
 import { randomUUID } from 'node:crypto';
 import { join } from 'node:path';
-import type { Observable, Subscription } from 'rxjs';
+import { Observable, type Subscription } from 'rxjs';
 import { ClusterAgent } from './actors/cluster/cluster-agent.ts';
 import type { AgentCore, ClusterParts } from './actors/cluster/cluster-parts.ts';
 import { ApiConnection } from './actors/cluster/api-connection.ts';
@@ -75,13 +75,14 @@ export class Cluster {
       }),
     });
     const { main, events } = this.#clients;
-    this.#node = watchNode(main, nodeName, TIMING);
+    const timing = { ...TIMING, recovered: recoveriesOf(this.connection) };
+    this.#node = watchNode(main, nodeName, timing);
     const own = ofThisMachine(this.#node, (object) => this.#otherMachine(object));
     this.#addresses = this.#node.subscribe(({ object }) =>
       credentials.setAddresses(object?.status?.addresses ?? []),
     );
-    this.pods = apiSource({ api: main, nodeName, node: own, ...TIMING });
-    this.runtimeClasses = new RuntimeClassWatch(main, runtimeClassesOf(node.runtimeClasses), TIMING);
+    this.pods = apiSource({ api: main, nodeName, node: own, ...timing });
+    this.runtimeClasses = new RuntimeClassWatch(main, runtimeClassesOf(node.runtimeClasses), timing);
     this.sender = new EventSender({
       api: events,
       nodeName,
@@ -180,4 +181,13 @@ export class Cluster {
     this.#clients.close();
     this.connection.stop();
   }
+}
+
+/** Emits each time when the server answers again after it did not. */
+function recoveriesOf(connection: ApiConnection): Observable<unknown> {
+  return new Observable((subscriber) =>
+    connection.onChange(({ state }) => {
+      if (state === 'Connected') subscriber.next(undefined);
+    }),
+  );
 }

@@ -290,6 +290,7 @@ export class NodeAgent {
       nodeName: this.#options.nodeFacts().name,
       registry: this.supervisor.registry,
       parent: this.supervisor.actor,
+      ...(this.#options.cluster && { onPressure: () => this.cluster?.reportNow() }),
       ...(inspect && { inspect }),
     });
   }
@@ -347,6 +348,7 @@ export class NodeAgent {
       gate: new StartGate({ clock, atOnce: startsAtOnce }),
       deadInstancesKept: this.#options.maximumDeadContainersPerContainer,
       onContainerEnd: (pod, instance) => this.#containerEnds.tell(pod, instance),
+      onSandboxReady: (pod) => this.statusManager.sandboxReady(pod),
     });
   }
 

@@ -86,7 +86,6 @@ export class NodeShutdown {
       actions: {
         reportShutdown: () => {
           this.#options.recorder.nodeEvent('Normal', 'Shutdown', 'Shutdown manager detected shutdown event');
-          this.#options.onChange();
         },
         endGroup: ({ context }) => this.#endGroup(context.groups[0]?.priority),
         armGroupTimer: ({ context }) => {
@@ -97,7 +96,6 @@ export class NodeShutdown {
         reportTimeOver: ({ context }) => this.#reportTimeOver(context.awaited),
         reportCancelled: () => {
           this.#options.logger.info({}, 'The shutdown of the machine was cancelled');
-          this.#options.onChange();
           this.#ended.resolve(undefined);
         },
         reportEnded: () => this.#ended.resolve(undefined),
@@ -126,7 +124,10 @@ export class NodeShutdown {
       logger.warn(podFields(metadata), 'The pod has not ended within the time that it had for the shutdown');
   }
 
+  /** Changes are told after the transition: while its actions run, `isShuttingDown` still has the old answer. */
   #send(event: ShutdownEvent): void {
+    const before = this.isShuttingDown;
     this.#actor.send(event);
+    if (this.isShuttingDown !== before) this.#options.onChange();
   }
 }

@@ -3,13 +3,12 @@
  * one (region Validity). When to renew and how long to wait is decided by src/policies/certificates/.
  *
  * The actor keeps to this: `sendRequest` is answered by one REQUESTED or REQUEST_FAILED; `awaitCertificate` by one ISSUED or
- * REQUEST_FAILED, unless `stopWaiting` comes first; a timer that was armed sends its event unless it is disarmed. A timer may fire
- * early: then it is armed again. Keys and certificates stay with the actor.
+ * REQUEST_FAILED, unless `stopWaiting` comes first; a timer that was armed sends its event unless it is disarmed. That of
+ * a long wait may fire early: then it is armed again. Keys and certificates stay with the actor.
  */
 import { assign, setup } from 'xstate';
 import {
   type CertificateFacts,
-  GIVE_UP_AFTER_MS,
   isExpired,
   renewalTime,
   retryDelayMs,
@@ -42,8 +41,10 @@ export interface CertificateContext extends CertificateInput {
   readonly isRefused: boolean;
   /** When the state of the region Renewal began. Unix milliseconds, as all times here. */
   readonly since: number;
-  /** When the next request is due. */
-  readonly dueAt: number;
+  /** When the certificate is to be renewed. */
+  readonly renewAt: number;
+  /** When the next request is sent after one that failed. */
+  readonly retryAt: number;
   /** When the last valid certificate was lost. */
   readonly missingSince: number;
 }
@@ -85,7 +86,8 @@ function initialContext({ input }: { input: CertificateInput }): CertificateCont
     problem: undefined,
     isRefused: false,
     since: 0,
-    dueAt: 0,
+    renewAt: 0,
+    retryAt: 0,
     missingSince: 0,
   };
 }
@@ -115,22 +117,22 @@ export const certificateMachine = setup({
     hasFitting: ({ event }) =>
       event.type === 'START' && !event.mustRenew && fits(event.certificate, event.template),
     hasTemplate: ({ event }) => 'template' in event && event.template !== undefined,
-    hasNoTemplate: ({ event }) => 'template' in event && event.template === undefined,
+    lacksAddress: ({ context }) => context.template === undefined,
     needsOther: ({ context, event }) =>
       event.type === 'TEMPLATE' && event.template !== undefined && !fits(context.certificate, event.template),
-    fitsNow: ({ context, event }) => event.type === 'TEMPLATE' && fits(context.certificate, event.template),
+    fitsNow: ({ context, event }) =>
+      event.type === 'TEMPLATE' && event.template !== undefined && fits(context.certificate, event.template),
     isOutdated: ({ context: { template, requested, certificate } }) =>
-      !isSame(template, requested) && !fits(certificate, template),
-    isDue: ({ context, event }) => event.at >= context.dueAt,
-    isDueWithoutAddress: ({ context, event }) => event.at >= context.dueAt && context.template === undefined,
+      template !== undefined && !isSame(template, requested) && !fits(certificate, template),
+    isDue: ({ context, event }) => event.at >= context.renewAt,
+    isDueWithoutAddress: ({ context, event }) =>
+      event.at >= context.renewAt && context.template === undefined,
     isNotVital: ({ context }) => !context.isVital,
     isValid: ({ event }) =>
       event.type === 'START' && event.certificate !== undefined && !isExpired(event.certificate, event.at),
     hasExpired: ({ context, event }) =>
       context.certificate === undefined || isExpired(context.certificate, event.at),
-    isMissingTooLong: ({ context, event }) => event.at >= context.missingSince + GIVE_UP_AFTER_MS,
-    isMissingTooLongAndRefused: ({ context, event }) =>
-      event.at >= context.missingSince + GIVE_UP_AFTER_MS && context.isRefused,
+    isRefused: ({ context }) => context.isRefused,
     wasRefused: ({ event }) => event.type === 'REQUEST_FAILED' && event.isRefused,
   },
   actions: {
@@ -138,7 +140,7 @@ export const certificateMachine = setup({
     recordStart: assign(({ context, event }) => {
       if (event.type !== 'START') return {};
       const { template, certificate, at, random } = event;
-      return { template, certificate, dueAt: certificate ? dueTime(context, certificate, random) : at };
+      return { template, certificate, renewAt: certificate ? dueTime(context, certificate, random) : at };
     }),
     recordTemplate: assign(({ event }) => (event.type === 'TEMPLATE' ? { template: event.template } : {})),
     recordRequest: assign({ requested: ({ context }) => context.template }),
@@ -147,7 +149,7 @@ export const certificateMachine = setup({
       event.type === 'ISSUED'
         ? {
             certificate: event.certificate,
-            dueAt: dueTime(context, event.certificate, event.random),
+            renewAt: dueTime(context, event.certificate, event.random),
             requestName: undefined,
             failures: 0,
             problem: undefined,
@@ -162,7 +164,7 @@ export const certificateMachine = setup({
             problem: event.problem,
             isRefused: event.isRefused,
             requestName: undefined,
-            dueAt: event.at + retryDelayMs(context.failures + 1, event.random),
+            retryAt: event.at + retryDelayMs(context.failures + 1, event.random),
           }
         : {},
     ),
@@ -173,6 +175,7 @@ export const certificateMachine = setup({
     awaitCertificate: ask(),
     stopWaiting: ask(),
     armRenewal: ask(),
+    armRetry: ask(),
     disarmRenewal: ask(),
     armValidity: ask(),
     reportIssue: ask(),
@@ -256,21 +259,14 @@ export const certificateMachine = setup({
         },
         BackingOff: {
           description: 'The last request failed; the next one is sent after a while',
-          entry: ['armRenewal'],
+          entry: ['armRetry'],
           exit: ['disarmRenewal'],
           on: {
             RENEWAL_TIMER: [
-              { guard: 'isDue', actions: ['enter'], target: 'Requesting' },
-              { actions: ['armRenewal'] },
+              { guard: 'lacksAddress', actions: ['enter'], target: 'AwaitingAddresses' },
+              { actions: ['enter'], target: 'Requesting' },
             ],
-            TEMPLATE: [
-              {
-                guard: 'hasNoTemplate',
-                actions: ['recordTemplate', 'enter'],
-                target: 'AwaitingAddresses',
-              },
-              { actions: ['recordTemplate'] },
-            ],
+            TEMPLATE: { actions: ['recordTemplate'] },
           },
         },
       },
@@ -305,11 +301,7 @@ export const certificateMachine = setup({
           entry: ['armValidity'],
           on: {
             ISSUED: { target: 'Valid' },
-            VALIDITY_TIMER: [
-              { guard: 'isMissingTooLongAndRefused', target: 'GivenUp' },
-              { guard: 'isMissingTooLong', target: 'Overdue' },
-              { actions: ['armValidity'] },
-            ],
+            VALIDITY_TIMER: [{ guard: 'isRefused', target: 'GivenUp' }, { target: 'Overdue' }],
           },
         },
         Overdue: {

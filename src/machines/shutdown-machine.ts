@@ -93,10 +93,13 @@ export const shutdownMachine = setup({
         EndingGroup: {
           description: 'The pods of one group end together, within its grace period',
           entry: ['awaitGroup', 'armGroupTimer', 'endGroup'],
-          exit: ['disarmGroupTimer', 'dropGroup'],
+          exit: ['disarmGroupTimer'],
           on: {
-            POD_ENDED: [{ guard: 'isLastAwaited', target: 'NextGroup' }, { actions: ['recordEnd'] }],
-            GROUP_TIME_OVER: { actions: ['reportTimeOver'], target: 'NextGroup' },
+            POD_ENDED: [
+              { guard: 'isLastAwaited', actions: ['dropGroup'], target: 'NextGroup' },
+              { actions: ['recordEnd'] },
+            ],
+            GROUP_TIME_OVER: { actions: ['reportTimeOver', 'dropGroup'], target: 'NextGroup' },
           },
         },
         Ended: {

@@ -19,9 +19,9 @@ export interface ApiSourceOptions extends WatchTiming {
  * were last seen. Never fails, never completes.
  */
 export function apiSource(options: ApiSourceOptions): Observable<SourceUpdate> {
-  const { api, nodeName, node, clock, random } = options;
+  const { api, nodeName, node, ...timing } = options;
   const fieldSelector = `spec.nodeName=${nodeName}`;
-  const pods = reflect<Pod>(api, { resource: 'pods' }, { clock, random, fieldSelector });
+  const pods = reflect<Pod>(api, { resource: 'pods' }, { ...timing, fieldSelector });
   return node.pipe(
     takeWhile(({ isKnown }) => !isKnown, true),
     switchMap(({ isKnown, problem }) =>

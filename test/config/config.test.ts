@@ -9,8 +9,10 @@ const HOST: Host = { hostname: 'Node-1.Example', homedir: '/home/me', isRoot: tr
 const resolved = (flags: RunFlags = {}, file: KubeletConfiguration = {}, host: Partial<Host> = {}) =>
   resolveConfig(flags, file, { ...HOST, ...host });
 
-/** The settings of real containers are tested in load-node-settings.test.ts. */
+/** The settings of real containers are tested in load-node-settings.test.ts, those of clusters in load-cluster-settings.test.ts. */
 const node: unknown = expect.any(Object);
+const cluster: unknown = expect.any(Object);
+const shutdown: unknown = expect.any(Object);
 /** The settings of admission and eviction are tested in load-admission-settings.test.ts and load-eviction-settings.test.ts. */
 const admission = {
   ...resolveAdmissionSettings({}, {}, ''),
@@ -29,6 +31,8 @@ test('with a CRI runtime, logs are in the usual folder of pod logs', () => {
 test("without flags and file everything is the kubelet's default", () => {
   expect(resolved()).toEqual({
     node,
+    cluster,
+    shutdown,
     ...admission,
     rootDir: '/var/lib/statelet',
     podLogsDir: '/var/lib/statelet/pods',
@@ -99,6 +103,8 @@ test('flags win over the file', () => {
   };
   expect(resolved(flags, FILE)).toEqual({
     node,
+    cluster,
+    shutdown,
     ...admission,
     rootDir: '/flag/root',
     podLogsDir: '/var/log/pods',

@@ -45,20 +45,18 @@ describe('a node without a certificate', () => {
     machine.send(issued());
     expect(machine.state).toBe('Renewal.Settled Validity.Valid');
     expect(machine.asked).toEqual(['stopWaiting', 'reportIssue', 'armRenewal', 'armValidity']);
-    expect(machine.context).toMatchObject({ requestName: undefined, since: 3, dueAt: 800 * MINUTE });
+    expect(machine.context).toMatchObject({ requestName: undefined, since: 3, renewAt: 800 * MINUTE });
   });
 
   test('tries again after a failure, later each time', () => {
     machine.send(started(), failed(10));
     expect(renewal()).toBe('BackingOff');
-    expect(machine.asked).toEqual(['reportFailure', 'armRenewal']);
-    expect(machine.context).toMatchObject({ failures: 1, problem: 'no answer', dueAt: 2_010 });
-    machine.send(renewalTimer(2_009));
-    expect(machine.asked).toEqual(['armRenewal']);
+    expect(machine.asked).toEqual(['reportFailure', 'armRetry']);
+    expect(machine.context).toMatchObject({ failures: 1, problem: 'no answer', retryAt: 2_010 });
     machine.send(renewalTimer(2_010));
     expect(renewal()).toBe('Requesting');
     machine.send(failed(3_000));
-    expect(machine.context.dueAt).toBe(7_000);
+    expect(machine.context.retryAt).toBe(7_000);
     machine.send(renewalTimer(7_000), requested(), issued());
     expect(machine.context).toMatchObject({ failures: 0, problem: undefined });
   });
@@ -66,7 +64,7 @@ describe('a node without a certificate', () => {
   test('tries again when its request is denied or waits too long', () => {
     machine.send(started(), requested(), failed(10));
     expect(renewal()).toBe('BackingOff');
-    expect(machine.asked).toEqual(['stopWaiting', 'reportFailure', 'armRenewal']);
+    expect(machine.asked).toEqual(['stopWaiting', 'reportFailure', 'armRetry']);
     expect(machine.context.requestName).toBeUndefined();
   });
 });
@@ -153,14 +151,14 @@ describe('a serving certificate', () => {
 
   test('that is not needed any more is not asked for after a failure', () => {
     machine.send(started({ template: withAddress('10.0.0.1') }), failed(10));
-    machine.send({ type: 'TEMPLATE', template: undefined, at: 11 });
+    machine.send({ type: 'TEMPLATE', template: undefined, at: 11 }, renewalTimer(3_000));
     expect(renewal()).toBe('AwaitingAddresses');
   });
 });
 
 describe('an agent without a valid client certificate', () => {
   test('gives up after five minutes if the server refuses to give one', () => {
-    machine.send(started({ at: 0 }), failed(1_000, true), validityTimer(5 * MINUTE - 1));
+    machine.send(started({ at: 0 }), failed(1_000, true));
     expect(validity()).toBe('Missing');
     machine.send(validityTimer(5 * MINUTE));
     expect(validity()).toBe('GivenUp');

@@ -53,7 +53,8 @@ export class Coverage {
     for (const transition of step._transitions) increase(this.#guards.get(guardOf(transition) ?? ''));
     if (before === undefined || taken.size > 0)
       for (const node of snapshot._nodes) increase(this.#states.get(node.id));
-    this.#countRefusals(before?._nodes ?? [], taken, (node) => candidates(node, step.event.type));
+    const former = before?._nodes ?? initialLeaves(this.#machine.root as AnyStateNode);
+    this.#countRefusals(former, taken, (node) => candidates(node, step.event.type));
     this.#countRefusals(snapshot._nodes, taken, (node) => node.always ?? []);
   };
 

@@ -117,7 +117,15 @@ export function agentOn({ clock }: PathNode, parts: NodeParts, more: AgentExtras
 type AgentExtras = Partial<
   Pick<
     NodeAgentOptions,
-    'sources' | 'inspect' | 'wrapEffects' | 'wrapGates' | 'nodeFacts' | 'recorder' | 'logger' | 'eviction'
+    | 'sources'
+    | 'inspect'
+    | 'wrapEffects'
+    | 'wrapGates'
+    | 'nodeFacts'
+    | 'recorder'
+    | 'logger'
+    | 'eviction'
+    | 'cluster'
   >
 >;
 

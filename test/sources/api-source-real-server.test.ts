@@ -83,6 +83,28 @@ describeOnControlPlane('the source api with a real API server', (controlPlane) =
     expect(problems).toEqual([]);
   });
 
+  test('finds nothing wrong with a pod that has about everything', async () => {
+    await controlPlane.apply(everything(controlPlane.nodeName));
+    const { events, problems } = follow();
+    const added = await events.until((event) => briefly(event).includes('everything'));
+    expect(problems).toEqual([]);
+    expect('pods' in added && added.pods[0]?.spec.volumes).toHaveLength(13);
+    const status = { phase: 'Running', conditions: [{ type: 'Ready', status: 'True', lastProbeTime: null }] };
+    const patch = JSON.stringify({ status });
+    await controlPlane.kubectl('patch', 'pod', 'everything', '--subresource=status', '--patch', patch);
+    expect(briefly(await events.until((event) => 'op' in event))).toBe('RECONCILE everything');
+    const debug = { ephemeralContainers: [{ name: 'debug', image: 'x', targetContainerName: 'main' }] };
+    const debugPatch = JSON.stringify({ spec: debug });
+    await controlPlane.kubectl(
+      ...['patch', 'pod', 'everything', '--subresource=ephemeralcontainers', '--patch', debugPatch],
+    );
+    expect(briefly(await events.until((event) => 'op' in event))).toBe('UPDATE everything');
+    expect(problems).toEqual([]);
+    await controlPlane.kubectl('patch', 'pod', 'everything', '--patch', '{"metadata":{"finalizers":null}}');
+    await controlPlane.kubectl('delete', 'pod', 'everything', ...forced);
+    await events.until((event) => briefly(event) === 'REMOVE everything');
+  });
+
   test('removes nothing while the API server is away, and hears afterwards what has changed', async () => {
     await controlPlane.apply(pod('stays'), pod('replaced'));
     const { events, problems } = follow();
@@ -115,3 +137,125 @@ describeOnControlPlane('the source api with a real API server', (controlPlane) =
     await waitFor(() => watch.handlers.get('gvisor') === 'runsc', { what: 'the RuntimeClass' });
   });
 });
+
+/** All kinds of volumes, probes, hooks and variables. */
+function everything(nodeName: string): object {
+  const httpGet = { path: '/', port: 'http', httpHeaders: [{ name: 'X-A', value: 'b' }] };
+  const resources = {
+    limits: { cpu: '0.5', memory: '1e6', 'example.com/gpu': 1 },
+    requests: { cpu: '100m' },
+  };
+  const items = [
+    { path: 'labels', fieldRef: { fieldPath: 'metadata.labels' } },
+    { path: 'cpu', resourceFieldRef: { containerName: 'main', resource: 'limits.cpu', divisor: '1m' } },
+  ];
+  return {
+    apiVersion: 'v1',
+    kind: 'Pod',
+    metadata: {
+      name: 'everything',
+      namespace: 'default',
+      labels: { 'example.com/a': 'b', empty: '' },
+      annotations: { 'example.com/long': 'x'.repeat(1000) },
+      finalizers: ['example.com/hold'],
+    },
+    spec: {
+      nodeName,
+      os: { name: 'linux' },
+      hostNetwork: false,
+      hostUsers: false,
+      shareProcessNamespace: true,
+      subdomain: 'sub',
+      hostname: 'host',
+      dnsPolicy: 'None',
+      dnsConfig: { nameservers: ['10.0.0.1'], options: [{ name: 'ndots', value: '2' }] },
+      hostAliases: [{ ip: '10.0.0.2', hostnames: ['other'] }],
+      readinessGates: [{ conditionType: 'example.com/ready' }],
+      schedulingGates: [],
+      nodeSelector: { a: 'b' },
+      imagePullSecrets: [{ name: 'pull' }],
+      securityContext: {
+        fsGroup: 5,
+        supplementalGroups: [6],
+        supplementalGroupsPolicy: 'Merge',
+        fsGroupChangePolicy: 'OnRootMismatch',
+        sysctls: [{ name: 'net.ipv4.tcp_syncookies', value: '1' }],
+        seccompProfile: { type: 'RuntimeDefault' },
+        appArmorProfile: { type: 'Unconfined' },
+      },
+      tolerations: [
+        { operator: 'Exists' },
+        { key: 'a', effect: 'NoExecute', operator: 'Exists', tolerationSeconds: 5 },
+      ],
+      topologySpreadConstraints: [{ maxSkew: 1, topologyKey: 'zone', whenUnsatisfiable: 'DoNotSchedule' }],
+      volumes: [
+        { name: 'empty', emptyDir: { medium: 'Memory', sizeLimit: '1.5Gi' } },
+        { name: 'host', hostPath: { path: '/tmp', type: 'DirectoryOrCreate' } },
+        { name: 'config', configMap: { name: 'c', defaultMode: 256, items: [{ key: 'k', path: 'a/b' }] } },
+        { name: 'secret', secret: { secretName: 's', optional: true } },
+        { name: 'downward', downwardAPI: { items } },
+        { name: 'claim', persistentVolumeClaim: { claimName: 'data' } },
+        {
+          name: 'own-claim',
+          ephemeral: {
+            volumeClaimTemplate: {
+              metadata: { labels: { a: 'b' } },
+              spec: { accessModes: ['ReadWriteOnce'], resources: { requests: { storage: '1Gi' } } },
+            },
+          },
+        },
+        { name: 'nfs', nfs: { server: 'nfs', path: '/' } },
+        { name: 'csi', csi: { driver: 'd.example.com', volumeAttributes: { a: 'b' } } },
+        { name: 'image', image: { reference: 'registry.example/x:1', pullPolicy: 'IfNotPresent' } },
+        { name: 'iscsi', iscsi: { targetPortal: '10.0.0.3', iqn: 'iqn.2001-04.com.example:x', lun: 0 } },
+        { name: 'fc', fc: { targetWWNs: ['500a0982991b8dc5'], lun: 0 } },
+        {
+          name: 'projected',
+          projected: {
+            sources: [
+              { serviceAccountToken: { path: 'token', expirationSeconds: 3607 } },
+              { configMap: { name: 'kube-root-ca.crt', items: [{ key: 'ca.crt', path: 'ca.crt' }] } },
+              { downwardAPI: { items } },
+              { secret: { name: 's' } },
+            ],
+          },
+        },
+      ],
+      serviceAccountName: 'default',
+      initContainers: [
+        { name: 'setup', image: 'x', command: ['true'] },
+        {
+          name: 'sidecar',
+          image: 'x',
+          restartPolicy: 'Always',
+          startupProbe: { exec: { command: ['true'] } },
+        },
+      ],
+      containers: [
+        {
+          name: 'main',
+          image: 'registry.example:5000/a/b@sha256:' + '0'.repeat(64),
+          ports: [{ name: 'http', containerPort: 80, hostPort: 8080 }],
+          env: [
+            { name: 'A', value: '$(B)' },
+            { name: 'odd name!', value: '' },
+            { name: 'C', valueFrom: { configMapKeyRef: { name: 'c', key: 'k', optional: true } } },
+            { name: 'D', valueFrom: { fieldRef: { fieldPath: 'status.hostIPs' } } },
+            { name: 'E', valueFrom: { resourceFieldRef: { resource: 'requests.memory', divisor: '1Mi' } } },
+          ],
+          envFrom: [{ prefix: 'P_', secretRef: { name: 's' } }],
+          resources,
+          resizePolicy: [{ resourceName: 'cpu', restartPolicy: 'NotRequired' }],
+          livenessProbe: { httpGet, terminationGracePeriodSeconds: 5 },
+          readinessProbe: { grpc: { port: 9000 } },
+          lifecycle: { preStop: { sleep: { seconds: 1 } }, stopSignal: 'SIGUSR1' },
+          volumeMounts: [
+            { name: 'empty', mountPath: '/e', subPathExpr: '$(A)' },
+            { name: 'host', mountPath: '/h', mountPropagation: 'HostToContainer', readOnly: true },
+          ],
+          securityContext: { capabilities: { add: ['NET_ADMIN'] }, procMount: 'Default', runAsUser: 0 },
+        },
+      ],
+    },
+  };
+}

@@ -1,4 +1,4 @@
-/** The real logind on a D-Bus of its own, without systemd: it announces a shutdown, and cancels it because nothing can carry it out. */
+/** The real logind on a D-Bus of its own. Without systemd it shuts nothing down: the test sends its signals. */
 import { type ChildProcess, execFile, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
@@ -29,14 +29,15 @@ export class Logind {
     return logind;
   }
 
-  /** Asks for a shutdown, as `poweroff` does. Resolves when logind has taken it on. */
-  async powerOff(): Promise<void> {
-    await run('busctl', ['call', ...MANAGER, 'PowerOff', 'b', 'false']);
+  /** The signal with which logind announces that the machine shuts down, or that it does not after all. */
+  async announce(isShuttingDown: boolean): Promise<void> {
+    const [, path = '', name = ''] = MANAGER;
+    await this.#busctl('emit', path, name, 'PrepareForShutdown', 'b', String(isShuttingDown));
   }
 
   /** The reasons of the locks that hold a shutdown up. */
   async inhibitors(): Promise<readonly string[]> {
-    const { stdout } = await run('busctl', ['--json=short', 'call', ...MANAGER, 'ListInhibitors']);
+    const stdout = await this.#busctl('--json=short', 'call', ...MANAGER, 'ListInhibitors');
     const { data } = JSON.parse(stdout) as { data: [[string, string][]] };
     return data[0].map(([what, who]) => `${who} ${what}`);
   }
@@ -71,6 +72,11 @@ export class Logind {
     } catch {
       return false;
     }
+  }
+
+  async #busctl(...args: readonly string[]): Promise<string> {
+    const { stdout } = await run('busctl', [...args], { env: process.env });
+    return stdout;
   }
 
   #spawn(command: string, args: readonly string[]): ChildProcess {

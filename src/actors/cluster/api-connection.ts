@@ -28,6 +28,7 @@ export interface ApiConnectionState {
 export class ApiConnection implements ConnectionObserver {
   readonly #options: ApiConnectionOptions;
   readonly #actor: ActorRefFrom<typeof connectionMachine>;
+  #isStopped = false;
 
   constructor(options: ApiConnectionOptions) {
     this.#options = options;
@@ -49,8 +50,10 @@ export class ApiConnection implements ConnectionObserver {
     this.#actor.start();
   }
 
+  /** Only a parent can stop its actor: without one it stops here. */
   stop(): void {
-    this.#actor.stop();
+    this.#isStopped = true;
+    if (this.#options.parent === undefined) this.#actor.stop();
   }
 
   /** Calls on each change of the state, until the function that it returns is called. */
@@ -83,7 +86,7 @@ export class ApiConnection implements ConnectionObserver {
 
   /** Requests may still end after the agent has stopped. */
   #send(event: ConnectionEvent): void {
-    if (this.#actor.getSnapshot().status === 'active') this.#actor.send(event);
+    if (!this.#isStopped) this.#actor.send(event);
   }
 
   #machine(): typeof connectionMachine {

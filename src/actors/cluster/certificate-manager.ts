@@ -169,7 +169,8 @@ export class CertificateManager {
           this.#waiting?.abort();
           this.#issueTimer.disarm();
         },
-        armRenewal: ({ context }) => this.#arm(this.#renewalTimer, context.dueAt, 'RENEWAL_TIMER'),
+        armRenewal: ({ context }) => this.#arm(this.#renewalTimer, context.renewAt, 'RENEWAL_TIMER'),
+        armRetry: ({ context }) => this.#arm(this.#renewalTimer, context.retryAt, 'RENEWAL_TIMER'),
         disarmRenewal: () => this.#renewalTimer.disarm(),
         armValidity: ({ context }) =>
           this.#arm(this.#validityTimer, validityEnd(context, this.#now()), 'VALIDITY_TIMER'),

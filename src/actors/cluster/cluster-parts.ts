@@ -43,6 +43,6 @@ export interface ClusterParts {
   mirrorPodSeen(): void;
   /** Called with each housekeeping. */
   cleanUp(): void;
-  /** The node has become ready or not ready: this does not wait for the next report. */
+  /** The node has become ready or not ready, or has pressure: this does not wait for the next report. */
   reportNow(): void;
 }

@@ -62,8 +62,8 @@ export class EventSender implements EventRecorder, NodeEventRecorder {
     about?: ContainerReference,
   ): void {
     if (isLogOnly(reason)) return;
-    const spec = about && this.#options.podOf(pod.uid)?.spec;
-    this.#record({ object: podEventObject(pod, about?.container, spec), type, reason, message });
+    const object = podEventObject(pod, about?.container, this.#options.podOf(pod.uid));
+    this.#record({ object, type, reason, message });
   }
 
   nodeEvent(type: EventFacts['type'], reason: string, message: string): void {
@@ -155,11 +155,13 @@ export class EventSender implements EventRecorder, NodeEventRecorder {
     if (!isRefused && tries < TRIES_MAX) return false;
     const { logger } = this.#options;
     const fields = { reason: event.reason, object: `${event.metadata.namespace}/${event.metadata.name}` };
-    const message = `${isRefused ? 'The API server refused an event' : 'An event could not be sent'}: ${errorMessage(error)}`;
-    // An event that exists has been created by a request whose answer was lost.
-    if (this.#isRefused || hasReason(error, 'AlreadyExists')) logger.debug(fields, message);
+    const what = isRefused ? 'The API server refused an event' : 'An event could not be sent';
+    const message = `${what}: ${errorMessage(error)}`;
+    // It was created by a request whose answer was lost.
+    const isKnown = hasReason(error, 'AlreadyExists');
+    if (this.#isRefused || isKnown) logger.debug(fields, message);
     else logger.warn(fields, message);
-    this.#isRefused = isRefused;
+    this.#isRefused = isRefused && !isKnown;
     return true;
   }
 }

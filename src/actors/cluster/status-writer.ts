@@ -1,6 +1,6 @@
 /** The actor that writes pod statuses to the API server, and its effects. No pod waits for it. */
 import type { Subscription } from 'rxjs';
-import { type ActorOptions, type ActorRefFrom, type AnyActorRef, createActor } from 'xstate';
+import { type ActorOptions, type ActorRefFrom, type AnyActorRef, createActor, waitFor } from 'xstate';
 import { ApiError, hasReason } from '../../cluster/service/api-error.ts';
 import type { ObjectReference } from '../../cluster/service/api-resources.ts';
 import type { ApiServer } from '../../cluster/service/api-server.ts';
@@ -43,6 +43,8 @@ const COMPARE_PERIOD_MS = 10_000;
 /** Pods whose statuses are written at the same time. Of one pod, one status is. */
 const WRITES_AT_ONCE = 4;
 const REQUEST_TIMEOUT_MS = 30_000;
+/** The server may learn of the pod's binding to this node later than the node: some refusals are passing. */
+const PASSING_REFUSALS = 2;
 
 export class StatusWriter {
   readonly #options: StatusWriterOptions;
@@ -52,8 +54,8 @@ export class StatusWriter {
   /** Pods whose status is to be written, in order: the UID at the API server by the UID on this node. */
   readonly #due = new Map<string, string>();
   readonly #underWay = new Map<string, Promise<void>>();
-  /** By UID, why the server refused the status. */
-  readonly #refusals = new Map<string, string>();
+  /** By UID, why the server refused the status, and how often. */
+  readonly #refusals = new Map<string, { readonly problem: string; readonly times: number }>();
   readonly #compare: Timer;
   readonly #retry: Timer;
   readonly #stop = new AbortController();
@@ -79,7 +81,7 @@ export class StatusWriter {
 
   /** How many pods have a status that the API server does not have yet. */
   get lagging(): number {
-    return this.#due.size + this.#underWay.size;
+    return new Set([...this.#due.keys(), ...this.#underWay.keys()]).size;
   }
 
   start(): void {
@@ -108,6 +110,12 @@ export class StatusWriter {
       this.#isLookDue = false;
       this.#look(false);
     });
+  }
+
+  /** Resolves when the API server has every status, or does not answer. Before an agent ends with its pods, this tells how they ended. */
+  async flush(): Promise<void> {
+    this.#look(false);
+    await waitFor(this.#actor, ({ value }) => value === 'Idle' || value === 'Waiting');
   }
 
   /** The API server has answered something else. */
@@ -201,9 +209,9 @@ export class StatusWriter {
     else if (statusManager.entry(uid) === entry) statusManager.drop(uid);
   }
 
-  /** Undefined where there is no such pod. */
-  async #ask({ metadata: { namespace, name } }: Pod, request: StatusRequest): Promise<Pod | undefined> {
-    const { api } = this.#options;
+  /** Undefined where there is no such pod. Of pods that are gone, the server says that they are not of this node. */
+  async #ask({ metadata: { namespace, name, uid } }: Pod, request: StatusRequest): Promise<Pod | undefined> {
+    const { api, pods } = this.#options;
     const limits = { signal: this.#stop.signal, timeoutMs: REQUEST_TIMEOUT_MS };
     const pod: ObjectReference = { resource: 'pods', namespace, name };
     try {
@@ -217,7 +225,8 @@ export class StatusWriter {
           return undefined;
       }
     } catch (error) {
-      if (hasReason(error, 'NotFound')) return undefined;
+      const isGone = hasReason(error, 'Forbidden') && pods.get(uid) === undefined;
+      if (isGone || hasReason(error, 'NotFound')) return undefined;
       throw error;
     }
   }
@@ -231,10 +240,12 @@ export class StatusWriter {
       return { type: 'NOT_ANSWERED', problem, ...(askedMs !== undefined && { askedMs }), now: clock.now() };
     }
     // It is tried again when a status changes, and with the next comparison.
-    const isKnown = this.#refusals.get(uid) === problem;
-    this.#refusals.set(uid, problem);
+    const known = this.#refusals.get(uid);
+    const times = known?.problem === problem ? known.times + 1 : 1;
+    this.#refusals.set(uid, { problem, times });
+    const toldAt = hasReason(error, 'Forbidden') ? PASSING_REFUSALS + 1 : 1;
     const line = `The API server refuses the status of the pod: ${problem}`;
-    logger[isKnown ? 'debug' : 'warn']({ ...podFields(entry.pod.metadata) }, line);
+    logger[times === toldAt ? 'warn' : 'debug']({ ...podFields(entry.pod.metadata) }, line);
     return { type: 'ANSWERED' };
   }
 

@@ -63,6 +63,8 @@ export interface EvictionManagerOptions extends EvictionParts {
   readonly registry: PodRegistry;
   readonly clock: Clock;
   readonly recorder: EventRecorder & NodeEventRecorder;
+  /** A condition has come or gone. In a cluster the Node object tells of it, with an event. Default: an event. */
+  readonly onPressure?: () => void;
   readonly nodeName: string;
   readonly logger: Logger;
   readonly parent: AnyActorRef;
@@ -369,7 +371,12 @@ export class EvictionManager {
   }
 
   #reportCondition(condition: PressureCondition, holds: boolean): void {
-    const { recorder, nodeName } = this.#options;
+    const { recorder, onPressure, nodeName } = this.#options;
+    if (onPressure !== undefined) {
+      // While an action runs, the actor's snapshot does not have the condition yet.
+      queueMicrotask(onPressure);
+      return;
+    }
     const reason = nodePressureEventReason(condition, holds);
     recorder.nodeEvent('Normal', reason, `Node ${nodeName} status is now: ${reason}`);
   }

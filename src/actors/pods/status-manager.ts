@@ -7,6 +7,7 @@ import {
 } from '../../policies/admission/refused-pod-status.ts';
 import { rfc3339 } from '../../policies/formats/time.ts';
 import { withContainerReadiness, withContainerStartup } from '../../policies/status-sync/probed-status.ts';
+import { withSandboxReady } from '../../policies/status-sync/single-conditions.ts';
 import {
   nextStatus,
   type StatusChange,
@@ -81,6 +82,12 @@ export class StatusManager {
     const status = this.#entries.get(pod.metadata.uid)?.status;
     const changed = status && withContainerStartup(status, containerID, started);
     if (changed !== undefined) this.#change({ pod, status: changed });
+  }
+
+  /** The pod's sandbox stands. This counts at once, although its containers may take long to start. */
+  sandboxReady(pod: Pod): void {
+    const status = this.#entries.get(pod.metadata.uid)?.status ?? pod.status ?? {};
+    this.set(pod, withSandboxReady(pod, status));
   }
 
   /** Nothing is left of the pod on this node: the status is its last one, and the API server may forget the pod. */

@@ -102,6 +102,7 @@ async function nextDecision(
   signal: AbortSignal,
 ): Promise<SigningDecision> {
   const now = await server.get<CertificateSigningRequest>({ resource: RESOURCE, name }, { signal });
+  signal.throwIfAborted();
   const decision = signingDecision(now, uid);
   if (decision.kind !== 'waiting') return decision;
   const events = server.watch<CertificateSigningRequest>(

@@ -1,4 +1,5 @@
 import type { ApiObject, ObjectList, WatchEvent } from '../service/api-server.ts';
+import { isOlderVersion } from './resource-version.ts';
 
 /** What a list and the events after it say is there. */
 export class ObjectStore<T extends ApiObject> {
@@ -15,10 +16,17 @@ export class ObjectStore<T extends ApiObject> {
 
   /** Whether the event changed anything. */
   apply({ type, object }: WatchEvent<T>): boolean {
+    if (type === 'BOOKMARK') return false;
     const key = keyOf(object);
-    if (type === 'ADDED' || type === 'MODIFIED') this.#objects.set(key, withoutManagedFields(object));
-    else if (type === 'DELETED') return this.#delete(key, object);
-    return type !== 'BOOKMARK';
+    return type === 'DELETED' ? this.#delete(key, object) : this.#set(key, object);
+  }
+
+  /** A watch that goes on from an earlier version repeats what is known already: no object goes back. */
+  #set(key: string, object: T): boolean {
+    const known = this.#objects.get(key);
+    const isRepeated = isOlderVersion(object.metadata?.resourceVersion, known?.metadata?.resourceVersion);
+    if (!isRepeated) this.#objects.set(key, withoutManagedFields(object));
+    return !isRepeated;
   }
 
   /** An object of the same name with another UID stays: it was made after the one that is gone. */

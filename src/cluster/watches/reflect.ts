@@ -1,5 +1,5 @@
 /** Follows a set of objects of the API server: lists them, then watches what changes, for as long as somebody is subscribed. */
-import { defer, Observable, Subscription } from 'rxjs';
+import { defer, NEVER, Observable, Subscription } from 'rxjs';
 import { sleep } from '../../system/sleep.ts';
 import { Timer } from '../../system/timer.ts';
 import type { Clock } from '../../types/clock.ts';
@@ -8,6 +8,7 @@ import { ApiError, hasReason, isExpired } from '../service/api-error.ts';
 import type { Collection } from '../service/api-resources.ts';
 import type { ApiObject, ApiServer, ObjectList, Selectors, WatchEvent } from '../service/api-server.ts';
 import { ObjectStore } from './object-store.ts';
+import { isOlderVersion } from './resource-version.ts';
 import { WatchBackOff } from './watch-back-off.ts';
 
 /** Time and chance, given from outside. */
@@ -15,6 +16,8 @@ export interface WatchTiming {
   readonly clock: Clock;
   /** From 0 up to, but not including, 1. */
   readonly random: () => number;
+  /** Emits when the server answers again after it did not. Then a pause after a request without an answer ends. */
+  readonly recovered?: Observable<unknown>;
 }
 
 export interface ReflectOptions extends Selectors, WatchTiming {
@@ -36,6 +39,8 @@ const LIST_TIMEOUT_MS = 60_000;
 const OVERDUE_MS = 30_000;
 /** A watch that the server ends within this time and without an event has failed: else it would be begun in an endless loop. */
 const SHORT_MS = 1_000;
+/** Between two pauses that end early. */
+const SHORTENED_AFTER_MS = 30_000;
 
 /**
  * Emits the whole set after the first list and after each change, also when a problem comes or goes. Never fails, never
@@ -72,6 +77,8 @@ class Reflector<T extends ApiObject> {
   /** Of the last list or event; undefined until the first list. */
   #version: string | undefined;
   #problem: string | undefined;
+  /** When a pause last ended early. Unix ms. */
+  #shortenedAt = -Infinity;
 
   constructor(api: ApiServer, collection: Collection, options: ReflectorOptions<T>) {
     this.#api = api;
@@ -152,18 +159,35 @@ class Reflector<T extends ApiObject> {
   }
 
   #take(event: WatchEvent<T>): void {
-    this.#version = event.object.metadata?.resourceVersion ?? this.#version;
+    const version = event.object.metadata?.resourceVersion ?? this.#version;
+    // A deleted object may come with the version that it had before.
+    if (!isOlderVersion(version, this.#version)) this.#version = version;
     const hasChanged = this.#store.apply(event);
     if (hasChanged || this.#problem !== undefined) this.#emit(undefined);
   }
 
   async #pause(verb: 'list' | 'watch', error: unknown): Promise<void> {
-    const { clock, signal } = this.#options;
+    const { signal } = this.#options;
     if (signal.aborted) return;
     const problem = `cannot ${verb} ${this.#collection.resource}: ${errorMessage(error)}`;
     // That the version of a watch is too old is no problem: it only needs a list.
     if (!isExpired(error) && problem !== this.#problem) this.#emit(problem);
-    await sleep(clock, this.#backOff.delayAfter(error), signal).catch(() => undefined);
+    const delayMs = this.#backOff.delayAfter(error);
+    await this.#sleep(delayMs, isUnanswered(error));
+  }
+
+  /** `isShortened`: until the server answers again. Not each time: it may answer other requests and never this one. */
+  async #sleep(delayMs: number, isShortened: boolean): Promise<void> {
+    const { clock, signal, recovered = NEVER } = this.#options;
+    const awake = new AbortController();
+    const subscription = recovered.subscribe(() => {
+      if (!isShortened || clock.now() - this.#shortenedAt < SHORTENED_AFTER_MS) return;
+      this.#shortenedAt = clock.now();
+      awake.abort();
+    });
+    // Both signals mean that the pause is over.
+    await sleep(clock, delayMs, AbortSignal.any([signal, awake.signal])).catch(() => undefined);
+    subscription.unsubscribe();
   }
 
   #emit(problem: string | undefined): void {

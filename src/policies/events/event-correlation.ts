@@ -18,6 +18,8 @@ export interface EventFacts {
     readonly namespace?: string;
     readonly name: string;
     readonly uid?: string;
+    /** The version of the pod that the event is about. Events are equal whatever it is. */
+    readonly resourceVersion?: string;
     /** The container of a pod: `spec.containers{NAME}`. */
     readonly fieldPath?: string;
   };

@@ -1,23 +1,25 @@
 /** The objects that events are about, as the API server is told of them. */
 import type { PodReference } from '../../types/event-recorder.ts';
-import type { PodSpec } from '../../types/kubernetes.ts';
+import type { Pod, PodSpec } from '../../types/kubernetes.ts';
 import type { EventFacts } from './event-correlation.ts';
 
 type EventObject = EventFacts['object'];
 
-/** `spec`: undefined where the pod is not known by its object any more. */
+/** `pod`: undefined where it is not known by its object any more. */
 export function podEventObject(
   { name, namespace, uid }: PodReference,
   container?: string,
-  spec?: PodSpec,
+  pod?: Pod,
 ): EventObject {
+  const resourceVersion = pod?.metadata.resourceVersion;
   return {
     apiVersion: 'v1',
     kind: 'Pod',
     namespace,
     name,
     uid,
-    ...(container !== undefined && { fieldPath: containerFieldPath(spec, container) }),
+    ...(resourceVersion !== undefined && { resourceVersion }),
+    ...(container !== undefined && { fieldPath: containerFieldPath(pod?.spec, container) }),
   };
 }
 

@@ -4,6 +4,7 @@ import { only, without } from '../formats/members.ts';
 import { DISRUPTION_TARGET, isOwnedByKubelet } from '../status/condition-owners.ts';
 import { endReason } from '../status/readiness-conditions.ts';
 import { isTerminalPhase } from '../sync/pod-termination.ts';
+import { observedBy, withCondition } from './single-conditions.ts';
 import { withTransitionTimes } from './transition-times.ts';
 
 /** The statuses of resource claims are written by others. */
@@ -75,22 +76,8 @@ function withoutReadiness({ pod, now }: StatusMerge, status: PodStatus): PodStat
   const isReady = ({ type, status: value }: PodCondition) =>
     (type === 'Ready' || type === 'ContainersReady') && value === 'True';
   if (!isTerminalPhase(phase) || !conditions.some(isReady)) return status;
-  const { generation } = pod.metadata;
   return ['ContainersReady', 'Ready'].reduce<PodStatus>((merged, type) => {
-    const condition: PodCondition = {
-      type,
-      ...(generation !== undefined && { observedGeneration: generation }),
-      status: 'False',
-      reason: endReason(phase),
-    };
-    return withCondition(merged, condition, now);
+    const condition = { type, ...observedBy(pod), status: 'False', reason: endReason(phase) };
+    return withTransitionTimes(withCondition(merged, condition), merged, [type], now);
   }, status);
-}
-
-function withCondition(status: PodStatus, condition: PodCondition, now: string): PodStatus {
-  const { conditions = [] } = status;
-  const place = conditions.findIndex(({ type }) => type === condition.type);
-  const stamped = (changed: PodStatus) => withTransitionTimes(changed, status, [condition.type], now);
-  if (place < 0) return stamped({ ...status, conditions: [...conditions, condition] });
-  return stamped({ ...status, conditions: conditions.with(place, condition) });
 }

@@ -1,6 +1,7 @@
 /** A status with the result of a probe in it, and what follows from that. */
-import type { ContainerStatus, Pod, PodCondition, PodStatus } from '../../types/kubernetes.ts';
+import type { ContainerStatus, Pod, PodStatus } from '../../types/kubernetes.ts';
 import { containersReadyCondition, podReadyCondition } from '../status/readiness-conditions.ts';
+import { observedBy, withCondition } from './single-conditions.ts';
 
 /** Undefined where the status does not know the container, or says so already. */
 export function withContainerReadiness(
@@ -17,7 +18,7 @@ export function withContainerReadiness(
   return [
     podReadyCondition(pod, conditions, statuses, phase),
     containersReadyCondition(pod, statuses, phase),
-  ].reduce((result, condition) => withCondition(result, { ...condition, ...observed(pod) }), changed);
+  ].reduce((result, condition) => withCondition(result, { ...condition, ...observedBy(pod) }), changed);
 }
 
 /** Undefined where the status does not know the container, or says so already. */
@@ -43,10 +44,6 @@ export function needsReadinessSync({ spec, status = {}, ...pod }: Pod): boolean 
   return shown.status !== wanted.status || (shown.message ?? '') !== (wanted.message ?? '');
 }
 
-function observed({ metadata: { generation } }: Pod): Partial<PodCondition> {
-  return generation === undefined ? {} : { observedGeneration: generation };
-}
-
 function containerOf(status: PodStatus, containerID: string): ContainerStatus | undefined {
   const all = [...(status.containerStatuses ?? []), ...(status.initContainerStatuses ?? [])];
   return all.find((container) => container.containerID === containerID);
@@ -60,14 +57,5 @@ function withContainer(status: PodStatus, changed: ContainerStatus): PodStatus {
     ...status,
     ...(containerStatuses && { containerStatuses: replaced(containerStatuses) }),
     ...(initContainerStatuses && { initContainerStatuses: replaced(initContainerStatuses) }),
-  };
-}
-
-function withCondition(status: PodStatus, condition: PodCondition): PodStatus {
-  const { conditions = [] } = status;
-  const place = conditions.findIndex(({ type }) => type === condition.type);
-  return {
-    ...status,
-    conditions: place < 0 ? [...conditions, condition] : conditions.with(place, condition),
   };
 }

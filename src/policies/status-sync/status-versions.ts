@@ -5,6 +5,7 @@ import { DISRUPTION_TARGET } from '../status/condition-owners.ts';
 import { forbiddenTransition } from './container-transitions.ts';
 import { equalStatuses } from './equal-statuses.ts';
 import { normalizedStatus } from './normalized-status.ts';
+import { observedBy } from './single-conditions.ts';
 import { withTransitionTimes } from './transition-times.ts';
 
 export interface VersionedStatus {
@@ -74,7 +75,6 @@ export function nextStatus(change: StatusChange): StatusChangeResult {
 }
 
 /** With the generation of the pod's spec that this status is about. */
-export function withObservedGeneration({ metadata }: Pod, status: PodStatus): PodStatus {
-  const { generation } = metadata;
-  return generation === undefined ? status : { ...status, observedGeneration: generation };
+export function withObservedGeneration(pod: Pod, status: PodStatus): PodStatus {
+  return { ...status, ...observedBy(pod) };
 }

@@ -28,6 +28,7 @@ import { readMachineFacts, readMaxPIDs } from './machine-facts.ts';
 import { createContainerGC, createLogManager } from './node-upkeep.ts';
 import type { NodeParts, NodeView, PodNode } from './pod-node.ts';
 import { PodDNSSource } from './pod-dns-source.ts';
+import { OOMWatch } from './oom-watch.ts';
 import { ResolvConf } from './node-resolv-conf.ts';
 import { RuntimeCapabilities } from '../service/runtime-capabilities.ts';
 import type { RuntimeService } from '../service/runtime-service.ts';
@@ -78,6 +79,7 @@ export async function openCriNode(setup: CriNodeSetup): Promise<NodeParts> {
   const images = imageManager(setup, runtime);
   const parts = { runtime, cgroups, logs, logLinks, capabilities, images };
   let garbage: GarbageCollector | undefined;
+  let oomWatch: OOMWatch | undefined;
   let deleteDeadContainers = () => Promise.resolve();
   let deleteUnusedImages = deleteDeadContainers;
   return {
@@ -93,6 +95,7 @@ export async function openCriNode(setup: CriNodeSetup): Promise<NodeParts> {
     start: (view) => {
       ({ pods } = view);
       logs.start();
+      oomWatch = new OOMWatch({ clock: systemClock, recorder, logger });
       const deadContainers = containerGC(setup, parts, view.isPodRemovable);
       const unusedImages = imageGC(setup, parts, view);
       garbage = startGarbageCollection({
@@ -114,6 +117,7 @@ export async function openCriNode(setup: CriNodeSetup): Promise<NodeParts> {
       deleteUnusedImages: () => deleteUnusedImages(),
     },
     stop: async () => {
+      oomWatch?.stop();
       await Promise.all([logs.stop(), garbage?.stop()]);
       await runtime.close();
     },

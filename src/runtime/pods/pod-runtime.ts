@@ -20,6 +20,8 @@ export interface PodRuntimeOptions extends Omit<ContainerStarterOptions, 'killer
     pod: PodReference,
     instance: Pick<RuntimeContainerStatus, 'id' | 'name' | 'restartCount' | 'exitCode' | 'reason'>,
   ) => void;
+  /** Called when a new sandbox stands, with its network, before containers are started in it. */
+  readonly onSandboxReady?: (pod: Pod) => void;
 }
 
 /** A step of a sync that failed. `retryAt` (Unix ms): when to try again, if that is known. */
@@ -214,9 +216,11 @@ export class PodRuntime {
       signal.throwIfAborted();
       if (!createSandbox) return { sandboxId, sandboxConfig: config, podStatus };
       const { gate } = this.#options;
-      return await gate.pass(RANK.sandbox, signal, () =>
+      const prepared = await gate.pass(RANK.sandbox, signal, () =>
         this.#createSandbox(pod, podStatus, config, runtimeHandler),
       );
+      this.#options.onSandboxReady?.(pod);
+      return prepared;
     } catch (error) {
       signal.throwIfAborted();
       const message = `Failed to create pod sandbox: ${runtimeMessage(error)}`;

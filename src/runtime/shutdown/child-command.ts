@@ -9,7 +9,10 @@ export class ChildCommand {
   readonly ended: Promise<string>;
 
   constructor(command: string, args: readonly string[], onLine?: (line: string) => void) {
-    const child = spawn(command, args, { stdio: ['pipe', onLine === undefined ? 'ignore' : 'pipe', 'pipe'] });
+    const child = spawn(command, args, {
+      stdio: ['pipe', onLine === undefined ? 'ignore' : 'pipe', 'pipe'],
+      env: process.env,
+    });
     this.#child = child;
     const problem = new BoundedOutput();
     child.stderr?.on('data', (chunk: Buffer) => problem.add(chunk));

@@ -24,7 +24,10 @@ const CALL_LIMIT_MS = 5_000;
 const run = promisify(execFile);
 
 async function busctl(...args: readonly string[]): Promise<string> {
-  const { stdout } = await run('busctl', ['--json=short', ...args], { timeout: CALL_LIMIT_MS });
+  const { stdout } = await run('busctl', ['--json=short', ...args], {
+    timeout: CALL_LIMIT_MS,
+    env: process.env,
+  });
   return stdout;
 }
 

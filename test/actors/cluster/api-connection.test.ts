@@ -1,8 +1,9 @@
 import { describe, expect, test } from '@jest/globals';
+import { type AnyActorRef, createActor, createMachine } from 'xstate';
 import { ApiConnection, type ApiConnectionState } from '../../../src/actors/cluster/api-connection.ts';
 
 describe('the connection to the API server', () => {
-  function open() {
+  function open(parent?: AnyActorRef) {
     let now = 0;
     const lines: string[] = [];
     const log = (level: string) => (_fields: object, message: string) =>
@@ -15,7 +16,7 @@ describe('the connection to the API server', () => {
       error: log('error'),
     };
     const clock = { now: () => now, setTimeout: () => 0, clearTimeout: () => undefined };
-    const connection = new ApiConnection({ clock, logger });
+    const connection = new ApiConnection({ clock, logger, ...(parent && { parent }) });
     connection.start();
     const at = (later: number) => {
       now = later;
@@ -62,8 +63,11 @@ describe('the connection to the API server', () => {
     expect(heard).toEqual(['Connected', 'Waiting']);
   });
 
-  test('hears requests that end after it was stopped', () => {
-    const { connection, at } = open();
+  test.each([
+    ['alone', undefined],
+    ['under a parent', createActor(createMachine({})).start()],
+  ])('%s it ignores requests that end after it was stopped', (_, parent) => {
+    const { connection, at } = open(parent);
     connection.stop();
     at(1).answered();
     expect(connection.current.state).toBe('Waiting');

@@ -197,6 +197,12 @@ describe('a server that does not answer', () => {
     };
     await clock.advance(100_000);
     expect([api.requests.length, warnings]).toEqual([2, []]);
+    api.answer = () => {
+      throw refusal('Forbidden');
+    };
+    backOff('other');
+    await clock.advance(0);
+    expect(warnings).toEqual([expect.stringContaining('Forbidden')]);
   });
 });
 

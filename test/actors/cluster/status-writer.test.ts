@@ -152,6 +152,23 @@ describe('a new status', () => {
   });
 });
 
+describe('a flush', () => {
+  test('ends when every status is written', async () => {
+    const pods = Array.from({ length: 10 }, (_, i) => bound(`web-${i}`));
+    for (const pod of pods) manager.set(pod, RUNNING);
+    await writer.flush();
+    expect(server.patches).toHaveLength(10);
+    await writer.flush();
+  });
+
+  test('ends when the server does not answer', async () => {
+    server.before = noAnswer;
+    manager.set(bound('web'), RUNNING);
+    await writer.flush();
+    expect(writer.lagging).toBe(1);
+  });
+});
+
 describe('every 10 s', () => {
   test('nothing is asked where nothing differs', async () => {
     const pod = bound('web');
@@ -311,31 +328,53 @@ describe('a server that does not answer', () => {
 });
 
 describe('a status that the server refuses', () => {
-  const refusal = new ApiError('pods "bad" is forbidden', { status: 403, reason: 'Forbidden' });
+  const forbidden = new ApiError('pods "bad" is forbidden', { status: 403, reason: 'Forbidden' });
+  const invalid = new ApiError('Pod "bad" is invalid', { status: 422, reason: 'Invalid' });
+  const refuse = (error: ApiError) => {
+    server.before = (request) => {
+      if (request === 'get bad') throw error;
+    };
+  };
 
   test('holds up no other, and is told once', async () => {
     const [bad, good] = [bound('bad'), bound('good')];
-    server.before = (request) => {
-      if (request === 'get bad') throw refusal;
-    };
+    refuse(invalid);
     manager.set(bad, RUNNING);
     manager.set(good, RUNNING);
     await clock.advance(0);
     expect(server.statusOf('good')?.phase).toBe('Running');
-    await clock.advance(30_000);
-    expect(lines).toEqual(['warn The API server refuses the status of the pod: pods "bad" is forbidden']);
+    await clock.advance(60_000);
+    expect(lines).toEqual(['warn The API server refuses the status of the pod: Pod "bad" is invalid']);
   });
 
   test('is tried again when another status changes', async () => {
     const [bad, good] = [bound('bad'), bound('good')];
-    server.before = (request) => {
-      if (request === 'get bad') throw refusal;
-    };
+    refuse(invalid);
     manager.set(bad, RUNNING);
     await clock.advance(0);
     server.before = () => undefined;
     manager.set(good, RUNNING);
     await clock.advance(0);
     expect(server.statusOf('bad')?.phase).toBe('Running');
+  });
+
+  test('because it has not learned of the binding to this node: is told only if that goes on', async () => {
+    const bad = bound('bad');
+    refuse(forbidden);
+    manager.set(bad, RUNNING);
+    await clock.advance(10_000);
+    expect(lines).toEqual([]);
+    await clock.advance(60_000);
+    expect(lines).toEqual(['warn The API server refuses the status of the pod: pods "bad" is forbidden']);
+  });
+
+  test('because the pod is gone: is not asked about again', async () => {
+    const bad = bound('bad');
+    desired.delete(bad);
+    refuse(forbidden);
+    manager.set(bad, RUNNING);
+    await clock.advance(60_000);
+    expect(server.requests).toEqual(['get bad']);
+    expect(lines).toEqual([]);
   });
 });

@@ -1,4 +1,5 @@
 /** The eviction manager of the production agent on a simulated runtime. The test sets the figures of the node. */
+import type { ClusterParts } from '../../../src/actors/cluster/cluster-parts.ts';
 import type { EvictionStats } from '../../../src/actors/eviction/eviction-figures.ts';
 import type { NodeAgent } from '../../../src/actors/node-agent.ts';
 import type { EvictionSettings } from '../../../src/policies/eviction/pass.ts';
@@ -104,7 +105,7 @@ export class EvictionBed {
   /** How an eviction changes the node. */
   onEviction: (name: string) => unknown = () => (this.figures.left = { memory: 500, disk: 50, pids: 900 });
 
-  async start(settings: Partial<EvictionSettings>): Promise<void> {
+  async start(settings: Partial<EvictionSettings>, cluster?: ClusterParts): Promise<void> {
     const remove = (what: string) => () => {
       this.reclaimed.push(what);
       return Promise.resolve(this.onReclaim(what)).then(() => undefined);
@@ -120,6 +121,7 @@ export class EvictionBed {
           return effects.stopPod(context, signal);
         },
       }),
+      ...(cluster && { cluster: () => cluster }),
       eviction: { configuration: settingsWith(settings), stats: () => Promise.resolve(this.figures) },
       recorder: {
         event: ({ name }, _type, reason) => {

@@ -183,6 +183,26 @@ describe('short of memory', () => {
     expect(bed.nodeEvents[0]).toBe('Warning EvictionThresholdMet Attempting to reclaim memory');
   });
 
+  test('in a cluster the Node object tells of pressure, at once and with the condition; there is no other event', async () => {
+    const reported: (readonly string[])[] = [];
+    const nothing = () => undefined;
+    await bed.start(hard, {
+      start: nothing,
+      stop: () => Promise.resolve(),
+      node: nothing,
+      freshNode: () => Promise.reject(new Error('no answer')),
+      staticPodSynced: nothing,
+      mirrorPodSeen: nothing,
+      cleanUp: nothing,
+      reportNow: () => void reported.push(bed.conditions()),
+    });
+    reported.splice(0);
+    bed.figures.left = { memory: 50 };
+    await bed.pass();
+    expect(reported).toEqual([['MemoryPressure']]);
+    expect(bed.nodeEvents.filter((event) => event.startsWith('Normal'))).toEqual([]);
+  });
+
   test('if a measurement of the node fails, the node is measured again', async () => {
     await bed.start(hard);
     await bed.run(lastingPod('greedy'));

@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
-import type { Subscription } from 'rxjs';
+import { Subject, type Subscription } from 'rxjs';
 import { ApiError } from '../../../src/cluster/service/api-error.ts';
 import { reflect, type Reflection } from '../../../src/cluster/watches/reflect.ts';
 import { VirtualClock } from '../../../src/simulation/node/virtual-clock.ts';
@@ -12,13 +12,15 @@ let api: ScriptedApi;
 let chance: number;
 let seen: Reflection<Pod>[];
 let subscription: Subscription;
+let recovered: Subject<undefined>;
 
 beforeEach(() => {
   clock = new VirtualClock();
   api = new ScriptedApi();
   chance = 0;
   seen = [];
-  const options = { clock, random: () => chance, fieldSelector: 'spec.nodeName=node-1' };
+  recovered = new Subject();
+  const options = { clock, random: () => chance, fieldSelector: 'spec.nodeName=node-1', recovered };
   subscription = reflect<Pod>(api, { resource: 'pods' }, options).subscribe((reflection) =>
     seen.push(reflection),
   );
@@ -98,6 +100,13 @@ describe('a set of objects', () => {
     expect(names(last())).toEqual(['a']);
   });
 
+  test('does not go back when an event is repeated; versions are numbers of any length', async () => {
+    const watch = await listed(pod('a', '9'));
+    watch.send('MODIFIED', pod('a', '10000000000000000001'));
+    watch.send('MODIFIED', pod('a', '10000000000000000000'));
+    expect(last().objects?.[0]?.metadata.resourceVersion).toBe('10000000000000000001');
+  });
+
   test('is let go of when nobody is subscribed any more', async () => {
     const watch = await listed();
     subscription.unsubscribe();
@@ -124,6 +133,13 @@ describe('the end of a watch', () => {
     expect(next.options.resourceVersion).toBe('40');
     expect(api.lists).toEqual([]);
     expect(seen).toHaveLength(count);
+  });
+
+  test('leads to a watch from the newest version, also after a deletion with an old one', async () => {
+    const watch = await listed(pod('a', '3'), pod('b', '7'));
+    watch.send('DELETED', pod('a', '3'));
+    watch.events.complete();
+    expect((await nextWatch()).options.resourceVersion).toBe('10');
   });
 
   test('is asked of the server after 5 to 10 minutes, by chance', async () => {
@@ -229,6 +245,29 @@ describe('a list that fails', () => {
     watch.events.error(unavailable());
     await clock.advance(0);
     expect(clock.nextInMs).toBe(800);
+  });
+
+  test('is tried again at once when the server answers other requests again, but not each time', async () => {
+    (await nextList()).fail(unavailable());
+    await clock.advance(1);
+    recovered.next(undefined);
+    (await nextList()).fail(unavailable());
+    await clock.advance(1);
+    recovered.next(undefined);
+    await clock.advance(1_598);
+    expect(api.lists).toEqual([]);
+    await clock.advance(1);
+    await nextList();
+  });
+
+  test('that the server refused is not tried again before its time', async () => {
+    (await nextList()).fail(new ApiError('forbidden', { status: 403, reason: 'Forbidden' }));
+    await clock.advance(1);
+    recovered.next(undefined);
+    await clock.advance(798);
+    expect(api.lists).toEqual([]);
+    await clock.advance(1);
+    await nextList();
   });
 
   test('says once what is wrong, and says nothing of the objects', async () => {

@@ -5,7 +5,7 @@ import { CRASH_LOOP_BACK_OFF } from '../../../src/policies/sync/crash-loop-backo
 import type { PodActions } from '../../../src/policies/sync/pod-actions.ts';
 import { callError } from '../../../src/runtime/cri/calls/call-errors.ts';
 import { PrepareError } from '../../../src/runtime/node/pod-node.ts';
-import { PodRuntime } from '../../../src/runtime/pods/pod-runtime.ts';
+import { PodRuntime, type PodRuntimeOptions } from '../../../src/runtime/pods/pod-runtime.ts';
 import { processNode } from '../../../src/runtime/process/process-node.ts';
 import type { RuntimeService } from '../../../src/runtime/service/runtime-service.ts';
 import { StartGate } from '../../../src/runtime/pods/start-gate.ts';
@@ -34,9 +34,10 @@ beforeEach(() => {
   bed.events.length = 0;
 });
 
-const newRuntime = (runtime: Partial<RuntimeService> = {}) =>
+const newRuntime = (runtime: Partial<RuntimeService> = {}, more: Partial<PodRuntimeOptions> = {}) =>
   new PodRuntime({
     ...bed,
+    ...more,
     runtime: { ...bed.runtime, ...runtime },
     clock: systemClock,
     node: processNode({ hostIPs: ['127.0.0.1'], podLogsDir: join(bed.rootDir, 'pods') }),
@@ -55,6 +56,27 @@ test('a sandbox that cannot be created has an event with the message and code of
   expect(bed.events).toEqual([
     `Warning FailedCreatePodSandBox: Failed to create pod sandbox: rpc error: code = Unknown desc = ${details}`,
   ]);
+});
+
+test('a new sandbox is told before containers are created in it, and a sandbox that is used again is not', async () => {
+  const pod = podOf({ containers: [shell('main', 'sleep 1000')] });
+  const steps: string[] = [];
+  const runtime = newRuntime(
+    {
+      createContainer: (...args: Parameters<RuntimeService['createContainer']>) => {
+        steps.push('createContainer');
+        return bed.runtime.createContainer(...args);
+      },
+    },
+    { onSandboxReady: ({ metadata }) => steps.push(`sandbox of ${metadata.uid}`) },
+  );
+  const { signal } = new AbortController();
+  const create = { ...NOTHING, createSandbox: true, containersToStart: [0] };
+  await runtime.syncPod(pod, await bed.read(pod), create, signal);
+  const podStatus = await bed.read(pod);
+  const sandboxId = podStatus.sandboxes[0]?.id ?? '';
+  await runtime.syncPod(pod, podStatus, { ...NOTHING, sandboxId, containersToStart: [0] }, signal);
+  expect(steps).toEqual([`sandbox of ${pod.metadata.uid}`, 'createContainer', 'createContainer']);
 });
 
 test('a running container is killed with the message of the kubelet when all containers of its pod restart', async () => {

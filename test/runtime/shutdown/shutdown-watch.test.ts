@@ -34,21 +34,22 @@ async function watched(seconds: number) {
   return { logind, watch, heard, warnings, holds };
 }
 
-
 describe('a watch of logind', () => {
   testAsRoot('holds the shutdown up from its signal until it is released', async () => {
     const { logind, watch, heard, holds } = await watched(5);
-    // busctl may not listen yet: a shutdown that nothing carries out is cancelled, and asked for again.
-    await waitFor(
-      async () => {
-        if (!heard.includes('shutdown')) await logind.powerOff().catch(() => undefined);
-        return heard.includes('shutdown');
-      },
-      { what: 'the signal' },
-    );
+    // busctl may not listen yet: a signal that is not heard is sent again.
+    const isHeard = async (what: string, isShuttingDown: boolean) => {
+      if (!heard.includes(what)) await logind.announce(isShuttingDown);
+      return heard.includes(what);
+    };
+    await waitFor(() => isHeard('shutdown', true), { what: 'the signal to be heard', pauseMs: 200 });
     expect(await holds()).toBe(true);
     await watch.release();
-    await waitFor(() => heard.includes('cancelled'), { what: 'the shutdown to be given up' });
+    expect(await holds()).toBe(false);
+    await waitFor(() => isHeard('cancelled', false), {
+      what: 'the end of the shutdown to be heard',
+      pauseMs: 200,
+    });
     await waitFor(holds, { what: 'the lock for the next shutdown' });
   });
 

@@ -195,7 +195,9 @@ describeOnDaemon('the sandbox of a pod', OPTIONS, ({ bed, daemon }) => {
     const sandboxes = await bed.runtime.listPodSandbox({ labelSelector });
     expect(sandboxes.map(({ runtimeHandler }) => runtimeHandler)).toEqual(['other']);
     const unknown = await daemon.event('unknown', 'FailedCreatePodSandBox');
-    expect(unknown.msg).toContain('RuntimeClass "nobodys" not found: this node knows special, broken');
+    expect(unknown.msg).toContain(
+      'runtimeclass.node.k8s.io "nobodys" not found: this node knows special, broken',
+    );
     const missing = await daemon.event('missing', 'FailedCreatePodSandBox');
     expect(missing.msg).toContain('missing');
     const waiting = await daemon.inPhase('unknown', 'Pending');

@@ -1,0 +1,86 @@
+import { expect, test } from '@jest/globals';
+import { NodeShutdown } from '../../src/actors/node-shutdown.ts';
+import type { KillPodOptions } from '../../src/policies/sync/pod-termination.ts';
+import { settled, VirtualClock } from '../../src/simulation/node/virtual-clock.ts';
+import type { Pod } from '../../src/types/kubernetes.ts';
+import { testPod } from '../support/pods.ts';
+import { recordingLogger } from '../support/recording-logger.ts';
+
+const PERIODS = [
+  { priority: 0, shutdownGracePeriodSeconds: 20 },
+  { priority: 2_000_000_000, shutdownGracePeriodSeconds: 10 },
+];
+const critical = (name: string): Pod => {
+  const pod = testPod({ name });
+  return { ...pod, spec: { ...pod.spec, priority: 2_000_000_000 } };
+};
+
+function setUp(pods: readonly Pod[]) {
+  const clock = new VirtualClock();
+  const killed: [uid: string, KillPodOptions][] = [];
+  const events: string[] = [];
+  /** Whether the node was shutting down, each time that a change was told. */
+  const told: boolean[] = [];
+  const { logger, lines } = recordingLogger();
+  const shutdown: NodeShutdown = new NodeShutdown({
+    periods: PERIODS,
+    pods: () => pods,
+    phaseOf: () => 'Running',
+    kill: (uid, options) => {
+      killed.push([uid, options]);
+      return true;
+    },
+    onChange: () => told.push(shutdown.isShuttingDown),
+    clock,
+    recorder: { nodeEvent: (type, reason) => events.push(`${type} ${reason}`) },
+    logger,
+  });
+  const uids = () => killed.map(([uid]) => uid);
+  return { clock, shutdown, killed, uids, events, told, lines };
+}
+
+test('whoever is told of the shutdown sees that the node shuts down: else NotReady is reported late', () => {
+  const { shutdown, told, events } = setUp([testPod()]);
+  void shutdown.shutDown();
+  expect(told).toEqual([true]);
+  expect(events).toEqual(['Normal Shutdown']);
+  shutdown.cancel();
+  expect(told).toEqual([true, false]);
+});
+
+test('critical pods end after all others have ended', async () => {
+  const { shutdown, uids } = setUp([critical('dns'), testPod({ name: 'web' })]);
+  const down = shutdown.shutDown();
+  expect(uids()).toEqual(['uid-of-web']);
+  shutdown.podEnded('uid-of-web');
+  expect(uids()).toEqual(['uid-of-web', 'uid-of-dns']);
+  shutdown.podEnded('uid-of-dns');
+  await down;
+});
+
+test('a group that does not end within its time holds up the next one no longer, and it is said', async () => {
+  const { clock, shutdown, uids, lines } = setUp([critical('dns'), testPod({ name: 'web' })]);
+  const down = shutdown.shutDown();
+  await clock.advance(20_000);
+  expect(uids()).toEqual(['uid-of-web', 'uid-of-dns']);
+  expect(JSON.stringify(lines)).toContain('has not ended within the time');
+  await clock.advance(10_000);
+  await down;
+});
+
+test('a shutdown without pods ends at once', async () => {
+  const { shutdown, uids } = setUp([]);
+  await shutdown.shutDown();
+  expect(uids()).toEqual([]);
+});
+
+test('a shutdown that is cancelled ends no further group, and nothing is armed', async () => {
+  const { clock, shutdown, uids } = setUp([critical('dns'), testPod({ name: 'web' })]);
+  const down = shutdown.shutDown();
+  shutdown.cancel();
+  await down;
+  await settled();
+  shutdown.podEnded('uid-of-web');
+  expect(uids()).toEqual(['uid-of-web']);
+  expect(clock.armed).toBe(0);
+});
