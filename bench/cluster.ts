@@ -3,13 +3,14 @@
  * it asks of the API server when nothing happens. The kubelet (`KUBELET`, or that of `KUBEBUILDER_ASSETS`) and Statelet by turns, on one
  * control plane and one containerd. `KUBEBUILDER_ASSETS=DIR npm run bench:cluster -- [--pods 30] [--runs 2] [--idle-seconds 60]`.
  */
-import { mkdtempSync, rmSync } from 'node:fs';
+import { mkdtempSync } from 'node:fs';
 import { loadavg, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { NODE_NAME } from '../scripts/compare/agent.ts';
 import { makeCgroup } from '../test/support/containerd/cgroups.ts';
 import { startContainerd } from '../test/support/containerd/containerd.ts';
+import { wipe } from '../test/support/containerd/wipe.ts';
 import { startControlPlane } from '../test/support/control-plane/control-plane.ts';
 import { auditFlags, ClusterBench, type ClusterFigures } from './support/cluster-bench.ts';
 import { median } from './support/measures.ts';
@@ -53,7 +54,7 @@ try {
   bench.close();
   await containerd.stop({ leftovers: 'remove' });
   await controlPlane.stop();
-  rmSync(dir, { recursive: true, force: true });
+  await wipe(dir);
 }
 console.table(rows());
 process.exit(0);
