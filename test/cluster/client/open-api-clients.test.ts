@@ -361,7 +361,7 @@ describe.each<BedProtocol>(['h2', 'https', 'http'])('over %s', (protocol) => {
     const { main, requests } = await serve([(_, answer) => send(answer, 200, OBJECT)], {
       mainLimit: { perSecond: 0, burst: 1 },
     });
-    for (const _ of [1, 2, 3]) await main.get(NODE);
+    await Promise.all([1, 2, 3].map(() => main.get(NODE)));
     expect(requests).toHaveLength(3);
   });
 
