@@ -73,6 +73,16 @@ export class ClusterAgent implements ClusterParts {
     );
   }
 
+  /** The API server answers again: what waits for it does not wait for its own next try. */
+  connected(): void {
+    this.#statuses.connected();
+    this.#mirrorPods.reconcileAll();
+  }
+
+  async flush(): Promise<void> {
+    await this.#statuses.flush();
+  }
+
   async stop(): Promise<void> {
     this.#subscriptions.unsubscribe();
     this.#lease.stop();
