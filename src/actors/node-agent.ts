@@ -192,7 +192,7 @@ export class NodeAgent {
     const { clock, logger } = this.#options;
     return new StatusManager({
       now: () => clock.now(),
-      mirrorPodOf: (pod) => this.supervisor.desired.mirrorPodOf(pod),
+      mirrorPodOf: (pod) => this.supervisor.desired.ownMirrorPodOf(pod),
       onRefused: (pod, problem) => logger.error({ ...podFields(pod.metadata), problem }, 'Status is dropped'),
     });
   }

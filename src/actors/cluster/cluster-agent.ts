@@ -6,6 +6,8 @@ import type { RegistrationSettings } from '../../policies/node-status/initial-no
 import { otherMachine } from '../../policies/node-status/machine-identity.ts';
 import type { NodeStatusFacts } from '../../policies/node-status/node-status.ts';
 import { readyProblems } from '../../policies/node-status/ready-problems.ts';
+import { isStaticPod } from '../../policies/pod/pod-kinds.ts';
+import { isTerminalPhase } from '../../policies/sync/pod-termination.ts';
 import type { ClusterSettings } from '../../types/cluster-settings.ts';
 import type { Node, Pod } from '../../types/kubernetes.ts';
 import { ClusterNode } from './cluster-node.ts';
@@ -42,6 +44,10 @@ export class ClusterAgent implements ClusterParts {
     this.#node = this.#buildNode();
     this.#mirrorPods = this.#buildMirrorPods();
     this.#statuses = this.#buildStatusWriter();
+    const { desired, ends } = options.core;
+    ends.subscribe(({ uid }, end) => {
+      if (end === 'Forgotten') desired.outlive(uid);
+    });
   }
 
   /** Of the node's object, for events about the node; undefined until it is registered. */
@@ -65,6 +71,7 @@ export class ClusterAgent implements ClusterParts {
     core.recorder.nodeEvent('Normal', 'Starting', 'Starting kubelet.');
     this.#lease.start();
     this.#node.start();
+    this.#subscriptions.add(core.statusManager.news.subscribe(({ uid }) => this.#checkMirrorPod(uid)));
     this.#statuses.start();
     this.#subscriptions.add(
       node.subscribe(({ isKnown, object }) => {
@@ -113,11 +120,34 @@ export class ClusterAgent implements ClusterParts {
   }
 
   mirrorPodSeen(): void {
+    for (const uid of this.#options.core.desired.keys()) this.#checkMirrorPod(uid);
     this.#statuses.wake();
   }
 
   reportNow(): void {
     this.#node.reportNow();
+  }
+
+  /**
+   * A static pod goes on whose mirror pod has ended: that is of an earlier life. The manifest was wanted again, maybe while no agent
+   * ran, and the next sync makes another mirror pod. How a pod has ended does not change any more, and the API server knows it.
+   */
+  #checkMirrorPod(uid: string): void {
+    const { desired, statusManager } = this.#options.core;
+    const pod = desired.get(uid);
+    const status = statusManager.get(uid);
+    if (pod === undefined || status?.phase === undefined || !isStaticPod(pod)) return;
+    const { phase, reason, message } = desired.ownMirrorPodOf(pod)?.status ?? {};
+    const isOver = isTerminalPhase(phase);
+    if (isOver && !isTerminalPhase(status.phase)) desired.outlive(uid);
+    else if (isOver && phase !== status.phase) {
+      statusManager.set(pod, {
+        ...status,
+        phase,
+        ...(reason !== undefined && { reason }),
+        ...(message !== undefined && { message }),
+      });
+    }
   }
 
   #buildLease(): NodeLease {
@@ -173,7 +203,11 @@ export class ClusterAgent implements ClusterParts {
     return new StatusWriter({
       api: clients.main,
       statusManager,
-      pods: desired,
+      pods: {
+        get: (uid) => desired.get(uid),
+        translateUID: (uid) => desired.ownUIDOf(uid),
+        mirrorPodOf: (pod) => desired.ownMirrorPodOf(pod),
+      },
       couldHaveRunningContainers: (uid) => registry.couldHaveRunningContainers(uid),
       clock,
       logger,

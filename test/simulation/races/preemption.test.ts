@@ -282,7 +282,7 @@ describe('a victim that is created again with its UID while it ends', () => {
     const { agent, victim, uid } = await endingVictim();
     again(agent);
     await agent.untilState(uid, 'Syncing.Settled');
-    await agent.until(() => agent.status(victim)?.reason === 'OutOfcpu', 'the victim to be rejected');
+    await agent.untilState(victim, 'Terminated.Finished');
     expect(startsOf(agent, victim)).toHaveLength(1);
     expect(await agent.verdict()).toEqual(ALL_WELL);
   });
