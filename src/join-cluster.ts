@@ -67,6 +67,9 @@ export class Cluster {
     const { nodeName, cluster: settings, node } = config;
     this.connection = new ApiConnection({ clock: systemClock, logger });
     this.connection.start();
+    this.connection.onChange(({ state }) => {
+      if (state === 'Connected') this.#agent?.connected();
+    });
     this.#clients = openApiClients(credentials.credentials, this.connection, {
       userAgent: USER_AGENT,
       mainLimit: { perSecond: settings.kubeAPIQPS, burst: settings.kubeAPIBurst },
@@ -155,6 +158,7 @@ export class Cluster {
         controllerManagedAttach: true,
       },
       statusFacts: () => this.#readStatusFacts(),
+      statusFactsKnown: async () => this.#statusFacts?.known,
       node: this.#node,
       core,
     });

@@ -12,6 +12,7 @@ import type { NodeParts } from '../runtime/node/pod-node.ts';
 import { PodRuntime } from '../runtime/pods/pod-runtime.ts';
 import { RuntimeState } from '../runtime/pleg/runtime-state.ts';
 import { StartGate } from '../runtime/pods/start-gate.ts';
+import { sleep } from '../system/sleep.ts';
 import { Timer } from '../system/timer.ts';
 import { withNodeObject } from '../policies/node/node-object-facts.ts';
 import type { Clock } from '../types/clock.ts';
@@ -33,6 +34,8 @@ import { NodeShutdown } from './node-shutdown.ts';
 import type { StartGates } from './start/pod-starts.ts';
 import { Supervisor } from './supervisor.ts';
 
+/** How long an agent that ends with its pods waits for an API server that does not answer. */
+const FLUSH_LIMIT_MS = 5_000;
 const HOUSEKEEPING_PERIOD_MS = 2_000;
 /** The safety net under the runtime's events. */
 const RELIST_PERIOD_MS = 10_000;
@@ -133,9 +136,21 @@ export class NodeAgent {
 
   /** Stops routing, and ends the pods first where asked to. Effects may still be in flight when this resolves. */
   async shutDown(exitWithPods: boolean): Promise<void> {
-    if (exitWithPods) await this.shutdown?.shutDown();
+    if (exitWithPods) await this.#endGroups();
     this.supervisor.send({ type: 'SHUTDOWN', exitWithPods });
     await this.#stopped.promise;
+  }
+
+  /** What became of the pods is told before the agent forgets them. */
+  async #endGroups(): Promise<void> {
+    if (this.shutdown === undefined) return;
+    await this.shutdown.shutDown();
+    if (this.cluster === undefined) return;
+    const limit = new AbortController();
+    const timeUp = sleep(this.#options.clock, FLUSH_LIMIT_MS, limit.signal);
+    await Promise.race([this.cluster.flush(), timeUp]);
+    limit.abort();
+    await timeUp.catch(() => undefined);
   }
 
   /** Stops all parts. Resolves when no effect is in flight. Containers keep running. */

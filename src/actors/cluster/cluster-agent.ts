@@ -22,6 +22,8 @@ export interface ClusterAgentOptions {
   readonly registration: RegistrationSettings;
   /** What the node's status is made from, as it is now. */
   readonly statusFacts: () => NodeStatusFacts;
+  /** The first report waits for this, no pod does. */
+  readonly statusFactsKnown?: () => Promise<void>;
   /** The node's own object. */
   readonly node: Observable<WatchedObject<Node>>;
   readonly core: AgentCore;
@@ -76,6 +78,16 @@ export class ClusterAgent implements ClusterParts {
         if (isKnown) this.#node.seen(object);
       }),
     );
+  }
+
+  /** The API server answers again: what waits for it does not wait for its own next try. */
+  connected(): void {
+    this.#statuses.connected();
+    this.#mirrorPods.reconcileAll();
+  }
+
+  async flush(): Promise<void> {
+    await this.#statuses.flush();
   }
 
   async stop(): Promise<void> {
@@ -155,14 +167,20 @@ export class ClusterAgent implements ClusterParts {
     });
   }
 
+  async #facts(): Promise<NodeStatusFacts> {
+    const { statusFacts, statusFactsKnown } = this.#options;
+    await statusFactsKnown?.();
+    return statusFacts();
+  }
+
   #buildNode(): ClusterNode {
-    const { clients, settings, registration, statusFacts, core } = this.#options;
+    const { clients, settings, registration, core } = this.#options;
     const { clock, random, recorder, logger, parent, inspect, health } = core;
     return new ClusterNode({
       api: clients.heartbeats,
       settings,
       registration,
-      facts: () => Promise.resolve(statusFacts()),
+      facts: () => this.#facts(),
       isReady: () => readyProblems(health(), clock.now()).length === 0,
       onRegistered: (uid) => {
         this.#uid = uid;
