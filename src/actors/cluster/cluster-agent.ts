@@ -131,8 +131,9 @@ export class ClusterAgent implements ClusterParts {
   #checkMirrorPodOf(uid: string): void {
     const { desired } = this.#options.core;
     const pod = desired.get(uid);
-    const mirrorPod = pod && desired.ownMirrorPodOf(pod);
-    if (mirrorPod !== undefined) this.#checkMirrorPod(mirrorPod);
+    // Only a static pod can be unwanted and still have a status.
+    const mirrorPods = pod === undefined ? desired.mirrorPods() : [desired.ownMirrorPodOf(pod)];
+    for (const mirrorPod of mirrorPods) if (mirrorPod !== undefined) this.#checkMirrorPod(mirrorPod);
   }
 
   /**

@@ -24,6 +24,8 @@ export class ApiJudge implements ApiWitness {
   /** The request that the server carries out now. */
   #landing: RequestUnderWay | undefined;
   readonly #hasChanged = new WeakSet<RequestUnderWay>();
+  /** By the UID of a pod object, the connection of the agent that has written it last. */
+  readonly #writers = new Map<string, number>();
   /** Paths of objects at which something may have changed that the agent does not know of. */
   readonly #disturbed = new Set<string>();
 
@@ -59,17 +61,26 @@ export class ApiJudge implements ApiWitness {
     if (author === undefined || request === undefined) return;
     this.#hasChanged.add(request);
     if (resource === 'leases' && !request.abandoned) this.lease.renewed();
-    if (resource === 'pods')
-      this.#podChanged(before as Pod | undefined, after as Pod | undefined, request.abandoned);
+    if (resource === 'pods') this.#podChanged(before as Pod | undefined, after as Pod | undefined, request);
   }
 
-  #podChanged(before: Pod | undefined, after: Pod | undefined, isLate: boolean): void {
+  #podChanged(before: Pod | undefined, after: Pod | undefined, request: RequestUnderWay): void {
+    const { uid } = (after ?? before)?.metadata ?? { uid: '' };
+    const isLate = request.abandoned || !this.#isOfOneLife(uid, before, request);
+    if (after === undefined) this.#writers.delete(uid);
+    else this.#writers.set(uid, request.connection);
     if (before === undefined) {
       if (after !== undefined) this.#mirrors.made(after);
     } else if (after === undefined) {
       if (isMirrorPod(before)) this.#mirrors.removed(before);
       else this.#pods.removed(before);
     } else this.#pods.written(before, after, { isLate });
+  }
+
+  /** An agent that finds nothing of a static pod starts it anew. It knows nothing of what an agent before it has written. */
+  #isOfOneLife(uid: string, before: Pod | undefined, { connection }: RequestUnderWay): boolean {
+    if (before === undefined || !isMirrorPod(before)) return true;
+    return (this.#writers.get(uid) ?? connection) === connection;
   }
 
   /** A status that says nothing new is not written: of each change, the server hears once. */

@@ -40,7 +40,7 @@ export class PodObjectJudge {
     if (running !== undefined) this.#violated(pod, `is deleted, and ${running}`);
   }
 
-  /** An agent has written another status. `isLate`: it did not wait for that any more. */
+  /** An agent has written another status. `isLate`: it could not know what was written before. */
   written(before: Pod, after: Pod, { isLate }: { readonly isLate: boolean }): void {
     const { wasMadeAgain } = this.#options.truth;
     if (isTerminal(after) && !isTerminal(before) && !wasMadeAgain(localUID(after))) {
@@ -52,7 +52,7 @@ export class PodObjectJudge {
     // A static pod that waits for its start after a restart of the agent has not been started by this one.
     const former =
       isMirrorPod(after) && after.status?.startTime === undefined ? { startTime: undefined } : {};
-    for (const back of goingBack({ ...before.status, ...former } as PodStatus, after.status ?? {}))
+    for (const back of goingBack({ ...before.status, ...former }, after.status ?? {}))
       this.#violated(after, `the status goes back: ${back}`, 'status');
   }
 
