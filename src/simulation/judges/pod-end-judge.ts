@@ -14,6 +14,8 @@ export interface PodEndJudgeOptions {
   /** Whether the pod was killed, or the sources have ever asked for its end. */
   readonly wasAskedToEnd: (uid: string) => boolean;
   readonly statusOf: (uid: string) => PodStatus | undefined;
+  /** Whether a source has the pod. Of one that is gone there, the end is told to nobody. */
+  readonly isKnown: (uid: string) => boolean;
   readonly isMounted: (uid: string) => boolean;
   readonly violated: (invariant: string, uid: string, what: string) => void;
 }
@@ -36,10 +38,11 @@ export class PodEndJudge {
 
   /** A finished pod has been cleaned up, and its status says why it has ended (lifecycle 5, 8). */
   checkFinished(uid: string, { type }: PodEvent): void {
-    const { isMounted, statusOf, lifecycle, violated } = this.#options;
+    const { isMounted, isKnown, statusOf, lifecycle, violated } = this.#options;
     // A pod that never started is finished at once. Volumes that a dead agent mounted for it are released with its folder.
     if (isMounted(uid) && !type.startsWith('SyncPod'))
       violated('rule 8', uid, 'is finished, and its volumes are mounted');
+    if (!isKnown(uid)) return;
     const status = statusOf(uid);
     const wanted = lifecycle.ordersOf(uid)?.status;
     if (status !== undefined && status.phase === wanted?.phase && status.reason !== wanted?.reason)

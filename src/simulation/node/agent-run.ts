@@ -233,6 +233,7 @@ export class AgentRun {
       wantedPod: (name) => sources.get(name),
       wasAskedToEnd: (uid) => this.killed.has(uid) || sources.hasAskedForEnd(uid),
       statusOf: (uid) => this.agent.statusManager.get(uid),
+      isKnown: (uid) => sources.pods.some(({ metadata }) => metadata.uid === uid),
       isMounted: (uid) => disk.get(uid)?.mounted === true,
       violated: (invariant, uid, what) => this.#violated(invariant, uid, what),
     });

@@ -19,6 +19,7 @@ function bed(more: Partial<PodEndJudgeOptions> = {}) {
     wantedPod: () => WANTED,
     wasAskedToEnd: () => false,
     statusOf: () => undefined,
+    isKnown: () => true,
     isMounted: () => false,
     violated: (invariant, uid, what) => reported.push(`${invariant} ${uid}: ${what}`),
     ...more,
