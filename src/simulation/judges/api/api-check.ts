@@ -46,6 +46,9 @@ function whyWrongMirror({ staticPods, ...facts }: ApiCheckFacts, mirror: Pod): s
   if (mirror.metadata.deletionTimestamp !== undefined) return 'its mirror pod is being deleted';
   const wanted = staticPods.find(({ metadata }) => metadata.name === mirror.metadata.name);
   if (wanted === undefined) return 'has a mirror pod, and is not wanted';
+  // One that waits to live again still has the mirror pod that shows the end of its earlier life.
+  if (wanted.metadata.uid === uid && isTerminal(mirror) && !facts.hasEnded(uid) && !facts.isStarted(uid))
+    return undefined;
   if (wanted.metadata.uid === uid) return whyOtherStatus(facts.statusOf(uid), mirror);
   // As with the kubelet, only a sync replaces the mirror pod of another version.
   return facts.isStarted(wanted.metadata.uid) ? 'has the mirror pod of another version' : undefined;
