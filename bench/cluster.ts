@@ -3,14 +3,15 @@
  * it asks of the API server when nothing happens. The kubelet (`KUBELET`, or that of `KUBEBUILDER_ASSETS`) and Statelet by turns, on one
  * control plane and one containerd. `KUBEBUILDER_ASSETS=DIR npm run bench:cluster -- [--pods 30] [--runs 2] [--idle-seconds 60]`.
  */
-import { mkdtempSync } from 'node:fs';
+import { execFileSync } from 'node:child_process';
+import { mkdtempSync, rmSync } from 'node:fs';
 import { loadavg, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { NODE_NAME } from '../scripts/compare/agent.ts';
 import { makeCgroup } from '../test/support/containerd/cgroups.ts';
 import { startContainerd } from '../test/support/containerd/containerd.ts';
-import { wipe } from '../test/support/containerd/wipe.ts';
+import { mountsBelow } from '../test/support/containerd/wipe.ts';
 import { startControlPlane } from '../test/support/control-plane/control-plane.ts';
 import { auditFlags, ClusterBench, type ClusterFigures } from './support/cluster-bench.ts';
 import { median } from './support/measures.ts';
@@ -54,7 +55,8 @@ try {
   bench.close();
   await containerd.stop({ leftovers: 'remove' });
   await controlPlane.stop();
-  await wipe(dir);
+  for (const mount of mountsBelow(dir)) execFileSync('umount', [mount]);
+  rmSync(dir, { recursive: true, force: true });
 }
 console.table(rows());
 process.exit(0);

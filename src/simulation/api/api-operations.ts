@@ -8,7 +8,7 @@ import type { ApiStore, Author, NewObject, StoredObject } from './api-store.ts';
 import { matches } from './field-selectors.ts';
 import { applyMergePatch, type JsonObject } from './merge-patch.ts';
 import type { Attempt, NodeRights } from './node-rights.ts';
-import { deletedPod, newPod, withGeneration, podWithStatus } from './pod-rules.ts';
+import { deletedPod, newPod, withGeneration, podWithStatus } from './served-pod-rules.ts';
 import { alreadyExists, expired, forbidden, invalid, modified, notFound, otherUID } from './refusals.ts';
 
 export interface ApiOperationsOptions {

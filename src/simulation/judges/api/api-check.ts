@@ -1,7 +1,7 @@
 /** Checks at the end, when nothing fails any more, that the API server has been told everything. */
 import { isMirrorPod } from '../../../policies/pod/pod-kinds.ts';
 import type { Node, Pod, PodStatus } from '../../../types/kubernetes.ts';
-import { isTerminal } from '../../api/pod-rules.ts';
+import { isTerminal } from '../../api/served-pod-rules.ts';
 import { localUID } from './pod-object-judge.ts';
 
 export interface ApiCheckFacts {

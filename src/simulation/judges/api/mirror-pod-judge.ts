@@ -1,6 +1,6 @@
 /** Mirror pods are made of static pods, and are not deleted as long as they are right. */
 import { CONFIG_HASH_ANNOTATION, CONFIG_MIRROR_ANNOTATION } from '../../../policies/pod/pod-kinds.ts';
-import { isTerminal } from '../../api/pod-rules.ts';
+import { isTerminal } from '../../api/served-pod-rules.ts';
 import type { Pod } from '../../../types/kubernetes.ts';
 
 export interface MirrorPodJudgeOptions {

@@ -2,7 +2,7 @@
 import { CONFIG_HASH_ANNOTATION, isMirrorPod } from '../../../policies/pod/pod-kinds.ts';
 import type { CallUnderWay } from '../../../runtime/simulated/witness.ts';
 import type { ContainerStatus, Pod, PodStatus } from '../../../types/kubernetes.ts';
-import { isTerminal } from '../../api/pod-rules.ts';
+import { isTerminal } from '../../api/served-pod-rules.ts';
 import { isStart, type RuntimeTruth } from '../runtime-truth.ts';
 
 export interface PodObjectTruth {
