@@ -152,7 +152,7 @@ class Agent implements Daemon {
     this.#agent = new NodeAgent({
       ...nodeAgentOptions(config, { parts, facts, recorder, logger }),
       sources: Object.keys(sources),
-      configuration: configuration(sources, logger),
+      configuration: configuration(sources, deps),
       ...(inspect && { inspect }),
       ...(cluster && { cluster: (core: AgentCore) => cluster.join(core, facts) }),
       eviction: {
@@ -276,9 +276,13 @@ class Agent implements Daemon {
   }
 }
 
-function configuration(sources: PodSources, logger: Logger): Observable<SupervisorEvent> {
+function configuration(
+  sources: PodSources,
+  { recorder, logger }: Pick<AgentDeps, 'recorder' | 'logger'>,
+): Observable<SupervisorEvent> {
   return podConfig(sources, {
     now: () => systemClock.now(),
+    recorder,
     onProblem: (problem) => logger.warn({ source: problem.source }, problemText(problem)),
   }).pipe(inBatches(), map(channelEvent));
 }

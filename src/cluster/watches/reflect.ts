@@ -4,7 +4,7 @@ import { sleep } from '../../system/sleep.ts';
 import { Timer } from '../../system/timer.ts';
 import type { Clock } from '../../types/clock.ts';
 import { errorMessage, StateletError } from '../../types/errors.ts';
-import { ApiError, hasReason, isExpired } from '../service/api-error.ts';
+import { ApiError, isExpired } from '../service/api-error.ts';
 import type { Collection } from '../service/api-resources.ts';
 import type { ApiObject, ApiServer, ObjectList, Selectors, WatchEvent } from '../service/api-server.ts';
 import { ObjectStore } from './object-store.ts';
@@ -124,7 +124,7 @@ class Reflector<T extends ApiObject> {
       error ?? new StateletError('Unavailable', 'the server ends each watch at once'),
     );
     // Any other failure can mean that events were missed, or that the server has lost its memory.
-    return hasReason(error, 'TooManyRequests') ? 'watch' : 'list';
+    return error instanceof ApiError && error.status === 429 ? 'watch' : 'list';
   }
 
   /** Resolves at the end of the watch, with the number of its events, and with the error if it failed. */
