@@ -4,6 +4,7 @@ import { type ActorOptions, toObserver } from 'xstate';
 import type { AgentCore } from './actors/cluster/cluster-parts.ts';
 import { eventFanOut } from './actors/cluster/event-fan-out.ts';
 import { NodeAgent } from './actors/node-agent.ts';
+import type { NodeShutdown } from './actors/node-shutdown.ts';
 import { servedPods } from './actors/pods/served-pods.ts';
 import { Endpoints } from './server/endpoints.ts';
 import { eventLog } from './server/event-log.ts';
@@ -215,17 +216,24 @@ class Agent implements Daemon {
   /** Loaded only where a shutdown of the machine waits for pods. */
   async #watchShutdown(): Promise<void> {
     const { shutdown } = this.#agent;
-    if (shutdown === undefined) return;
+    const seconds = shutdownSeconds(shutdownPeriods(this.#config.shutdown));
+    if (shutdown === undefined || seconds === 0) return;
     const { ShutdownWatch } = await import('./runtime/shutdown/shutdown-watch.ts');
     const watch = new ShutdownWatch({
-      seconds: shutdownSeconds(shutdownPeriods(this.#config.shutdown)),
-      onShutdown: () => void shutdown.shutDown().then(() => watch.release()),
+      seconds,
+      onShutdown: () => void this.#shutDownMachine(shutdown).then(() => watch.release()),
       onCancelled: () => shutdown.cancel(),
       clock: systemClock,
       logger: this.#deps.logger,
     });
     this.#shutdownWatch = watch;
     await watch.start();
+  }
+
+  /** Resolves when the machine may go down. */
+  async #shutDownMachine(shutdown: NodeShutdown): Promise<void> {
+    await shutdown.shutDown();
+    await this.#agent.cluster?.flush();
   }
 
   /** Loaded when eviction starts, or for the first request. */

@@ -6,6 +6,7 @@ import type { RegistrationSettings } from '../../policies/node-status/initial-no
 import { otherMachine } from '../../policies/node-status/machine-identity.ts';
 import type { NodeStatusFacts } from '../../policies/node-status/node-status.ts';
 import { readyProblems } from '../../policies/node-status/ready-problems.ts';
+import { sleep } from '../../system/sleep.ts';
 import type { ClusterSettings } from '../../types/cluster-settings.ts';
 import type { Node, Pod } from '../../types/kubernetes.ts';
 import { ClusterNode } from './cluster-node.ts';
@@ -108,6 +109,13 @@ export class ClusterAgent implements ClusterParts {
     this.#node.reportNow();
   }
 
+  async flush(): Promise<void> {
+    const told = Promise.all([this.#statuses.flush(), this.#node.settled()]);
+    const isOver = new AbortController();
+    await Promise.race([told, sleep(this.#options.core.clock, FLUSH_LIMIT_MS, isOver.signal)]);
+    isOver.abort();
+  }
+
   #buildLease(): NodeLease {
     const { clients, settings, registration, core } = this.#options;
     const { clock, random, logger, parent, inspect } = core;
@@ -180,3 +188,5 @@ export class ClusterAgent implements ClusterParts {
 
 /** A pod that waits for the newest labels of the node is judged by the known ones after this time. */
 const FRESH_NODE_LIMIT_MS = 10_000;
+/** An agent that ends with its pods, or a machine that shuts down, does not wait longer for the API server. */
+const FLUSH_LIMIT_MS = 10_000;
