@@ -65,7 +65,7 @@ export class Cluster {
     this.#logger = logger;
     this.#credentials = credentials;
     const { nodeName, cluster: settings, node } = config;
-    this.connection = new ApiConnection({ clock: systemClock, logger });
+    this.connection = new ApiConnection({ kubeconfig: settings.kubeconfig, clock: systemClock, logger });
     this.connection.start();
     this.#clients = openApiClients(credentials.credentials, this.connection, {
       userAgent: USER_AGENT,
