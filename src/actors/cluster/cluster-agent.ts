@@ -165,6 +165,7 @@ export class ClusterAgent implements ClusterParts {
       statusManager,
       pods: desired,
       couldHaveRunningContainers: (uid) => registry.couldHaveRunningContainers(uid),
+      isOwnNode: () => !this.#isOfOtherMachine,
       clock,
       logger,
       parent,
@@ -179,10 +180,15 @@ export class ClusterAgent implements ClusterParts {
       api: clients.main,
       desired,
       nodeName: registration.nodeName,
-      node: () => this.#node.node,
+      node: () => (this.#isOfOtherMachine ? undefined : this.#node.node),
       clock,
       logger,
     });
+  }
+
+  /** The pods at the API server are then those of the other machine. */
+  get #isOfOtherMachine(): boolean {
+    return this.#node.current.state === 'OtherMachine';
   }
 }
 

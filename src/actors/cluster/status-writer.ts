@@ -32,6 +32,8 @@ export interface StatusWriterOptions {
   readonly pods: KnownPods;
   /** By the UID on this node. A pod that could still run something does not become Failed or Succeeded at the API server. */
   readonly couldHaveRunningContainers: (uid: string) => boolean;
+  /** Whether the pods at the API server are those of this machine. While they are not, nothing is written. */
+  readonly isOwnNode?: () => boolean;
   readonly clock: Clock;
   readonly logger: Logger;
   readonly parent?: AnyActorRef;
@@ -150,8 +152,8 @@ export class StatusWriter {
   }
 
   #look(all: boolean): void {
-    if (this.#stop.signal.aborted) return;
-    const { statusManager, pods } = this.#options;
+    const { statusManager, pods, isOwnNode } = this.#options;
+    if (this.#stop.signal.aborted || isOwnNode?.() === false) return;
     const [entries, written] = [statusManager.entries(), this.#written];
     if (all) this.#forgetOutdated();
     for (const { uid, apiUID } of podsToWrite({ entries, written, pods, all })) this.#due.set(uid, apiUID);
@@ -166,6 +168,8 @@ export class StatusWriter {
   }
 
   #write(atOnce: number): void {
+    // A later comparison finds them again.
+    if (this.#options.isOwnNode?.() === false) this.#due.clear();
     for (const [uid, apiUID] of this.#due) {
       if (this.#underWay.size >= atOnce) return;
       if (this.#underWay.has(uid)) continue;

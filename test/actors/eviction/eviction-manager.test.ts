@@ -195,6 +195,7 @@ describe('short of memory', () => {
       mirrorPodSeen: nothing,
       cleanUp: nothing,
       reportNow: () => void reported.push(bed.conditions()),
+      flush: () => Promise.resolve(),
     });
     reported.splice(0);
     bed.figures.left = { memory: 50 };

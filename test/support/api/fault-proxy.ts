@@ -211,7 +211,11 @@ export class ApiFaultProxy {
     const passed = https.request(this.#controlPlane.server + path, {
       method,
       agent: headers.authorization === undefined ? this.#asNode : this.#asNobody,
-      headers: Object.fromEntries(kept),
+      // Without the length, the body of a DELETE would count as the next request.
+      headers: {
+        ...Object.fromEntries(kept),
+        ...(body !== '' && { 'content-length': Buffer.byteLength(body) }),
+      },
     });
     passed.once('response', resolve).on('error', reject).end(body);
     answer.once('close', () => passed.destroy());
