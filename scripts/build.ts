@@ -26,7 +26,7 @@ async function buildAll(): Promise<void> {
       main: 'src/main.ts',
       monitor: 'src/runtime/process/monitor/monitor.ts',
       'manifest-worker': 'src/sources/manifests/manifest-worker.ts',
-      'credentials-worker': 'src/cluster/credentials/credentials-worker.ts',
+      'credentials-process': 'src/cluster/credentials/credentials-process.ts',
     },
     // Flat: a path relative to a file of dist/ is the same from all of them.
     outdir: 'dist',

@@ -3,7 +3,7 @@
  * adapter it takes seeded cases at even distances, so that all files together are below 1 MB.
  */
 import { existsSync } from 'node:fs';
-import { mkdir, rm, writeFile } from 'node:fs/promises';
+import { rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { VectorCase, VectorFile } from '../test/support/vectors.ts';
 import {
@@ -66,8 +66,7 @@ async function main(): Promise<void> {
   const files = await Promise.all(names.map((name) => readVectors(SHARED_VECTORS, name)));
   const compact = shareOut(files.map((file) => ({ ...file, cases: seededCases(file.cases) })));
 
-  await rm(COMMITTED_VECTORS, { recursive: true, force: true });
-  await mkdir(COMMITTED_VECTORS, { recursive: true });
+  for (const name of await listVectors(COMMITTED_VECTORS)) await rm(join(COMMITTED_VECTORS, `${name}.json`));
   for (const file of compact) {
     await writeFile(join(COMMITTED_VECTORS, `${file.name}.json`), render(file));
     console.log(`${file.name.padEnd(24)}${file.cases.length} cases, ${sizeBytes(file)} bytes`);

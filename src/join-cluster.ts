@@ -60,13 +60,24 @@ export class Cluster {
   #statusFacts: StatusFacts | undefined;
   #agent: ClusterAgent | undefined;
 
-  private constructor(config: StateletConfig, credentials: NodeCredentials, logger: Logger) {
+  private constructor(
+    config: StateletConfig,
+    credentials: NodeCredentials,
+    { logger, inspect }: Omit<ClusterDeps, 'onGiveUp'>,
+  ) {
     this.#config = config;
     this.#logger = logger;
     this.#credentials = credentials;
     const { nodeName, cluster: settings, node } = config;
+<<<<<<< HEAD
     this.connection = new ApiConnection({ kubeconfig: settings.kubeconfig, clock: systemClock, logger });
+=======
+    this.connection = new ApiConnection({ clock: systemClock, logger, ...(inspect && { inspect }) });
+>>>>>>> integration
     this.connection.start();
+    this.connection.onChange(({ state }) => {
+      if (state === 'Connected') this.#agent?.connected();
+    });
     this.#clients = openApiClients(credentials.credentials, this.connection, {
       userAgent: USER_AGENT,
       mainLimit: { perSecond: settings.kubeAPIQPS, burst: settings.kubeAPIBurst },
@@ -112,7 +123,7 @@ export class Cluster {
       ...(inspect && { inspect }),
     });
     await credentials.start();
-    return new Cluster(config, credentials, logger);
+    return new Cluster(config, credentials, { logger, ...(inspect && { inspect }) });
   }
 
   /** Reads the machine. To be called before the agent is started. */
@@ -155,6 +166,7 @@ export class Cluster {
         controllerManagedAttach: true,
       },
       statusFacts: () => this.#readStatusFacts(),
+      statusFactsKnown: async () => this.#statusFacts?.known,
       node: this.#node,
       core,
     });

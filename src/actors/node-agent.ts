@@ -13,6 +13,7 @@ import type { NodeParts } from '../runtime/node/pod-node.ts';
 import { PodRuntime } from '../runtime/pods/pod-runtime.ts';
 import { RuntimeState } from '../runtime/pleg/runtime-state.ts';
 import { StartGate } from '../runtime/pods/start-gate.ts';
+import { sleep } from '../system/sleep.ts';
 import { Timer } from '../system/timer.ts';
 import { withNodeObject } from '../policies/node/node-object-facts.ts';
 import type { Clock } from '../types/clock.ts';
@@ -34,6 +35,8 @@ import { NodeShutdown } from './node-shutdown.ts';
 import type { StartGates } from './start/pod-starts.ts';
 import { Supervisor } from './supervisor.ts';
 
+/** How long an agent that ends with its pods waits for an API server that does not answer. */
+const FLUSH_LIMIT_MS = 5_000;
 const HOUSEKEEPING_PERIOD_MS = 2_000;
 /** The safety net under the runtime's events. */
 const RELIST_PERIOD_MS = 10_000;
@@ -134,13 +137,29 @@ export class NodeAgent {
 
   /** Stops routing, and ends the pods first where asked to. Effects may still be in flight when this resolves. */
   async shutDown(exitWithPods: boolean): Promise<void> {
+<<<<<<< HEAD
     if (exitWithPods) {
       await this.shutdown?.shutDown();
       // Afterwards the statuses of ended pods are forgotten.
       await this.cluster?.flush();
     }
+=======
+    if (exitWithPods) await this.#endGroups();
+>>>>>>> integration
     this.supervisor.send({ type: 'SHUTDOWN', exitWithPods });
     await this.#stopped.promise;
+  }
+
+  /** What became of the pods is told before the agent forgets them. */
+  async #endGroups(): Promise<void> {
+    if (this.shutdown === undefined) return;
+    await this.shutdown.shutDown();
+    if (this.cluster === undefined) return;
+    const limit = new AbortController();
+    const timeUp = sleep(this.#options.clock, FLUSH_LIMIT_MS, limit.signal);
+    await Promise.race([this.cluster.flush(), timeUp]);
+    limit.abort();
+    await timeUp.catch(() => undefined);
   }
 
   /** Stops all parts. Resolves when no effect is in flight. Containers keep running. */
@@ -182,7 +201,7 @@ export class NodeAgent {
     const { clock, logger } = this.#options;
     return new StatusManager({
       now: () => clock.now(),
-      mirrorPodOf: (pod) => this.supervisor.desired.mirrorPodOf(pod),
+      mirrorPodOf: (pod) => this.supervisor.desired.ownMirrorPodOf(pod),
       onRefused: (pod, problem) => logger.error({ ...podFields(pod.metadata), problem }, 'Status is dropped'),
     });
   }

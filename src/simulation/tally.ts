@@ -19,6 +19,8 @@ export interface Tally {
   calls: number;
   /** Calls that failed, or were not answered properly. */
   failures: number;
+  /** Requests to API servers. */
+  requests: number;
 }
 
 export function newTally(): Tally {
@@ -36,6 +38,7 @@ export function newTally(): Tally {
     agentsKilled: 0,
     calls: 0,
     failures: 0,
+    requests: 0,
   };
 }
 

@@ -228,7 +228,7 @@ describe('OtherMachine', () => {
   test('a lease that was seen once says nothing yet', () => {
     const it = awaitingOther();
     expect([it.state, it.asked]).toEqual(['OtherMachine.Waiting', ['armLook']]);
-    expect(it.context.otherLease).toEqual({ version: '1', since: NOW });
+    expect(it.context.otherLease).toEqual({ version: '1', since: NOW, looks: 1 });
   });
 
   test.each([['the time of the next look', due()] as const, ['the watch', NEWS] as const])(
@@ -249,7 +249,8 @@ describe('OtherMachine', () => {
   test.each([['1'], [undefined]])(
     'a lease that is not renewed for its duration lets this node register: version %s',
     (version) => {
-      const it = lookingAtOther().send(seen(version), due(), seen(version, NOW + LEASE_SECONDS * 1000 - 1));
+      const it = lookingAtOther().send(seen(version), due(), seen(version), due());
+      it.send(seen(version, NOW + LEASE_SECONDS * 1000 - 1));
       expect(it.state).toBe('OtherMachine.Waiting');
       it.send(due(), seen(version, NOW + LEASE_SECONDS * 1000));
       expect([it.state, it.asked]).toEqual(['Registering.BackingOff', ['reportTakeOver', 'armRegistration']]);
@@ -258,7 +259,8 @@ describe('OtherMachine', () => {
   );
 
   test('the permission to take over ends with the first report', () => {
-    const it = lookingAtOther().send(seen('1'), due(), seen('1', NOW + 50_000), due(), registered());
+    const it = lookingAtOther().send(seen('1'), due(), seen('1'), due(), seen('1'), due());
+    it.send(seen('1', NOW + 50_000), due(), registered());
     expect(it.context.mayTakeOver).toBe(true);
     expect(it.send(reported()).context.mayTakeOver).toBe(false);
   });
@@ -279,6 +281,6 @@ describe('OtherMachine', () => {
   test('while the server does not answer, the silence of the other machine does not count', () => {
     const it = awaitingOther().send(due(), unread(NOW + 10_000), due(), seen('1', NOW + 60_000));
     expect(it.state).toBe('OtherMachine.Waiting');
-    expect(it.context.otherLease).toEqual({ version: '1', since: NOW + 60_000 });
+    expect(it.context.otherLease).toEqual({ version: '1', since: NOW + 60_000, looks: 1 });
   });
 });

@@ -54,6 +54,8 @@ export interface LogLine {
   readonly uid?: string;
   readonly reason?: string;
   readonly container?: string;
+  /** Of the container: 0 for its first instance. */
+  readonly attempt?: number;
   readonly address?: string;
 }
 

@@ -75,6 +75,7 @@ export class SimulatedAgent {
       random: (key) => (/^life\/\d+\/api$/.test(key) ? 0 : random(key)),
       // Only the test causes these.
       faults: new Set<Fault>(['agent', 'exit', 'runtime', ...faults]),
+      hearsAtOnce: true,
       history: new History(
         () => this.nowMs,
         (line) => this.#happens(line),

@@ -10,7 +10,7 @@ import {
 import type { Clock, TimerHandle } from '../../src/types/clock.ts';
 import type { KillPodOptions } from '../../src/policies/sync/pod-termination.ts';
 import type { Pod, PodCondition, PodPhase } from '../../src/types/kubernetes.ts';
-import type { ShutdownPeriod, ShutdownSettings } from '../../src/types/shutdown-settings.ts';
+import type { ShutdownSettings } from '../../src/types/shutdown-settings.ts';
 import { silentLogger } from '../support/silent-logger.ts';
 import type { VectorAdapter } from '../support/vectors.ts';
 

@@ -9,7 +9,7 @@ import {
 } from '../../cluster/credentials/certificate-requests.ts';
 import type { CertificateStore } from '../../cluster/credentials/certificate-store.ts';
 import type { SigningRequestInput } from '../../cluster/credentials/credentials-task.ts';
-import { signingRequestInThread } from '../../cluster/credentials/credentials-thread.ts';
+import { signingRequestApart } from '../../cluster/credentials/own-process.ts';
 import { type KeptKey, requestNameOf } from '../../cluster/credentials/kept-key.ts';
 import { ApiError } from '../../cluster/service/api-error.ts';
 import type { ApiServer } from '../../cluster/service/api-server.ts';
@@ -52,7 +52,7 @@ export interface CertificateManagerOptions {
   readonly connect: () => ConnectedServer;
   /** The key is kept until there is a certificate, and the request has a name of its own. Default: a new key for each request. */
   readonly keptKey?: KeptKey;
-  /** Makes a certificate signing request. Default: in a thread of its own. */
+  /** Makes a certificate signing request. Default: in a process of its own. */
   readonly sign?: (input: SigningRequestInput) => Promise<string>;
   /** Called before others hear of a new certificate. */
   readonly onIssued?: (pair: CertificatePair) => Promise<void>;
@@ -217,7 +217,7 @@ export class CertificateManager {
   }
 
   async #request({ template }: CertificateContext): Promise<void> {
-    const { keptKey, purpose, connect, logger, kind, sign = signingRequestInThread } = this.#options;
+    const { keptKey, purpose, connect, logger, kind, sign = signingRequestApart } = this.#options;
     try {
       if (template === undefined) throw new Error('there is nothing to ask for');
       this.#key = (await keptKey?.get()) ?? newPrivateKey();

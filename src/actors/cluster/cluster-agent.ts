@@ -6,7 +6,12 @@ import type { RegistrationSettings } from '../../policies/node-status/initial-no
 import { otherMachine } from '../../policies/node-status/machine-identity.ts';
 import type { NodeStatusFacts } from '../../policies/node-status/node-status.ts';
 import { readyProblems } from '../../policies/node-status/ready-problems.ts';
+<<<<<<< HEAD
 import { sleep } from '../../system/sleep.ts';
+=======
+import { CONFIG_MIRROR_ANNOTATION } from '../../policies/pod/pod-kinds.ts';
+import { isTerminalPhase } from '../../policies/sync/pod-termination.ts';
+>>>>>>> integration
 import type { ClusterSettings } from '../../types/cluster-settings.ts';
 import type { Node, Pod } from '../../types/kubernetes.ts';
 import { ClusterNode } from './cluster-node.ts';
@@ -21,6 +26,8 @@ export interface ClusterAgentOptions {
   readonly registration: RegistrationSettings;
   /** What the node's status is made from, as it is now. */
   readonly statusFacts: () => NodeStatusFacts;
+  /** The first report waits for this, no pod does. */
+  readonly statusFactsKnown?: () => Promise<void>;
   /** The node's own object. */
   readonly node: Observable<WatchedObject<Node>>;
   readonly core: AgentCore;
@@ -41,6 +48,10 @@ export class ClusterAgent implements ClusterParts {
     this.#node = this.#buildNode();
     this.#mirrorPods = this.#buildMirrorPods();
     this.#statuses = this.#buildStatusWriter();
+    const { desired, ends } = options.core;
+    ends.subscribe(({ uid }, end) => {
+      if (end === 'Forgotten') desired.outlive(uid);
+    });
   }
 
   /** Of the node's object, for events about the node; undefined until it is registered. */
@@ -64,12 +75,23 @@ export class ClusterAgent implements ClusterParts {
     core.recorder.nodeEvent('Normal', 'Starting', 'Starting kubelet.');
     this.#lease.start();
     this.#node.start();
+    this.#subscriptions.add(core.statusManager.news.subscribe(({ uid }) => this.#checkMirrorPodOf(uid)));
     this.#statuses.start();
     this.#subscriptions.add(
       node.subscribe(({ isKnown, object }) => {
         if (isKnown) this.#node.seen(object);
       }),
     );
+  }
+
+  /** The API server answers again: what waits for it does not wait for its own next try. */
+  connected(): void {
+    this.#statuses.connected();
+    this.#mirrorPods.reconcileAll();
+  }
+
+  async flush(): Promise<void> {
+    await this.#statuses.flush();
   }
 
   async stop(): Promise<void> {
@@ -102,6 +124,7 @@ export class ClusterAgent implements ClusterParts {
   }
 
   mirrorPodSeen(): void {
+    for (const mirrorPod of this.#options.core.desired.mirrorPods()) this.#checkMirrorPod(mirrorPod);
     this.#statuses.wake();
   }
 
@@ -109,11 +132,39 @@ export class ClusterAgent implements ClusterParts {
     this.#node.reportNow();
   }
 
+<<<<<<< HEAD
   async flush(): Promise<void> {
     const told = Promise.all([this.#statuses.flush(), this.#node.settled()]);
     const isOver = new AbortController();
     await Promise.race([told, sleep(this.#options.core.clock, FLUSH_LIMIT_MS, isOver.signal)]);
     isOver.abort();
+=======
+  #checkMirrorPodOf(uid: string): void {
+    const { desired } = this.#options.core;
+    const pod = desired.get(uid);
+    const mirrorPod = pod && desired.ownMirrorPodOf(pod);
+    if (mirrorPod !== undefined) this.#checkMirrorPod(mirrorPod);
+  }
+
+  /**
+   * A static pod goes on whose mirror pod has ended: that is of an earlier life. The manifest was wanted again, maybe while no agent
+   * ran, and the next sync makes another mirror pod. How a pod has ended does not change any more, and the API server knows it.
+   */
+  #checkMirrorPod(mirrorPod: Pod): void {
+    const { desired, statusManager } = this.#options.core;
+    const { phase, reason, message } = mirrorPod.status ?? {};
+    const uid = mirrorPod.metadata.annotations?.[CONFIG_MIRROR_ANNOTATION] ?? '';
+    const status = statusManager.get(uid);
+    if (status?.phase === undefined || !isTerminalPhase(phase) || desired.isOutlived(mirrorPod)) return;
+    if (!isTerminalPhase(status.phase)) {
+      desired.outlive(uid);
+      return;
+    }
+    const pod = desired.get(uid);
+    if (pod === undefined || phase === status.phase) return;
+    const end = { ...(reason !== undefined && { reason }), ...(message !== undefined && { message }) };
+    statusManager.set(pod, { ...status, phase, ...end });
+>>>>>>> integration
   }
 
   #buildLease(): NodeLease {
@@ -133,14 +184,20 @@ export class ClusterAgent implements ClusterParts {
     });
   }
 
+  async #facts(): Promise<NodeStatusFacts> {
+    const { statusFacts, statusFactsKnown } = this.#options;
+    await statusFactsKnown?.();
+    return statusFacts();
+  }
+
   #buildNode(): ClusterNode {
-    const { clients, settings, registration, statusFacts, core } = this.#options;
+    const { clients, settings, registration, core } = this.#options;
     const { clock, random, recorder, logger, parent, inspect, health } = core;
     return new ClusterNode({
       api: clients.heartbeats,
       settings,
       registration,
-      facts: () => Promise.resolve(statusFacts()),
+      facts: () => this.#facts(),
       isReady: () => readyProblems(health(), clock.now()).length === 0,
       onRegistered: (uid) => {
         this.#uid = uid;
@@ -163,7 +220,11 @@ export class ClusterAgent implements ClusterParts {
     return new StatusWriter({
       api: clients.main,
       statusManager,
-      pods: desired,
+      pods: {
+        get: (uid) => desired.get(uid),
+        translateUID: (uid) => desired.ownUIDOf(uid),
+        mirrorPodOf: (pod) => desired.ownMirrorPodOf(pod),
+      },
       couldHaveRunningContainers: (uid) => registry.couldHaveRunningContainers(uid),
       isOwnNode: () => !this.#isOfOtherMachine,
       clock,

@@ -33,6 +33,8 @@ export interface ClusterParts {
   start(): void;
   /** Resolves when nothing of it goes on. */
   stop(): Promise<void>;
+  /** Resolves when the API server has been told all that it is to know, or does not answer. */
+  flush(): Promise<void>;
   /** As the API server last had it; undefined while it is not known. */
   node(): Node | undefined;
   /** As the API server has it now. Rejects where it does not answer. */

@@ -97,7 +97,9 @@ export class MirrorPods {
 
   #plan(pod: Pod): MirrorPodPlan {
     const { desired, node } = this.#options;
-    return planMirrorPod({ pod, mirrorPod: desired.mirrorPodOf(pod), node: node() });
+    const mirrorPod = desired.mirrorPodOf(pod);
+    const isOutlived = mirrorPod !== undefined && desired.isOutlived(mirrorPod);
+    return planMirrorPod({ pod, mirrorPod, isOutlived, node: node() });
   }
 
   #forgetTheGone(): void {

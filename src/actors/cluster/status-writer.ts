@@ -11,6 +11,7 @@ import {
 } from '../../machines/status-writer-machine.ts';
 import { rfc3339 } from '../../policies/formats/time.ts';
 import {
+  apiUIDOf,
   type KnownPods,
   type PodToWrite,
   outdatedVersions,
@@ -88,7 +89,7 @@ export class StatusWriter {
 
   start(): void {
     this.#actor.start();
-    this.#subscription = this.#options.statusManager.news.subscribe(() => this.wake());
+    this.#subscription = this.#options.statusManager.news.subscribe(({ uid }) => this.#changed(uid));
     this.#armComparison();
     this.wake();
   }
@@ -158,6 +159,13 @@ export class StatusWriter {
     if (all) this.#forgetOutdated();
     for (const { uid, apiUID } of podsToWrite({ entries, written, pods, all })) this.#due.set(uid, apiUID);
     if (this.#due.size > 0) this.#send({ type: 'DUE' });
+  }
+
+  #changed(uid: string): void {
+    const { statusManager, pods } = this.#options;
+    // A pod that was forgotten and has come again counts its versions anew.
+    if (statusManager.entry(uid)?.version === 1) this.#written.delete(apiUIDOf(uid, pods) ?? uid);
+    this.wake();
   }
 
   #forgetOutdated(): void {

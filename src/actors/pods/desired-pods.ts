@@ -1,4 +1,10 @@
-import { isMirrorPod, isStaticPod, podFullName } from '../../policies/pod/pod-kinds.ts';
+import { isMirrorPodOf } from '../../policies/mirror-pods/mirror-pod-of.ts';
+import {
+  CONFIG_MIRROR_ANNOTATION,
+  isMirrorPod,
+  isStaticPod,
+  podFullName,
+} from '../../policies/pod/pod-kinds.ts';
 import type { Pod } from '../../types/kubernetes.ts';
 
 /**
@@ -13,6 +19,9 @@ export class DesiredPods {
   readonly #mirrorsByName = new Map<string, Pod>();
   /** The UIDs of static pods by those of their mirror pods. */
   readonly #translations = new Map<string, string>();
+
+  /** UIDs of mirror pods of static pods that have come to their end. */
+  readonly #outlived = new Set<string>();
 
   set(pod: Pod): { readonly isMirror: boolean } {
     const name = podFullName(pod);
@@ -35,6 +44,7 @@ export class DesiredPods {
       this.#mirrors.delete(uid);
       this.#mirrorsByName.delete(name);
       this.#translations.delete(uid);
+      this.#outlived.delete(uid);
     } else {
       this.#pods.delete(uid);
       this.#podsByName.delete(name);
@@ -43,6 +53,7 @@ export class DesiredPods {
 
   clear(): void {
     for (const index of this.#indices()) index.clear();
+    this.#outlived.clear();
   }
 
   get(uid: string): Pod | undefined {
@@ -74,6 +85,23 @@ export class DesiredPods {
     return this.#mirrorsByName.get(podFullName(pod));
   }
 
+  /** Only if it was made of this version of the static pod, and of its present life: another one tells of something else. */
+  ownMirrorPodOf(pod: Pod): Pod | undefined {
+    const mirrorPod = this.mirrorPodOf(pod);
+    const isOwn = mirrorPod !== undefined && isMirrorPodOf(mirrorPod, pod) && !this.isOutlived(mirrorPod);
+    return isOwn ? mirrorPod : undefined;
+  }
+
+  /** The static pod of that UID is over. If the same manifest is wanted again, it gets another mirror pod. */
+  outlive(staticUID: string): void {
+    for (const { metadata } of this.#mirrors.values())
+      if (metadata.annotations?.[CONFIG_MIRROR_ANNOTATION] === staticUID) this.#outlived.add(metadata.uid);
+  }
+
+  isOutlived(mirrorPod: Pod): boolean {
+    return this.#outlived.has(mirrorPod.metadata.uid);
+  }
+
   /** Of several pods of one name, the one that came last. */
   staticPodOf(mirrorPod: Pod): Pod | undefined {
     const name = podFullName(mirrorPod);
@@ -85,6 +113,13 @@ export class DesiredPods {
   /** The UID under which this node knows the pod: for that of a mirror pod the one of its static pod. */
   translateUID(uid: string): string {
     return this.#translations.get(uid) ?? uid;
+  }
+
+  /** The same, but a mirror pod of an earlier version or an earlier life of the static pod is none of the present one. */
+  ownUIDOf(uid: string): string {
+    if (this.#outlived.has(uid)) return uid;
+    const mirrorPod = this.#mirrors.get(uid);
+    return mirrorPod?.metadata.annotations?.[CONFIG_MIRROR_ANNOTATION] ?? this.translateUID(uid);
   }
 
   /** UIDs of static pods and their mirror pods, in both directions; an empty UID where there is no mirror pod. */

@@ -14,6 +14,7 @@ import {
   type PodStatusFacts,
 } from '../../policies/status/pod-status.ts';
 import { isStaticPod } from '../../policies/pod/pod-kinds.ts';
+import { resultBeforeRestart } from '../../policies/status/results-before-restart.ts';
 import { isTerminalPhase } from '../../policies/sync/pod-termination.ts';
 import { shouldAllContainersRestart } from '../../policies/sync/restart.ts';
 import type { ResyncReason } from '../../policies/sync/resync.ts';
@@ -221,6 +222,8 @@ function statusFacts(
 ): PodStatusFacts {
   const previous = deps.statusManager.get(uid);
   const results = deps.probes.results(uid);
+  const { agentStartedAt } = deps.probes;
+  const before = { pod, podStatus, previous: previous ?? pod.status, agentStartedAt };
   const now = deps.clock.now();
   const facts: PodStatusFacts = {
     pod,
@@ -229,7 +232,8 @@ function statusFacts(
     podIsTerminal: false,
     startFailures: deps.podRuntime.startFailures(uid),
     ...(statusOverride && { override: statusOverride }),
-    probeResults: (probe, containerId) => results[probe].get(containerId),
+    probeResults: (probe, containerId) =>
+      results[probe].get(containerId) ?? resultBeforeRestart(before, probe, containerId),
     runtimeName: deps.runtimeName(),
     hostIPs: deps.hostIPs(),
     now: rfc3339(now),

@@ -14,6 +14,7 @@ import {
   type VersionedStatus,
   withObservedGeneration,
 } from '../../policies/status-sync/status-versions.ts';
+import { isTerminalPhase } from '../../policies/sync/pod-termination.ts';
 import { terminatedStatus } from '../../policies/status-sync/terminated-status.ts';
 import type { Pod, PodStatus } from '../../types/kubernetes.ts';
 
@@ -145,11 +146,11 @@ export class StatusManager {
 
   /** Whether the status was kept. */
   #change(change: Omit<StatusChange, 'former' | 'mirrorPod' | 'now'>): boolean {
-    const { now, mirrorPodOf, onRefused } = this.#options;
+    const { now, onRefused } = this.#options;
     const { pod } = change;
     const { uid, deletionTimestamp } = pod.metadata;
     const former = this.#entries.get(uid);
-    const mirrorPod = former === undefined ? mirrorPodOf?.(pod) : undefined;
+    const mirrorPod = former === undefined ? this.#formerMirrorPod(change) : undefined;
     const result = nextStatus({ ...change, former, mirrorPod, now: rfc3339(now()) });
     if (result.kind === 'refused') onRefused?.(pod, result.problem);
     if (result.kind !== 'changed') return false;
@@ -159,5 +160,12 @@ export class StatusManager {
     const isNew = former === undefined && deletionTimestamp == null;
     this.#news.next({ uid, isNew, podIsFinished: next.podIsFinished });
     return true;
+  }
+
+  /** The status of a mirror pod that has ended is no former one of a pod that goes on: the same manifest has begun a new life. */
+  #formerMirrorPod({ pod, status }: Pick<StatusChange, 'pod' | 'status'>): Pod | undefined {
+    const mirrorPod = this.#options.mirrorPodOf?.(pod);
+    const isOver = isTerminalPhase(mirrorPod?.status?.phase) && !isTerminalPhase(status.phase);
+    return isOver ? undefined : mirrorPod;
   }
 }

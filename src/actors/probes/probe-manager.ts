@@ -22,6 +22,11 @@ export class ProbeManager {
     this.#deps = { ...deps, agentStartedAt: deps.clock.now() };
   }
 
+  /** Unix ms. */
+  get agentStartedAt(): number {
+    return this.#deps.agentStartedAt;
+  }
+
   /**
    * Called before the pod's containers are started. The probes of a known pod stay as they are. Returns whether there are new
    * probes: for containers that run already, their first results may follow from the pod's status.

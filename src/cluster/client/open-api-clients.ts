@@ -17,7 +17,7 @@ const REQUEST_TIMEOUT_MS = 70_000;
 export interface ApiClientsOptions {
   /** `statelet/0.1.0 (linux/amd64)`. */
   readonly userAgent: string;
-  /** Undefined: no limit. */
+  /** Undefined, or 0 a second: no limit. */
   readonly mainLimit?: RateLimit;
   readonly eventsLimit?: RateLimit;
   readonly clock?: Clock;
@@ -46,7 +46,7 @@ export function openApiClients(
     });
   const [shared, own] = [openPool(), openPool()];
   const client = (pool: ConnectionPool, limit?: RateLimit) => {
-    const bucket = limit && new TokenBucket(clock, limit);
+    const bucket = limit && limit.perSecond > 0 ? new TokenBucket(clock, limit) : undefined;
     const exchange = { pool, credentials, observer, bucket, userAgent, requestTimeoutMs, clock };
     return new HttpApiServer(new Exchange(exchange));
   };

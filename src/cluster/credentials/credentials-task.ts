@@ -1,4 +1,4 @@
-/** What is done in the thread for credentials. */
+/** What is done in the process for credentials. */
 import type { CertificateTemplate } from '../../policies/certificates/certificate-template.ts';
 import type { ErrorKind } from '../../types/errors.ts';
 

@@ -5,23 +5,27 @@ import type { Clock } from '../../types/clock.ts';
 import { errorMessage } from '../../types/errors.ts';
 import type { Logger } from '../../types/logger.ts';
 import type { ConnectionDetails, Credentials } from '../service/api-server.ts';
-import { loadKubeconfigInThread } from './credentials-thread.ts';
+import { loadKubeconfigApart } from './own-process.ts';
 import type { LoadedKubeconfig } from './load-kubeconfig.ts';
 
 export interface KubeconfigCredentialsOptions {
   readonly clock: Clock;
   readonly logger: Logger;
-  /** Default: in a thread of its own. */
+  /** Default: in a process of its own. */
   readonly load?: (path: string) => Promise<LoadedKubeconfig>;
 }
 
 /** How often files are looked at while the server accepts what they held. */
 const LOOK_EVERY_MS = 10_000;
+/** A program is not run again earlier, however many requests the server refuses: it may be slow, or ask another service. */
+const PAUSE_MS = 5_000;
 
 interface Loaded {
   readonly kubeconfig: LoadedKubeconfig;
   /** Of its files, in their order. */
   readonly versions: readonly string[];
+  /** Unix milliseconds. */
+  readonly expiresAt: number;
 }
 
 export class KubeconfigCredentials implements Credentials {
@@ -32,12 +36,16 @@ export class KubeconfigCredentials implements Credentials {
   #loaded: Loaded | undefined;
   #lookedAt = 0;
   #isRefused = false;
+  /** When it was loaded last, or could not be. */
+  #triedAt = -Infinity;
+  /** Why it could not be loaded the last time. */
+  #failure: Error | undefined;
   /** Requests that come at the same time wait for the same answer. */
   #pending: Promise<LoadedKubeconfig> | undefined;
 
   constructor(path: string, options: KubeconfigCredentialsOptions) {
     this.path = path;
-    this.#options = { load: loadKubeconfigInThread, ...options };
+    this.#options = { load: loadKubeconfigApart, ...options };
     this.changes = this.#changes.asObservable();
   }
 
@@ -48,6 +56,7 @@ export class KubeconfigCredentials implements Credentials {
   /** Rejects with `InvalidArgument` or `Unavailable`; the message names the file. */
   async kubeconfig(): Promise<LoadedKubeconfig> {
     if (this.#loaded !== undefined && !this.#isDue(this.#loaded)) return this.#loaded.kubeconfig;
+    if (this.#failure !== undefined && this.#isTooEarly()) throw this.#failure;
     this.#pending ??= this.#refreshed().finally(() => {
       this.#pending = undefined;
     });
@@ -58,22 +67,36 @@ export class KubeconfigCredentials implements Credentials {
     this.#isRefused = true;
   }
 
+  #isTooEarly(): boolean {
+    const sinceTry = this.#options.clock.now() - this.#triedAt;
+    return sinceTry >= 0 && sinceTry < PAUSE_MS;
+  }
+
   #isDue(loaded: Loaded): boolean {
     const sinceLook = this.#options.clock.now() - this.#lookedAt;
     return this.#isRefused || this.#hasExpired(loaded) || sinceLook >= LOOK_EVERY_MS || sinceLook < 0;
   }
 
-  #hasExpired({ kubeconfig: { expiresAtMs } }: Loaded): boolean {
-    return expiresAtMs !== undefined && this.#options.clock.now() >= expiresAtMs;
+  #hasExpired({ expiresAt }: Loaded): boolean {
+    return this.#options.clock.now() >= expiresAt;
+  }
+
+  /** Infinite for what has expired when it is new: the clock of this machine is wrong then, and the server decides. */
+  #expiryOf({ expiresAtMs = Infinity }: LoadedKubeconfig): number {
+    if (expiresAtMs > this.#options.clock.now()) return expiresAtMs;
+    const problem = 'the program of the kubeconfig printed credentials that have expired already';
+    this.#options.logger.warn({ kubeconfig: this.path, problem }, 'The clock of this machine may be wrong');
+    return Infinity;
   }
 
   async #refreshed(): Promise<LoadedKubeconfig> {
     const former = this.#loaded;
     if (former === undefined) return this.#load();
-    const mustChange = this.#hasExpired(former) || (this.#isRefused && former.kubeconfig.isRenewable);
+    const mustRenew = this.#isRefused && former.kubeconfig.isRenewable;
+    const mustChange = this.#hasExpired(former) || (mustRenew && !this.#isTooEarly());
     const versions = await versionsOf(former.kubeconfig.files);
     this.#lookedAt = this.#options.clock.now();
-    this.#isRefused = false;
+    this.#isRefused = mustRenew && !mustChange;
     if (!mustChange && versions.every((version, index) => version === former.versions[index])) {
       return former.kubeconfig;
     }
@@ -84,6 +107,7 @@ export class KubeconfigCredentials implements Credentials {
         this.#isRefused = true;
         throw error;
       }
+      this.#failure = undefined;
       // Perhaps files are being replaced at this moment: what was read before goes on being used.
       this.#options.logger.warn(
         { problem: errorMessage(error) },
@@ -99,11 +123,16 @@ export class KubeconfigCredentials implements Credentials {
     const before = new Map<string, string>();
     const files = this.#loaded?.kubeconfig.files ?? [this.path];
     (await versionsOf(files)).forEach((version, index) => before.set(files[index] ?? '', version));
-    const kubeconfig = await this.#options.load(this.path);
+    this.#triedAt = this.#options.clock.now();
+    const kubeconfig = await this.#options.load(this.path).catch((error: unknown) => {
+      this.#failure = error as Error;
+      throw error;
+    });
+    this.#failure = undefined;
     const after = await versionsOf(kubeconfig.files);
     const versions = kubeconfig.files.map((file, index) => before.get(file) ?? after[index] ?? '');
     const former = this.#loaded?.kubeconfig.details;
-    this.#loaded = { kubeconfig, versions };
+    this.#loaded = { kubeconfig, versions, expiresAt: this.#expiryOf(kubeconfig) };
     this.#lookedAt = this.#options.clock.now();
     this.#isRefused = false;
     if (former !== undefined && needsOtherConnection(former, kubeconfig.details)) {

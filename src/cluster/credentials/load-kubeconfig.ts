@@ -1,4 +1,4 @@
-/** Reads a kubeconfig and everything that it refers to. Run in a thread of its own (`credentials-worker.ts`). */
+/** Reads a kubeconfig and everything that it refers to. Run in a process of its own (`credentials-process.ts`). */
 import { createPrivateKey, X509Certificate } from 'node:crypto';
 import { readFile, stat } from 'node:fs/promises';
 import type { RequestOptions } from 'node:https';

@@ -25,7 +25,7 @@ export interface CredentialsOptions {
   readonly nodeName: string;
   readonly clock: Clock;
   readonly logger: Logger;
-  /** Default: in a thread of its own. */
+  /** Default: in a process of its own. */
   readonly load?: (path: string) => Promise<LoadedKubeconfig>;
 }
 

@@ -1,4 +1,4 @@
-/** Makes a certificate signing request (PKCS #10). Run in a thread of its own (`credentials-worker.ts`). */
+/** Makes a certificate signing request (PKCS #10). Run in a process of its own (`credentials-process.ts`). */
 import { createPrivateKey, createPublicKey, sign } from 'node:crypto';
 import { Attributes, CertificationRequest, CertificationRequestInfo } from '@peculiar/asn1-csr';
 import { AsnConvert, OctetString } from '@peculiar/asn1-schema';

@@ -53,17 +53,27 @@ export interface LeaseSighting {
   readonly version: string | undefined;
   /** Since when the lease has been seen at this version, by this machine's clock in Unix ms. */
   readonly since: number;
+  /** How often it has been seen at this version. */
+  readonly looks: number;
 }
+
+/** So often a lease must have been seen unchanged: a clock that is set forward makes any time pass at once. */
+const SILENT_LOOKS_MIN = 4;
 
 export function seenLease(
   before: LeaseSighting | undefined,
   version: string | undefined,
   now: number,
 ): LeaseSighting {
-  return before !== undefined && before.version === version ? before : { version, since: now };
+  if (before === undefined || before.version !== version) return { version, since: now, looks: 1 };
+  return { ...before, looks: before.looks + 1 };
 }
 
 /** The lease has not been renewed for as long as it is valid: its machine does not run any more, or its agent does not. */
-export function isAbandoned({ since }: LeaseSighting, leaseDurationSeconds: number, now: number): boolean {
-  return now - since >= leaseDurationSeconds * 1000;
+export function isAbandoned(
+  { since, looks }: LeaseSighting,
+  leaseDurationSeconds: number,
+  now: number,
+): boolean {
+  return looks >= SILENT_LOOKS_MIN && now - since >= leaseDurationSeconds * 1000;
 }

@@ -1,4 +1,5 @@
 /** Why a node is not ready, in the kubelet's words. */
+import { NODE_SHUTTING_DOWN } from '../shutdown/shutdown-kill.ts';
 import type { RuntimeCondition, RuntimeStatus } from '../../types/cri.ts';
 
 /** A runtime that has not been ready for this long is down (the kubelet's value). */
@@ -28,7 +29,7 @@ export function readyProblems(health: NodeHealth, nowMs: number): readonly strin
     ...(plegProblem === undefined ? [] : [`PLEG is not healthy: ${plegProblem}`]),
     ...conditionProblems('container runtime not ready', conditions, 'RuntimeReady'),
     ...conditionProblems('container runtime network not ready', conditions, 'NetworkReady'),
-    ...(isShuttingDown ? ['node is shutting down'] : []),
+    ...(isShuttingDown ? [NODE_SHUTTING_DOWN] : []),
   ];
 }
 

@@ -25,9 +25,9 @@ export interface ReportRecord {
 
 export const NO_REPORT: ReportRecord = { sentAt: undefined, delayMs: 0 };
 
-/** Whether a report is due although nothing has changed. */
+/** Whether a report is due although nothing has changed. If the clock was set back, the time since the last one is not known. */
 export function isReportDue({ sentAt, delayMs }: ReportRecord, frequencyMs: number, now: number): boolean {
-  return sentAt === undefined || now - sentAt >= frequencyMs + delayMs;
+  return sentAt === undefined || now < sentAt || now - sentAt >= frequencyMs + delayMs;
 }
 
 /**

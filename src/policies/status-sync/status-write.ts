@@ -56,7 +56,8 @@ export function podsToWrite({ entries, written, pods, all }: WriteRound): PodToW
   return due;
 }
 
-function apiUIDOf(uid: string, pods: KnownPods): string | undefined {
+/** Under which UID the API server has the status; undefined for a static pod without mirror pod. */
+export function apiUIDOf(uid: string, pods: KnownPods): string | undefined {
   const pod = pods.get(uid);
   return pod !== undefined && isStaticPod(pod) ? pods.mirrorPodOf(pod)?.metadata.uid : uid;
 }

@@ -28,7 +28,7 @@ export const OWN_ADDRESSES: AddressReaders = {
 };
 
 /** How long the start waits for DNS. */
-const DNS_LIMIT_MS = 5_000;
+const DNS_LIMIT_MS = 2_000;
 
 /**
  * The addresses that a node of this name and with this `--node-ip` reports: its pods have them too. None where none is found. Takes some

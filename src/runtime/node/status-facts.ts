@@ -58,7 +58,7 @@ export interface StatusFactsOptions extends Pick<AdmissionSettings, 'podsPerCore
  */
 const DECLARED_FEATURES: readonly string[] = ['RestartAllContainersOnContainerExits'];
 
-/** How long the start waits for DNS. Addresses that come later are in a later report. */
+/** How long the first report waits for DNS. Addresses that come later are in a later report. */
 const FIRST_ADDRESSES_MS = 5_000;
 
 /** What the machine says of itself. */
@@ -77,6 +77,7 @@ export class StatusFacts {
   #version: VersionResponse | undefined;
   #dns: readonly string[] = [];
   #defaultRoute: DefaultRouteAddresses = {};
+  #known = Promise.resolve();
 
   private constructor(options: StatusFactsOptions, machine: Machine, readers: AddressReaders) {
     this.#options = options;
@@ -85,16 +86,26 @@ export class StatusFacts {
     this.#timer = new Timer(options.clock);
   }
 
-  /** Reads the machine and its addresses; what the runtime says comes later. */
+  /** Reads the machine. What DNS and the runtime say comes later. */
   static async open(options: StatusFactsOptions, readers = OWN_ADDRESSES): Promise<StatusFacts> {
     const [size, info] = await Promise.all([readMachineSize(), readNodeInfo()]);
     const facts = new StatusFacts(options, { size, info }, readers);
-    const addresses = facts.#readAddresses();
-    void facts.#refresh(addresses);
-    const waited = new AbortController();
-    const limit = sleep(options.clock, FIRST_ADDRESSES_MS, waited.signal);
-    await Promise.race([addresses, limit]).finally(() => waited.abort());
+    facts.#begin();
     return facts;
+  }
+
+  /** Resolves when the addresses of the node have been looked for, after some seconds at most. Only the first report waits for it. */
+  get known(): Promise<void> {
+    return this.#known;
+  }
+
+  #begin(): void {
+    const addresses = this.#readAddresses();
+    void this.#refresh(addresses);
+    const waited = new AbortController();
+    const signal = AbortSignal.any([waited.signal, this.#stopped.signal]);
+    const limit = sleep(this.#options.clock, FIRST_ADDRESSES_MS, signal).catch(() => undefined);
+    this.#known = Promise.race([addresses, limit]).finally(() => waited.abort());
   }
 
   stop(): void {

@@ -1,9 +1,11 @@
 /** Checks a node after the last fault: each pod must reach the state that is wanted, and then, with no pod wanted, nothing may be left. */
 import { isEnding } from '../../policies/sync/pod-termination.ts';
-import type { Pod } from '../../types/kubernetes.ts';
+import type { Node, Pod } from '../../types/kubernetes.ts';
 import type { AgentRun } from '../node/agent-run.ts';
 import type { Host } from '../node/host.ts';
 import { endsForGood, goesOnForever } from '../plan/pod-specs.ts';
+import { type ApiCheckFacts, findUntold } from './api/api-check.ts';
+import { localUID } from './api/pod-object-judge.ts';
 import { isBeforeStart, stateName } from './pod-states.ts';
 
 /** Why a check fails. */
@@ -27,7 +29,20 @@ export function findUnsettled(host: Host): Finding | undefined {
     const what = whyUnsettled(host, agentRun, pod);
     if (what !== undefined) return { uid: pod.metadata.uid, name: pod.metadata.name, what };
   }
-  return undefined;
+  return findUntold(apiCheckFacts(host, agentRun));
+}
+
+function apiCheckFacts({ api, sources, apiJudge }: Host, { agent }: AgentRun): ApiCheckFacts {
+  const node = api.store.get('nodes', { name: api.nodeName }) as Node | undefined;
+  return {
+    node,
+    pods: sources.objects,
+    staticPods: sources.staticPods,
+    isStarted: (uid) => isStarted(agent, uid),
+    statusOf: (uid) => agent.statusManager.get(uid),
+    hasEnded: (uid) => agent.supervisor.registry.isPodKnownTerminated(uid),
+    leaseOverdueMs: apiJudge.lease.overdueMs,
+  };
 }
 
 /** The first thing that is left on the node, although no pod is wanted on it (I10). */
@@ -43,7 +58,14 @@ export function findLeftover(host: Host): Finding | undefined {
     const state = stateName(entry.actor.getSnapshot());
     return finding(host, entry.pod.uid, `its actor is left, in ${state}, though no pod is wanted`);
   }
-  return undefined;
+  const [object] = host.sources.objects;
+  return object && finding(host, localUID(object), 'its object is left, though no pod is wanted');
+}
+
+function isStarted({ supervisor }: AgentRun['agent'], uid: string): boolean {
+  const entry = supervisor.registry.get(uid);
+  const state = entry === undefined ? '' : stateName(entry.actor.getSnapshot());
+  return state.startsWith('Syncing') && !isBeforeStart(state);
 }
 
 function finding(host: Host, uid: string, what: string): Finding {

@@ -83,6 +83,16 @@ export class LifecycleJudge {
     return isTerminated(this.#latest.get(uid)?.state ?? '');
   }
 
+  /** Whether the agent ends the pod, and has not come to its end. */
+  isEnding(uid: string): boolean {
+    return isEndingState(this.#latest.get(uid)?.state ?? '');
+  }
+
+  /** Whether an abandoned call has started something of the pod that no effect has had the chance to see. */
+  hasLateCall(uid: string): boolean {
+    return this.#effects.hasLateCall(uid);
+  }
+
   callBegan(call: CallUnderWay): void {
     if (call.connection !== this.#connection) return;
     const progress = this.#latest.get(call.uid);

@@ -1,5 +1,6 @@
 /** One agent on a simulated node, from its start until it is stopped or killed. */
-import { map, Observable, Subject, takeUntil } from 'rxjs';
+import { map, type Observable, Subject, takeUntil } from 'rxjs';
+import { eventFanOut } from '../../actors/cluster/event-fan-out.ts';
 import type { EvictionParts } from '../../actors/eviction/eviction-figures.ts';
 import { NodeAgent } from '../../actors/node-agent.ts';
 import type { PodEffects } from '../../actors/pods/pod-actor.ts';
@@ -10,9 +11,13 @@ import type { SimulatedConnection } from '../../runtime/simulated/simulated-conn
 import type { SimulatedRuntime } from '../../runtime/simulated/simulated-runtime.ts';
 import type { CallUnderWay } from '../../runtime/simulated/witness.ts';
 import { channelEvent, podConfig } from '../../sources/pod-config.ts';
+import type { SourceProblem } from '../../sources/source.ts';
 import type { Clock } from '../../types/clock.ts';
+import type { EventRecorder, NodeEventRecorder } from '../../types/event-recorder.ts';
 import type { Logger } from '../../types/logger.ts';
 import type { NodeFacts } from '../../types/node-facts.ts';
+import type { SimulatedApiClient } from '../api/simulated-api-client.ts';
+import type { SimulatedApiServer } from '../api/simulated-api-server.ts';
 import type { Violation } from '../history.ts';
 import { AdmissionJudge } from '../judges/admission-judge.ts';
 import type { EffectName } from '../judges/effect-judge.ts';
@@ -21,21 +26,22 @@ import { LifecycleJudge } from '../judges/lifecycle-judge.ts';
 import { PodEndJudge } from '../judges/pod-end-judge.ts';
 import { stateName } from '../judges/pod-states.ts';
 import type { Kill } from '../plan/plan.ts';
-import { seededRandom } from '../plan/seeded-random.ts';
+import { seededRandom, type SeededRandom } from '../plan/seeded-random.ts';
 import { evictionConfiguration, type EvictionRules } from '../resources/eviction-rules.ts';
 import type { SimulatedResources } from '../resources/simulated-resources.ts';
 import { SimulatedStats, type StatsFaults } from '../resources/simulated-stats.ts';
 import { ActorInspection } from './actor-inspection.ts';
+import { AgentCluster } from './agent-cluster.ts';
 import { AgentClock } from './agent-clock.ts';
 import { type NodeFaults, type SimulatedDisk, simulatedNode } from './simulated-node.ts';
 import { SimulatedReclaimer } from './simulated-reclaimer.ts';
 import type { SimulatedSources } from './simulated-sources.ts';
+import { NODE_ADDRESS } from './simulated-status-facts.ts';
 
 /** How long a stopped agent waits for its effects under way, as the daemon does. */
 const STOP_LIMIT_MS = 2_000;
 const SYNC_FREQUENCY_MS = 60_000;
 const MAX_CONTAINER_RESTART_PERIOD_MS = 300_000;
-const MAX_API_DELAY_MS = 60_000;
 
 export interface AgentRunOptions {
   readonly node: number;
@@ -45,6 +51,9 @@ export interface AgentRunOptions {
   readonly runtime: SimulatedRuntime;
   readonly disk: SimulatedDisk;
   readonly sources: SimulatedSources;
+  readonly api: SimulatedApiServer;
+  /** The agent hears at once of its pods at the API server: for tests that say what happens when. */
+  readonly hearsAtOnce?: boolean | undefined;
   readonly nodeFacts: () => NodeFacts;
   readonly random: (key: string) => number;
   readonly faults: () => NodeFaults & StatsFaults;
@@ -71,6 +80,12 @@ export class AgentRun {
   readonly killed = new Set<string>();
   readonly #options: AgentRunOptions;
   readonly #clock: AgentClock;
+  /** Its connection to the API server. */
+  readonly client: SimulatedApiClient;
+  readonly #chance: SeededRandom;
+  /** Apart, so that requests do not change what else is left to chance. */
+  readonly #clusterRandom: () => number;
+  readonly #cluster: AgentCluster;
   readonly #inspection: ActorInspection;
   readonly #stats: SimulatedStats | undefined;
   readonly #reclaimer: SimulatedReclaimer | undefined;
@@ -82,11 +97,18 @@ export class AgentRun {
     const { node, runtime, clock, onViolation } = options;
     this.#clock = new AgentClock(clock);
     this.startedAt = clock.now();
+    const { ordinal, random, api } = options;
+    const chanceOf = (what: string) => seededRandom(random(`life/${String(ordinal)}${what}`) * 2 ** 32);
+    this.#chance = chanceOf('');
+    const ofCluster = chanceOf('/cluster');
+    this.#clusterRandom = () => ofCluster.next();
+    this.client = api.connect();
+    this.#cluster = this.#buildCluster();
     this.connection = runtime.connect();
     this.lifecycle = new LifecycleJudge({ node, truth: runtime, onViolation }, this.connection.id);
     this.admission = new AdmissionJudge({
       node,
-      nodeFacts: options.nodeFacts,
+      nodeFacts: () => this.agent.nodeFacts(),
       now: () => clock.now(),
       isRunning: (uid) => runtime.isRunning(uid),
       found: runtime.uids().filter((uid) => runtime.isRunning(uid)),
@@ -131,6 +153,7 @@ export class AgentRun {
     this.#crashed.next(undefined);
     this.connection.cut();
     this.#reclaimer?.connection.cut();
+    this.client.cut();
   }
 
   /** SIGTERM: the agent stops, and its pods keep running. */
@@ -138,7 +161,8 @@ export class AgentRun {
     await this.agent.shutDown(false);
     const { promise: timeUp, resolve } = Promise.withResolvers<undefined>();
     this.#clock.setTimeout(() => resolve(undefined), STOP_LIMIT_MS);
-    await Promise.race([this.agent.stop(), timeUp]);
+    const stopped = Promise.all([this.agent.stop(), this.#cluster.sender.stop()]);
+    await Promise.race([stopped, timeUp]);
     if (this.#isAlive) this.crash();
   }
 
@@ -155,16 +179,15 @@ export class AgentRun {
   }
 
   #buildAgent(): NodeAgent {
-    const { nodeFacts, random, ordinal } = this.#options;
+    const { nodeFacts } = this.#options;
     const eviction = this.#evictionParts();
-    const chance = seededRandom(random(`life/${String(ordinal)}`) * 2 ** 32);
     return new NodeAgent({
       parts: this.#parts(),
       sources: ['file', 'api'],
       configuration: this.#configuration(),
       clock: this.#clock,
-      random: () => chance.next(),
-      hostIPs: ['192.0.2.1'],
+      random: () => this.#chance.next(),
+      hostIPs: [NODE_ADDRESS],
       syncFrequencyMs: SYNC_FREQUENCY_MS,
       nodeFacts,
       preemptionLowerPriorityFirst: true,
@@ -172,16 +195,33 @@ export class AgentRun {
       maxContainerRestartPeriodMs: MAX_CONTAINER_RESTART_PERIOD_MS,
       maximumDeadContainersPerContainer: 1,
       startsAtOnce: 16,
-      recorder: {
-        event: ({ uid, name }, type, reason) => this.#tell(uid, name, `event ${type} ${reason}`),
-        nodeEvent: () => undefined,
-      },
+      recorder: this.#recorder(),
+      cluster: (core) => this.#cluster.join({ ...core, random: this.#clusterRandom }),
       logger: this.#logger(),
       inspect: (event) => {
         if (this.#isAlive) this.#inspection.inspect(event);
       },
       wrapEffects: (effects) => this.#judged(effects),
     });
+  }
+
+  #buildCluster(): AgentCluster {
+    return new AgentCluster({
+      client: this.client,
+      clock: this.#clock,
+      random: this.#clusterRandom,
+      logger: this.#logger(),
+      nodeFacts: this.#options.nodeFacts,
+      conditions: () => this.agent.nodeFacts().conditions,
+    });
+  }
+
+  #recorder(): EventRecorder & NodeEventRecorder {
+    const history: EventRecorder & NodeEventRecorder = {
+      event: ({ uid, name }, type, reason) => this.#tell(uid, name, `event ${type} ${reason}`),
+      nodeEvent: () => undefined,
+    };
+    return eventFanOut(history, this.#cluster.sender);
   }
 
   #buildInspection(): ActorInspection {
@@ -264,23 +304,17 @@ export class AgentRun {
 
   #configuration(): Observable<SupervisorEvent> {
     const { clock, sources, node } = this.#options;
-    const { file, api } = sources.lists;
-    const onProblem = ({ message }: { message: string }) =>
+    const onProblem = ({ source, file, message }: SourceProblem) => {
+      // That the API server does not answer is foreseen.
+      if (source === 'api' && file === undefined) return;
       this.#options.onViolation({ invariant: 'defect', node, what: `a source has a problem: ${message}` });
-    return podConfig({ file, api: this.#delayed(api) }, { now: () => clock.now(), onProblem }).pipe(
+    };
+    const api = this.#options.hearsAtOnce === true ? sources.atOnce : this.#cluster.pods;
+    const lists = { file: sources.file, api };
+    return podConfig(lists, { now: () => clock.now(), onProblem }).pipe(
       map(channelEvent),
       takeUntil(this.#crashed),
     );
-  }
-
-  /** The API server is not always reachable when an agent starts. */
-  #delayed<T>(list: Observable<T>): Observable<T> {
-    const { random, ordinal } = this.#options;
-    const delayMs = Math.max(0, random(`life/${String(ordinal)}/api`) - 0.5) * MAX_API_DELAY_MS;
-    return new Observable((subscriber) => {
-      const timer = this.#clock.setTimeout(() => subscriber.add(list.subscribe(subscriber)), delayMs);
-      return () => this.#clock.clearTimeout(timer);
-    });
   }
 
   #judged(effects: PodEffects): PodEffects {

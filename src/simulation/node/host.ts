@@ -3,10 +3,13 @@ import type { SimulatedDisk } from './simulated-node.ts';
 import { SimulatedRuntime } from '../../runtime/simulated/simulated-runtime.ts';
 import type { Clock } from '../../types/clock.ts';
 import type { NodeFacts } from '../../types/node-facts.ts';
-import { type Fault, nodeFaults, runtimeFaults, statsFaults } from '../plan/fault-kinds.ts';
+import { apiFaults, type Fault, nodeFaults, runtimeFaults, statsFaults } from '../plan/fault-kinds.ts';
 import type { History, Violation } from '../history.ts';
 import type { Kill, Operation } from '../plan/plan.ts';
 import type { NodeResources } from '../resources/node-resources.ts';
+import { SimulatedApiServer } from '../api/simulated-api-server.ts';
+import type { RequestUnderWay } from '../api/api-witness.ts';
+import { ApiJudge } from '../judges/api/api-judge.ts';
 import { SimulatedResources } from '../resources/simulated-resources.ts';
 import { countEviction, type Tally } from '../tally.ts';
 import { AgentRun } from './agent-run.ts';
@@ -15,8 +18,8 @@ import { NodeChanges } from './node-changes.ts';
 import { RuntimeObserver } from './runtime-observer.ts';
 import { SimulatedSources } from './simulated-sources.ts';
 
-/** After this time the API server has the final status of a pod. */
-const API_SERVER_MS = 50;
+/** The API server may become reachable up to this much later than an agent starts. */
+const MAX_API_DELAY_MS = 30_000;
 
 export interface HostOptions {
   readonly node: number;
@@ -28,6 +31,8 @@ export interface HostOptions {
   readonly nodeFacts: (ordinal: number) => NodeFacts;
   /** Undefined for a node that is never short of resources, and does not evict. */
   readonly resources?: NodeResources | undefined;
+  /** Agents hear at once of their pods at the API server: for tests that say what happens when. */
+  readonly hearsAtOnce?: boolean;
   readonly history: History;
   readonly tally: Tally;
   readonly onViolation: (violation: Violation) => void;
@@ -35,7 +40,9 @@ export interface HostOptions {
 
 export class Host {
   readonly runtime: SimulatedRuntime;
-  readonly sources = new SimulatedSources();
+  readonly api: SimulatedApiServer;
+  readonly apiJudge: ApiJudge;
+  readonly sources: SimulatedSources;
   readonly disk: SimulatedDisk = new Map();
   readonly #options: HostOptions;
   readonly #pods = new CreatedPods();
@@ -52,6 +59,9 @@ export class Host {
     const faults = runtimeFaults(options.faults, random);
     const images = resources?.oldImages ?? [];
     this.runtime = new SimulatedRuntime({ clock, random, faults, images, witness: this.#observer() });
+    this.apiJudge = this.#buildApiJudge();
+    this.api = this.#buildApi();
+    this.sources = new SimulatedSources(this.api);
     this.#resources = this.#buildResources();
     this.#changes = this.#buildChanges();
     this.#startAgent();
@@ -82,6 +92,7 @@ export class Host {
     // A hanging call without a deadline, such as a pull, ends only when the runtime goes down.
     this.runtime.goDown();
     this.runtime.comeUp();
+    this.api.comeUp();
   }
 
   /** Adds a line to the history: about the node, or about the pod of that name or UID. */
@@ -117,6 +128,7 @@ export class Host {
       clock: this.#options.clock,
       runtime: this.runtime,
       sources: this.sources,
+      api: this.api,
       pods: this.#pods,
       agent: {
         kill: (uid, kill) => this.#kill(uid, kill),
@@ -125,6 +137,54 @@ export class Host {
       },
       faults: () => this.#faults,
       tell: (what, name) => this.tell(what, { name }),
+    });
+  }
+
+  #buildApi(): SimulatedApiServer {
+    const { clock, random, nodeFacts } = this.#options;
+    const api = new SimulatedApiServer({
+      nodeName: nodeFacts(1).name,
+      clock,
+      random,
+      faults: () => apiFaults(this.#faults),
+      witness: {
+        requestLands: (request) => this.apiJudge.requestLands(request),
+        requestEnded: (request, answer) => this.#requestEnded(request, answer),
+      },
+    });
+    api.store.changes.subscribe((change) => this.apiJudge.changed(change));
+    return api;
+  }
+
+  #requestEnded(request: RequestUnderWay, answer: string): void {
+    this.apiJudge.requestEnded(request, answer);
+    const { verb, target } = request;
+    const isRead = verb === 'get' || verb === 'list';
+    const { name, subresource = 'pod' } = 'name' in target ? target : { name: undefined };
+    this.#options.tally.requests += 1;
+    if (target.resource === 'pods' && name !== undefined)
+      this.tell(`${verb} ${subresource}: ${answer}`, { name }, isRead);
+    else if (answer !== 'done') this.tell(`${verb} ${target.resource}: ${answer}`, {}, true);
+  }
+
+  #buildApiJudge(): ApiJudge {
+    const { node, clock } = this.#options;
+    const run = () => this.#agentRun;
+    return new ApiJudge({
+      node,
+      now: () => clock.now(),
+      truth: {
+        runtime: () => this.runtime,
+        isMounted: (uid) => this.disk.get(uid)?.mounted === true,
+        mayRunUnknown: (uid) => run()?.lifecycle.hasLateCall(uid) ?? true,
+        wasMadeAgain: (uid) => this.sources.wasMadeAgain(uid),
+        isForeign: ({ connection, abandoned }) => abandoned || connection !== run()?.connection.id,
+      },
+      staticNameOf: (uid) => (this.#pods.isStatic(uid) ? this.#pods.nameOf(uid) : undefined),
+      wantedUID: (name) => this.sources.staticPods.find((pod) => pod.metadata.name === name)?.metadata.uid,
+      wasWantedAgain: (uid) => this.sources.wasMadeAgain(uid),
+      isEnding: (uid) => run()?.lifecycle.isEnding(uid) ?? false,
+      onViolation: (violation) => this.#violated(violation),
     });
   }
 
@@ -148,6 +208,8 @@ export class Host {
     const resources = this.#resources;
     const ordinal = ++this.#agentRuns;
     this.tell(`agent ${String(ordinal)} starts`);
+    const apiDelayMs = (2 * random(`life/${String(ordinal)}/api`) - 1) * MAX_API_DELAY_MS;
+    if (apiDelayMs > 0) this.api.goDownFor(apiDelayMs);
     this.#agentRun = new AgentRun({
       node,
       ordinal,
@@ -156,6 +218,8 @@ export class Host {
       runtime: this.runtime,
       disk: this.disk,
       sources: this.sources,
+      api: this.api,
+      hearsAtOnce: this.#options.hearsAtOnce,
       nodeFacts: () => nodeFacts(ordinal),
       faults: () => ({ ...nodeFaults(this.#faults), ...statsFaults(this.#faults) }),
       eviction: resources && rules && { resources, rules },
@@ -176,6 +240,7 @@ export class Host {
     this.tell('the agent is killed');
     this.#agentRun.crash();
     this.#agentRun = undefined;
+    this.apiJudge.lease.abandoned();
     this.#options.clock.setTimeout(() => this.#startAgent(), downMs);
   }
 
@@ -184,26 +249,18 @@ export class Host {
     if (run === undefined) return;
     this.tell('the agent is stopped');
     this.#agentRun = undefined;
+    this.apiJudge.lease.abandoned();
     void run.stop().then(() => this.#options.clock.setTimeout(() => this.#startAgent(), downMs));
   }
 
   #onFinished(uid: string): void {
-    const { tally, clock } = this.#options;
+    const { tally } = this.#options;
     const run = this.#agentRun;
     const { isPreempted = false, evictedFor, rejection } = run?.admission.record(uid) ?? {};
     tally.podsEnded += 1;
     if (isPreempted) tally.preempted += 1;
     if (evictedFor !== undefined) countEviction(tally, evictedFor);
     if (rejection !== undefined) tally.rejected += 1;
-    const name = this.nameOf(uid);
-    if (name === undefined || run === undefined) return;
-    const status = run.agent.statusManager.get(uid);
-    clock.setTimeout(() => {
-      // An agent that is killed before this time has not told the API server.
-      if (run.isAlive && run.agent.supervisor.registry.isPodKnownTerminated(uid)) {
-        this.sources.ended({ name, uid }, status);
-      }
-    }, API_SERVER_MS);
   }
 
   #violated(violation: Violation): void {

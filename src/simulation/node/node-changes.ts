@@ -4,6 +4,7 @@ import type { SimulatedRuntime } from '../../runtime/simulated/simulated-runtime
 import type { CallUnderWay } from '../../runtime/simulated/witness.ts';
 import type { Clock } from '../../types/clock.ts';
 import type { Pod } from '../../types/kubernetes.ts';
+import type { SimulatedApiServer } from '../api/simulated-api-server.ts';
 import type { Fault } from '../plan/fault-kinds.ts';
 import type { Change, Kill } from '../plan/plan.ts';
 import type { CreatedPods } from './created-pods.ts';
@@ -22,6 +23,7 @@ export interface NodeChangesOptions {
   readonly clock: Clock;
   readonly runtime: SimulatedRuntime;
   readonly sources: SimulatedSources;
+  readonly api: SimulatedApiServer;
   readonly pods: CreatedPods;
   readonly agent: ChangedAgent;
   /** The faults that are switched on. */
@@ -29,6 +31,9 @@ export interface NodeChangesOptions {
   /** Adds a line about the pod name to the history. */
   readonly tell: (what: string, name: string) => void;
 }
+
+/** A condition that a controller of the cluster sets. */
+const GATE = 'example.com/gate';
 
 export class NodeChanges {
   readonly #options: NodeChangesOptions;
@@ -45,12 +50,13 @@ export class NodeChanges {
     if (kind === 'end container') return faults.has('exit');
     if (kind === 'end sandbox') return faults.has('sandbox-death');
     if (kind === 'crash agent' || kind === 'restart agent') return faults.has('agent');
+    if (kind === 'stop api' || kind === 'forget versions') return faults.has('api-outage');
     return kind !== 'stop runtime' || faults.has('runtime');
   }
 
   /** `number`: that of the operation. New pods and versions are named after it. */
   apply(number: number, name: string, change: Change): void {
-    const { sources, clock } = this.#options;
+    const { sources } = this.#options;
     const version = String(number);
     switch (change.kind) {
       case 'create':
@@ -74,10 +80,16 @@ export class NodeChanges {
         sources.change(name, (pod) => withImage(pod, `registry.example/app:${version}`));
         break;
       case 'delete':
-        sources.delete(name, change.graceSeconds, rfc3339(clock.now()));
+        sources.delete(name, change.graceSeconds);
         break;
       case 'remove':
         sources.remove(name);
+        break;
+      case 'delete mirror':
+        sources.deleteMirror(name, change.graceSeconds);
+        break;
+      case 'set condition':
+        sources.setCondition(name, { type: GATE, status: change.status });
         break;
       case 'ambush':
         this.#ambushes.set(name, { number, ...change });
@@ -105,9 +117,9 @@ export class NodeChanges {
     this.#ambushes.clear();
   }
 
-  /** Changes to the runtime and to the agent. All other changes are made to the sources. */
+  /** Changes to the runtime, the agent and the API server. All other changes are made to the sources. */
   #applyToNode(name: string, change: Change): void {
-    const { runtime, clock, agent } = this.#options;
+    const { runtime, clock, agent, api } = this.#options;
     switch (change.kind) {
       case 'kill':
         this.#kill(name, change);
@@ -128,8 +140,27 @@ export class NodeChanges {
         runtime.goDown();
         clock.setTimeout(() => runtime.comeUp(), change.downMs);
         break;
+      case 'stop api': {
+        const { silent, forgetful, downMs } = change;
+        api.goDownFor(downMs, { how: silent ? 'silent' : 'refusing', forgetful });
+        break;
+      }
+      case 'forget versions':
+        api.store.compact();
+        break;
+      case 'cordon':
+        this.#cordon(change.unschedulable);
+        break;
       default:
     }
+  }
+
+  #cordon(unschedulable: boolean): void {
+    const { api } = this.#options;
+    const target = { resource: 'nodes', name: api.nodeName } as const;
+    if (api.store.get('nodes', target) === undefined) return;
+    const labels = { 'example.com/cordoned': String(unschedulable) };
+    api.operations.patch(target, { metadata: { labels }, spec: { unschedulable } });
   }
 
   #create(name: string, uid: string, { source, spec }: ChangeOf<'create'>): void {

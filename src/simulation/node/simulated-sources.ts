@@ -1,6 +1,9 @@
-import { BehaviorSubject } from 'rxjs';
+import { BehaviorSubject, filter, map, type Observable, startWith } from 'rxjs';
+import type { ObjectReference } from '../../cluster/service/api-resources.ts';
+import { CONFIG_HASH_ANNOTATION, isMirrorPod } from '../../policies/pod/pod-kinds.ts';
 import type { SourceUpdate } from '../../sources/source.ts';
-import type { Pod, PodStatus } from '../../types/kubernetes.ts';
+import type { Pod, PodCondition } from '../../types/kubernetes.ts';
+import type { SimulatedApiServer } from '../api/simulated-api-server.ts';
 
 export type SourceName = 'file' | 'api';
 
@@ -10,25 +13,52 @@ interface Wanted {
 }
 
 const EMPTY: SourceUpdate = { pods: [], problems: [] };
+const NAMESPACE = 'default';
 
-/** The pods that are wanted on a simulated node, by manifest files and an API server. They outlive the agents. One pod per name. */
+/**
+ * The pods that are wanted on a simulated node, by manifest files and by the users of its cluster. They outlive the agents. One pod
+ * per name; the mirror pod of a static pod does not count.
+ */
 export class SimulatedSources {
-  readonly lists: Readonly<Record<SourceName, BehaviorSubject<SourceUpdate>>> = {
-    file: new BehaviorSubject<SourceUpdate>(EMPTY),
-    api: new BehaviorSubject<SourceUpdate>(EMPTY),
-  };
-  readonly #wanted = new Map<string, Wanted>();
+  readonly file = new BehaviorSubject<SourceUpdate>(EMPTY);
+  readonly #api: SimulatedApiServer;
+  readonly #static = new Map<string, Pod>();
   /** UIDs of the pods that were deleted or removed at any time. */
   readonly #endAsked = new Set<string>();
+  /** UIDs that were made a second time. A real API server never does that; a node sees it where a list is too old. */
+  readonly #madeAgain = new Set<string>();
   /** By name, the last pod of that name, as it was before its deletion. */
   readonly #last = new Map<string, Wanted>();
 
+  constructor(api: SimulatedApiServer) {
+    this.#api = api;
+  }
+
   get(name: string): Pod | undefined {
-    return this.#wanted.get(name)?.pod;
+    return this.#static.get(name) ?? this.#stored(name, 'ordinary');
   }
 
   get pods(): readonly Pod[] {
-    return [...this.#wanted.values()].map(({ pod }) => pod);
+    return [...this.#static.values(), ...this.objects.filter((pod) => !isMirrorPod(pod))];
+  }
+
+  get staticPods(): readonly Pod[] {
+    return [...this.#static.values()];
+  }
+
+  /** All pods at the API server, mirror pods included. */
+  get objects(): readonly Pod[] {
+    return this.#api.store.list('pods') as readonly unknown[] as readonly Pod[];
+  }
+
+  /** The pods at the API server, for an agent that hears of each change at once. */
+  get atOnce(): Observable<SourceUpdate> {
+    return this.#api.store.changes.pipe(
+      filter(({ resource }) => resource === 'pods'),
+      map(() => undefined),
+      startWith(undefined),
+      map(() => ({ pods: this.objects, problems: [] })),
+    );
   }
 
   /** Whether the pod was deleted or removed at any time, even if it is wanted again. */
@@ -36,71 +66,113 @@ export class SimulatedSources {
     return this.#endAsked.has(uid);
   }
 
+  wasMadeAgain(uid: string): boolean {
+    return this.#madeAgain.has(uid);
+  }
+
   /** Replaces the pod of that name, like a changed manifest, or a pod that was deleted by force and created again. */
-  create(source: SourceName, pod: Pod): void {
-    this.remove(pod.metadata.name);
-    this.#set({ source, pod });
+  create(source: SourceName, { metadata, spec }: Pod): void {
+    this.remove(metadata.name);
+    const bound = { metadata, spec: { ...spec, nodeName: this.#api.nodeName } };
+    const annotations = { ...metadata.annotations, [CONFIG_HASH_ANNOTATION]: metadata.uid };
+    this.#make({
+      source,
+      pod: source === 'api' ? bound : { ...bound, metadata: { ...metadata, annotations } },
+    });
   }
 
   /** Creates the last pod of that name again, with its UID. */
   createAgain(name: string): void {
     const last = this.#last.get(name);
-    if (last !== undefined && !this.#wanted.has(name)) this.#set(last);
+    if (last === undefined || this.get(name) !== undefined) return;
+    this.#madeAgain.add(last.pod.metadata.uid);
+    this.#make(last);
   }
 
   change(name: string, change: (pod: Pod) => Pod): void {
-    const wanted = this.#wanted.get(name);
-    if (wanted !== undefined) this.#set({ source: wanted.source, pod: change(wanted.pod) });
+    const pod = this.#static.get(name);
+    if (pod !== undefined) {
+      this.#make({ source: 'file', pod: change(pod) });
+      return;
+    }
+    const stored = this.#stored(name, 'ordinary');
+    if (stored === undefined) return;
+    const changed = change(stored);
+    this.#api.operations.update(target(name), changed);
+    const { metadata, spec } = changed;
+    if (metadata.deletionTimestamp === undefined)
+      this.#last.set(name, { source: 'api', pod: { metadata, spec } });
   }
 
-  /**
-   * At the API server, a second deletion can only shorten the grace period. A manifest is removed at once. `now`: in RFC 3339.
-   */
-  delete(name: string, graceSeconds: number, now: string): void {
-    if (this.#wanted.get(name)?.source !== 'api') {
+  /** The manifest of a static pod is removed at once. */
+  delete(name: string, graceSeconds: number): void {
+    if (this.#static.has(name)) {
       this.remove(name);
       return;
     }
-    this.change(name, (pod) => {
-      this.#endAsked.add(pod.metadata.uid);
-      const before = pod.metadata.deletionGracePeriodSeconds ?? Infinity;
-      const deletionGracePeriodSeconds = Math.min(before, graceSeconds);
-      return { ...pod, metadata: { ...pod.metadata, deletionTimestamp: now, deletionGracePeriodSeconds } };
-    });
+    const pod = this.#stored(name, 'ordinary');
+    if (pod === undefined) return;
+    this.#endAsked.add(pod.metadata.uid);
+    this.#api.operations.delete(target(name), { gracePeriodSeconds: graceSeconds });
   }
 
-  /** A pod has ended: the API server removes it if it was deleted, and else stores its status. */
-  ended({ name, uid }: { readonly name: string; readonly uid: string }, status: PodStatus | undefined): void {
-    const wanted = this.#wanted.get(name);
-    if (wanted?.source !== 'api' || wanted.pod.metadata.uid !== uid) return;
-    if (wanted.pod.metadata.deletionTimestamp !== undefined) this.remove(name);
-    else if (status !== undefined) this.change(name, (pod) => ({ ...pod, status }));
+  /** Somebody deletes the mirror pod of that name. */
+  deleteMirror(name: string, graceSeconds: number): void {
+    if (this.#stored(name, 'mirror') !== undefined)
+      this.#api.operations.delete(target(name), { gracePeriodSeconds: graceSeconds });
   }
 
+  /** A controller of the cluster sets a condition of the pod, or of its mirror pod. */
+  setCondition(name: string, condition: PodCondition): void {
+    const status = { ...target(name), subresource: 'status' } as const;
+    if (this.#api.store.get('pods', status) !== undefined)
+      this.#api.operations.patch(status, { status: { conditions: [condition] } });
+  }
+
+  /** The pod is gone at once, with its manifest or by force. */
   remove(name: string): void {
-    const wanted = this.#wanted.get(name);
-    if (wanted === undefined) return;
-    this.#wanted.delete(name);
-    this.#endAsked.add(wanted.pod.metadata.uid);
-    this.#publish(wanted.source);
+    const pod = this.get(name);
+    if (pod === undefined) return;
+    this.#endAsked.add(pod.metadata.uid);
+    if (this.#static.delete(name)) this.#publish();
+    else this.#forceDelete(name);
   }
 
+  /** All manifests are removed, and all other pods deleted. */
   clear(): void {
     for (const { metadata } of this.pods) this.#endAsked.add(metadata.uid);
-    this.#wanted.clear();
-    this.#publish('file');
-    this.#publish('api');
+    this.#static.clear();
+    this.#publish();
+    for (const { metadata } of this.pods) this.#api.operations.delete(target(metadata.name));
   }
 
-  #set(wanted: Wanted): void {
-    const { metadata } = wanted.pod;
-    this.#wanted.set(metadata.name, wanted);
-    if (metadata.deletionTimestamp === undefined) this.#last.set(metadata.name, wanted);
-    this.#publish(wanted.source);
+  #make(wanted: Wanted): void {
+    const { source, pod } = wanted;
+    const { name, uid } = pod.metadata;
+    if (pod.metadata.deletionTimestamp === undefined) this.#last.set(name, wanted);
+    if (source === 'file') {
+      this.#static.set(name, pod);
+      this.#publish();
+      return;
+    }
+    // A mirror pod of a static pod that is gone may be left.
+    this.#forceDelete(name);
+    this.#api.operations.create({ resource: 'pods', namespace: NAMESPACE }, pod, uid);
   }
 
-  #publish(source: SourceName): void {
-    const wanted = [...this.#wanted.values()].filter((one) => one.source === source);
-    this.lists[source].next({ pods: wanted.map(({ pod }) => pod), problems: [] });
+  #forceDelete(name: string): void {
+    if (this.#api.store.get('pods', target(name)) !== undefined)
+      this.#api.operations.delete(target(name), { gracePeriodSeconds: 0 });
+  }
+
+  #stored(name: string, kind: 'ordinary' | 'mirror'): Pod | undefined {
+    const pod = this.#api.store.get('pods', target(name)) as unknown as Pod | undefined;
+    return pod !== undefined && isMirrorPod(pod) === (kind === 'mirror') ? pod : undefined;
+  }
+
+  #publish(): void {
+    this.file.next({ pods: this.staticPods, problems: [] });
   }
 }
+
+const target = (name: string): ObjectReference => ({ resource: 'pods', namespace: NAMESPACE, name });

@@ -1,4 +1,5 @@
 import type { RuntimeFaults } from '../../runtime/simulated/call-faults.ts';
+import type { ApiFaults } from '../api/api-faults.ts';
 import type { NodeFaults } from '../node/simulated-node.ts';
 import type { StatsFaults } from '../resources/simulated-stats.ts';
 
@@ -17,6 +18,9 @@ export const FAULTS = {
   images: 'an image cannot be pulled',
   agent: 'the agent is killed or stopped at any step, and starts again',
   runtime: 'the runtime goes down and comes back; containers keep running',
+  api: 'requests to the API server fail, hang, are slow, or are carried out without an answer',
+  'api-outage': 'the API server goes away and comes back',
+  watch: 'watches of the API server end, break, fall silent, come late, or need a new list',
 } as const;
 
 export type Fault = keyof typeof FAULTS;
@@ -54,6 +58,21 @@ export function runtimeFaults(
       reordered: chance('events', 0.05),
     },
     sandboxDeath: chance('sandbox-death', 0.1),
+  };
+}
+
+/** Probabilities of faults between the agent and the API server. */
+export function apiFaults(faults: ReadonlySet<Fault>): ApiFaults {
+  const [api, watch] = [faults.has('api') ? 1 : 0, faults.has('watch') ? 1 : 0];
+  return {
+    fail: 0.05 * api,
+    lostAnswer: 0.03 * api,
+    hang: 0.01 * api,
+    slow: 0.03 * api,
+    lateRights: 0.1 * api,
+    lateEvents: 0.02 * watch,
+    brokenWatch: 0.3 * watch,
+    oldList: 0.3 * watch,
   };
 }
 

@@ -2,6 +2,7 @@
 import TinyQueue from 'tinyqueue';
 import type { CallName } from '../../runtime/simulated/latencies.ts';
 import type { PodSpec } from '../../types/kubernetes.ts';
+import { type ClusterChange, clusterChanges } from './cluster-changes.ts';
 import { podSpec } from './pod-specs.ts';
 import { seededRandom, type SeededRandom } from './seeded-random.ts';
 
@@ -16,6 +17,7 @@ export interface PlanOptions {
 
 /** What an operation does. A change that needs a pod does nothing if the name has none. */
 export type Change =
+  | ClusterChange
   | { readonly kind: 'create'; readonly source: 'file' | 'api'; readonly spec: PodSpec }
   /** Creates the last pod of the name again, with its UID. */
   | { readonly kind: 'create again' }
@@ -47,7 +49,7 @@ export interface Operation {
   /** Since the start of the simulation. */
   readonly atMs: number;
   readonly node: number;
-  /** The pod's name. */
+  /** The pod's name; empty where it is about the node. */
   readonly name: string;
   readonly change: Change;
 }
@@ -98,12 +100,12 @@ function enqueue(queue: TinyQueue<Ahead>, slot: number, later: Operations): void
 }
 
 /**
- * The operations of each name on each node. All names draw from one sequence of random numbers, one name after the other. So all
+ * The operations of each name on each node, and those of each node's cluster. All names draw from one sequence of random numbers, one name after the other. So all
  * operations are drawn once here, to find where the numbers of the next name begin.
  */
 function slots({ seed, nodes, pods, hours }: PlanOptions): Operations[] {
   const random = seededRandom(seed);
-  return Array.from({ length: nodes * pods }, (_, slot) => {
+  const ofPods = Array.from({ length: nodes * pods }, (_, slot) => {
     const who = { node: Math.floor(slot / pods) + 1, name: `pod-${String((slot % pods) + 1)}` };
     const ofTimes = random.fork();
     const count = lengthOf(times(random, hours));
@@ -111,6 +113,19 @@ function slots({ seed, nodes, pods, hours }: PlanOptions): Operations[] {
     for (let index = 0; index < count; index++) changes(index, random);
     return operations(who, times(ofTimes, hours), ofChanges);
   });
+  const ofClusters = Array.from({ length: nodes }, (_, index) => {
+    const ofChanges = random.fork();
+    lengthOf(clusterChanges(random, { pods, hours }));
+    return onNode(index + 1, clusterChanges(ofChanges, { pods, hours }));
+  });
+  return [...ofPods, ...ofClusters];
+}
+
+function* onNode(
+  node: number,
+  changes: Iterable<Omit<Unnumbered, 'node'>>,
+): Generator<Unnumbered, undefined> {
+  for (const change of changes) yield { node, ...change };
 }
 
 function* operations(

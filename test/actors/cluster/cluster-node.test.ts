@@ -82,6 +82,20 @@ describe('registration', () => {
     expect(node.current).toMatchObject({ state: 'Registering', problem: 'the server says Forbidden' });
   });
 
+  test('whose answer is lost finds its own object with the next try', async () => {
+    const { clock, api, node, told } = setUp();
+    api.fault = ({ verb, body }) => {
+      if (verb !== 'create') return;
+      api.fault = undefined;
+      api.putNode(body as Node);
+      throw refusal('InternalError');
+    };
+    node.start();
+    await clock.advance(1_000);
+    expect(api.verbs.slice(0, 3)).toEqual(['create node', 'create node', 'get node']);
+    expect(told).toEqual(['registered uid-1']);
+  });
+
   test('is tried again after 100 ms, doubling to 7 s, for ever', async () => {
     const { clock, api, node, lines } = setUp();
     const begin = clock.now();

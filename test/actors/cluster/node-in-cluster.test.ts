@@ -38,10 +38,13 @@ interface Agent extends Running {
   readonly lines: readonly LogLine[];
 }
 
-function agentOf(controlPlane: ControlPlane, options: { readonly registerNode?: boolean } = {}): Agent {
+function agentOf(
+  controlPlane: ControlPlane,
+  options: { readonly registerNode?: boolean; readonly user?: string } = {},
+): Agent {
   const { nodeName } = controlPlane;
   const clients = openApiClients(
-    new FixedCredentials(controlPlane.details('node')),
+    new FixedCredentials(controlPlane.detailsOf(controlPlane.ca.filesOf(options.user ?? 'node'))),
     new ObservedConnection(),
     { userAgent: 'statelet/test' },
   );
@@ -184,6 +187,17 @@ describeOnControlPlane('a node', (controlPlane) => {
     expect((await nodeNow()).status?.nodeInfo?.machineID).toBe('machine-b');
     await untilRegistered(agent);
     await until('its status', nodeNow, (seen) => seen.status?.nodeInfo?.machineID === 'machine-a');
+  });
+
+  test('with the credentials of another node says that these do not allow it, and tries on', async () => {
+    await controlPlane.addNode('node-9');
+    const agent = agentOf(controlPlane, { user: 'node-9' });
+    await waitFor(() => agent.node.current.problem, { what: 'the refusal' });
+    expect(agent.node.current).toMatchObject({ state: 'Registering' });
+    expect(agent.lines.at(0)).toMatchObject({ level: 'warn' });
+    expect(agent.lines.at(0)?.message).toMatch(
+      /^The node could not be registered.*'node-9' cannot read 'node-1'/,
+    );
   });
 
   test('that does not register itself waits for its object', async () => {

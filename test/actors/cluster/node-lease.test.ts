@@ -2,6 +2,7 @@ import { afterEach, describe, expect, test } from '@jest/globals';
 import { createActor, createMachine } from 'xstate';
 import { NodeLease } from '../../../src/actors/cluster/node-lease.ts';
 import { VirtualClock } from '../../../src/simulation/node/virtual-clock.ts';
+import type { Lease } from '../../../src/types/kubernetes.ts';
 import { NodeApi, refusal } from '../../support/node-api.ts';
 import { recordingLogger } from '../../support/recording-logger.ts';
 
@@ -129,6 +130,21 @@ describe('if it fails', () => {
     expect(api.lease).toMatchObject({
       spec: { leaseTransitions: 1, renewTime: '2030-01-01T00:00:10.000000Z' },
     });
+  });
+
+  test('a renewal whose answer is lost is found when the lease is read, and renewed again', async () => {
+    const { clock, api, lease } = setUp();
+    lease.nodeKnown('uid-1');
+    await clock.advance(5_000);
+    api.requests.length = 0;
+    api.fault = ({ body }) => {
+      api.fault = undefined;
+      api.putLease(body as Lease);
+      throw refusal('InternalError');
+    };
+    await clock.advance(5_000);
+    expect(api.verbs).toEqual(['update lease', 'update lease', 'get lease', 'update lease']);
+    expect(lease.current).toMatchObject({ state: 'Waiting', problem: undefined });
   });
 
   test('a lease that was deleted is made anew', async () => {

@@ -144,6 +144,18 @@ describe('a new status', () => {
     expect(manager.get(pod.metadata.uid)).toBeUndefined();
   });
 
+  test('of a pod that was forgotten and has come again is written as that of a new one', async () => {
+    const pod = bound('web');
+    for (const message of ['one', 'two', 'three']) {
+      manager.set(pod, { ...RUNNING, message });
+      await clock.advance(0);
+    }
+    manager.forget(pod.metadata.uid);
+    manager.set(pod, { ...RUNNING, message: 'again' });
+    await clock.advance(0);
+    expect(server.statusOf('web')?.message).toBe('again');
+  });
+
   test('of a pod that the server does not have is not asked about again', async () => {
     const [gone, other] = [bound('gone'), bound('other')];
     server.pods.delete('gone');

@@ -193,6 +193,7 @@ describe('short of memory', () => {
       freshNode: () => Promise.reject(new Error('no answer')),
       staticPodSynced: nothing,
       mirrorPodSeen: nothing,
+      flush: () => Promise.resolve(),
       cleanUp: nothing,
       reportNow: () => void reported.push(bed.conditions()),
       flush: () => Promise.resolve(),

@@ -357,6 +357,14 @@ describe.each<BedProtocol>(['h2', 'https', 'http'])('over %s', (protocol) => {
     await expect(third).rejects.toMatchObject({ kind: 'Canceled' });
   });
 
+  test('a limit of 0 a second is none', async () => {
+    const { main, requests } = await serve([(_, answer) => send(answer, 200, OBJECT)], {
+      mainLimit: { perSecond: 0, burst: 1 },
+    });
+    await Promise.all([1, 2, 3].map(() => main.get(NODE)));
+    expect(requests).toHaveLength(3);
+  });
+
   test('after it is closed, everything fails', async () => {
     const { main, close, observer, requests } = await serve([() => undefined]);
     const open = main.get(NODE);

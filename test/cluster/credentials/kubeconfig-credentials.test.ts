@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
 import { KubeconfigCredentials } from '../../../src/cluster/credentials/kubeconfig-credentials.ts';
 import type { LoadedKubeconfig } from '../../../src/cluster/credentials/load-kubeconfig.ts';
+import { promiseOf } from '../../../src/system/promise-of.ts';
 import { silentLogger } from '../../support/silent-logger.ts';
 
 let folder: string;
@@ -36,11 +37,11 @@ const details = (text: string, cert?: string) => ({
 });
 
 function open(): KubeconfigCredentials {
-  const load = () => {
-    loads += 1;
-    const loaded = { details: details(`token ${loads}`), files: [token], isRenewable: false, ...next() };
-    return Promise.resolve(loaded);
-  };
+  const load = () =>
+    promiseOf(() => {
+      loads += 1;
+      return { details: details(`token ${loads}`), files: [token], isRenewable: false, ...next() };
+    });
   const clock = { now: () => now, setTimeout: () => 0, clearTimeout: () => undefined };
   const credentials = new KubeconfigCredentials(join(folder, 'kubeconfig'), {
     clock,
@@ -86,29 +87,55 @@ describe('credentials of a kubeconfig', () => {
   });
 
   test('of a program are asked for again when they are refused, and when they expire', async () => {
-    next = () => ({ isRenewable: true, expiresAtMs: now + 5_000 });
+    next = () => ({ isRenewable: true, expiresAtMs: now + 60_000 });
     const credentials = open();
     await credentials.current();
+    now += 5_000;
     credentials.refused();
     expect(await tokenOf(credentials)).toBe('token 2');
-    now += 4_999;
+    now += 59_999;
     expect(await tokenOf(credentials)).toBe('token 2');
     now += 1;
     expect(await tokenOf(credentials)).toBe('token 3');
+  });
+
+  test('of a program that have expired by a wrong clock are used until the server refuses them', async () => {
+    next = () => ({ isRenewable: true, expiresAtMs: now - 3_600_000 });
+    const credentials = open();
+    await credentials.current();
+    now += 60_000;
+    expect(await tokenOf(credentials)).toBe('token 1');
+    credentials.refused();
+    expect(await tokenOf(credentials)).toBe('token 2');
+  });
+
+  test('of a program are asked for again at most each 5 s, however often they are refused', async () => {
+    next = () => ({ isRenewable: true });
+    const credentials = open();
+    await credentials.current();
+    now += 4_999;
+    credentials.refused();
+    expect(await tokenOf(credentials)).toBe('token 1');
+    expect(await tokenOf(credentials)).toBe('token 1');
+    now += 1;
+    expect(await tokenOf(credentials)).toBe('token 2');
   });
 
   test('of a program are not used again when it fails after they were refused', async () => {
     next = () => ({ isRenewable: true });
     const credentials = open();
     await credentials.current();
+    now += 5_000;
     credentials.refused();
     next = () => {
       throw new Error('no network');
     };
     await expect(credentials.current()).rejects.toThrow('no network');
     await expect(credentials.current()).rejects.toThrow('no network');
+    expect(loads).toBe(2);
     next = () => ({});
-    expect(await tokenOf(credentials)).toBe('token 4');
+    now += 5_000;
+    expect(await tokenOf(credentials)).toBe('token 3');
   });
 
   test('with another certificate need other connections', async () => {
@@ -141,13 +168,14 @@ describe('credentials of a kubeconfig', () => {
     expect(await tokenOf(credentials)).toBe('token 3');
   });
 
-  test('that cannot be loaded at first are tried again by the next request', async () => {
+  test('that cannot be loaded at first are tried again after 5 s', async () => {
     next = () => {
       throw new Error('does not exist');
     };
     const credentials = open();
     await expect(credentials.current()).rejects.toThrow('does not exist');
     next = () => ({});
+    now += 5_000;
     expect(await tokenOf(credentials)).toBe('token 2');
   });
 });

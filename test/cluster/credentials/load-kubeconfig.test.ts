@@ -2,7 +2,7 @@ import { chmodSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync 
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
-import { loadKubeconfigInThread } from '../../../src/cluster/credentials/credentials-thread.ts';
+import { loadKubeconfigApart } from '../../../src/cluster/credentials/own-process.ts';
 import { loadKubeconfig } from '../../../src/cluster/credentials/load-kubeconfig.ts';
 import { type KeyPair, TestAuthority } from '../../support/certificate-authority.ts';
 
@@ -107,7 +107,7 @@ describe('a kubeconfig', () => {
     expect(caFile).toBe(join(folder, 'ca.crt'));
   });
 
-  test('in YAML, read by the library in a thread of its own', async () => {
+  test('in YAML, read by the library in a process of its own', async () => {
     const path = writeText(`
 apiVersion: v1
 kind: Config
@@ -121,7 +121,7 @@ users:
 - name: u
   user: {token: secret}
 `);
-    expect((await loadKubeconfigInThread(path)).details).toEqual({
+    expect((await loadKubeconfigApart(path)).details).toEqual({
       server: SERVER,
       insecureSkipTLSVerify: true,
       headers: { Authorization: 'Bearer secret' },

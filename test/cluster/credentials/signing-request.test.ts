@@ -1,7 +1,7 @@
 import { execFileSync } from 'node:child_process';
 import { X509Certificate } from 'node:crypto';
 import { describe, expect, test } from '@jest/globals';
-import { signingRequestInThread } from '../../../src/cluster/credentials/credentials-thread.ts';
+import { signingRequestApart } from '../../../src/cluster/credentials/own-process.ts';
 import { signingRequest } from '../../../src/cluster/credentials/signing-request.ts';
 import { clientTemplate } from '../../../src/policies/certificates/certificate-template.ts';
 import { newKey, TestAuthority } from '../../support/certificate-authority.ts';
@@ -28,8 +28,8 @@ describe('a certificate signing request', () => {
     expect(certificate.subjectAltName).toBeUndefined();
   });
 
-  test('is made in a thread of its own, which ends', async () => {
-    const request = await signingRequestInThread({ template: serving, key: newKey() });
+  test('is made in a process of its own, which ends', async () => {
+    const request = await signingRequestApart({ template: serving, key: newKey() });
     expect(new X509Certificate(new TestAuthority().answer(request)).subjectAltName).toBe(
       'DNS:node-1, IP Address:10.0.0.1, IP Address:FD00:0:0:0:0:0:0:1',
     );

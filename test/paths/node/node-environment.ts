@@ -14,6 +14,8 @@ export const UIDS = { first: 'a', second: 'b' } as const;
 /** Quick looks end two minutes after the registration: the last one that is made, and a report after them. */
 const LAST_QUICK_LOOK_MS = 119_950;
 const AFTER_QUICK_LOOKS_MS = 130_000;
+/** So often a lease is seen unchanged before its machine counts as silent. */
+const SILENT_LOOKS = 4;
 /** Longer than a lease is valid and some looks. */
 const LONG_SILENCE_MS = 100_000;
 
@@ -48,7 +50,8 @@ export const EVENTS = {
   unreported: { type: 'REPORT_FAILED', ...failure },
   taken: { type: 'OTHER_MACHINE', other: OTHER, now: NOW },
   noLease: { type: 'OTHER_SEEN', version: undefined, now: NOW },
-  renewedLease: { type: 'OTHER_SEEN', version: 'renewed', now: NOW },
+  renewedLease: { type: 'OTHER_SEEN', version: '1', now: NOW },
+  renewedAgain: { type: 'OTHER_SEEN', version: '2', now: NOW },
   silence: { type: 'OTHER_SEEN', version: undefined, now: NOW + LONG_SILENCE_MS },
 } as const satisfies Record<string, NodeEvent>;
 export type Name = keyof typeof EVENTS;
@@ -79,7 +82,7 @@ export function stateName({ value }: NodeState): string {
 export function essence({ context }: NodeState) {
   const { uid, writtenUid, isReady, failures, reportsAgain, other, otherLease, mayTakeOver, problem } =
     context;
-  const lease = otherLease && (otherLease.version === undefined ? 'none' : 'renewed');
+  const lease = otherLease && `${otherLease.version === undefined ? 'none' : 'renewed'} ${otherLease.looks}`;
   return {
     uid,
     writtenUid,
@@ -109,11 +112,11 @@ function possible(state: NodeState): readonly Name[] {
     case 'Registered.AwaitingReadiness':
       return ['quickLook', 'quickLookReady', 'due', 'news'];
     case 'OtherMachine.Looking': {
-      const isSilent = otherLease !== undefined && otherLease.version === undefined;
+      const { version, looks = 0 } = otherLease ?? {};
+      const isSilent = version === undefined && looks === SILENT_LOOKS - 1;
       return [
-        'noLease',
-        'renewedLease',
-        ...(isSilent ? (['silence'] as const) : []),
+        isSilent ? 'silence' : 'noLease',
+        version === '1' ? 'renewedAgain' : 'renewedLease',
         'found',
         'missing',
         'unread',

@@ -145,6 +145,7 @@ class NodeReplay {
     },
     noLease: () => this.#seeOther(false),
     renewedLease: () => this.#seeOther(true),
+    renewedAgain: () => this.#seeOther(true),
     silence: () => this.#seeOther(false),
   };
 

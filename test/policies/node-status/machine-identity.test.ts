@@ -1,6 +1,7 @@
 import { describe, expect, test } from '@jest/globals';
 import {
   isAbandoned,
+  type LeaseSighting,
   type MachineIdentity,
   otherMachine,
   type Ownership,
@@ -71,14 +72,26 @@ describe('a Node object that this agent has written', () => {
 });
 
 describe('the lease of another machine', () => {
+  /** At one version, each time. */
+  function seenAt(...times: readonly number[]): LeaseSighting {
+    const [first = 0, ...later] = times;
+    return later.reduce((seen, now) => seenLease(seen, '1', now), seenLease(undefined, '1', first));
+  }
+
   test('is abandoned when it has stayed the same for its duration, by the clock of this machine', () => {
-    const seen = seenLease(seenLease(undefined, '1', 1_000), '1', 30_000);
+    const seen = seenAt(1_000, 11_000, 21_000, 31_000);
     expect([isAbandoned(seen, 40, 40_999), isAbandoned(seen, 40, 41_000)]).toEqual([false, true]);
+  });
+
+  test('is not abandoned because the clock of this machine was set forward', () => {
+    const hourLater = 3_600_000;
+    expect(isAbandoned(seenAt(1_000, hourLater), 40, hourLater)).toBe(false);
+    expect(isAbandoned(seenAt(1_000, hourLater, hourLater + 10_000), 40, hourLater + 10_000)).toBe(false);
   });
 
   test('begins anew with each renewal, and when it is deleted', () => {
     const first = seenLease(undefined, '1', 1_000);
-    expect(seenLease(first, '2', 30_000)).toEqual({ version: '2', since: 30_000 });
-    expect(seenLease(first, undefined, 30_000)).toEqual({ version: undefined, since: 30_000 });
+    expect(seenLease(first, '2', 30_000)).toEqual({ version: '2', since: 30_000, looks: 1 });
+    expect(seenLease(first, undefined, 30_000)).toEqual({ version: undefined, since: 30_000, looks: 1 });
   });
 });

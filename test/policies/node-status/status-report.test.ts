@@ -33,6 +33,10 @@ describe('a report without a change', () => {
     expect([at(100_000, 399_999), at(100_000, 400_000)]).toEqual([false, true]);
   });
 
+  test('is due if the clock was set back', () => {
+    expect(isReportDue({ sentAt: 3_600_000, delayMs: 0 }, FREQUENCY_MS, 0)).toBe(true);
+  });
+
   test('is moved by up to half the period after a change and after the first report, else not at all', () => {
     const former = { sentAt: 1, delayMs: 7 };
     expect(sentReport(NO_REPORT, false, FREQUENCY_MS, 0, 5)).toEqual({ sentAt: 5, delayMs: -150_000 });

@@ -37,6 +37,7 @@ const finding = (uid: string, what: string) => ({ name: 'web', uid, what });
 describe('a node has settled (I7)', () => {
   test('when its pods have settled and all their containers run', async () => {
     const { agent } = await settled(podSpec({ containers: [container('main'), container('second')] }));
+    await agent.clock.advance(1_000);
     expect(findUnsettled(agent.host)).toBeUndefined();
   });
 
@@ -80,6 +81,8 @@ describe('a node has not settled (I7)', () => {
     const uid = agent.create('web', wanting('2'), 'file');
     await agent.clock.advance(60_000);
     agent.nodeFacts = ROOMY_NODE;
+    agent.run.agent.supervisor.registry.send = () => false;
+    await agent.clock.advance(60_000);
     expect(findUnsettled(agent.host)).toEqual(finding(uid, 'waits for room that it could have'));
   });
 
@@ -102,7 +105,7 @@ describe('a node has not settled (I7)', () => {
     kill(agent, uid);
     expect(findUnsettled(agent.host)).toEqual({ what: '1 kills have not been answered' });
     await agent.untilState(uid, 'Terminated.Finished');
-    await agent.clock.advance(0);
+    await agent.clock.advance(1_000);
     expect(findUnsettled(agent.host)).toBeUndefined();
   });
 
@@ -185,7 +188,7 @@ describe('a node has something left (I10)', () => {
     await agent.clock.advance(1_000);
     agent.runtime.goDown();
     await agent.clock.advance(20_000);
-    const uid = agent.create('web');
+    const uid = agent.create('web', podSpec(), 'file');
     await agent.clock.advance(0);
     expect(findLeftover(agent.host)).toEqual(
       finding(uid, 'its actor is left, in Syncing.AwaitingRuntime, though no pod is wanted'),

@@ -1,5 +1,7 @@
 /** Each change of a plan reaches the sources, the runtime or the agent. */
 import { describe, expect, test } from '@jest/globals';
+import { NO_API_FAULTS } from '../../../src/simulation/api/api-faults.ts';
+import { SimulatedApiServer } from '../../../src/simulation/api/simulated-api-server.ts';
 import { CreatedPods } from '../../../src/simulation/node/created-pods.ts';
 import { NodeChanges } from '../../../src/simulation/node/node-changes.ts';
 import { SimulatedSources } from '../../../src/simulation/node/simulated-sources.ts';
@@ -14,11 +16,18 @@ const CREATE: Change = { kind: 'create', source: 'api', spec: podSpec() };
 /** Changes of a node whose agent only writes down what it is told to do. */
 function bed(faults: readonly Fault[] = ALL_FAULTS) {
   const { clock, simulated, runtime } = simulatedBed();
-  const [sources, pods, told] = [new SimulatedSources(), new CreatedPods(), [] as string[]];
+  const api = new SimulatedApiServer({
+    nodeName: 'node-1',
+    clock,
+    random: () => 0.5,
+    faults: () => NO_API_FAULTS,
+  });
+  const [sources, pods, told] = [new SimulatedSources(api), new CreatedPods(), [] as string[]];
   const changes = new NodeChanges({
     clock,
     runtime: simulated,
     sources,
+    api,
     pods,
     agent: {
       kill: (uid, { graceSeconds }) => void told.push(`kill ${uid} in ${String(graceSeconds)} s`),
@@ -28,7 +37,7 @@ function bed(faults: readonly Fault[] = ALL_FAULTS) {
     faults: () => new Set(faults),
     tell: (what, name) => void told.push(`${name}: ${what}`),
   });
-  return { clock, simulated, runtime, sources, pods, told, changes };
+  return { clock, simulated, runtime, api, sources, pods, told, changes };
 }
 
 describe('changes to the sources', () => {
@@ -98,11 +107,60 @@ test('a sandbox of the pod dies in the runtime', async () => {
   expect(simulated.sandboxesOf('uid-1').map(({ ready }) => ready)).toEqual([false]);
 });
 
+describe('changes to the cluster', () => {
+  test('the API server goes away, for the longest of several times', async () => {
+    const { clock, api, changes } = bed();
+    const stop = { kind: 'stop api', silent: false, forgetful: false } as const;
+    changes.apply(1, '', { ...stop, downMs: 1_000 });
+    changes.apply(2, '', { ...stop, downMs: 5_000, silent: true, forgetful: true });
+    expect(api.reachability).toBe('silent');
+    await clock.advance(4_999);
+    expect([api.reachability, api.store.compacted < api.store.version]).toEqual(['silent', false]);
+    changes.apply(3, 'web', CREATE);
+    await clock.advance(1);
+    expect([api.reachability, api.store.compacted]).toEqual(['up', api.store.version]);
+  });
+
+  test('the API server forgets older versions', () => {
+    const { api, changes } = bed();
+    changes.apply(1, 'web', CREATE);
+    changes.apply(2, '', { kind: 'forget versions' });
+    expect(api.store.compacted).toBe(api.store.version);
+  });
+
+  test('the node is cordoned, once it is registered', () => {
+    const { api, changes } = bed();
+    const node = () => api.store.get('nodes', { name: 'node-1' });
+    changes.apply(1, '', { kind: 'cordon', unschedulable: true });
+    expect(node()).toBeUndefined();
+    api.operations.create({ resource: 'nodes' }, { metadata: { name: 'node-1' } });
+    changes.apply(2, '', { kind: 'cordon', unschedulable: true });
+    expect(node()).toMatchObject({ spec: { unschedulable: true } });
+  });
+
+  test('others delete mirror pods and set conditions', () => {
+    const { api, changes, sources } = bed();
+    const annotations = { 'kubernetes.io/config.mirror': 'uid-9' };
+    api.operations.create(
+      { resource: 'pods', namespace: 'default' },
+      { metadata: { name: 'web', annotations }, spec: { ...podSpec(), nodeName: 'node-1' } },
+    );
+    changes.apply(1, 'web', { kind: 'set condition', status: 'False' });
+    expect(sources.objects[0]?.status?.conditions).toMatchObject([{ type: 'example.com/gate' }]);
+    changes.apply(2, 'web', { kind: 'delete mirror', graceSeconds: 0 });
+    expect(sources.objects).toEqual([]);
+  });
+});
+
 test('a change is on only if its fault is switched on', () => {
   const { changes } = bed(['agent']);
   const isOn = (change: Change) => changes.isOn(change);
   expect([isOn({ kind: 'crash agent', downMs: 0 }), isOn(CREATE)]).toEqual([true, true]);
   expect([isOn({ kind: 'end sandbox' }), isOn({ kind: 'stop runtime', downMs: 1 })]).toEqual([false, false]);
+  expect([isOn({ kind: 'forget versions' }), isOn({ kind: 'cordon', unschedulable: true })]).toEqual([
+    false,
+    true,
+  ]);
 });
 
 describe('a change that waits for a call', () => {

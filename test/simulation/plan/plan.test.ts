@@ -32,7 +32,7 @@ test('all operations lie within the hours, nodes and names of the options', () =
   const distinct = (what: (operation: Operation) => unknown) => new Set(operations.map(what));
   expect(operations.filter(({ atMs }) => atMs < 0 || atMs >= 2 * HOUR_MS)).toEqual([]);
   expect(distinct(({ node }) => node)).toEqual(new Set([1, 2, 3]));
-  expect(distinct(({ name }) => name)).toEqual(new Set(['pod-1', 'pod-2', 'pod-3', 'pod-4', 'pod-5']));
+  expect(distinct(({ name }) => name)).toEqual(new Set(['', 'pod-1', 'pod-2', 'pod-3', 'pod-4', 'pod-5']));
 });
 
 test('each name has about twelve operations an hour, and the first within a minute', () => {
@@ -41,6 +41,7 @@ test('each name has about twelve operations an hour, and the first within a minu
   expect([perHour > 8, perHour < 16]).toEqual([true, true]);
   const first = new Map<string, number>();
   for (const { node, name, atMs } of operations) {
+    if (name === '') continue;
     const slot = `${node}/${name}`;
     first.set(slot, Math.min(atMs, first.get(slot) ?? Infinity));
   }
@@ -53,17 +54,22 @@ test('the plan has every kind of change', () => {
   expect([...kinds].sort()).toEqual([
     'ambush',
     'change image',
+    'cordon',
     'crash agent',
     'create',
     'create again',
     'delete',
+    'delete mirror',
     'end container',
     'end sandbox',
     'flap',
+    'forget versions',
     'kill',
     'relabel',
     'remove',
     'restart agent',
+    'set condition',
+    'stop api',
     'stop runtime',
   ]);
 });
@@ -81,7 +87,8 @@ describe('when a plan is carried out', () => {
     };
   }
 
-  const asTold = ({ number, name, change }: Operation) => `${name} #${number} ${JSON.stringify(change)}`;
+  const asTold = ({ number, name, change }: Operation) =>
+    `${name || 'node-1'} #${number} ${JSON.stringify(change)}`;
 
   test('operations of faults that are switched off are skipped, and the others stay the same', async () => {
     const planned = plan(options).map(asTold);
@@ -89,7 +96,9 @@ describe('when a plan is carried out', () => {
     expect(all.told).toEqual(planned);
     expect(all.operations).toEqual(none.operations);
     const isFault = (line: string) =>
-      / \{"kind":"(?:end container|end sandbox|crash agent|restart agent|stop runtime)"/.test(line);
+      / \{"kind":"(?:end container|end sandbox|crash agent|restart agent|stop runtime|stop api|forget versions)"/.test(
+        line,
+      );
     expect(planned.some(isFault)).toBe(true);
     expect(none.told).toEqual(planned.filter((line) => !isFault(line)));
   });

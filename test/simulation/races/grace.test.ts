@@ -29,14 +29,14 @@ describe('a deletion by force (rule 4)', () => {
     agent.delete('web', 30);
     await agent.clock.advance(5_000);
     expect(agent.state(uid)).toBe('Terminating.Stopping');
-    agent.delete('web', 0);
+    agent.delete('web', 1);
     expect(await untilTerminated(agent, uid)).toBeLessThan(MIN_STOP_MS + CALLS_MS);
     expect(await agent.verdict()).toEqual(ALL_WELL);
   });
 
   test('counts after several deletions with shorter and shorter grace periods within one millisecond', async () => {
     const { agent, uid } = await settled(STUBBORN);
-    for (const graceSeconds of [30, 20, 10, 5, 0]) agent.delete('web', graceSeconds);
+    for (const graceSeconds of [30, 20, 10, 5, 1]) agent.delete('web', graceSeconds);
     expect(await untilTerminated(agent, uid)).toBeLessThan(MIN_STOP_MS + CALLS_MS);
     expect(await agent.verdict()).toEqual(ALL_WELL);
   });
@@ -47,7 +47,7 @@ describe('a deletion by force (rule 4)', () => {
     agent.delete('web', 30);
     await agent.untilState(uid, 'Terminating.BackingOff');
     agent.runtime.podFaults.clear();
-    agent.delete('web', 0);
+    agent.delete('web', 1);
     expect(await untilTerminated(agent, uid)).toBeLessThan(MIN_STOP_MS + CALLS_MS);
     expect(await agent.verdict()).toEqual(ALL_WELL);
   });
@@ -58,7 +58,7 @@ describe('a deletion by force (rule 4)', () => {
     await agent.untilCalled(uid, 'StartContainer');
     agent.delete('web', 30);
     expect(agent.state(uid)).toBe('Syncing.Draining');
-    agent.delete('web', 0);
+    agent.delete('web', 1);
     expect(await untilTerminated(agent, uid)).toBeLessThan(MIN_STOP_MS + 2 * CALLS_MS);
     expect(await agent.verdict()).toEqual(ALL_WELL);
   });

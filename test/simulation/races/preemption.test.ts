@@ -282,7 +282,7 @@ describe('a victim that is created again with its UID while it ends', () => {
     const { agent, victim, uid } = await endingVictim();
     again(agent);
     await agent.untilState(uid, 'Syncing.Settled');
-    await agent.until(() => agent.status(victim)?.reason === 'OutOfcpu', 'the victim to be rejected');
+    await agent.untilState(victim, 'Terminated.Finished');
     expect(startsOf(agent, victim)).toHaveLength(1);
     expect(await agent.verdict()).toEqual(ALL_WELL);
   });
@@ -325,8 +325,10 @@ describe('a critical pod that is told to end before it may start, and that has o
   async function died() {
     const agent = nodeWith('4');
     const [uid, other] = await running(agent, ['critical', critical('2')], ['other', wanting('2')]);
-    agent.crash(1_000);
     agent.nodeFacts = room('2');
+    // Until the node object says so.
+    await agent.clock.advance(30_000);
+    agent.crash(1_000);
     agent.runtime.killContainer(`${uid}.c1`, 1);
     agent.runtime.killSandbox(`${uid}.s1`);
     return { agent, uid, other: other! };

@@ -63,7 +63,8 @@ export class ApiFaultProxy {
   /** For requests with an `Authorization`: a certificate would count more. */
   readonly #asNobody: https.Agent;
   #faults: ApiFault[] = [];
-  #port = 0;
+  /** Of the proxy. It stays the same when the proxy is opened again. */
+  #url = '';
 
   constructor(controlPlane: ControlPlane) {
     this.#controlPlane = controlPlane;
@@ -75,8 +76,8 @@ export class ApiFaultProxy {
   }
 
   async open(): Promise<this> {
-    await this.#bed.open(this.#port);
-    this.#port = Number(new URL(this.#bed.url).port);
+    await this.#bed.open(this.#url === '' ? 0 : Number(new URL(this.#url).port));
+    this.#url = this.#bed.url;
     return this;
   }
 
@@ -93,13 +94,13 @@ export class ApiFaultProxy {
   }
 
   details(): ConnectionDetails {
-    return { ...this.#controlPlane.details('node'), server: this.#bed.url };
+    return { ...this.#controlPlane.details('node'), server: this.#url };
   }
 
   /** Returns the path of a kubeconfig of the node that leads through this proxy. */
   kubeconfig(): string {
     const { ca } = this.#controlPlane;
-    return this.#controlPlane.writeKubeconfig('node-through-proxy', ca.filesOf('node'), this.#bed.url);
+    return this.#controlPlane.writeKubeconfig('node-through-proxy', ca.filesOf('node'), this.#url);
   }
 
   /** The requests of this pattern so far. */
@@ -122,7 +123,11 @@ export class ApiFaultProxy {
 
   /** The requests are carried out, and the connection breaks instead of an answer. */
   loseAnswers(pattern: RequestPattern): ApiFault {
-    return this.#add(pattern, (_request, answer, pass) => {
+    return this.#add(pattern, (request, answer, pass) => {
+      if (isWatch(request)) {
+        breakOff(answer);
+        return;
+      }
       void pass().then(
         (passed) => passed.resume().once('end', () => breakOff(answer)),
         () => breakOff(answer),
@@ -132,7 +137,11 @@ export class ApiFaultProxy {
 
   /** The requests are carried out, and half of the answer comes before the connection breaks. */
   halveAnswers(pattern: RequestPattern): ApiFault {
-    return this.#add(pattern, (_request, answer, pass) => {
+    return this.#add(pattern, (request, answer, pass) => {
+      if (isWatch(request)) {
+        breakOff(answer);
+        return;
+      }
       const halve = async () => {
         const passed = await pass();
         const body = await bodyOf(passed);
@@ -211,11 +220,8 @@ export class ApiFaultProxy {
     const passed = https.request(this.#controlPlane.server + path, {
       method,
       agent: headers.authorization === undefined ? this.#asNode : this.#asNobody,
-      // Without the length, the body of a DELETE would count as the next request.
-      headers: {
-        ...Object.fromEntries(kept),
-        ...(body !== '' && { 'content-length': Buffer.byteLength(body) }),
-      },
+      // Of a DELETE, Node would not tell the length by itself.
+      headers: { ...Object.fromEntries(kept), 'content-length': Buffer.byteLength(body) },
     });
     passed.once('response', resolve).on('error', reject).end(body);
     answer.once('close', () => passed.destroy());
@@ -229,6 +235,11 @@ const HOP_BY_HOP: ReadonlySet<string> = new Set([
   'content-length',
   'transfer-encoding',
 ]);
+
+/** Its answer has no end. */
+function isWatch({ path }: PassedRequest): boolean {
+  return path.includes('watch=true');
+}
 
 function isMatch({ method, path }: RequestPattern, request: PassedRequest): boolean {
   return (method === undefined || method === request.method) && (path?.test(request.path) ?? true);

@@ -1,0 +1,93 @@
+/**
+ * How soon pods of an API server are Ready and gone, as the API server shows it; what CPU time and memory the agent takes; and how much
+ * it asks of the API server when nothing happens. The kubelet (`KUBELET`, or that of `KUBEBUILDER_ASSETS`) and Statelet by turns, on one
+ * control plane and one containerd. `KUBEBUILDER_ASSETS=DIR npm run bench:cluster -- [--pods 30] [--runs 2] [--idle-seconds 60]`.
+ */
+import { execFileSync } from 'node:child_process';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { loadavg, tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { parseArgs } from 'node:util';
+import { NODE_NAME } from '../scripts/compare/agent.ts';
+import { makeCgroup } from '../test/support/containerd/cgroups.ts';
+import { startContainerd } from '../test/support/containerd/containerd.ts';
+import { mountsBelow } from '../test/support/containerd/wipe.ts';
+import { startControlPlane } from '../test/support/control-plane/control-plane.ts';
+import { auditFlags, ClusterBench, type ClusterFigures } from './support/cluster-bench.ts';
+import { median } from './support/measures.ts';
+
+const { values } = parseArgs({
+  options: {
+    pods: { type: 'string', default: '30' },
+    runs: { type: 'string', default: '2' },
+    'idle-seconds': { type: 'string', default: '60' },
+  },
+});
+const assets = process.env.KUBEBUILDER_ASSETS;
+if (assets === undefined) throw new Error('KUBEBUILDER_ASSETS must name a folder with a control plane');
+const kubelet = process.env.KUBELET ?? join(assets, 'kubelet');
+
+const dir = mkdtempSync(join(tmpdir(), 'statelet-bench-cluster-'));
+const [controlPlane, containerd] = await Promise.all([
+  startControlPlane({ nodeName: NODE_NAME, apiServerFlags: auditFlags(dir) }),
+  startContainerd(),
+]);
+makeCgroup(containerd.cgroupRoot);
+const bench = new ClusterBench({ controlPlane, containerd, dir });
+const figures: Record<'statelet' | 'kubelet', ClusterFigures[]> = { statelet: [], kubelet: [] };
+try {
+  for (let run = 1; run <= Number(values.runs); run += 1) {
+    for (const name of ['kubelet', 'statelet'] as const) {
+      const binary = name === 'kubelet' ? kubelet : undefined;
+      const measured = await bench.measure(
+        binary,
+        `${name}-${String(run)}`,
+        Number(values.pods),
+        Number(values['idle-seconds']),
+      );
+      figures[name].push(measured);
+      process.stderr.write(
+        `${name} ${String(run)}: p50 ${String(Math.round(percentile(measured.readyMs, 50)))} ms, load ${String(loadavg()[0])}\n`,
+      );
+    }
+  }
+} finally {
+  bench.close();
+  await containerd.stop({ leftovers: 'remove' });
+  await controlPlane.stop();
+  for (const mount of mountsBelow(dir)) execFileSync('umount', [mount]);
+  rmSync(dir, { recursive: true, force: true });
+}
+console.table(rows());
+process.exit(0);
+
+function rows() {
+  const row = (title: string, of: (figures: ClusterFigures) => number, digits = 0) => {
+    const [ours, theirs] = (['statelet', 'kubelet'] as const).map((name) => median(figures[name].map(of)));
+    const shown = (value = NaN) => Number(value.toFixed(digits));
+    return {
+      [title]: {
+        statelet: shown(ours),
+        kubelet: shown(theirs),
+        ratio: Number(((ours ?? NaN) / (theirs ?? NaN)).toFixed(2)),
+      },
+    };
+  };
+  return Object.assign(
+    {},
+    row('created to Ready, p50 (ms)', ({ readyMs }) => percentile(readyMs, 50)),
+    row('created to Ready, p99 (ms)', ({ readyMs }) => percentile(readyMs, 99)),
+    row('deleted to gone, p50 (ms)', ({ goneMs }) => percentile(goneMs, 50)),
+    row('deleted to gone, p99 (ms)', ({ goneMs }) => percentile(goneMs, 99)),
+    row('CPU for the start (s)', ({ startCpuSeconds }) => startCpuSeconds, 2),
+    row('resident memory (MiB)', ({ rssMiB }) => rssMiB),
+    row('idle: CPU (% of a core)', ({ idle }) => idle.cpuPercent, 2),
+    row('idle: requests a minute', ({ idle }) => idle.requests),
+    row('idle: bytes a minute', ({ idle }) => idle.bytes),
+  ) as Record<string, unknown>;
+}
+
+function percentile(numbers: readonly number[], percent: number): number {
+  const sorted = numbers.toSorted((a, b) => a - b);
+  return sorted[Math.min(sorted.length - 1, Math.ceil((percent / 100) * sorted.length) - 1)] ?? NaN;
+}

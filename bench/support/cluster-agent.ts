@@ -1,0 +1,83 @@
+/** An agent as the node of a cluster: the kubelet, or the daemon, with the same settings. */
+import { type ChildProcess, spawn } from 'node:child_process';
+import { closeSync, mkdirSync, openSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { makeFolders, NODE_NAME, writeConfig } from '../../scripts/compare/agent.ts';
+import { BIN } from '../../test/support/built.ts';
+import { cpuSeconds, rssMiB } from './measures.ts';
+
+
+export interface ClusterAgentOptions {
+  readonly dir: string;
+  /** The path of the kubelet's binary; undefined: the daemon. */
+  readonly kubelet: string | undefined;
+  readonly kubeconfig: string;
+  readonly nodeIP: string;
+  readonly endpoint: string;
+  readonly cgroupRoot: string;
+  /** Of the kubelet's own server. */
+  readonly port: number;
+}
+
+const KUBELET_ONLY = {
+  failCgroupV1: false,
+  failSwapOn: false,
+  makeIPTablesUtilChains: false,
+  oomScoreAdj: 0,
+  authentication: { anonymous: { enabled: true }, webhook: { enabled: false } },
+  authorization: { mode: 'AlwaysAllow' },
+} as const;
+
+export class ClusterAgentProcess {
+  readonly #child: ChildProcess;
+  readonly #logFile: string;
+
+  constructor(options: ClusterAgentOptions) {
+    const { dir, kubelet, kubeconfig, nodeIP, endpoint, cgroupRoot, port } = options;
+    mkdirSync(dir, { recursive: true });
+    const manifests = join(dir, 'manifests');
+    mkdirSync(manifests, { recursive: true });
+    const agent = { dir, cgroupRoot, endpoint, manifests };
+    const { rootDir } = makeFolders(agent);
+    const own = kubelet === undefined ? {} : { ...KUBELET_ONLY, port, healthzPort: 0 };
+    const config = writeConfig(agent, own);
+    const flags = ['--config', config, '--root-dir', rootDir, '--cert-dir', join(dir, 'pki')];
+    const node = ['--hostname-override', NODE_NAME, '--kubeconfig', kubeconfig, '--node-ip', nodeIP];
+    this.#logFile = join(dir, 'log');
+    const log = openSync(this.#logFile, 'a');
+    const stdio = ['ignore', log, log] as const;
+    this.#child =
+      kubelet === undefined
+        ? spawn(process.execPath, [BIN, 'run', '--healthz-port', '0', ...flags, ...node], {
+            stdio: [...stdio],
+          })
+        : spawn(kubelet, [...flags, ...node], { stdio: [...stdio] });
+    closeSync(log);
+  }
+
+  /** Rejects when the agent ends. */
+  get died(): Promise<never> {
+    return new Promise((_resolve, reject) => {
+      this.#child.once('exit', (code) => reject(new Error(`the agent ended with ${String(code)}`)));
+    });
+  }
+
+  get cpuSeconds(): number {
+    return cpuSeconds(this.#child.pid ?? 0);
+  }
+
+  get rssMiB(): number {
+    return rssMiB(this.#child.pid ?? 0);
+  }
+
+  get log(): string {
+    return readFileSync(this.#logFile, 'utf8');
+  }
+
+  async stop(): Promise<void> {
+    const ended = new Promise((resolve) => this.#child.once('exit', resolve));
+    if (this.#child.exitCode !== null || this.#child.signalCode !== null) return;
+    this.#child.kill('SIGKILL');
+    await ended;
+  }
+}

@@ -1,0 +1,45 @@
+/** Does one task in a process of its own, which ends afterwards and so frees its memory. */
+import { fork } from 'node:child_process';
+import { fileURLToPath } from 'node:url';
+import { StateletError } from '../../types/errors.ts';
+import type { CredentialsAnswer, CredentialsTask, SigningRequestInput } from './credentials-task.ts';
+import type { LoadedKubeconfig } from './load-kubeconfig.ts';
+
+/** Longer than a program of a kubeconfig may take. */
+const TIMEOUT_MS = 90_000;
+/** The same as this file's: TypeScript in a checkout, JavaScript in the package. */
+const EXTENSION = import.meta.url.endsWith('.ts') ? 'ts' : 'js';
+const ENTRY = fileURLToPath(new URL(`./credentials-process.${EXTENSION}`, import.meta.url));
+const FLAGS = EXTENSION === 'ts' ? ['--disable-warning=ExperimentalWarning'] : [];
+
+/** See `loadKubeconfig`. */
+export function loadKubeconfigApart(path: string): Promise<LoadedKubeconfig> {
+  return apart({ type: 'kubeconfig', path });
+}
+
+/** See `signingRequest`. */
+export function signingRequestApart(request: SigningRequestInput): Promise<string> {
+  return apart({ type: 'signingRequest', request });
+}
+
+async function apart<T>(task: CredentialsTask): Promise<T> {
+  const answer = await answerTo(task);
+  if (answer.problem) throw new StateletError(answer.problem.kind, answer.problem.message);
+  return answer.result as T;
+}
+
+function answerTo(task: CredentialsTask): Promise<CredentialsAnswer> {
+  const limit = { signal: AbortSignal.timeout(TIMEOUT_MS), killSignal: 'SIGKILL' } as const;
+  const child = fork(ENTRY, { execArgv: FLAGS, stdio: ['ignore', 'ignore', 'ignore', 'ipc'], ...limit });
+  return new Promise((resolve, reject) => {
+    const fail = (problem: string) =>
+      reject(new StateletError('Unavailable', `the process that reads credentials ${problem}`));
+    child.once('message', (answer) => resolve(answer as CredentialsAnswer));
+    child.once('error', ({ message }) =>
+      fail(limit.signal.aborted ? `took more than ${TIMEOUT_MS / 1000} s` : `cannot run: ${message}`),
+    );
+    // After the answer this changes nothing.
+    child.once('close', (code, signal) => fail(`ended with ${code ?? signal} before it answered`));
+    child.send(task, (error) => error && fail(`cannot be asked: ${error.message}`));
+  });
+}

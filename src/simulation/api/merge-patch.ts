@@ -1,0 +1,118 @@
+/** Strategic merge patches as an API server applies them: by the rules of Kubernetes, apart from the code that makes such patches. */
+
+export type JsonObject = Readonly<Record<string, unknown>>;
+
+/** Lists that are merged, with the member that tells their items apart. All other lists are replaced as a whole. */
+const MERGE_KEYS: Readonly<Record<string, string>> = {
+  'metadata.ownerReferences': 'uid',
+  'status.conditions': 'type',
+  'status.addresses': 'type',
+  'status.hostIPs': 'ip',
+  'status.podIPs': 'ip',
+  'status.resourceClaimStatuses': 'name',
+};
+
+const ORDER = '$setElementOrder/';
+const RETAIN = '$retainKeys';
+const DIRECTIVE = '$patch';
+
+export function applyMergePatch(original: JsonObject, patch: JsonObject, path = ''): JsonObject {
+  if (patch[DIRECTIVE] === 'delete') return {};
+  if (patch[DIRECTIVE] === 'replace') return plain(patch);
+  const merged = new Map(Object.entries(retained(original, patch[RETAIN])));
+  for (const key of keysOf(patch)) {
+    const value = patch[key];
+    const before = merged.get(key);
+    if (value === null) merged.delete(key);
+    else merged.set(key, mergedMember(before, value, patch[ORDER + key], join(path, key)));
+  }
+  return Object.fromEntries(merged);
+}
+
+function mergedMember(before: unknown, value: unknown, order: unknown, path: string): unknown {
+  const mergeKey = MERGE_KEYS[path];
+  if (mergeKey !== undefined && (isList(value) || isList(order))) {
+    return mergedList(listOf(before), listOf(value), isList(order) ? order : undefined, mergeKey);
+  }
+  if (isObject(value)) return applyMergePatch(isObject(before) ? before : {}, value, path);
+  return value === undefined ? before : value;
+}
+
+/** Directives name members, too: an order of a list may come without any change of its items. */
+function keysOf(patch: JsonObject): ReadonlySet<string> {
+  const keys = Object.keys(patch).map((key) => (key.startsWith(ORDER) ? key.slice(ORDER.length) : key));
+  return new Set(keys.filter((key) => !key.startsWith('$')));
+}
+
+function retained(original: JsonObject, keys: unknown): JsonObject {
+  if (!isList(keys)) return original;
+  return Object.fromEntries(Object.entries(original).filter(([key]) => keys.includes(key)));
+}
+
+function mergedList(
+  before: readonly JsonObject[],
+  changes: readonly JsonObject[],
+  order: readonly unknown[] | undefined,
+  mergeKey: string,
+): readonly JsonObject[] {
+  const values = changes.filter((item) => item[DIRECTIVE] === undefined);
+  if (changes.some((item) => item[DIRECTIVE] === 'replace')) return values.map(plain);
+  const dropped = new Set(
+    changes.filter((item) => item[DIRECTIVE] === 'delete').map((item) => item[mergeKey]),
+  );
+  const merged = before.filter((item) => !dropped.has(item[mergeKey]));
+  for (const value of values) {
+    const index = merged.findIndex((item) => item[mergeKey] === value[mergeKey]);
+    const item = applyMergePatch(merged[index] ?? {}, value);
+    if (index >= 0) merged[index] = item;
+    else merged.push(item);
+  }
+  const wanted = (order ?? values).map((item) => (isObject(item) ? item[mergeKey] : undefined));
+  return inOrder(
+    merged,
+    wanted,
+    before.map((item) => item[mergeKey]),
+    mergeKey,
+  );
+}
+
+/** Items that the patch names are in its order, the others in theirs. Another item comes first where the old list says so. */
+function inOrder(
+  items: readonly JsonObject[],
+  wanted: readonly unknown[],
+  formerly: readonly unknown[],
+  mergeKey: string,
+): readonly JsonObject[] {
+  const rank = (item: JsonObject, ranks: readonly unknown[]) => ranks.indexOf(item[mergeKey]);
+  const by = (ranks: readonly unknown[]) => (one: JsonObject, other: JsonObject) =>
+    rank(one, ranks) - rank(other, ranks);
+  const named = items.filter((item) => rank(item, wanted) >= 0).sort(by(wanted));
+  const others = items.filter((item) => rank(item, wanted) < 0).sort(by(formerly));
+  const all: JsonObject[] = [];
+  for (const item of named) {
+    const at = rank(item, formerly);
+    while (at >= 0 && others[0] !== undefined && rank(others[0], formerly) < at)
+      all.push(...others.splice(0, 1));
+    all.push(item);
+  }
+  return [...all, ...others];
+}
+
+/** Without directives, and without members that are null. */
+function plain(value: JsonObject): JsonObject {
+  return applyMergePatch({}, Object.fromEntries(Object.entries(value).filter(([key]) => key !== DIRECTIVE)));
+}
+
+const join = (path: string, key: string): string => (path === '' ? key : `${path}.${key}`);
+
+function isList(value: unknown): value is readonly unknown[] {
+  return Array.isArray(value);
+}
+
+function isObject(value: unknown): value is JsonObject {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
+
+function listOf(value: unknown): readonly JsonObject[] {
+  return isList(value) ? value.filter(isObject) : [];
+}

@@ -1,0 +1,105 @@
+/** The part of a simulated agent in its cluster: the production actors, with a client of the simulated API server. */
+import type { Observable } from 'rxjs';
+import { ClusterAgent } from '../../actors/cluster/cluster-agent.ts';
+import type { AgentCore, ClusterParts } from '../../actors/cluster/cluster-parts.ts';
+import { EventSender } from '../../actors/cluster/event-sender.ts';
+import { watchNode } from '../../cluster/watches/watched-object.ts';
+import type { RegistrationSettings } from '../../policies/node-status/initial-node.ts';
+import { apiSource } from '../../sources/api-source.ts';
+import type { SourceUpdate } from '../../sources/source.ts';
+import type { Clock } from '../../types/clock.ts';
+import type { ClusterSettings } from '../../types/cluster-settings.ts';
+import type { Logger } from '../../types/logger.ts';
+import type { NodeFacts } from '../../types/node-facts.ts';
+import type { SimulatedApiClient } from '../api/simulated-api-client.ts';
+import { simulatedStatusFacts } from './simulated-status-facts.ts';
+
+/** The defaults. */
+const SETTINGS: ClusterSettings = {
+  kubeconfig: 'simulated',
+  bootstrapKubeconfig: '',
+  certDir: '',
+  rotateCertificates: false,
+  serverTLSBootstrap: false,
+  registerNode: true,
+  registerSchedulable: true,
+  providerID: '',
+  cloudProvider: '',
+  nodeStatusUpdateFrequencyMs: 10_000,
+  nodeStatusReportFrequencyMs: 300_000,
+  nodeLeaseDurationSeconds: 40,
+  nodeStatusMaxImages: 50,
+  port: 10250,
+  kubeAPIQPS: 50,
+  kubeAPIBurst: 100,
+  eventRecordQPS: 50,
+  eventBurst: 100,
+};
+
+export interface AgentClusterOptions {
+  readonly client: SimulatedApiClient;
+  readonly clock: Clock;
+  readonly random: () => number;
+  readonly logger: Logger;
+  /** As the settings of the agent have them. */
+  readonly nodeFacts: () => NodeFacts;
+  /** The pressure conditions that hold. */
+  readonly conditions: () => readonly string[];
+}
+
+export class AgentCluster {
+  /** The pods that are bound to this node. */
+  readonly pods: Observable<SourceUpdate>;
+  readonly sender: EventSender;
+  readonly #options: AgentClusterOptions;
+  readonly #node: ReturnType<typeof watchNode>;
+  #agent: ClusterAgent | undefined;
+  #events = 0;
+
+  constructor(options: AgentClusterOptions) {
+    this.#options = options;
+    const { client, clock, random, logger, nodeFacts } = options;
+    const nodeName = nodeFacts().name;
+    const timing = { clock, random };
+    this.#node = watchNode(client, nodeName, timing);
+    this.pods = apiSource({ api: client, nodeName, node: this.#node, ...timing });
+    this.sender = new EventSender({
+      api: client,
+      nodeName,
+      nodeUID: () => this.#agent?.nodeUID,
+      podOf: (uid) => this.#agent?.pod(uid),
+      uuid: () => `event-${String(++this.#events)}`,
+      logger,
+      ...timing,
+    });
+  }
+
+  join(core: AgentCore): ClusterParts {
+    const { client, clock, nodeFacts, conditions } = this.#options;
+    const facts = () => ({ ...nodeFacts(), conditions: conditions() });
+    this.#agent = new ClusterAgent({
+      clients: client.clients,
+      settings: SETTINGS,
+      registration: registration(nodeFacts()),
+      statusFacts: () => simulatedStatusFacts(facts(), core.health(), clock.now()),
+      node: this.#node,
+      core,
+    });
+    return this.#agent;
+  }
+}
+
+function registration({ name, os, arch }: NodeFacts): RegistrationSettings {
+  return {
+    nodeName: name,
+    hostname: name,
+    os,
+    arch,
+    nodeLabels: {},
+    registerWithTaints: [],
+    registerSchedulable: true,
+    externalCloudProvider: false,
+    providerID: '',
+    controllerManagedAttach: true,
+  };
+}

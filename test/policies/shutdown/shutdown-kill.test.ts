@@ -1,0 +1,29 @@
+import { expect, test } from '@jest/globals';
+import { shutdownKill } from '../../../src/policies/shutdown/shutdown-kill.ts';
+import { testPod } from '../../support/pods.ts';
+
+const PERIOD = { priority: 0, shutdownGracePeriodSeconds: 20 };
+
+test('a pod has the shorter one of its own grace period and that of its group', () => {
+  const graceOf = (seconds: number) =>
+    shutdownKill(testPod({ terminationGracePeriodSeconds: seconds }), 'Running', PERIOD, 0)
+      .podTerminationGracePeriodSecondsOverride;
+  expect([graceOf(5), graceOf(60)]).toEqual([5, 20]);
+});
+
+test('the status says why the pod ended; a pod that succeeded stays so', () => {
+  const status = shutdownKill(testPod(), 'Running', PERIOD, Date.UTC(2030, 0, 1)).podStatus;
+  expect(status).toMatchObject({
+    phase: 'Failed',
+    reason: 'Terminated',
+    message: 'Pod was terminated in response to imminent node shutdown.',
+    conditions: [
+      {
+        type: 'DisruptionTarget',
+        reason: 'TerminationByKubelet',
+        lastTransitionTime: '2030-01-01T00:00:00Z',
+      },
+    ],
+  });
+  expect(shutdownKill(testPod(), 'Succeeded', PERIOD, 0).podStatus).not.toHaveProperty('phase');
+});

@@ -1,0 +1,88 @@
+import { expect, test } from '@jest/globals';
+import { CONFIG_HASH_ANNOTATION, CONFIG_MIRROR_ANNOTATION } from '../../../../src/policies/pod/pod-kinds.ts';
+import { type ApiCheckFacts, findUntold } from '../../../../src/simulation/judges/api/api-check.ts';
+import type { Node, Pod, PodStatus } from '../../../../src/types/kubernetes.ts';
+import { testPod } from '../../../support/pods.ts';
+
+const READY: Node = {
+  metadata: { name: 'node-1' },
+  status: { conditions: [{ type: 'Ready', status: 'True' }] },
+};
+const STATIC = testPod({ name: 'etcd', uid: 'static-1' });
+
+const mirror = (hash = 'static-1', deleted = false): Pod =>
+  testPod({
+    name: 'etcd',
+    uid: 'mirror-1',
+    deleted,
+    annotations: { [CONFIG_MIRROR_ANNOTATION]: hash, [CONFIG_HASH_ANNOTATION]: hash },
+  });
+
+const facts = (more: Partial<ApiCheckFacts> = {}): ApiCheckFacts => ({
+  pods: [
+    { ...testPod(), status: { phase: 'Running' } },
+    { ...mirror(), status: { phase: 'Running' } },
+  ],
+  node: READY,
+  staticPods: [STATIC],
+  statusOf: () => ({ phase: 'Running' }),
+  hasEnded: () => false,
+  isStarted: () => true,
+  leaseOverdueMs: 0,
+  ...more,
+});
+const containerStatuses = (restartCount: number) => [
+  { name: 'main', image: 'x', imageID: '', ready: true, restartCount },
+];
+const only = (pod: Pod, status: PodStatus) => ({ pods: [{ ...pod, status }], staticPods: [] });
+
+test('all is told', () => {
+  expect(findUntold(facts())).toBeUndefined();
+});
+
+test.each<[string, Partial<ApiCheckFacts>, string]>([
+  ['no node', { node: undefined }, 'the node is there as Ready unknown'],
+  ['a lease that ran out', { leaseOverdueMs: 1 }, 'the lease has run out'],
+  ['no mirror pod', { pods: [] }, 'has no mirror pod'],
+  ['a mirror pod too many', { pods: [mirror()], staticPods: [] }, 'has a mirror pod, and is not wanted'],
+  [
+    'a mirror pod of another version',
+    { pods: [mirror('static-2')] },
+    'has the mirror pod of another version',
+  ],
+  ['a deleted mirror pod', { pods: [mirror('static-1', true)] }, 'its mirror pod is being deleted'],
+  [
+    'a pod that is left',
+    { ...only(testPod({ deleted: true }), { phase: 'Failed' }), hasEnded: () => true },
+    'has ended, and its object is left',
+  ],
+  [
+    'an end that is not told',
+    { ...only(testPod(), { phase: 'Running' }), hasEnded: () => true },
+    'has ended, and is there in phase Running',
+  ],
+  ['another phase', only(testPod(), { phase: 'Pending' }), 'is Running here and Pending at the API server'],
+  [
+    'another reason',
+    { ...only(testPod(), { phase: 'Failed' }), statusOf: () => ({ phase: 'Failed', reason: 'Evicted' }) },
+    'is Failed Evicted here and Failed at the API server',
+  ],
+  [
+    'fewer restarts',
+    {
+      ...only(testPod(), { phase: 'Running', containerStatuses: containerStatuses(1) }),
+      statusOf: () => ({ phase: 'Running', containerStatuses: containerStatuses(2) }),
+    },
+    'is main 2 here and main 1 at the API server',
+  ],
+  [
+    'another readiness',
+    {
+      ...only(testPod(), { phase: 'Running', conditions: [{ type: 'Ready', status: 'True' }] }),
+      statusOf: () => ({ phase: 'Running', conditions: [{ type: 'Ready', status: 'False' }] }),
+    },
+    'is ready False here and ready True at the API server',
+  ],
+])('%s', (_, more, what) => {
+  expect(findUntold(facts(more))?.what).toBe(what);
+});

@@ -1,0 +1,123 @@
+/** The judge at a simulated server: every request of a node is judged when it is carried out. */
+import { expect, test } from '@jest/globals';
+import { CONFIG_HASH_ANNOTATION, CONFIG_MIRROR_ANNOTATION } from '../../../../src/policies/pod/pod-kinds.ts';
+import type { ApiWitness } from '../../../../src/simulation/api/api-witness.ts';
+import { NO_API_FAULTS } from '../../../../src/simulation/api/api-faults.ts';
+import { ApiJudge } from '../../../../src/simulation/judges/api/api-judge.ts';
+import type { Lease, Pod } from '../../../../src/types/kubernetes.ts';
+import { ApiBed, apiPod, NODE, nodeObject, podAt, pods, refusalOf, statusOf } from '../../api/api-bed.ts';
+
+function judged() {
+  const reported: string[] = [];
+  const witness: { judge?: ApiJudge } = {};
+  const bed = new ApiBed(() => 0.5, {
+    requestLands: (request) => witness.judge?.requestLands(request),
+    requestEnded: (request, answer) => witness.judge?.requestEnded(request, answer),
+  } satisfies ApiWitness);
+  const judge = new ApiJudge({
+    node: 1,
+    now: () => bed.clock.now(),
+    truth: {
+      runtime: () => ({ sandboxesOf: () => [], inFlight: () => [], isRunning: () => false }),
+      isMounted: () => false,
+      mayRunUnknown: () => false,
+      isForeign: () => false,
+      wasMadeAgain: () => false,
+    },
+    staticNameOf: () => undefined,
+    wantedUID: () => 'static-1',
+    isEnding: () => false,
+    wasWantedAgain: () => false,
+    onViolation: ({ invariant, uid = '', what }) => reported.push(`${invariant} ${uid}: ${what}`),
+  });
+  witness.judge = judge;
+  bed.server.store.changes.subscribe((change) => judge.changed(change));
+  const patch = (status: object) => bed.settle(refusalOf(bed.node.patch(statusOf('web'), { status })));
+  return { bed, judge, reported, patch };
+}
+
+test('a status that says nothing new is not written', async () => {
+  const { bed, reported, patch } = judged();
+  bed.server.operations.create(pods, apiPod('web'));
+  await patch({ phase: 'Running' });
+  expect(reported).toEqual([]);
+  await patch({ phase: 'Running' });
+  expect(reported).toEqual([
+    'status : /api/v1/namespaces/default/pods/web/status is written, and it says nothing new',
+  ]);
+});
+
+test('after a lost answer it may be written once more', async () => {
+  const { bed, reported, patch } = judged();
+  bed.server.operations.create(pods, apiPod('web'));
+  bed.faults = { ...NO_API_FAULTS, lostAnswer: 1 };
+  await expect(patch({ phase: 'Running' })).rejects.toThrow();
+  bed.faults = NO_API_FAULTS;
+  await patch({ phase: 'Running' });
+  expect(reported).toEqual([]);
+  await patch({ phase: 'Running' });
+  expect(reported).toHaveLength(1);
+});
+
+test('a status that goes back is reported, unless a user wrote it', async () => {
+  const { bed, reported, patch } = judged();
+  bed.server.operations.create(pods, apiPod('web'), 'uid-1');
+  await patch({ phase: 'Failed' });
+  bed.server.operations.patch(statusOf('web'), { status: { phase: 'Running' } });
+  await patch({ phase: 'Succeeded' });
+  expect(reported).toEqual([]);
+  await patch({ phase: 'Running' });
+  expect(reported).toEqual(['status uid-1: the status goes back: phase from Succeeded to Running']);
+});
+
+test('a pod that is deleted by its node too early is reported', async () => {
+  const { bed, reported } = judged();
+  bed.server.operations.create(pods, apiPod('web'), 'uid-1');
+  bed.server.operations.delete(podAt('web'), { gracePeriodSeconds: 30 });
+  await bed.settle(bed.node.delete(podAt('web'), { gracePeriodSeconds: 0 }));
+  expect(reported).toEqual(['pod object uid-1: is deleted in phase Pending']);
+});
+
+test('a pod that a user deletes is not judged', () => {
+  const { bed, reported } = judged();
+  bed.server.operations.create(pods, apiPod('web'));
+  bed.server.operations.delete(podAt('web'), { gracePeriodSeconds: 0 });
+  expect(reported).toEqual([]);
+});
+
+test('mirror pods are judged when they are made and deleted', async () => {
+  const { bed, reported } = judged();
+  const node = bed.server.operations.create({ resource: 'nodes' }, nodeObject());
+  const ownerReferences = [
+    { apiVersion: 'v1', kind: 'Node', name: NODE, uid: node.metadata.uid, controller: true },
+  ];
+  const annotations = { [CONFIG_MIRROR_ANNOTATION]: 'static-1', [CONFIG_HASH_ANNOTATION]: 'static-1' };
+  await bed.settle(bed.node.create<Pod>(pods, apiPod('web', {}, { annotations, ownerReferences })));
+  await bed.settle(bed.node.delete(podAt('web'), { gracePeriodSeconds: 0 }));
+  expect(reported).toEqual([
+    'mirror pods static-1: the mirror pod web is made of no static pod of that name',
+    'mirror pods static-1: the mirror pod web is deleted, and it is right',
+  ]);
+});
+
+test('the lease is renewed by writes that are answered, and a failure excuses a delay', async () => {
+  const { bed, reported } = judged();
+  const collection = { resource: 'leases', namespace: 'kube-node-lease' } as const;
+  const target = { ...collection, name: NODE };
+  const renew = async (seconds: number) => {
+    await bed.clock.advance(seconds * 1000);
+    const renewTime = `2030-01-01T00:00:00.${String(bed.clock.now() % 1_000_000).padStart(6, '0')}Z`;
+    await refusalOf(
+      bed.settle(bed.node.update<Lease>(target, { metadata: { name: NODE }, spec: { renewTime } })),
+    ).catch(() => '');
+  };
+  await bed.settle(bed.node.create<Lease>(collection, { metadata: { name: NODE } }));
+  await renew(39);
+  bed.faults = { ...NO_API_FAULTS, fail: 1 };
+  await renew(39);
+  bed.faults = NO_API_FAULTS;
+  await renew(39);
+  expect(reported).toEqual([]);
+  await renew(50);
+  expect(reported).toEqual([expect.stringMatching(/^lease : the lease is renewed 10.* s too late/)]);
+});
