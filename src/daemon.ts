@@ -4,7 +4,6 @@ import { type ActorOptions, toObserver } from 'xstate';
 import type { AgentCore } from './actors/cluster/cluster-parts.ts';
 import { eventFanOut } from './actors/cluster/event-fan-out.ts';
 import { NodeAgent } from './actors/node-agent.ts';
-import type { NodeShutdown } from './actors/node-shutdown.ts';
 import { servedPods } from './actors/pods/served-pods.ts';
 import { Endpoints } from './server/endpoints.ts';
 import { eventLog } from './server/event-log.ts';
@@ -221,19 +220,13 @@ class Agent implements Daemon {
     const { ShutdownWatch } = await import('./runtime/shutdown/shutdown-watch.ts');
     const watch = new ShutdownWatch({
       seconds,
-      onShutdown: () => void this.#shutDownMachine(shutdown).then(() => watch.release()),
+      onShutdown: () => void this.#agent.endGroups().then(() => watch.release()),
       onCancelled: () => shutdown.cancel(),
       clock: systemClock,
       logger: this.#deps.logger,
     });
     this.#shutdownWatch = watch;
     await watch.start();
-  }
-
-  /** Resolves when the machine may go down. */
-  async #shutDownMachine(shutdown: NodeShutdown): Promise<void> {
-    await shutdown.shutDown();
-    await this.#agent.cluster?.flush();
   }
 
   /** Loaded when eviction starts, or for the first request. */

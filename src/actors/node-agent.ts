@@ -137,21 +137,13 @@ export class NodeAgent {
 
   /** Stops routing, and ends the pods first where asked to. Effects may still be in flight when this resolves. */
   async shutDown(exitWithPods: boolean): Promise<void> {
-<<<<<<< HEAD
-    if (exitWithPods) {
-      await this.shutdown?.shutDown();
-      // Afterwards the statuses of ended pods are forgotten.
-      await this.cluster?.flush();
-    }
-=======
-    if (exitWithPods) await this.#endGroups();
->>>>>>> integration
+    if (exitWithPods) await this.endGroups();
     this.supervisor.send({ type: 'SHUTDOWN', exitWithPods });
     await this.#stopped.promise;
   }
 
-  /** What became of the pods is told before the agent forgets them. */
-  async #endGroups(): Promise<void> {
+  /** Ends the pods for a shutdown of the node, group by group. What became of them is told before the agent, or the machine, ends. */
+  async endGroups(): Promise<void> {
     if (this.shutdown === undefined) return;
     await this.shutdown.shutDown();
     if (this.cluster === undefined) return;

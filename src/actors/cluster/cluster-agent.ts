@@ -6,12 +6,8 @@ import type { RegistrationSettings } from '../../policies/node-status/initial-no
 import { otherMachine } from '../../policies/node-status/machine-identity.ts';
 import type { NodeStatusFacts } from '../../policies/node-status/node-status.ts';
 import { readyProblems } from '../../policies/node-status/ready-problems.ts';
-<<<<<<< HEAD
-import { sleep } from '../../system/sleep.ts';
-=======
 import { CONFIG_MIRROR_ANNOTATION } from '../../policies/pod/pod-kinds.ts';
 import { isTerminalPhase } from '../../policies/sync/pod-termination.ts';
->>>>>>> integration
 import type { ClusterSettings } from '../../types/cluster-settings.ts';
 import type { Node, Pod } from '../../types/kubernetes.ts';
 import { ClusterNode } from './cluster-node.ts';
@@ -91,7 +87,7 @@ export class ClusterAgent implements ClusterParts {
   }
 
   async flush(): Promise<void> {
-    await this.#statuses.flush();
+    await Promise.all([this.#statuses.flush(), this.#node.settled()]);
   }
 
   async stop(): Promise<void> {
@@ -132,13 +128,6 @@ export class ClusterAgent implements ClusterParts {
     this.#node.reportNow();
   }
 
-<<<<<<< HEAD
-  async flush(): Promise<void> {
-    const told = Promise.all([this.#statuses.flush(), this.#node.settled()]);
-    const isOver = new AbortController();
-    await Promise.race([told, sleep(this.#options.core.clock, FLUSH_LIMIT_MS, isOver.signal)]);
-    isOver.abort();
-=======
   #checkMirrorPodOf(uid: string): void {
     const { desired } = this.#options.core;
     const pod = desired.get(uid);
@@ -164,7 +153,6 @@ export class ClusterAgent implements ClusterParts {
     if (pod === undefined || phase === status.phase) return;
     const end = { ...(reason !== undefined && { reason }), ...(message !== undefined && { message }) };
     statusManager.set(pod, { ...status, phase, ...end });
->>>>>>> integration
   }
 
   #buildLease(): NodeLease {
@@ -255,5 +243,3 @@ export class ClusterAgent implements ClusterParts {
 
 /** A pod that waits for the newest labels of the node is judged by the known ones after this time. */
 const FRESH_NODE_LIMIT_MS = 10_000;
-/** An agent that ends with its pods, or a machine that shuts down, does not wait longer for the API server. */
-const FLUSH_LIMIT_MS = 10_000;

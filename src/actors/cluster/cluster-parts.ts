@@ -47,6 +47,4 @@ export interface ClusterParts {
   cleanUp(): void;
   /** The node has become ready or not ready, or has pressure: this does not wait for the next report. */
   reportNow(): void;
-  /** Resolves when the API server knows the node and its pods as they are now, does not answer, or takes too long. */
-  flush(): Promise<void>;
 }

@@ -224,7 +224,7 @@ export class StatusWriter {
   /** Undefined where there is no such pod. Of pods that are gone, the server says that they are not of this node. */
   async #ask({ metadata: { namespace, name, uid } }: Pod, request: StatusRequest): Promise<Pod | undefined> {
     const { api, pods } = this.#options;
-    const limits = { signal: this.#stop.signal, timeoutMs: REQUEST_TIMEOUT_MS };
+    const limits = { signal: this.#stop.signal, timeoutMs: REQUEST_TIMEOUT_MS, isOnlyForNow: true };
     const pod: ObjectReference = { resource: 'pods', namespace, name };
     try {
       switch (request.verb) {

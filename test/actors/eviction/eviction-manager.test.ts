@@ -196,7 +196,6 @@ describe('short of memory', () => {
       flush: () => Promise.resolve(),
       cleanUp: nothing,
       reportNow: () => void reported.push(bed.conditions()),
-      flush: () => Promise.resolve(),
     });
     reported.splice(0);
     bed.figures.left = { memory: 50 };
