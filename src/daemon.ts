@@ -215,11 +215,12 @@ class Agent implements Daemon {
   /** Loaded only where a shutdown of the machine waits for pods. */
   async #watchShutdown(): Promise<void> {
     const { shutdown } = this.#agent;
-    if (shutdown === undefined) return;
+    const seconds = shutdownSeconds(shutdownPeriods(this.#config.shutdown));
+    if (shutdown === undefined || seconds === 0) return;
     const { ShutdownWatch } = await import('./runtime/shutdown/shutdown-watch.ts');
     const watch = new ShutdownWatch({
-      seconds: shutdownSeconds(shutdownPeriods(this.#config.shutdown)),
-      onShutdown: () => void shutdown.shutDown().then(() => watch.release()),
+      seconds,
+      onShutdown: () => void this.#agent.endGroups().then(() => watch.release()),
       onCancelled: () => shutdown.cancel(),
       clock: systemClock,
       logger: this.#deps.logger,

@@ -69,7 +69,12 @@ export class Cluster {
     this.#logger = logger;
     this.#credentials = credentials;
     const { nodeName, cluster: settings, node } = config;
-    this.connection = new ApiConnection({ clock: systemClock, logger, ...(inspect && { inspect }) });
+    this.connection = new ApiConnection({
+      kubeconfig: settings.kubeconfig,
+      clock: systemClock,
+      logger,
+      ...(inspect && { inspect }),
+    });
     this.connection.start();
     this.connection.onChange(({ state }) => {
       if (state === 'Connected') this.#agent?.connected();

@@ -6,6 +6,7 @@ import { containerID } from '../policies/status/container-state.ts';
 import type { EvictionExplanation } from '../policies/eviction/explanation.ts';
 import { hostIPsOf } from '../policies/node-status/host-ips.ts';
 import type { NodeHealth } from '../policies/node-status/ready-problems.ts';
+import { OWN_GRACE_PERIODS } from '../policies/shutdown/shutdown-periods.ts';
 import { crashLoopBackOff } from '../policies/sync/crash-loop-backoff.ts';
 import { Pleg } from '../runtime/pleg/pleg.ts';
 import type { NodeParts } from '../runtime/node/pod-node.ts';
@@ -83,7 +84,7 @@ export class NodeAgent {
   readonly pleg: Pleg;
   readonly probes: ProbeManager;
   readonly supervisor: Supervisor;
-  /** Undefined where a shutdown of the node does not wait for pods. */
+  /** Undefined where a shutdown of the node does not wait for pods, outside a cluster. */
   readonly shutdown: NodeShutdown | undefined;
   readonly cluster: ClusterParts | undefined;
   readonly #options: NodeAgentOptions;
@@ -136,13 +137,13 @@ export class NodeAgent {
 
   /** Stops routing, and ends the pods first where asked to. Effects may still be in flight when this resolves. */
   async shutDown(exitWithPods: boolean): Promise<void> {
-    if (exitWithPods) await this.#endGroups();
+    if (exitWithPods) await this.endGroups();
     this.supervisor.send({ type: 'SHUTDOWN', exitWithPods });
     await this.#stopped.promise;
   }
 
-  /** What became of the pods is told before the agent forgets them. */
-  async #endGroups(): Promise<void> {
+  /** Ends the pods for a shutdown of the node, group by group. What became of them is told before the agent, or the machine, ends. */
+  async endGroups(): Promise<void> {
     if (this.shutdown === undefined) return;
     await this.shutdown.shutDown();
     if (this.cluster === undefined) return;
@@ -333,12 +334,14 @@ export class NodeAgent {
     };
   }
 
+  /** In a cluster, pods that end with the agent end as in a shutdown of the node: whoever made them is told that they are over. */
   #buildShutdown(): NodeShutdown | undefined {
-    const { shutdownPeriods = [], clock, recorder, logger, inspect } = this.#options;
-    if (shutdownPeriods.length === 0) return undefined;
+    const { shutdownPeriods = [], cluster, clock, recorder, logger, inspect } = this.#options;
+    const periods = shutdownPeriods.length === 0 && cluster ? [OWN_GRACE_PERIODS] : shutdownPeriods;
+    if (periods.length === 0) return undefined;
     const { registry } = this.supervisor;
     return new NodeShutdown({
-      periods: shutdownPeriods,
+      periods,
       pods: () => registry.activePods(),
       phaseOf: (uid) => this.statusManager.get(uid)?.phase as PodPhase | undefined,
       kill: (uid, options) => registry.kill(uid, options),

@@ -40,6 +40,9 @@ export const connectionMachine = setup({
     events: {} as ConnectionEvent,
     input: {} as ConnectionInput,
   },
+  guards: {
+    isFirstProblem: ({ context }) => context.problem === undefined,
+  },
   actions: {
     recordChange: assign(({ event }) => ({
       since: event.now,
@@ -66,7 +69,10 @@ export const connectionMachine = setup({
       on: {
         ANSWERED: { actions: ['reportConnected', 'recordChange'], target: 'Connected' },
         UNAUTHORIZED: { actions: ['reportUnauthorized', 'recordChange'], target: 'Unauthorized' },
-        FAILED: { actions: ['recordProblem'] },
+        FAILED: [
+          { guard: 'isFirstProblem', actions: ['reportWaiting', 'recordProblem'] },
+          { actions: ['recordProblem'] },
+        ],
       },
     },
     Connected: {

@@ -1,5 +1,5 @@
 /** The pods that the API server has bound to this node. */
-import { map, type Observable, of, switchMap, takeWhile } from 'rxjs';
+import { distinctUntilChanged, map, type Observable, of, switchMap } from 'rxjs';
 import type { ApiServer } from '../cluster/service/api-server.ts';
 import { reflect, type Reflection, type WatchTiming } from '../cluster/watches/reflect.ts';
 import type { WatchedObject } from '../cluster/watches/watched-object.ts';
@@ -10,7 +10,7 @@ import type { SourceProblem, SourceUpdate } from './source.ts';
 export interface ApiSourceOptions extends WatchTiming {
   readonly api: ApiServer;
   readonly nodeName: string;
-  /** The node's own object: no pod is accepted before the server has said whether it exists. */
+  /** The node's own object: no pod is accepted before the server has said whether it exists, and while it is of another machine. */
   readonly node: Observable<WatchedObject<Node>>;
 }
 
@@ -23,7 +23,7 @@ export function apiSource(options: ApiSourceOptions): Observable<SourceUpdate> {
   const fieldSelector = `spec.nodeName=${nodeName}`;
   const pods = reflect<Pod>(api, { resource: 'pods' }, { ...timing, fieldSelector });
   return node.pipe(
-    takeWhile(({ isKnown }) => !isKnown, true),
+    distinctUntilChanged((a, b) => a.isKnown === b.isKnown && (a.isKnown || a.problem === b.problem)),
     switchMap(({ isKnown, problem }) =>
       isKnown ? pods.pipe(map(podReader(nodeName))) : of(awaitingNode(problem)),
     ),

@@ -64,9 +64,22 @@ describe('the source api', () => {
   test('goes on when the node object is gone', async () => {
     follow();
     const watch = await listed(pod('a', 'u-a'));
-    node.next({ isKnown: false });
+    node.next({ isKnown: true, object: { metadata: { name: 'node-1' } } });
+    node.next({ isKnown: true });
     watch.send('ADDED', pod('b', 'u-b'));
     expect(uids()).toEqual(['u-a', 'u-b']);
+  });
+
+  test('keeps its pods and takes no others while the node object is of another machine', async () => {
+    follow();
+    const watch = await listed(pod('a', 'u-a'));
+    const problem = 'the Node object is of another machine';
+    node.next({ isKnown: false, problem });
+    watch.send('ADDED', pod('b', 'u-b'));
+    expect(last()).toEqual({ problems: [{ source: 'api', message: problem }] });
+    node.next({ isKnown: true });
+    await listed(pod('c', 'u-c'));
+    expect(uids()).toEqual(['u-c']);
   });
 
   test('keeps its pods while the server does not answer', async () => {

@@ -11,6 +11,8 @@ import type { Clock } from '../../types/clock.ts';
 import type { Logger } from '../../types/logger.ts';
 
 export interface ApiConnectionOptions {
+  /** Where the address of the server and the credentials come from. */
+  readonly kubeconfig: string;
   readonly clock: Clock;
   readonly logger: Logger;
   readonly parent?: AnyActorRef;
@@ -90,14 +92,14 @@ export class ApiConnection implements ConnectionObserver {
   }
 
   #machine(): typeof connectionMachine {
-    const { logger } = this.#options;
+    const { kubeconfig, logger } = this.#options;
     return connectionMachine.provide({
       actions: {
         reportConnected: ({ context, event }) => logger.info({}, connectedText(context, event)),
-        reportWaiting: ({ event }) => logger.warn({}, `API server: no answer: ${problemOf(event)}`),
+        reportWaiting: ({ event }) => logger.warn({ kubeconfig }, `API server: no answer: ${problemOf(event)}`),
         reportUnauthorized: ({ event }) =>
           logger.error(
-            {},
+            { kubeconfig },
             `API server: it does not accept the credentials of this node: ${problemOf(event)}`,
           ),
       },

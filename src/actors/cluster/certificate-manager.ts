@@ -155,6 +155,15 @@ export class CertificateManager {
     return `${Renewal} since ${rfc3339(since)}${request}${problem === undefined ? '' : `: ${problem}`}`;
   }
 
+  /** In words that stay the same while the same is waited for. */
+  awaited(): string {
+    const { value, context } = this.#actor.getSnapshot();
+    const { requestName, problem = 'it is being requested' } = context;
+    const { Renewal } = value as { readonly Renewal: string };
+    if (Renewal !== 'AwaitingCertificate' || requestName === undefined) return problem;
+    return `the certificate signing request ${requestName} waits to be approved and signed`;
+  }
+
   #send(event: CertificateEvent): void {
     if (!this.#isStopped) this.#actor.send(event);
   }

@@ -87,7 +87,7 @@ export class ClusterAgent implements ClusterParts {
   }
 
   async flush(): Promise<void> {
-    await this.#statuses.flush();
+    await Promise.all([this.#statuses.flush(), this.#node.settled()]);
   }
 
   async stop(): Promise<void> {
@@ -215,6 +215,7 @@ export class ClusterAgent implements ClusterParts {
         mirrorPodOf: (pod) => desired.ownMirrorPodOf(pod),
       },
       couldHaveRunningContainers: (uid) => registry.couldHaveRunningContainers(uid),
+      isOwnNode: () => !this.#isOfOtherMachine,
       clock,
       logger,
       parent,
@@ -229,10 +230,15 @@ export class ClusterAgent implements ClusterParts {
       api: clients.main,
       desired,
       nodeName: registration.nodeName,
-      node: () => this.#node.node,
+      node: () => (this.#isOfOtherMachine ? undefined : this.#node.node),
       clock,
       logger,
     });
+  }
+
+  /** The pods at the API server are then those of the other machine. */
+  get #isOfOtherMachine(): boolean {
+    return this.#node.current.state === 'OtherMachine';
   }
 }
 

@@ -1,6 +1,6 @@
 /** The actor of the Node object, and its effects. */
-import { type ActorOptions, type ActorRefFrom, type AnyActorRef, createActor } from 'xstate';
-import { hasReason } from '../../cluster/service/api-error.ts';
+import { type ActorOptions, type ActorRefFrom, type AnyActorRef, createActor, waitFor } from 'xstate';
+import { hasReason, isSameProblem } from '../../cluster/service/api-error.ts';
 import type { ObjectReference } from '../../cluster/service/api-resources.ts';
 import type { ApiObject, ApiServer, RequestOptions } from '../../cluster/service/api-server.ts';
 import { type NodeContext, type NodeEvent, nodeMachine } from '../../machines/node-machine.ts';
@@ -156,6 +156,11 @@ export class ClusterNode {
   /** The status has changed, and the cluster is to know it now: the node is Ready, or not Ready any more. */
   reportNow(): void {
     this.#send({ type: 'REPORT_NOW' });
+  }
+
+  /** Resolves when no report is under way. */
+  async settled(): Promise<void> {
+    await waitFor(this.#actor, (snapshot) => !snapshot.matches({ Registered: 'Reporting' }));
   }
 
   stop(): void {
@@ -354,7 +359,7 @@ export class ClusterNode {
   /** Each new problem is a line, not each try. `context`: before the failure. */
   #reportFailure({ problem }: NodeContext, event: NodeEvent): void {
     if (!('problem' in event)) return;
-    const isNew = event.problem !== problem;
+    const isNew = !isSameProblem(event.problem, problem);
     this.#options.logger[isNew ? 'warn' : 'debug']({}, `${FAILED[event.type]}: ${event.problem}`);
   }
 

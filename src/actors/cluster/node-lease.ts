@@ -1,6 +1,6 @@
 /** The actor of the node's lease, and its effects. It shares nothing with the pods but the event loop. */
 import { type ActorOptions, type ActorRefFrom, type AnyActorRef, createActor } from 'xstate';
-import { hasReason } from '../../cluster/service/api-error.ts';
+import { hasReason, isSameProblem } from '../../cluster/service/api-error.ts';
 import type { Collection, ObjectReference } from '../../cluster/service/api-resources.ts';
 import type { ApiServer, RequestOptions } from '../../cluster/service/api-server.ts';
 import { type LeaseContext, type LeaseEvent, leaseMachine } from '../../machines/lease-machine.ts';
@@ -173,7 +173,7 @@ export class NodeLease {
   /** Each new problem is a line, not each try. `context`: before the failure. */
   #reportFailure({ problem }: LeaseContext, event: LeaseEvent): void {
     if (!('problem' in event)) return;
-    const isNew = event.problem !== problem;
+    const isNew = !isSameProblem(event.problem, problem);
     const line = `The node's lease could not be renewed, and is tried again: ${event.problem}`;
     this.#options.logger[isNew ? 'warn' : 'debug']({}, line);
   }

@@ -33,6 +33,8 @@ export interface StatusWriterOptions {
   readonly pods: KnownPods;
   /** By the UID on this node. A pod that could still run something does not become Failed or Succeeded at the API server. */
   readonly couldHaveRunningContainers: (uid: string) => boolean;
+  /** Whether the pods at the API server are those of this machine. While they are not, nothing is written. */
+  readonly isOwnNode?: () => boolean;
   readonly clock: Clock;
   readonly logger: Logger;
   readonly parent?: AnyActorRef;
@@ -151,8 +153,8 @@ export class StatusWriter {
   }
 
   #look(all: boolean): void {
-    if (this.#stop.signal.aborted) return;
-    const { statusManager, pods } = this.#options;
+    const { statusManager, pods, isOwnNode } = this.#options;
+    if (this.#stop.signal.aborted || isOwnNode?.() === false) return;
     const [entries, written] = [statusManager.entries(), this.#written];
     if (all) this.#forgetOutdated();
     for (const { uid, apiUID } of podsToWrite({ entries, written, pods, all })) this.#due.set(uid, apiUID);
@@ -174,6 +176,8 @@ export class StatusWriter {
   }
 
   #write(atOnce: number): void {
+    // A later comparison finds them again.
+    if (this.#options.isOwnNode?.() === false) this.#due.clear();
     for (const [uid, apiUID] of this.#due) {
       if (this.#underWay.size >= atOnce) return;
       if (this.#underWay.has(uid)) continue;
@@ -220,7 +224,7 @@ export class StatusWriter {
   /** Undefined where there is no such pod. Of pods that are gone, the server says that they are not of this node. */
   async #ask({ metadata: { namespace, name, uid } }: Pod, request: StatusRequest): Promise<Pod | undefined> {
     const { api, pods } = this.#options;
-    const limits = { signal: this.#stop.signal, timeoutMs: REQUEST_TIMEOUT_MS };
+    const limits = { signal: this.#stop.signal, timeoutMs: REQUEST_TIMEOUT_MS, isOnlyForNow: true };
     const pod: ObjectReference = { resource: 'pods', namespace, name };
     try {
       switch (request.verb) {

@@ -78,10 +78,29 @@ async function secure(
 
 function tlsError(error: unknown): StateletError {
   const { code = '' } = error as NodeJS.ErrnoException;
-  const isDate = ['CERT_HAS_EXPIRED', 'CERT_NOT_YET_VALID'].includes(code);
-  const hint = isDate ? "; this machine's clock says " + new Date().toISOString() : '';
-  return new StateletError('Unavailable', `TLS: ${errorMessage(error)}${hint}`, { cause: error });
+  return new StateletError('Unavailable', `TLS: ${tlsProblem(code, errorMessage(error))}`, { cause: error });
 }
+
+/** What Node says of it, and what would be right. Of what OpenSSL says, a person understands nothing. */
+function tlsProblem(code: string, said: string): string {
+  if (['CERT_HAS_EXPIRED', 'CERT_NOT_YET_VALID'].includes(code))
+    return `${said}; this machine's clock says ${new Date().toISOString()}`;
+  if (UNTRUSTED.has(code))
+    return `${said}: certificate-authority of the kubeconfig should be the one that signed the server's certificate`;
+  if (['ERR_SSL_WRONG_VERSION_NUMBER', 'ERR_SSL_PACKET_LENGTH_TOO_LONG'].includes(code))
+    return 'the server does not speak TLS: an address that begins with https:// should be that of a server with a certificate';
+  return said;
+}
+
+/** Nobody in the chain of the server's certificate is trusted. */
+const UNTRUSTED: ReadonlySet<string> = new Set([
+  'CERT_SIGNATURE_FAILURE',
+  'DEPTH_ZERO_SELF_SIGNED_CERT',
+  'SELF_SIGNED_CERT_IN_CHAIN',
+  'UNABLE_TO_GET_ISSUER_CERT',
+  'UNABLE_TO_GET_ISSUER_CERT_LOCALLY',
+  'UNABLE_TO_VERIFY_LEAF_SIGNATURE',
+]);
 
 /** The socket, after the event; an error where the signal aborts first. */
 async function opened<S extends Socket>(socket: S, event: string, signal: AbortSignal): Promise<S> {

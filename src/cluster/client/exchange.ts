@@ -52,11 +52,12 @@ export class Exchange {
   }
 
   /** The object that the server answers. */
-  async send<T>(call: Call, { signal, timeoutMs }: RequestOptions = {}): Promise<T> {
+  async send<T>(call: Call, options: RequestOptions = {}): Promise<T> {
+    const { signal, timeoutMs, isOnlyForNow = false } = options;
     return this.#limited(call, signal, async (limit) => {
       await this.#options.bucket?.take(limit.signal);
       limit.set(timeoutMs ?? this.#options.requestTimeoutMs);
-      const answer = await this.#answer(call, limit);
+      const answer = await this.#answer(call, limit, isOnlyForNow ? 0 : POSTPONEMENTS_MAX);
       const object = parseObject(await readBody(answer)) as T;
       this.#options.observer.answered();
       return object;
@@ -66,7 +67,7 @@ export class Exchange {
   /** Opens a stream, and resolves when `read` has read it. `timeoutMs` begins with the head of the answer. */
   async stream(
     call: Call,
-    { signal, timeoutMs }: Required<RequestOptions>,
+    { signal, timeoutMs }: Required<Pick<RequestOptions, 'signal' | 'timeoutMs'>>,
     read: (answer: PooledAnswer) => Promise<void>,
   ): Promise<void> {
     return this.#limited(call, signal, async (limit) => {
@@ -116,7 +117,7 @@ export class Exchange {
   }
 
   /** An answer that is a success. Waits and asks again where the server wants that. */
-  async #answer(call: Call, limit: Limit): Promise<PooledAnswer> {
+  async #answer(call: Call, limit: Limit, postponementsMax = POSTPONEMENTS_MAX): Promise<PooledAnswer> {
     const { pool, clock } = this.#options;
     const request = this.#requestOf(call);
     for (let postponements = 0; ; postponements += 1) {
@@ -126,7 +127,7 @@ export class Exchange {
       this.#report(error);
       const waitMs = postponedByMs(error);
       const isTooLate = waitMs === undefined || clock.now() + waitMs >= limit.endsAt;
-      if (isTooLate || postponements >= POSTPONEMENTS_MAX) throw error;
+      if (isTooLate || postponements >= postponementsMax) throw error;
       await sleep(clock, waitMs, limit.signal);
     }
   }

@@ -9,8 +9,8 @@ export interface CertificateSource {
   /** Undefined while there is no valid one. */
   current(): CertificatePair | undefined;
   readonly changes: Observable<undefined>;
-  /** What is waited for. */
-  describe(): string;
+  /** What is waited for while there is none, in words that stay the same while it is the same: they are logged once. */
+  awaited(): string;
 }
 
 /**
@@ -41,7 +41,7 @@ export class CertificateCredentials implements Credentials {
     if (pair !== undefined) return { ...details, cert: pair.cert, key: pair.key };
     throw new StateletError(
       'Unauthenticated',
-      `there is no client certificate yet: ${this.#source.describe()}`,
+      `there is no client certificate yet: ${this.#source.awaited()}`,
     );
   }
 

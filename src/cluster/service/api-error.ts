@@ -51,3 +51,12 @@ export function hasReason(error: unknown, reason: string): boolean {
 export function isExpired(error: unknown): boolean {
   return error instanceof ApiError && (error.status === 410 || error.reason === 'Expired');
 }
+
+/** Whether two failed requests tell the same: each error begins with its request (`GET /api/v1/nodes/node-1: …`). */
+export function isSameProblem(a: string | undefined, b: string | undefined): boolean {
+  return withoutRequest(a) === withoutRequest(b);
+}
+
+function withoutRequest(problem: string | undefined): string | undefined {
+  return problem?.replace(/^[A-Z]+ \/\S+: /u, '');
+}

@@ -6,6 +6,8 @@ export interface RequestOptions {
   readonly signal?: AbortSignal;
   /** Default: no limit but that of the connection. */
   readonly timeoutMs?: number;
+  /** A server that wants to be asked later (Retry-After) counts as one that refuses: by then, something newer may be to be told. */
+  readonly isOnlyForNow?: boolean;
 }
 
 export interface Selectors {

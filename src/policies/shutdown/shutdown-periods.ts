@@ -1,10 +1,17 @@
 /** How much time pods have while the node shuts down, from the settings. */
 import type { ShutdownPeriod, ShutdownSettings } from '../../types/shutdown-settings.ts';
+import { MAX_TIMER_MS } from '../../types/clock.ts';
 import { goDuration } from '../formats/duration.ts';
 
 const DEFAULT_PRIORITY = 0;
 /** The priority of `system-cluster-critical`. */
 const CRITICAL_PRIORITY = 2_000_000_000;
+
+/** All pods end together, each within its own grace period. */
+export const OWN_GRACE_PERIODS: ShutdownPeriod = {
+  priority: DEFAULT_PRIORITY,
+  shutdownGracePeriodSeconds: Math.floor(MAX_TIMER_MS / 1000),
+};
 
 /** By rising priority, each in whole seconds. Empty: the shutdown does not wait for pods. */
 export function shutdownPeriods(settings: ShutdownSettings): readonly ShutdownPeriod[] {

@@ -6,8 +6,8 @@ describe('the connection to the API server', () => {
   function open(parent?: AnyActorRef) {
     let now = 0;
     const lines: string[] = [];
-    const log = (level: string) => (_fields: object, message: string) =>
-      void lines.push(`${level} ${message}`);
+    const log = (level: string) => (fields: object, message: string) =>
+      void lines.push([level, message, ...Object.values(fields)].join(' '));
     const logger = {
       trace: log('trace'),
       debug: log('debug'),
@@ -16,7 +16,12 @@ describe('the connection to the API server', () => {
       error: log('error'),
     };
     const clock = { now: () => now, setTimeout: () => 0, clearTimeout: () => undefined };
-    const connection = new ApiConnection({ clock, logger, ...(parent && { parent }) });
+    const connection = new ApiConnection({
+      kubeconfig: '/kubeconfig',
+      clock,
+      logger,
+      ...(parent && { parent }),
+    });
     connection.start();
     const at = (later: number) => {
       now = later;
@@ -35,10 +40,11 @@ describe('the connection to the API server', () => {
     at(150_000).answered();
     at(160_000).unauthorized('Unauthorized');
     expect(lines).toEqual([
+      'warn API server: no answer: GET /api/v1/nodes/n: connection refused /kubeconfig',
       'info API server: connected after 2s (GET /api/v1/nodes/n: connection refused)',
-      'warn API server: no answer: GET /api/v1/nodes/n: no answer to a ping',
+      'warn API server: no answer: GET /api/v1/nodes/n: no answer to a ping /kubeconfig',
       'info API server: connected after 1m30s (GET /api/v1/nodes/n: connection refused)',
-      'error API server: it does not accept the credentials of this node: Unauthorized',
+      'error API server: it does not accept the credentials of this node: Unauthorized /kubeconfig',
     ]);
   });
 

@@ -116,8 +116,12 @@ describe('the manager of a certificate', () => {
     expect(manager.describe()).toBe(
       `AwaitingCertificate since 2030-01-01T00:00:00Z, certificate signing request ${name}`,
     );
+    expect(manager.awaited()).toBe(`the certificate signing request ${name} waits to be approved and signed`);
     server.deny(name);
     await inState('BackingOff');
+    expect(manager.awaited()).toBe(
+      `the certificate signing request ${name} brings no certificate: it was denied: Unknown who is it?`,
+    );
     expect(manager.describe()).toContain(`${name} brings no certificate: it was denied: Unknown who is it?`);
   });
 

@@ -2,6 +2,7 @@ import { afterEach, describe, expect, test } from '@jest/globals';
 import { createActor, createMachine } from 'xstate';
 import { NodeLease } from '../../../src/actors/cluster/node-lease.ts';
 import { VirtualClock } from '../../../src/simulation/node/virtual-clock.ts';
+import { StateletError } from '../../../src/types/errors.ts';
 import type { Lease } from '../../../src/types/kubernetes.ts';
 import { NodeApi, refusal } from '../../support/node-api.ts';
 import { recordingLogger } from '../../support/recording-logger.ts';
@@ -155,6 +156,17 @@ describe('if it fails', () => {
     api.requests.length = 0;
     await clock.advance(5_000);
     expect(api.verbs).toEqual(['update lease', 'get lease', 'create lease']);
+  });
+
+  test('the same problem of other requests is no other line of the log', async () => {
+    const { clock, api, lease, lines } = setUp();
+    lease.nodeKnown('uid-1');
+    await clock.advance(0);
+    api.fault = ({ verb }) => {
+      throw new StateletError('Unavailable', `${verb.toUpperCase()} /x: connect ECONNREFUSED`);
+    };
+    await clock.advance(60_000);
+    expect(lines.filter(({ level }) => level === 'warn')).toHaveLength(1);
   });
 
   test('the same problem is one line of the log, however often it comes, and its end is another', async () => {

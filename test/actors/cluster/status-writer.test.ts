@@ -22,6 +22,7 @@ let manager: StatusManager;
 let writer: StatusWriter;
 let running: Set<string>;
 let lines: string[];
+let isOwnNode: boolean;
 
 beforeEach(() => {
   server = new PodServer();
@@ -29,6 +30,7 @@ beforeEach(() => {
   desired = new DesiredPods();
   running = new Set();
   lines = [];
+  isOwnNode = true;
   const line = (level: string) => (_fields: object, message: string) =>
     void lines.push(`${level} ${message}`);
   const nothing = () => undefined;
@@ -48,6 +50,7 @@ beforeEach(() => {
     statusManager: manager,
     pods: desired,
     couldHaveRunningContainers: (uid) => running.has(uid),
+    isOwnNode: () => isOwnNode,
     clock,
     logger,
     // As in an agent, where the supervisor is the parent.
@@ -178,6 +181,30 @@ describe('a flush', () => {
     manager.set(bound('web'), RUNNING);
     await writer.flush();
     expect(writer.lagging).toBe(1);
+  });
+});
+
+describe('a node that is of another machine', () => {
+  test('gets no statuses, and those of before as soon as it is of this one again', async () => {
+    const pod = bound('web');
+    isOwnNode = false;
+    manager.set(pod, RUNNING);
+    await clock.advance(60_000);
+    expect(server.requests).toEqual([]);
+    isOwnNode = true;
+    await clock.advance(10_000);
+    expect(server.statusOf('web')?.phase).toBe('Running');
+  });
+
+  test('gets none of those that waited for the server', async () => {
+    const pod = bound('web');
+    server.before = noAnswer;
+    manager.set(pod, RUNNING);
+    await clock.advance(0);
+    isOwnNode = false;
+    server.before = () => undefined;
+    await clock.advance(60_000);
+    expect(server.patches).toEqual([]);
   });
 });
 

@@ -133,6 +133,25 @@ describe('TLS', () => {
     await expect(ask({ ca: readFileSync(certificates.files.cert, 'utf8') })).resolves.toEqual({});
   });
 
+  test('a certificate that nobody has signed whom the kubeconfig names: the error says what would be right', async () => {
+    const { cert } = await certificates.authority.issue({
+      name: 'stranger',
+      subject: '/CN=stranger',
+      usage: 'serverAuth',
+    });
+    await expect(ask({ ca: readFileSync(cert, 'utf8') })).rejects.toThrow(
+      /TLS: .*: certificate-authority of the kubeconfig should be the one that signed the server's certificate$/,
+    );
+  });
+
+  test('a server without TLS: the error says so', async () => {
+    const plain = await new HttpBed({ protocol: 'http' }, (_, answer) => answer.end('{}')).open();
+    ends.push(() => plain.close());
+    await expect(ask({ server: plain.url.replace('http:', 'https:') })).rejects.toThrow(
+      /TLS: the server does not speak TLS: [^\n]*$/,
+    );
+  });
+
   test('an expired certificate: the error tells the time of this machine, which may be wrong', async () => {
     const files = await certificates.authority.issue({
       name: 'expired',

@@ -174,6 +174,16 @@ describe.each<BedProtocol>(['h2', 'https', 'http'])('over %s', (protocol) => {
     expect(requests.map(({ body }) => body)).toEqual([1, 2, 3].map(() => '{"spec":{}}'));
   });
 
+  test('a request that is only for now is not put off', async () => {
+    const { main, requests } = await serve([
+      (_request, answer) => send(answer, 429, {}, { 'retry-after': '0' }),
+    ]);
+    await expect(main.patch(NODE, { spec: {} }, { isOnlyForNow: true })).rejects.toMatchObject({
+      status: 429,
+    });
+    expect(requests).toHaveLength(1);
+  });
+
   test('a server that puts off for ever is given up, and so is one that puts off beyond the time limit', async () => {
     const { main, requests } = await serve([
       (_request, answer) => send(answer, 429, {}, { 'retry-after': requests.length > 11 ? '60' : '0' }),

@@ -38,7 +38,12 @@ test('every event in every state', () => {
   for (const path of paths) {
     let now = STARTED_AT;
     const clock = { now: () => now, setTimeout: () => 0, clearTimeout: () => undefined };
-    const connection = new ApiConnection({ clock, logger: SILENT, inspect: coverage.inspect });
+    const connection = new ApiConnection({
+      kubeconfig: '/kubeconfig',
+      clock,
+      logger: SILENT,
+      inspect: coverage.inspect,
+    });
     connection.start();
     for (const { name, before, after } of path) {
       now += 1000;
