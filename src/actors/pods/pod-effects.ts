@@ -8,7 +8,6 @@ import {
 import { containerHash } from '../../policies/sync/container-hash.ts';
 import { computePodActions, type PodActions } from '../../policies/sync/pod-actions.ts';
 import {
-  finalPodStatus,
   generateAPIPodStatus,
   hasRunToItsEnd,
   type PodStatusFacts,
@@ -135,7 +134,8 @@ async function cleanUpPod(deps: PodEffectsDeps, context: PodContext, signal: Abo
   if (pod && !statusManager.isRejected(context.uid)) {
     await recallStart(deps, pod);
     const podStatus = await pleg.current(pod.metadata, { signal });
-    statusManager.set(pod, finalPodStatus(statusFacts(deps, context, pod, podStatus)));
+    const facts = statusFacts(deps, context, pod, podStatus);
+    statusManager.set(pod, generateAPIPodStatus({ ...facts, podIsTerminal: true }));
   }
   await node.release(context.uid);
   // From now on the API server may forget the pod.

@@ -148,6 +148,6 @@ function refuse(reference: { readonly optional?: boolean }, what: string): void 
   if (reference.optional === true) return;
   throw new StateletError(
     'FailedPrecondition',
-    `${what} can only be read from an API server, and this node has none; mark it optional or give the values in env`,
+    `${what}: this node cannot read it from an API server; mark it optional or give the values in env`,
   );
 }

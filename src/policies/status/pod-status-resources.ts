@@ -3,10 +3,9 @@ import type { Pod, PodStatus } from '../../types/kubernetes.ts';
 import { quantityString } from '../formats/quantity.ts';
 import { podLimits, podRequests, type ResourceList, type ResourceQuantities } from '../pod/resources.ts';
 
-/** Empty for a pod without requests and limits. All are those of the spec: resources of a running pod never change here. */
+/** `resources` is there also without requests and limits, as with the kubelet. All are those of the spec: resources of a running pod never change here. */
 export function podStatusResources(pod: Pod): Pick<PodStatus, 'allocatedResources' | 'resources'> {
   const [requests, limits] = [written(podRequests(pod)), written(podLimits(pod))];
-  if (requests === undefined && limits === undefined) return {};
   return {
     ...(requests && { allocatedResources: requests }),
     resources: { ...(requests && { requests }), ...(limits && { limits }) },

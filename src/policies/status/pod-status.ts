@@ -7,11 +7,9 @@ import type { ProbeResults } from './container-readiness.ts';
 import { withDetails } from './container-status-details.ts';
 import { apiContainerStatuses } from './container-statuses.ts';
 import type { ContainerStatuses } from './container-statuses.ts';
-import { endedContainerStatuses } from './ended-containers.ts';
 import { podPhase } from './phase.ts';
 import { podAddresses } from './pod-addresses.ts';
 import { podConditions } from './pod-conditions.ts';
-import { isStaticPod } from '../pod/pod-kinds.ts';
 import { podStatusResources } from './pod-status-resources.ts';
 import { isTerminalPhase } from '../sync/pod-termination.ts';
 import type { PodStatusOverride } from '../sync/pod-termination.ts';
@@ -43,18 +41,6 @@ export interface PodStatusFacts {
 export function generateAPIPodStatus(facts: PodStatusFacts): PodStatus {
   const containers = containersOf(facts);
   return composed(facts, containers, phaseOf(facts, containers));
-}
-
-/**
- * The final status of a terminated pod. Containers whose end was not seen have failed. A pod whose phase is not terminal has
- * failed too; only a static pod keeps its phase, since its source decides whether it runs again.
- */
-export function finalPodStatus(facts: PodStatusFacts): PodStatus {
-  const terminal = { ...facts, podIsTerminal: true };
-  const containers = containersOf(terminal);
-  const phase = phaseOf(terminal, containers);
-  const isOver = isTerminalPhase(phase) || isStaticPod(facts.pod);
-  return composed(terminal, endedContainerStatuses(facts.pod, containers), isOver ? phase : 'Failed');
 }
 
 /** Whether the pod has ended by itself: a sync has no container to start any more (lifecycle 3). */

@@ -55,7 +55,7 @@ export async function filesOf(
 function needsServer(kind: ProjectionKind): StateletError {
   return new StateletError(
     'FailedPrecondition',
-    `a ${kind} can only be read from an API server, and this node has none; mark it optional or use a hostPath volume`,
+    `this node cannot read a ${kind} from an API server; mark it optional or use a hostPath volume`,
   );
 }
 

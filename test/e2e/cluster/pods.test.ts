@@ -146,4 +146,25 @@ describeOnCluster('a pod of the API server', (cluster) => {
     await cluster.podIsReady('classed');
     await cluster.controlPlane.kubectl('delete', 'runtimeclass', 'plain');
   });
+
+  test('a pod whose Secret cannot be read waits and says so, and can be deleted', async () => {
+    const volumes = [{ name: 'keys', secret: { secretName: 'missing' } }];
+    const volumeMounts = [{ name: 'keys', mountPath: '/keys' }];
+    const finalizers = ['example.com/hold'];
+    await cluster.create(
+      'waiting',
+      { volumes, containers: [cluster.server({ volumeMounts })] },
+      { finalizers },
+    );
+    const told = async () => (await cluster.eventsOf('waiting')).includes('FailedMount');
+    await waitFor(told, { what: 'the event FailedMount' });
+    const waiting = { state: { waiting: { reason: 'ContainerCreating' } } };
+    expect((await cluster.pod('waiting'))?.status?.containerStatuses).toMatchObject([waiting]);
+    await cluster.controlPlane.kubectl('delete', 'pod', 'waiting', '--wait=false');
+    const { status } = await cluster.podIs('Failed', 'waiting', (pod) => pod.status?.phase === 'Failed');
+    const ready = status?.conditions?.find(({ type }) => type === 'Ready');
+    expect(ready).toMatchObject({ status: 'False', reason: 'ContainersNotReady' });
+    await cluster.controlPlane.kubectl('patch', 'pod', 'waiting', '-p', '{"metadata":{"finalizers":null}}');
+    await cluster.podIsGone('waiting');
+  });
 });

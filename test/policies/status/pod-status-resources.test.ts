@@ -35,11 +35,11 @@ test('resources of the pod itself count instead, and overhead is added', () => {
   ).toEqual({ allocatedResources: requests, resources: { requests } });
 });
 
-test('a request of 0 is shown, and a pod without requests and limits shows none', () => {
+test('a request of 0 is shown, and a pod without requests and limits shows that it has none', () => {
   const requests = { cpu: '0' };
   expect(shown({ containers: [{ name: 'a', resources: { requests } }] })).toEqual({
     allocatedResources: requests,
     resources: { requests },
   });
-  expect(shown({ containers: [{ name: 'a' }] })).toEqual({});
+  expect(shown({ containers: [{ name: 'a' }] })).toEqual({ resources: {} });
 });

@@ -34,6 +34,7 @@ describe('generateAPIPodStatus', () => {
       podIPs: [{ ip: '10.1.0.7' }],
       startTime: NOW,
       qosClass: 'BestEffort',
+      resources: {},
       containerStatuses: [
         {
           name: 'app',

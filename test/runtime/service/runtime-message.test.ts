@@ -11,6 +11,13 @@ test("a runtime's answer has gRPC's code before it", () => {
   expect(runtimeMessage(error)).toBe('rpc error: code = NotFound desc = no such image');
 });
 
+test("the code is the runtime's also where the kind of the error has been made more exact", () => {
+  const details = 'container is in CONTAINER_EXITED state';
+  const answer = callError('ExecSync', ENDPOINT, { code: status.UNKNOWN, details });
+  const error = new StateletError('FailedPrecondition', details, { cause: answer });
+  expect(runtimeMessage(error)).toBe(`rpc error: code = Unknown desc = ${details}`);
+});
+
 test.each([
   ['says what to do', callError('Version', ENDPOINT, { code: status.UNAVAILABLE, details: 'refused' })],
   ['is no answer of a runtime', new StateletError('Internal', 'no room')],

@@ -178,7 +178,7 @@ describeAsRoot('a projected volume', () => {
   ])('with a %s fails, as that needs an API server', async (kind, source) => {
     await expect(bed.mount(projected([named('a'), source]))).rejects.toMatchObject({
       kind: 'FailedPrecondition',
-      message: `MountVolume.SetUp failed for volume "v0" : a ${kind} can only be read from an API server, and this node has none; mark it optional or use a hostPath volume`,
+      message: `MountVolume.SetUp failed for volume "v0" : this node cannot read a ${kind} from an API server; mark it optional or use a hostPath volume`,
     });
     expect(existsSync(folder('projected'))).toBe(false);
   });
@@ -196,7 +196,7 @@ describeAsRoot('a configMap or secret volume', () => {
     await bed.mount(podWith([{ secret: { secretName: 'x', optional: true } }]));
     expect(existsSync(folder('secret'))).toBe(true);
     await expect(bed.mount(podWith([{ secret: { secretName: 'x' } }]))).rejects.toThrow(
-      'a secret can only be read from an API server',
+      'this node cannot read a secret from an API server',
     );
   });
 });
