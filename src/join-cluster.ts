@@ -60,12 +60,16 @@ export class Cluster {
   #statusFacts: StatusFacts | undefined;
   #agent: ClusterAgent | undefined;
 
-  private constructor(config: StateletConfig, credentials: NodeCredentials, logger: Logger) {
+  private constructor(
+    config: StateletConfig,
+    credentials: NodeCredentials,
+    { logger, inspect }: Omit<ClusterDeps, 'onGiveUp'>,
+  ) {
     this.#config = config;
     this.#logger = logger;
     this.#credentials = credentials;
     const { nodeName, cluster: settings, node } = config;
-    this.connection = new ApiConnection({ clock: systemClock, logger });
+    this.connection = new ApiConnection({ clock: systemClock, logger, ...(inspect && { inspect }) });
     this.connection.start();
     this.connection.onChange(({ state }) => {
       if (state === 'Connected') this.#agent?.connected();
@@ -115,7 +119,7 @@ export class Cluster {
       ...(inspect && { inspect }),
     });
     await credentials.start();
-    return new Cluster(config, credentials, logger);
+    return new Cluster(config, credentials, { logger, ...(inspect && { inspect }) });
   }
 
   /** Reads the machine. To be called before the agent is started. */

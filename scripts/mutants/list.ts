@@ -1,4 +1,5 @@
 import { ACTOR_MUTANTS } from './actor-mutants.ts';
+import { CLUSTER_MUTANTS } from './cluster-mutants.ts';
 import { EVICTION_MUTANTS } from './eviction-mutants.ts';
 import { MACHINE_MUTANTS } from './machine-mutants.ts';
 import type { Mutant } from './mutant.ts';
@@ -11,4 +12,5 @@ export const MUTANTS: readonly Mutant[] = [
   ...ROOM_MUTANTS,
   ...EVICTION_MUTANTS,
   ...SHORTAGE_MUTANTS,
+  ...CLUSTER_MUTANTS,
 ];

@@ -6,7 +6,7 @@ import type { RegistrationSettings } from '../../policies/node-status/initial-no
 import { otherMachine } from '../../policies/node-status/machine-identity.ts';
 import type { NodeStatusFacts } from '../../policies/node-status/node-status.ts';
 import { readyProblems } from '../../policies/node-status/ready-problems.ts';
-import { isStaticPod } from '../../policies/pod/pod-kinds.ts';
+import { CONFIG_MIRROR_ANNOTATION } from '../../policies/pod/pod-kinds.ts';
 import { isTerminalPhase } from '../../policies/sync/pod-termination.ts';
 import type { ClusterSettings } from '../../types/cluster-settings.ts';
 import type { Node, Pod } from '../../types/kubernetes.ts';
@@ -71,7 +71,7 @@ export class ClusterAgent implements ClusterParts {
     core.recorder.nodeEvent('Normal', 'Starting', 'Starting kubelet.');
     this.#lease.start();
     this.#node.start();
-    this.#subscriptions.add(core.statusManager.news.subscribe(({ uid }) => this.#checkMirrorPod(uid)));
+    this.#subscriptions.add(core.statusManager.news.subscribe(({ uid }) => this.#checkMirrorPodOf(uid)));
     this.#statuses.start();
     this.#subscriptions.add(
       node.subscribe(({ isKnown, object }) => {
@@ -120,7 +120,7 @@ export class ClusterAgent implements ClusterParts {
   }
 
   mirrorPodSeen(): void {
-    for (const uid of this.#options.core.desired.keys()) this.#checkMirrorPod(uid);
+    for (const mirrorPod of this.#options.core.desired.mirrorPods()) this.#checkMirrorPod(mirrorPod);
     this.#statuses.wake();
   }
 
@@ -128,26 +128,31 @@ export class ClusterAgent implements ClusterParts {
     this.#node.reportNow();
   }
 
+  #checkMirrorPodOf(uid: string): void {
+    const { desired } = this.#options.core;
+    const pod = desired.get(uid);
+    const mirrorPod = pod && desired.ownMirrorPodOf(pod);
+    if (mirrorPod !== undefined) this.#checkMirrorPod(mirrorPod);
+  }
+
   /**
    * A static pod goes on whose mirror pod has ended: that is of an earlier life. The manifest was wanted again, maybe while no agent
    * ran, and the next sync makes another mirror pod. How a pod has ended does not change any more, and the API server knows it.
    */
-  #checkMirrorPod(uid: string): void {
+  #checkMirrorPod(mirrorPod: Pod): void {
     const { desired, statusManager } = this.#options.core;
-    const pod = desired.get(uid);
+    const { phase, reason, message } = mirrorPod.status ?? {};
+    const uid = mirrorPod.metadata.annotations?.[CONFIG_MIRROR_ANNOTATION] ?? '';
     const status = statusManager.get(uid);
-    if (pod === undefined || status?.phase === undefined || !isStaticPod(pod)) return;
-    const { phase, reason, message } = desired.ownMirrorPodOf(pod)?.status ?? {};
-    const isOver = isTerminalPhase(phase);
-    if (isOver && !isTerminalPhase(status.phase)) desired.outlive(uid);
-    else if (isOver && phase !== status.phase) {
-      statusManager.set(pod, {
-        ...status,
-        phase,
-        ...(reason !== undefined && { reason }),
-        ...(message !== undefined && { message }),
-      });
+    if (status?.phase === undefined || !isTerminalPhase(phase) || desired.isOutlived(mirrorPod)) return;
+    if (!isTerminalPhase(status.phase)) {
+      desired.outlive(uid);
+      return;
     }
+    const pod = desired.get(uid);
+    if (pod === undefined || phase === status.phase) return;
+    const end = { ...(reason !== undefined && { reason }), ...(message !== undefined && { message }) };
+    statusManager.set(pod, { ...status, phase, ...end });
   }
 
   #buildLease(): NodeLease {

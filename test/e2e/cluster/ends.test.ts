@@ -17,7 +17,9 @@ describeOnCluster('the end of a pod of the API server', options, (cluster) => {
     await cluster.create('greedy', { containers: [cluster.shell(script, { resources: { limits } })] });
     const { status } = await cluster.podIs('evicted', 'greedy', (pod) => pod.status?.phase === 'Failed');
     expect(status).toMatchObject({ reason: 'Evicted' });
-    expect(status?.message).toMatch(/exceeds the (total )?limit of containers|ephemeral local storage/u);
+    expect(status?.message).toMatch(
+      /exceeded its local ephemeral storage limit|ephemeral local storage usage exceeds/u,
+    );
     expect(await cluster.eventsOf('greedy')).toEqual(expect.arrayContaining(['Evicted', 'Killing']));
   });
 

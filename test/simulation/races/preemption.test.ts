@@ -325,8 +325,10 @@ describe('a critical pod that is told to end before it may start, and that has o
   async function died() {
     const agent = nodeWith('4');
     const [uid, other] = await running(agent, ['critical', critical('2')], ['other', wanting('2')]);
-    agent.crash(1_000);
     agent.nodeFacts = room('2');
+    // Until the node object says so.
+    await agent.clock.advance(30_000);
+    agent.crash(1_000);
     agent.runtime.killContainer(`${uid}.c1`, 1);
     agent.runtime.killSandbox(`${uid}.s1`);
     return { agent, uid, other: other! };
