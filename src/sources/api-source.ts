@@ -43,16 +43,25 @@ function podReader(nodeName: string): (reflection: Reflection<Pod>) => SourceUpd
   let known: ReadonlyMap<Pod, ApiPod> = new Map();
   return ({ objects, problem }) => {
     if (!objects) return awaitingNode(problem);
-    const before = new Map([...known.values()].flatMap(({ pod }) => (pod ? [[pod.metadata.uid, pod]] : [])));
-    const own = objects.filter((object) => !isOfAnotherNode(object, nodeName));
-    known = new Map(
-      own.map((object) => [object, known.get(object) ?? apiPod(object, before.get(uidOf(object)))]),
-    );
-    return {
-      pods: [...known.values()].flatMap(({ pod }) => (pod ? [pod] : [])),
-      problems: [...sourceProblems(problem), ...[...known].flatMap(podProblems)],
-    };
+    const former = known;
+    const next = new Map<Pod, ApiPod>();
+    const pods: Pod[] = [];
+    const problems = [...sourceProblems(problem)];
+    for (const object of objects) {
+      if (isOfAnotherNode(object, nodeName)) continue;
+      const read = former.get(object) ?? apiPod(object, podOf(uidOf(object), former.values()));
+      next.set(object, read);
+      if (read.pod) pods.push(read.pod);
+      if (read.problems.length > 0) problems.push(...podProblems([object, read]));
+    }
+    known = next;
+    return { pods, problems };
   };
+}
+
+function podOf(uid: string, known: Iterable<ApiPod>): Pod | undefined {
+  for (const { pod } of known) if (pod?.metadata.uid === uid) return pod;
+  return undefined;
 }
 
 function podProblems([object, { problems }]: readonly [Pod, ApiPod]): readonly SourceProblem[] {

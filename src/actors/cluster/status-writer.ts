@@ -12,6 +12,7 @@ import {
 import { rfc3339 } from '../../policies/formats/time.ts';
 import {
   apiUIDOf,
+  isToldUnread,
   type KnownPods,
   type PodToWrite,
   outdatedVersions,
@@ -46,14 +47,24 @@ const COMPARE_PERIOD_MS = 10_000;
 /** Pods whose statuses are written at the same time. Of one pod, one status is. */
 const WRITES_AT_ONCE = 4;
 const REQUEST_TIMEOUT_MS = 30_000;
+/** So long after an answer with a pod, its next status is written without a look at the pod. A start has about three in a few seconds. */
+const RECENT_MS = 10_000;
 /** The server may learn of the pod's binding to this node later than the node: some refusals are passing. */
 const PASSING_REFUSALS = 2;
+
+/** A pod as the API server had it at that time (Unix ms), as far as a write needs it. */
+interface Answer {
+  readonly pod: Pod;
+  readonly answeredAt: number;
+}
 
 export class StatusWriter {
   readonly #options: StatusWriterOptions;
   readonly #actor: ActorRefFrom<typeof statusWriterMachine>;
   /** By UID at the API server, the newest version that it has. */
   readonly #written = new Map<string, number>();
+  /** By UID at the API server, as it has last answered. */
+  readonly #recent = new Map<string, Answer>();
   /** Pods whose status is to be written, in order: the UID at the API server by the UID on this node. */
   readonly #due = new Map<string, string>();
   readonly #underWay = new Map<string, Promise<void>>();
@@ -157,22 +168,38 @@ export class StatusWriter {
     if (this.#stop.signal.aborted || isOwnNode?.() === false) return;
     const [entries, written] = [statusManager.entries(), this.#written];
     if (all) this.#forgetOutdated();
-    for (const { uid, apiUID } of podsToWrite({ entries, written, pods, all })) this.#due.set(uid, apiUID);
+    for (const { uid, apiUID } of podsToWrite({ entries, written, pods, all })) {
+      this.#due.set(uid, apiUID);
+      // Others may have changed it.
+      if (all) this.#recent.delete(apiUID);
+    }
     if (this.#due.size > 0) this.#send({ type: 'DUE' });
   }
 
   #changed(uid: string): void {
     const { statusManager, pods } = this.#options;
     // A pod that was forgotten and has come again counts its versions anew.
-    if (statusManager.entry(uid)?.version === 1) this.#written.delete(apiUIDOf(uid, pods) ?? uid);
+    if (statusManager.entry(uid)?.version === 1) this.#forgetPod(apiUIDOf(uid, pods) ?? uid);
     this.wake();
   }
 
   #forgetOutdated(): void {
     const { statusManager, pods } = this.#options;
     const known = (uid: string) => statusManager.entry(uid) !== undefined;
-    for (const uid of outdatedVersions({ written: this.#written, pods, known })) this.#written.delete(uid);
+    for (const uid of outdatedVersions({ written: this.#written, pods, known })) this.#forgetPod(uid);
+    for (const apiUID of this.#recent.keys()) if (!this.#recentOf(apiUID)) this.#recent.delete(apiUID);
     for (const uid of this.#refusals.keys()) if (!known(uid)) this.#refusals.delete(uid);
+  }
+
+  #forgetPod(apiUID: string): void {
+    this.#written.delete(apiUID);
+    this.#recent.delete(apiUID);
+  }
+
+  #recentOf(apiUID: string): Answer | undefined {
+    const answer = this.#recent.get(apiUID);
+    const ageMs = this.#options.clock.now() - (answer?.answeredAt ?? 0);
+    return ageMs >= 0 && ageMs < RECENT_MS ? answer : undefined;
   }
 
   #write(atOnce: number): void {
@@ -201,13 +228,32 @@ export class StatusWriter {
     this.#send(event);
   }
 
-  async #converse({ uid, apiUID, entry }: PodToWrite): Promise<void> {
+  async #converse(write: PodToWrite): Promise<void> {
+    const { apiUID, entry } = write;
+    const recent = isToldUnread(entry) ? this.#recentOf(apiUID) : undefined;
+    // Only an answer that has come makes it recent again.
+    this.#recent.delete(apiUID);
+    try {
+      await this.#tell(write, recent);
+    } catch (error) {
+      if (recent === undefined || !isRefusal(error)) throw error;
+      // Another pod may have taken the name since.
+      await this.#tell(write, undefined);
+    }
+  }
+
+  async #tell({ uid, apiUID, entry }: PodToWrite, recent: Answer | undefined): Promise<void> {
     const { statusManager, pods, couldHaveRunningContainers, clock, logger } = this.#options;
-    const onWritten = (served: string) => void this.#written.set(served, entry.version);
+    const askedAt = clock.now();
+    const onWritten = (served: string, pod: Pod) => {
+      this.#written.set(served, entry.version);
+      this.#recent.set(served, recent?.pod === pod ? recent : { pod: withoutSpec(pod), answeredAt: askedAt });
+    };
     const conversation = writeStatus({
       uid,
       entry,
       pods,
+      ...(recent && { recent: recent.pod }),
       couldHaveRunningContainers: () => couldHaveRunningContainers(uid),
       now: () => rfc3339(clock.now()),
       onWritten,
@@ -215,9 +261,10 @@ export class StatusWriter {
     let step = conversation.next();
     while (step.done !== true) step = conversation.next(await this.#ask(entry.pod, step.value));
     if (step.value === 'written') return;
+    this.#recent.delete(apiUID);
     logger.debug({ ...podFields(entry.pod.metadata) }, `At the API server the pod is ${step.value}`);
     // Its status goes with the pod; until then, only a newer one is a reason to look again.
-    if (step.value === 'absent') onWritten(apiUID);
+    if (step.value === 'absent') this.#written.set(apiUID, entry.version);
     else if (statusManager.entry(uid) === entry) statusManager.drop(uid);
   }
 
@@ -278,6 +325,11 @@ export class StatusWriter {
     const message = `The writer of pod statuses failed, and does not run any more: ${errorMessage(error)}`;
     this.#options.logger.error({ err: error }, message);
   }
+}
+
+/** The spec is the larger part, and no write needs it. */
+function withoutSpec({ metadata, status }: Pod): Pod {
+  return { metadata, spec: { containers: [] }, ...(status && { status }) };
 }
 
 /** The refusal is about this pod. Of others (401, 429, 5xx) all statuses would get the same answer. */

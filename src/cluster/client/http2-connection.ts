@@ -72,20 +72,25 @@ export class Http2Connection implements HttpConnection {
       body === undefined,
     );
     this.#streams += 1;
-    stream.once('close', () => (this.#streams -= 1));
     const { promise, resolve, reject } = Promise.withResolvers<HttpAnswer>();
-    stream.once('response', ({ [constants.HTTP2_HEADER_STATUS]: status = 0, ...rest }) =>
-      resolve({ status: Number(status), headers: rest, body: stream }),
-    );
+    let isAnswered = false;
+    stream.once('response', ({ [constants.HTTP2_HEADER_STATUS]: status = 0, ...rest }) => {
+      isAnswered = true;
+      resolve({ status: Number(status), headers: rest, body: stream });
+    });
     stream.once('error', (error: Error) => reject(this.#unanswered(stream, error)));
-    stream.once('close', () => reject(this.#unanswered(stream)));
     const abort = () => {
       stream.close(constants.NGHTTP2_CANCEL);
       stream.destroy(signal.reason as Error);
       reject(signal.reason as Error);
     };
     signal.addEventListener('abort', abort, { once: true });
-    stream.once('close', () => signal.removeEventListener('abort', abort));
+    stream.once('close', () => {
+      this.#streams -= 1;
+      signal.removeEventListener('abort', abort);
+      // Errors are dear: most streams end with an answer.
+      if (!isAnswered) reject(this.#unanswered(stream));
+    });
     // A connection that breaks without an error would end the body as if it were whole.
     stream.once('aborted', () => stream.destroy(this.#death ?? new Error(CUT)));
     if (body !== undefined) stream.end(body);

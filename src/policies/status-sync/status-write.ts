@@ -97,11 +97,13 @@ export interface StatusWrite {
   readonly uid: string;
   readonly entry: VersionedStatus;
   readonly pods: Pick<KnownPods, 'translateUID'>;
+  /** As the server has just answered. Then it is not asked before it is told. */
+  readonly recent?: Pod;
   readonly couldHaveRunningContainers: () => boolean;
   /** RFC 3339 in whole seconds. */
   readonly now: () => string;
-  /** The server has this version now. */
-  readonly onWritten: (apiUID: string) => void;
+  /** The server has this version now. `pod`: its answer. */
+  readonly onWritten: (apiUID: string, pod: Pod) => void;
 }
 
 /**
@@ -115,17 +117,27 @@ export type StatusConversation = Generator<
 >;
 
 export function* writeStatus(write: StatusWrite): StatusConversation {
-  const { uid, entry, pods, onWritten } = write;
-  const served = yield { verb: 'get' };
+  const { uid, entry, pods, recent, onWritten } = write;
+  const served = recent ?? (yield { verb: 'get' });
   if (served === undefined) return 'absent';
   const apiUID = served.metadata.uid;
   if (pods.translateUID(apiUID) !== uid) return 'replaced';
   const patch = statusPatch(write, served);
-  const pod = patch === undefined ? served : ((yield { verb: 'patch', patch }) ?? served);
-  onWritten(apiUID);
+  const patched = patch && (yield { verb: 'patch', patch });
+  if (patch && !patched && recent) return 'absent';
+  const pod = patched ?? served;
+  onWritten(apiUID, pod);
   if (!canBeDeleted(pod, entry.podIsFinished)) return 'written';
   yield { verb: 'delete', uid: apiUID };
   return 'deleted';
+}
+
+/**
+ * Whether a pod that was read a moment ago need not be read again before it is told. How a pod ends is told to the pod as it is now:
+ * then it counts who else has changed it.
+ */
+export function isToldUnread({ pod, status, podIsFinished }: VersionedStatus): boolean {
+  return pod.metadata.deletionTimestamp == null && !podIsFinished && !isTerminalPhase(status.phase);
 }
 
 /** The UID is a precondition: a pod that has taken the name in the meantime is not touched. */

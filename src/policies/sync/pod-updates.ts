@@ -65,6 +65,10 @@ export function podUpdates(
   for (const given of unique) {
     const { uid } = given.metadata;
     const before = known.has(uid) ? (next.get(uid) ?? known.get(uid)) : undefined;
+    if (before?.given === given) {
+      next.set(uid, before);
+      continue;
+    }
     const { op, pod } = before
       ? compare(before, given)
       : { op: 'ADD' as const, pod: stamped(given, source, seenAt) };
@@ -84,6 +88,7 @@ export function duplicateMessage(pod: Pod, source: PodSource): string {
 }
 
 function inOrder(source: PodSource, changes: readonly Change[]): PodUpdate[] {
+  if (changes.length === 0) return [];
   return ORDER.map((op) => ({
     op,
     source,
@@ -105,7 +110,6 @@ function withoutDuplicates(pods: readonly Pod[]): { unique: Pod[]; duplicates: P
 
 function compare(known: KnownPod, given: Pod): Partial<Change> & { readonly pod: Pod } {
   const { pod } = known;
-  if (known.given === given) return { pod };
   if (!equalJson(wanted(pod), wanted(given))) {
     const op = given.metadata.deletionTimestamp === undefined ? 'UPDATE' : 'DELETE';
     return { op, pod: updated(pod, given) };

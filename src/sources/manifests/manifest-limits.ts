@@ -44,11 +44,9 @@ export class BoundedCopy {
     this.#count(depth);
     if (Array.isArray(value)) return value.map((item) => this.withoutNulls(item, depth + 1));
     if (!isTree(value)) return value;
-    return Object.fromEntries(
-      Object.entries(value).flatMap(([key, member]) =>
-        member === null ? [] : [[key, this.withoutNulls(member, depth + 1)]],
-      ),
-    );
+    const copied = Object.entries(value).filter(([, member]) => member !== null);
+    for (const entry of copied) entry[1] = this.withoutNulls(entry[1], depth + 1);
+    return Object.fromEntries(copied);
   }
 
   #count(depth: number): void {

@@ -116,6 +116,76 @@ describe('a new status', () => {
     expect(server.patches.map(({ status }) => status.message)).toEqual(['change 1', 'change 100']);
   });
 
+  describe('soon after the server has answered', () => {
+    let pod: Pod;
+    const restarted = (count: number) => ({ phase: 'Running', message: `change ${count}` });
+
+    beforeEach(async () => {
+      pod = bound('web');
+      manager.set(pod, RUNNING);
+      await clock.advance(0);
+      server.requests.length = 0;
+    });
+
+    test('is written without another look at the pod', async () => {
+      manager.set(pod, restarted(1));
+      await clock.advance(0);
+      expect(server.requests).toEqual(['patch web']);
+      expect(server.patches.at(-1)?.status).toEqual({ message: 'change 1' });
+    });
+
+    test('is written after a look once the answer is old', async () => {
+      seen('web');
+      await clock.advance(10_000);
+      manager.set(pod, restarted(1));
+      await clock.advance(0);
+      expect(server.requests).toEqual(['get web', 'patch web']);
+    });
+
+    test('goes to no pod that has taken the name', async () => {
+      server.put({ ...testPod({ name: 'web', uid: 'another' }), status: { phase: 'Pending' } });
+      manager.set(pod, restarted(1));
+      await clock.advance(0);
+      expect(server.requests).toEqual(['patch web', 'get web']);
+      expect(server.statusOf('web')).toEqual({ phase: 'Pending' });
+    });
+
+    test('is not told to a pod that is gone', async () => {
+      server.pods.clear();
+      manager.set(pod, restarted(1));
+      await clock.advance(0);
+      expect(server.requests).toEqual(['patch web']);
+      expect(writer.lagging).toBe(0);
+    });
+
+    test('is written after a look where the answer to the last write was lost', async () => {
+      server.before = noAnswer;
+      manager.set(pod, restarted(1));
+      await clock.advance(0);
+      server.before = () => undefined;
+      await clock.advance(5_000);
+      expect(server.requests).toEqual(['patch web', 'get web', 'patch web']);
+      expect(server.statusOf('web')?.message).toBe('change 1');
+    });
+
+    test('that ends the pod is written after a look', async () => {
+      manager.set(pod, SUCCEEDED);
+      await clock.advance(0);
+      expect(server.requests).toEqual(['get web', 'patch web']);
+    });
+
+    test('mends with the next comparison what others have changed', async () => {
+      server.put({ ...pod, status: { ...server.statusOf('web'), phase: 'Pending' } });
+      seen('web');
+      manager.set(pod, restarted(1));
+      await clock.advance(0);
+      expect(server.requests).toEqual(['patch web']);
+      await clock.advance(10_000);
+      expect(server.requests).toEqual(['patch web', 'get web', 'patch web']);
+      expect(server.statusOf('web')).toMatchObject(restarted(1));
+    });
+  });
+
   test('of another pod is not held up by a write that gets no answer', async () => {
     const [slow, fast] = [bound('slow'), bound('fast')];
     server.before = (request) => (request.endsWith('slow') ? new Promise(() => undefined) : undefined);
