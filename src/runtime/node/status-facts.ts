@@ -58,9 +58,8 @@ export interface StatusFactsOptions extends Pick<AdmissionSettings, 'podsPerCore
  */
 const DECLARED_FEATURES: readonly string[] = ['RestartAllContainersOnContainerExits'];
 
-/** How long the first report waits for DNS and for the runtime. What comes later is in a later report. */
-const FIRST_FACTS_MS = 5_000;
-const RUNTIME_LOOK_MS = 50;
+/** How long the first report waits for DNS. Addresses that come later are in a later report. */
+const FIRST_ADDRESSES_MS = 5_000;
 
 /** What the machine says of itself. */
 interface Machine {
@@ -95,10 +94,7 @@ export class StatusFacts {
     return facts;
   }
 
-  /**
-   * Resolves when the addresses of the node have been looked for and the runtime has answered, after some seconds at most. Only the first
-   * report waits for it: a node that was ready would be shown as not ready each time its agent starts again.
-   */
+  /** Resolves when the addresses of the node have been looked for, after some seconds at most. Only the first report waits for it. */
   get known(): Promise<void> {
     return this.#known;
   }
@@ -108,16 +104,8 @@ export class StatusFacts {
     void this.#refresh(addresses);
     const waited = new AbortController();
     const signal = AbortSignal.any([waited.signal, this.#stopped.signal]);
-    const limit = sleep(this.#options.clock, FIRST_FACTS_MS, signal).catch(() => undefined);
-    const facts = Promise.all([addresses, this.#runtimeAnswered(signal).catch(() => undefined)]);
-    this.#known = Promise.race([facts.then(() => undefined), limit]).finally(() => waited.abort());
-  }
-
-  async #runtimeAnswered(signal: AbortSignal): Promise<void> {
-    const { clock, health } = this.#options;
-    const isUnknown = ({ runtime, plegProblem }: NodeHealth) =>
-      runtime.status === undefined || plegProblem !== undefined;
-    while (isUnknown(health())) await sleep(clock, RUNTIME_LOOK_MS, signal);
+    const limit = sleep(this.#options.clock, FIRST_ADDRESSES_MS, signal).catch(() => undefined);
+    this.#known = Promise.race([addresses, limit]).finally(() => waited.abort());
   }
 
   stop(): void {

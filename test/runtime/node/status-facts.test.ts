@@ -197,34 +197,6 @@ describe('addresses', () => {
   });
 });
 
-describe('the first report', () => {
-  test('waits until the runtime has answered, so that a node that was ready is not shown as not ready', async () => {
-    const answered = health;
-    health = { ...health, runtime: { status: undefined, readyAt: undefined } };
-    const from = await opened();
-    let isKnown = false;
-    void from.known.then(() => (isKnown = true));
-    await clock.advance(1_000);
-    health = { ...answered, plegProblem: 'pleg has yet to be successful' };
-    await clock.advance(1_000);
-    expect(isKnown).toBe(false);
-    health = answered;
-    await clock.advance(50);
-    expect(isKnown).toBe(true);
-  });
-
-  test('does not wait longer than 5 s for a runtime that is away', async () => {
-    health = { ...health, runtime: { status: undefined, readyAt: undefined } };
-    const from = await opened();
-    await clock.advance(5_000);
-    await from.known;
-    const ready = statusOf(from)?.conditions?.find(({ type }) => type === 'Ready');
-    expect(ready?.message).toBe('container runtime status check may not have completed yet');
-    // Only the next list of images is waited for.
-    expect(clock.armed).toBe(1);
-  });
-});
-
 describeOnControlPlane('an API server', (controlPlane) => {
   test('keeps the status as it is: of the next report only the heartbeats differ', async () => {
     const clients = openApiClients(new FixedCredentials(controlPlane.details()), new ObservedConnection(), {
