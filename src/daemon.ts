@@ -66,7 +66,7 @@ export async function startDaemon(given: StateletConfig, deps: DaemonDeps): Prom
   const opened = await (async () => {
     cluster = await openCluster(given, deps, failure.resolve);
     const recorder = cluster ? eventFanOut(log, cluster.sender) : log;
-    return { recorder, ...(await openNode(config, recorder, logger, cluster?.runtimeClasses)) };
+    return { recorder, ...(await openNode(config, recorder, logger, cluster)) };
   })().catch(async (error: unknown) => {
     await cluster?.close();
     lock.release();

@@ -9,6 +9,7 @@ import { EventSender } from './actors/cluster/event-sender.ts';
 import { type NodeCredentials, openNodeCredentials } from './actors/cluster/node-credentials.ts';
 import { openApiClients } from './cluster/client/open-api-clients.ts';
 import type { ApiClients } from './cluster/service/api-server.ts';
+import { ServerObjects } from './cluster/objects/server-objects.ts';
 import { ofThisMachine } from './cluster/watches/own-node.ts';
 import { RuntimeClassWatch } from './cluster/watches/runtime-class-watch.ts';
 import { watchNode } from './cluster/watches/watched-object.ts';
@@ -48,6 +49,8 @@ interface JoiningAgent {
 export class Cluster {
   readonly sender: EventSender;
   readonly runtimeClasses: RuntimeClassWatch;
+  /** What the pods of this node refer to. */
+  readonly objects: ServerObjects;
   /** The pods of this node. */
   readonly pods: Observable<SourceUpdate>;
   readonly connection: ApiConnection;
@@ -95,6 +98,7 @@ export class Cluster {
     );
     this.pods = apiSource({ api: main, nodeName, node: own, ...timing });
     this.runtimeClasses = new RuntimeClassWatch(main, runtimeClassesOf(node.runtimeClasses), timing);
+    this.objects = new ServerObjects({ api: main, logger, ...TIMING });
     this.sender = new EventSender({
       api: events,
       nodeName,
@@ -189,6 +193,7 @@ export class Cluster {
     this.#addresses.unsubscribe();
     this.#credentials.stop();
     this.runtimeClasses.close();
+    this.objects.close();
     this.#statusFacts?.stop();
     await this.sender.stop();
     this.#clients.close();

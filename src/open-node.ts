@@ -9,6 +9,7 @@ import type { RuntimeClasses } from './policies/admission/runtime-class.ts';
 import { shutdownPeriods } from './policies/shutdown/shutdown-periods.ts';
 import { systemClock } from './system/system-clock.ts';
 import { isOutOfSpace } from './system/system-errors.ts';
+import type { ApiObjects } from './types/api-objects.ts';
 import { errorMessage, StateletError } from './types/errors.ts';
 import type { EventRecorder, NodeEventRecorder } from './types/event-recorder.ts';
 import type { Logger } from './types/logger.ts';
@@ -22,18 +23,24 @@ export interface Node {
   readonly parts: NodeParts;
 }
 
+/** What a node in a cluster gets from the API server. */
+export interface ClusterServices {
+  readonly runtimeClasses?: RuntimeClasses;
+  readonly objects?: ApiObjects;
+}
+
 /** The root folder must exist. Rejects where this machine cannot be such a node. */
 export async function openNode(
   config: StateletConfig,
   recorder: EventRecorder & NodeEventRecorder,
   logger: Logger,
-  runtimeClasses?: RuntimeClasses,
+  cluster: ClusterServices = {},
 ): Promise<Node> {
   await makePodLogsDir(config, logger);
   const facts = await readNodeFacts(config);
   const { capacity, allocatable } = facts;
   logger.debug({ capacity: amountsText(capacity), allocatable: amountsText(allocatable) }, 'Node resources');
-  return { facts, parts: await openParts(config, { facts, recorder, logger, runtimeClasses }) };
+  return { facts, parts: await openParts(config, { facts, recorder, logger, ...cluster }) };
 }
 
 /** On a full disk the agent goes on, so that it can remove what is not needed; the folder is made again when a pod starts. */
@@ -57,18 +64,16 @@ function amountsText(amounts: Readonly<Record<string, string>>): string {
     .join(',');
 }
 
-interface PartsSurroundings {
+interface PartsSurroundings extends ClusterServices {
   readonly facts: OwnNodeFacts;
   readonly recorder: EventRecorder & NodeEventRecorder;
   readonly logger: Logger;
-  /** Those of the cluster. */
-  readonly runtimeClasses: RuntimeClasses | undefined;
 }
 
 /** Loads only the runtime that is used. */
 async function openParts(
   config: StateletConfig,
-  { facts, recorder, logger, runtimeClasses }: PartsSurroundings,
+  { facts, recorder, logger, runtimeClasses, objects }: PartsSurroundings,
 ): Promise<NodeParts> {
   const { containerRuntimeEndpoint: endpoint, node, rootDir, podLogsDir, nodeName } = config;
   const hostIPs = nodeAddresses(node.nodeIP);
@@ -96,6 +101,7 @@ async function openParts(
     reservations: config,
     settings: node,
     ...(runtimeClasses && { runtimeClasses }),
+    ...(objects && { objects }),
     recorder,
     logger,
   });

@@ -194,7 +194,7 @@ export class NodeAgent {
     return new StatusManager({
       now: () => clock.now(),
       mirrorPodOf: (pod) => this.supervisor.desired.ownMirrorPodOf(pod),
-      onRefused: (pod, problem) => logger.error({ ...podFields(pod.metadata), problem }, 'Status is dropped'),
+      onRefused: (pod, problem) => logger.warn({ ...podFields(pod.metadata), problem }, 'Status is dropped'),
     });
   }
 

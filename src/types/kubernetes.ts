@@ -3,8 +3,10 @@
  * library itself is not loaded.
  */
 import type {
+  AuthenticationV1TokenRequest,
   CoreV1Event,
   V1CertificateSigningRequest,
+  V1ConfigMap,
   V1Container,
   V1ContainerState,
   V1ContainerStatus,
@@ -23,7 +25,9 @@ import type {
   V1PodSpec,
   V1PodStatus,
   V1RuntimeClass,
+  V1Secret,
   V1Taint,
+  V1TokenRequestSpec,
   V1Toleration,
 } from '@kubernetes/client-node';
 
@@ -62,7 +66,9 @@ export type Toleration = Json<V1Toleration>;
 export type NodeSelectorTerm = Json<V1NodeSelectorTerm>;
 export type NodeSelectorRequirement = Json<V1NodeSelectorRequirement>;
 
-export type Node = Json<Omit<V1Node, 'metadata'>> & { readonly metadata: ObjectMeta & { readonly name: string } };
+export type Node = Json<Omit<V1Node, 'metadata'>> & {
+  readonly metadata: ObjectMeta & { readonly name: string };
+};
 export type NodeStatus = Json<V1NodeStatus>;
 export type NodeCondition = Json<V1NodeCondition>;
 export type NodeAddress = Json<V1NodeAddress>;
@@ -71,6 +77,10 @@ export type Lease = Json<V1Lease>;
 /** An event of core/v1. */
 export type CoreEvent = Json<CoreV1Event>;
 export type RuntimeClass = Json<V1RuntimeClass>;
+export type ConfigMap = Json<V1ConfigMap>;
+/** `data` is base64. */
+export type Secret = Json<V1Secret>;
+export type TokenRequest = Json<AuthenticationV1TokenRequest> & { readonly spec: Json<V1TokenRequestSpec> };
 export type CertificateSigningRequest = Json<V1CertificateSigningRequest>;
 
 export type PodPhase = 'Pending' | 'Running' | 'Succeeded' | 'Failed' | 'Unknown';

@@ -13,6 +13,9 @@ interface ServedResource {
 const RESOURCES = {
   nodes: { group: '', version: 'v1', kind: 'Node', namespaced: false },
   pods: { group: '', version: 'v1', kind: 'Pod', namespaced: true },
+  configmaps: { group: '', version: 'v1', kind: 'ConfigMap', namespaced: true },
+  secrets: { group: '', version: 'v1', kind: 'Secret', namespaced: true },
+  serviceaccounts: { group: '', version: 'v1', kind: 'ServiceAccount', namespaced: true },
   events: { group: '', version: 'v1', kind: 'Event', namespaced: true },
   leases: { group: 'coordination.k8s.io', version: 'v1', kind: 'Lease', namespaced: true },
   runtimeclasses: { group: 'node.k8s.io', version: 'v1', kind: 'RuntimeClass', namespaced: false },
@@ -24,7 +27,8 @@ const RESOURCES = {
   },
 } as const satisfies Readonly<Record<string, ServedResource>>;
 
-export type Subresource = 'status';
+/** `token`: created on a service account, a TokenRequest. */
+export type Subresource = 'status' | 'token';
 
 /** Objects of one resource, of all namespaces where none is given. */
 export interface Collection {

@@ -7,6 +7,7 @@ import { fieldValue } from '../volumes/downward-fields.ts';
 import type { PodAddresses } from '../volumes/downward-fields.ts';
 import { resourceFieldValue } from '../volumes/downward-resources.ts';
 import { envFileValue } from './env-file.ts';
+import { envFromValues, type EnvObjects, keyRefValue } from './env-objects.ts';
 
 type AnyContainer = Container | EphemeralContainer;
 type EnvVar = NonNullable<Container['env']>[number];
@@ -21,18 +22,23 @@ export type EnvFile = { readonly path: string; readonly text: string } | { reado
 export interface EnvFacts extends PodAddresses {
   /** The files that the container's variables refer to, by `envFileKey`. Undefined where the runtime has no volumes. */
   readonly envFiles?: ReadonlyMap<string, EnvFile>;
+  /** The ConfigMaps and Secrets that the container's variables refer to. Undefined where there is no API server. */
+  readonly objects?: EnvObjects | undefined;
   /** The node's allocatable resources: they stand in for limits that a container does not have. */
   readonly allocatable: Readonly<Record<string, string>>;
 }
 
 /**
  * The container's environment in the order of its spec; of two entries with one name the later one counts. Throws a
- * StateletError: FailedPrecondition for a reference to an object of the API server, InvalidArgument for a field or
- * resource that does not exist.
+ * StateletError: NotFound for an object or a key that does not exist, FailedPrecondition for a reference to an object where there is
+ * no API server, InvalidArgument for a field or resource that does not exist.
  */
 export function containerEnv(pod: Pod, container: AnyContainer, facts: EnvFacts): readonly KeyValue[] {
-  for (const source of container.envFrom ?? []) refuseEnvFrom(source, container);
   const env = new Map<string, string>();
+  for (const source of container.envFrom ?? []) {
+    if (!facts.objects) refuseEnvFrom(source, container);
+    else for (const [name, value] of envFromValues(source, facts.objects)) env.set(name, value);
+  }
   for (const entry of container.env ?? []) {
     const value = entryValue(entry, env, pod, container, facts);
     if (value !== undefined) env.set(entry.name, value);
@@ -77,6 +83,8 @@ function entryValue(
   if (resourceFieldRef) return resourceFieldValue(pod, container, resourceFieldRef, facts.allocatable);
   if (fileKeyRef && facts.envFiles) return fileKeyValue(fileKeyRef, facts.envFiles);
   if (!entry.valueFrom) return '';
+  if (facts.objects && !fileKeyRef)
+    return keyRefValue(entry.valueFrom, pod.metadata.namespace, facts.objects);
   refuseReference(entry.name, entry.valueFrom, container);
   return undefined;
 }

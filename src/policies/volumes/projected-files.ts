@@ -6,6 +6,8 @@ export interface VolumeFile {
   readonly path: string;
   readonly content: string | Uint8Array;
   readonly mode: number;
+  /** The user that the file is given to. Default: the agent's. */
+  readonly owner?: number;
 }
 
 const PATH_MAX_LENGTH = 4096;

@@ -71,11 +71,14 @@ function cgroups({ cgroups }: CriNodeOptions): PodSubsystem {
   };
 }
 
-function volumes({ volumes }: CriNodeOptions): PodSubsystem {
+function volumes({ volumes, objects }: CriNodeOptions): PodSubsystem {
   return {
     name: 'volumes',
     prepare: (pod, signal) => orPrepareError('FailedMount', () => volumes.mountPod(pod, signal)),
-    release: (uid) => volumes.releaseVolumes(uid),
+    release: async (uid) => {
+      objects?.forgetPod(uid);
+      await volumes.releaseVolumes(uid);
+    },
   };
 }
 

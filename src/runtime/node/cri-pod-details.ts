@@ -13,6 +13,7 @@ import {
 import { podSandboxConfig } from '../../policies/cri/sandbox-config.ts';
 import { imageVolumesOf } from '../../policies/volumes/volume-source.ts';
 import type { ContainerFacts, ResolvedCommand } from '../../policies/cri/container-config.ts';
+import type { ApiObjects } from '../../types/api-objects.ts';
 import type { ContainerConfig, Mount, PodSandboxConfig, UserNamespace } from '../../types/cri.ts';
 import { StateletError } from '../../types/errors.ts';
 import type { PodReference } from '../../types/event-recorder.ts';
@@ -22,6 +23,7 @@ import type { PodCgroups } from '../cgroups/pod-cgroups.ts';
 import type { ImageManager } from '../images/image-manager.ts';
 import type { PodLogs } from '../logs/pod-logs.ts';
 import type { ContainerRequest, ImageInUse, PodDetails, SandboxRequest } from './pod-node.ts';
+import { readEnvObjects } from './read-env-objects.ts';
 import type { PodDNSSource } from './pod-dns-source.ts';
 import type { RuntimeCapabilities } from '../service/runtime-capabilities.ts';
 import type { StartTimes } from '../pods/start-times.ts';
@@ -48,6 +50,8 @@ export interface CriPodDetailsOptions {
   readonly capabilities: RuntimeCapabilities;
   readonly images: ImageManager;
   readonly podLogs: PodLogs;
+  /** Without it, no pod may refer to objects of an API server. */
+  readonly objects?: ApiObjects;
 }
 
 export class CriPodDetails implements PodDetails {
@@ -115,7 +119,8 @@ export class CriPodDetails implements PodDetails {
     const { allocatable, containers, runtimeClasses, selinux } = this.#options;
     const addresses = this.#addresses(pod, podStatus);
     const envFiles = await this.#envFiles(pod, container);
-    const resolved = resolveCommand(pod, container, { ...addresses, allocatable, envFiles });
+    const objects = this.#options.objects && (await readEnvObjects(this.#options.objects, pod, container));
+    const resolved = resolveCommand(pod, container, { ...addresses, allocatable, envFiles, objects });
     const targetId = targetContainerId(container, podStatus);
     const users = await this.#users(pod, knownRuntimeHandler(pod, runtimeClasses));
     const mounts = await this.#mounts(request, resolved, addresses);

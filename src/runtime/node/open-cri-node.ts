@@ -8,6 +8,7 @@ import {
   type Reservations,
   reservesPIDs,
 } from '../../policies/node/node-allocatable.ts';
+import type { ApiObjects } from '../../types/api-objects.ts';
 import type { EventRecorder, NodeEventRecorder } from '../../types/event-recorder.ts';
 import type { Logger } from '../../types/logger.ts';
 import type { OwnNodeFacts } from '../../types/node-facts.ts';
@@ -35,6 +36,7 @@ import type { RuntimeService } from '../service/runtime-service.ts';
 import { StartTimes } from '../pods/start-times.ts';
 import { systemClock } from '../../system/system-clock.ts';
 import { UserNamespaces } from './user-namespace-ranges.ts';
+import { objectContents } from '../volumes/object-contents.ts';
 import { VolumeManager } from '../volumes/volume-manager.ts';
 
 export interface CriNodeSetup {
@@ -49,6 +51,8 @@ export interface CriNodeSetup {
   readonly settings: NodeSettings;
   /** Default: those that the settings name. */
   readonly runtimeClasses?: RuntimeClasses;
+  /** Without it, no pod may refer to objects of an API server. */
+  readonly objects?: ApiObjects;
   readonly recorder: EventRecorder & NodeEventRecorder;
   readonly logger: Logger;
 }
@@ -165,7 +169,7 @@ async function openPodNode(
   setup: CriNodeSetup,
   { cgroups, images, logs, logLinks, capabilities }: Parts,
 ): Promise<PodNode> {
-  const { rootDir, podLogsDir, nodeName, hostIPs, settings, recorder, logger } = setup;
+  const { rootDir, podLogsDir, nodeName, hostIPs, settings, objects, recorder, logger } = setup;
   const { allocatable } = setup.facts;
   const { clusterDNS, clusterDomain, seccompDefault, allowedUnsafeSysctls, cpuCFSQuota } = settings;
   const cgroupVersion = cgroups.version ?? 1;
@@ -193,7 +197,16 @@ async function openPodNode(
     startTimes: new StartTimes({ podsDir: join(rootDir, 'pods'), logger }),
     users: new UserNamespaces(rootDir),
     cgroups,
-    volumes: new VolumeManager({ rootDir, allocatable, clusterDomain, clock: systemClock, logger }),
+    volumes: new VolumeManager({
+      rootDir,
+      allocatable,
+      clusterDomain,
+      clock: systemClock,
+      recorder,
+      logger,
+      ...(objects && { contents: objectContents(objects) }),
+    }),
+    ...(objects && { objects }),
     images,
     capabilities,
     podLogs: new PodLogs(podLogsDir),

@@ -33,6 +33,11 @@ const NEW_DATA = '..data_tmp';
 
 type Payload = ReadonlyMap<string, VolumeFile>;
 
+/** Whether files have been written into the volume. */
+export async function isWritten(volume: string): Promise<boolean> {
+  return (await linkTarget(join(volume, DATA))) !== undefined;
+}
+
 /** Writes only if something has changed. Completes what a killed agent left unfinished. `now` is Unix ms. */
 export async function writePayload(
   volume: string,
@@ -82,11 +87,11 @@ async function writeVersion(
 async function writeFiles(folder: string, payload: Payload, ownership: Ownership): Promise<void> {
   const folderMode = readOnlyFolderMode(ownership.fsGroup);
   await setOwnership(folder, folderMode, ownership);
-  for (const [path, { content, mode }] of payload) {
+  for (const [path, { content, mode, owner }] of payload) {
     await makeFolders(folder, dirname(path), folderMode, ownership);
     const file = join(folder, path);
     await writeFile(file, content, { mode: 0o600 });
-    await setOwnership(file, readOnlyFileMode(mode, ownership.fsGroup), ownership);
+    await setOwnership(file, readOnlyFileMode(mode, ownership.fsGroup), { ...ownership, owner });
   }
 }
 

@@ -61,5 +61,5 @@ function needsServer(kind: ProjectionKind): StateletError {
 
 function missing(source: VolumeProjection, kind: ProjectionKind): StateletError {
   const { name = '' } = source[kind] as { readonly name?: string };
-  return new StateletError('NotFound', `${kind} "${name}" not found`);
+  return new StateletError('NotFound', `${kind.toLowerCase()} "${name}" not found`);
 }

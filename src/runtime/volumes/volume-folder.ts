@@ -8,22 +8,23 @@ import { ifThere } from '../../system/system-errors.ts';
 import { hasFilesystem, mountFilesystem } from './mounter.ts';
 import { PLUGIN_FOLDER_MODE, PRIVATE_FOLDER_MODE } from './pod-paths.ts';
 
-/** The group that a volume's files are given to. */
+/** The group that a volume's files are given to, and the user where it is not the agent's. */
 export interface Ownership {
   readonly fsGroup: number | undefined;
+  readonly owner?: number | undefined;
   readonly logger: Logger;
 }
 
-/** Sets the group first: a change of owner may clear bits of the mode. */
+/** Sets the owner first: a change of owner may clear bits of the mode. */
 export async function setOwnership(
   path: string,
   mode: number,
-  { fsGroup, logger }: Ownership,
+  { fsGroup, owner, logger }: Ownership,
 ): Promise<void> {
-  if (fsGroup !== undefined) {
-    // As with the kubelet, the pod starts even if the agent may not change groups or the filesystem has none.
-    await chown(path, -1, fsGroup).catch((error: unknown) =>
-      logger.warn({ path, fsGroup }, `cannot give a volume to its fsGroup: ${errorMessage(error)}`),
+  if (fsGroup !== undefined || owner !== undefined) {
+    // As with the kubelet, the pod starts even if the agent may not change owners or the filesystem has none.
+    await chown(path, owner ?? -1, fsGroup ?? -1).catch((error: unknown) =>
+      logger.warn({ path, fsGroup, owner }, `cannot give a volume to its owner: ${errorMessage(error)}`),
     );
   }
   await chmod(path, mode);

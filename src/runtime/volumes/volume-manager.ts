@@ -15,13 +15,14 @@ import {
   type VolumeMount,
 } from '../../policies/volumes/volume-source.ts';
 import type { Clock } from '../../types/clock.ts';
+import type { EventRecorder } from '../../types/event-recorder.ts';
 import type { Mount } from '../../types/cri.ts';
 import { errorKind, errorMessage, StateletError } from '../../types/errors.ts';
 import type { Container, EphemeralContainer, Pod } from '../../types/kubernetes.ts';
 import { podFields, type Logger } from '../../types/logger.ts';
 import { ifThere } from '../../system/system-errors.ts';
 import { makeTerminationFile, makeTerminationFolder, writeHostsFile } from './container-files.ts';
-import { setUpFilesVolume } from './files-volume.ts';
+import { mountFailure, setUpFilesVolume } from './files-volume.ts';
 import { setUpHostPath } from './host-path.ts';
 import { shareMounts, unmountBelow } from './mounter.ts';
 import { podPaths, PRIVATE_FOLDER_MODE, type PodPaths } from './pod-paths.ts';
@@ -40,6 +41,7 @@ export interface VolumeManagerOptions {
   /** The domain of pods with a subdomain ends in it; may be empty. */
   readonly clusterDomain: string;
   readonly clock: Clock;
+  readonly recorder: EventRecorder;
   readonly logger: Logger;
   /** Sources of files beside `downwardAPI`. */
   readonly contents?: VolumeContentsByKind;
@@ -79,7 +81,8 @@ export class VolumeManager {
   /**
    * Before the first container of the pod starts, and on every sync: sets up the volumes that its containers mount, and updates the
    * files that the agent writes into them. Rejects with a StateletError that has the messages of the kubelet's FailedMount events;
-   * no work is under way then.
+   * no work is under way then. As with the kubelet, only the first set-up of a volume is waited for: files that cannot be brought up
+   * to date stay as they are, with an event.
    */
   async mountPod(pod: Pod, signal: AbortSignal): Promise<void> {
     const paths = await this.#pathsOf(pod.metadata.uid);
@@ -188,13 +191,12 @@ export class VolumeManager {
     try {
       await this.#setUpByKind(pod, volume, paths, signal);
     } catch (error) {
-      const message = `MountVolume.SetUp failed for volume "${volume.name}" : ${errorMessage(error)}`;
-      throw new StateletError(errorKind(error), message, { cause: error });
+      throw new StateletError(errorKind(error), mountFailure(volume, error), { cause: error });
     }
   }
 
   async #setUpByKind(pod: Pod, volume: Volume, paths: PodPaths, signal: AbortSignal): Promise<void> {
-    const { allocatable, clock, logger } = this.#options;
+    const { allocatable, clock, recorder, logger } = this.#options;
     const kind = volumeKind(volume);
     // The runtime mounts images itself.
     if (kind === 'image') return;
@@ -210,7 +212,7 @@ export class VolumeManager {
       return;
     }
     await setUpFilesVolume(
-      { allocatable, contents: this.#contents, clock, logger },
+      { allocatable, contents: this.#contents, clock, recorder, logger },
       pod,
       volume,
       folder,

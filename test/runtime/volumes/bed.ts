@@ -44,6 +44,8 @@ export class VolumeBed {
   readonly rootDir = join(this.dir, 'root');
   readonly clock = new VirtualClock();
   readonly warnings: string[] = [];
+  /** `FailedMount: …` */
+  readonly events: string[] = [];
   readonly #options: Partial<VolumeManagerOptions>;
   manager: VolumeManager;
 
@@ -62,6 +64,7 @@ export class VolumeBed {
       allocatable: { memory: '1Gi', cpu: '2' },
       clusterDomain: 'cluster.local',
       clock: this.clock,
+      recorder: { event: (_pod, _type, reason, message) => void this.events.push(`${reason}: ${message}`) },
       logger,
       ...this.#options,
     });

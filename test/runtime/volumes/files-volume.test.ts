@@ -195,9 +195,12 @@ describeAsRoot('a configMap or secret volume', () => {
     expect(readdirSync(join(folder('configmap'), '..data'))).toEqual([]);
     await bed.mount(podWith([{ secret: { secretName: 'x', optional: true } }]));
     expect(existsSync(folder('secret'))).toBe(true);
-    await expect(bed.mount(podWith([{ secret: { secretName: 'x' } }]))).rejects.toThrow(
-      'this node cannot read a secret from an API server',
-    );
+    await expect(
+      bed.mount({
+        ...podWith([{ secret: { secretName: 'x' } }]),
+        metadata: { name: 'y', namespace: 'ns', uid: 'u-2' },
+      }),
+    ).rejects.toThrow('this node cannot read a secret from an API server');
   });
 });
 
@@ -227,9 +230,33 @@ describeAsRoot('a provider of files from an API server', () => {
     bed = new VolumeBed({ contents: new Map([['configMap', provider(undefined)]]) });
     await expect(bed.mount(podWith([{ configMap: { name: 'x' } }]))).rejects.toMatchObject({
       kind: 'NotFound',
-      message: 'MountVolume.SetUp failed for volume "v0" : configMap "x" not found',
+      message: 'MountVolume.SetUp failed for volume "v0" : configmap "x" not found',
     });
     await bed.mount(podWith([{ configMap: { name: 'x', optional: true } }]));
+  });
+
+  test('may fail later: the files that are there stay, and an event says why', async () => {
+    bed.remove();
+    let found: VolumeFile[] | undefined = files;
+    const contents: VolumeContents = { files: () => Promise.resolve(found) };
+    bed = new VolumeBed({ contents: new Map([['configMap', contents]]) });
+    const pod = podWith([{ configMap: { name: 'x' } }]);
+    await bed.mount(pod);
+    found = undefined;
+    await bed.mount(pod);
+    expect(readFileSync(join(folder('configmap'), 'password'))).toHaveLength(2);
+    expect(bed.events).toEqual([
+      'FailedMount: MountVolume.SetUp failed for volume "v0" : configmap "x" not found',
+    ]);
+  });
+
+  test('gives a file to the user that it is for', async () => {
+    bed.remove();
+    const token: VolumeFile[] = [{ path: 'token', content: 'x', mode: 0o600, owner: 1234 }];
+    bed = new VolumeBed({ contents: new Map([['serviceAccountToken', provider(token)]]) });
+    const sources = [{ serviceAccountToken: { path: 'token' } }];
+    await bed.mount(podWith([{ projected: { sources } }]));
+    expect(statSync(join(folder('projected'), 'token'))).toMatchObject({ uid: 1234, mode: 0o100600 });
   });
 
   test('has its files in memory, except for a configMap volume', async () => {

@@ -37,7 +37,7 @@ test('an object that does not exist fails, and an optional one is empty', async 
   const missing = () => undefined;
   await expect(files({ configMap: { name: 'conf' } }, missing)).rejects.toMatchObject({
     kind: 'NotFound',
-    message: 'configMap "conf" not found',
+    message: 'configmap "conf" not found',
   });
   expect(await files({ configMap: { name: 'conf', optional: true } }, missing)).toEqual([]);
 });

@@ -1,0 +1,103 @@
+/** Variables of a container from ConfigMaps and Secrets. */
+import { StateletError } from '../../types/errors.ts';
+import type { ConfigMap, Container, EphemeralContainer, Secret } from '../../types/kubernetes.ts';
+import { bytesOf } from '../volumes/object-files.ts';
+
+type EnvFromSource = NonNullable<Container['envFrom']>[number];
+type EnvVarSource = NonNullable<NonNullable<Container['env']>[number]['valueFrom']>;
+type KeyRef = NonNullable<EnvVarSource['configMapKeyRef']>;
+
+/** The objects that a container's variables refer to, by name. Undefined: there is no such object. */
+export interface EnvObjects {
+  readonly configMaps: ReadonlyMap<string, ConfigMap | undefined>;
+  readonly secrets: ReadonlyMap<string, Secret | undefined>;
+}
+
+/** The names of the objects that the container's variables refer to. */
+export function envObjectNames({ env = [], envFrom = [] }: Container | EphemeralContainer): {
+  readonly configMaps: ReadonlySet<string>;
+  readonly secrets: ReadonlySet<string>;
+} {
+  const values = env.flatMap(({ value, valueFrom }) => (valueFrom && !value ? [valueFrom] : []));
+  const configMaps = [
+    ...envFrom.map(({ configMapRef }) => configMapRef),
+    ...values.map(({ configMapKeyRef }) => configMapKeyRef),
+  ];
+  const secrets = [
+    ...envFrom.map(({ secretRef }) => secretRef),
+    ...values.map(({ secretKeyRef }) => secretKeyRef),
+  ];
+  return { configMaps: namesOf(configMaps), secrets: namesOf(secrets) };
+}
+
+function namesOf(references: readonly ({ readonly name?: string } | undefined)[]): ReadonlySet<string> {
+  return new Set(references.flatMap((reference) => (reference ? [reference.name ?? ''] : [])));
+}
+
+/** The variables of an `envFrom`. Throws a StateletError of kind NotFound where its object is missing and not optional. */
+export function envFromValues(
+  { prefix = '', configMapRef, secretRef }: EnvFromSource,
+  { configMaps, secrets }: EnvObjects,
+): readonly (readonly [string, string])[] {
+  const values = configMapRef
+    ? configMapValues(configMaps, configMapRef)
+    : secretRef && secretValues(secrets, secretRef);
+  return Object.entries(values ?? {}).map(([key, value]) => [`${prefix}${key}`, value]);
+}
+
+/**
+ * The value of a key of a ConfigMap or a Secret; undefined if it is optional and missing. Throws a StateletError of kind NotFound if
+ * it is not optional.
+ */
+export function keyRefValue(
+  { configMapKeyRef, secretKeyRef }: EnvVarSource,
+  namespace: string,
+  { configMaps, secrets }: EnvObjects,
+): string | undefined {
+  if (configMapKeyRef) {
+    const values = configMapValues(configMaps, configMapKeyRef);
+    return values && valueOf(values, configMapKeyRef, `ConfigMap ${namespace}/${configMapKeyRef.name ?? ''}`);
+  }
+  if (!secretKeyRef) return undefined;
+  const values = secretValues(secrets, secretKeyRef);
+  return values && valueOf(values, secretKeyRef, `Secret ${namespace}/${secretKeyRef.name ?? ''}`);
+}
+
+type Values = Readonly<Record<string, string>>;
+interface ObjectRef {
+  readonly name?: string;
+  readonly optional?: boolean;
+}
+
+function configMapValues(configMaps: EnvObjects['configMaps'], reference: ObjectRef): Values | undefined {
+  const object = configMaps.get(reference.name ?? '');
+  if (object === undefined) {
+    requireOptional(reference, 'configmap');
+    return undefined;
+  }
+  return object.data ?? {};
+}
+
+function secretValues(secrets: EnvObjects['secrets'], reference: ObjectRef): Values | undefined {
+  const object = secrets.get(reference.name ?? '');
+  if (object === undefined) {
+    requireOptional(reference, 'secret');
+    return undefined;
+  }
+  const texts = Object.entries(object.data ?? {}).map(([key, value]) => [key, textOf(value)] as const);
+  return Object.fromEntries(texts);
+}
+
+function textOf(base64: string): string {
+  return new TextDecoder('utf-8', { ignoreBOM: true }).decode(bytesOf(base64));
+}
+
+function requireOptional({ name = '', optional }: ObjectRef, kind: string): void {
+  if (optional !== true) throw new StateletError('NotFound', `${kind} "${name}" not found`);
+}
+
+function valueOf(values: Values, { key, optional }: KeyRef, where: string): string | undefined {
+  if (Object.hasOwn(values, key)) return values[key];
+  if (optional === true) return undefined;
+  throw new StateletError('NotFound', `couldn't find key ${key} in ${where}`);
+}

@@ -1,0 +1,63 @@
+import { describe, expect, test } from '@jest/globals';
+import { configMapFiles, secretFiles, tokenFile } from '../../../src/policies/volumes/object-files.ts';
+import type { Pod, PodSpec } from '../../../src/types/kubernetes.ts';
+
+const configMap = { data: { a: 'text', both: 'text' }, binaryData: { both: 'AP8=' } };
+
+describe('configMapFiles', () => {
+  test('are one for each key; binary data counts more than text', () => {
+    expect(configMapFiles(configMap, {}, 0o644)).toEqual([
+      { path: 'a', content: 'text', mode: 0o644 },
+      { path: 'both', content: Uint8Array.of(0, 255), mode: 0o644 },
+    ]);
+  });
+
+  test('are those of the items where there are items, with their modes', () => {
+    const items = [
+      { key: 'a', path: 'dir/x', mode: 0o600 },
+      { key: 'a', path: 'y' },
+    ];
+    expect(configMapFiles(configMap, { items }, 0o644)).toEqual([
+      { path: 'dir/x', content: 'text', mode: 0o600 },
+      { path: 'y', content: 'text', mode: 0o644 },
+    ]);
+  });
+
+  test('need all their keys, unless the source is optional', () => {
+    const items = [{ key: 'none', path: 'x' }];
+    expect(() => configMapFiles(configMap, { items }, 0o644)).toThrow(
+      'configmap references non-existent config key: none',
+    );
+    expect(configMapFiles(configMap, { items, optional: true }, 0o644)).toEqual([]);
+  });
+});
+
+test('the files of a Secret are its decoded data', () => {
+  const secret = { data: { password: 'w6k=' } };
+  expect(secretFiles(secret, {}, 0o400)).toEqual([
+    { path: 'password', content: Uint8Array.of(0xc3, 0xa9), mode: 0o400 },
+  ]);
+  expect(() => secretFiles(secret, { items: [{ key: 'k', path: 'x' }] }, 0o400)).toThrow(
+    'references non-existent secret key: k',
+  );
+});
+
+test.each<[string, Partial<PodSpec>, object]>([
+  ['all, where the pod names nobody', {}, { mode: 0o644 }],
+  ['the group of the volumes', { securityContext: { fsGroup: 5 } }, { mode: 0o600 }],
+  ['the user of all containers', { securityContext: { runAsUser: 7 } }, { mode: 0o600, owner: 7 }],
+  [
+    'all, where containers have different users',
+    {
+      securityContext: { runAsUser: 7 },
+      initContainers: [{ name: 'init', securityContext: { runAsUser: 8 } }],
+    },
+    { mode: 0o644 },
+  ],
+])('a token is readable for %s', (_, spec, wanted) => {
+  const pod: Pod = {
+    metadata: { name: 'web', namespace: 'ns', uid: 'u-1' },
+    spec: { containers: [{ name: 'main' }], ...spec },
+  };
+  expect(tokenFile(pod, 'token', 'secret', 0o644)).toEqual({ path: 'token', content: 'secret', ...wanted });
+});
