@@ -93,7 +93,9 @@ export class StatusManager {
 
   /** Nothing is left of the pod on this node: the status is its last one, and the API server may forget the pod. */
   terminate(pod: Pod): void {
-    const before = this.#entries.get(pod.metadata.uid)?.status ?? pod.status ?? {};
+    // Where no status was kept of a static pod, its mirror pod's must not be emptied.
+    const known = this.#entries.get(pod.metadata.uid)?.status ?? this.#options.mirrorPodOf?.(pod)?.status;
+    const before = known ?? pod.status ?? {};
     this.#change({ pod, status: terminatedStatus(pod, before), forced: true, podIsFinished: true });
   }
 

@@ -158,6 +158,13 @@ test('a sandbox that stands is shown before its containers start', () => {
 });
 
 describe('the end', () => {
+  test('of a static pod of which none was kept is that of its mirror pod, not an empty one', () => {
+    const status: PodStatus = { phase: 'Running', qosClass: 'Burstable', hostIP: '192.0.2.1' };
+    mirrorPod = { ...pod, status };
+    manager.terminate(testPod({ annotations: { 'kubernetes.io/config.source': 'file' } }));
+    expect(manager.get(uid)).toMatchObject(status);
+  });
+
   test('leaves no container without an end, and no pod without a terminal phase', () => {
     manager.set(pod, { phase: 'Running', containerStatuses: [container({ state: { running: {} } })] });
     manager.terminate(pod);
