@@ -6,7 +6,6 @@ import { makeFolders, NODE_NAME, writeConfig } from '../../scripts/compare/agent
 import { BIN } from '../../test/support/built.ts';
 import { cpuSeconds, rssMiB } from './measures.ts';
 
-
 export interface ClusterAgentOptions {
   readonly dir: string;
   /** The path of the kubelet's binary; undefined: the daemon. */

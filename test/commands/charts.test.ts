@@ -194,8 +194,6 @@ describe('statelet charts', () => {
   });
 
   test('lists the names when the name is unknown', () => {
-    expect(() => charts('pods', 'mermaid')).toThrow(
-      /"pods"; did you mean "pod"\?\nthere are: .*, pod,/,
-    );
+    expect(() => charts('pods', 'mermaid')).toThrow(/"pods"; did you mean "pod"\?\nthere are: .*, pod,/);
   });
 });

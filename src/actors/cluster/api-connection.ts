@@ -96,7 +96,8 @@ export class ApiConnection implements ConnectionObserver {
     return connectionMachine.provide({
       actions: {
         reportConnected: ({ context, event }) => logger.info({}, connectedText(context, event)),
-        reportWaiting: ({ event }) => logger.warn({ kubeconfig }, `API server: no answer: ${problemOf(event)}`),
+        reportWaiting: ({ event }) =>
+          logger.warn({ kubeconfig }, `API server: no answer: ${problemOf(event)}`),
         reportUnauthorized: ({ event }) =>
           logger.error(
             { kubeconfig },

@@ -48,6 +48,11 @@ export class NodeRights {
         return /^(?:create|update|patch)$/.test(attempt.verb) ? undefined : cannot(attempt);
       case 'certificatesigningrequests':
         return isRead(attempt.verb) || attempt.verb === 'create' ? undefined : cannot(attempt);
+      // No simulated pod refers to such objects.
+      case 'configmaps':
+      case 'secrets':
+      case 'serviceaccounts':
+        return cannot(attempt);
     }
   }
 
