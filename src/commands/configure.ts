@@ -13,13 +13,13 @@ export async function configure(flags: RunFlags): Promise<Configured> {
   return { config: resolveConfig(flags, configuration), warnings };
 }
 
-/** A warning for a configuration without a source of pods; undefined where there is one. */
-export function adviceOnSources({
-  staticPodPath,
-  staticPodURL,
-  cluster,
-}: StateletConfig): string | undefined {
+/** What is wrong with a configuration without a source of pods; undefined where there is one. `others`: more flags that name a source. */
+export function adviceOnSources(
+  { staticPodPath, staticPodURL, cluster }: StateletConfig,
+  others: readonly string[] = [],
+): string | undefined {
   if (staticPodPath !== undefined || staticPodURL !== undefined || cluster.kubeconfig !== '')
     return undefined;
-  return 'no source of pods was given: --pod-manifest-path, --manifest-url or --kubeconfig, or the first two in the --config file';
+  const flags = ['--pod-manifest-path', ...others].join(', ');
+  return `no source of pods was given: ${flags} or --manifest-url, or the same in the --config file`;
 }

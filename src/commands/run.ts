@@ -15,7 +15,7 @@ export async function run(flags: RunFlags): Promise<void> {
   const { config, warnings } = await configure(flags);
   const logger = await createLogger(config.logging);
   for (const warning of warnings) logger.warn(warning);
-  const advice = adviceOnSources(config);
+  const advice = adviceOnSources(config, ['--kubeconfig']);
   if (advice !== undefined) logger.warn(advice);
   reportDefects(logger);
   const asked = stopRequest(logger, laterMessage(config));

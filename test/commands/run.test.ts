@@ -85,7 +85,7 @@ describe('statelet run', () => {
     await address();
     child.kill('SIGTERM');
     const amounts = expect.stringMatching(
-      /^cpu=\d+,memory=\w+,ephemeral-storage=\w+,pods=7,.*example\.com\/gpu=2$/,
+      /^cpu=\d+,memory=\w+,(?:hugepages-\w+=\w+,)*ephemeral-storage=\w+,pods=7,example\.com\/gpu=2$/,
     );
     const line = { level: 'debug', msg: 'Node resources', capacity: amounts, allocatable: amounts };
     expect(logLines((await finished).stdout)).toContainEqual(expect.objectContaining(line));

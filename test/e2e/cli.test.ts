@@ -230,13 +230,13 @@ test('a known field of the configuration that is not supported yet is a warning;
     'apiVersion: kubelet.config.k8s.io/v1beta1',
     'kind: KubeletConfiguration',
     'staticPodPath: /nowhere',
-    'nodeStatusMaxImages: 1',
+    'maxOpenFiles: 1',
     'healthzPort: 1',
   ];
   writeFileSync(path, text.join('\n'));
   mkdirSync(join(bed.dir, 'other'));
   write('web');
   daemon = await bed.start('--config', path);
-  await daemon.warning(path, 'not supported yet', 'nodeStatusMaxImages');
+  await daemon.warning(path, 'not supported yet', 'maxOpenFiles');
   await daemon.running('web');
 });
