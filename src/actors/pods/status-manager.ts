@@ -87,8 +87,9 @@ export class StatusManager {
 
   /** The pod's sandbox stands. This counts at once, although its containers may take long to start. */
   sandboxReady(pod: Pod): void {
-    const status = this.#entries.get(pod.metadata.uid)?.status ?? pod.status ?? {};
-    this.set(pod, withSandboxReady(pod, status));
+    const status = this.#entries.get(pod.metadata.uid)?.status;
+    // Without a whole status, this part alone would empty what the API server has of a static pod.
+    if (status !== undefined) this.set(pod, withSandboxReady(pod, status));
   }
 
   /** Nothing is left of the pod on this node: the status is its last one, and the API server may forget the pod. */

@@ -143,6 +143,11 @@ describe('the result of a probe counts at once', () => {
   });
 });
 
+test('a sandbox that stands is not shown of a pod without a status: the rest of it would be missing', () => {
+  manager.sandboxReady(pod);
+  expect(manager.entry(uid)).toBeUndefined();
+});
+
 test('a sandbox that stands is shown before its containers start', () => {
   manager.set(pod, {
     phase: 'Pending',

@@ -31,6 +31,13 @@ const changed = (metadata: Partial<Pod['metadata']>): Pod => ({
   metadata: { ...wanted.metadata, ...metadata },
 });
 
+/** The condition of its readiness gate is missing: by its status it is ready, and it must not be. */
+const gated: Pod = {
+  ...wanted,
+  spec: { ...wanted.spec, readinessGates: [{ conditionType: 'example.com/ready' }] },
+  status: { phase: 'Running', conditions: [{ type: 'Ready', status: 'True' }] },
+};
+
 /** Events of the streams and of the shutdown. */
 const SENT = {
   fileSeen: { type: 'SOURCE_SEEN', source: 'file' },
@@ -41,7 +48,7 @@ const SENT = {
   update: config('UPDATE', changed({ labels: { version: '2' } })),
   delete: config('DELETE', changed({ deletionTimestamp: '2030-01-01T00:00:00Z' })),
   remove: config('REMOVE', wanted),
-  reconcile: config('RECONCILE', wanted),
+  reconcile: config('RECONCILE', gated),
   pleg: { type: 'PLEG', uid },
   sync: { type: 'SYNC', uids: [uid] },
   probe: { type: 'PROBE', uid, probe: 'readiness', result: 'Failure' },
