@@ -74,8 +74,8 @@ export const CLUSTER_MUTANTS: readonly Mutant[] = [
     name: 'silence-is-removal',
     breaks: 'Pods are removed when the API server does not answer (rule 3)',
     file: SOURCE,
-    find: `    const own = objects.filter((object) => !isOfAnotherNode(object, nodeName));`,
-    replace: `    const own = problem === undefined ? objects.filter((object) => !isOfAnotherNode(object, nodeName)) : [];`,
+    find: `    for (const object of objects) {`,
+    replace: `    for (const object of problem === undefined ? objects : []) {`,
   },
   {
     name: 'expired-watch-goes-on',

@@ -18,7 +18,7 @@ export const ROOM_MUTANTS: readonly Mutant[] = [
     name: 'admitted-without-looking',
     breaks: 'Pods are started without admission (admission)',
     file: ADMISSION,
-    find: `    const admission = this.#decide(pod, isRunning);`,
+    find: `    const admission = this.#decide(pod, isRunning, nodeFacts);`,
     replace: `    const admission = { kind: 'admitted' } as Admission;`,
   },
   {
