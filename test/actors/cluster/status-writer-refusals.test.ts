@@ -1,70 +1,9 @@
-import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
-import { createActor, createMachine } from 'xstate';
-import { StatusWriter } from '../../../src/actors/cluster/status-writer.ts';
-import { DesiredPods } from '../../../src/actors/pods/desired-pods.ts';
-import { StatusManager } from '../../../src/actors/pods/status-manager.ts';
+import { describe, expect, test } from '@jest/globals';
 import { ApiError } from '../../../src/cluster/service/api-error.ts';
-import { VirtualClock } from '../../../src/simulation/node/virtual-clock.ts';
 import { StateletError } from '../../../src/types/errors.ts';
-import type { Pod } from '../../../src/types/kubernetes.ts';
-import type { Logger } from '../../../src/types/logger.ts';
-import { PodServer } from '../../support/pod-server.ts';
-import { testPod } from '../../support/pods.ts';
+import { bound, clock, desired, lines, manager, server, writer } from './status-writer-bed.ts';
 
 const RUNNING = { phase: 'Running' };
-
-let server: PodServer;
-let clock: VirtualClock;
-let desired: DesiredPods;
-let manager: StatusManager;
-let writer: StatusWriter;
-let running: Set<string>;
-let lines: string[];
-let isOwnNode: boolean;
-
-beforeEach(() => {
-  server = new PodServer();
-  clock = new VirtualClock();
-  desired = new DesiredPods();
-  running = new Set();
-  lines = [];
-  isOwnNode = true;
-  const line = (level: string) => (_fields: object, message: string) =>
-    void lines.push(`${level} ${message}`);
-  const nothing = () => undefined;
-  const logger: Logger = {
-    trace: nothing,
-    debug: nothing,
-    info: line('info'),
-    warn: line('warn'),
-    error: line('error'),
-  };
-  manager = new StatusManager({
-    now: () => clock.now(),
-    mirrorPodOf: (pod) => desired.mirrorPodOf(pod),
-  });
-  writer = new StatusWriter({
-    api: server,
-    statusManager: manager,
-    pods: desired,
-    couldHaveRunningContainers: (uid) => running.has(uid),
-    isOwnNode: () => isOwnNode,
-    clock,
-    logger,
-    // As in an agent, where the supervisor is the parent.
-    parent: createActor(createMachine({})).start(),
-  });
-  writer.start();
-});
-afterEach(() => writer.stop());
-
-/** A pod that is bound to this node, at the API server and here. */
-function bound(name: string, more: Parameters<typeof testPod>[0] = {}): Pod {
-  const pod = { ...testPod({ name, ...more }), status: { phase: 'Pending', qosClass: 'BestEffort' } };
-  server.put(pod);
-  desired.set(pod);
-  return pod;
-}
 
 const noAnswer = () => {
   throw new StateletError('Unavailable', 'connect ECONNREFUSED');

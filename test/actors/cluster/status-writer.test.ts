@@ -1,71 +1,12 @@
-import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
-import { createActor, createMachine } from 'xstate';
-import { StatusWriter } from '../../../src/actors/cluster/status-writer.ts';
-import { DesiredPods } from '../../../src/actors/pods/desired-pods.ts';
-import { StatusManager } from '../../../src/actors/pods/status-manager.ts';
-import { VirtualClock } from '../../../src/simulation/node/virtual-clock.ts';
+import { beforeEach, describe, expect, test } from '@jest/globals';
 import { StateletError } from '../../../src/types/errors.ts';
 import type { Pod } from '../../../src/types/kubernetes.ts';
-import type { Logger } from '../../../src/types/logger.ts';
-import { PodServer } from '../../support/pod-server.ts';
 import { testPod } from '../../support/pods.ts';
+import { bound, clock, desired, manager, ownsNode, running, server, writer } from './status-writer-bed.ts';
 
 const RUNNING = { phase: 'Running' };
 const SUCCEEDED = { phase: 'Succeeded' };
 const MIRROR = { 'kubernetes.io/config.mirror': 'hash', 'kubernetes.io/config.source': 'api' };
-
-let server: PodServer;
-let clock: VirtualClock;
-let desired: DesiredPods;
-let manager: StatusManager;
-let writer: StatusWriter;
-let running: Set<string>;
-let lines: string[];
-let isOwnNode: boolean;
-
-beforeEach(() => {
-  server = new PodServer();
-  clock = new VirtualClock();
-  desired = new DesiredPods();
-  running = new Set();
-  lines = [];
-  isOwnNode = true;
-  const line = (level: string) => (_fields: object, message: string) =>
-    void lines.push(`${level} ${message}`);
-  const nothing = () => undefined;
-  const logger: Logger = {
-    trace: nothing,
-    debug: nothing,
-    info: line('info'),
-    warn: line('warn'),
-    error: line('error'),
-  };
-  manager = new StatusManager({
-    now: () => clock.now(),
-    mirrorPodOf: (pod) => desired.mirrorPodOf(pod),
-  });
-  writer = new StatusWriter({
-    api: server,
-    statusManager: manager,
-    pods: desired,
-    couldHaveRunningContainers: (uid) => running.has(uid),
-    isOwnNode: () => isOwnNode,
-    clock,
-    logger,
-    // As in an agent, where the supervisor is the parent.
-    parent: createActor(createMachine({})).start(),
-  });
-  writer.start();
-});
-afterEach(() => writer.stop());
-
-/** A pod that is bound to this node, at the API server and here. */
-function bound(name: string, more: Parameters<typeof testPod>[0] = {}): Pod {
-  const pod = { ...testPod({ name, ...more }), status: { phase: 'Pending', qosClass: 'BestEffort' } };
-  server.put(pod);
-  desired.set(pod);
-  return pod;
-}
 
 /** The source has seen the pod as it is at the server. */
 function seen(name: string): Pod {
@@ -256,11 +197,11 @@ describe('a flush', () => {
 describe('a node that is of another machine', () => {
   test('gets no statuses, and those of before as soon as it is of this one again', async () => {
     const pod = bound('web');
-    isOwnNode = false;
+    ownsNode(false);
     manager.set(pod, RUNNING);
     await clock.advance(60_000);
     expect(server.requests).toEqual([]);
-    isOwnNode = true;
+    ownsNode(true);
     await clock.advance(10_000);
     expect(server.statusOf('web')?.phase).toBe('Running');
   });
@@ -270,7 +211,7 @@ describe('a node that is of another machine', () => {
     server.before = noAnswer;
     manager.set(pod, RUNNING);
     await clock.advance(0);
-    isOwnNode = false;
+    ownsNode(false);
     server.before = () => undefined;
     await clock.advance(60_000);
     expect(server.patches).toEqual([]);

@@ -1,0 +1,69 @@
+/** What the tests of the writer of statuses share: a server, a clock, and a writer that is started anew for each test. */
+import { afterEach, beforeEach } from '@jest/globals';
+import { createActor, createMachine } from 'xstate';
+import { StatusWriter } from '../../../src/actors/cluster/status-writer.ts';
+import { DesiredPods } from '../../../src/actors/pods/desired-pods.ts';
+import { StatusManager } from '../../../src/actors/pods/status-manager.ts';
+import { VirtualClock } from '../../../src/simulation/node/virtual-clock.ts';
+import type { Pod } from '../../../src/types/kubernetes.ts';
+import type { Logger } from '../../../src/types/logger.ts';
+import { PodServer } from '../../support/pod-server.ts';
+import { testPod } from '../../support/pods.ts';
+
+export let server: PodServer;
+export let clock: VirtualClock;
+export let desired: DesiredPods;
+export let manager: StatusManager;
+export let writer: StatusWriter;
+export let running: Set<string>;
+export let lines: string[];
+let isOwnNode: boolean;
+
+beforeEach(() => {
+  server = new PodServer();
+  clock = new VirtualClock();
+  desired = new DesiredPods();
+  running = new Set();
+  lines = [];
+  isOwnNode = true;
+  const line = (level: string) => (_fields: object, message: string) =>
+    void lines.push(`${level} ${message}`);
+  const nothing = () => undefined;
+  const logger: Logger = {
+    trace: nothing,
+    debug: nothing,
+    info: line('info'),
+    warn: line('warn'),
+    error: line('error'),
+  };
+  manager = new StatusManager({
+    now: () => clock.now(),
+    mirrorPodOf: (pod) => desired.mirrorPodOf(pod),
+  });
+  writer = new StatusWriter({
+    api: server,
+    statusManager: manager,
+    pods: desired,
+    couldHaveRunningContainers: (uid) => running.has(uid),
+    isOwnNode: () => isOwnNode,
+    clock,
+    logger,
+    // As in an agent, where the supervisor is the parent.
+    parent: createActor(createMachine({})).start(),
+  });
+  writer.start();
+});
+afterEach(() => writer.stop());
+
+/** A pod that is bound to this node, at the API server and here. */
+export function bound(name: string, more: Parameters<typeof testPod>[0] = {}): Pod {
+  const pod = { ...testPod({ name, ...more }), status: { phase: 'Pending', qosClass: 'BestEffort' } };
+  server.put(pod);
+  desired.set(pod);
+  return pod;
+}
+
+/** Whether the Node object is of this machine. */
+export function ownsNode(owns: boolean): void {
+  isOwnNode = owns;
+}
