@@ -7,12 +7,14 @@ import type { EvictionConfiguration } from '../types/eviction-configuration.ts';
 import { StateletError } from '../types/errors.ts';
 import type { ShutdownSettings } from '../types/shutdown-settings.ts';
 import type { NodeSettings } from '../types/node-settings.ts';
+import type { ServerSettings } from '../types/server-settings.ts';
 import { resolveAdmissionSettings } from './load-admission-settings.ts';
 import { resolveClusterSettings } from './load-cluster-settings.ts';
 import { resolveEvictionSettings } from './load-eviction-settings.ts';
 import { parseDuration } from '../policies/formats/duration.ts';
-import type { KubeletConfiguration } from './kubelet-configuration.ts';
+import { isHttpURL, type KubeletConfiguration } from './kubelet-configuration.ts';
 import { checkForCri, resolveNodeSettings } from './load-node-settings.ts';
+import { resolveServerSettings } from './load-server-settings.ts';
 import { resolveShutdownSettings } from './load-shutdown-settings.ts';
 
 export interface Endpoint {
@@ -32,6 +34,8 @@ export interface StateletConfig extends AdmissionSettings, EvictionConfiguration
   readonly staticPodPath?: string;
   readonly staticPodURL?: string;
   readonly staticPodURLHeader: Readonly<Record<string, readonly string[]>>;
+  /** Where ordinary pods come from, in the order of the flags. */
+  readonly localPods: readonly LocalPods[];
   readonly fileCheckFrequencyMs: number;
   readonly httpCheckFrequencyMs: number;
   readonly syncFrequencyMs: number;
@@ -41,6 +45,8 @@ export interface StateletConfig extends AdmissionSettings, EvictionConfiguration
   readonly node: NodeSettings;
   /** Settings that only matter in a cluster. */
   readonly cluster: ClusterSettings;
+  /** Of the node's own server. */
+  readonly server: ServerSettings;
   readonly shutdown: ShutdownSettings;
   readonly maxPods: number;
   /** The longest delay of CrashLoopBackOff. */
@@ -52,7 +58,12 @@ export interface StateletConfig extends AdmissionSettings, EvictionConfiguration
   readonly exitWithPods: boolean;
   /** Where Stately's inspector is served; undefined: off. */
   readonly inspect?: Endpoint;
+  /** What this configuration was made from. */
+  readonly given: { readonly flags: RunFlags; readonly file: KubeletConfiguration };
 }
+
+/** A manifest or a folder of manifests, or a URL that serves one. */
+export type LocalPods = { readonly path: string } | { readonly url: string };
 
 /** The parsed flags of `statelet run`; flags that were not given are left out. Flags of the tables of settings have the keys of the tables. */
 export interface RunFlags {
@@ -61,6 +72,7 @@ export interface RunFlags {
   readonly podManifestPath?: string;
   readonly manifestUrl?: string;
   readonly manifestUrlHeader?: Readonly<Record<string, readonly string[]>>;
+  readonly pods?: readonly string[];
   readonly rootDir?: string;
   readonly hostnameOverride?: string;
   readonly containerRuntimeEndpoint?: string;
@@ -120,6 +132,7 @@ export function resolveConfig(
   const fileName = flags.config ?? 'configuration';
   const node = resolveNodeSettings(flags, { ...file }, fileName);
   if (containerRuntimeEndpoint !== EMBEDDED) checkForCri(node);
+  const cluster = resolveClusterSettings(flags, { ...file }, fileName);
   return {
     ...resolveAdmissionSettings(flags, { ...file }, fileName),
     ...resolveEvictionSettings(flags, { ...file }, fileName),
@@ -129,6 +142,7 @@ export function resolveConfig(
     ...(path !== undefined && { staticPodPath: path }),
     ...(url !== undefined && { staticPodURL: url }),
     staticPodURLHeader: flags.manifestUrlHeader ?? file.staticPodURLHeader ?? {},
+    localPods: localPods(flags, cluster),
     fileCheckFrequencyMs:
       flags.fileCheckFrequency ?? ms(file.fileCheckFrequency) ?? DEFAULTS.fileCheckFrequencyMs,
     httpCheckFrequencyMs:
@@ -136,7 +150,8 @@ export function resolveConfig(
     syncFrequencyMs: flags.syncFrequency ?? ms(file.syncFrequency) ?? DEFAULTS.syncFrequencyMs,
     containerRuntimeEndpoint,
     node,
-    cluster: resolveClusterSettings(flags, { ...file }, fileName),
+    cluster,
+    server: resolveServerSettings(flags, { ...file }, fileName),
     shutdown: resolveShutdownSettings(file, fileName),
     maxPods: flags.maxPods ?? (file.maxPods === 0 ? undefined : file.maxPods) ?? DEFAULTS.maxPods,
     maxContainerRestartPeriodMs:
@@ -151,6 +166,7 @@ export function resolveConfig(
     ...(flags.inspect !== undefined && {
       inspect: flags.inspect === true ? DEFAULTS.inspect : flags.inspect,
     }),
+    given: { flags, file },
   };
 }
 
@@ -172,6 +188,18 @@ function nodeName(override: string | undefined, host: Host): string {
     `${origin}: "${name}" cannot be a node's name: lower case letters, digits, "-" and "." only, beginning and ending ` +
       'with a letter or digit; give another with --hostname-override',
   );
+}
+
+/** An API server has the ordinary pods of its nodes, and would not know of these. */
+function localPods({ pods = [] }: RunFlags, { kubeconfig }: ClusterSettings): readonly LocalPods[] {
+  if (pods.length > 0 && kubeconfig !== '') {
+    throw new StateletError(
+      'InvalidArgument',
+      '--pods is for a node without an API server, and a kubeconfig was given: create these pods in the cluster, or make them ' +
+        'static pods by --pod-manifest-path',
+    );
+  }
+  return [...new Set(pods)].map((text) => (isHttpURL(text) ? { url: text } : { path: resolve(text) }));
 }
 
 const RUNTIME_FLAG = '--container-runtime-endpoint';

@@ -8,6 +8,7 @@ import { ADMISSION_FIELDS } from './load-admission-settings.ts';
 import { CLUSTER_FIELDS } from './load-cluster-settings.ts';
 import { EVICTION_FIELDS } from './load-eviction-settings.ts';
 import { NODE_FIELDS } from './load-node-settings.ts';
+import { SERVER_FIELDS } from './load-server-settings.ts';
 import { SHUTDOWN_FIELDS, type ShutdownFields } from './load-shutdown-settings.ts';
 
 export const API_VERSION = 'kubelet.config.k8s.io/v1beta1';
@@ -53,6 +54,7 @@ export const SUPPORTED_FIELDS: readonly string[] = [
   ...CLUSTER_FIELDS,
   ...EVICTION_FIELDS,
   ...NODE_FIELDS,
+  ...SERVER_FIELDS,
   ...SHUTDOWN_FIELDS,
 ];
 
@@ -119,8 +121,8 @@ function object(properties: Readonly<Record<string, Schema>>): Schema {
 const bufferOptions = { splitStream: bool, infoBufferSize: quantity };
 const logging = object({
   format: oneOf('', 'text', 'json'),
-  verbosity: uint32,
   flushFrequency: { type: ['string', 'integer'], description: 'a duration such as "5s", or nanoseconds' },
+  verbosity: uint32,
   vmodule: list(object({ filePattern: text, verbosity: uint32 }), 'a list of file patterns'),
   options: object({ text: object(bufferOptions), json: object(bufferOptions) }),
 });

@@ -1,13 +1,17 @@
 /** Settings of a node that belongs to a cluster, with the kubelet's flags, fields and defaults. */
 import { resolve } from 'node:path';
-import type { ClusterSettings } from '../types/cluster-settings.ts';
+import {
+  CHANGE_DETECTION_STRATEGIES,
+  type ChangeDetectionStrategy,
+  type ClusterSettings,
+} from '../types/cluster-settings.ts';
 import { StateletError } from '../types/errors.ts';
 import {
   atLeast,
-  between,
   duration,
   fieldsOf,
   flagOrNot,
+  type Kind,
   number,
   positive,
   resolveSettings,
@@ -108,14 +112,6 @@ const CLUSTER_SETTINGS: { readonly [Name in keyof ClusterSettings]: Setting<Clus
     description: "how many images the node's status lists; -1: all",
     problem: atLeast(-1),
   },
-  port: {
-    flag: '--port <PORT>',
-    field: 'port',
-    default: 10_250,
-    kind: positive,
-    description: "port of the node's own server, as the node's status tells it",
-    problem: between(1, 65_535),
-  },
   kubeAPIQPS: {
     flag: '--kube-api-qps <N>',
     field: 'kubeAPIQPS',
@@ -147,6 +143,13 @@ const CLUSTER_SETTINGS: { readonly [Name in keyof ClusterSettings]: Setting<Clus
     kind: positive,
     description: 'how many events are created in a short burst',
     problem: atLeast(1),
+  },
+  configMapAndSecretChangeDetectionStrategy: {
+    field: 'configMapAndSecretChangeDetectionStrategy',
+    default: 'Watch',
+    kind: text as Kind<ChangeDetectionStrategy>,
+    description: 'how changes of ConfigMaps and Secrets are noticed that pods refer to',
+    problem: (value) => (CHANGE_DETECTION_STRATEGIES.includes(value) ? undefined : 'Watch, Cache or Get'),
   },
 };
 

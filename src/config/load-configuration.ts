@@ -15,6 +15,7 @@ import {
   SUPPORTED_FIELDS,
 } from './kubelet-configuration.ts';
 import type { KubeletConfiguration, Schema } from './kubelet-configuration.ts';
+import { refusedValues } from './refused-values.ts';
 
 export interface LoadedConfiguration {
   readonly file: string;
@@ -104,6 +105,8 @@ function checkFields(file: string, document: Record<string, unknown>): void {
     ...formatErrors(KUBELET_CONFIGURATION_SCHEMA, document, ''),
   ];
   if (errors.length > 0) throw invalid(file, ...new Set(errors.map(problemOf)));
+  const refused = refusedValues(document);
+  if (refused.length > 0) throw invalid(file, ...refused);
 }
 
 /** Texts that do not have the format of their field. The schema validation reports values that are no texts. */
@@ -167,13 +170,23 @@ function unsupportedFields(given: Record<string, unknown>, prefix = ''): string[
   });
 }
 
-const PATHS = ['staticPodPath', 'podLogsDir', 'resolvConf'] as const;
+/** With dots where the field is in an object. */
+const PATHS = [
+  'staticPodPath',
+  'podLogsDir',
+  'resolvConf',
+  'tlsCertFile',
+  'tlsPrivateKeyFile',
+  'authentication.x509.clientCAFile',
+];
 
 function resolvePaths(file: string, configuration: KubeletConfiguration): KubeletConfiguration {
   const folder = dirname(file);
-  const paths = PATHS.flatMap((field) => {
-    const path = configuration[field];
-    return path ? [[field, resolve(folder, path)] as const] : [];
-  });
-  return { ...configuration, ...Object.fromEntries(paths) };
+  return PATHS.reduce<object>((whole, field) => withPath(whole, field.split('.'), folder), configuration);
+}
+
+function withPath(whole: object, [name = '', ...rest]: readonly string[], folder: string): object {
+  const value = (whole as Record<string, unknown>)[name];
+  if (rest.length > 0) return isObject(value) ? { ...whole, [name]: withPath(value, rest, folder) } : whole;
+  return typeof value === 'string' && value !== '' ? { ...whole, [name]: resolve(folder, value) } : whole;
 }

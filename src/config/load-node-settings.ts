@@ -1,7 +1,9 @@
 /** Settings for real containers, with the kubelet's flags and fields. */
 import { isIP } from 'node:net';
 import { StateletError } from '../types/errors.ts';
-import type { NodeSettings } from '../types/node-settings.ts';
+import type { NodeSettings, VerificationPolicy } from '../types/node-settings.ts';
+import { allowlistProblem, VERIFICATION_POLICIES } from '../policies/images/image-verification.ts';
+import { IDS_UNIT } from '../policies/security/id-mappings.ts';
 import { sysctlPatternProblem } from '../policies/security/sysctls.ts';
 import {
   atLeast,
@@ -10,6 +12,7 @@ import {
   duration,
   fieldsOf,
   flagOrNot,
+  type Kind,
   list,
   number,
   positive,
@@ -25,6 +28,8 @@ const socket = (value: string) =>
   value === '' || value.startsWith('unix:///')
     ? undefined
     : 'unix:///PATH, the socket of a CRI image service';
+
+const verificationPolicy = text as Kind<VerificationPolicy>;
 
 export const NODE_SETTINGS: { readonly [Name in keyof NodeSettings]: Setting<NodeSettings[Name]> } = {
   imageServiceEndpoint: {
@@ -80,6 +85,16 @@ export const NODE_SETTINGS: { readonly [Name in keyof NodeSettings]: Setting<Nod
     kind: number,
     description: 'how many processes a pod may have; -1: no limit',
     problem: (value) => (value === -1 || value > 0 ? undefined : 'positive, or -1 for no limit'),
+  },
+  idsPerPod: {
+    field: 'userNamespaces.idsPerPod',
+    default: IDS_UNIT,
+    kind: number,
+    description: 'how many user ids a pod with hostUsers: false has',
+    problem: (value) =>
+      value > 0 && value % IDS_UNIT === 0 && value < 2 ** 32
+        ? undefined
+        : `a multiple of ${IDS_UNIT} below 2^32`,
   },
   cpuCFSQuota: {
     flag: '--cpu-cfs-quota [BOOL]',
@@ -173,6 +188,37 @@ export const NODE_SETTINGS: { readonly [Name in keyof NodeSettings]: Setting<Nod
     problem: atLeast(1),
     description: 'how many pulls in a short burst',
   },
+  imageCredentialProviderConfig: {
+    flag: '--image-credential-provider-config <PATH>',
+    default: '',
+    kind: text,
+    description:
+      'file that names credential provider plugins, or a folder of such files (.json, .yaml, .yml)',
+  },
+  imageCredentialProviderBinDir: {
+    flag: '--image-credential-provider-bin-dir <DIR>',
+    default: '',
+    kind: text,
+    description: 'where the programs of credential provider plugins are',
+  },
+  imagePullCredentialsVerificationPolicy: {
+    field: 'imagePullCredentialsVerificationPolicy',
+    default: 'NeverVerifyPreloadedImages',
+    kind: verificationPolicy,
+    description: 'which pods have to show credentials for an image that is present',
+    problem: (value) =>
+      VERIFICATION_POLICIES.includes(value) ? undefined : `one of ${VERIFICATION_POLICIES.join(', ')}`,
+  },
+  preloadedImagesVerificationAllowlist: {
+    field: 'preloadedImagesVerificationAllowlist',
+    default: [],
+    kind: list,
+    description: 'images that need none with the policy NeverVerifyAllowlistedImages',
+    problem: (value) => {
+      const problem = value.map(allowlistProblem).find((found) => found !== undefined);
+      return problem && `names of images without tag, or REGISTRY/PATH/*: ${problem}`;
+    },
+  },
   imageMinimumGCAgeMs: {
     flag: '--minimum-image-ttl-duration <DURATION>',
     field: 'imageMinimumGCAge',
@@ -265,7 +311,16 @@ export function resolveNodeSettings(
 ): NodeSettings {
   const settings = resolveSettings<NodeSettings>(NODE_SETTINGS, flags, file, fileName);
   checkThresholds(settings);
+  checkAllowlist(settings, fileName);
   return settings;
+}
+
+function checkAllowlist(settings: NodeSettings, fileName: string): void {
+  const { imagePullCredentialsVerificationPolicy: policy, preloadedImagesVerificationAllowlist } = settings;
+  if (preloadedImagesVerificationAllowlist.length === 0 || policy === 'NeverVerifyAllowlistedImages') return;
+  const rule = 'imagePullCredentialsVerificationPolicy must be NeverVerifyAllowlistedImages with it';
+  const problem = `preloadedImagesVerificationAllowlist: ${rule} (got ${policy})`;
+  throw new StateletError('InvalidArgument', `${fileName}: ${problem}`);
 }
 
 function checkThresholds({

@@ -4,12 +4,12 @@
  */
 import { StateletError } from '../types/errors.ts';
 import { parseQuantity, quantityValue } from '../policies/formats/quantity.ts';
-import { MAX_DURATION_MS, parseDuration, shortDuration } from '../policies/formats/duration.ts';
+import { goDuration, MAX_DURATION_MS, parseDuration, shortDuration } from '../policies/formats/duration.ts';
 
 export interface Setting<T = unknown> {
   /** In commander's notation; undefined where the kubelet has no flag. */
   readonly flag?: string;
-  /** The field of KubeletConfiguration; undefined where there is none. */
+  /** The field of KubeletConfiguration, with dots where it is in an object; undefined where there is none. */
   readonly field?: string;
   readonly default: T;
   readonly description: string;
@@ -25,6 +25,8 @@ export interface Kind<T> {
   readonly fromField: (value: unknown) => T | undefined;
   readonly expects: string;
   readonly show: (value: T) => string;
+  /** The value in the notation of the file. Without it, the value is written as it is. */
+  readonly toField?: (value: T) => unknown;
   /** Combines the values of a flag that is given several times. Without it, the last value counts. */
   readonly merge?: (previous: T, value: T) => T;
 }
@@ -60,13 +62,19 @@ export const duration: Kind<number> = {
   fromField: (value) => unlessZero(parseDuration(value as string)),
   expects: 'a duration such as 1m30s',
   show: shortDuration,
+  toField: goDuration,
 };
 export const bytes: Kind<number> = {
   fromText: quantityBytes,
   fromField: (value) => (value === '' ? undefined : (quantityBytes(value as string) ?? NaN)),
   expects: 'a size such as 10Mi',
-  show: (value) => (value % 2 ** 20 === 0 ? `${value / 2 ** 20}Mi` : String(value)),
+  show: shownBytes,
+  toField: shownBytes,
 };
+
+function shownBytes(value: number): string {
+  return value % 2 ** 20 === 0 ? `${value / 2 ** 20}Mi` : String(value);
+}
 
 /** `NAME=TEXT,…`; the pairs of all flags are combined. */
 export function texts(separator: string, expects: string): Kind<Readonly<Record<string, string>>> {
@@ -145,6 +153,13 @@ export function fieldsOf(settings: readonly Setting[]): readonly string[] {
   return settings.flatMap(({ field }) => field ?? []);
 }
 
+/** `authentication.x509.clientCAFile` is a field of objects in objects. */
+function memberOf(file: Readonly<Record<string, unknown>>, field: string): unknown {
+  return field
+    .split('.')
+    .reduce<unknown>((value, name) => (value as Record<string, unknown> | undefined)?.[name], file);
+}
+
 function resolved(
   { flag, field, kind, problem, default: byDefault }: Setting,
   flags: Readonly<Record<string, unknown>>,
@@ -152,7 +167,7 @@ function resolved(
   fileName: string,
 ): unknown {
   const fromFlag = flag === undefined ? undefined : flags[flagKey(flag)];
-  const inFile = field === undefined ? undefined : file[field];
+  const inFile = field === undefined ? undefined : memberOf(file, field);
   const fromField = inFile === undefined ? undefined : kind.fromField(inFile);
   const value = fromFlag ?? fromField ?? byDefault;
   const wrong = problem?.(value);

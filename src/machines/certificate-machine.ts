@@ -107,6 +107,12 @@ function dueTime({ rotates }: CertificateInput, certificate: CertificateFacts, r
 
 const ask = asksOf('certificate', 'src/actors/cluster/certificate-manager.ts');
 
+// Transitions of several states. Each stands for one transition, so that the Stately editor draws them.
+
+/** What is asked for next. */
+const OTHER_TEMPLATE = { actions: ['recordTemplate'] } as const;
+const FAILED = { actions: ['recordFailure', 'reportFailure', 'enter'], target: 'BackingOff' } as const;
+
 export const certificateMachine = setup({
   types: {
     context: {} as CertificateContext,
@@ -236,9 +242,9 @@ export const certificateMachine = setup({
           description: 'A request with a new key is being sent to the API server',
           entry: ['recordRequest', 'sendRequest'],
           on: {
-            TEMPLATE: { actions: ['recordTemplate'] },
+            TEMPLATE: OTHER_TEMPLATE,
             REQUESTED: { actions: ['recordName', 'enter'], target: 'AwaitingCertificate' },
-            REQUEST_FAILED: { actions: ['recordFailure', 'reportFailure', 'enter'], target: 'BackingOff' },
+            REQUEST_FAILED: FAILED,
           },
         },
         AwaitingCertificate: {
@@ -253,8 +259,8 @@ export const certificateMachine = setup({
           },
           on: {
             ISSUED: { actions: ['recordIssue', 'reportIssue', 'enter'], target: 'Settled' },
-            REQUEST_FAILED: { actions: ['recordFailure', 'reportFailure', 'enter'], target: 'BackingOff' },
-            TEMPLATE: { actions: ['recordTemplate'] },
+            REQUEST_FAILED: FAILED,
+            TEMPLATE: OTHER_TEMPLATE,
           },
         },
         BackingOff: {
@@ -266,7 +272,7 @@ export const certificateMachine = setup({
               { guard: 'lacksAddress', actions: ['enter'], target: 'AwaitingAddresses' },
               { actions: ['enter'], target: 'Requesting' },
             ],
-            TEMPLATE: { actions: ['recordTemplate'] },
+            TEMPLATE: OTHER_TEMPLATE,
           },
         },
       },

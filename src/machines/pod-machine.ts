@@ -10,7 +10,7 @@
  */
 import { assign, setup } from 'xstate';
 import { REMOVAL_DELAY } from '../policies/admission/start-delay.ts';
-import { isStaticPod } from '../policies/pod/pod-kinds.ts';
+import { isManifestPod, isStaticPod } from '../policies/pod/pod-kinds.ts';
 import { isEnding, isTerminalPhase } from '../policies/sync/pod-termination.ts';
 import { asksOf } from './ask.ts';
 import {
@@ -96,7 +96,7 @@ export const podMachine = setup({
       context.runtimeHolds === 'nothing' && 'pod' in event && event.pod !== undefined && isEnding(event.pod),
     runtimeHoldsNothing: ({ context }) => context.runtimeHolds === 'nothing',
     runtimeHoldsRunning: ({ context }) => context.runtimeHolds === 'running',
-    isStatic: ({ context }) => context.pod !== undefined && isStaticPod(context.pod),
+    isOfManifest: ({ context }) => context.pod !== undefined && isManifestPod(context.pod),
     /** A static pod waits where it lacks only room: its source would not bring it a second time. */
     waitsForRoom: ({ context, event }) =>
       event.type === 'REJECTED' &&
@@ -197,11 +197,11 @@ export const podMachine = setup({
             SyncPodKill: [KILLED_UNSEEN, KILLED],
             RUNTIME_NOT_READY: RUNTIME_LOST,
             REMOVING: { actions: ['recordRemoval'] },
-            REMOVED: [{ guard: 'isStatic', target: 'AwaitingName' }, { target: 'Admitting' }],
+            REMOVED: [{ guard: 'isOfManifest', target: 'AwaitingName' }, { target: 'Admitting' }],
           },
         },
         AwaitingName: {
-          description: 'Another static pod of this name has not ended (rule 10)',
+          description: 'Another pod of a manifest, of this name, has not ended (rule 10)',
           tags: ['starting'],
           entry: ['requestName'],
           on: {

@@ -1,3 +1,7 @@
+/** How the agent learns that a ConfigMap or a Secret has changed that a pod refers to. */
+export const CHANGE_DETECTION_STRATEGIES = ['Watch', 'Cache', 'Get'] as const;
+export type ChangeDetectionStrategy = (typeof CHANGE_DETECTION_STRATEGIES)[number];
+
 /** Settings of a node that belongs to a cluster, by the kubelet's names. */
 export interface ClusterSettings {
   /** Empty: the node belongs to no cluster. */
@@ -18,11 +22,10 @@ export interface ClusterSettings {
   readonly nodeLeaseDurationSeconds: number;
   /** -1: no limit. */
   readonly nodeStatusMaxImages: number;
-  /** Of the node's own server, as the node object tells it. */
-  readonly port: number;
   readonly kubeAPIQPS: number;
   readonly kubeAPIBurst: number;
   /** 0: no limit. */
   readonly eventRecordQPS: number;
   readonly eventBurst: number;
+  readonly configMapAndSecretChangeDetectionStrategy: ChangeDetectionStrategy;
 }

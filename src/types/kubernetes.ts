@@ -20,13 +20,20 @@ import type {
   V1NodeStatus,
   V1NodeSystemInfo,
   V1ObjectMeta,
+  V1PersistentVolume,
+  V1PersistentVolumeClaim,
   V1Pod,
   V1PodCondition,
   V1PodSpec,
   V1PodStatus,
   V1RuntimeClass,
   V1Secret,
+  V1Service,
+  V1ServiceAccount,
   V1Taint,
+  V1beta1ClusterTrustBundle,
+  V1ClusterTrustBundleProjection,
+  V1LabelSelector,
   V1TokenRequestSpec,
   V1Toleration,
 } from '@kubernetes/client-node';
@@ -80,6 +87,16 @@ export type RuntimeClass = Json<V1RuntimeClass>;
 export type ConfigMap = Json<V1ConfigMap>;
 /** `data` is base64. */
 export type Secret = Json<V1Secret>;
+export type Service = Json<V1Service>;
+export type ServiceAccount = Json<V1ServiceAccount>;
+export type PersistentVolumeClaim = Json<V1PersistentVolumeClaim>;
+export type PersistentVolume = Json<Omit<V1PersistentVolume, 'spec'>> & {
+  readonly spec?: Partial<Json<NonNullable<V1PersistentVolume['spec']>>>;
+};
+export type ClusterTrustBundle = Json<V1beta1ClusterTrustBundle>;
+/** Which trust bundles a volume shows. */
+export type TrustBundleSelection = Json<V1ClusterTrustBundleProjection>;
+export type LabelSelector = Json<V1LabelSelector>;
 export type TokenRequest = Json<AuthenticationV1TokenRequest> & { readonly spec: Json<V1TokenRequestSpec> };
 export type CertificateSigningRequest = Json<V1CertificateSigningRequest>;
 

@@ -1,3 +1,7 @@
+/** Which pods have to show credentials for an image that is present. */
+export type VerificationPolicy =
+  'NeverVerify' | 'NeverVerifyPreloadedImages' | 'NeverVerifyAllowlistedImages' | 'AlwaysVerify';
+
 /** Settings for real containers, by the kubelet's names. */
 export interface NodeSettings {
   readonly imageServiceEndpoint: string;
@@ -8,6 +12,8 @@ export interface NodeSettings {
   readonly cgroupsPerQOS: boolean;
   /** -1: no limit. */
   readonly podPidsLimit: number;
+  /** How many user ids a pod with `hostUsers: false` has. */
+  readonly idsPerPod: number;
   readonly cpuCFSQuota: boolean;
   readonly cpuCFSQuotaPeriodMs: number;
   readonly clusterDNS: readonly string[];
@@ -23,6 +29,12 @@ export interface NodeSettings {
   /** 0: no limit. */
   readonly registryPullQPS: number;
   readonly registryBurst: number;
+  /** A file, or a folder of files, that names credential provider plugins; empty: there are none. */
+  readonly imageCredentialProviderConfig: string;
+  /** Where the programs of the plugins are. */
+  readonly imageCredentialProviderBinDir: string;
+  readonly imagePullCredentialsVerificationPolicy: VerificationPolicy;
+  readonly preloadedImagesVerificationAllowlist: readonly string[];
   readonly imageMinimumGCAgeMs: number;
   /** 0: images are not removed for their age. */
   readonly imageMaximumGCAgeMs: number;

@@ -13,6 +13,7 @@ const resolved = (flags: RunFlags = {}, file: KubeletConfiguration = {}, host: P
 const node: unknown = expect.any(Object);
 const cluster: unknown = expect.any(Object);
 const shutdown: unknown = expect.any(Object);
+const given: unknown = expect.any(Object);
 /** The settings of admission and eviction are tested in load-admission-settings.test.ts and load-eviction-settings.test.ts. */
 const admission = {
   ...resolveAdmissionSettings({}, {}, ''),
@@ -32,12 +33,15 @@ test("without flags and file everything is the kubelet's default", () => {
   expect(resolved()).toEqual({
     node,
     cluster,
+    server: expect.any(Object),
     shutdown,
+    given,
     ...admission,
     rootDir: '/var/lib/statelet',
     podLogsDir: '/var/lib/statelet/pods',
     nodeName: 'node-1.example',
     staticPodURLHeader: {},
+    localPods: [],
     fileCheckFrequencyMs: 20_000,
     httpCheckFrequencyMs: 20_000,
     syncFrequencyMs: 60_000,
@@ -86,6 +90,7 @@ test('flags win over the file', () => {
   const flags: RunFlags = {
     podManifestPath: '/flag/pods',
     manifestUrl: 'http://flag',
+    pods: ['pods', 'http://flag/pods', 'pods'],
     manifestUrlHeader: { B: ['flag'] },
     rootDir: '/flag/root',
     hostnameOverride: 'Flag',
@@ -104,7 +109,9 @@ test('flags win over the file', () => {
   expect(resolved(flags, FILE)).toEqual({
     node,
     cluster,
+    server: expect.any(Object),
     shutdown,
+    given,
     ...admission,
     rootDir: '/flag/root',
     podLogsDir: '/var/log/pods',
@@ -112,6 +119,7 @@ test('flags win over the file', () => {
     staticPodPath: '/flag/pods',
     staticPodURL: 'http://flag',
     staticPodURLHeader: { B: ['flag'] },
+    localPods: [{ path: `${process.cwd()}/pods` }, { url: 'http://flag/pods' }],
     fileCheckFrequencyMs: 10,
     httpCheckFrequencyMs: 20,
     syncFrequencyMs: 30,
@@ -136,7 +144,7 @@ test('zero and empty mean the default, as with the kubelet', () => {
     healthzBindAddress: '',
     logging: { format: '' },
   };
-  expect(resolved({}, file)).toEqual(resolved());
+  expect(resolved({}, file)).toEqual({ ...resolved(), given });
 });
 
 describe('the endpoint', () => {
@@ -178,6 +186,12 @@ describe('errors', () => {
     );
     expect(() => resolved({ containerRuntimeEndpoint: '/x.sock' })).toThrow(
       invalid(new RegExp(`^--container-runtime-endpoint: "/x\\.sock": .*${sample}`)),
+    );
+  });
+
+  test('ordinary pods of manifests cannot be beside those of an API server', () => {
+    expect(() => resolved({ pods: ['/pods'], kubeconfig: '/kubeconfig' })).toThrow(
+      invalid(/^--pods is for a node without an API server, and a kubeconfig was given: /),
     );
   });
 

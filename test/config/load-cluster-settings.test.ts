@@ -26,11 +26,11 @@ test("without flags and file everything is the kubelet's default, and there is n
     nodeStatusReportFrequencyMs: 300_000,
     nodeLeaseDurationSeconds: 40,
     nodeStatusMaxImages: 50,
-    port: 10_250,
     kubeAPIQPS: 50,
     kubeAPIBurst: 100,
     eventRecordQPS: 50,
     eventBurst: 100,
+    configMapAndSecretChangeDetectionStrategy: 'Watch',
   });
 });
 
@@ -49,11 +49,10 @@ test('the configuration file overrides the default, and a flag overrides the fil
 });
 
 test('0 is the default, but for events, where it means no limit', () => {
-  const file = { nodeStatusReportFrequency: '0s', kubeAPIQPS: 0, port: 0, eventRecordQPS: 0 };
+  const file = { nodeStatusReportFrequency: '0s', kubeAPIQPS: 0, eventRecordQPS: 0 };
   expect(resolve({}, file)).toMatchObject({
     nodeStatusReportFrequencyMs: 300_000,
     kubeAPIQPS: 50,
-    port: 10_250,
     eventRecordQPS: 0,
   });
 });
@@ -77,12 +76,17 @@ describe('a value that is not valid is an error that names', () => {
       {},
       '--node-lease-duration-seconds: must be 1',
     ],
-    ['a port that does not exist', {}, { port: 70_000 }, 'kubelet.yaml: port: must be'],
     [
       'a number of images below -1',
       {},
       { nodeStatusMaxImages: -2 },
       'kubelet.yaml: nodeStatusMaxImages: must be -1',
+    ],
+    [
+      'a strategy that does not exist',
+      {},
+      { configMapAndSecretChangeDetectionStrategy: 'watch' },
+      'kubelet.yaml: configMapAndSecretChangeDetectionStrategy: must be Watch, Cache or Get',
     ],
     [
       'the kubeconfig that a bootstrap needs',

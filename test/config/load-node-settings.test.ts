@@ -16,6 +16,7 @@ test("without flags and file everything is the kubelet's default", () => {
     cgroupRoot: '/',
     cgroupsPerQOS: true,
     podPidsLimit: -1,
+    idsPerPod: 65_536,
     cpuCFSQuota: true,
     cpuCFSQuotaPeriodMs: 100,
     clusterDNS: [],
@@ -28,6 +29,10 @@ test("without flags and file everything is the kubelet's default", () => {
     maxParallelImagePulls: 0,
     registryPullQPS: 5,
     registryBurst: 10,
+    imageCredentialProviderConfig: '',
+    imageCredentialProviderBinDir: '',
+    imagePullCredentialsVerificationPolicy: 'NeverVerifyPreloadedImages',
+    preloadedImagesVerificationAllowlist: [],
     imageMinimumGCAgeMs: 120_000,
     imageMaximumGCAgeMs: 0,
     imageGCHighThresholdPercent: 85,
@@ -43,7 +48,7 @@ test("without flags and file everything is the kubelet's default", () => {
 });
 
 test('every field of the table is a field of KubeletConfiguration', () => {
-  const fields = ALL_NODE_SETTINGS.flatMap(({ field }) => field ?? []);
+  const fields = ALL_NODE_SETTINGS.flatMap(({ field }) => field?.split('.')[0] ?? []);
   expect(Object.keys(KUBELET_CONFIGURATION_SCHEMA.properties ?? {})).toEqual(expect.arrayContaining(fields));
 });
 
@@ -95,6 +100,27 @@ describe('a value that is not valid is an error that names', () => {
       'imageGCLowThresholdPercent (--image-gc-low-threshold): must be below imageGCHighThresholdPercent, 85 (got 90)',
     ],
     [
+      'the policies',
+      {},
+      { imagePullCredentialsVerificationPolicy: 'Sometimes' },
+      'kubelet.yaml: imagePullCredentialsVerificationPolicy: must be one of NeverVerify, NeverVerifyPreloadedImages, NeverVerifyAllowlistedImages, AlwaysVerify (got Sometimes)',
+    ],
+    [
+      'an entry of the list that does not hold',
+      {},
+      {
+        imagePullCredentialsVerificationPolicy: 'NeverVerifyAllowlistedImages',
+        preloadedImagesVerificationAllowlist: ['quay.io/app:1'],
+      },
+      'kubelet.yaml: preloadedImagesVerificationAllowlist: must be names of images without tag, or REGISTRY/PATH/*: neither tag nor digest is accepted in an image reference: quay.io/app:1',
+    ],
+    [
+      'the policy that a list needs',
+      {},
+      { preloadedImagesVerificationAllowlist: ['quay.io/app'] },
+      'kubelet.yaml: preloadedImagesVerificationAllowlist: imagePullCredentialsVerificationPolicy must be NeverVerifyAllowlistedImages with it (got NeverVerifyPreloadedImages)',
+    ],
+    [
       'the form of a socket',
       { imageServiceEndpoint: 'tcp://x' },
       {},
@@ -120,4 +146,10 @@ test.each([
   ['--container-log-max-size', 'big', 'It must be a size such as 10Mi.'],
 ])('%s %s: %s', (flag, text, message) => {
   expect(() => parseSetting(setting(flag), text)).toThrow(message);
+});
+
+test.each([0, 1000, 65_537, 2 ** 32])('%s user ids for a pod are refused', (idsPerPod) => {
+  expect(() => resolve({}, { userNamespaces: { idsPerPod } })).toThrow(
+    'userNamespaces.idsPerPod: must be a multiple of 65536 below 2^32',
+  );
 });

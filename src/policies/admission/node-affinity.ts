@@ -13,7 +13,12 @@ export function matchesNodeAffinity({ spec }: Pod, node: SelectableNode): boolea
   const selected = Object.entries(spec.nodeSelector ?? {});
   if (!selected.every(([key, value]) => node.labels.get(key) === value)) return false;
   const required = spec.affinity?.nodeAffinity?.requiredDuringSchedulingIgnoredDuringExecution;
-  return required == null || required.nodeSelectorTerms.some((term) => matchesTerm(term, node));
+  return required == null || matchesNodeTerms(required.nodeSelectorTerms, node);
+}
+
+/** Whether one of the terms selects the node. */
+export function matchesNodeTerms(terms: readonly NodeSelectorTerm[], node: SelectableNode): boolean {
+  return terms.some((term) => matchesTerm(term, node));
 }
 
 /** Every requirement of a term has to hold; an empty term selects no node. */

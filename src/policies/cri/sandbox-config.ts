@@ -19,6 +19,8 @@ export interface SandboxFacts {
   readonly resources?: ResourceFacts;
   /** The ids that the node has reserved for a pod with hostUsers: false. */
   readonly users?: UserNamespace;
+  /** Groups that the pod's volumes give its containers. */
+  readonly volumeGroups?: readonly number[];
 }
 
 /** Throws a StateletError of kind InvalidArgument for a pod that can have no sandbox. */
@@ -39,11 +41,14 @@ export function podSandboxConfig(pod: Pod, attempt: number, facts: SandboxFacts)
   };
 }
 
-function sandboxLinux(pod: Pod, { cgroupParent, resources, users }: SandboxFacts): PodSandboxConfig['linux'] {
+function sandboxLinux(
+  pod: Pod,
+  { cgroupParent, resources, users, volumeGroups }: SandboxFacts,
+): PodSandboxConfig['linux'] {
   const sysctls = podSysctls(pod.spec);
   return {
     ...(cgroupParent !== undefined && { cgroupParent }),
-    securityContext: sandboxSecurityContext(pod, users),
+    securityContext: sandboxSecurityContext(pod, users, volumeGroups),
     ...(sysctls && { sysctls }),
     ...(resources && {
       overhead: overheadResources(pod, resources),

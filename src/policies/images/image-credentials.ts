@@ -1,14 +1,23 @@
 /** The credentials in a docker configuration file that are for the registry of an image. */
 import type { AuthConfig } from '../../types/cri.ts';
+import { goJSON } from '../formats/go-json.ts';
 import type { ImageReference } from './image-reference.ts';
+import type { CredentialSource } from './pulled-record.ts';
+
+/** Credentials for a pull, and whose they are. Without a source, every pod of the node may use them. */
+export interface PullCredentials {
+  readonly auth: AuthConfig;
+  readonly source?: CredentialSource;
+}
 
 /** Credentials, and the images that they are for. */
-export interface RegistryCredentials {
+export interface RegistryCredentials extends PullCredentials {
   readonly hostPattern: string;
   readonly port: string;
   /** How the path of an image must begin: empty, or beginning with a slash. */
   readonly pathPrefix: string;
-  readonly auth: AuthConfig;
+  /** It has no effect on a pull, but the kubelet's hash of the credentials contains it. */
+  readonly email?: string;
 }
 
 export interface DockerConfig {
@@ -40,20 +49,31 @@ export function readDockerConfig(content: unknown, format: DockerConfigFormat): 
   };
 }
 
-/** All credentials for the image, the most specific first: without wildcards before with wildcards, then by longer path. */
-export function matchingCredentials(
-  credentials: readonly RegistryCredentials[],
+/**
+ * All credentials for the image, in the kubelet's order: by the place that they are for, backwards in the order of the alphabet, so that
+ * a longer path comes before a shorter one, and a wildcard last. Equal places keep their order.
+ */
+export function matchingCredentials<T extends RegistryCredentials>(
+  credentials: readonly T[],
   image: ImageReference,
-): readonly AuthConfig[] {
-  return credentials
+): readonly T[] {
+  const fitting = credentials
     .filter((candidate) => fits(candidate, image))
-    .sort(
-      (a, b) =>
-        wildcards(a) - wildcards(b) ||
-        b.pathPrefix.length - a.pathPrefix.length ||
-        b.hostPattern.length - a.hostPattern.length,
-    )
-    .map(({ auth }) => auth);
+    .sort((a, b) => compareTexts(placeText(b), placeText(a)));
+  if (fitting.length > 0 || image.domain !== DOCKER_HUB) return fitting;
+  return credentials.filter((candidate) => placeText(candidate) === DOCKER_HUB_INDEX);
+}
+
+const DOCKER_HUB = 'docker.io';
+/** Docker Hub as clients of docker name it in their files. It counts where nothing is given for Docker Hub's own name. */
+const DOCKER_HUB_INDEX = 'index.docker.io';
+
+/** What the kubelet's hash of the credentials is computed from. It is a secret. */
+export function credentialsText({ auth, email }: Pick<RegistryCredentials, 'auth' | 'email'>): string {
+  const { username, password, identityToken, registryToken } = auth;
+  const fields = { username, password, email, identitytoken: identityToken, registrytoken: registryToken };
+  const given = Object.entries(fields).filter(([, value]) => value !== undefined && value !== '');
+  return goJSON(Object.fromEntries(given));
 }
 
 interface ReadEntry {
@@ -65,7 +85,8 @@ function readEntry(place: string, entry: unknown): ReadEntry {
   if (!isObject(entry)) return { problem: `auths["${place}"]: must be an object` };
   const auth = authOf(entry);
   if (auth === 'unreadable') return { problem: `auths["${place}"].auth: must be base64 of USER:PASSWORD` };
-  return auth === undefined ? {} : { credentials: { ...placeOf(place), auth } };
+  if (auth === undefined) return {};
+  return { credentials: { ...placeOf(place), auth, ...(isText(entry.email) && { email: entry.email }) } };
 }
 
 /** As with docker, a token has priority over a password. A runtime that gets both would use the password. */
@@ -93,14 +114,24 @@ function decoded(auth: string): AuthConfig | undefined {
     : { username: text.slice(0, colon), password: text.slice(colon + 1).replace(/\0+$/u, '') };
 }
 
-/** Scheme and API version are ignored; Docker Hub is also called by the name of its index. */
-function placeOf(place: string): Omit<RegistryCredentials, 'auth'> {
+/** Scheme and API version are ignored. */
+export function placeOf(place: string): Omit<RegistryCredentials, 'auth'> {
   const bare = place.replace(/^https?:\/\//u, '');
   const slash = bare.indexOf('/');
   const domain = slash < 0 ? bare : bare.slice(0, slash);
-  const path = (slash < 0 ? '' : bare.slice(slash)).replace(/^\/v[12](?=\/|$)/u, '');
-  const { host, port } = hostAndPort(domain === 'index.docker.io' ? 'docker.io' : domain);
+  const path = (slash < 0 ? '' : bare.slice(slash)).replace(/^\/v[12](?=\/)/u, '');
+  const { host, port } = hostAndPort(domain);
   return { hostPattern: host, port, pathPrefix: path === '/' ? '' : path };
+}
+
+function placeText({ hostPattern, port, pathPrefix }: RegistryCredentials): string {
+  return `${hostPattern}${port === '' ? '' : `:${port}`}${pathPrefix}`;
+}
+
+/** As Go compares texts; `localeCompare` would sort by language. */
+function compareTexts(a: string, b: string): number {
+  if (a === b) return 0;
+  return a < b ? -1 : 1;
 }
 
 function hostAndPort(domain: string): { host: string; port: string } {
@@ -108,8 +139,9 @@ function hostAndPort(domain: string): { host: string; port: string } {
   return { host, port };
 }
 
-function fits(
-  { hostPattern, port, pathPrefix }: RegistryCredentials,
+/** Whether the image is one of the place. */
+export function fits(
+  { hostPattern, port, pathPrefix }: Omit<RegistryCredentials, 'auth'>,
   { domain, path }: ImageReference,
 ): boolean {
   const target = hostAndPort(domain);
@@ -137,10 +169,6 @@ function globFits(pattern: string, label: string): boolean {
   } catch {
     return false;
   }
-}
-
-function wildcards({ hostPattern }: RegistryCredentials): number {
-  return hostPattern.split('.').filter((part) => GLOB.test(part)).length;
 }
 
 function isObject(value: unknown): value is Readonly<Record<string, unknown>> {

@@ -3,6 +3,7 @@
  * status being written. Rules: the kubelet's lease controller (component-helpers, apimachinery/lease).
  */
 import type { Lease } from '../../types/kubernetes.ts';
+import { without } from '../formats/members.ts';
 import { rfc3339 } from '../formats/time.ts';
 
 export const LEASE_NAMESPACE = 'kube-node-lease';
@@ -38,7 +39,8 @@ export interface LeaseFacts {
 
 /**
  * The lease as it is to be written: `base` with a new time, or a new lease where there is none. The holder of an existing lease is not
- * changed. The Node object owns the lease, so that both are deleted together.
+ * changed. The Node object owns the lease, so that both are deleted together. Who manages which field is left out: that would be half of
+ * the request, and the server keeps it.
  */
 export function renewedLease(base: Lease | undefined, facts: LeaseFacts): Lease {
   const { nodeName, leaseDurationSeconds } = facts;
@@ -46,7 +48,7 @@ export function renewedLease(base: Lease | undefined, facts: LeaseFacts): Lease 
   const spec = base?.spec ?? { holderIdentity: nodeName };
   return {
     ...rest,
-    metadata: { ...metadata, ...ownedBy(metadata?.ownerReferences, facts) },
+    metadata: { ...without(metadata ?? {}, ['managedFields']), ...ownedBy(metadata?.ownerReferences, facts) },
     spec: { ...spec, leaseDurationSeconds, renewTime: microTime(facts.now) },
   };
 }

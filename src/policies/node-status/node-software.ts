@@ -5,6 +5,8 @@ import type { Node, NodeStatus, NodeSystemInfo } from '../../types/kubernetes.ts
 
 /** The version of the kubelet whose behaviour Statelet has. Tools compare it with the version of the API server. */
 export const KUBELET_VERSION = 'v1.36.2';
+/** Its minor version, without `v`. */
+export const KUBERNETES_VERSION = '1.36';
 
 const IMAGE_NAMES_MAX = 5;
 const SEMANTIC_VERSION = /^v?\d+\.\d+\.\d+(?:-[\dA-Za-z.-]+)?(?:\+[\dA-Za-z.-]+)?$/;

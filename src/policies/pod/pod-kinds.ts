@@ -2,7 +2,7 @@
 import { StateletError } from '../../types/errors.ts';
 import type { Pod } from '../../types/kubernetes.ts';
 
-/** The source that a pod came from: `file`, `http` or `api`. */
+/** The source that a pod came from: `file`, `http`, `api` or `local`. */
 export const CONFIG_SOURCE_ANNOTATION = 'kubernetes.io/config.source';
 /** On a mirror pod: the hash of the static pod that it stands for. */
 export const CONFIG_MIRROR_ANNOTATION = 'kubernetes.io/config.mirror';
@@ -37,8 +37,18 @@ export function podText({ metadata: { name, namespace, uid } }: Pod): string {
   return `${name}_${namespace}(${uid})`;
 }
 
-/** Whether the pod came from a manifest rather than from the API server. An unknown source counts as a manifest. */
+/** Whether the pod is a static one. As with the kubelet, that of an unknown source is. */
 export function isStaticPod(pod: Pod): boolean {
+  return isManifestPod(pod) && !isLocalPod(pod);
+}
+
+/** Whether the pod is an ordinary one of a manifest: it can be evicted and preempted, and does not start again once it has ended. */
+export function isLocalPod(pod: Pod): boolean {
+  return pod.metadata.annotations?.[CONFIG_SOURCE_ANNOTATION] === 'local';
+}
+
+/** Whether the pod came from a manifest rather than from the API server, which then does not know it. */
+export function isManifestPod(pod: Pod): boolean {
   const source = pod.metadata.annotations?.[CONFIG_SOURCE_ANNOTATION];
   return source !== undefined && source !== 'api';
 }

@@ -20,7 +20,6 @@ const OF_EMBEDDED_POD: readonly Rule<PodSpec>[] = [
   ['dnsPolicy', ({ dnsPolicy }) => dnsPolicy === 'None'],
   ['dnsConfig', ({ dnsConfig }) => isGiven(dnsConfig)],
   ['imagePullSecrets', ({ imagePullSecrets }) => isGiven(imagePullSecrets)],
-  ['resourceClaims', ({ resourceClaims }) => isGiven(resourceClaims)],
   ['resources.limits', ({ resources }) => isGiven(resources?.limits)],
   ['securityContext.sysctls', ({ securityContext }) => isGiven(securityContext?.sysctls)],
   [
@@ -71,11 +70,6 @@ export function embeddedLimits(isRoot: boolean): NodeLimits {
     ofContainers: isRoot ? OF_EMBEDDED_CONTAINER : [...OF_EMBEDDED_CONTAINER, ...ROOT_ONLY_OF_CONTAINER],
   };
 }
-
-export const CRI_LIMITS: NodeLimits = {
-  ofPod: [],
-  ofContainers: [['volumeDevices', ({ volumeDevices }) => isGiven(volumeDevices)]],
-};
 
 /** The paths of the pod's fields that are valid but have no effect on this node. The user has to be told about them. */
 export function unsupportedFields({ spec }: Pod, { ofPod, ofContainers }: NodeLimits): readonly string[] {

@@ -27,6 +27,8 @@ export interface ImageUser {
 export interface SecurityFacts extends SeccompFacts {
   /** The ids that the node has reserved for a pod with hostUsers: false. */
   readonly users?: UserNamespace;
+  /** Groups that the pod's volumes give its containers. */
+  readonly volumeGroups?: readonly number[];
   /** Paths that containers must not see on this machine, besides those of every machine. */
   readonly maskedPaths?: readonly string[];
 }
@@ -73,7 +75,7 @@ export function containerSecurityContext(
       container.securityContext?.seLinuxOptions ?? pod.spec.securityContext?.seLinuxOptions,
     ),
     readonlyRootfs: readOnlyRootFilesystem ?? false,
-    ...supplementalGroups(pod.spec),
+    ...supplementalGroups(pod.spec, facts.volumeGroups),
     noNewPrivs: allowPrivilegeEscalation === false,
     maskedPaths: unmasked ? [] : [...MASKED_PATHS, ...(facts.maskedPaths ?? [])],
     readonlyPaths: unmasked ? [] : READONLY_PATHS,
@@ -159,6 +161,7 @@ function containerNamespaces(
 export function sandboxSecurityContext(
   { spec }: Pod,
   users: UserNamespace | undefined,
+  volumeGroups: readonly number[] = [],
 ): LinuxSandboxSecurityContext {
   const { runAsUser, runAsGroup, seLinuxOptions } = spec.securityContext ?? {};
   return {
@@ -167,7 +170,7 @@ export function sandboxSecurityContext(
     runAsUser,
     // The runtime refuses a group without a user, with a message.
     runAsGroup,
-    ...supplementalGroups(spec),
+    ...supplementalGroups(spec, volumeGroups),
     // The runtime refuses a privileged container in a sandbox that is not.
     privileged: allContainers(spec).some(({ securityContext }) => securityContext?.privileged === true),
     seccomp: RUNTIME_DEFAULT,
@@ -185,12 +188,14 @@ function selinuxOption(options: PodSecurityContext['seLinuxOptions']): SELinuxOp
   return { user, role, type, level };
 }
 
-function supplementalGroups({
-  securityContext,
-}: PodSpec): Pick<LinuxSandboxSecurityContext, 'supplementalGroups' | 'supplementalGroupsPolicy'> {
+function supplementalGroups(
+  { securityContext }: PodSpec,
+  volumeGroups: readonly number[] = [],
+): Pick<LinuxSandboxSecurityContext, 'supplementalGroups' | 'supplementalGroupsPolicy'> {
   const { fsGroup, supplementalGroups: groups = [], supplementalGroupsPolicy } = securityContext ?? {};
+  const others = volumeGroups.filter((group) => !groups.includes(group));
   return {
-    supplementalGroups: fsGroup === undefined ? groups : [fsGroup, ...groups],
+    supplementalGroups: [...(fsGroup === undefined ? [] : [fsGroup]), ...groups, ...others],
     ...(supplementalGroupsPolicy && {
       supplementalGroupsPolicy: supplementalGroupsPolicy as SupplementalGroupsPolicy,
     }),

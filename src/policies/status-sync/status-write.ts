@@ -1,7 +1,7 @@
 /** Which statuses are written to the API server, and how one is written. */
 import type { Pod } from '../../types/kubernetes.ts';
 import { type JsonObject, POD_STATUS_RULES, strategicMergePatch } from '../formats/strategic-merge.ts';
-import { isMirrorPod, isStaticPod } from '../pod/pod-kinds.ts';
+import { isManifestPod, isMirrorPod } from '../pod/pod-kinds.ts';
 import { isTerminalPhase } from '../sync/pod-termination.ts';
 import { equalStatuses } from './equal-statuses.ts';
 import { mergedStatus } from './merged-status.ts';
@@ -56,10 +56,10 @@ export function podsToWrite({ entries, written, pods, all }: WriteRound): PodToW
   return due;
 }
 
-/** Under which UID the API server has the status; undefined for a static pod without mirror pod. */
+/** Under which UID the API server has the status; undefined for a pod of a manifest without mirror pod. */
 export function apiUIDOf(uid: string, pods: KnownPods): string | undefined {
   const pod = pods.get(uid);
-  return pod !== undefined && isStaticPod(pod) ? pods.mirrorPodOf(pod)?.metadata.uid : uid;
+  return pod !== undefined && isManifestPod(pod) ? pods.mirrorPodOf(pod)?.metadata.uid : uid;
 }
 
 function isDeletable(apiUID: string, { podIsFinished }: VersionedStatus, pods: KnownPods): boolean {
@@ -75,7 +75,7 @@ export function needsReconcile(
 ): boolean {
   const pod = pods.get(uid);
   if (pod === undefined) return false;
-  const served = isStaticPod(pod) ? pods.mirrorPodOf(pod) : pod;
+  const served = isManifestPod(pod) ? pods.mirrorPodOf(pod) : pod;
   return served !== undefined && !equalStatuses(normalizedStatus(served, served.status ?? {}), status);
 }
 
@@ -138,6 +138,12 @@ export function* writeStatus(write: StatusWrite): StatusConversation {
  */
 export function isToldUnread({ pod, status, podIsFinished }: VersionedStatus): boolean {
   return pod.metadata.deletionTimestamp == null && !podIsFinished && !isTerminalPhase(status.phase);
+}
+
+/** Whether no node has told a status of the pod yet: then nobody can have written what this node is about to write. */
+export function isUntold({ status = {} }: Pod): boolean {
+  const { phase, startTime, containerStatuses } = status;
+  return phase === 'Pending' && startTime === undefined && containerStatuses === undefined;
 }
 
 /** The UID is a precondition: a pod that has taken the name in the meantime is not touched. */

@@ -1,3 +1,4 @@
+import { parseIPAddress } from '../formats/ip-address.ts';
 import type { Pod, PodStatus } from '../../types/kubernetes.ts';
 import type { RuntimePodStatus } from '../../types/runtime-pod.ts';
 
@@ -34,13 +35,13 @@ function podIPsOf(
   return previous?.podIPs?.map(({ ip }) => ip) ?? reported;
 }
 
-/** As the API requires: the first address of the node's primary family, then the first of the other family. */
+/**
+ * As the API requires: the first address of the node's primary family, then the first of the other family, each in its usual
+ * spelling. What is no address is left out.
+ */
 function oneOfEachFamily(ips: readonly string[], primaryHostIP: string | undefined): readonly string[] {
-  const primary = isIPv6(primaryHostIP ?? ips[0] ?? '');
-  const first = (v6: boolean) => ips.find((ip) => isIPv6(ip) === v6);
-  return [first(primary), first(!primary)].filter((ip) => ip !== undefined);
-}
-
-function isIPv6(ip: string): boolean {
-  return ip.includes(':');
+  const addresses = ips.map(parseIPAddress).filter((address) => address !== undefined);
+  const isPrimaryIPv4 = (parseIPAddress(primaryHostIP ?? '') ?? addresses[0])?.isIPv4 ?? true;
+  const first = (ofIPv4: boolean) => addresses.find(({ isIPv4 }) => isIPv4 === ofIPv4)?.text;
+  return [first(isPrimaryIPv4), first(!isPrimaryIPv4)].filter((ip) => ip !== undefined);
 }

@@ -9,7 +9,7 @@ import {
   podText,
 } from '../pod/pod-kinds.ts';
 
-export type PodSource = 'file' | 'http' | 'api';
+export type PodSource = 'file' | 'http' | 'api' | 'local';
 
 export type PodOperation = 'ADD' | 'UPDATE' | 'REMOVE' | 'DELETE' | 'RECONCILE';
 

@@ -41,9 +41,9 @@ export function resourceFieldValue(
   return String(dividedUp(units(quantity), units(divisorOf(ref))));
 }
 
-/** A request that is not set is the limit, as in the API server's defaults. */
+/** Sources have already set requests that are missing to the limits. */
 function requestOf({ resources }: AnyContainer, resource: string): Quantity {
-  return parsed(resources?.requests?.[resource] ?? resources?.limits?.[resource]);
+  return parsed(resources?.requests?.[resource]);
 }
 
 function limitOf(
@@ -85,6 +85,6 @@ function namedContainer({ spec }: Pod, name: string): Container {
 function unknownResource(resource: string): StateletError {
   return new StateletError(
     'InvalidArgument',
-    `resourceFieldRef: ${resource} is not supported; there are requests. and limits. of cpu, memory, ephemeral-storage and hugepages-SIZE`,
+    `unsupported container resource : ${resource} (there are: requests. and limits. of cpu, memory, ephemeral-storage and hugepages-SIZE)`,
   );
 }

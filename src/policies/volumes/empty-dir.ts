@@ -34,8 +34,13 @@ export function emptyDirFilesystem(
   throw new StateletError('InvalidArgument', `unknown storage medium "${medium}"`);
 }
 
-/** A tmpfs for an emptyDir, or for files that must not be on a disk. `sizeBytes` 0: the kernel's default size. */
-export function memoryFilesystem(pod: Pod, sizeBytes = 0n): MemoryFilesystem {
+/** For files that must not be on a disk. As with the kubelet, it has the size of an emptyDir in memory without a limit. */
+export function filesFilesystem(pod: Pod, allocatable: ResourceList): MemoryFilesystem {
+  return memoryFilesystem(pod, tmpfsSize(pod, undefined, allocatable));
+}
+
+/** `sizeBytes` 0: the kernel's default size. */
+function memoryFilesystem(pod: Pod, sizeBytes: bigint): MemoryFilesystem {
   const size = sizeBytes > 0n ? [`size=${String(sizeBytes)}`] : [];
   return { type: 'tmpfs', options: [...size, ...ownerOptions(pod, STICKY)] };
 }

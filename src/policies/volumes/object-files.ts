@@ -1,8 +1,9 @@
-/** The files of ConfigMaps and Secrets, and who may read the file of a token. */
+/** The files of ConfigMaps and Secrets, and who may read those with credentials. */
 import { StateletError } from '../../types/errors.ts';
 import type { ConfigMap, Pod, Secret } from '../../types/kubernetes.ts';
 import type { VolumeFile } from './projected-files.ts';
-import { podContainers, type VolumeProjection } from './volume-source.ts';
+import { podFsGroup } from './volume-ownership.ts';
+import type { VolumeProjection } from './volume-source.ts';
 
 type Source = NonNullable<VolumeProjection['configMap']>;
 type Values = ReadonlyMap<string, string | Uint8Array>;
@@ -45,26 +46,43 @@ function filesOfKeys(
   });
 }
 
-/** The bytes of a base64 text. */
+/** The bytes of a base64 text. A function for each character would take half a second for a large Secret. */
 export function bytesOf(base64: string): Uint8Array {
-  return Uint8Array.from(atob(base64), (character) => character.charCodeAt(0));
+  const characters = atob(base64);
+  const bytes = new Uint8Array(characters.length);
+  for (let index = 0; index < bytes.length; index++) bytes[index] = characters.charCodeAt(index);
+  return bytes;
 }
 
-/** Only those whom the pod names as users or group of its files may read the token; where it names none, all may. */
-export function tokenFile(pod: Pod, path: string, token: string, defaultMode: number): VolumeFile {
-  const owner = commonUser(pod);
-  const isPrivate = owner !== undefined || pod.spec.securityContext?.fsGroup !== undefined;
-  return {
-    path,
-    content: token,
-    mode: isPrivate ? OWNER_ONLY : defaultMode,
-    ...(owner !== undefined && { owner }),
-  };
+/** Who may read the files of a token, of trust bundles and of certificates. */
+export interface FileReaders {
+  /** The user of all containers, where they have the same one. */
+  readonly user?: number;
+  readonly fsGroup?: number;
 }
 
-/** The user of all containers, where they have the same one. */
+/** The readers that the pod names. */
+export function fileReaders(pod: Pod): FileReaders {
+  const user = commonUser(pod);
+  const fsGroup = podFsGroup(pod);
+  return { ...(user !== undefined && { user }), ...(fsGroup !== undefined && { fsGroup }) };
+}
+
+/** Only the readers that are named may read the file; where there are none, all may. */
+export function credentialFile(
+  path: string,
+  content: string,
+  { user, fsGroup }: FileReaders,
+  defaultMode: number,
+): VolumeFile {
+  const isPrivate = user !== undefined || fsGroup !== undefined;
+  const mode = isPrivate ? OWNER_ONLY : defaultMode;
+  return { path, content, mode, ...(user !== undefined && { owner: user }) };
+}
+
+/** The user of all containers, where they have the same one. An ephemeral container that comes later changes nothing. */
 function commonUser({ spec }: Pod): number | undefined {
-  const users = podContainers(spec).map(
+  const users = [...(spec.initContainers ?? []), ...spec.containers].map(
     ({ securityContext }) => securityContext?.runAsUser ?? spec.securityContext?.runAsUser,
   );
   return new Set(users).size === 1 ? users[0] : undefined;

@@ -10,20 +10,18 @@ export interface VolumeFile {
   readonly owner?: number;
 }
 
-const PATH_MAX_LENGTH = 4096;
-const NAME_MAX_LENGTH = 255;
+const PATH_MAX_BYTES = 4096;
+const NAME_MAX_BYTES = 255;
 
 /**
- * The files by their paths; of two files with one path the later one counts. Throws a StateletError of kind InvalidArgument
- * for a path that leads out of the volume, or into the agent's own files there (`..data`).
+ * The files by their paths; of two files with one path the later one counts. Throws a StateletError of kind InvalidArgument, with the
+ * kubelet's message, for a path that leads out of the volume, or into the agent's own files there (`..data`).
  */
 export function volumePayload(files: readonly VolumeFile[]): ReadonlyMap<string, VolumeFile> {
   const payload = new Map<string, VolumeFile>();
   for (const file of files) {
-    const problem = pathProblem(file.path);
-    if (problem !== undefined) {
-      throw new StateletError('InvalidArgument', `path ${JSON.stringify(file.path)} ${problem}`);
-    }
+    const problem = invalidPath(file.path);
+    if (problem !== undefined) throw new StateletError('InvalidArgument', problem);
     const path = namesOf(file.path).join('/');
     payload.set(path, { ...file, path });
   }
@@ -32,16 +30,71 @@ export function volumePayload(files: readonly VolumeFile[]): ReadonlyMap<string,
 
 /** What is wrong with the path of a file, as the end of a sentence about it; undefined if it is valid. */
 export function pathProblem(path: string): string | undefined {
-  const names = namesOf(path);
-  if (names.length === 0) return 'must not be empty';
-  if (path.startsWith('/')) return 'must be relative';
-  if (path.includes('\0')) return 'must not have a NUL character';
-  if (names.includes('..')) return "must not have '..'";
-  if (names[0]?.startsWith('..')) return "must not start with '..'";
-  if (path.length > PATH_MAX_LENGTH) return `must not be longer than ${PATH_MAX_LENGTH} characters`;
-  if (names.some((name) => name.length > NAME_MAX_LENGTH))
-    return `must have no name longer than ${NAME_MAX_LENGTH} characters`;
-  return undefined;
+  return (kubeletsProblem(path) ?? unwritableProblem(path))?.text;
+}
+
+/** The kubelet's message about a path that it refuses before it writes any file. */
+export function payloadPathProblem(path: string): string | undefined {
+  const problem = kubeletsProblem(path);
+  return problem && messageOf(problem, path);
+}
+
+function invalidPath(path: string): string | undefined {
+  const problem = kubeletsProblem(path) ?? unwritableProblem(path);
+  return problem && messageOf(problem, path);
+}
+
+interface PathProblem {
+  readonly text: string;
+  /** Whether the message tells the path. The kubelet does not tell one that is too long. */
+  readonly isLong?: boolean;
+}
+
+function messageOf({ text, isLong = false }: PathProblem, path: string): string {
+  if (isLong) return `invalid path: ${text}`;
+  return `invalid path: ${text}: ${path === '' ? '""' : path}`;
+}
+
+function kubeletsProblem(path: string): PathProblem | undefined {
+  const names = path.split('/');
+  if (path === '') return { text: 'must not be empty' };
+  if (path.startsWith('/')) return { text: 'must be relative path' };
+  if (isLonger(path, PATH_MAX_BYTES)) return tooLong('', PATH_MAX_BYTES);
+  const wrong = names.find((name) => name === '..' || isLonger(name, NAME_MAX_BYTES));
+  if (wrong === '..') return { text: "must not contain '..'" };
+  if (wrong !== undefined) return tooLong('filenames ', NAME_MAX_BYTES);
+  return names[0]?.startsWith('..') ? { text: "must not start with '..'" } : undefined;
+}
+
+function tooLong(what: string, bytesMax: number): PathProblem {
+  return { text: `${what}must be less than or equal to ${bytesMax} characters`, isLong: true };
+}
+
+/** Where the kubelet fails as it writes, or overwrites its own files. */
+function unwritableProblem(path: string): PathProblem | undefined {
+  const [first] = namesOf(path);
+  if (first === undefined) return { text: 'must name a file below the volume' };
+  if (path.includes('\0')) return { text: 'must not have a NUL character', isLong: true };
+  return first.startsWith('..') ? { text: "must not start with '..'" } : undefined;
+}
+
+const ENCODER = new TextEncoder();
+
+/** Whether the text has more bytes. One unit of a string has three at most, so that short texts need not be encoded. */
+function isLonger(text: string, bytesMax: number): boolean {
+  return text.length * 3 > bytesMax && ENCODER.encode(text).length > bytesMax;
+}
+
+/** The shortest path of the same meaning, as Go's `filepath.Clean` has it. */
+export function cleanPath(path: string): string {
+  const names: string[] = [];
+  for (const name of namesOf(path)) {
+    const isInside = names.length > 0 && names.at(-1) !== '..';
+    if (name === '..' && isInside) names.pop();
+    else if (name !== '..' || !path.startsWith('/')) names.push(name);
+  }
+  const root = path.startsWith('/') ? '/' : '';
+  return `${root}${names.join('/')}` || '.';
 }
 
 /** The names in a path, without empty ones and `.`. */

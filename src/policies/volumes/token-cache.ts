@@ -4,15 +4,22 @@ import type { TokenRequest } from '../../types/kubernetes.ts';
 /** No token is used for longer, however long it is valid. */
 const MAX_AGE_MS = 24 * 3600 * 1000;
 
-/** `jitterSeconds`: 0 to 9, so that not all nodes ask at the same time. `now` is Unix ms. */
-export function needsRefresh({ spec, status }: TokenRequest, now: number, jitterSeconds: number): boolean {
+export function needsRefresh(token: TokenRequest, now: number, jitterSeconds: number): boolean {
+  const due = refreshDueAt(token, jitterSeconds);
+  return due !== undefined && now > due;
+}
+
+/**
+ * After which moment (Unix ms) the token is asked for anew: in the last fifth of its life, and after a day. Undefined: never.
+ * `jitterSeconds`: 0 to 9, so that not all nodes ask at the same time.
+ */
+export function refreshDueAt({ spec, status }: TokenRequest, jitterSeconds: number): number | undefined {
   const { expirationSeconds } = spec;
-  if (expirationSeconds == null) return false;
+  if (expirationSeconds == null) return undefined;
   const expires = expirationOf(status);
-  const jitterMs = jitterSeconds * 1000;
   const issued = expires - expirationSeconds * 1000;
   const lastFifthMs = Math.trunc((expirationSeconds * 20) / 100) * 1000;
-  return now > issued + MAX_AGE_MS - jitterMs || now > expires - lastFifthMs - jitterMs;
+  return Math.min(issued + MAX_AGE_MS, expires - lastFifthMs) - jitterSeconds * 1000;
 }
 
 export function isExpired({ status }: TokenRequest, now: number): boolean {
@@ -43,32 +50,47 @@ export function tokenKey({ namespace, name }: TokenOwner, { metadata, spec }: To
   ]);
 }
 
-/** Answers of the API server by what was asked for. */
+export interface KeptToken {
+  /** The answer of the API server. */
+  readonly answer: TokenRequest;
+  /** How much earlier than others it is asked for anew. */
+  readonly jitterSeconds: number;
+}
+
+/** Tokens by what was asked for. */
 export class TokenCache {
-  readonly #answers = new Map<string, TokenRequest>();
+  readonly #tokens = new Map<string, KeptToken>();
 
   get size(): number {
-    return this.#answers.size;
+    return this.#tokens.size;
   }
 
-  get(key: string): TokenRequest | undefined {
-    return this.#answers.get(key);
+  get(key: string): KeptToken | undefined {
+    return this.#tokens.get(key);
   }
 
-  set(key: string, answer: TokenRequest): void {
-    this.#answers.set(key, answer);
+  set(key: string, token: KeptToken): void {
+    this.#tokens.set(key, token);
   }
 
-  /** Forgets the tokens that are bound to the pod. */
-  forgetPod(uid: string): void {
-    this.#forget(({ spec }) => spec.boundObjectRef?.uid === uid);
+  /** Forgets the tokens that are bound to the pod. Returns their keys. */
+  forgetPod(uid: string): readonly string[] {
+    return this.#forget(({ answer }) => boundUID(answer) === uid);
   }
 
-  forgetExpired(now: number): void {
-    this.#forget((answer) => isExpired(answer, now));
+  /** Returns the keys of those that are forgotten. */
+  forgetExpired(now: number): readonly string[] {
+    return this.#forget(({ answer }) => isExpired(answer, now));
   }
 
-  #forget(isForgotten: (answer: TokenRequest) => boolean): void {
-    for (const [key, answer] of this.#answers) if (isForgotten(answer)) this.#answers.delete(key);
+  #forget(isForgotten: (token: KeptToken) => boolean): readonly string[] {
+    const keys = [...this.#tokens].filter(([, token]) => isForgotten(token)).map(([key]) => key);
+    for (const key of keys) this.#tokens.delete(key);
+    return keys;
   }
+}
+
+/** The UID of the pod that the token is bound to. */
+export function boundUID({ spec }: TokenRequest): string | undefined {
+  return spec.boundObjectRef?.uid;
 }

@@ -45,7 +45,7 @@ export function containerMountPath(mountPath: string): string {
 }
 
 function isReadOnlyKind(kind: VolumeKind): boolean {
-  return kind !== 'emptyDir' && kind !== 'hostPath';
+  return kind !== 'emptyDir' && kind !== 'hostPath' && kind !== 'local';
 }
 
 function propagation(
@@ -91,11 +91,13 @@ function subPathNames(
   return names;
 }
 
+/** As with the kubelet, an empty variable counts as missing. */
 function expanded(expression: string, env: ReadonlyMap<string, string>): string {
-  for (const [, variable] of expression.matchAll(/\$(?:\$|\(([^)]*)\))/g)) {
-    if (variable !== undefined && !env.has(variable)) {
-      throw new StateletError('InvalidArgument', `missing value for ${variable}`);
-    }
+  const names = Array.from(expression.matchAll(/\$(?:\$|\(([^)]*)\))/g), ([, variable]) => variable);
+  const missing = names.filter((variable) => variable !== undefined && !env.get(variable));
+  if (missing.length > 0) {
+    const listed = [...new Set(missing)].sort().join(', ');
+    throw new StateletError('InvalidArgument', `missing value for ${listed}`);
   }
   return expandVariables(expression, env);
 }

@@ -5,7 +5,7 @@
 import type { Container, PodSpec } from '../../types/kubernetes.ts';
 import type { FileKeyRef } from '../cri/container-env.ts';
 import type { SpecProblem } from '../security/security-rules.ts';
-import { isVolumeFieldPath, UNSUPPORTED_FIELD_PATH } from './downward-api-files.ts';
+import { isVolumeFieldPath, UNSUPPORTED_FIELD_PATH } from './downward-fields.ts';
 import { namesOf, pathProblem } from './projected-files.ts';
 import { filesVolume } from './volume-source.ts';
 import type { Volume, VolumeMount, VolumeProjection } from './volume-source.ts';
@@ -126,7 +126,7 @@ function* fileKeyRefProblems(path: string, ref: FileKeyRef | undefined, { volume
 function fileKeyPathProblem(path: string): string | undefined {
   const names = namesOf(path);
   if (names.length === 0) return 'must not be empty';
-  return names.includes('..') ? "must not have '..'" : undefined;
+  return names.includes('..') ? "must not contain '..'" : undefined;
 }
 
 /** Unlike `volumeKind`, also for sources that are not supported: those are reported elsewhere. */

@@ -13,12 +13,14 @@ export const PLUGIN_FOLDERS = {
   projected: 'kubernetes.io~projected',
   configMap: 'kubernetes.io~configmap',
   secret: 'kubernetes.io~secret',
+  local: 'kubernetes.io~local-volume',
 } as const;
 
 export type OwnVolumeKind = keyof typeof PLUGIN_FOLDERS;
 export type VolumeKind = OwnVolumeKind | 'hostPath' | 'image';
 
-const KINDS: readonly VolumeKind[] = [
+/** The kinds that a pod can name. A `local` volume is behind a claim. */
+const KINDS = [
   'emptyDir',
   'hostPath',
   'downwardAPI',
@@ -26,16 +28,34 @@ const KINDS: readonly VolumeKind[] = [
   'configMap',
   'secret',
   'image',
-];
+] as const satisfies readonly VolumeKind[];
 
-/** A volume without a source is an emptyDir. Throws a StateletError of kind Unimplemented for a source that is not known. */
+const KINDS_BY_CLAIM = ['persistentVolumeClaim', 'ephemeral'];
+
+/**
+ * A volume without a source is an emptyDir. Throws a StateletError of kind Unimplemented for a source that is not known, and for one that
+ * needs a claim.
+ */
 export function volumeKind(volume: Volume): VolumeKind {
   const kind = KINDS.find((candidate) => volume[candidate] !== undefined);
   if (kind !== undefined) return kind;
   const source = Object.keys(volume).find((field) => field !== 'name');
   if (source === undefined) return 'emptyDir';
-  const message = `a volume of ${source} is not supported; there are ${KINDS.join(', ')}`;
+  const message = `a volume of ${source} is not supported; there are ${[...KINDS, ...KINDS_BY_CLAIM].join(', ')}`;
   throw new StateletError('Unimplemented', message);
+}
+
+const KINDS_OF_FILES = ['configMap', 'secret', 'projected', 'downwardAPI'] as const;
+
+/** The kind of a volume whose files the agent writes. As with the kubelet, only such volumes are set up again with every sync. */
+export function kindOfFiles(volume: Volume): (typeof KINDS_OF_FILES)[number] | undefined {
+  return KINDS_OF_FILES.find((kind) => volume[kind] !== undefined);
+}
+
+/** The kubelet's name of what sets such volumes up. */
+export function pluginName(kind: VolumeKind): string {
+  if (kind === 'hostPath') return 'kubernetes.io/host-path';
+  return kind === 'image' ? 'kubernetes.io/image' : PLUGIN_FOLDERS[kind].replace('~', '/');
 }
 
 /** The path of a hostPath volume. As with the kubelet, a relative path begins at the root. */
@@ -44,11 +64,15 @@ export function hostPathOf({ hostPath }: Volume): string {
   return path.startsWith('/') ? path : `/${path}`;
 }
 
-/** The volumes that a container of the pod mounts, in the order of the spec. As with the kubelet, only these are set up. */
+/** The volumes that a container of the pod uses, in the order of the spec. As with the kubelet, only these are set up. */
 export function usedVolumes({ spec }: Pod): readonly Volume[] {
   if (!spec.volumes?.length) return [];
-  const mounted = new Set(podContainers(spec).flatMap(({ volumeMounts = [] }) => volumeMounts.map(nameOf)));
-  return spec.volumes.filter(({ name }) => mounted.has(name));
+  const used = new Set(
+    podContainers(spec).flatMap(({ volumeMounts = [], volumeDevices = [] }) =>
+      [...volumeMounts, ...volumeDevices].map(nameOf),
+    ),
+  );
+  return spec.volumes.filter(({ name }) => used.has(name));
 }
 
 /** The image volumes that the container mounts. */
@@ -116,4 +140,19 @@ export function projectionKind(projection: VolumeProjection): ProjectionKind | u
 /** Whether the pod starts without this source if its object does not exist. */
 export function isOptional({ configMap, secret, clusterTrustBundle }: VolumeProjection): boolean {
   return (configMap ?? secret ?? clusterTrustBundle)?.optional === true;
+}
+
+/** The object of a source does not exist. */
+export function missingSource({ configMap, secret, clusterTrustBundle }: VolumeProjection): StateletError {
+  if (clusterTrustBundle?.signerName !== undefined) {
+    const what = 'combination of signerName and labelSelector matched zero ClusterTrustBundles';
+    return new StateletError('NotFound', what);
+  }
+  const kind = clusterTrustBundle
+    ? 'clustertrustbundle.certificates.k8s.io'
+    : secret
+      ? 'secret'
+      : 'configmap';
+  const { name = '' } = clusterTrustBundle ?? secret ?? configMap ?? {};
+  return new StateletError('NotFound', `${kind} "${name}" not found`);
 }

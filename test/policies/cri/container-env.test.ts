@@ -9,6 +9,9 @@ import {
 import type { EnvFacts, EnvFile } from '../../../src/policies/cri/container-env.ts';
 import { StateletError } from '../../../src/types/errors.ts';
 import type { Container, Pod } from '../../../src/types/kubernetes.ts';
+import { testVectors } from '../../support/test-vectors.ts';
+
+testVectors('podEnv');
 
 const FACTS: EnvFacts = {
   podIPs: ['10.1.0.7', 'fd00::7'],
@@ -132,12 +135,12 @@ describe('containerEnv', () => {
     expect(envOf([field('X', fieldPath)])).toEqual({ X: wanted });
   });
 
-  test.each(['spec.host', 'metadata.labels', 'toString'])(
+  test.each(['spec.hostname', 'status.phase', 'toString'])(
     'field %s is refused, and the message names it',
     (fieldPath) => {
       const failure = failureOf(() => envOf([field('X', fieldPath)]));
       expect(failure.kind).toBe('InvalidArgument');
-      expect(failure.message).toContain(`fieldPath ${fieldPath} `);
+      expect(failure.message).toContain(`fieldPath: ${fieldPath} (there are: `);
     },
   );
 
@@ -161,8 +164,8 @@ describe('containerEnv', () => {
     expect(envOf([resource('X', name, more)], { resources })).toEqual({ X: wanted });
   });
 
-  test('a request that is not set is the limit, and without one 0', () => {
-    expect(envOf([resource('X', 'requests.ephemeral-storage')], { resources }).X).toBe(String(3 * 2 ** 30));
+  test('a request that is not set is 0, also with a limit: sources set requests to limits', () => {
+    expect(envOf([resource('X', 'requests.ephemeral-storage')], { resources }).X).toBe('0');
     expect(envOf([resource('X', 'requests.cpu')]).X).toBe('0');
   });
 
@@ -305,4 +308,52 @@ test('resolveCommand expands command and arguments by the environment', () => {
       { key: 'NAME', value: 'web' },
     ],
   });
+});
+
+describe('variables for services', () => {
+  const services = {
+    listed: true,
+    services: [
+      {
+        metadata: { name: 'db', namespace: 'shop' },
+        spec: { clusterIP: '10.0.0.3', ports: [{ port: 5432 }] },
+      },
+    ],
+  };
+  const envWith = (env: Container['env']) => {
+    const [pod, whole] = podWith({ env }, { enableServiceLinks: true });
+    const found = containerEnv(pod, whole, { ...FACTS, services });
+    return new Map(found.map(({ key, value }) => [key, value]));
+  };
+
+  test('can be referred to, and come after those of the spec', () => {
+    const env = envWith([{ name: 'URL', value: '$(DB_SERVICE_HOST):$(DB_SERVICE_PORT)' }]);
+    expect([...env.keys()].slice(0, 2)).toEqual(['URL', 'DB_SERVICE_HOST']);
+    expect(env.get('URL')).toBe('10.0.0.3:5432');
+  });
+
+  test('do not replace those of the spec, also in references', () => {
+    const env = envWith([
+      { name: 'DB_SERVICE_HOST', value: 'own' },
+      { name: 'HOST', value: '$(DB_SERVICE_HOST)' },
+    ]);
+    expect(env.get('DB_SERVICE_HOST')).toBe('own');
+    expect(env.get('HOST')).toBe('own');
+  });
+
+  test('are not made where there is no API server', () => {
+    expect(envOf([{ name: 'A', value: 'a' }], {}, { enableServiceLinks: true })).toEqual({ A: 'a' });
+  });
+});
+
+test('a field of another version of the API is refused', () => {
+  const valueFrom = { fieldRef: { apiVersion: 'v2', fieldPath: 'metadata.name' } };
+  expect(() => envOf([{ name: 'A', valueFrom }])).toThrow('unsupported pod version: v2 (there is: v1)');
+});
+
+test('a value that no variable can have is refused, and not shown', () => {
+  const [pod, container] = podWith({ env: [{ name: 'RAW', value: 'sec\0ret' }] });
+  const resolve = () => resolveCommand(pod, container, FACTS);
+  expect(resolve).toThrow('environment variable "RAW" has a NUL character in its value');
+  expect(resolve).not.toThrow('sec');
 });

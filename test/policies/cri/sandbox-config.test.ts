@@ -128,7 +128,7 @@ describe('the namespaces of a sandbox', () => {
   });
 
   test('a pod with hostUsers: false has the ids that the node has reserved for it', () => {
-    const users = userNamespace(131_072);
+    const users = userNamespace({ hostId: 131_072, length: 65_536 });
     const config = configOf({ hostUsers: false }, { users });
     const mapping = { hostId: 131_072, containerId: 0, length: 65_536 };
     expect(config.linux?.securityContext?.namespaceOptions.usernsOptions).toEqual({

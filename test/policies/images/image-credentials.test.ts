@@ -12,7 +12,7 @@ const base64 = (text: string) => Buffer.from(text).toString('base64');
 function usersFor(image: string, ...places: string[]): readonly (string | undefined)[] {
   const auths = Object.fromEntries(places.map((place) => [place, { username: place, password: 'p' }]));
   const { credentials } = readDockerConfig({ auths }, 'config.json')!;
-  return matchingCredentials(credentials, parseImageReference(image)).map(({ username }) => username);
+  return matchingCredentials(credentials, parseImageReference(image)).map(({ auth }) => auth.username);
 }
 
 describe('credentials are for a registry', () => {

@@ -32,6 +32,12 @@ describe('a lease', () => {
     expect(renewed).toMatchObject({ metadata, spec: { holderIdentity: 'other', leaseTransitions: 3 } });
   });
 
+  test('is renewed without the record of who manages its fields, which the server keeps', () => {
+    const managedFields = [{ manager: 'statelet', operation: 'Update' }];
+    const { metadata } = renewedLease({ metadata: { name: 'node-1', uid: 'l', managedFields } }, FACTS);
+    expect(metadata).toEqual({ name: 'node-1', uid: 'l', ownerReferences: [OWNER] });
+  });
+
   test('that has no owner gets one as soon as the Node object is known', () => {
     const base = { metadata: { name: 'node-1' } };
     expect(renewedLease(base, { ...FACTS, nodeUid: undefined }).metadata).toEqual({ name: 'node-1' });

@@ -1,9 +1,5 @@
 import { describe, expect, test } from '@jest/globals';
-import {
-  CRI_LIMITS,
-  embeddedLimits,
-  unsupportedFields,
-} from '../../../src/policies/pod/unsupported-fields.ts';
+import { embeddedLimits, unsupportedFields } from '../../../src/policies/pod/unsupported-fields.ts';
 import type { Pod } from '../../../src/types/kubernetes.ts';
 import { testPod } from '../../support/pods.ts';
 
@@ -39,10 +35,6 @@ test("plain processes have neither volumes nor limits: each field is listed by i
     'spec.containers[web].resources.limits',
     'spec.initContainers[init].volumeMounts',
   ]);
-});
-
-test('a container runtime supports all fields but block devices', () => {
-  expect(unsupportedFields(ASKING, CRI_LIMITS)).toEqual(['spec.containers[web].volumeDevices']);
 });
 
 describe('of plain processes', () => {

@@ -29,6 +29,10 @@ describe('the addresses of a pod', () => {
     expect(podIPs([sandbox('fd00::7')])).toEqual(['fd00::7']);
   });
 
+  test('have their usual spelling, and what is no address is left out', () => {
+    expect(podIPs([sandbox('FD00:0::7', 'host', '10.0.0.7')])).toEqual(['10.0.0.7', 'fd00::7']);
+  });
+
   test('may be only the primary one', () => {
     expect(podIPs([{ id: 's', ip: '10.0.0.7' }])).toEqual(['10.0.0.7']);
   });

@@ -1,5 +1,5 @@
 import { describe, expect, test } from '@jest/globals';
-import { resyncDelayMs } from '../../../src/policies/sync/resync.ts';
+import { notMounted, type ResyncReason, resyncDelayMs } from '../../../src/policies/sync/resync.ts';
 
 const NOW = 1_900_000_000_000;
 const moment = (random: number) => ({ syncFrequencyMs: 60_000, now: NOW, random });
@@ -22,6 +22,16 @@ describe('Timing', () => {
   test('after a failed sync: up to half as long again', () => {
     expect(resyncDelayMs({ kind: 'failed' }, moment(0.5))).toBe(12_500);
     expect(resyncDelayMs({ kind: 'failed' }, moment(0.999))).toBeCloseTo(14_995);
+  });
+
+  test('while volumes cannot be set up: 0.5 s, doubling up to 2 min 2 s', () => {
+    let reason: ResyncReason = { kind: 'failed' };
+    const delays = Array.from({ length: 10 }, () => {
+      reason = notMounted(reason);
+      return resyncDelayMs(reason, moment(0.5));
+    });
+    expect(delays).toEqual([500, 1_000, 2_000, 4_000, 8_000, 16_000, 32_000, 64_000, 122_000, 122_000]);
+    expect(notMounted({ kind: 'synced' })).toEqual({ kind: 'notMounted', failures: 1 });
   });
 
   test('while the network is not ready: 1 s, without jitter', () => {

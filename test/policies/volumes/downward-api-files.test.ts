@@ -1,5 +1,6 @@
 import { describe, expect, test } from '@jest/globals';
-import { downwardAPIFiles, isVolumeFieldPath } from '../../../src/policies/volumes/downward-api-files.ts';
+import { collectDownwardAPI, downwardAPIFiles } from '../../../src/policies/volumes/downward-api-files.ts';
+import { isVolumeFieldPath } from '../../../src/policies/volumes/downward-fields.ts';
 import { podOf } from '../../support/pod-status-facts.ts';
 
 const POD = { name: 'web', namespace: 'shop', uid: 'u-1' };
@@ -28,11 +29,42 @@ describe('a file of the downward API', () => {
     expect(files([{ path: 'f', resourceFieldRef }])[0]?.content).toBe('4');
   });
 
-  test('must say what it holds', () => {
-    expect(() => files([{ path: 'f' }])).toThrow('item f must have fieldRef or resourceFieldRef');
+  test('has a path without detours', () => {
+    const items = ['a//b', './c', 'd/../e/'].map((path) => ({
+      path,
+      fieldRef: { fieldPath: 'metadata.name' },
+    }));
+    expect(files(items).map(({ path }) => path)).toEqual(['a/b', 'c', 'e']);
+  });
+
+  test('is empty where its item says nothing, and needs the name of a container for a resource', () => {
+    expect(files([{ path: 'f' }])).toEqual([{ path: 'f', content: '', mode: 0o644 }]);
     expect(() => files([{ path: 'f', resourceFieldRef: { resource: 'limits.cpu' } }])).toThrow(
       'item f: resourceFieldRef must have containerName',
     );
+  });
+});
+
+describe('items whose field or resource does not exist', () => {
+  const items = [
+    ...field('status.podIP'),
+    { path: 'g', resourceFieldRef: { containerName: 'no', resource: 'x' } },
+  ];
+
+  test('are all told', () => {
+    expect(() => files(items)).toThrow(
+      /^\[unsupported fieldPath: status\.podIP \(.*\), container no not found\]$/,
+    );
+  });
+
+  test('have empty files beside what is wrong with them', () => {
+    const collected = collectDownwardAPI(podOf(), [...items, ...field('metadata.uid')], 0o644, {});
+    expect(collected.files.map(({ path, content }) => [path, content])).toEqual([
+      ['f', ''],
+      ['g', ''],
+      ['f', 'u-1'],
+    ]);
+    expect(collected.problems).toHaveLength(2);
   });
 });
 
@@ -81,7 +113,7 @@ describe('the fields that a file may hold', () => {
     'not %s',
     (fieldPath) => {
       expect(isVolumeFieldPath(fieldPath)).toBe(false);
-      expect(() => files(field(fieldPath))).toThrow(`fieldPath ${fieldPath} is not supported in a volume`);
+      expect(() => files(field(fieldPath))).toThrow(/^(?:unsupported fieldPath|invalid key subscript in)/);
     },
   );
 });

@@ -1,5 +1,5 @@
 import { describe, expect, test } from '@jest/globals';
-import { fieldValue } from '../../../src/policies/volumes/downward-fields.ts';
+import { fieldValue, fileFieldValue } from '../../../src/policies/volumes/downward-fields.ts';
 import { podOf } from '../../support/pod-status-facts.ts';
 
 const ADDRESSES = { podIPs: ['10.1.0.7', 'fd00::7'], hostIPs: ['192.168.0.2', 'fd01::2'] };
@@ -11,7 +11,7 @@ const POD = podOf(
       namespace: 'shop',
       uid: 'u-1',
       labels: { app: 'web' },
-      annotations: { "it's": 'x' },
+      annotations: { 'Example.com/note': 'x' },
     },
   },
 );
@@ -27,7 +27,10 @@ test.each([
   ['status.hostIP', '192.168.0.2'],
   ['status.hostIPs', '192.168.0.2,fd01::2'],
   ["metadata.labels['app']", 'web'],
-  ["metadata.annotations['it's']", 'x'],
+  ["metadata.annotations['Example.com/note']", 'x'],
+  ['metadata.labels', 'app="web"'],
+  ['metadata.annotations', 'Example.com/note="x"'],
+  ['spec.host', 'node-1'],
 ])('%s is "%s"', (fieldPath, want) => {
   expect(fieldValue(POD, fieldPath, ADDRESSES)).toBe(want);
 });
@@ -45,8 +48,22 @@ describe('a field that the pod does not have', () => {
   });
 });
 
-test.each(['metadata.labels', 'spec.hostname', 'status.phase', ''])('%s is refused', (fieldPath) => {
+test.each(['spec.hostname', 'status.phase', ''])('%s is refused', (fieldPath) => {
   expect(() => fieldValue(POD, fieldPath, ADDRESSES)).toThrow(
-    `fieldPath ${fieldPath} is not supported; there are: metadata.name`,
+    `unsupported fieldPath: ${fieldPath} (there are: metadata.name, `,
+  );
+});
+
+test.each(["metadata.labels['Example.com/app']", "metadata.labels['']", "metadata.annotations['it's']"])(
+  '%s has no valid key',
+  (fieldPath) => {
+    expect(() => fieldValue(POD, fieldPath, ADDRESSES)).toThrow(`invalid key subscript in ${fieldPath}: `);
+  },
+);
+
+test('a file may hold only fields of metadata', () => {
+  expect(fileFieldValue(POD, 'metadata.uid')).toBe('u-1');
+  expect(() => fileFieldValue(POD, 'spec.nodeName')).toThrow(
+    'unsupported fieldPath: spec.nodeName (there are: metadata.name, ',
   );
 });

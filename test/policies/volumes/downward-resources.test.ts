@@ -34,8 +34,8 @@ describe('the value of a resource', () => {
     expect(read('limits.memory', resources, { divisor: '0' })).toBe('135266304');
   });
 
-  test('of a request that is not given is the limit, and 0 without a limit', () => {
-    expect(read('requests.cpu', { limits: { cpu: '2' } })).toBe('2');
+  test('of a request that is not given is 0, also with a limit', () => {
+    expect(read('requests.cpu', { limits: { cpu: '2' } })).toBe('0');
     expect(read('requests.cpu', {})).toBe('0');
   });
 
@@ -78,5 +78,7 @@ describe('a container that is named', () => {
 });
 
 test.each(['limits.nvidia.com/gpu', 'cpu', 'limits.', 'requests.pods'])('%s is refused', (resource) => {
-  expect(() => read(resource, {})).toThrow(`resourceFieldRef: ${resource} is not supported`);
+  expect(() => read(resource, {})).toThrow(
+    `unsupported container resource : ${resource} (there are: requests.`,
+  );
 });

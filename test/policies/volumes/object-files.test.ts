@@ -1,5 +1,10 @@
 import { describe, expect, test } from '@jest/globals';
-import { configMapFiles, secretFiles, tokenFile } from '../../../src/policies/volumes/object-files.ts';
+import {
+  configMapFiles,
+  credentialFile,
+  fileReaders,
+  secretFiles,
+} from '../../../src/policies/volumes/object-files.ts';
 import type { Pod, PodSpec } from '../../../src/types/kubernetes.ts';
 
 const configMap = { data: { a: 'text', both: 'text' }, binaryData: { both: 'AP8=' } };
@@ -47,6 +52,14 @@ test.each<[string, Partial<PodSpec>, object]>([
   ['the group of the volumes', { securityContext: { fsGroup: 5 } }, { mode: 0o600 }],
   ['the user of all containers', { securityContext: { runAsUser: 7 } }, { mode: 0o600, owner: 7 }],
   [
+    'the user of all containers, also while an ephemeral one of another user looks at them',
+    {
+      securityContext: { runAsUser: 7 },
+      ephemeralContainers: [{ name: 'debug', securityContext: { runAsUser: 0 } }],
+    },
+    { mode: 0o600, owner: 7 },
+  ],
+  [
     'all, where containers have different users',
     {
       securityContext: { runAsUser: 7 },
@@ -59,5 +72,6 @@ test.each<[string, Partial<PodSpec>, object]>([
     metadata: { name: 'web', namespace: 'ns', uid: 'u-1' },
     spec: { containers: [{ name: 'main' }], ...spec },
   };
-  expect(tokenFile(pod, 'token', 'secret', 0o644)).toEqual({ path: 'token', content: 'secret', ...wanted });
+  const file = credentialFile('token', 'secret', fileReaders(pod), 0o644);
+  expect(file).toEqual({ path: 'token', content: 'secret', ...wanted });
 });

@@ -116,11 +116,14 @@ describe('subPath', () => {
   });
 
   test('an expression is expanded with the variables of the container', () => {
-    expect(plan({ subPathExpr: 'logs/$(POD)/$$(POD)$(EMPTY)' }).subPath).toEqual(['logs', 'web-0', '$(POD)']);
+    expect(plan({ subPathExpr: 'logs/$(POD)/$$(POD)' }).subPath).toEqual(['logs', 'web-0', '$(POD)']);
   });
 
-  test('an unknown variable is an error that names it', () => {
+  test('an unknown or empty variable is an error that names it', () => {
     expect(() => plan({ subPathExpr: 'logs/$(NODE)' })).toThrow(/^missing value for NODE$/);
+    expect(() => plan({ subPathExpr: '$(NODE)/$(EMPTY)/$(NODE)' })).toThrow(
+      /^missing value for EMPTY, NODE$/,
+    );
   });
 
   test.each(['/etc', '../x', 'a/..'])('a variable with the value %s is refused', (value) => {

@@ -92,7 +92,7 @@ test('mounts of init containers are checked too', () => {
 });
 
 test.each<[string, object, string, string]>([
-  ['leads out', { path: '../x', fieldRef: NAME }, '.path', "must not have '..'"],
+  ['leads out', { path: '../x', fieldRef: NAME }, '.path', "must not contain '..'"],
   ['is absolute', { path: '/x', fieldRef: NAME }, '.path', 'must be relative'],
   [
     "is one of the agent's own names",
@@ -187,7 +187,7 @@ describe('a variable from a file', () => {
 
   test.each<[object, string]>([
     [{ volumeName: 'nope' }, 'volumeName: there is no volume "nope"'],
-    [{ path: '../a' }, "path: must not have '..'"],
+    [{ path: '../a' }, "path: must not contain '..'"],
     [{ path: '/' }, 'path: must not be empty'],
     [{ key: 'K=1' }, "key: must be printable ASCII characters without '='"],
     [{ key: '' }, "key: must be printable ASCII characters without '='"],

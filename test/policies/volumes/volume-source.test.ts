@@ -5,6 +5,7 @@ import {
   imageVolumesOf,
   isKeptOnDisk,
   isOptional,
+  missingSource,
   projectionKind,
   usedVolumes,
   volumeKind,
@@ -112,5 +113,20 @@ describe('a projection', () => {
     [{ downwardAPI: {} }, false],
   ])('%j is optional: %s', (projection, want) => {
     expect(isOptional(projection)).toBe(want);
+  });
+
+  test.each([
+    [{ configMap: { name: 'c' } }, 'configmap "c" not found'],
+    [{ secret: { name: 's' } }, 'secret "s" not found'],
+    [
+      { clusterTrustBundle: { name: 'b', path: 'ca.pem' } },
+      'clustertrustbundle.certificates.k8s.io "b" not found',
+    ],
+    [
+      { clusterTrustBundle: { signerName: 'example.com/s', path: 'ca.pem' } },
+      'combination of signerName and labelSelector matched zero ClusterTrustBundles',
+    ],
+  ])('%j says which object is missing', (projection, want) => {
+    expect(missingSource(projection).message).toBe(want);
   });
 });

@@ -1,0 +1,136 @@
+import type { Pod } from '../../types/kubernetes.ts';
+import { goFloat } from '../formats/go-float.ts';
+import type { Candidate } from './candidate-order.ts';
+import { isNamedIn } from './named-in.ts';
+import type {
+  GetEvictPodsAnswer,
+  PluginCondition,
+  ThresholdMetAnswer,
+  TopEvictionPodsAnswer,
+} from './plugin-answers.ts';
+
+/** A pod that is to go, or may go, and why. */
+export interface RuledPod extends Candidate {
+  readonly plugin: string;
+  readonly reason: string;
+  readonly forceEvict: boolean;
+  /** Undefined: the pod's own grace period. */
+  readonly gracePeriodSeconds?: number;
+}
+
+/** What the met threshold says when pods are chosen for it. */
+type ThresholdValues = Pick<ThresholdMetAnswer, 'scope' | 'thresholdValue' | 'observedValue'>;
+
+/**
+ * What all plugins have answered in one round. Of a plugin on trial (`dryRun`), pods to be ended and conditions do not count. The rules are
+ * those of Katalyst's collector.
+ */
+export class CollectedAnswers {
+  readonly #dryRun: readonly string[];
+  readonly #soft = new Map<string, RuledPod>();
+  readonly #force = new Map<string, RuledPod>();
+  readonly #conditions = new Map<string, PluginCondition>();
+  readonly #thresholds = new Map<string, ThresholdMetAnswer>();
+  readonly #candidates = new Map<string, Pod>();
+
+  /** `dryRun`: names of plugins, `*` for all, `-NAME` for all but one. */
+  constructor(dryRun: readonly string[]) {
+    this.#dryRun = dryRun;
+  }
+
+  /** The candidates, by UID. */
+  get soft(): ReadonlyMap<string, RuledPod> {
+    return this.#soft;
+  }
+
+  /** The pods that are to go, by UID. */
+  get force(): ReadonlyMap<string, RuledPod> {
+    return this.#force;
+  }
+
+  /** Those that are met, by name. */
+  get conditions(): ReadonlyMap<string, PluginCondition> {
+    return this.#conditions;
+  }
+
+  /** The thresholds that are met, by plugin. */
+  get thresholds(): ReadonlyMap<string, ThresholdMetAnswer> {
+    return this.#thresholds;
+  }
+
+  /** The pods that plugins with a met threshold would choose from, by UID. */
+  get candidates(): ReadonlyMap<string, Pod> {
+    return this.#candidates;
+  }
+
+  isDryRun(plugin: string): boolean {
+    return isNamedIn(this.#dryRun, plugin);
+  }
+
+  evictPods(plugin: string, { evictPods, condition }: GetEvictPodsAnswer): void {
+    if (this.isDryRun(plugin)) return;
+    for (const { forceEvict, ...wanted } of evictPods) {
+      const scope = forceEvict ? 'force' : 'soft';
+      const target = forceEvict ? this.#force : this.#soft;
+      target.set(wanted.pod.metadata.uid, { ...wanted, plugin, forceEvict, scope });
+    }
+    this.#addCondition(condition);
+  }
+
+  thresholdMet(plugin: string, answer: ThresholdMetAnswer): void {
+    if (answer.metType === 'NOT_MET') return;
+    this.#thresholds.set(plugin, answer);
+    for (const pod of answer.candidatePods) this.#candidates.set(pod.metadata.uid, pod);
+    if (!this.isDryRun(plugin)) this.#addCondition(answer.condition);
+  }
+
+  /** A pod that is to go already keeps the longer grace period, and both reasons. */
+  topPods(plugin: string, values: ThresholdValues, answer: TopEvictionPodsAnswer): void {
+    if (this.isDryRun(plugin)) return;
+    // Katalyst keeps one grace period for all pods of an answer: a pod that raises it raises it for all.
+    const graces = answer.targetPods.map((pod) => this.#force.get(pod.metadata.uid)?.gracePeriodSeconds);
+    const gracePeriodSeconds = longest([answer.gracePeriodSeconds, ...graces]);
+    for (const pod of answer.targetPods) {
+      const former = this.#force.get(pod.metadata.uid);
+      const reason = thresholdReason(plugin, values) + (former ? `; ${former.reason}` : '');
+      this.#force.set(pod.metadata.uid, {
+        pod,
+        plugin,
+        reason,
+        forceEvict: true,
+        scope: values.scope,
+        ...(gracePeriodSeconds !== undefined && { gracePeriodSeconds }),
+      });
+    }
+  }
+
+  /** Candidates for a threshold that is only soft. */
+  topSoftPods(plugin: string, values: ThresholdValues, answer: TopEvictionPodsAnswer): void {
+    if (this.isDryRun(plugin)) return;
+    const { gracePeriodSeconds } = answer;
+    for (const pod of answer.targetPods) {
+      this.#soft.set(pod.metadata.uid, {
+        pod,
+        plugin,
+        reason: thresholdReason(plugin, values),
+        forceEvict: false,
+        scope: values.scope,
+        ...(gracePeriodSeconds !== undefined && { gracePeriodSeconds }),
+      });
+    }
+  }
+
+  #addCondition(condition: PluginCondition | undefined): void {
+    if (condition?.met === true) this.#conditions.set(condition.name, condition);
+  }
+}
+
+function longest(seconds: readonly (number | undefined)[]): number | undefined {
+  const known = seconds.filter((value) => value !== undefined);
+  return known.length === 0 ? undefined : Math.max(...known);
+}
+
+function thresholdReason(plugin: string, { scope, thresholdValue, observedValue }: ThresholdValues): string {
+  const values = `target ${goFloat(thresholdValue)}, observed ${goFloat(observedValue)}`;
+  return `plugin ${plugin} met threshold in scope ${scope}, ${values}`;
+}

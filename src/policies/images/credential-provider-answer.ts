@@ -1,0 +1,111 @@
+/** What a credential provider plugin is asked, and what its answer means. */
+import { parseDuration } from '../formats/duration.ts';
+import { placeOf, type RegistryCredentials } from './image-credentials.ts';
+import { type Fields, fieldProblem, isObject, withoutNullMembers } from './strict-fields.ts';
+
+/** To how many images the answer applies. */
+export type CacheKeyType = 'Image' | 'Registry' | 'Global';
+
+export interface PluginAnswer {
+  readonly cacheKeyType: CacheKeyType;
+  /** Undefined: as long as the configuration of the plugin says. */
+  readonly cacheMs: number | undefined;
+  readonly credentials: readonly RegistryCredentials[];
+}
+
+export interface PluginQuestion {
+  /** Without tag and digest. */
+  readonly image: string;
+  readonly serviceAccountToken?: string;
+  readonly serviceAccountAnnotations?: Readonly<Record<string, string>>;
+}
+
+export function pluginRequest(apiVersion: string, question: PluginQuestion): string {
+  const { image, serviceAccountToken, serviceAccountAnnotations = {} } = question;
+  const hasAnnotations = Object.keys(serviceAccountAnnotations).length > 0;
+  return `${JSON.stringify({
+    kind: 'CredentialProviderRequest',
+    apiVersion,
+    image,
+    ...(serviceAccountToken !== undefined && { serviceAccountToken }),
+    ...(hasAnnotations && { serviceAccountAnnotations }),
+  })}\n`;
+}
+
+const ANSWER_FIELDS: Fields = {
+  kind: 'string',
+  apiVersion: 'string',
+  metadata: 'any',
+  cacheKeyType: 'string',
+  cacheDuration: 'string',
+  auth: { '*': { username: 'string', password: 'string' } },
+};
+const UNREADABLE = 'error decoding credential provider plugin response from stdout';
+
+/** The answer, or why it is none. The reason holds nothing of the credentials. */
+export function readPluginAnswer(stdout: string, apiVersion: string): PluginAnswer | string {
+  let content: unknown;
+  try {
+    content = withoutNullMembers(JSON.parse(stdout));
+  } catch {
+    // The parser's message quotes the text.
+    return `${UNREADABLE}: it is not valid JSON`;
+  }
+  if (!isObject(content)) return `${UNREADABLE}: it is not an object`;
+  const given = typeof content.apiVersion === 'string' ? content.apiVersion : '';
+  if (given !== apiVersion) {
+    return `apiVersion from credential plugin response did not match expected apiVersion:${apiVersion}, actual apiVersion:${given}`;
+  }
+  if (content.kind !== 'CredentialProviderResponse')
+    return `${UNREADABLE}: its kind is not CredentialProviderResponse`;
+  const problem = fieldProblem(content, ANSWER_FIELDS);
+  if (problem !== undefined) return `${UNREADABLE}: ${problem}`;
+  return answerOf(content);
+}
+
+function answerOf(content: Readonly<Record<string, unknown>>): PluginAnswer | string {
+  const { cacheKeyType, cacheDuration, auth } = content;
+  if (!isCacheKeyType(cacheKeyType)) {
+    const given = typeof cacheKeyType === 'string' ? cacheKeyType : '';
+    return `credential provider plugin did not return a valid cacheKeyType: "${given}"`;
+  }
+  const cacheMs = typeof cacheDuration === 'string' ? parseDuration(cacheDuration) : undefined;
+  if (typeof cacheDuration === 'string' && cacheMs === undefined) {
+    return `${UNREADABLE}: cacheDuration is no duration`;
+  }
+  const entries = Object.entries((auth ?? {}) as Readonly<Record<string, Login>>);
+  const credentials = entries.map(([place, login]) => ({
+    ...placeOf(place),
+    auth: { username: login.username ?? '', password: login.password ?? '' },
+  }));
+  return { cacheKeyType, cacheMs, credentials };
+}
+
+interface Login {
+  readonly username?: string;
+  readonly password?: string;
+}
+
+function isCacheKeyType(value: unknown): value is CacheKeyType {
+  return value === 'Image' || value === 'Registry' || value === 'Global';
+}
+
+/** For whom an answer is kept. `account`: a text that stands for the service account; empty without one. */
+export function cacheKey(type: CacheKeyType, image: string, account: string): string {
+  const scope = { Image: image, Registry: image.split('/', 1)[0] ?? '', Global: 'global' }[type];
+  return JSON.stringify([scope, account]);
+}
+
+/** Where an answer for the image may be, in the order in which the kubelet looks. */
+export function cacheKeys(image: string, account: string): readonly string[] {
+  return (['Image', 'Registry', 'Global'] as const).map((type) => cacheKey(type, image, account));
+}
+
+/** Text of a plugin's stderr for the log: short, and without the token that the plugin was given. */
+export function shownStderr(stderr: string, token: string | undefined): string {
+  const clean = token === undefined ? stderr : stderr.replaceAll(token, '(token)');
+  const text = clean.trim();
+  return text.length > STDERR_SHOWN_MAX ? `${text.slice(0, STDERR_SHOWN_MAX)}…` : text;
+}
+
+const STDERR_SHOWN_MAX = 500;

@@ -1,0 +1,132 @@
+import { bytesOfText } from '../formats/binary-text.ts';
+import type { GoTime } from '../formats/go-time.ts';
+import { goQuote, goQuoteBytes } from '../formats/go-quote.ts';
+import {
+  criFormat,
+  dockerFormat,
+  type LogFormat,
+  type LogMessage,
+  NEWLINE,
+  withoutNewline,
+} from './log-message.ts';
+import { Since } from './log-time.ts';
+import type { LogPiece } from './log-pieces.ts';
+
+export interface LogViewOptions {
+  readonly follow: boolean;
+  readonly timestamps: boolean;
+  /** Lines before are left out. */
+  readonly since: GoTime | undefined;
+  readonly tailLines: number | undefined;
+  /** Of the output, timestamps included. */
+  readonly limitBytes: number | undefined;
+  readonly stream: 'All' | 'Stdout' | 'Stderr';
+}
+
+/** `text`: one character per byte. `stream`: `stdout` or `stderr`. */
+export type WriteLog = (text: string, stream: string) => void;
+
+const FORMATS: readonly LogFormat[] = [criFormat, dockerFormat];
+/** How much of a line of an unknown format the error shows. */
+const SHOWN_LENGTH_MAX = 16 * 1024;
+
+/** What a client sees of a log: the lines go in, the output comes out, as the kubelet shows it. */
+export class LogView {
+  readonly #options: LogViewOptions;
+  readonly #write: WriteLog;
+  readonly #since: Since | undefined;
+  #format: LogFormat | undefined;
+  #linesLeft: number;
+  #bytesLeft: number;
+  /** The last line ended with a newline: the next one begins with a timestamp. */
+  #isNewLine = true;
+  /** The line whose pieces are being read; undefined: they are left out. */
+  #line: LogMessage | undefined;
+  #isDone: boolean;
+  #problem: string | undefined;
+
+  constructor(options: LogViewOptions, write: WriteLog) {
+    this.#options = options;
+    this.#write = write;
+    this.#since = options.since && new Since(options.since);
+    // Who follows wants all that comes after the last lines.
+    this.#linesLeft = (options.follow ? undefined : options.tailLines) ?? Infinity;
+    this.#bytesLeft = options.limitBytes ?? Infinity;
+    this.#isDone = this.#linesLeft <= 0;
+  }
+
+  /** No more lines are wanted. */
+  get isDone(): boolean {
+    return this.#isDone;
+  }
+
+  /** Why the log cannot be shown further, in the kubelet's words. */
+  get problem(): string | undefined {
+    return this.#problem;
+  }
+
+  take({ text, isStart, isEnd }: LogPiece): void {
+    if (this.#isDone) return;
+    if (isStart) this.#begin(text);
+    else if (this.#line) this.#continue(this.#line, isEnd ? this.#tailOf(this.#line, text) : text);
+    if (isEnd) this.#end();
+  }
+
+  #begin(text: string): void {
+    this.#format ??= FORMATS.find((format) => format(text) !== undefined);
+    if (!this.#format) {
+      const shown = goQuoteBytes(bytesOfText(text.slice(0, SHOWN_LENGTH_MAX)));
+      this.#fail(`failed to get parse function: unsupported log format: ${shown}`);
+      return;
+    }
+    const message = this.#format(text);
+    if (!message) return;
+    this.#line = message;
+    if (this.#isWanted(message)) this.#show(message);
+    this.#isNewLine = message.content === '' || message.content.endsWith(NEWLINE);
+  }
+
+  #continue(line: LogMessage, text: string): void {
+    if (text === '') return;
+    if (this.#isWanted(line)) this.#emit(text, line.stream);
+    this.#isNewLine = text.endsWith(NEWLINE);
+  }
+
+  #tailOf({ isPart }: LogMessage, text: string): string {
+    return isPart ? withoutNewline(text) : text;
+  }
+
+  #end(): void {
+    if (this.#line) this.#linesLeft -= 1;
+    this.#line = undefined;
+    if (this.#linesLeft <= 0) this.#isDone = true;
+  }
+
+  #isWanted({ time, stream: name }: LogMessage): boolean {
+    const { stream } = this.#options;
+    if (this.#since && time.isBefore(this.#since)) return false;
+    return stream === 'All' || (name !== 'stdout' && name !== 'stderr') || name === stream.toLowerCase();
+  }
+
+  #show({ time, stream, content }: LogMessage): void {
+    if (stream !== 'stdout' && stream !== 'stderr') {
+      this.#fail(`unexpected stream type ${goQuote(stream)}`);
+      return;
+    }
+    if (this.#options.timestamps && this.#isNewLine) this.#emit(`${time.stamp} `, stream);
+    this.#emit(content, stream);
+  }
+
+  #emit(text: string, stream: string): void {
+    if (this.#isDone) return;
+    const part = text.length > this.#bytesLeft ? text.slice(0, this.#bytesLeft) : text;
+    this.#bytesLeft -= part.length;
+    if (part !== '') this.#write(part, stream);
+    if (this.#bytesLeft <= 0) this.#isDone = true;
+  }
+
+  #fail(problem: string): void {
+    this.#problem = problem;
+    this.#isDone = true;
+  }
+}

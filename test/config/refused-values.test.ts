@@ -1,0 +1,21 @@
+import { expect, test } from '@jest/globals';
+import { refusedValues } from '../../src/config/refused-values.ts';
+
+test('managers of resources that are not there are refused, each by its field', () => {
+  const asking = {
+    cpuManagerPolicy: 'static',
+    memoryManagerPolicy: 'Static',
+    topologyManagerPolicy: 'best-effort',
+  };
+  expect(refusedValues(asking)).toEqual([
+    'cpuManagerPolicy: must be "none": there is no CPU manager (got "static")',
+    'memoryManagerPolicy: must be "None": there is no memory manager (got "Static")',
+    'topologyManagerPolicy: must be "none": there is no topology manager (got "best-effort")',
+  ]);
+});
+
+test('the defaults are accepted, given or not', () => {
+  const defaults = { cpuManagerPolicy: 'none', memoryManagerPolicy: 'None', topologyManagerPolicy: '' };
+  expect(refusedValues(defaults)).toEqual([]);
+  expect(refusedValues({})).toEqual([]);
+});
