@@ -16,3 +16,19 @@ test('rejects with the reason of the signal while the work goes on', async () =>
   resolve('done all the same');
   await expect(promise).resolves.toBe('done all the same');
 });
+
+test('work that fails although nobody waits for it any more is no unhandled rejection', async () => {
+  const unhandled: unknown[] = [];
+  const hear = (reason: unknown) => unhandled.push(reason);
+  process.on('unhandledRejection', hear);
+  try {
+    const { promise, reject } = Promise.withResolvers<string>();
+    await expect(unlessAborted(promise, AbortSignal.abort(new Error('gone')))).rejects.toThrow('gone');
+    reject(new Error('too late'));
+    // Node tells of it before the next turn of the event loop.
+    await new Promise(setImmediate);
+    expect(unhandled).toEqual([]);
+  } finally {
+    process.off('unhandledRejection', hear);
+  }
+});

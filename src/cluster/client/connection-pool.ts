@@ -46,6 +46,7 @@ export class ConnectionPool {
   /** Aborts when there are other credentials. */
   #generation = new AbortController();
   readonly #closing = new AbortController();
+  #host = '';
 
   constructor(options: PoolOptions) {
     this.#options = options;
@@ -55,6 +56,11 @@ export class ConnectionPool {
   /** Aborts when the pool is closed. */
   get closed(): AbortSignal {
     return this.#closing.signal;
+  }
+
+  /** The host and port of the server that was last asked; empty before the first request. */
+  get host(): string {
+    return this.#host;
   }
 
   async request(request: HttpRequest, signal: AbortSignal): Promise<PooledAnswer> {
@@ -84,7 +90,9 @@ export class ConnectionPool {
     const details = await unlessAborted(this.#options.credentials.current(), signal);
     const connection = await this.#connection(details, signal);
     const headers = { ...request.headers, ...details.headers };
-    const path = serverUrl(details.server).pathname.replace(/\/$/u, '') + request.path;
+    const { host, pathname } = serverUrl(details.server);
+    this.#host = host;
+    const path = pathname.replace(/\/$/u, '') + request.path;
     return { ...(await connection.request({ ...request, path, headers }, signal)), superseded };
   }
 

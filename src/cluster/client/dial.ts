@@ -83,8 +83,9 @@ function tlsError(error: unknown): StateletError {
 
 /** What Node says of it, and what would be right. Of what OpenSSL says, a person understands nothing. */
 function tlsProblem(code: string, said: string): string {
+  // Without the time: the same problem must have the same words at each try.
   if (['CERT_HAS_EXPIRED', 'CERT_NOT_YET_VALID'].includes(code))
-    return `${said}; this machine's clock says ${new Date().toISOString()}`;
+    return `the server's ${said}, by the clock of this machine`;
   if (UNTRUSTED.has(code))
     return `${said}: certificate-authority of the kubeconfig should be the one that signed the server's certificate`;
   if (['ERR_SSL_WRONG_VERSION_NUMBER', 'ERR_SSL_PACKET_LENGTH_TOO_LONG'].includes(code))

@@ -3,6 +3,7 @@ import { sleep } from '../../system/sleep.ts';
 import { Timer } from '../../system/timer.ts';
 import type { Clock } from '../../types/clock.ts';
 import { errorMessage, StateletError } from '../../types/errors.ts';
+import type { ApiMeasurements } from '../../types/measurements.ts';
 import { ApiError } from '../service/api-error.ts';
 import type { ConnectionObserver, Credentials, RequestOptions } from '../service/api-server.ts';
 import type { ConnectionPool, PooledAnswer } from './connection-pool.ts';
@@ -13,6 +14,8 @@ import type { TokenBucket } from './token-bucket.ts';
 const JSON_TYPE = 'application/json';
 /** How often the server may answer one request with "ask again later" (Retry-After). */
 const POSTPONEMENTS_MAX = 10;
+/** How long the head of a stream may take: a server sends it before it has anything to tell. */
+const STREAM_HEAD_MAX_MS = 30_000;
 
 export interface ExchangeOptions {
   readonly pool: ConnectionPool;
@@ -24,6 +27,7 @@ export interface ExchangeOptions {
   /** For requests without a time limit of their own. */
   readonly requestTimeoutMs: number;
   readonly clock: Clock;
+  readonly measurements?: ApiMeasurements;
 }
 
 export interface Call {
@@ -71,7 +75,7 @@ export class Exchange {
     read: (answer: PooledAnswer) => Promise<void>,
   ): Promise<void> {
     return this.#limited(call, signal, async (limit) => {
-      limit.set(this.#options.requestTimeoutMs);
+      limit.set(Math.min(this.#options.requestTimeoutMs, STREAM_HEAD_MAX_MS));
       const answer = await this.#answer(call, limit);
       this.#options.observer.answered();
       limit.set(timeoutMs);
@@ -118,10 +122,10 @@ export class Exchange {
 
   /** An answer that is a success. Waits and asks again where the server wants that. */
   async #answer(call: Call, limit: Limit, postponementsMax = POSTPONEMENTS_MAX): Promise<PooledAnswer> {
-    const { pool, clock } = this.#options;
+    const { clock } = this.#options;
     const request = this.#requestOf(call);
     for (let postponements = 0; ; postponements += 1) {
-      const answer = await pool.request(request, limit.signal);
+      const answer = await this.#measured(request, limit.signal);
       if (isSuccess(answer)) return answer;
       const error = refusal(nameOf(call), answer, await readBody(answer));
       this.#report(error);
@@ -129,6 +133,20 @@ export class Exchange {
       const isTooLate = waitMs === undefined || clock.now() + waitMs >= limit.endsAt;
       if (isTooLate || postponements >= postponementsMax) throw error;
       await sleep(clock, waitMs, limit.signal);
+    }
+  }
+
+  /** Until the head of the answer has come. */
+  async #measured(request: HttpRequest, signal: AbortSignal): Promise<PooledAnswer> {
+    const { pool, measurements } = this.#options;
+    const end = measurements?.apiRequest(request.method);
+    try {
+      const answer = await pool.request(request, signal);
+      end?.(pool.host, answer.status);
+      return answer;
+    } catch (error) {
+      end?.(pool.host);
+      throw error;
     }
   }
 

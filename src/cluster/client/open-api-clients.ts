@@ -1,6 +1,7 @@
 /** Clients of a real API server. */
 import { systemClock } from '../../system/system-clock.ts';
 import type { Clock } from '../../types/clock.ts';
+import type { ApiMeasurements } from '../../types/measurements.ts';
 import type { ApiClients, ConnectionObserver, Credentials } from '../service/api-server.ts';
 import { ConnectionPool } from './connection-pool.ts';
 import { Exchange } from './exchange.ts';
@@ -21,6 +22,7 @@ export interface ApiClientsOptions {
   readonly mainLimit?: RateLimit;
   readonly eventsLimit?: RateLimit;
   readonly clock?: Clock;
+  readonly measurements?: ApiMeasurements;
   /** For HTTPS_PROXY, HTTP_PROXY and NO_PROXY. Default: that of the process. */
   readonly env?: Readonly<Record<string, string | undefined>>;
   readonly connectTimeoutMs?: number;
@@ -35,7 +37,7 @@ export function openApiClients(
   observer: ConnectionObserver,
   options: ApiClientsOptions,
 ): ApiClients & { readonly close: () => void } {
-  const { clock = systemClock, userAgent, requestTimeoutMs = REQUEST_TIMEOUT_MS } = options;
+  const { clock = systemClock, userAgent, requestTimeoutMs = REQUEST_TIMEOUT_MS, measurements } = options;
   const openPool = () =>
     new ConnectionPool({
       credentials,
@@ -48,7 +50,7 @@ export function openApiClients(
   const client = (pool: ConnectionPool, limit?: RateLimit) => {
     const bucket = limit && limit.perSecond > 0 ? new TokenBucket(clock, limit) : undefined;
     const exchange = { pool, credentials, observer, bucket, userAgent, requestTimeoutMs, clock };
-    return new HttpApiServer(new Exchange(exchange));
+    return new HttpApiServer(new Exchange({ ...exchange, ...(measurements && { measurements }) }));
   };
   return {
     main: client(shared, options.mainLimit),

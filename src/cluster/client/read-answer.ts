@@ -63,8 +63,9 @@ export function parseObject(text: string): object {
   } catch {
     // Told below.
   }
-  const problem = `the answer is not a whole JSON object, but ${text.length} characters: ${shortened(text)}`;
-  throw new StateletError('Unavailable', problem);
+  const problem = `the answer is not a whole JSON object, but ${text.length} characters`;
+  // A JSON object that was cut may be a Secret. What is no JSON at all comes from a proxy, for example, and says why.
+  throw new StateletError('Unavailable', /^\s*[[{]/u.test(text) ? problem : `${problem}: ${shortened(text)}`);
 }
 
 /** What the server says in an answer that is no success. */

@@ -2,11 +2,14 @@
  * The entry of the process that reads kubeconfigs and makes certificate requests; `own-process.ts` starts it. Measured: a worker thread with
  * the libraries for that leaves 40 MB resident when it has ended, a process nothing, and it takes no longer.
  */
+import { endProcess } from '../../system/end-process.ts';
 import { errorKind, errorMessage } from '../../types/errors.ts';
 import type { CredentialsAnswer, CredentialsTask } from './credentials-task.ts';
 
 async function resultOf(task: CredentialsTask): Promise<unknown> {
   if (task.type === 'kubeconfig') return (await import('./load-kubeconfig.ts')).loadKubeconfig(task.path);
+  if (task.type === 'selfSigned')
+    return (await import('./self-signed-certificate.ts')).selfSignedCertificate(task.input);
   return (await import('./signing-request.ts')).signingRequest(task.request);
 }
 
@@ -19,7 +22,7 @@ async function answerTo(task: CredentialsTask): Promise<CredentialsAnswer> {
 }
 
 process.once('message', (task: CredentialsTask) => {
-  void answerTo(task).then((answer) => process.send?.(answer, () => process.exit()));
+  void answerTo(task).then((answer) => process.send?.(answer, () => endProcess(0)));
 });
 // The agent is gone.
-process.once('disconnect', () => process.exit());
+process.once('disconnect', () => endProcess(0));

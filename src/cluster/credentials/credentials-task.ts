@@ -8,7 +8,17 @@ export interface SigningRequestInput {
   readonly key: string;
 }
 
+/** A certificate that is signed with its own key. */
+export interface SelfSignedInput {
+  /** The subject, and the one DNS name. */
+  readonly hostName: string;
+  /** Unix milliseconds. */
+  readonly notBefore: number;
+  readonly notAfter: number;
+}
+
 export type CredentialsTask =
+  | { readonly type: 'selfSigned'; readonly input: SelfSignedInput }
   | { readonly type: 'kubeconfig'; readonly path: string }
   | { readonly type: 'signingRequest'; readonly request: SigningRequestInput };
 

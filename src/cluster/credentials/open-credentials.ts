@@ -59,7 +59,8 @@ export async function openCredentials(options: CredentialsOptions): Promise<Open
     if (problem !== undefined) return bootstrap(problem, options);
   }
   const kubeconfig = await server.kubeconfig();
-  warn(server.path, kubeconfig, options);
+  warnOfNoCredentials(server.path, kubeconfig, options);
+  warnOfCertificate(server.path, kubeconfig, options);
   if (!settings.rotateCertificates) return { server, client: undefined };
   return { server, client: await rotating(server, kubeconfig, options) };
 }
@@ -90,6 +91,7 @@ async function bootstrap(problem: string, options: CredentialsOptions): Promise<
   logger.info({ problem, with: settings.bootstrapKubeconfig }, 'The node asks for a client certificate');
   const first = credentialsOf(settings.bootstrapKubeconfig, options);
   const kubeconfig = await first.kubeconfig();
+  warnOfNoCredentials(first.path, kubeconfig, options);
   const store = new CertificateStore(certDir, 'kubelet-client');
   const write = () => writeKubeconfig(settings.kubeconfig, kubeconfig, store.currentPath);
   const rotates = settings.rotateCertificates;
@@ -148,7 +150,19 @@ async function storedPair(
   }
 }
 
-function warn(
+function warnOfNoCredentials(
+  path: string,
+  { details: { cert, key, headers } }: LoadedKubeconfig,
+  { logger }: CredentialsOptions,
+): void {
+  if ((cert !== undefined && key !== undefined) || 'Authorization' in headers) return;
+  const problem =
+    'its user has no credentials, and is system:anonymous to the API server: give it client-certificate and client-key, a token, ' +
+    'a tokenFile or exec';
+  logger.warn({ kubeconfig: path, problem }, 'The API server may refuse the user of the kubeconfig');
+}
+
+function warnOfCertificate(
   path: string,
   { details }: LoadedKubeconfig,
   { nodeName, clock, logger }: CredentialsOptions,

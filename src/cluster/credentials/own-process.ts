@@ -2,7 +2,12 @@
 import { fork } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
 import { StateletError } from '../../types/errors.ts';
-import type { CredentialsAnswer, CredentialsTask, SigningRequestInput } from './credentials-task.ts';
+import type {
+  CredentialsAnswer,
+  CredentialsTask,
+  SelfSignedInput,
+  SigningRequestInput,
+} from './credentials-task.ts';
 import type { LoadedKubeconfig } from './load-kubeconfig.ts';
 
 /** Longer than a program of a kubeconfig may take. */
@@ -20,6 +25,13 @@ export function loadKubeconfigApart(path: string): Promise<LoadedKubeconfig> {
 /** See `signingRequest`. */
 export function signingRequestApart(request: SigningRequestInput): Promise<string> {
   return apart({ type: 'signingRequest', request });
+}
+
+/** See `selfSignedCertificate`. */
+export function selfSignedApart(
+  input: SelfSignedInput,
+): Promise<{ readonly cert: string; readonly key: string }> {
+  return apart({ type: 'selfSigned', input });
 }
 
 async function apart<T>(task: CredentialsTask): Promise<T> {

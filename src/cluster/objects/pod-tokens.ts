@@ -1,14 +1,28 @@
-import { isExpired, needsRefresh, TokenCache, tokenKey } from '../../policies/volumes/token-cache.ts';
+import {
+  boundUID,
+  isExpired,
+  needsRefresh,
+  refreshDueAt,
+  TokenCache,
+  tokenKey,
+  type TokenOwner,
+} from '../../policies/volumes/token-cache.ts';
+import { WorkQueue } from '../../system/work-queue.ts';
 import type { TokenWish } from '../../types/api-objects.ts';
 import type { Clock } from '../../types/clock.ts';
 import { errorKind, errorMessage, StateletError } from '../../types/errors.ts';
 import type { Pod, TokenRequest } from '../../types/kubernetes.ts';
 import { podFields, type Logger } from '../../types/logger.ts';
 import type { ApiServer } from '../service/api-server.ts';
-import { despiteForbidden } from './recent-objects.ts';
+import { despiteForbidden } from './despite-forbidden.ts';
 
 const REQUEST_LIMIT_MS = 3_000;
 const MAX_JITTER_SECONDS = 10;
+/**
+ * Between a renewal that failed and the next one: a token of ten minutes, the shortest life, is asked for four times before it
+ * expires. No token is renewed sooner, also if the clock of this machine is wrong.
+ */
+const RENEWAL_PAUSE_MS = 30_000;
 
 interface TokenInFlight {
   readonly podUID: string | undefined;
@@ -20,6 +34,8 @@ export interface PodTokensOptions {
   readonly clock: Clock;
   readonly random: () => number;
   readonly logger: Logger;
+  /** A token of the pod is to be asked for anew: `get` does so from now on. */
+  readonly onDue: (podUID: string) => void;
 }
 
 /** Tokens of service accounts, each bound to a pod: the server refuses them once the pod is gone. */
@@ -27,44 +43,49 @@ export class PodTokens {
   readonly #options: PodTokensOptions;
   readonly #cache = new TokenCache();
   readonly #requests = new Map<string, TokenInFlight>();
+  readonly #renewals: WorkQueue;
 
   constructor(options: PodTokensOptions) {
     this.#options = options;
+    this.#renewals = new WorkQueue(options.clock, (keys) => this.#tellDue(keys));
   }
 
   async get(pod: Pod, wish: TokenWish): Promise<string> {
-    const { clock, random, logger } = this.#options;
+    const { clock } = this.#options;
     const owner = { namespace: pod.metadata.namespace, name: pod.spec.serviceAccountName ?? 'default' };
     const request = tokenRequest(pod, wish);
     const key = tokenKey(owner, request);
     const kept = this.#cache.get(key);
-    const jitterSeconds = Math.floor(random() * MAX_JITTER_SECONDS);
-    if (kept && !needsRefresh(kept, clock.now(), jitterSeconds)) return tokenOf(kept);
+    if (kept && !needsRefresh(kept.answer, clock.now(), kept.jitterSeconds)) return tokenOf(kept.answer);
     try {
       return tokenOf(await this.#ask(key, owner, request));
     } catch (error) {
-      if (!kept || isExpired(kept, clock.now())) {
+      if (!kept || isExpired(kept.answer, clock.now())) {
         const message = `failed to fetch token: ${errorMessage(error)}`;
         throw new StateletError(errorKind(error), message, { cause: error });
       }
       const problem = `cannot renew a token of service account ${owner.name}: ${errorMessage(error)}`;
-      logger.warn(podFields(pod.metadata), problem);
-      return tokenOf(kept);
+      this.#options.logger.warn(podFields(pod.metadata), problem);
+      if (this.#cache.get(key) === kept) this.#renewals.enqueue(key, RENEWAL_PAUSE_MS);
+      return tokenOf(kept.answer);
     }
   }
 
   forgetPod(uid: string): void {
-    this.#cache.forgetPod(uid);
-    this.#cache.forgetExpired(this.#options.clock.now());
+    const forgotten = [
+      ...this.#cache.forgetPod(uid),
+      ...this.#cache.forgetExpired(this.#options.clock.now()),
+    ];
+    for (const key of forgotten) this.#renewals.cancel(key);
     for (const [key, { podUID }] of this.#requests) if (podUID === uid) this.#requests.delete(key);
   }
 
+  close(): void {
+    this.#renewals.stop();
+  }
+
   /** One request at a time for what is the same token. */
-  #ask(
-    key: string,
-    { namespace, name }: { readonly namespace: string; readonly name: string },
-    request: TokenRequest,
-  ): Promise<TokenRequest> {
+  #ask(key: string, { namespace, name }: TokenOwner, request: TokenRequest): Promise<TokenRequest> {
     const pending = this.#requests.get(key);
     if (pending) return pending.answer;
     const { api, clock } = this.#options;
@@ -72,16 +93,30 @@ export class PodTokens {
     const answer = despiteForbidden(clock, () =>
       api.create(target, request, { timeoutMs: REQUEST_LIMIT_MS }),
     );
-    const inFlight = { podUID: request.spec.boundObjectRef?.uid, answer };
+    const inFlight = { podUID: boundUID(request), answer };
     this.#requests.set(key, inFlight);
     const settle = (token?: TokenRequest) => {
       // The pod has been forgotten meanwhile.
       if (this.#requests.get(key) !== inFlight) return;
       this.#requests.delete(key);
-      if (token) this.#cache.set(key, token);
+      if (token) this.#keep(key, token);
     };
     answer.then(settle, () => settle());
     return answer;
+  }
+
+  #keep(key: string, answer: TokenRequest): void {
+    const { clock, random } = this.#options;
+    const jitterSeconds = Math.floor(random() * MAX_JITTER_SECONDS);
+    this.#cache.set(key, { answer, jitterSeconds });
+    const due = refreshDueAt(answer, jitterSeconds);
+    if (due === undefined) this.#renewals.cancel(key);
+    else this.#renewals.enqueue(key, Math.max(due + 1 - clock.now(), RENEWAL_PAUSE_MS));
+  }
+
+  #tellDue(keys: readonly string[]): void {
+    const answers = keys.flatMap((key) => this.#cache.get(key)?.answer ?? []);
+    for (const uid of new Set(answers.map(boundUID))) if (uid !== undefined) this.#options.onDue(uid);
   }
 }
 

@@ -1,27 +1,119 @@
-import type { ApiObjects, TokenWish } from '../../types/api-objects.ts';
-import type { ConfigMap, Pod, Secret } from '../../types/kubernetes.ts';
+import type { Observable } from 'rxjs';
+import { referencedObjects } from '../../policies/cri/referenced-objects.ts';
+import type { ApiObjects, KnownServices, TokenWish } from '../../types/api-objects.ts';
+import type { ChangeDetectionStrategy } from '../../types/cluster-settings.ts';
+import type {
+  ClusterTrustBundle,
+  ConfigMap,
+  PersistentVolume,
+  PersistentVolumeClaim,
+  Pod,
+  Secret,
+  ServiceAccount,
+  TrustBundleSelection,
+} from '../../types/kubernetes.ts';
+import type { WatchTiming } from '../watches/reflect.ts';
+import { ServiceWatch } from '../watches/service-watch.ts';
+import { CachedObjects } from './cached-objects.ts';
+import { ChangedPods } from './changed-pods.ts';
+import { ClaimObjects } from './claim-objects.ts';
+import { FetchedObjects } from './fetched-objects.ts';
+import { ObjectReferences, type ReferenceChanges } from './object-references.ts';
+import type { ConfigObjectReference, ObjectSource } from './object-source.ts';
 import { PodTokens, type PodTokensOptions } from './pod-tokens.ts';
-import { RecentObjects } from './recent-objects.ts';
+import { readObject } from './read-object.ts';
+import { TrustBundles } from './trust-bundles.ts';
+import { WatchedObjects } from './watched-objects.ts';
 
-/**
- * The objects that pods refer to, read when a pod that refers to them is synced: the strategy `Get` of the kubelet. Nothing is
- * watched.
- */
+/** An object that is not read for so many periods of syncs is needed for nothing but the next start of a container. */
+const UNREAD_PERIODS = 5;
+
+export interface ServerObjectsOptions extends Omit<PodTokensOptions, 'onDue'>, WatchTiming {
+  /** Default: `Watch`. */
+  readonly strategy?: ChangeDetectionStrategy;
+  readonly syncFrequencyMs: number;
+  /** Of the Node object, as it was last seen. */
+  readonly nodeLabels?: () => Readonly<Record<string, string>> | undefined;
+  /** With the strategy `Cache`: how long a read object counts as new. Undefined: a minute. */
+  readonly objectTTLMs?: () => number | undefined;
+}
+
+/** The objects of the API server that pods refer to. They are known while a pod refers to them, and no longer. */
 export class ServerObjects implements ApiObjects {
-  readonly #recent: RecentObjects;
+  readonly #source: ObjectSource;
+  readonly #references = new ObjectReferences();
+  readonly #changed: ChangedPods;
+  readonly #services: ServiceWatch;
   readonly #tokens: PodTokens;
+  readonly #options: Pick<ServerObjectsOptions, 'api' | 'clock'>;
+  readonly #claims: ClaimObjects;
+  readonly #bundles: TrustBundles;
+  readonly #nodeLabels: ServerObjectsOptions['nodeLabels'];
+  /** A pod has asked for the services, and they were not known. */
+  #areServicesAwaited = false;
 
-  constructor(options: PodTokensOptions) {
-    this.#recent = new RecentObjects(options.api, options.clock);
-    this.#tokens = new PodTokens(options);
+  constructor(options: ServerObjectsOptions) {
+    this.#options = options;
+    this.#changed = new ChangedPods(options.clock);
+    this.#source = this.#open(options);
+    this.#services = new ServiceWatch(options.api, { ...options, onListed: () => this.#servicesListed() });
+    this.#claims = new ClaimObjects(options.api, options.clock);
+    this.#bundles = new TrustBundles({ ...options, onChange: (uids) => this.#changed.tell(uids) });
+    this.#nodeLabels = options.nodeLabels;
+    this.#tokens = new PodTokens({ ...options, onDue: (uid) => this.#changed.tell([uid]) });
+  }
+
+  /** The UIDs of pods that are to be synced now: what they refer to has changed, or a token of theirs is due to be renewed. */
+  get changes(): Observable<string> {
+    return this.#changed.changes;
+  }
+
+  registerPod(pod: Pod): void {
+    const { namespace, uid } = pod.metadata;
+    const { configMaps, secrets } = referencedObjects(pod);
+    this.#take(
+      this.#references.set(uid, [
+        ...Array.from(configMaps, (name) => ({ resource: 'configmaps', namespace, name }) as const),
+        ...Array.from(secrets, (name) => ({ resource: 'secrets', namespace, name }) as const),
+      ]),
+    );
   }
 
   configMap(namespace: string, name: string): Promise<ConfigMap | undefined> {
-    return this.#recent.get({ resource: 'configmaps', namespace, name });
+    return this.#source.read({ resource: 'configmaps', namespace, name });
   }
 
   secret(namespace: string, name: string): Promise<Secret | undefined> {
-    return this.#recent.get({ resource: 'secrets', namespace, name });
+    return this.#source.read({ resource: 'secrets', namespace, name });
+  }
+
+  services(): KnownServices {
+    const { known } = this.#services;
+    if (!known.listed) this.#areServicesAwaited = true;
+    return known;
+  }
+
+  serviceAccount(namespace: string, name: string): Promise<ServiceAccount | undefined> {
+    return readObject(this.#options, { resource: 'serviceaccounts', namespace, name });
+  }
+
+  persistentVolumeClaim(namespace: string, name: string): Promise<PersistentVolumeClaim | undefined> {
+    return this.#claims.claim(namespace, name);
+  }
+
+  persistentVolume(name: string): Promise<PersistentVolume | undefined> {
+    return this.#claims.volume(name);
+  }
+
+  clusterTrustBundles(
+    { metadata }: Pod,
+    selection: TrustBundleSelection,
+  ): Promise<readonly ClusterTrustBundle[]> {
+    return this.#bundles.select(metadata.uid, selection);
+  }
+
+  nodeLabels(): Readonly<Record<string, string>> | undefined {
+    return this.#nodeLabels?.();
   }
 
   token(pod: Pod, wish: TokenWish): Promise<string> {
@@ -29,10 +121,42 @@ export class ServerObjects implements ApiObjects {
   }
 
   forgetPod(uid: string): void {
+    this.#take(this.#references.delete(uid));
+    this.#changed.forget(uid);
+    this.#bundles.forgetPod(uid);
     this.#tokens.forgetPod(uid);
   }
 
   close(): void {
-    this.#recent.close();
+    this.#services.close();
+    this.#bundles.close();
+    this.#source.close();
+    this.#tokens.close();
+    this.#changed.stop();
+  }
+
+  #open({
+    strategy = 'Watch',
+    objectTTLMs,
+    syncFrequencyMs,
+    ...options
+  }: ServerObjectsOptions): ObjectSource {
+    const { api, clock } = options;
+    if (strategy === 'Watch') {
+      const onChange = (reference: ConfigObjectReference) =>
+        this.#changed.tell(this.#references.podsOf(reference));
+      return new WatchedObjects({ ...options, unreadMs: UNREAD_PERIODS * syncFrequencyMs, onChange });
+    }
+    const fetched = new FetchedObjects(api, clock);
+    return strategy === 'Get' ? fetched : new CachedObjects({ fetched, clock, ttlMs: () => objectTTLMs?.() });
+  }
+
+  #take({ referred, forgotten }: ReferenceChanges): void {
+    for (const reference of forgotten) this.#source.forgotten(reference);
+    for (const reference of referred) this.#source.referred(reference);
+  }
+
+  #servicesListed(): void {
+    if (this.#areServicesAwaited) this.#changed.tell(this.#references.pods);
   }
 }

@@ -15,6 +15,9 @@ const RESOURCES = {
   pods: { group: '', version: 'v1', kind: 'Pod', namespaced: true },
   configmaps: { group: '', version: 'v1', kind: 'ConfigMap', namespaced: true },
   secrets: { group: '', version: 'v1', kind: 'Secret', namespaced: true },
+  persistentvolumeclaims: { group: '', version: 'v1', kind: 'PersistentVolumeClaim', namespaced: true },
+  persistentvolumes: { group: '', version: 'v1', kind: 'PersistentVolume', namespaced: false },
+  services: { group: '', version: 'v1', kind: 'Service', namespaced: true },
   serviceaccounts: { group: '', version: 'v1', kind: 'ServiceAccount', namespaced: true },
   events: { group: '', version: 'v1', kind: 'Event', namespaced: true },
   leases: { group: 'coordination.k8s.io', version: 'v1', kind: 'Lease', namespaced: true },
@@ -23,6 +26,20 @@ const RESOURCES = {
     group: 'certificates.k8s.io',
     version: 'v1',
     kind: 'CertificateSigningRequest',
+    namespaced: false,
+  },
+  /** A server may have other versions of it. */
+  clustertrustbundles: {
+    group: 'certificates.k8s.io',
+    version: 'v1beta1',
+    kind: 'ClusterTrustBundle',
+    namespaced: false,
+  },
+  tokenreviews: { group: 'authentication.k8s.io', version: 'v1', kind: 'TokenReview', namespaced: false },
+  subjectaccessreviews: {
+    group: 'authorization.k8s.io',
+    version: 'v1',
+    kind: 'SubjectAccessReview',
     namespaced: false,
   },
 } as const satisfies Readonly<Record<string, ServedResource>>;
@@ -34,6 +51,8 @@ export type Subresource = 'status' | 'token';
 export interface Collection {
   readonly resource: ApiResource;
   readonly namespace?: string;
+  /** Default: that of the resource. */
+  readonly version?: string;
 }
 
 export interface ObjectReference extends Collection {
@@ -47,7 +66,9 @@ export function servedResource(resource: ApiResource): ServedResource {
 
 /** `/api/v1/namespaces/default/pods/web/status`. */
 export function apiPath(target: Collection | ObjectReference): string {
-  const { group, version } = servedResource(target.resource);
+  const served = servedResource(target.resource);
+  const { group } = served;
+  const { version = served.version } = target;
   const { namespace } = target;
   const { name, subresource } = 'name' in target ? target : {};
   return [

@@ -70,6 +70,9 @@ export interface ApiServer {
   delete(target: ObjectReference, options?: DeleteOptions): Promise<void>;
 }
 
+/** What it takes to follow objects. */
+export type ObjectReader = Pick<ApiServer, 'list' | 'watch'>;
+
 /** Clients of one server, apart so that none waits for another. */
 export interface ApiClients {
   /** Pods, node, watches: 50 requests a second, 100 in a burst, unless set otherwise. */

@@ -5,13 +5,19 @@ import { isOlderVersion } from './resource-version.ts';
 export class ObjectStore<T extends ApiObject> {
   /** By namespace and name. */
   #objects = new Map<string, T>();
+  readonly #keep: (object: T) => T;
+
+  /** `keep`: what is kept of an object. */
+  constructor(keep: (object: T) => T) {
+    this.#keep = keep;
+  }
 
   get objects(): readonly T[] {
     return [...this.#objects.values()];
   }
 
   replace({ items }: ObjectList<T>): void {
-    this.#objects = new Map(items.map((object) => [keyOf(object), withoutManagedFields(object)]));
+    this.#objects = new Map(items.map((object) => [keyOf(object), this.#keep(object)]));
   }
 
   /** Whether the event changed anything. */
@@ -25,7 +31,7 @@ export class ObjectStore<T extends ApiObject> {
   #set(key: string, object: T): boolean {
     const known = this.#objects.get(key);
     const isRepeated = isOlderVersion(object.metadata?.resourceVersion, known?.metadata?.resourceVersion);
-    if (!isRepeated) this.#objects.set(key, withoutManagedFields(object));
+    if (!isRepeated) this.#objects.set(key, this.#keep(object));
     return !isRepeated;
   }
 
@@ -41,7 +47,7 @@ function keyOf({ metadata }: ApiObject): string {
 }
 
 /** Who set which field matters to no reader here, and it is often the larger part of an object. */
-function withoutManagedFields<T extends ApiObject>(object: T): T {
+export function withoutManagedFields<T extends ApiObject>(object: T): T {
   if (object.metadata?.managedFields === undefined) return object;
   return { ...object, metadata: { ...object.metadata, managedFields: undefined } };
 }

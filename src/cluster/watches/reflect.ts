@@ -6,8 +6,8 @@ import type { Clock } from '../../types/clock.ts';
 import { errorMessage, StateletError } from '../../types/errors.ts';
 import { ApiError, isExpired } from '../service/api-error.ts';
 import type { Collection } from '../service/api-resources.ts';
-import type { ApiObject, ApiServer, ObjectList, Selectors, WatchEvent } from '../service/api-server.ts';
-import { ObjectStore } from './object-store.ts';
+import type { ApiObject, ObjectList, ObjectReader, Selectors, WatchEvent } from '../service/api-server.ts';
+import { ObjectStore, withoutManagedFields } from './object-store.ts';
 import { isOlderVersion } from './resource-version.ts';
 import { WatchBackOff } from './watch-back-off.ts';
 
@@ -20,9 +20,11 @@ export interface WatchTiming {
   readonly recovered?: Observable<unknown>;
 }
 
-export interface ReflectOptions extends Selectors, WatchTiming {
+export interface ReflectOptions<T extends ApiObject = ApiObject> extends Selectors, WatchTiming {
   /** The server ends a watch after this time or up to twice that, by chance. Default: 5 min. */
   readonly watchSecondsMin?: number;
+  /** What is kept of an object. Default: all but its managed fields. */
+  readonly keep?: (object: T) => T;
 }
 
 /** All that is known of the set at one time. */
@@ -47,9 +49,9 @@ const SHORTENED_AFTER_MS = 30_000;
  * completes.
  */
 export function reflect<T extends ApiObject>(
-  api: ApiServer,
+  api: ObjectReader,
   collection: Collection,
-  options: ReflectOptions,
+  options: ReflectOptions<T>,
 ): Observable<Reflection<T>> {
   return new Observable((subscriber) => {
     const stop = new AbortController();
@@ -60,7 +62,7 @@ export function reflect<T extends ApiObject>(
   });
 }
 
-interface ReflectorOptions<T> extends ReflectOptions {
+interface ReflectorOptions<T extends ApiObject> extends ReflectOptions<T> {
   readonly emit: (reflection: Reflection<T>) => void;
   readonly signal: AbortSignal;
 }
@@ -69,22 +71,23 @@ interface ReflectorOptions<T> extends ReflectOptions {
 type Next = 'watch' | 'list';
 
 class Reflector<T extends ApiObject> {
-  readonly #api: ApiServer;
+  readonly #api: ObjectReader;
   readonly #collection: Collection;
   readonly #options: ReflectorOptions<T>;
   readonly #backOff: WatchBackOff;
-  readonly #store = new ObjectStore<T>();
+  readonly #store: ObjectStore<T>;
   /** Of the last list or event; undefined until the first list. */
   #version: string | undefined;
   #problem: string | undefined;
   /** When a pause last ended early. Unix ms. */
   #shortenedAt = -Infinity;
 
-  constructor(api: ApiServer, collection: Collection, options: ReflectorOptions<T>) {
+  constructor(api: ObjectReader, collection: Collection, options: ReflectorOptions<T>) {
     this.#api = api;
     this.#collection = collection;
     this.#options = options;
-    const { clock, random } = options;
+    const { clock, random, keep = withoutManagedFields } = options;
+    this.#store = new ObjectStore<T>(keep);
     this.#backOff = new WatchBackOff({ now: () => clock.now(), random });
   }
 

@@ -2,8 +2,8 @@
 import { map, type Observable, ReplaySubject, share } from 'rxjs';
 import type { Node } from '../../types/kubernetes.ts';
 import type { ObjectReference } from '../service/api-resources.ts';
-import type { ApiObject, ApiServer } from '../service/api-server.ts';
-import { reflect, type WatchTiming } from './reflect.ts';
+import type { ApiObject, ApiServer, ObjectReader, Selectors } from '../service/api-server.ts';
+import { reflect, type ReflectOptions, type WatchTiming } from './reflect.ts';
 
 export interface WatchedObject<T> {
   /** Whether the server has said once whether the object exists. */
@@ -16,12 +16,12 @@ export interface WatchedObject<T> {
 
 /** Emits what is known, then each change. All subscribers share one watch. Never fails, never completes. */
 export function watchObject<T extends ApiObject>(
-  api: ApiServer,
+  api: ObjectReader,
   { name, ...collection }: ObjectReference,
-  timing: WatchTiming,
+  options: Omit<ReflectOptions<T>, keyof Selectors>,
 ): Observable<WatchedObject<T>> {
   const fieldSelector = `metadata.name=${name}`;
-  return reflect<T>(api, collection, { ...timing, fieldSelector }).pipe(
+  return reflect<T>(api, collection, { ...options, fieldSelector }).pipe(
     map(({ objects, problem }): WatchedObject<T> => {
       const [object] = objects ?? [];
       return {

@@ -21,6 +21,7 @@ import { StateletError } from '../../types/errors.ts';
 import type { NodeEventRecorder } from '../../types/event-recorder.ts';
 import type { Pod } from '../../types/kubernetes.ts';
 import type { Logger } from '../../types/logger.ts';
+import type { CgroupMeasurements } from '../../types/measurements.ts';
 import { promiseOf } from '../../system/promise-of.ts';
 import { errnoCode } from '../../system/system-errors.ts';
 import { removeCgroups } from './cgroup-removal.ts';
@@ -36,6 +37,7 @@ export interface PodCgroupsOptions extends PodCgroupSettings {
   readonly reservesPIDs?: boolean;
   /** Default: this process's. */
   readonly mountinfoFile?: string;
+  readonly measurements?: CgroupMeasurements;
   readonly recorder: NodeEventRecorder;
   readonly logger: Logger;
 }
@@ -119,7 +121,10 @@ export class PodCgroups {
     this.#written.delete(uid);
     const name = podCgroupName(uid);
     // After a restart the pod's QoS class is not known.
-    await removeCgroups(this.#folders((group) => `${group}/${name}`).filter(existsSync));
+    const folders = this.#folders((group) => `${group}/${name}`).filter(existsSync);
+    const end = folders.length > 0 ? this.#options.measurements?.cgroupOperation('destroy') : undefined;
+    await removeCgroups(folders);
+    end?.();
   }
 
   /** Writes the shares of the burstable pods' cgroup, which follow from all pods that may run. */
@@ -206,8 +211,10 @@ export class PodCgroups {
   }
 
   #writeBurstableShares(tree: CgroupTree, cpuShares: number): void {
+    const end = this.#options.measurements?.cgroupOperation('update');
     tree.write(this.#groups.byClass.Burstable, cgroupValues(tree.version, { cpuShares }));
     this.#burstableShares = cpuShares;
+    end?.();
   }
 
   #ensurePod(pod: Pod): void {
@@ -217,10 +224,13 @@ export class PodCgroups {
     const values = cgroupValues(this.#tree.version, resources, this.#hugetlbFiles);
     const written = JSON.stringify([path, values]);
     const { uid } = pod.metadata;
-    if (this.#written.get(uid) === written && this.#tree.exists(path)) return;
+    const exists = this.#tree.exists(path);
+    if (this.#written.get(uid) === written && exists) return;
+    const end = this.#options.measurements?.cgroupOperation(exists ? 'update' : 'create');
     this.#makePod(this.#tree, path);
     this.#tree.write(path, values);
     this.#written.set(uid, written);
+    end?.();
   }
 
   #makePod(tree: CgroupTree, path: string): void {

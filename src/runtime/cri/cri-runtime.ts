@@ -8,6 +8,7 @@ import { VERSION } from './messages/methods.ts';
 import { RuntimeEvents } from './events/runtime-events.ts';
 import { runtimeStatus } from './calls/runtime-status.ts';
 import { sandboxCalls } from './calls/sandbox-calls.ts';
+import { streamingCalls } from './calls/streaming-calls.ts';
 
 export interface CriRuntimeOptions {
   /** `unix:///path` of the runtime's socket. */
@@ -51,6 +52,7 @@ export function createCriRuntime(options: CriRuntimeOptions): RuntimeService {
     ...containers,
     ...runningContainerCalls(context, containers.listContainers),
     ...imageCalls(imageChannel, requestTimeoutMs),
+    streaming: streamingCalls(context),
     containerEvents: () => events,
     close: () => {
       closed.abort();

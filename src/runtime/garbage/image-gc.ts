@@ -25,6 +25,8 @@ export interface ImageGCOptions extends ImageGCPolicy {
   readonly sandboxImage?: string;
   /** An image has been removed. */
   readonly onRemoved?: (imageId: string) => void;
+  /** After each collection: the images that are left of those that there were at that time (Unix ms). */
+  readonly onRemaining?: (imageIds: Iterable<string>, listedAt: number) => Promise<void>;
 }
 
 /** Removes unused images when their disk is too full, or when they are too old. */
@@ -52,15 +54,31 @@ export class ImageGC {
 
   /** Rejects when too few images may be removed, or one cannot be removed. */
   collect(signal: AbortSignal = NEVER): Promise<void> {
-    return this.#inTurn(() => this.#collect(signal));
+    return this.#inTurn(() => this.#telling(() => this.#collect(signal)));
   }
 
   /** Removes all unused images, however full the disk is. Returns the bytes that were freed. */
   deleteUnusedImages(signal: AbortSignal = NEVER): Promise<number> {
-    return this.#inTurn(async () => {
-      await this.#detect(signal);
-      return this.#free(Infinity, signal);
-    });
+    return this.#inTurn(() =>
+      this.#telling(async () => {
+        await this.#detect(signal);
+        return this.#free(Infinity, signal);
+      }),
+    );
+  }
+
+  /** `work` begins by listing the images. */
+  async #telling<T>(work: () => Promise<T>): Promise<T> {
+    const listedAt = this.#options.clock.now();
+    const before = this.#records;
+    try {
+      return await work();
+    } finally {
+      // Otherwise the images could not be listed.
+      if (this.#records && this.#records !== before) {
+        await this.#options.onRemaining?.(this.#records.keys(), listedAt);
+      }
+    }
   }
 
   #inTurn<T>(work: () => Promise<T>): Promise<T> {

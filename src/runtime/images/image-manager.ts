@@ -11,6 +11,7 @@ import {
   pulledMessage,
   pullFailure,
 } from '../../policies/images/image-pull.ts';
+import type { PullCredentials } from '../../policies/images/image-credentials.ts';
 import { withDefaultTag } from '../../policies/images/image-reference.ts';
 import type { Clock } from '../../types/clock.ts';
 import type { PodSandboxConfig } from '../../types/cri.ts';
@@ -20,18 +21,22 @@ import type { Container, EphemeralContainer, Pod } from '../../types/kubernetes.
 import type { ImageInUse } from '../node/pod-node.ts';
 import { runtimeMessage } from '../service/runtime-message.ts';
 import { ImageError } from './image-error.ts';
-import { ImagePuller, type ImagePullerOptions } from './image-puller.ts';
+import { ImagePuller, type ImagePullerOptions, type PulledImage } from './image-puller.ts';
+import type { ImageRecords } from './image-records.ts';
+import { PodCredentials, type PodCredentialsOptions } from './pod-credentials.ts';
 import { PresentImages } from './present-images.ts';
 import { unlessAborted } from '../../system/unless-aborted.ts';
 
 /** How long the status shows why a pull failed, before it shows the back-off. */
 const FAILURE_SHOWN_MS = 1_000;
 
-export interface ImageManagerOptions extends Omit<ImagePullerOptions, 'onPulled'> {
+export interface ImageManagerOptions extends Omit<ImagePullerOptions, 'onPulled'>, PodCredentialsOptions {
   readonly clock: Clock;
   readonly recorder: EventRecorder;
   /** The kubelet's: 10 s, doubling to 300 s. */
   readonly backOff: BackOffOptions;
+  /** Without them, every pod may use an image that is present. */
+  readonly records?: ImageRecords;
 }
 
 /** The container that events are about. */
@@ -46,6 +51,8 @@ interface Request extends Target {
   /** With its default tag. */
   readonly name: string;
   readonly sandboxConfig: PodSandboxConfig;
+  /** They are looked up once, and not before they are needed. */
+  readonly credentials: () => Promise<readonly PullCredentials[]>;
 }
 
 interface PullBackOff {
@@ -59,11 +66,13 @@ export class ImageManager {
   readonly #options: ImageManagerOptions;
   readonly #present: PresentImages;
   readonly #puller: ImagePuller;
+  readonly #credentials: PodCredentials;
   readonly #backOffs = new Map<string, PullBackOff>();
 
   constructor(options: ImageManagerOptions) {
     this.#options = options;
     this.#present = new PresentImages(options.runtime, options.clock);
+    this.#credentials = new PodCredentials(options);
     this.#puller = new ImagePuller({
       ...options,
       onPulled: (name, image) => this.#present.found(name, image),
@@ -113,17 +122,20 @@ export class ImageManager {
   ): Promise<ImageInUse> {
     const { image = '' } = container;
     const target = { pod, container: container.name };
-    const request = { ...target, image, name: this.#nameOf(target, image), sandboxConfig };
+    const name = this.#nameOf(target, image);
+    const credentials = once(() => this.#credentials.lookup(pod, name, signal));
+    const request = { ...target, image, name, sandboxConfig, credentials };
     const policy = imagePullPolicy(container);
     if (policy === 'Always') return this.#pull(request, false, signal);
 
     const present = await this.#find(request, signal);
-    if (present !== undefined) {
+    if (present !== undefined && (await this.#mayUse(request, present))) {
       const message = `Container image "${image}" already present on machine and can be accessed by the pod`;
       this.#event(target, 'Normal', 'Pulled', message);
       return present;
     }
     if (policy === 'IfNotPresent') return this.#pull(request, true, signal);
+    // The same for an image that is present and may not be used: the pod must not learn that it is there.
     const message = `Container image "${image}" is not present with pull policy of Never`;
     this.#event(target, 'Warning', 'ErrImageNeverPull', message);
     throw new ImageError('ErrImageNeverPull', message, { kind: 'NotFound' });
@@ -152,6 +164,11 @@ export class ImageManager {
     }
   }
 
+  async #mayUse({ image, credentials }: Request, { imageRef }: ImageInUse): Promise<boolean> {
+    const { records } = this.#options;
+    return records === undefined || records.mayUse(image, imageRef, credentials);
+  }
+
   #inspectFailure(target: Target, reason: ImageErrorReason, what: string, cause: unknown): ImageError {
     const message = `${what}: ${runtimeMessage(cause)}`;
     this.#event(target, 'Warning', 'InspectFailed', message);
@@ -160,19 +177,39 @@ export class ImageManager {
 
   /** `joins`: may share a pull of the same image that has begun already. */
   async #pull(request: Request, joins: boolean, signal: AbortSignal): Promise<ImageInUse> {
-    const { pod, image, name, sandboxConfig } = request;
     this.#checkBackOff(request);
+    const { image } = request;
+    const { records } = this.#options;
+    try {
+      await records?.begin(image);
+    } catch (cause) {
+      const message = `Failed to record image pull intent for container image "${image}": ${errorMessage(cause)}`;
+      throw new ImageError('ErrImagePull', message, { kind: errorKind(cause), cause });
+    }
+    let isNoted = true;
+    try {
+      const { image: pulled, used } = await this.#pullNow(request, joins, signal);
+      isNoted = (await records?.pulled(image, pulled.imageRef, used?.source)) ?? true;
+      return pulled;
+    } finally {
+      if (isNoted) await records?.end(image);
+    }
+  }
+
+  async #pullNow(request: Request, joins: boolean, signal: AbortSignal): Promise<PulledImage> {
+    const { image, name, sandboxConfig } = request;
     this.#event(request, 'Normal', 'Pulling', `Pulling image "${image}"`);
     const { clock } = this.#options;
     const askedAt = clock.now();
     try {
-      const pulled = await this.#puller.pull({ pod, name, sandboxConfig, joins }, signal);
+      const credentials = await request.credentials();
+      const pulled = await this.#puller.pull({ name, credentials, sandboxConfig, joins }, signal);
       const waitedMs = clock.now() - askedAt;
       // This pod waited only for a part of a pull that had begun before.
       const times = { pullMs: Math.min(pulled.pullMs, waitedMs), waitedMs };
       const text = pulledMessage(image, { ...times, sizeBytes: pulled.sizeBytes });
       this.#event(request, 'Normal', 'Pulled', text);
-      return pulled.image;
+      return pulled;
     } catch (error) {
       signal.throwIfAborted();
       throw this.#pullFailed(request, error);
@@ -215,4 +252,9 @@ export class ImageManager {
   #event({ pod, container }: Target, type: 'Normal' | 'Warning', reason: string, message: string): void {
     this.#options.recorder.event(pod.metadata, type, reason, message, { container });
   }
+}
+
+function once<T>(work: () => T): () => T {
+  let result: { readonly value: T } | undefined;
+  return () => (result ??= { value: work() }).value;
 }

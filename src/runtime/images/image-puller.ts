@@ -1,25 +1,19 @@
-import { matchingCredentials, type RegistryCredentials } from '../../policies/images/image-credentials.ts';
+import type { PullCredentials } from '../../policies/images/image-credentials.ts';
 import { joinedMessages } from '../../policies/images/image-pull.ts';
 import { takePullToken, type TokenBucket } from '../../policies/images/image-pull-rate.ts';
-import { parseImageReference } from '../../policies/images/image-reference.ts';
 import type { Clock } from '../../types/clock.ts';
 import type { AuthConfig, Image, PodSandboxConfig } from '../../types/cri.ts';
 import { errorKind, errorMessage, StateletError } from '../../types/errors.ts';
-import type { Pod } from '../../types/kubernetes.ts';
 import type { ImageInUse } from '../node/pod-node.ts';
 import { runtimeMessage } from '../service/runtime-message.ts';
 import type { RuntimeService } from '../service/runtime-service.ts';
 import { withDeadline } from '../probes/deadline.ts';
-import type { Keyring } from './keyring.ts';
 import { imageInUse } from './present-images.ts';
 import { SharedQueue } from './shared-queue.ts';
 
 export interface ImagePullerOptions {
   readonly runtime: Pick<RuntimeService, 'imageStatus' | 'pullImage'>;
   readonly clock: Clock;
-  readonly keyring: Keyring;
-  /** Credentials of the pod (its imagePullSecrets), tried before those of the node. */
-  readonly pullSecrets?: (pod: Pod, signal: AbortSignal) => Promise<readonly RegistryCredentials[]>;
   /** One pull at a time, in the order in which pods ask. */
   readonly serializeImagePulls: boolean;
   /** How many pulls at the same time where they are not serialized; 0 or undefined: no limit. */
@@ -31,18 +25,27 @@ export interface ImagePullerOptions {
 }
 
 export interface PullRequest {
-  readonly pod: Pod;
   readonly name: string;
+  /** All that may be tried, in this order. */
+  readonly credentials: readonly PullCredentials[];
   readonly sandboxConfig: PodSandboxConfig;
   /** May share a pull of the same image with the same credentials that has begun already. */
   readonly joins: boolean;
 }
 
-export interface Pulled {
+export interface PulledImage {
   readonly image: ImageInUse;
   readonly sizeBytes: number | undefined;
   /** The time in the queue not included. */
   readonly pullMs: number;
+  /** The credentials that the registry accepted. Undefined: none were needed. */
+  readonly used: PullCredentials | undefined;
+}
+
+/** What is the same for all who share a pull. */
+interface SharedPull extends Omit<PulledImage, 'used'> {
+  /** The place of the credentials that worked, among those that were tried. */
+  readonly usedIndex: number;
 }
 
 /**
@@ -57,7 +60,7 @@ const PULL_LIMIT_MS = 60 * 60_000;
  */
 export class ImagePuller {
   readonly #options: ImagePullerOptions;
-  readonly #queue: SharedQueue<Pulled>;
+  readonly #queue: SharedQueue<SharedPull>;
   #tokens: TokenBucket | undefined;
 
   constructor(options: ImagePullerOptions) {
@@ -65,17 +68,16 @@ export class ImagePuller {
     this.#queue = new SharedQueue(parallelPulls(options));
   }
 
-  async pull({ pod, name, sandboxConfig, joins }: PullRequest, signal: AbortSignal): Promise<Pulled> {
-    const credentials = await this.#credentials(pod, name, signal);
-    const request = { key: JSON.stringify([name, credentials]), joinsBegun: joins, signal };
-    return this.#queue.run(request, (given) => this.#pullNow(name, credentials, sandboxConfig, given));
-  }
-
-  async #credentials(pod: Pod, name: string, signal: AbortSignal): Promise<readonly AuthConfig[]> {
-    const { keyring, pullSecrets } = this.#options;
-    const image = parseImageReference(name);
-    const secrets = (await pullSecrets?.(pod, signal)) ?? [];
-    return [...matchingCredentials(secrets, image), ...(await keyring.lookup(image))];
+  async pull(
+    { name, credentials, sandboxConfig, joins }: PullRequest,
+    signal: AbortSignal,
+  ): Promise<PulledImage> {
+    const auths = credentials.map(({ auth }) => auth);
+    const request = { key: JSON.stringify([name, auths]), joinsBegun: joins, signal };
+    const { usedIndex, ...pulled } = await this.#queue.run(request, (given) =>
+      this.#pullNow(name, auths, sandboxConfig, given),
+    );
+    return { ...pulled, used: credentials[usedIndex] };
   }
 
   async #pullNow(
@@ -83,18 +85,18 @@ export class ImagePuller {
     credentials: readonly AuthConfig[],
     sandboxConfig: PodSandboxConfig,
     signal: AbortSignal,
-  ): Promise<Pulled> {
+  ): Promise<SharedPull> {
     const { clock, onPulled } = this.#options;
     this.#takeToken();
     const begunAt = clock.now();
-    const imageRef = await withDeadline(clock, PULL_LIMIT_MS, signal, (limited) =>
+    const { imageRef, usedIndex } = await withDeadline(clock, PULL_LIMIT_MS, signal, (limited) =>
       this.#pullWithAny(name, credentials, sandboxConfig, limited),
     );
     const pullMs = clock.now() - begunAt;
     const found = await this.#statusOf(imageRef, sandboxConfig);
     const image = imageInUse(imageRef, found ?? {});
     onPulled(name, image);
-    return { image, sizeBytes: found?.size, pullMs };
+    return { image, sizeBytes: found?.size, pullMs, usedIndex };
   }
 
   #takeToken(): void {
@@ -110,12 +112,14 @@ export class ImagePuller {
     credentials: readonly AuthConfig[],
     sandboxConfig: PodSandboxConfig,
     signal: AbortSignal,
-  ): Promise<string> {
+  ): Promise<{ imageRef: string; usedIndex: number }> {
     const { runtime } = this.#options;
     const errors: unknown[] = [];
-    for (const auth of credentials.length === 0 ? [undefined] : credentials) {
+    const tries = credentials.length === 0 ? [undefined] : credentials;
+    for (const [usedIndex, auth] of tries.entries()) {
       try {
-        return await runtime.pullImage(name, { sandboxConfig, signal, ...(auth && { auth }) });
+        const imageRef = await runtime.pullImage(name, { sandboxConfig, signal, ...(auth && { auth }) });
+        return { imageRef, usedIndex };
       } catch (error) {
         if (signal.aborted) throw abortReason(signal);
         errors.push(withKubeletMessage(error));

@@ -43,7 +43,8 @@ export function createKeyring(options: KeyringOptions): Keyring {
     lookup: async (image) => {
       for (const file of files) {
         const config = await file.read();
-        if (config !== undefined) return matchingCredentials(config.credentials, image);
+        if (config === undefined) continue;
+        return matchingCredentials(config.credentials, image).map(({ auth }) => auth);
       }
       return [];
     },

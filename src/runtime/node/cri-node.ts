@@ -1,7 +1,6 @@
 /** What a node with a CRI runtime puts around the containers of its pods. */
 import { join } from 'node:path';
 import { containerLogPath, podOfLogsFolder } from '../../policies/cri/cri-labels.ts';
-import { CRI_LIMITS, unsupportedFields } from '../../policies/pod/unsupported-fields.ts';
 import { appArmorRejection } from '../../policies/security/apparmor.ts';
 import { sysctlRejection } from '../../policies/security/sysctls.ts';
 import { promiseOf } from '../../system/promise-of.ts';
@@ -9,7 +8,9 @@ import type { ContainerLogManager } from '../logs/container-log-manager.ts';
 import type { LogLinks } from '../logs/log-links.ts';
 import { composeNode, podOfUID } from './compose-node.ts';
 import { CriPodDetails, type CriPodDetailsOptions } from './cri-pod-details.ts';
-import { orPrepareError, type PodNode, type PodSubsystem } from './pod-node.ts';
+import { objectSubsystem } from '../pods/object-subsystem.ts';
+import { orPrepareError, type PodNode, PrepareError, type PodSubsystem } from './pod-node.ts';
+import { RESOURCE_CLAIMS } from './resource-claims.ts';
 
 export interface CriNodeOptions extends CriPodDetailsOptions {
   readonly allowedUnsafeSysctls: readonly string[];
@@ -25,13 +26,12 @@ export function criNode(options: CriNodeOptions): PodNode {
 
 /**
  * In the order in which a pod is prepared; it is released and removed in the reverse order. Logs go first: that helps on a full
- * disk, whatever may fail afterwards. The ids of the pod's user namespace are free once nothing of the pod runs or is mounted.
+ * disk, whatever may fail afterwards. Volumes are made of objects, which are forgotten once the volumes are gone. The ids of the pod's user namespace are free once nothing of the pod runs or is mounted.
  * The folder that has their record goes when all else is gone.
  */
 function criSubsystems(options: CriNodeOptions): readonly PodSubsystem[] {
   const { allowedUnsafeSysctls, appArmor, images } = options;
   return [
-    { name: 'fields', unsupportedFields: (pod) => unsupportedFields(pod, CRI_LIMITS) },
     { name: 'sysctls', rejection: (pod) => sysctlRejection(pod, allowedUnsafeSysctls) },
     { name: 'AppArmor', rejection: (pod) => appArmorRejection(pod, appArmor) },
     {
@@ -40,9 +40,11 @@ function criSubsystems(options: CriNodeOptions): readonly PodSubsystem[] {
       collectGarbage: () => images.collectGarbage(),
     },
     { name: 'start times', remove: ({ uid }) => options.startTimes.remove(uid) },
+    RESOURCE_CLAIMS,
     podFolders(options),
     { name: 'user namespaces', release: (uid) => options.users.release(uid) },
     cgroups(options),
+    objectSubsystem(options.objects),
     volumes(options),
     { name: 'DNS', remove: ({ uid }) => promiseOf(() => options.dns.forget(uid)) },
     logLinks(options),
@@ -71,14 +73,15 @@ function cgroups({ cgroups }: CriNodeOptions): PodSubsystem {
   };
 }
 
-function volumes({ volumes, objects }: CriNodeOptions): PodSubsystem {
+function volumes({ volumes }: CriNodeOptions): PodSubsystem {
   return {
     name: 'volumes',
-    prepare: (pod, signal) => orPrepareError('FailedMount', () => volumes.mountPod(pod, signal)),
-    release: async (uid) => {
-      objects?.forgetPod(uid);
-      await volumes.releaseVolumes(uid);
+    prepare: async (pod, signal) => {
+      await volumes.mountPod(pod, signal).catch((error: unknown) => {
+        throw new PrepareError('FailedMount', error, true);
+      });
     },
+    release: (uid) => volumes.releaseVolumes(uid),
   };
 }
 

@@ -23,8 +23,8 @@ import type { PodCgroups } from '../cgroups/pod-cgroups.ts';
 import type { ImageManager } from '../images/image-manager.ts';
 import type { PodLogs } from '../logs/pod-logs.ts';
 import type { ContainerRequest, ImageInUse, PodDetails, SandboxRequest } from './pod-node.ts';
-import { readEnvObjects } from './read-env-objects.ts';
 import type { PodDNSSource } from './pod-dns-source.ts';
+import { readServerFacts } from '../pods/read-server-facts.ts';
 import type { RuntimeCapabilities } from '../service/runtime-capabilities.ts';
 import type { StartTimes } from '../pods/start-times.ts';
 import type { UserNamespaces } from './user-namespace-ranges.ts';
@@ -50,7 +50,7 @@ export interface CriPodDetailsOptions {
   readonly capabilities: RuntimeCapabilities;
   readonly images: ImageManager;
   readonly podLogs: PodLogs;
-  /** Without it, no pod may refer to objects of an API server. */
+  /** Without it, no pod may refer to objects of an API server, and containers have no variables for services. */
   readonly objects?: ApiObjects;
 }
 
@@ -77,6 +77,7 @@ export class CriPodDetails implements PodDetails {
       cgroupParent,
       resources: containers,
       ...(users && { users }),
+      volumeGroups: this.#options.volumes.groupsOf(pod.metadata.uid),
     });
     await mkdir(config.logDirectory, { recursive: true, mode: 0o755 });
     return { config, ...(handler !== undefined && { runtimeHandler: handler }) };
@@ -119,13 +120,14 @@ export class CriPodDetails implements PodDetails {
     const { allocatable, containers, runtimeClasses, selinux } = this.#options;
     const addresses = this.#addresses(pod, podStatus);
     const envFiles = await this.#envFiles(pod, container);
-    const objects = this.#options.objects && (await readEnvObjects(this.#options.objects, pod, container));
-    const resolved = resolveCommand(pod, container, { ...addresses, allocatable, envFiles, objects });
+    const ofServer = await readServerFacts(this.#options.objects, pod, container);
+    const resolved = resolveCommand(pod, container, { ...addresses, ...ofServer, allocatable, envFiles });
     const targetId = targetContainerId(container, podStatus);
     const users = await this.#users(pod, knownRuntimeHandler(pod, runtimeClasses));
     const mounts = await this.#mounts(request, resolved, addresses);
     const { imageRef, ...imageUser } = request.image;
-    const node = { ...containers, ...(users && { users }) };
+    const volumeGroups = this.#options.volumes.groupsOf(pod.metadata.uid);
+    const node = { ...containers, ...(users && { users }), volumeGroups };
     const config = containerConfig({
       pod,
       container,

@@ -6,11 +6,13 @@ import { type MachineSize, nodeCapacity } from '../../policies/node/node-capacit
 import { podAddresses } from '../../policies/status/pod-addresses.ts';
 import type { ResourceList } from '../../policies/pod/resources.ts';
 import type { AdmissionSettings } from '../../types/admission-settings.ts';
+import type { ApiObjects } from '../../types/api-objects.ts';
 import type { EvictionConfiguration } from '../../types/eviction-configuration.ts';
 import type { Container, EphemeralContainer, Pod } from '../../types/kubernetes.ts';
 import type { OwnNodeFacts } from '../../types/node-facts.ts';
 import type { RuntimePodStatus } from '../../types/runtime-pod.ts';
 import { readHugePages } from './machine-facts.ts';
+import { readServerFacts } from '../pods/read-server-facts.ts';
 import { fileSystemStats } from '../stats/disks/file-systems.ts';
 
 /** The node's addresses: `given`, else its IPv4 and its IPv6 address, else the loopback address. */
@@ -82,13 +84,19 @@ function cpuCount(): number {
   return cpus().length || availableParallelism();
 }
 
-/** Resolves references in a container's command, arguments and environment, from the pod and the node. */
+/** Resolves references in a container's command, arguments and environment: from the pod, the node and the API server. */
 export function commandResolver(
   hostIPs: readonly string[],
   allocatable: ResourceList,
-): (pod: Pod, container: Container | EphemeralContainer, podStatus: RuntimePodStatus) => ResolvedCommand {
-  return (pod, container, podStatus) => {
+  server?: ApiObjects,
+): (
+  pod: Pod,
+  container: Container | EphemeralContainer,
+  podStatus: RuntimePodStatus,
+) => Promise<ResolvedCommand> {
+  return async (pod, container, podStatus) => {
     const podIPs = podAddresses(pod, podStatus, undefined, hostIPs).podIPs?.map(({ ip }) => ip) ?? [];
-    return resolveCommand(pod, container, { podIPs, hostIPs, allocatable });
+    const ofServer = await readServerFacts(server, pod, container);
+    return resolveCommand(pod, container, { podIPs, hostIPs, allocatable, ...ofServer });
   };
 }

@@ -1,16 +1,17 @@
 /** Puts a node with a CRI runtime together. Is loaded only where there is such a runtime. */
-import { homedir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { type RuntimeClasses, runtimeClassesOf } from '../../policies/admission/runtime-class.ts';
-import { CRASH_LOOP_BACK_OFF } from '../../policies/sync/crash-loop-backoff.ts';
+import type { CredentialProvider } from '../../policies/images/credential-provider-config.ts';
 import {
   enforcedAllocatable,
   type Reservations,
   reservesPIDs,
 } from '../../policies/node/node-allocatable.ts';
+import { idSpace } from '../../policies/security/id-mappings.ts';
 import type { ApiObjects } from '../../types/api-objects.ts';
 import type { EventRecorder, NodeEventRecorder } from '../../types/event-recorder.ts';
 import type { Logger } from '../../types/logger.ts';
+import type { NodeMeasurements } from '../../types/measurements.ts';
 import type { OwnNodeFacts } from '../../types/node-facts.ts';
 import type { NodeSettings } from '../../types/node-settings.ts';
 import { PodCgroups } from '../cgroups/pod-cgroups.ts';
@@ -20,8 +21,9 @@ import type { ContainerGC } from '../garbage/container-gc.ts';
 import { fileSystemStats } from '../stats/disks/file-systems.ts';
 import { type GarbageCollector, startGarbageCollection } from '../garbage/garbage-collector.ts';
 import { ImageGC } from '../garbage/image-gc.ts';
-import { ImageManager } from '../images/image-manager.ts';
-import { createKeyring } from '../images/keyring.ts';
+import type { ImageManager } from '../images/image-manager.ts';
+import type { ImageRecords } from '../images/image-records.ts';
+import { openImages } from '../images/open-images.ts';
 import type { ContainerLogManager } from '../logs/container-log-manager.ts';
 import { LogLinks } from '../logs/log-links.ts';
 import { PodLogs } from '../logs/pod-logs.ts';
@@ -31,11 +33,13 @@ import type { NodeParts, NodeView, PodNode } from './pod-node.ts';
 import { PodDNSSource } from './pod-dns-source.ts';
 import { OOMWatch } from './oom-watch.ts';
 import { ResolvConf } from './node-resolv-conf.ts';
+import { measuredRuntime } from '../service/measured-runtime.ts';
 import { RuntimeCapabilities } from '../service/runtime-capabilities.ts';
 import type { RuntimeService } from '../service/runtime-service.ts';
 import { StartTimes } from '../pods/start-times.ts';
 import { systemClock } from '../../system/system-clock.ts';
-import { UserNamespaces } from './user-namespace-ranges.ts';
+import { readSubordinateIds, UserNamespaces } from './user-namespace-ranges.ts';
+import { ClaimedVolumes } from '../volumes/claims/claimed-volumes.ts';
 import { objectContents } from '../volumes/object-contents.ts';
 import { VolumeManager } from '../volumes/volume-manager.ts';
 
@@ -53,6 +57,9 @@ export interface CriNodeSetup {
   readonly runtimeClasses?: RuntimeClasses;
   /** Without it, no pod may refer to objects of an API server. */
   readonly objects?: ApiObjects;
+  /** Plugins that are asked for credentials of registries. */
+  readonly credentialProviders?: readonly CredentialProvider[];
+  readonly measurements?: NodeMeasurements;
   readonly recorder: EventRecorder & NodeEventRecorder;
   readonly logger: Logger;
 }
@@ -61,6 +68,7 @@ interface Parts {
   readonly runtime: RuntimeService;
   readonly cgroups: PodCgroups;
   readonly images: ImageManager;
+  readonly records: ImageRecords;
   readonly logs: ContainerLogManager;
   readonly logLinks: LogLinks;
   readonly capabilities: RuntimeCapabilities;
@@ -68,20 +76,21 @@ interface Parts {
 
 /** Rejects where this machine cannot run pods of a CRI runtime, for example because a cgroup controller is missing. */
 export async function openCriNode(setup: CriNodeSetup): Promise<NodeParts> {
-  const { endpoint, podLogsDir, settings, recorder, logger } = setup;
+  const { endpoint, podLogsDir, settings, recorder, logger, measurements } = setup;
   const cgroups = await openCgroups(setup);
-  const runtime = createCriRuntime({
+  const bare = createCriRuntime({
     endpoint,
     ...(settings.imageServiceEndpoint && { imageEndpoint: settings.imageServiceEndpoint }),
     requestTimeoutMs: settings.runtimeRequestTimeoutMs,
     logger: { warn: (message) => logger.warn({}, message) },
   });
+  const runtime = measuredRuntime(bare, measurements);
   const logLinks = new LogLinks({ dir: join(dirname(podLogsDir), 'containers'), logger });
   let pods: NodeView['pods'] = () => [];
   const logs = createLogManager(setup, runtime, () => pods());
   const capabilities = new RuntimeCapabilities(runtime);
-  const images = imageManager(setup, runtime);
-  const parts = { runtime, cgroups, logs, logLinks, capabilities, images };
+  const { images, records, plugins } = await openImages(setup, runtime);
+  const parts = { runtime, cgroups, logs, logLinks, capabilities, images, records };
   let garbage: GarbageCollector | undefined;
   let oomWatch: OOMWatch | undefined;
   let deleteDeadContainers = () => Promise.resolve();
@@ -122,6 +131,7 @@ export async function openCriNode(setup: CriNodeSetup): Promise<NodeParts> {
     },
     stop: async () => {
       oomWatch?.stop();
+      plugins?.close();
       await Promise.all([logs.stop(), garbage?.stop()]);
       await runtime.close();
     },
@@ -129,7 +139,7 @@ export async function openCriNode(setup: CriNodeSetup): Promise<NodeParts> {
 }
 
 async function openCgroups(setup: CriNodeSetup): Promise<PodCgroups> {
-  const { facts, reservations, settings, recorder, logger } = setup;
+  const { facts, reservations, settings, recorder, logger, measurements } = setup;
   const { cgroupRoot, cgroupsPerQOS, podPidsLimit, cpuCFSQuota } = settings;
   const cpuCFSQuotaPeriodUs = settings.cpuCFSQuotaPeriodMs * 1000;
   const cgroups = await PodCgroups.open({
@@ -140,6 +150,7 @@ async function openCgroups(setup: CriNodeSetup): Promise<PodCgroups> {
     cpuCFSQuotaPeriodUs,
     recorder,
     logger,
+    ...(measurements && { measurements }),
     reservesPIDs: reservesPIDs(reservations),
   });
   const capacity = { ...facts.capacity, pid: String(await readMaxPIDs()) };
@@ -147,30 +158,13 @@ async function openCgroups(setup: CriNodeSetup): Promise<PodCgroups> {
   return cgroups;
 }
 
-function imageManager(
-  { rootDir, settings, recorder, logger }: CriNodeSetup,
-  runtime: RuntimeService,
-): ImageManager {
-  const { serializeImagePulls, maxParallelImagePulls, registryPullQPS, registryBurst } = settings;
-  return new ImageManager({
-    runtime,
-    recorder,
-    serializeImagePulls,
-    maxParallelImagePulls,
-    registryPullQPS,
-    registryBurst,
-    clock: systemClock,
-    keyring: createKeyring({ rootDir, homeDir: homedir(), logger }),
-    backOff: CRASH_LOOP_BACK_OFF,
-  });
-}
-
 async function openPodNode(
   setup: CriNodeSetup,
   { cgroups, images, logs, logLinks, capabilities }: Parts,
 ): Promise<PodNode> {
-  const { rootDir, podLogsDir, nodeName, hostIPs, settings, objects, recorder, logger } = setup;
-  const { allocatable } = setup.facts;
+  const { rootDir, podLogsDir, nodeName, hostIPs, settings, objects, recorder, logger, measurements } = setup;
+  const { allocatable, labels, capacity } = setup.facts;
+  const ids = idSpace(settings.idsPerPod, Number(capacity.pods ?? 0), await readSubordinateIds());
   const { clusterDNS, clusterDomain, seccompDefault, allowedUnsafeSysctls, cpuCFSQuota } = settings;
   const cgroupVersion = cgroups.version ?? 1;
   const machine = await readMachineFacts(cgroupVersion);
@@ -195,7 +189,7 @@ async function openPodNode(
     runtimeClasses: setup.runtimeClasses ?? runtimeClassesOf(settings.runtimeClasses),
     dns: new PodDNSSource({ clusterDNS, clusterDomain }, new ResolvConf(settings.resolvConf), recorder),
     startTimes: new StartTimes({ podsDir: join(rootDir, 'pods'), logger }),
-    users: new UserNamespaces(rootDir),
+    users: new UserNamespaces(rootDir, ids),
     cgroups,
     volumes: new VolumeManager({
       rootDir,
@@ -204,7 +198,17 @@ async function openPodNode(
       clock: systemClock,
       recorder,
       logger,
-      ...(objects && { contents: objectContents(objects) }),
+      ...(objects && {
+        contents: objectContents(objects),
+        claims: new ClaimedVolumes({
+          objects,
+          nodeLabels: () => objects.nodeLabels() ?? labels,
+          clock: systemClock,
+          recorder,
+          logger,
+        }),
+      }),
+      ...(measurements && { measurements }),
     }),
     ...(objects && { objects }),
     images,
@@ -225,7 +229,7 @@ function containerGC(
 
 function imageGC(
   { settings, recorder, logger }: CriNodeSetup,
-  { runtime, images }: Parts,
+  { runtime, images, records }: Parts,
   { pods }: NodeView,
 ): ImageGC {
   return new ImageGC({
@@ -241,5 +245,6 @@ function imageGC(
     minAgeMs: settings.imageMinimumGCAgeMs,
     maxAgeMs: settings.imageMaximumGCAgeMs,
     onRemoved: (image) => images.forget(image),
+    onRemaining: (present, listedAt) => records.prune(present, listedAt),
   });
 }

@@ -33,15 +33,19 @@ export interface ContainerRequest {
 const WHAT_FAILED: Readonly<Record<PrepareError['reason'], string>> = {
   FailedMount: '',
   FailedCreatePodContainer: 'unable to ensure pod container exists: ',
+  FailedPrepareDynamicResources: 'Failed to prepare dynamic resources: ',
 };
 
 /** The node cannot be made ready for a pod. `reason` is the reason of the pod's event. */
 export class PrepareError extends Error {
-  readonly reason: 'FailedMount' | 'FailedCreatePodContainer';
+  readonly reason: 'FailedMount' | 'FailedCreatePodContainer' | 'FailedPrepareDynamicResources';
+  /** Whether the pod's events tell it already. */
+  readonly isTold: boolean;
 
-  constructor(reason: PrepareError['reason'], cause: unknown) {
+  constructor(reason: PrepareError['reason'], cause: unknown, isTold = false) {
     super(`${WHAT_FAILED[reason]}${errorMessage(cause)}`, { cause });
     this.reason = reason;
+    this.isTold = isTold;
   }
 }
 

@@ -1,8 +1,13 @@
+import { execFile } from 'node:child_process';
 import { readdir, readFile, rm } from 'node:fs/promises';
 import { join } from 'node:path';
+import { promisify } from 'node:util';
 import {
   freeRange,
+  type IdRange,
+  type IdSpace,
   recordedRange,
+  subordinateIds,
   userNamespace,
   userNamespaceRecord,
 } from '../../policies/security/id-mappings.ts';
@@ -12,6 +17,9 @@ import { replaceFile } from '../../system/replace-file.ts';
 import { errnoCode, ifThere } from '../../system/system-errors.ts';
 import { podPaths } from '../volumes/pod-paths.ts';
 
+const run = promisify(execFile);
+const USER = 'kubelet';
+const TIMEOUT_MS = 10_000;
 const FILE = 'userns';
 const FILE_MODE = 0o600;
 /** An entry among the folders of pods may be something else, such as a file. */
@@ -23,11 +31,13 @@ const NOTHING_THERE = ['ENOENT', 'ENOTDIR'];
  */
 export class UserNamespaces {
   readonly #podsDir: string;
-  /** First ids by the UID of the pod. */
-  readonly #ranges = new Map<string, number>();
+  readonly #space: IdSpace;
+  /** By the UID of the pod. */
+  readonly #ranges = new Map<string, IdRange>();
   #loading: Promise<void> | undefined;
 
-  constructor(rootDir: string) {
+  constructor(rootDir: string, space: IdSpace) {
+    this.#space = space;
     this.#podsDir = join(rootDir, 'pods');
   }
 
@@ -36,15 +46,15 @@ export class UserNamespaces {
     await (this.#loading ??= this.#load());
     const known = this.#ranges.get(uid);
     if (known !== undefined) return userNamespace(known);
-    const hostId = freeRange(uid, new Set(this.#ranges.values()));
-    this.#ranges.set(uid, hostId);
+    const range = freeRange(uid, this.#space, this.#ranges.values());
+    this.#ranges.set(uid, range);
     try {
-      await this.#record(uid, hostId);
+      await this.#record(uid, range);
     } catch (error) {
       this.#ranges.delete(uid);
       throw error;
     }
-    return userNamespace(hostId);
+    return userNamespace(range);
   }
 
   /** Frees the pod's ids. Nothing of the pod may run any more. An unknown UID is no error. */
@@ -57,8 +67,8 @@ export class UserNamespaces {
     return join(podPaths(this.#podsDir, uid).podDir, FILE);
   }
 
-  async #record(uid: string, hostId: number): Promise<void> {
-    await replaceFile(this.#fileOf(uid), userNamespaceRecord(hostId), { mode: FILE_MODE, flush: true });
+  async #record(uid: string, range: IdRange): Promise<void> {
+    await replaceFile(this.#fileOf(uid), userNamespaceRecord(range), { mode: FILE_MODE, flush: true });
   }
 
   /** Reads which ranges former agents have given to pods. Rejects where a record cannot be read: no range may be given twice. */
@@ -84,5 +94,39 @@ export class UserNamespaces {
       const mend = 'end the pod and remove the file';
       throw new StateletError('DataLoss', `${file} ${errorMessage(error)}; ${mend}`, { cause: error });
     }
+  }
+}
+
+interface SubordinateIdsOptions {
+  readonly passwd?: string;
+  readonly command?: string;
+}
+
+/**
+ * The ids that this machine has reserved for the user `kubelet` in /etc/subuid and /etc/subgid. Undefined without that user or without
+ * the command `getsubids`. Rejects, as the kubelet ends, where users and groups have not one and the same range.
+ */
+export async function readSubordinateIds({
+  passwd = '/etc/passwd',
+  command = 'getsubids',
+}: SubordinateIdsOptions = {}): Promise<IdRange | undefined> {
+  const users = (await ifThere(readFile(passwd, 'utf8'))) ?? '';
+  if (!users.split('\n').some((line) => line.startsWith(`${USER}:`))) return undefined;
+  const ids = await outputOf(command, [USER], 'ids');
+  const gids = ids === undefined ? undefined : await outputOf(command, ['-g', USER], 'gids');
+  if (ids === undefined || gids === undefined) return undefined;
+  if (ids === gids) return subordinateIds(ids);
+  throw new StateletError('InvalidArgument', `mismatched subuids and subgids for user "${USER}"`);
+}
+
+/** Undefined where there is no such command. */
+async function outputOf(command: string, args: readonly string[], what: string): Promise<string | undefined> {
+  try {
+    const { stdout } = await run(command, args, { timeout: TIMEOUT_MS, encoding: 'utf8' });
+    return stdout;
+  } catch (error) {
+    if (errnoCode(error) === 'ENOENT') return undefined;
+    const message = `error retrieving additional ${what} for user "${USER}": ${errorMessage(error)}`;
+    throw new StateletError('FailedPrecondition', message, { cause: error });
   }
 }

@@ -1,5 +1,6 @@
 /** When pods first started on this node. Kept on disk, so that a pod's age and deadline outlive the agent. */
-import { mkdir, readdir, readFile, rm, rmdir, stat } from 'node:fs/promises';
+import { mkdir, readdir, readFile, rm, rmdir } from 'node:fs/promises';
+import { basename } from 'node:path';
 import { rfc3339, unixMs } from '../../policies/formats/time.ts';
 import { errorMessage } from '../../types/errors.ts';
 import type { Logger } from '../../types/logger.ts';
@@ -45,17 +46,22 @@ export class StartTimes {
     await removeIfEmpty(podDir);
   }
 
-  /** UIDs of the pods that have a record, complete or not. */
+  /** UIDs of the pods that have a record, complete or not, or an empty folder: an agent that was killed had not begun the record. */
   async podsOnDisk(): Promise<readonly string[]> {
-    const folders = (await ifThere(readdir(this.#podsDir))) ?? [];
+    const folders = ((await ifThere(readdir(this.#podsDir))) ?? []).filter((name) => !isLogFolder(name));
     const recorded = await Promise.all(folders.map((uid) => this.#isRecorded(uid)));
     return folders.filter((_, index) => recorded[index]);
   }
 
   async #isRecorded(uid: string): Promise<boolean> {
-    const isThere = async (file: 'record' | 'unfinished') => stat(this.#paths(uid)[file]);
-    const found = await Promise.allSettled([isThere('record'), isThere('unfinished')]);
-    return found.some(({ status }) => status === 'fulfilled');
+    try {
+      const { podDir, record, unfinished } = this.#paths(uid);
+      const files = await readdir(podDir);
+      const own = [record, unfinished].map((file) => basename(file));
+      return files.length === 0 || files.some((file) => own.includes(file));
+    } catch {
+      return false;
+    }
   }
 
   /** Undefined also if the record is not readable, as after a loss of power. */
@@ -102,6 +108,11 @@ export class StartTimes {
     const message = `Cannot record when pods started, their deadlines begin anew with the next agent: ${errorMessage(error)}`;
     this.#logger.warn({}, message);
   }
+}
+
+/** `NAMESPACE_NAME_UID`: the embedded runtime has the folders of logs beside those of pods. */
+function isLogFolder(name: string): boolean {
+  return name.includes('_');
 }
 
 interface RecordPaths {

@@ -1,5 +1,7 @@
 import { join, resolve } from 'node:path';
 
+export type StreamName = 'stdin' | 'stdout' | 'stderr';
+
 /**
  * The files of the embedded runtime below the root directory.
  *
@@ -8,6 +10,7 @@ import { join, resolve } from 'node:path';
  *   monitor.sock  monitor.lock  monitor.log
  *   sandboxes/<id>.json
  *   containers/<id>/               state.json and the named pipes stdin, stdout, stderr
+ *   streams/<id>/                  the named pipes of a command or an attached client, until both ends are open
  * scratch/<sandbox id>/            can be reached by containers that run as another user
  *   work/                          HOME and default working directory of the pod's containers
  *   termination/<container id>     default file of the termination message
@@ -18,6 +21,7 @@ export function runtimeLayout(root: string) {
   const runtimeDir = join(rootDir, 'runtime');
   const sandboxesDir = join(runtimeDir, 'sandboxes');
   const containersDir = join(runtimeDir, 'containers');
+  const streamsDir = join(runtimeDir, 'streams');
   const scratchDir = join(rootDir, 'scratch');
   return {
     rootDir,
@@ -25,11 +29,13 @@ export function runtimeLayout(root: string) {
     sandboxesDir,
     containersDir,
     scratchDir,
+    streamsDir,
     monitorLog: join(runtimeDir, 'monitor.log'),
     sandboxFile: (id: string) => join(sandboxesDir, `${id}.json`),
     containerDir: (id: string) => join(containersDir, id),
     containerFile: (id: string) => join(containersDir, id, 'state.json'),
-    pipe: (id: string, stream: 'stdin' | 'stdout' | 'stderr') => join(containersDir, id, stream),
+    pipe: (id: string, stream: StreamName) => join(containersDir, id, stream),
+    streamPipe: (id: string, stream: StreamName) => join(streamsDir, id, stream),
     podScratch: (sandboxId: string) => join(scratchDir, sandboxId),
     workDir: (sandboxId: string) => join(scratchDir, sandboxId, 'work'),
     terminationDir: (sandboxId: string) => join(scratchDir, sandboxId, 'termination'),

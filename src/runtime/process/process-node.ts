@@ -5,8 +5,10 @@ import { podSandboxConfig } from '../../policies/cri/sandbox-config.ts';
 import type { ResourceList } from '../../policies/pod/resources.ts';
 import { embeddedLimits, unsupportedFields } from '../../policies/pod/unsupported-fields.ts';
 import { commandResolver } from '../node/node-addresses.ts';
+import type { ApiObjects } from '../../types/api-objects.ts';
 import type { NodeEventRecorder } from '../../types/event-recorder.ts';
 import type { Logger } from '../../types/logger.ts';
+import type { NodeMeasurements } from '../../types/measurements.ts';
 import { type GarbageCollector, startGarbageCollection } from '../garbage/garbage-collector.ts';
 import type { ContainerLogManager } from '../logs/container-log-manager.ts';
 import { PodLogs } from '../logs/pod-logs.ts';
@@ -16,8 +18,11 @@ import {
   type UpkeepSettings,
   type UpkeepSetup,
 } from '../node/node-upkeep.ts';
+import { objectSubsystem } from '../pods/object-subsystem.ts';
 import { composeNode, podOfUID } from '../node/compose-node.ts';
 import type { NodeParts, NodeView, PodDetails, PodNode, PodSubsystem } from '../node/pod-node.ts';
+import { RESOURCE_CLAIMS } from '../node/resource-claims.ts';
+import { measuredRuntime } from '../service/measured-runtime.ts';
 import type { RuntimeService } from '../service/runtime-service.ts';
 import { promiseOf } from '../../system/promise-of.ts';
 import { systemClock } from '../../system/system-clock.ts';
@@ -37,29 +42,33 @@ export interface ProcessNodeSetup {
   readonly podLogsDir: string;
   readonly hostIPs: readonly string[];
   readonly allocatable?: ResourceList;
+  /** Without it, variables cannot refer to objects of an API server, and there are none for services. */
+  readonly objects?: ApiObjects | undefined;
   /** How long a call to the runtime may take. */
   readonly requestTimeoutMs?: number;
   /** Without them, logs are not rotated, and dead containers stay until their pod is synced. */
   readonly settings?: UpkeepSettings;
+  readonly measurements?: NodeMeasurements;
   readonly recorder: NodeEventRecorder;
   readonly logger: Logger;
 }
 
 /** The embedded runtime. */
 export function openProcessNode(setup: ProcessNodeSetup): NodeParts {
-  const { rootDir, podLogsDir, hostIPs, allocatable, settings, requestTimeoutMs, logger } = setup;
+  const { rootDir, podLogsDir, hostIPs, allocatable, objects, settings, requestTimeoutMs, logger } = setup;
   const warn = (message: string): void => logger.warn({}, message);
-  const runtime = createProcessRuntime({
+  const bare = createProcessRuntime({
     rootDir,
     hostIPs,
     logger: { warn },
     requestTimeoutMs,
   });
+  const runtime = measuredRuntime(bare, setup.measurements);
   const startTimes = new StartTimes({ podsDir: join(rootDir, 'pods'), logger });
   if (settings) return withUpkeep({ ...setup, settings, startTimes }, runtime);
   return {
     runtime,
-    node: processNode({ hostIPs, podLogsDir, allocatable, startTimes }),
+    node: processNode({ hostIPs, podLogsDir, allocatable, objects, startTimes }),
     start: () => undefined,
     stop: () => runtime.close(),
   };
@@ -69,7 +78,7 @@ function withUpkeep(
   setup: ProcessNodeSetup & UpkeepSetup & { readonly startTimes: StartTimes },
   runtime: RuntimeService,
 ): NodeParts {
-  const { hostIPs, podLogsDir, allocatable, startTimes, recorder, logger } = setup;
+  const { hostIPs, podLogsDir, allocatable, objects, startTimes, recorder, logger } = setup;
   let pods: NodeView['pods'] = () => [];
   const logs = createLogManager(setup, runtime, () => pods());
   const parts = { runtime, logs };
@@ -77,7 +86,7 @@ function withUpkeep(
   let deleteDeadContainers = doNothing;
   return {
     runtime,
-    node: processNode({ hostIPs, podLogsDir, allocatable, startTimes, logs }),
+    node: processNode({ hostIPs, podLogsDir, allocatable, objects, startTimes, logs }),
     start: (view) => {
       ({ pods } = view);
       logs.start();
@@ -102,6 +111,7 @@ export interface ProcessPodNodeOptions {
   readonly startTimes?: StartTimes;
   /** What `resourceFieldRef` gives for the limits of a container that has none. */
   readonly allocatable?: ResourceList | undefined;
+  readonly objects?: ApiObjects | undefined;
   /** Without it, the logs of an instance stay until its pod is removed. */
   readonly logs?: Pick<ContainerLogManager, 'clean'>;
 }
@@ -113,12 +123,14 @@ export function processNode(options: ProcessPodNodeOptions): PodNode {
 }
 
 function processSubsystems(
-  { podLogsDir, startTimes, logs }: ProcessPodNodeOptions,
+  { podLogsDir, startTimes, objects, logs }: ProcessPodNodeOptions,
   podLogs: PodLogs,
 ): readonly PodSubsystem[] {
   const limits = embeddedLimits(process.getuid?.() === 0);
   return [
+    RESOURCE_CLAIMS,
     { name: 'fields', unsupportedFields: (pod) => unsupportedFields(pod, limits) },
+    objectSubsystem(objects),
     {
       name: 'start times',
       remove: async ({ uid }) => startTimes?.remove(uid),
@@ -135,20 +147,19 @@ function processSubsystems(
 }
 
 function processPodDetails(
-  { podLogsDir, hostIPs, startTimes, allocatable = {} }: ProcessPodNodeOptions,
+  { podLogsDir, hostIPs, startTimes, allocatable = {}, objects }: ProcessPodNodeOptions,
   podLogs: PodLogs,
 ): PodDetails {
-  const resolveCommand = commandResolver(hostIPs, allocatable);
+  const resolveCommand = commandResolver(hostIPs, allocatable, objects);
   return {
     startTime: (uid, now) => startTimes?.of(uid, now) ?? Promise.resolve(now),
     sandbox: (pod, attempt) => promiseOf(() => ({ config: podSandboxConfig(pod, attempt, { podLogsDir }) })),
     // There is no image to name a user: a container that names none runs as the agent's.
     image: (_pod, { image = '' }) => Promise.resolve({ imageRef: image, uid: process.getuid?.() ?? 0 }),
-    container: ({ pod, container, attempt, podStatus, image }) =>
-      promiseOf(() => {
-        const resolved = resolveCommand(pod, container, podStatus);
-        return containerConfig({ pod, container, attempt, resolved, imageUser: image });
-      }),
+    container: async ({ pod, container, attempt, podStatus, image }) => {
+      const resolved = await resolveCommand(pod, container, podStatus);
+      return containerConfig({ pod, container, attempt, resolved, imageUser: image });
+    },
     pastInstances: (pod, containerName) => podLogs.pastInstances(pod, containerName),
     podIP: () => LOOPBACK,
   };

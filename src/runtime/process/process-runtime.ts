@@ -4,6 +4,7 @@ import { StateletError } from '../../types/errors.ts';
 import type { RuntimeService } from '../service/runtime-service.ts';
 import { runtimeLayout } from './layout.ts';
 import { MonitorClient } from './monitor/monitor-client.ts';
+import { processStreaming } from './process-streaming.ts';
 import { asksForPrivileges } from './containers/privileges.ts';
 
 const tooOld = ({ metadata: { name } }: ContainerConfig): StateletError =>
@@ -42,7 +43,8 @@ export function createProcessRuntime(options: ProcessRuntimeOptions): RuntimeSer
   const [ip, ...additionalIps] = hostIPs;
   const network = ip !== undefined && { network: { ip, additionalIps } };
   const warn = (message: string) => logger?.warn(message);
-  const client = new MonitorClient(runtimeLayout(rootDir), { requestTimeoutMs, warn });
+  const layout = runtimeLayout(rootDir);
+  const client = new MonitorClient(layout, { requestTimeoutMs, warn });
   const longer = (seconds: number) => seconds * 1000 + requestTimeoutMs;
   return {
     version: () =>
@@ -91,6 +93,7 @@ export function createProcessRuntime(options: ProcessRuntimeOptions): RuntimeSer
       };
     },
     listContainerStats: (filter = {}, options) => client.call('listContainerStats', [filter], options),
+    streaming: processStreaming(client, layout),
     containerEvents: () => client.events,
     reopenContainerLog: (id, options) => client.call('reopenContainerLog', [id], options),
 

@@ -17,11 +17,10 @@ import type {
   RuntimeStatus,
   VersionResponse,
 } from '../../types/cri.ts';
+import type { CallOptions } from './call-options.ts';
+import type { StreamingRuntime } from './streaming-runtime.ts';
 
-export interface CallOptions {
-  /** Gives the call up. The runtime may still carry it out: read the pod before acting on it again. */
-  readonly signal?: AbortSignal;
-}
+export type { CallOptions };
 
 export interface RunPodSandboxOptions extends CallOptions {
   /** The handler of the pod's RuntimeClass. Default: the runtime's default handler. */
@@ -37,6 +36,14 @@ export interface PullImageOptions extends CallOptions {
   readonly auth?: AuthConfig;
   /** The sandbox of the pod that wants the image. Its annotations are sent with the image's name. */
   readonly sandboxConfig?: PodSandboxConfig;
+}
+
+export interface CheckpointRequest {
+  readonly containerId: string;
+  /** The path of the archive that is to be written. */
+  readonly location: string;
+  /** 0: the usual time limit of calls. */
+  readonly timeoutSeconds: number;
 }
 
 /**
@@ -90,6 +97,9 @@ export interface RuntimeService {
   /** Hints that something happened to a container. They may be lost, repeated or late: read the state before acting. */
   containerEvents(): Observable<ContainerEvent>;
 
+  /** Writes the memory and the changed files of a running container into an archive. Without it, the runtime cannot do that. */
+  checkpointContainer?(request: CheckpointRequest, options?: CallOptions): Promise<void>;
+
   /** Opens the container's log file again, after it was renamed. */
   reopenContainerLog(containerId: string, options?: CallOptions): Promise<void>;
 
@@ -102,6 +112,9 @@ export interface RuntimeService {
   imageFsInfo(options?: CallOptions): Promise<readonly FilesystemUsage[]>;
   /** The file systems of containers' writable layers, if the runtime keeps them apart from images. */
   containerFsInfo?(options?: CallOptions): Promise<readonly FilesystemUsage[]>;
+
+  /** Without it, commands with streams are not supported. */
+  readonly streaming?: StreamingRuntime;
 
   /** Closes the connection. Containers keep running. */
   close(): Promise<void>;

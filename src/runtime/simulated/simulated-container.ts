@@ -31,6 +31,7 @@ export class SimulatedContainer implements ContainerTruth {
   readonly labels: ContainerConfig['labels'];
   readonly annotations: ContainerConfig['annotations'];
   readonly image: string;
+  readonly envs: ContainerConfig['envs'];
   readonly createdAt: number;
   state: ContainerStateName = 'CONTAINER_CREATED';
   startedAt = 0;
@@ -63,6 +64,7 @@ export class SimulatedContainer implements ContainerTruth {
     this.annotations = config.annotations;
     this.createdAt = host.clock.now();
     this.image = config.image.image;
+    this.envs = config.envs;
     this.#logPath = config.logPath === '' ? '' : `${sandbox.logDirectory}/${config.logPath}`;
     this.#program = program;
     this.#endTimer = new Timer(host.clock);

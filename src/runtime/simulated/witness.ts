@@ -1,4 +1,4 @@
-import type { ContainerMetadata, ContainerStateName, PodSandboxMetadata } from '../../types/cri.ts';
+import type { ContainerMetadata, ContainerStateName, KeyValue, PodSandboxMetadata } from '../../types/cri.ts';
 import type { CallName } from './latencies.ts';
 
 /** A call, from its beginning until it can have no more effect. */
@@ -38,6 +38,7 @@ export interface ContainerTruth {
   readonly uid: string;
   readonly metadata: ContainerMetadata;
   readonly image: string;
+  readonly envs: readonly KeyValue[];
   readonly state: ContainerStateName;
   readonly createdAt: number;
   readonly startedAt: number;

@@ -1,4 +1,3 @@
-import { join } from 'node:path';
 import type { CPUStats, IOStats, MemoryStats, SwapStats } from '../../types/stats.ts';
 import type { CgroupTree } from '../cgroups/cgroup-tree.ts';
 import { numberIn, pressureIn, valueOf } from './kernel-text.ts';
@@ -61,14 +60,14 @@ export class CgroupStats {
   /** Includes threads, as limits of PIDs do. Undefined if groups do not count them. */
   pids(group: string): number | undefined {
     if (!this.#tree.has('pids')) return undefined;
-    return numberIn(readSmallFile(join(this.#tree.folder('pids', group), 'pids.current')));
+    return numberIn(readSmallFile(`${this.#tree.folder('pids', group)}/pids.current`));
   }
 
   #cpuNs(group: string): number | undefined {
     const { version } = this.#tree;
     if (version === 1) {
       const folder = this.#tree.has('cpuacct') ? this.#tree.folder('cpuacct', group) : undefined;
-      return folder === undefined ? undefined : numberIn(readSmallFile(join(folder, 'cpuacct.usage')));
+      return folder === undefined ? undefined : numberIn(readSmallFile(`${folder}/cpuacct.usage`));
     }
     // v2 counts it in every group, with or without the cpu controller.
     const microseconds = valueOf(readSmallFile(this.#unified(group, 'cpu.stat')) ?? '', 'usage_usec');
@@ -83,7 +82,7 @@ export class CgroupStats {
 
   #unified(group: string, file: string): string {
     const [top] = this.#tree.folders(group);
-    return join(top ?? '', file);
+    return `${top ?? ''}/${file}`;
   }
 }
 

@@ -27,12 +27,13 @@ export function memoryPaths(tree: CgroupTree, group: string): MemoryPaths | unde
     tree.version === 1
       ? ['memory.usage_in_bytes', 'memory.limit_in_bytes']
       : ['memory.current', 'memory.max'];
+  // For each group of a scrape: `join` would take as long as the parsing of the files.
   return {
-    usage: join(folder, usage),
-    limit: join(folder, limit),
-    stat: join(folder, 'memory.stat'),
-    swapUsage: join(folder, 'memory.swap.current'),
-    swapLimit: join(folder, 'memory.swap.max'),
+    usage: `${folder}/${usage}`,
+    limit: `${folder}/${limit}`,
+    stat: `${folder}/memory.stat`,
+    swapUsage: `${folder}/memory.swap.current`,
+    swapLimit: `${folder}/memory.swap.max`,
   };
 }
 

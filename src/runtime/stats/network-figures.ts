@@ -8,6 +8,10 @@ const USUAL_DEFAULT = 'eth0';
 /** The kubelet leaves these out: loopback, and the node's ends of the interfaces of pods and containers. */
 const LEFT_OUT = /^(?:lo|veth|docker|nerdctl)/i;
 
+export function isLeftOut(interfaceName: string): boolean {
+  return LEFT_OUT.test(interfaceName);
+}
+
 /** Undefined if the folder cannot be read. */
 export function networkStats(netFolder: string, time: string): NetworkStats | undefined {
   const text = readLongFile(join(netFolder, 'dev'));
@@ -23,7 +27,7 @@ const INTERFACE = /^ *([^\s:]+): *(\d+) +\d+ +(\d+)(?: +\d+){5} +(\d+) +\d+ +(\d
 function interfacesIn(text: string): readonly InterfaceStats[] {
   const found: InterfaceStats[] = [];
   for (const [, name = '', rxBytes, rxErrors, txBytes, txErrors] of text.matchAll(INTERFACE)) {
-    if (LEFT_OUT.test(name)) continue;
+    if (isLeftOut(name)) continue;
     found.push({
       name,
       rxBytes: Number(rxBytes),

@@ -11,6 +11,8 @@ import type { RuntimePodStatus } from '../../types/runtime-pod.ts';
 import type { NodeStats, PodStats, PSIStats, Summary } from '../../types/stats.ts';
 import { CgroupTree } from '../cgroups/cgroup-tree.ts';
 import type { CallOptions, RuntimeService } from '../service/runtime-service.ts';
+import type { GroupFigures } from './cadvisor/group-figures.ts';
+import { GroupScan } from './cadvisor/group-scan.ts';
 import { CgroupStats } from './cgroup-stats.ts';
 import { CpuRates } from './cpu-rates.ts';
 import { type DiskSources, withDisk } from './disks/disk-figures.ts';
@@ -62,6 +64,8 @@ interface Watch {
 export interface StatsProvider {
   /** Leaves out figures that are not available; a missing figure never makes it reject. */
   summary(options?: SummaryOptions): Promise<Summary>;
+  /** The figures of the machine, of all pods, and of each pod with its sandbox and containers: more than a Summary has of them. */
+  groupFigures(): Promise<readonly GroupFigures[]>;
   /** Takes microseconds. Undefined if it is not known, or there is no limit. */
   memoryAvailable(signal: MemorySignal): MemoryAvailable | undefined;
   /** Calls `onCrossed` within a quarter of a second after a threshold was crossed, until it is stopped. */
@@ -115,6 +119,7 @@ class KernelStats implements StatsProvider {
   readonly #diskUsage: DiskUsage;
   readonly #gauges = new Map<MemorySignal, MemoryGauge | undefined>();
   readonly #watches = new Set<Watch>();
+  readonly #groupScan: GroupScan;
   readonly #closing = new AbortController();
 
   constructor(options: StatsProviderOptions) {
@@ -128,6 +133,7 @@ class KernelStats implements StatsProvider {
     const kubepods = this.#qosGroups?.kubepods;
     this.#node = new NodeFigures({ tree: this.#tree, kubepods, rates: this.#rates, root });
     this.#disks = new NodeDisks({ rootDir, podLogsDir, runtime, logger });
+    this.#groupScan = new GroupScan({ tree: this.#tree, qosGroups: this.#qosGroups, root, clock });
     const { scratchOf = () => [] } = options;
     const podsDir = join(rootDir, 'pods');
     this.#diskUsage = new DiskUsage({ podsDir, podLogsDir, scratchOf, clock, logger });
@@ -161,6 +167,12 @@ class KernelStats implements StatsProvider {
     };
     this.#rates.forgetOld(nowMs);
     return { node, pods: figures.map(({ pod, stats }) => (disks ? withDisk(stats, pod, disks) : stats)) };
+  }
+
+  async groupFigures(): Promise<readonly GroupFigures[]> {
+    const pods = [...this.#options.pods()].filter(hasFigures);
+    const runtimeStats = await this.#runtimeStatsOf(pods, {});
+    return this.#groupScan.read({ pods, runtimeStats, nowMs: this.#options.clock.now() });
   }
 
   memoryAvailable(signal: MemorySignal, enoughBytes?: number): MemoryAvailable | undefined {
@@ -197,7 +209,7 @@ class KernelStats implements StatsProvider {
     this.#closing.abort();
     for (const watch of this.#watches) watch.stop();
     for (const gauge of this.#gauges.values()) gauge?.close();
-    await this.#diskUsage.stop();
+    await Promise.all([this.#diskUsage.stop(), this.#groupScan.close()]);
   }
 
   /** Keeps the watch until it is stopped or the provider is closed. */

@@ -42,8 +42,23 @@ function mayHaveNoswap(kernelRelease: string): boolean {
   return major > 6 || (major === 6 && minor >= 4);
 }
 
-export async function bindMount(source: string, target: string): Promise<void> {
-  await command('mount', ['--bind', source, target]);
+/** `options`: `ro` and others that a bind mount can have. */
+export async function bindMount(
+  source: string,
+  target: string,
+  options: readonly string[] = [],
+): Promise<void> {
+  await command('mount', [
+    '--bind',
+    ...(options.length > 0 ? ['-o', options.join(',')] : []),
+    source,
+    target,
+  ]);
+}
+
+/** Where something is mounted, by the kernel's names. */
+export async function mountedPaths(): Promise<ReadonlySet<string>> {
+  return new Set((await mounts()).map(({ path }) => path));
 }
 
 /** Whether a filesystem is mounted on the folder. Does not see bind mounts within one filesystem. */

@@ -17,7 +17,9 @@ export const PLUGIN_FOLDER_MODE = 0o755;
  *   etc-hosts                                   0644, mounted at /etc/hosts
  *   containers/<container>/<attempt, 8 hex>     0666, the termination message of one instance
  *   volumes/kubernetes.io~<plugin>/             0755
- *   volumes/kubernetes.io~<plugin>/<volume>     the volume's content, or a filesystem mounted there
+ *   volumes/kubernetes.io~<plugin>/<volume>     the volume's content, or what is mounted there; of a local volume
+ *                                               the name is that of the PersistentVolume
+ *   claims/<volume>                             0600, what the volume's claim leads to
  *   volume-subpaths/<volume>/<container>/<index of the mount>   bind mounts of parts of volumes
  * ```
  */
@@ -29,6 +31,7 @@ export function podPaths(podsDir: string, uid: string) {
     subPathsDir,
     volumesDir: join(podDir, 'volumes'),
     startTimeFile: join(podDir, 'start-time'),
+    claimFile: (volume: string) => join(podDir, 'claims', folderName(volume)),
     hostsFile: join(podDir, 'etc-hosts'),
     terminationDir: (container: string) => join(podDir, 'containers', folderName(container)),
     volume: (kind: OwnVolumeKind, name: string) =>

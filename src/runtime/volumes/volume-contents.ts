@@ -3,6 +3,7 @@ import type { ResourceList } from '../../policies/pod/resources.ts';
 import type { VolumeFile } from '../../policies/volumes/projected-files.ts';
 import {
   isOptional,
+  missingSource,
   projectionKind,
   type ProjectionKind,
   type VolumeProjection,
@@ -49,17 +50,14 @@ export async function filesOf(
   const files = await provider?.files(source, request, signal);
   if (files !== undefined) return files;
   if (isOptional(source)) return [];
-  throw provider === undefined ? needsServer(kind) : missing(source, kind);
+  throw provider === undefined ? needsServer(kind) : missingSource(source);
 }
 
 function needsServer(kind: ProjectionKind): StateletError {
+  if (kind === 'podCertificate')
+    return new StateletError('Unimplemented', 'a projected source of podCertificate is not supported');
   return new StateletError(
     'FailedPrecondition',
     `this node cannot read a ${kind} from an API server; mark it optional or use a hostPath volume`,
   );
-}
-
-function missing(source: VolumeProjection, kind: ProjectionKind): StateletError {
-  const { name = '' } = source[kind] as { readonly name?: string };
-  return new StateletError('NotFound', `${kind.toLowerCase()} "${name}" not found`);
 }

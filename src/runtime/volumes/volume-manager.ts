@@ -3,12 +3,15 @@ import { join } from 'node:path';
 import { type EnvFile, type FileKeyRef, unreadableEnvFile } from '../../policies/cri/container-env.ts';
 import type { PodAddresses } from '../../policies/volumes/downward-fields.ts';
 import { ETC_HOSTS_PATH, etcHosts, mountsEtcHosts } from '../../policies/network/etc-hosts.ts';
+import type { ClaimedVolume } from '../../policies/volumes/claims/claimed-volume.ts';
+import { mountFailure } from '../../policies/volumes/claims/mount-problems.ts';
 import { emptyDirFilesystem } from '../../policies/volumes/empty-dir.ts';
 import { namesOf } from '../../policies/volumes/projected-files.ts';
 import { mountPlan } from '../../policies/volumes/volume-mounts.ts';
 import { podFsGroup } from '../../policies/volumes/volume-ownership.ts';
 import {
   hostPathOf,
+  kindOfFiles,
   usedVolumes,
   volumeKind,
   type Volume,
@@ -20,9 +23,14 @@ import type { Mount } from '../../types/cri.ts';
 import { errorKind, errorMessage, StateletError } from '../../types/errors.ts';
 import type { Container, EphemeralContainer, Pod } from '../../types/kubernetes.ts';
 import { podFields, type Logger } from '../../types/logger.ts';
+import type { Stopwatch, VolumeMeasurements } from '../../types/measurements.ts';
 import { ifThere } from '../../system/system-errors.ts';
+import { unlessAborted } from '../../system/unless-aborted.ts';
 import { makeTerminationFile, makeTerminationFolder, writeHostsFile } from './container-files.ts';
-import { mountFailure, setUpFilesVolume } from './files-volume.ts';
+import type { ClaimedVolumes } from './claims/claimed-volumes.ts';
+import { removeLocalVolumes } from './claims/local-volume.ts';
+import { currentVersion } from './atomic-writer.ts';
+import { setUpFilesVolume } from './files-volume.ts';
 import { setUpHostPath } from './host-path.ts';
 import { shareMounts, unmountBelow } from './mounter.ts';
 import { podPaths, PRIVATE_FOLDER_MODE, type PodPaths } from './pod-paths.ts';
@@ -30,9 +38,14 @@ import { readInVolume } from './safe-open.ts';
 import { bindSubPath, removeSubPaths } from './sub-path.ts';
 import { downwardAPIContents, type VolumeContentsByKind } from './volume-contents.ts';
 import { makeVolumeFolder, mountVolumeFolder } from './volume-folder.ts';
+import { VolumeMeter } from './volume-meter.ts';
+import { VolumeStates } from './volume-states.ts';
+import type { WrittenFiles } from './written-files.ts';
 
 /** More than the kernel would pass to a process. */
 const ENV_FILE_MAX_BYTES = 1024 * 1024;
+/** As long as the kubelet waits for the volumes of a pod in one sync. */
+const WAIT_MAX_MS = 123_000;
 
 export interface VolumeManagerOptions {
   readonly rootDir: string;
@@ -45,6 +58,9 @@ export interface VolumeManagerOptions {
   readonly logger: Logger;
   /** Sources of files beside `downwardAPI`. */
   readonly contents?: VolumeContentsByKind;
+  /** Without it, pods cannot have claims. */
+  readonly claims?: ClaimedVolumes;
+  readonly measurements?: VolumeMeasurements;
 }
 
 export interface TerminationMountRequest {
@@ -65,31 +81,45 @@ export interface ContainerMountsRequest extends Omit<TerminationMountRequest, 'a
 }
 
 /**
- * The files of pods below `<rootDir>/pods/<uid>`: volumes, `/etc/hosts`, termination messages. Keeps no state in memory: files and
- * mounts are looked up each time, so that an agent can continue the work of a killed one. Calls for one pod must not overlap.
+ * The files of pods below `<rootDir>/pods/<uid>`: volumes, `/etc/hosts`, termination messages. What is in memory only spares work:
+ * files and mounts are looked up where this agent has not made them, so that it can continue the work of a killed one. Calls for one
+ * pod must not overlap.
  */
 export class VolumeManager {
   readonly #options: VolumeManagerOptions;
   readonly #contents: VolumeContentsByKind;
+  readonly #meter: VolumeMeter;
+  readonly #states = new VolumeStates<WrittenFiles>();
   #podsDir: string | undefined;
 
   constructor(options: VolumeManagerOptions) {
     this.#options = options;
+    this.#meter = new VolumeMeter(options.measurements);
     this.#contents = new Map([...(options.contents ?? []), ['downwardAPI', downwardAPIContents]]);
   }
 
   /**
    * Before the first container of the pod starts, and on every sync: sets up the volumes that its containers mount, and updates the
-   * files that the agent writes into them. Rejects with a StateletError that has the messages of the kubelet's FailedMount events;
-   * no work is under way then. As with the kubelet, only the first set-up of a volume is waited for: files that cannot be brought up
-   * to date stay as they are, with an event.
+   * files that the agent writes into them. An event tells each failure. Rejects where a volume has not been set up, after two minutes
+   * at the latest: what hangs goes on then, the next call waits for it, and so does the removal of the volumes. As with the kubelet,
+   * only the first set-up of a volume is needed: files that cannot be brought up to date stay as they are.
    */
   async mountPod(pod: Pod, signal: AbortSignal): Promise<void> {
-    const paths = await this.#pathsOf(pod.metadata.uid);
-    await mkdir(paths.podDir, { recursive: true, mode: PRIVATE_FOLDER_MODE });
-    const work = usedVolumes(pod).map((volume) => this.#setUp(pod, volume, paths, signal));
-    const failures = (await Promise.allSettled(work)).filter((outcome) => outcome.status === 'rejected');
+    const { uid } = pod.metadata;
+    const paths = await this.#pathsOf(uid);
+    if (!this.#states.has(uid)) await mkdir(paths.podDir, { recursive: true, mode: PRIVATE_FOLDER_MODE });
+    const volumes = usedVolumes(pod);
+    if (volumes.length === 0) return;
+    const outcomes = await this.#withinLimit(signal, (limit) =>
+      Promise.allSettled(
+        volumes.map((volume) =>
+          this.#states.inTurn(uid, volume.name, () => this.#setUp(pod, volume, paths, limit)),
+        ),
+      ),
+    );
     signal.throwIfAborted();
+    if (outcomes === undefined) this.#refuseUnmounted(pod, volumes);
+    const failures = outcomes?.filter((outcome) => outcome.status === 'rejected') ?? [];
     const [first] = failures;
     if (first === undefined) return;
     const message = failures.map(({ reason }) => errorMessage(reason)).join('; ');
@@ -110,6 +140,11 @@ export class VolumeManager {
     if (messagePath(request) !== '')
       await makeTerminationFolder(paths.terminationDir(request.container.name));
     return mounts;
+  }
+
+  /** Groups that the pod's volumes give its containers. `mountPod` must have resolved. */
+  groupsOf(uid: string): readonly number[] {
+    return this.#options.claims?.groupsOf(uid) ?? [];
   }
 
   /** Makes an empty file for the termination message of an instance that is about to be created. */
@@ -145,12 +180,25 @@ export class VolumeManager {
    * pod is forgotten. Rejects where something stays mounted. An unknown UID is no error.
    */
   async releaseVolumes(uid: string): Promise<void> {
+    await this.#letRest(uid);
     const paths = await this.#pathsOnDisk(uid);
-    if (paths === undefined) return;
+    if (paths === undefined) {
+      this.#options.claims?.forget(uid);
+      return;
+    }
     const { podDir, volumesDir, subPathsDir } = paths;
-    await unmountBelow(podDir);
-    await removeSubPaths(subPathsDir);
-    await rm(volumesDir, { recursive: true, force: true });
+    const end = this.#meter.unmounting(uid);
+    try {
+      await unmountBelow(podDir);
+      await removeSubPaths(subPathsDir);
+      await removeLocalVolumes(volumesDir);
+      await rm(volumesDir, { recursive: true, force: true });
+      end?.('success');
+      this.#options.claims?.forget(uid);
+    } catch (error) {
+      end?.('failure');
+      throw error;
+    }
   }
 
   /**
@@ -158,11 +206,13 @@ export class VolumeManager {
    * mounted, and leaves the folder for the next try. An unknown UID is no error.
    */
   async unmountPod(uid: string): Promise<void> {
+    await this.#letRest(uid);
     const paths = await this.#pathsOnDisk(uid);
     if (paths === undefined) return;
-    const { podDir, subPathsDir } = paths;
+    const { podDir, volumesDir, subPathsDir } = paths;
     await unmountBelow(podDir);
     await removeSubPaths(subPathsDir);
+    await removeLocalVolumes(volumesDir);
     await rm(podDir, { recursive: true, force: true });
   }
 
@@ -187,16 +237,81 @@ export class VolumeManager {
     return podPaths(this.#podsDir, uid);
   }
 
-  async #setUp(pod: Pod, volume: Volume, paths: PodPaths, signal: AbortSignal): Promise<void> {
+  /** Undefined after two minutes, or as soon as the signal aborts. */
+  async #withinLimit<T>(
+    signal: AbortSignal | undefined,
+    work: (limit: AbortSignal) => Promise<T>,
+  ): Promise<T | undefined> {
+    const { clock } = this.#options;
+    const timeout = new AbortController();
+    const timer = clock.setTimeout(() => timeout.abort(), WAIT_MAX_MS);
+    const limit = signal ? AbortSignal.any([signal, timeout.signal]) : timeout.signal;
     try {
-      await this.#setUpByKind(pod, volume, paths, signal);
+      return await unlessAborted(work(limit), limit);
     } catch (error) {
-      throw new StateletError(errorKind(error), mountFailure(volume, error), { cause: error });
+      if (limit.aborted) return undefined;
+      throw error;
+    } finally {
+      clock.clearTimeout(timer);
+    }
+  }
+
+  /** As with the kubelet there is no event: the volumes may still be on their way. */
+  #refuseUnmounted({ metadata }: Pod, volumes: readonly Volume[]): void {
+    const isUnmounted = ({ name }: Volume) => this.#states.of(metadata.uid, name).readyAs === undefined;
+    const names = volumes.filter(isUnmounted).map(({ name }) => name);
+    if (names.length === 0) return;
+    const lists = `unmounted volumes=[${names.join(' ')}], unattached volumes=[], failed to process volumes=[]`;
+    const message = `Unable to attach or mount volumes: ${lists}: context deadline exceeded`;
+    this.#options.logger.warn(podFields(metadata), message);
+    throw new StateletError('DeadlineExceeded', message);
+  }
+
+  /** Before volumes are removed: what is being done for one of them would make it anew. */
+  async #letRest(uid: string): Promise<void> {
+    const isAtRest = await this.#withinLimit(undefined, async () => {
+      await this.#states.atRest(uid);
+      return true;
+    });
+    if (!isAtRest)
+      throw new StateletError('DeadlineExceeded', 'a volume is still being set up, it is tried again');
+    this.#states.forget(uid);
+  }
+
+  async #setUp(pod: Pod, volume: Volume, paths: PodPaths, signal: AbortSignal): Promise<void> {
+    const state = this.#states.of(pod.metadata.uid, volume.name);
+    const wanted = JSON.stringify(volume);
+    if (state.readyAs === wanted && kindOfFiles(volume) === undefined) return;
+    try {
+      signal.throwIfAborted();
+      await this.#setUpMeasured(pod, volume, paths, signal);
+      state.readyAs = wanted;
+    } catch (error) {
+      signal.throwIfAborted();
+      const message = mountFailure(volume, error);
+      this.#options.recorder.event(pod.metadata, 'Warning', 'FailedMount', message);
+      if (await hasFiles(volume, paths)) state.readyAs = wanted;
+      else throw new StateletError(errorKind(error), message, { cause: error });
+    }
+  }
+
+  async #setUpMeasured(pod: Pod, volume: Volume, paths: PodPaths, signal: AbortSignal): Promise<void> {
+    const { claims } = this.#options;
+    let end: Stopwatch | undefined;
+    try {
+      const claimed = await claims?.find(pod, volume, paths, signal);
+      end = this.#meter.mounting(pod.metadata.uid, volume, claimed?.source.kind);
+      if (claimed) await claims?.mount(pod, claimed, paths, signal);
+      else await this.#setUpByKind(pod, volume, paths, signal);
+      end?.('success');
+    } catch (error) {
+      end?.('failure');
+      throw error;
     }
   }
 
   async #setUpByKind(pod: Pod, volume: Volume, paths: PodPaths, signal: AbortSignal): Promise<void> {
-    const { allocatable, clock, recorder, logger } = this.#options;
+    const { allocatable, clock, logger } = this.#options;
     const kind = volumeKind(volume);
     // The runtime mounts images itself.
     if (kind === 'image') return;
@@ -211,11 +326,10 @@ export class VolumeManager {
       else await makeVolumeFolder(folder, { fsGroup: podFsGroup(pod), logger });
       return;
     }
-    await setUpFilesVolume(
-      { allocatable, contents: this.#contents, clock, recorder, logger },
-      pod,
-      volume,
-      folder,
+    const state = this.#states.of(pod.metadata.uid, volume.name);
+    state.written = await setUpFilesVolume(
+      { allocatable, contents: this.#contents, clock, logger },
+      { pod, volume, folder, written: state.written },
       signal,
     );
   }
@@ -231,10 +345,20 @@ export class VolumeManager {
       const message = `cannot find volume "${mount.name}" to mount into container "${container.name}"`;
       throw new StateletError('InvalidArgument', message);
     }
-    const kind = volumeKind(volume);
-    const { subPath, ...plan } = mountPlan(mount, { container, kind, env, supportsRecursiveReadOnly });
+    const claimed = this.#options.claims?.of(pod.metadata.uid, volume.name);
+    const kind = claimed?.source.kind ?? volumeKind(volume);
+    const { subPath, ...plan } = mountPlan(claimed?.readOnly ? { ...mount, readOnly: true } : mount, {
+      container,
+      kind,
+      env,
+      supportsRecursiveReadOnly,
+    });
     if (kind === 'image') return imageMount(pod, volume, plan, subPath, images?.get(volume.name) ?? '');
-    const folder = kind === 'hostPath' ? hostPathOf(volume) : paths.volume(kind, volume.name);
+    const folder = claimed
+      ? claimedFolder(claimed, paths)
+      : kind === 'hostPath'
+        ? hostPathOf(volume)
+        : paths.volume(kind, volume.name);
     // The node decides how a hostPath shares mounts; the agent does for the pod's own folders.
     if (kind !== 'hostPath' && plan.propagation !== 'PROPAGATION_PRIVATE') await shareMounts(folder);
     if (subPath === undefined) return { ...plan, hostPath: folder };
@@ -258,6 +382,17 @@ export class VolumeManager {
       throw new StateletError(errorKind(error), message, { cause: error });
     }
   }
+}
+
+/** Where a container finds the volume of a claim. */
+function claimedFolder({ name, source }: ClaimedVolume, paths: PodPaths): string {
+  return source.kind === 'local' ? paths.volume('local', name) : hostPathOf({ name, hostPath: source });
+}
+
+/** Whether files have been written into the volume, if not the latest. */
+async function hasFiles(volume: Volume, paths: PodPaths): Promise<boolean> {
+  const kind = kindOfFiles(volume);
+  return kind !== undefined && (await currentVersion(paths.volume(kind, volume.name))) !== undefined;
 }
 
 /** `imageRef`: the runtime's id of the image. The image is not labelled for SELinux, as other pods use it too. */

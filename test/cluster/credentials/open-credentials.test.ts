@@ -70,6 +70,19 @@ describe('a node without a bootstrap kubeconfig', () => {
     expect(await opened.server.current()).toMatchObject({ headers: { Authorization: 'Bearer a' } });
   });
 
+  test.each([
+    ['no credentials', {}, 1],
+    ['a token', { token: 'a' }, 0],
+    ['a password', { username: 'a', password: 'b' }, 0],
+    ['a certificate', inline(authority.keyPair(NODE)), 0],
+  ])('is warned of a user without credentials: one with %s', async (_, user, count) => {
+    kubeconfig('kubeconfig', user);
+    await open({ rotates: false });
+    expect(warnings).toEqual(
+      Array(count).fill(expect.stringMatching(/^its user has no credentials, and is/)),
+    );
+  });
+
   test('does not start without a kubeconfig that holds', async () => {
     await expect(open()).rejects.toThrow(`kubeconfig ${folder}/kubeconfig: does not exist`);
     writeFileSync(join(folder, 'kubeconfig'), 'hello');
@@ -113,6 +126,12 @@ describe('a node without a bootstrap kubeconfig', () => {
 });
 
 describe('a node with a bootstrap kubeconfig', () => {
+  test('is warned that the user of that one has no credentials', async () => {
+    kubeconfig('bootstrap', {});
+    await open({ bootstrap: true });
+    expect(warnings).toEqual([expect.stringMatching(/^its user has no credentials, and is/)]);
+  });
+
   beforeEach(() => {
     kubeconfig('bootstrap', { token: 'b' });
   });

@@ -1,4 +1,4 @@
-import { beforeEach, expect, test } from '@jest/globals';
+import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
 import { ApiError } from '../../../src/cluster/service/api-error.ts';
 import { ServerObjects } from '../../../src/cluster/objects/server-objects.ts';
 import { rfc3339 } from '../../../src/policies/formats/time.ts';
@@ -11,18 +11,38 @@ import { silentLogger } from '../../support/silent-logger.ts';
 const refusal = (reason: string, status: number) => new ApiError(reason, { status, reason });
 const pod = (uid = 'u-1'): Pod => ({
   metadata: { name: 'web', namespace: 'ns', uid },
-  spec: { serviceAccountName: 'robot', containers: [{ name: 'main' }] },
+  spec: {
+    serviceAccountName: 'robot',
+    containers: [{ name: 'main', envFrom: [{ configMapRef: { name: 'settings' } }] }],
+  },
 });
 
 let clock: VirtualClock;
 let api: ScriptedApi;
 let objects: ServerObjects;
 
-beforeEach(() => {
+const open = (strategy: 'Cache' | 'Get', objectTTLMs: () => number | undefined = () => undefined) =>
+  new ServerObjects({
+    api,
+    clock,
+    random: () => 0,
+    logger: silentLogger,
+    strategy,
+    syncFrequencyMs: 60_000,
+    objectTTLMs,
+  });
+const readColor = async () => (await objects.configMap('ns', 'settings'))?.data?.color;
+
+beforeEach(async () => {
   clock = new VirtualClock();
   api = new ScriptedApi();
-  objects = new ServerObjects({ api, clock, random: () => 0, logger: silentLogger });
+  api.answer = () => ({ metadata: { resourceVersion: '7' }, items: [{ metadata: { name: 'web' } }] });
+  objects = open('Get');
+  await clock.advance(0);
+  expect(api.taken()).toEqual(['list /api/v1/services']);
 });
+
+afterEach(() => objects.close());
 
 /** An answer of the server to each request for a token: token-1, token-2, … */
 function issueTokens(lifeSeconds = 3600): void {
@@ -39,41 +59,116 @@ function issueTokens(lifeSeconds = 3600): void {
   };
 }
 
-test('pods that are synced at about the same time share one request, and later ones read anew', async () => {
-  let color = 'red';
-  api.answer = () => ({ data: { color } });
-  const read = async () => (await objects.configMap('ns', 'settings'))?.data?.color;
-  expect(await Promise.all([read(), read(), read()])).toEqual(['red', 'red', 'red']);
-  color = 'blue';
-  expect(await read()).toBe('red');
-  expect(api.taken()).toEqual(['get /ns/configmaps/settings']);
-  await clock.advance(5_000);
-  expect(await read()).toBe('blue');
-  expect(api.taken()).toEqual(['get /ns/configmaps/settings']);
+test('the services of the cluster are known as soon as they have been listed', () => {
+  expect(objects.services()).toEqual({ listed: true, services: [{ metadata: { name: 'web' }, spec: {} }] });
 });
 
-test('an object that does not exist is asked for each time', async () => {
+describe('the strategy Get', () => {
+  test('asks the server at each read, and keeps nothing', async () => {
+    let color = 'red';
+    api.answer = () => ({ data: { color } });
+    expect(await readColor()).toBe('red');
+    color = 'blue';
+    expect(await readColor()).toBe('blue');
+    expect(api.taken()).toEqual(['get /ns/configmaps/settings', 'get /ns/configmaps/settings']);
+    api.answer = () => {
+      throw refusal('NotFound', 404);
+    };
+    expect(await readColor()).toBeUndefined();
+  });
+
+  test('tries again what the server forbids right after the binding, for about a second', async () => {
+    let refusals = 2;
+    api.answer = () => {
+      if (refusals-- > 0) throw refusal('Forbidden', 403);
+      return { data: {} };
+    };
+    const read = objects.secret('ns', 'mine');
+    await clock.advance(1_000);
+    expect(await read).toEqual({ data: {} });
+    refusals = Infinity;
+    const refused = expect(objects.secret('ns', 'foreign')).rejects.toMatchObject({ reason: 'Forbidden' });
+    await clock.advance(1_000);
+    await refused;
+  });
+});
+
+describe('the strategy Cache', () => {
+  let ttlMs: number | undefined;
+  const version = (resourceVersion: string, color: string) => ({
+    metadata: { resourceVersion },
+    data: { color },
+  });
+
+  beforeEach(() => {
+    objects.close();
+    ttlMs = undefined;
+    objects = open('Cache', () => ttlMs);
+    objects.registerPod(pod('a'));
+    api.answer = () => version('5', 'red');
+  });
+
+  test('keeps what was read for a minute, or for as long as the cluster wants', async () => {
+    await clock.advance(0);
+    api.taken();
+    expect(await Promise.all([readColor(), readColor()])).toEqual(['red', 'red']);
+    api.answer = () => version('6', 'blue');
+    await clock.advance(59_999);
+    expect(await readColor()).toBe('red');
+    await clock.advance(1);
+    expect(await readColor()).toBe('blue');
+    ttlMs = 0;
+    api.answer = () => version('7', 'green');
+    expect(await readColor()).toBe('green');
+    expect(api.taken()).toEqual(Array.from({ length: 3 }, () => 'get /ns/configmaps/settings'));
+  });
+
+  test('asks anew for a pod that comes to refer to the object', async () => {
+    expect(await readColor()).toBe('red');
+    api.answer = () => version('6', 'blue');
+    objects.registerPod(pod('a'));
+    expect(await readColor()).toBe('red');
+    objects.registerPod(pod('b'));
+    expect(await readColor()).toBe('blue');
+    objects.forgetPod('a');
+    objects.forgetPod('b');
+    await expect(readColor()).rejects.toThrow('object "ns"/"settings" not registered');
+  });
+
+  test('goes on with what it has where the server does not answer, and never goes back', async () => {
+    expect(await readColor()).toBe('red');
+    ttlMs = 0;
+    api.answer = () => {
+      throw new StateletError('Unavailable', 'no answer');
+    };
+    expect(await readColor()).toBe('red');
+    api.answer = () => version('4', 'older');
+    expect(await readColor()).toBe('red');
+    api.answer = () => {
+      throw refusal('NotFound', 404);
+    };
+    expect(await readColor()).toBeUndefined();
+    api.answer = () => {
+      throw new StateletError('Unavailable', 'no answer');
+    };
+    expect(await readColor()).toBeUndefined();
+    objects.registerPod(pod('b'));
+    await expect(readColor()).rejects.toThrow('no answer');
+  });
+});
+
+test('a service account is asked for at each read, and may be missing', async () => {
+  api.answer = () => ({ metadata: { uid: 'u-robot', annotations: { role: 'reader' } } });
+  expect(await objects.serviceAccount('ns', 'robot')).toMatchObject({ metadata: { uid: 'u-robot' } });
+  expect(api.taken()).toEqual(['get /ns/serviceaccounts/robot']);
   api.answer = () => {
     throw refusal('NotFound', 404);
   };
-  expect(await objects.secret('ns', 'late')).toBeUndefined();
-  api.answer = () => ({ data: { key: 'eA==' } });
-  expect(await objects.secret('ns', 'late')).toEqual({ data: { key: 'eA==' } });
-});
-
-test('what the server forbids right after the binding is tried again, for about a second', async () => {
-  let refusals = 2;
+  expect(await objects.serviceAccount('ns', 'robot')).toBeUndefined();
   api.answer = () => {
-    if (refusals-- > 0) throw refusal('Forbidden', 403);
-    return { data: {} };
+    throw refusal('InternalError', 500);
   };
-  const read = objects.secret('ns', 'mine');
-  await clock.advance(1_000);
-  expect(await read).toEqual({ data: {} });
-  refusals = Infinity;
-  const refused = expect(objects.secret('ns', 'foreign')).rejects.toMatchObject({ reason: 'Forbidden' });
-  await clock.advance(1_000);
-  await refused;
+  await expect(objects.serviceAccount('ns', 'robot')).rejects.toMatchObject({ reason: 'InternalError' });
 });
 
 test('a token is bound to the pod, kept for four fifths of its life, and forgotten with the pod', async () => {

@@ -7,6 +7,7 @@ import { join } from 'node:path';
 import { findCgroupMounts } from '../../../src/policies/cgroups/cgroup-mounts.ts';
 import { removeCgroups } from '../../../src/runtime/cgroups/cgroup-removal.ts';
 import type { PodCgroupsOptions } from '../../../src/runtime/cgroups/pod-cgroups.ts';
+import { RecordedMeasurements } from '../../support/recorded-measurements.ts';
 import { openCgroups, podOf } from './cgroup-bed.ts';
 
 const { version, hierarchies } = findCgroupMounts(readFileSync('/proc/self/mountinfo', 'utf8'));
@@ -44,6 +45,20 @@ afterAll(() => {
   });
 
   afterEach(() => removeCgroups(hierarchies.map(({ mountPoint }) => join(mountPoint, root))));
+
+  test('what is made, changed and removed is measured', async () => {
+    const measurements = new RecordedMeasurements();
+    const cgroups = await open({ measurements });
+    measurements.told.length = 0;
+    for (const cpu of ['1', '1', '2']) await cgroups.ensurePod(podOf('u', { cpu }));
+    await cgroups.removePod('unknown');
+    await cgroups.removePod('u');
+    expect(measurements.told.filter((line) => line.endsWith('ends'))).toEqual([
+      'cgroup create ends',
+      'cgroup update ends',
+      'cgroup destroy ends',
+    ]);
+  });
 
   test('the kernel refuses a limit below the usage of the pods; the limit is set when they use less', async () => {
     await open();

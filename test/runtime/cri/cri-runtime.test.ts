@@ -3,10 +3,12 @@ import { startRegistry } from '../../support/containerd/registry.ts';
 import { describeWithContainerd, SET_UP_TIMEOUT_MS } from '../../support/containerd/suite.ts';
 import { createCriRuntime } from '../../../src/runtime/cri/cri-runtime.ts';
 import { runtimeContract, type RuntimeBed } from '../runtime-contract.ts';
+import { streamingContract } from '../streaming-contract.ts';
 import { HOST_SANDBOX, hostContainer } from './support.ts';
 
 describeWithContainerd('CRI', () => {
   runtimeContract('containerd', containerdRuntime, SET_UP_TIMEOUT_MS);
+  streamingContract('containerd', containerdRuntime, SET_UP_TIMEOUT_MS);
 });
 
 async function containerdRuntime(): Promise<RuntimeBed> {

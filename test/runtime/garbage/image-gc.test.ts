@@ -177,3 +177,21 @@ test('the space of a disk is that of its filesystem', async () => {
   expect(capacityBytes).toBeGreaterThan(0);
   expect(free).toBeLessThanOrEqual(capacityBytes);
 });
+
+test('after a collection it says which images are left, and when it has listed them', async () => {
+  const told: [string[], number][] = [];
+  const gc = newGC({
+    onRemaining: (ids, listedAt) => Promise.resolve(void told.push([[...ids], listedAt])),
+  });
+  add('a', 100);
+  add('b', 100);
+  inUse = ['b'];
+  await gc.collect();
+  const first = clock.now();
+  await clock.advance(10 * MINUTE_MS);
+  await gc.deleteUnusedImages();
+  expect(told).toEqual([
+    [['a', 'b'], first],
+    [['b'], clock.now()],
+  ]);
+});

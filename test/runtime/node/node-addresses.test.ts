@@ -132,40 +132,41 @@ describe('what a container refers to', () => {
       limit('MEMORY', 'limits.memory'),
     ],
   };
-  const resolve = (hostNetwork: boolean, sandboxIp?: string) => {
+  const resolve = async (hostNetwork: boolean, sandboxIp?: string) => {
     const podStatus = runtimePodStatus({ sandboxes: [{ id: 's', ...(sandboxIp && { ip: sandboxIp }) }] });
     const pod = podOf({ containers: [main], hostNetwork });
-    const { envs, ...command } = commandResolver(['192.0.2.7'], { cpu: '3800m', memory: '1Gi' })(
-      pod,
-      main,
-      podStatus,
-    );
+    const resolved = commandResolver(['192.0.2.7'], { cpu: '3800m', memory: '1Gi' });
+    const { envs, ...command } = await resolved(pod, main, podStatus);
     return { ...command, env: Object.fromEntries(envs.map(({ key, value }) => [key, value])) };
   };
 
-  test('the address of the pod is the one of its sandbox, the address of the host the first of the node', () => {
-    expect(resolve(false, '10.0.0.9').env).toMatchObject({ HOST_IP: '192.0.2.7', POD_IP: '10.0.0.9' });
+  test('the address of the pod is the one of its sandbox, the address of the host the first of the node', async () => {
+    expect((await resolve(false, '10.0.0.9')).env).toMatchObject({
+      HOST_IP: '192.0.2.7',
+      POD_IP: '10.0.0.9',
+    });
   });
 
-  test("on the host's network the pod has the node's address", () => {
-    expect(resolve(true).env).toMatchObject({ HOST_IP: '192.0.2.7', POD_IP: '192.0.2.7' });
+  test("on the host's network the pod has the node's address", async () => {
+    expect((await resolve(true)).env).toMatchObject({ HOST_IP: '192.0.2.7', POD_IP: '192.0.2.7' });
   });
 
-  test('a container without limits may have all that pods may have', () => {
-    expect(resolve(false).env).toMatchObject({ CPUS: '4', MEMORY: String(2 ** 30) });
+  test('a container without limits may have all that pods may have', async () => {
+    expect((await resolve(false)).env).toMatchObject({ CPUS: '4', MEMORY: String(2 ** 30) });
   });
 
-  test('command and arguments are filled in with its environment, and what is not there is left as it is', () => {
-    expect(resolve(false, '10.0.0.9')).toMatchObject({
+  test('command and arguments are filled in with its environment, and what is not there is left as it is', async () => {
+    expect(await resolve(false, '10.0.0.9')).toMatchObject({
       command: ['serve', '--on', '10.0.0.9'],
       args: ['$(UNKNOWN)'],
     });
   });
 
-  test('a reference to what only an API server has throws', () => {
+  test('a reference to what only an API server has is refused', async () => {
     const env = [{ name: 'A', valueFrom: { secretKeyRef: { name: 's', key: 'k' } } }];
     const asking: Container = { name: 'main', env };
     const pod = podOf({ containers: [asking] });
-    expect(() => commandResolver([], {})(pod, asking, runtimePodStatus({}))).toThrow('Secret s');
+    const resolved = commandResolver([], {})(pod, asking, runtimePodStatus({}));
+    await expect(resolved).rejects.toThrow('Secret s');
   });
 });

@@ -2,7 +2,10 @@ import { mkdirSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync }
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
+import { idSpace } from '../../../src/policies/security/id-mappings.ts';
 import { UserNamespaces } from '../../../src/runtime/node/user-namespace-ranges.ts';
+
+const SPACE = idSpace(65_536, 110);
 
 describe('the users of pods', () => {
   let rootDir: string;
@@ -14,10 +17,10 @@ describe('the users of pods', () => {
   const file = (uid: string) => join(rootDir, 'pods', uid, 'userns');
 
   test('stay the same for as long as the pod is there, over a restart of the agent too', async () => {
-    const users = new UserNamespaces(rootDir);
+    const users = new UserNamespaces(rootDir, SPACE);
     const first = await users.ensure('u-1');
     expect(await users.ensure('u-1')).toEqual(first);
-    expect(await new UserNamespaces(rootDir).ensure('u-1')).toEqual(first);
+    expect(await new UserNamespaces(rootDir, SPACE).ensure('u-1')).toEqual(first);
     expect(statSync(file('u-1')).mode & 0o777).toBe(0o600);
     expect(JSON.parse(readFileSync(file('u-1'), 'utf8'))).toEqual({
       uidMappings: first.uids,
@@ -26,18 +29,18 @@ describe('the users of pods', () => {
   });
 
   test('of two pods are never the same, although both would begin to search at the same place', async () => {
-    const [first] = (await new UserNamespaces(rootDir).ensure('u-1')).uids;
+    const [first] = (await new UserNamespaces(rootDir, SPACE).ensure('u-1')).uids;
     // What the second one would get, were it alone, is taken by an agent from before.
-    const alone = (await new UserNamespaces(rootDir).ensure('u-2')).uids[0];
+    const alone = (await new UserNamespaces(rootDir, SPACE).ensure('u-2')).uids[0];
     writeFileSync(file('u-1'), readFileSync(file('u-2')));
     rmSync(file('u-2'));
-    const [second] = (await new UserNamespaces(rootDir).ensure('u-2')).uids;
+    const [second] = (await new UserNamespaces(rootDir, SPACE).ensure('u-2')).uids;
     expect(second?.hostId).not.toBe(alone?.hostId);
     expect(second?.hostId).not.toBe(first?.hostId);
   });
 
   test('are given back when the pod is released; an unknown pod is no error', async () => {
-    const users = new UserNamespaces(rootDir);
+    const users = new UserNamespaces(rootDir, SPACE);
     await users.ensure('u-1');
     await users.release('u-1');
     await users.release('never-seen');
@@ -46,7 +49,7 @@ describe('the users of pods', () => {
 
   test('that were recorded in an unreadable way are given to no other pod: it is said what to do', async () => {
     writeFileSync(file('u-1'), 'nonsense');
-    const users = new UserNamespaces(rootDir);
+    const users = new UserNamespaces(rootDir, SPACE);
     await expect(users.ensure('u-2')).rejects.toMatchObject({
       kind: 'DataLoss',
       message: expect.stringMatching(/u-1\/userns is no record of .*; end the pod and remove the file$/),
@@ -57,6 +60,6 @@ describe('the users of pods', () => {
 
   test('do not mind what else lies among the folders of pods', async () => {
     writeFileSync(join(rootDir, 'pods', 'a-file'), '');
-    expect(await new UserNamespaces(rootDir).ensure('u-1')).toMatchObject({ mode: 'POD' });
+    expect(await new UserNamespaces(rootDir, SPACE).ensure('u-1')).toMatchObject({ mode: 'POD' });
   });
 });

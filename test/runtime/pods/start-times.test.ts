@@ -90,6 +90,15 @@ test('an unfinished record of a killed agent is replaced, or removed with the po
   expect(readdirSync(podsDir)).toEqual(['u-1']);
 });
 
+test('the empty folder of an agent that was killed before it began the record is found and removed', async () => {
+  mkdirSync(join(podsDir, 'u-1'));
+  mkdirSync(join(podsDir, 'default_web_u-2'));
+  const starts = agent();
+  expect(await starts.podsOnDisk()).toEqual(['u-1']);
+  await starts.remove('u-1');
+  expect(readdirSync(podsDir)).toEqual(['default_web_u-2']);
+});
+
 test('podsOnDisk lists the folders with a record, and no other folder', async () => {
   const starts = agent();
   expect(

@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { StartTimes } from '../../../src/runtime/pods/start-times.ts';
 import { processNode } from '../../../src/runtime/process/process-node.ts';
+import type { ApiObjects } from '../../../src/types/api-objects.ts';
 import type { PodNode } from '../../../src/runtime/node/pod-node.ts';
 import { testPod } from '../../support/pods.ts';
 import { silentLogger } from '../../support/silent-logger.ts';
@@ -93,5 +94,17 @@ describe('the node of the embedded runtime', () => {
     expect(await forgetful.startTime(uid, FIRST)).toBe(FIRST);
     expect(await forgetful.startTime(uid, LATER)).toBe(LATER);
     expect(await forgetful.podsOnDisk()).toEqual([]);
+  });
+
+  test('tells when the objects are needed that a pod refers to, and when no longer', async () => {
+    const told: string[] = [];
+    const objects: Partial<ApiObjects> = {
+      registerPod: ({ metadata }) => void told.push(`register ${metadata.uid}`),
+      forgetPod: (forgotten) => void told.push(`forget ${forgotten}`),
+    };
+    const asking = processNode({ hostIPs: [], podLogsDir, objects: objects as ApiObjects });
+    await asking.prepare(pod, new AbortController().signal);
+    await asking.release(uid);
+    expect(told).toEqual([`register ${uid}`, `forget ${uid}`]);
   });
 });

@@ -10,9 +10,12 @@ import type { ContainerConfig } from '../../../src/types/cri.ts';
 import { logLines, processRuntimeBed, type ProcessRuntimeBed } from '../../support/process-runtime.ts';
 import { podConfig, shell, startPod, whenExited } from '../../support/runtime-configs.ts';
 import { waitFor } from '../../support/wait-for.ts';
+import { streamingOf } from '../../support/stream-bed.ts';
 import { runtimeContract } from '../runtime-contract.ts';
+import { streamingContract } from '../streaming-contract.ts';
 
 runtimeContract('the embedded runtime', () => Promise.resolve(processRuntimeBed()));
+streamingContract('the embedded runtime', () => Promise.resolve(processRuntimeBed()));
 
 describe('the embedded runtime', () => {
   let bed: ProcessRuntimeBed;
@@ -96,6 +99,20 @@ describe('a monitor of an older version', () => {
       kind: 'FailedPrecondition',
       message: expect.stringContaining('an older version'),
     });
+  });
+
+  test('runs no command with streams', async () => {
+    const streams = { stdin: false, stdout: true, stderr: true, tty: false };
+    const streaming = streamingOf(runtime);
+    for (const call of [
+      streaming.exec({ containerId: 'any', command: ['ls'], ...streams }),
+      streaming.attach({ containerId: 'any', ...streams }),
+    ]) {
+      await expect(call).rejects.toMatchObject({
+        kind: 'FailedPrecondition',
+        message: expect.stringContaining('an older version'),
+      });
+    }
   });
 
   test('gets all other containers', async () => {

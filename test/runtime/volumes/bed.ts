@@ -82,6 +82,10 @@ export class VolumeBed {
     return mountsBelow(parseMountInfo(readFileSync('/proc/self/mountinfo', 'utf8')), folder);
   }
 
+  unmount(folder: string): void {
+    run('umount', '--no-canonicalize', folder);
+  }
+
   podDir(uid = 'u-1'): string {
     return join(this.rootDir, 'pods', uid);
   }

@@ -67,7 +67,7 @@ describe('on the disk', () => {
       kind: 'InvalidArgument',
       message:
         'MountVolume.SetUp failed for volume "v0" : emptyDir.medium HugePages: no container requests hugepages-SIZE; ' +
-        'MountVolume.SetUp failed for volume "v1" : a volume of nfs is not supported; there are emptyDir, hostPath, downwardAPI, projected, configMap, secret, image',
+        'MountVolume.SetUp failed for volume "v1" : a volume of nfs is not supported; there are emptyDir, hostPath, downwardAPI, projected, configMap, secret, image, persistentVolumeClaim, ephemeral',
     });
   });
 
@@ -110,6 +110,7 @@ describeAsRoot('an emptyDir with rights and mounts', () => {
   test('in memory is mounted again after a restart of the node', async () => {
     await bed.mount(inMemory);
     run('umount', folderOf());
+    bed.newManager();
     await bed.mount(inMemory);
     expect(bed.mounts()).toEqual([folderOf()]);
   });

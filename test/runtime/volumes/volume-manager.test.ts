@@ -339,7 +339,7 @@ describeAsRoot('removing a pod with mounts', () => {
       const { VolumeManager } = await import(${JSON.stringify(module)});
       process.setgroups([]); process.setgid(65534); process.setuid(65534);
       const logger = { warn: (_, message) => console.log(message) };
-      const options = { rootDir: ${JSON.stringify(folder)}, allocatable: {}, clusterDomain: '', clock: Date, recorder: {}, logger };
+      const options = { rootDir: ${JSON.stringify(folder)}, allocatable: {}, clusterDomain: '', clock: { now: Date.now, setTimeout, clearTimeout }, recorder: {}, logger };
       const pod = ${JSON.stringify(podWith([{ emptyDir: {} }], { securityContext: { fsGroup: 2345 } }))};
       await new VolumeManager(options).mountPod(pod, new AbortController().signal);`;
     const output = execFileSync(process.execPath, ['--input-type=module', '-e', script], {

@@ -55,6 +55,14 @@ export async function notDone(error: unknown, id: string, states: States): Promi
   return status.state === 'CONTAINER_RUNNING' ? error : ofKind('FailedPrecondition', error);
 }
 
+/** For PortForward, which needs a sandbox that is ready. */
+export async function notForwarded(error: unknown, sandboxId: string, states: States): Promise<unknown> {
+  if (!isVague(error)) return error;
+  const state = await states.sandbox(sandboxId);
+  if (state === undefined) return ofKind('NotFound', error);
+  return state === 'SANDBOX_NOTREADY' ? ofKind('FailedPrecondition', error) : error;
+}
+
 /** Whether the error's code may have several meanings. */
 const isVague = (error: unknown): boolean => ['Unknown', 'NotFound'].includes(errorKind(error));
 

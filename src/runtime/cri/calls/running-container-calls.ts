@@ -1,9 +1,15 @@
 import type { RuntimeService } from '../../service/runtime-service.ts';
 import type { CallContext } from './call-context.ts';
 import { notDone } from './call-corrections.ts';
-import { EXEC_SYNC, LIST_CONTAINER_STATS, REOPEN_CONTAINER_LOG } from '../messages/methods.ts';
+import {
+  CHECKPOINT_CONTAINER,
+  EXEC_SYNC,
+  LIST_CONTAINER_STATS,
+  REOPEN_CONTAINER_LOG,
+} from '../messages/methods.ts';
 
-type RunningContainerCalls = Pick<RuntimeService, 'execSync' | 'listContainerStats' | 'reopenContainerLog'>;
+type RunningContainerCalls = Pick<RuntimeService, 'execSync' | 'listContainerStats' | 'reopenContainerLog'> &
+  Required<Pick<RuntimeService, 'checkpointContainer'>>;
 
 /** The calls for running containers. */
 export function runningContainerCalls(
@@ -24,6 +30,10 @@ export function runningContainerCalls(
       if (state === undefined) return stats;
       const ids = new Set((await listContainers(filter, options)).map(({ id }) => id));
       return stats.filter(({ attributes }) => ids.has(attributes.id));
+    },
+    checkpointContainer: async ({ containerId, location, timeoutSeconds: timeout }, options) => {
+      const timeoutMs = timeout > 0 ? timeout * 1000 : context.timeoutMs;
+      await context.call(CHECKPOINT_CONTAINER, { containerId, location, timeout }, { ...options, timeoutMs });
     },
     reopenContainerLog: async (containerId, options) => {
       const reopened = context.call(REOPEN_CONTAINER_LOG, { containerId }, options);

@@ -204,6 +204,16 @@ export const containerStatusResponse = message<{ status?: WireContainerStatus }>
   ),
 });
 
+export const checkpointContainerRequest = message<{
+  containerId: string;
+  location: string;
+  timeout: number;
+}>({
+  containerId: field(1, string),
+  location: field(2, string),
+  timeout: field(3, int),
+});
+
 export const execSyncRequest = message<{ containerId: string; cmd: readonly string[]; timeout: number }>({
   containerId: field(1, string),
   cmd: list(2, string),

@@ -1,5 +1,6 @@
 /** The methods of CRI that are used. */
 import {
+  checkpointContainerRequest,
   containerId,
   createContainerRequest,
   execSyncRequest,
@@ -32,6 +33,7 @@ import {
   podSandboxStatusResponse,
   runPodSandboxRequest,
 } from './sandbox-messages.ts';
+import { attachRequest, execRequest, portForwardRequest, streamingResponse } from './streaming-messages.ts';
 
 export interface Method<Q, A> {
   /** The name in errors. */
@@ -69,7 +71,11 @@ export const REMOVE_CONTAINER = runtime('RemoveContainer', containerId, empty);
 export const LIST_CONTAINERS = runtime('ListContainers', listContainersRequest, listContainersResponse);
 export const CONTAINER_STATUS = runtime('ContainerStatus', containerId, containerStatusResponse);
 export const REOPEN_CONTAINER_LOG = runtime('ReopenContainerLog', containerId, empty);
+export const CHECKPOINT_CONTAINER = runtime('CheckpointContainer', checkpointContainerRequest, empty);
 export const EXEC_SYNC = runtime('ExecSync', execSyncRequest, execSyncResponse);
+export const EXEC = runtime('Exec', execRequest, streamingResponse);
+export const ATTACH = runtime('Attach', attachRequest, streamingResponse);
+export const PORT_FORWARD = runtime('PortForward', portForwardRequest, streamingResponse);
 export const LIST_CONTAINER_STATS = runtime(
   'ListContainerStats',
   listContainerStatsRequest,

@@ -2,10 +2,11 @@ import { StateletError } from '../../../types/errors.ts';
 import type { ContainerConfig } from '../../../types/cri.ts';
 import { DEFAULT_PATH, userOf } from './launch.ts';
 import type { ProcessSpec } from './launch.ts';
-import type { RuntimeLayout } from '../layout.ts';
+import type { RuntimeLayout, StreamName } from '../layout.ts';
 import { privilegesOf } from './privileges.ts';
 import { CONTAINER_ID_VARIABLE } from './proc.ts';
 import type { ContainerRecord, SandboxRecord } from '../monitor/records.ts';
+import { requireTerminals } from '../streams/pseudo-terminal.ts';
 import { stopSignal } from './stop-signal.ts';
 import { terminationPath } from './message-file.ts';
 
@@ -19,14 +20,15 @@ export function validateContainer(config: ContainerConfig): void {
         `command from (image "${config.image.image}" is not looked at), so its \`command\` must be given`,
     );
   }
-  if (config.tty) {
-    throw new StateletError(
-      'InvalidArgument',
-      `${name} asks for a terminal, which the embedded runtime cannot give: set its \`tty\` to false`,
-    );
-  }
+  if (config.tty) requireTerminals(name);
   privilegesOf(config, userOf(config));
   stopSignal(config);
+}
+
+/** The named pipes of a container. A terminal has one output, and always something that is read from. */
+export function containerStreams({ stdin, tty }: ContainerConfig): readonly StreamName[] {
+  if (tty) return ['stdin', 'stdout'];
+  return stdin ? ['stdin', 'stdout', 'stderr'] : ['stdout', 'stderr'];
 }
 
 export function messageFile(layout: RuntimeLayout, record: ContainerRecord): string {

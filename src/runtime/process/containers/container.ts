@@ -4,20 +4,23 @@ import { errorMessage, StateletError } from '../../../types/errors.ts';
 import type { ContainerEventType } from '../../../types/cri.ts';
 import { terminationMessage } from '../../pods/termination-message.ts';
 import { nowNs } from '../monitor/start-clock.ts';
-import { ContainerLog } from './container-log.ts';
-import { messageFile, processSpec } from './container-spec.ts';
+import { ContainerInput } from '../streams/container-input.ts';
+import type { StreamedCommand } from '../streams/streamed-command.ts';
+import { ContainerLog, type Copies } from './container-log.ts';
+import { containerStreams, messageFile, processSpec } from './container-spec.ts';
 import { execCommand } from './exec.ts';
 import type { ExecLimits } from './exec.ts';
-import { exitCodeOf, launch, openForReading, StartError, withContainerEnds } from './launch.ts';
+import { exitCodeOf, openForReading, type ProcessSpec, StartError } from './launch.ts';
 import type { RuntimeLayout } from '../layout.ts';
 import { LogFile } from './log-file.ts';
-import { adoptedProcess, childProcess } from './main-process.ts';
+import { adoptedProcess } from './main-process.ts';
 import type { Ending, MainProcess } from './main-process.ts';
 import type { OomKills } from './oom-kills.ts';
 import { isRunning, startedAtMs } from './proc.ts';
 import type { ProcessIdentity } from './proc.ts';
 import type { ExecResult } from '../monitor/protocol.ts';
 import type { ContainerRecord, Exit, RecordStore, SandboxRecord } from '../monitor/records.ts';
+import { startMain } from './start-main.ts';
 import { stopSignal } from './stop-signal.ts';
 import type { Sweeper } from './sweeper.ts';
 import { logFilePath } from '../monitor/views.ts';
@@ -47,6 +50,7 @@ export class Container {
   readonly #host: ContainerHost;
   #starting: Promise<void> | undefined;
   #log: ContainerLog | undefined;
+  readonly #input: ContainerInput;
   #main: MainProcess | undefined;
   #finished: Promise<void> | undefined;
   readonly #killTimer = new Timer(systemClock);
@@ -57,6 +61,7 @@ export class Container {
     this.#host = host;
     this.#sandbox = sandbox;
     this.record = record;
+    this.#input = new ContainerInput(host.layout.pipe(record.id, 'stdin'), record.config);
   }
 
   /** Whether it runs, is being started, or processes of it are left. */
@@ -91,12 +96,42 @@ export class Container {
     await this.#finished;
   }
 
+  /** Throws a StateletError of kind FailedPrecondition if it does not run. */
+  requireRunning(): void {
+    if (this.record.state === 'CONTAINER_RUNNING' && !this.record.exit) return;
+    throw new StateletError('FailedPrecondition', `container ${this.record.id} is not running`);
+  }
+
   exec(command: readonly string[], limits: ExecLimits): Promise<ExecResult> {
-    if (this.record.state !== 'CONTAINER_RUNNING' || this.record.exit) {
-      throw new StateletError('FailedPrecondition', `container ${this.record.id} is not running`);
-    }
-    const spec = processSpec(this.#host.layout, this.#sandbox, this.record, command);
-    return execCommand(spec, limits, this.#host.sweeper);
+    this.requireRunning();
+    return execCommand(this.#spec(command), limits, this.#host.sweeper);
+  }
+
+  /** Resolves with the exit code of the command, which has its streams already. */
+  runStreamed(streamed: StreamedCommand, command: readonly string[], signal: AbortSignal): Promise<number> {
+    this.requireRunning();
+    return streamed.run(this.#spec(command), signal, this.#host.sweeper);
+  }
+
+  /** The pipe of its standard input; undefined if it has none for clients, or that has ended. */
+  get inputPipe(): string | undefined {
+    return this.#input.pipe;
+  }
+
+  /** An attached client has ended its input, or is gone. */
+  clientInputEnded(): void {
+    this.#input.clientEnded();
+  }
+
+  /** Copies its output to a client from now on, until the function that is returned is called. */
+  copyOutput(copies: Copies): () => void {
+    if (this.#log) return this.#log.copyTo(copies);
+    throw new StateletError('FailedPrecondition', `the output of container ${this.record.id} cannot be read`);
+  }
+
+  /** Resolves when its end is recorded. */
+  get ended(): Promise<void> {
+    return this.#finished ?? Promise.resolve();
   }
 
   /** Opens the log file again, after it was moved away. Resolves when the last write to the old file is done. */
@@ -134,23 +169,26 @@ export class Container {
   async #start(): Promise<void> {
     const { layout, oomKills } = this.#host;
     const { id, config } = this.record;
-    const pipes = [layout.pipe(id, 'stdout'), layout.pipe(id, 'stderr')];
-    if (config.stdin) pipes.push(layout.pipe(id, 'stdin'));
+    const streams = containerStreams(config);
+    const input = streams.includes('stdin') ? this.#input : undefined;
+    const outputs = streams.filter((stream) => stream !== 'stdin').map((stream) => layout.pipe(id, stream));
     oomKills.grew();
     try {
-      const spec = processSpec(layout, this.#sandbox, this.record, [...config.command, ...config.args]);
+      const spec = this.#spec([...config.command, ...config.args]);
       this.#log = this.#openLog();
       // Taken before the launch: the container may have written its termination message, and ended, when `launch` resolves.
       const startedAt = Number(nowNs());
-      const main = await withContainerEnds(pipes, async ([stdout, stderr, stdin]) =>
-        childProcess(await launch(spec, [stdin ?? 'ignore', stdout, stderr])),
-      );
+      const main = await startMain(spec, { input, outputs, tty: config.tty === true });
       this.#run(main, startedAt);
     } catch (error) {
       const failure = error instanceof StartError ? error : new StartError(128, errorMessage(error), error);
       await this.#startFailed(failure);
       throw failure;
     }
+  }
+
+  #spec(command: readonly string[]): ProcessSpec {
+    return processSpec(this.#host.layout, this.#sandbox, this.record, command);
   }
 
   #run(main: MainProcess, startedAt: number): void {
@@ -177,6 +215,7 @@ export class Container {
   /** After the end of the main process: records how it ended, and kills what is left of the container. */
   async #finish(ending: Ending, sessionId: number | undefined): Promise<void> {
     this.#killTimer.disarm();
+    this.#input.close();
     this.record.exit ??= this.#exitAfter(ending);
     this.#save();
     const { id, process: main } = this.record;
@@ -243,9 +282,10 @@ export class Container {
     const onTrouble = (error: Error): void =>
       log(`output of container ${this.record.id} is lost, ${path ?? ''} cannot be written: ${error.message}`);
     const file = path === undefined ? undefined : new LogFile(path, onTrouble);
-    const stdout = openForReading(layout.pipe(this.record.id, 'stdout'));
-    const stderr = openForReading(layout.pipe(this.record.id, 'stderr'));
-    return new ContainerLog({ stdout, stderr }, file);
+    const { id, config } = this.record;
+    const stdout = openForReading(layout.pipe(id, 'stdout'));
+    if (!containerStreams(config).includes('stderr')) return new ContainerLog({ stdout }, file);
+    return new ContainerLog({ stdout, stderr: openForReading(layout.pipe(id, 'stderr')) }, file);
   }
 
   #tryOpenLog(): void {

@@ -12,7 +12,7 @@ import type {
 import { nowNs } from '../monitor/start-clock.ts';
 import { Container } from './container.ts';
 import type { ContainerHost } from './container.ts';
-import { validateContainer } from './container-spec.ts';
+import { containerStreams, validateContainer } from './container-spec.ts';
 import { makePipes, userOf } from './launch.ts';
 import type { RuntimeLayout } from '../layout.ts';
 import { OomKills } from './oom-kills.ts';
@@ -129,10 +129,7 @@ export class Engine {
     const id = newId();
     mkdirSync(this.#layout.containerDir(id), { mode: 0o700 });
     try {
-      const streams = config.stdin
-        ? (['stdin', 'stdout', 'stderr'] as const)
-        : (['stdout', 'stderr'] as const);
-      const paths = streams.map((stream) => this.#layout.pipe(id, stream));
+      const paths = containerStreams(config).map((stream) => this.#layout.pipe(id, stream));
       await makePipes(paths, userOf(config));
       // While the pipes were made, the sandbox may have been stopped, or the name used.
       this.#register(this.#mayCreate(sandboxId, config), id, config);

@@ -3,7 +3,7 @@ import type { Readable } from 'node:stream';
 import { MAX_TIMER_MS } from '../../../types/clock.ts';
 import { StateletError } from '../../../types/errors.ts';
 import { BoundedOutput } from '../../../system/bounded-output.ts';
-import { exitCodeOf, launch } from './launch.ts';
+import { exitCodeOf, hasEnded, launch } from './launch.ts';
 import type { ProcessSpec } from './launch.ts';
 import type { ExecResult } from '../monitor/protocol.ts';
 import type { Sweeper } from './sweeper.ts';
@@ -47,9 +47,11 @@ export async function execCommand(
   );
 }
 
-function exitOf(child: ChildProcess, giveUp: AbortSignal): Promise<number | undefined> {
+/** The exit code; undefined if the caller gives up before. */
+export function exitOf(child: ChildProcess, giveUp: AbortSignal): Promise<number | undefined> {
   return new Promise((resolve) => {
     child.once('exit', (code, signal) => resolve(exitCodeOf(code, signal)));
+    if (hasEnded(child)) resolve(exitCodeOf(child.exitCode, child.signalCode));
     if (giveUp.aborted) resolve(undefined);
     giveUp.addEventListener('abort', () => resolve(undefined), { once: true });
   });

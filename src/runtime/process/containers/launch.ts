@@ -56,8 +56,11 @@ function start(command: string, args: string[], spec: ProcessSpec, stdio: StdioO
   }
 }
 
-/** Before `setpriv` starts it: an error of `setpriv` would look like one of the program. */
-function checkProgram(command: string, { env, cwd }: ProcessSpec): void {
+/**
+ * Before another program starts it: an error of that one would look like one of the program. Throws a StartError if there
+ * is no such program.
+ */
+export function checkProgram(command: string, { env, cwd }: ProcessSpec): void {
   const file = findProgram(command, env.PATH ?? '', cwd);
   if (file === undefined) throw startError(command, { code: 'ENOENT' });
   if (!isExecutable(resolve(cwd, file))) throw startError(command, { code: 'EACCES' });
@@ -84,6 +87,11 @@ function startError(command: string, error: unknown): StartError {
 /** The exit code by a child's `exit` event: 128 plus the signal's number if a signal has ended it. */
 export function exitCodeOf(code: number | null, signal: NodeJS.Signals | null): number {
   return code ?? 128 + (signal === null ? 0 : osConstants.signals[signal]);
+}
+
+/** Whether its `exit` event has been delivered already. */
+export function hasEnded({ exitCode, signalCode }: ChildProcess): boolean {
+  return exitCode !== null || signalCode !== null;
 }
 
 function isDirectory(path: string): boolean {

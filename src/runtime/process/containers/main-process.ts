@@ -3,6 +3,8 @@ import { systemClock } from '../../../system/system-clock.ts';
 import { Timer } from '../../../system/timer.ts';
 import { StateletError } from '../../../types/errors.ts';
 import { errnoCode } from '../../../system/system-errors.ts';
+import type { TerminalProcess } from '../streams/pseudo-terminal.ts';
+import { hasEnded } from './launch.ts';
 import { isRunning, readStat } from './proc.ts';
 import type { ProcessIdentity } from './proc.ts';
 
@@ -38,6 +40,18 @@ export function childProcess(child: ChildProcess): MainProcess {
   // Its pid cannot belong to another process before its `exit` event.
   const sendTo = (target: number, what: Signal): void => {
     if (alive) send(target, what);
+  };
+  return { identity, ended, ...senders(identity, sendTo) };
+}
+
+/** A process in a terminal. */
+export function terminalProcess({ holder, identity }: TerminalProcess): MainProcess {
+  const ended = new Promise<Ending>((resolve) => {
+    holder.once('exit', (code, signal) => resolve({ code, signal }));
+    if (hasEnded(holder)) resolve({ code: holder.exitCode, signal: holder.signalCode });
+  });
+  const sendTo = (target: number, what: Signal): void => {
+    if (isRunning(identity)) send(target, what);
   };
   return { identity, ended, ...senders(identity, sendTo) };
 }

@@ -6,6 +6,8 @@ export interface ProcessStat {
   readonly state: string;
   readonly groupId: number;
   readonly sessionId: number;
+  /** The device number of its terminal; 0: none. */
+  readonly terminal: number;
   /** User and system time, including that of children that have ended and were waited for. */
   readonly cpuTicks: number;
   /** Since boot. Together with pid and boot it identifies a process for ever. */
@@ -30,6 +32,7 @@ export function parseStat(text: string): ProcessStat {
     state: fields[0] ?? 'X',
     groupId: field(5),
     sessionId: field(6),
+    terminal: field(7),
     cpuTicks: field(14) + field(15) + field(16) + field(17),
     startTicks: field(22),
   };

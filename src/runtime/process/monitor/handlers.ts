@@ -1,6 +1,7 @@
 import type { Engine } from '../containers/engine.ts';
 import type { Handlers } from './protocol.ts';
 import { containerStats } from '../containers/process-stats.ts';
+import type { StreamDesk } from '../streams/stream-desk.ts';
 import {
   matchesContainer,
   matchesSandbox,
@@ -10,8 +11,8 @@ import {
   toSandboxStatus,
 } from './views.ts';
 
-/** The methods of the protocol, carried out by an engine. */
-export function engineHandlers(engine: Engine): Handlers {
+/** The methods of the protocol, carried out by an engine and the desk of its streams. */
+export function engineHandlers(engine: Engine, streams: StreamDesk): Handlers {
   return {
     runPodSandbox: ([config]) => engine.runPodSandbox(config),
     stopPodSandbox: ([id]) => engine.stopPodSandbox(id),
@@ -44,6 +45,10 @@ export function engineHandlers(engine: Engine): Handlers {
           .containers()
           .filter((record) => record.state === 'CONTAINER_RUNNING' && matchesContainer(record, filter)),
       ),
+    openStreams: ([id, request]) => streams.open(id, request),
+    runStreams: ([id], signal) => streams.run(id, signal),
+    resizeTerminal: ([id, size]) => streams.resize(id, size),
+    endInput: ([id]) => streams.endInput(id),
     ping: () => undefined,
   };
 }

@@ -12,11 +12,13 @@
  * It imports only Node and small modules, because it stays in memory as long as any pod.
  */
 import { closeSync, writeSync } from 'node:fs';
+import { endProcess } from '../../../system/end-process.ts';
 import { errorMessage } from '../../../types/errors.ts';
 import { Engine } from '../containers/engine.ts';
 import { engineHandlers } from './handlers.ts';
 import { closeInheritedDescriptors } from '../containers/inherited-descriptors.ts';
 import { runtimeLayout } from '../layout.ts';
+import { StreamDesk } from '../streams/stream-desk.ts';
 import { becomeMonitor } from './monitor-lock.ts';
 import { MonitorServer } from './monitor-server.ts';
 
@@ -60,7 +62,8 @@ async function serve(rootDir: string): Promise<void> {
   // If the monitor ended at its own mistakes, the exit codes of its containers would be lost.
   process.on('uncaughtException', (error) => log(`unexpected: ${error.stack ?? errorMessage(error)}`));
   const engine = new Engine(layout, log, (event) => server.broadcast(event));
-  const server = new MonitorServer(layout.runtimeDir, engineHandlers(engine));
+  const streams = new StreamDesk(layout, (id) => engine.container(id));
+  const server = new MonitorServer(layout.runtimeDir, engineHandlers(engine, streams));
   await server.listen();
   log(`started as process ${process.pid} on Node ${process.version}`);
   endOnSignals(engine, server);
@@ -98,7 +101,7 @@ async function end(engine: Engine, server: MonitorServer, graceSeconds: number, 
   await engine.shutDown(graceSeconds);
   server.close();
   // Time for the answers that are being sent.
-  setTimeout(() => process.exit(0), 50);
+  setTimeout(() => endProcess(0), 50);
 }
 
 const [, , root, readyFd] = process.argv;
@@ -107,5 +110,5 @@ if (root === undefined || readyFd === undefined) {
 }
 main(root, Number(readyFd)).catch((error: unknown) => {
   log(`cannot start: ${error instanceof Error ? (error.stack ?? error.message) : String(error)}`);
-  process.exit(1);
+  endProcess(1);
 });

@@ -12,6 +12,7 @@ import type {
   PodSandboxFilter,
   PodSandboxStatus,
 } from '../../../types/cri.ts';
+import type { StreamSelection, TerminalSize } from '../../service/streaming-runtime.ts';
 
 /**
  * The protocol of client and monitor: one JSON value per line. The monitor begins with its `Hello`. Then the client
@@ -35,6 +36,12 @@ export interface MonitorMethods {
   reopenContainerLog: Method<[id: string]>;
   execSync: Method<[id: string, command: readonly string[], timeoutSeconds: number], ExecResult>;
   listContainerStats: Method<[filter: ContainerFilter], ContainerStats[]>;
+  openStreams: Method<[containerId: string, request: StreamsRequest], OpenedStreams>;
+  /** Results in the exit code, once the command, or the container's main process, has ended. */
+  runStreams: Method<[streamsId: string], number>;
+  resizeTerminal: Method<[streamsId: string, size: TerminalSize]>;
+  /** The client has closed its end of the standard input. */
+  endInput: Method<[streamsId: string]>;
   ping: Method<[]>;
 }
 
@@ -58,8 +65,20 @@ export interface ExecResult {
   readonly exitCode: number;
 }
 
-/** What an older monitor would accept without doing it. */
-export const FEATURES = ['privileges'] as const;
+export interface StreamsRequest extends StreamSelection {
+  /** A command to run; without one, the client is attached to the container's main process. */
+  readonly command?: readonly string[];
+}
+
+/** Named pipes, of which the client opens its ends before it asks to run. */
+export interface OpenedStreams {
+  readonly id: string;
+  /** The pipe of the standard input, if it was asked for and there is one. The others are in the folder of the streams. */
+  readonly stdin?: string;
+}
+
+/** What an older monitor would accept without doing it, or does not know. */
+export const FEATURES = ['privileges', 'streams'] as const;
 export type Feature = (typeof FEATURES)[number];
 
 export interface Hello {

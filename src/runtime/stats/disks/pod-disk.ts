@@ -1,6 +1,7 @@
 import { readdir, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { podLogsFolder } from '../../../policies/cri/cri-labels.ts';
+import { PLUGIN_FOLDERS } from '../../../policies/volumes/volume-source.ts';
 import type { FsStats } from '../../../types/stats.ts';
 import type { RuntimePodStatus } from '../../../types/runtime-pod.ts';
 import { ifThere } from '../../../system/system-errors.ts';
@@ -53,12 +54,16 @@ async function measureEach(folder: string, pace: Pace): Promise<Map<string, Disk
   return used;
 }
 
-/** The volumes that have a folder, whatever the pod's spec says. A hostPath belongs to no pod and has no folder here. */
+/**
+ * The volumes that have a folder, whatever the pod's spec says. A hostPath belongs to no pod and has no folder here. The folder of a local
+ * volume holds what is not the pod's either.
+ */
 async function measureVolumes(podsDir: string, uid: string, pace: Pace): Promise<readonly VolumeUsed[]> {
   const { podDir, volumesDir } = podPaths(podsDir, uid);
   const device = (await ifThere(stat(podDir)))?.dev;
   const volumes: VolumeUsed[] = [];
   for (const plugin of (await ifThere(readdir(volumesDir))) ?? []) {
+    if (plugin === PLUGIN_FOLDERS.local) continue;
     for (const name of (await ifThere(readdir(join(volumesDir, plugin)))) ?? []) {
       const folder = join(volumesDir, plugin, name);
       volumes.push({ name, ...(await measureVolume(folder, device, pace)) });

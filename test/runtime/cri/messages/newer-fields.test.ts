@@ -158,7 +158,7 @@ describe('a container of a newer runtime', () => {
     const response = root.lookupType('CreateContainerResponse').encode({ containerId: 'c' }).finish();
     const create = hears(methods.CREATE_CONTAINER.path, response);
     await fake.serve(create.answer);
-    const users = userNamespace(4_294_836_224);
+    const users = userNamespace({ hostId: 4_294_836_224, length: 65_536 });
     const image = { image: 'sha256:1', userSpecifiedImage: 'app:1', annotations: { note: 'kept' } };
     const config = containerConfig(['true'], {
       mounts: [

@@ -1,5 +1,6 @@
 import { describe, expect, test } from '@jest/globals';
 import {
+  containerStreams,
   messageFile,
   processSpec,
   validateContainer,
@@ -16,10 +17,10 @@ const recordOf = (more: Partial<ContainerConfig> = {}) =>
   containerRecord({ config: containerConfig(['sleep', '1000'], more) });
 
 describe('a container is refused', () => {
-  const refused = (config: ContainerConfig, message: string) =>
+  const refused = (config: ContainerConfig, message: string, kind = 'InvalidArgument') =>
     expect(() => validateContainer(config)).toThrow(
       expect.objectContaining({
-        kind: 'InvalidArgument',
+        kind,
         message: expect.stringMatching(new RegExp(`container "main".*${message}`, 's')),
       }),
     );
@@ -28,8 +29,14 @@ describe('a container is refused', () => {
     refused(containerConfig([]), 'has no image to take a command from \\(image "none"');
   });
 
-  test('with a terminal', () => {
-    refused(containerConfig(['sh'], { tty: true }), 'set its `tty` to false');
+  test('with a terminal, where the program that makes terminals is not installed', () => {
+    const path = process.env.PATH;
+    process.env.PATH = '/usr/share';
+    try {
+      refused(containerConfig(['sh'], { tty: true }), 'install util-linux', 'FailedPrecondition');
+    } finally {
+      process.env.PATH = path;
+    }
   });
 
   test('with an unknown capability', () => {
@@ -42,8 +49,19 @@ describe('a container is refused', () => {
   });
 });
 
-test('a container with a command and nothing special is accepted', () => {
-  expect(() => validateContainer(containerConfig(['sh', '-c', 'true']))).not.toThrow();
+test.each([{}, { tty: true }, { stdin: true, stdinOnce: true }])(
+  'a container with a command and %j is accepted',
+  (more) => {
+    expect(() => validateContainer(containerConfig(['sh', '-c', 'true'], more))).not.toThrow();
+  },
+);
+
+test.each([
+  [{}, ['stdout', 'stderr']],
+  [{ stdin: true }, ['stdin', 'stdout', 'stderr']],
+  [{ tty: true }, ['stdin', 'stdout']],
+])('the pipes of a container with %j are %j', (more, streams) => {
+  expect(containerStreams(containerConfig(['sh'], more))).toEqual(streams);
 });
 
 describe('a process of a container', () => {

@@ -31,6 +31,7 @@ describe('the stat of a process', () => {
       state: 'Z',
       groupId: 5,
       sessionId: 6,
+      terminal: 7,
       cpuTicks: 14 + 15 + 16 + 17,
       startTicks: 22,
     });

@@ -6,6 +6,7 @@ import type {
   Params,
   Result,
 } from '../../../../src/runtime/process/monitor/protocol.ts';
+import { StreamDesk } from '../../../../src/runtime/process/streams/stream-desk.ts';
 import { type EngineBed, engineBed } from '../../../support/process-engine.ts';
 import { containerConfig, podConfig } from '../../../support/runtime-configs.ts';
 
@@ -13,7 +14,7 @@ let bed: EngineBed;
 let handlers: Handlers;
 beforeEach(() => {
   bed = engineBed();
-  handlers = engineHandlers(bed.engine);
+  handlers = engineHandlers(bed.engine, new StreamDesk(bed.layout, (id) => bed.engine.container(id)));
 });
 afterEach(() => bed.cleanup());
 

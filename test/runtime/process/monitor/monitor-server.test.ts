@@ -13,7 +13,12 @@ import { StateletError } from '../../../../src/types/errors.ts';
 import { processRuntimeBed, type ProcessRuntimeBed } from '../../../support/process-runtime.ts';
 import { waitFor } from '../../../support/wait-for.ts';
 
-const HELLO = { hello: 'statelet-monitor', protocol: 1, pid: process.pid, features: ['privileges'] };
+const HELLO = {
+  hello: 'statelet-monitor',
+  protocol: 1,
+  pid: process.pid,
+  features: ['privileges', 'streams'],
+};
 const EVENT = { containerId: 'a', containerEventType: 'CONTAINER_STARTED_EVENT' } as ContainerEvent;
 
 let dir: string;

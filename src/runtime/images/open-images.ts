@@ -1,0 +1,74 @@
+import { homedir } from 'node:os';
+import type { CredentialProvider } from '../../policies/images/credential-provider-config.ts';
+import { CRASH_LOOP_BACK_OFF } from '../../policies/sync/crash-loop-backoff.ts';
+import { systemClock } from '../../system/system-clock.ts';
+import type { ApiObjects } from '../../types/api-objects.ts';
+import type { EventRecorder } from '../../types/event-recorder.ts';
+import type { Logger } from '../../types/logger.ts';
+import type { NodeSettings } from '../../types/node-settings.ts';
+import type { RuntimeService } from '../service/runtime-service.ts';
+import type { CredentialPlugins } from './credential-plugins.ts';
+import { ImageManager } from './image-manager.ts';
+import { ImageRecords } from './image-records.ts';
+import { createKeyring } from './keyring.ts';
+import { PullSecretReader } from './pull-secret-reader.ts';
+
+export interface ImagesSetup {
+  readonly rootDir: string;
+  readonly settings: NodeSettings;
+  readonly objects?: ApiObjects;
+  readonly credentialProviders?: readonly CredentialProvider[];
+  readonly recorder: EventRecorder;
+  readonly logger: Logger;
+}
+
+export interface Images {
+  readonly images: ImageManager;
+  readonly records: ImageRecords;
+  readonly plugins?: CredentialPlugins;
+}
+
+/** How the node gets images. Nothing of plugins is loaded where there are none. */
+export async function openImages(setup: ImagesSetup, runtime: RuntimeService): Promise<Images> {
+  const { rootDir, settings, objects, recorder, logger } = setup;
+  const { serializeImagePulls, maxParallelImagePulls, registryPullQPS, registryBurst } = settings;
+  const records = new ImageRecords({
+    rootDir,
+    runtime,
+    logger,
+    clock: systemClock,
+    verification: {
+      policy: settings.imagePullCredentialsVerificationPolicy,
+      allowlist: settings.preloadedImagesVerificationAllowlist,
+    },
+  });
+  const secrets = objects && new PullSecretReader(objects, recorder);
+  const plugins = await openPlugins(setup);
+  const images = new ImageManager({
+    runtime,
+    recorder,
+    records,
+    serializeImagePulls,
+    maxParallelImagePulls,
+    registryPullQPS,
+    registryBurst,
+    clock: systemClock,
+    keyring: createKeyring({ rootDir, homeDir: homedir(), logger }),
+    ...(secrets && { pullSecrets: (pod, signal) => secrets.read(pod, signal) }),
+    ...(plugins && { plugins }),
+    backOff: CRASH_LOOP_BACK_OFF,
+  });
+  return { images, records, ...(plugins && { plugins }) };
+}
+
+async function openPlugins(setup: ImagesSetup): Promise<CredentialPlugins | undefined> {
+  const { settings, objects, credentialProviders: providers, logger } = setup;
+  if (providers === undefined) return undefined;
+  const { CredentialPlugins } = await import('./credential-plugins.ts');
+  return new CredentialPlugins(providers, {
+    binDir: settings.imageCredentialProviderBinDir,
+    clock: systemClock,
+    logger,
+    ...(objects && { accounts: objects }),
+  });
+}

@@ -1,0 +1,61 @@
+import { createHash } from 'node:crypto';
+import { mkdir, readdir, readFile, rm } from 'node:fs/promises';
+import { join } from 'node:path';
+import { goJSON } from '../../policies/formats/go-json.ts';
+import { fileOfDraft, replaceFile } from '../../system/replace-file.ts';
+import { ifThere } from '../../system/system-errors.ts';
+
+const PREFIX = 'sha256-';
+
+export interface RecordFile {
+  readonly path: string;
+  /** Undefined: the file is not JSON, or cannot be read. */
+  readonly content: unknown;
+}
+
+/** A folder of JSON files, one for each image, with the kubelet's names. */
+export class RecordFiles {
+  readonly #dir: string;
+  /** The work that was begun last: a file is never written twice at a time. */
+  #last: Promise<unknown> = Promise.resolve();
+
+  constructor(dir: string) {
+    this.#dir = dir;
+  }
+
+  async read(): Promise<readonly RecordFile[]> {
+    const names = (await ifThere(readdir(this.#dir))) ?? [];
+    const own = names.filter((name) => name.startsWith(PREFIX) && fileOfDraft(name) === undefined);
+    return Promise.all(own.map((name) => this.#readFile(join(this.#dir, name))));
+  }
+
+  pathOf(image: string): string {
+    return join(this.#dir, PREFIX + createHash('sha256').update(image).digest('hex'));
+  }
+
+  /** Readers find the old content or the new one, also after a crash. Rejects with the system's error. */
+  write(image: string, content: object): Promise<void> {
+    return this.#inTurn(async () => {
+      await mkdir(this.#dir, { recursive: true, mode: 0o700 });
+      await replaceFile(this.pathOf(image), `${goJSON(content)}\n`, { mode: 0o600 });
+    });
+  }
+
+  remove(image: string): Promise<void> {
+    return this.#inTurn(() => rm(this.pathOf(image), { force: true }));
+  }
+
+  #inTurn(work: () => Promise<void>): Promise<void> {
+    const turn = this.#last.then(work, work);
+    this.#last = turn.catch(() => undefined);
+    return turn;
+  }
+
+  async #readFile(path: string): Promise<RecordFile> {
+    try {
+      return { path, content: JSON.parse(await readFile(path, 'utf8')) };
+    } catch {
+      return { path, content: undefined };
+    }
+  }
+}

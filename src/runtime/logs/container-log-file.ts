@@ -1,0 +1,106 @@
+import { realpath } from 'node:fs';
+import { type FileHandle, open, stat } from 'node:fs/promises';
+import { promisify } from 'node:util';
+import { type FailedCall, unopenedLog, unreadLog, unresolvedLog } from '../../policies/logs/log-problems.ts';
+import { TailStart } from '../../policies/logs/tail-start.ts';
+import { errnoCode, ifThere } from '../../system/system-errors.ts';
+import { errorMessage, StateletError } from '../../types/errors.ts';
+
+const BLOCK_BYTES = 64 * 1024;
+
+/** What is at the path of a log now, beside the file that is open. */
+export type FileChange = 'same' | 'truncated' | 'replaced' | 'replaced by an empty file';
+
+/** A container's log that is being read, from a position on. Rejects with the kubelet's words. */
+export class LogFile {
+  readonly #handle: FileHandle;
+  readonly #path: string;
+  #position = 0;
+
+  private constructor(handle: FileHandle, path: string) {
+    this.#handle = handle;
+    this.#path = path;
+  }
+
+  static async open(path: string): Promise<LogFile> {
+    try {
+      return new LogFile(await open(path), path);
+    } catch (error) {
+      throw failure(unopenedLog(path, failedCall(error, path)), error);
+    }
+  }
+
+  /** Goes to the beginning of the last lines. Reads the file backwards, as far as it has to. */
+  async seekTail(lines: number, signal: AbortSignal): Promise<void> {
+    const start = new TailStart(lines);
+    const block = Buffer.allocUnsafe(BLOCK_BYTES);
+    for (let end = (await this.#handle.stat()).size; end > 0;) {
+      signal.throwIfAborted();
+      const from = Math.max(0, end - BLOCK_BYTES);
+      const bytesRead = await this.#readAt(block.subarray(0, end - from), from);
+      const found = start.find(block.subarray(0, bytesRead));
+      if (found !== undefined) {
+        this.#position = from + found;
+        return;
+      }
+      end = from;
+    }
+  }
+
+  /** Returns what was read; it is empty at the end of the file. */
+  async read(buffer: Buffer): Promise<Buffer> {
+    const bytesRead = await this.#readAt(buffer, this.#position);
+    this.#position += bytesRead;
+    return buffer.subarray(0, bytesRead);
+  }
+
+  async change(): Promise<FileChange> {
+    const there = await ifThere(stat(this.#path));
+    if (!there) return 'same';
+    const { ino, dev } = await this.#handle.stat();
+    if (there.ino === ino && there.dev === dev) return there.size < this.#position ? 'truncated' : 'same';
+    return there.size > 0 ? 'replaced' : 'replaced by an empty file';
+  }
+
+  rewind(): void {
+    this.#position = 0;
+  }
+
+  async close(): Promise<void> {
+    await this.#handle.close();
+  }
+
+  async #readAt(buffer: Buffer, position: number): Promise<number> {
+    try {
+      return (await this.#handle.read(buffer, 0, buffer.length, position)).bytesRead;
+    } catch (error) {
+      throw failure(unreadLog(this.#path, { ...failedCall(error, this.#path), path: this.#path }), error);
+    }
+  }
+}
+
+/** The path without symbolic links: where Docker keeps logs, CRI's path is a link. Rejects with the kubelet's words. */
+export async function resolveLog(path: string): Promise<string> {
+  try {
+    return await promisify(realpath)(path);
+  } catch (error) {
+    throw failure(unresolvedLog(path, failedCall(error, path)), error);
+  }
+}
+
+/** Words of the C library that Node words otherwise. */
+const REASONS: Readonly<Record<string, string>> = {
+  EISDIR: 'is a directory',
+  ELOOP: 'too many levels of symbolic links',
+};
+
+function failedCall(error: unknown, path: string): FailedCall {
+  const { syscall = '', path: failedPath = path } = error as NodeJS.ErrnoException;
+  // `ENOENT: no such file or directory, lstat '/var/log/…'`
+  const [, words = errorMessage(error)] = /^[A-Z0-9]+: (.*?), /.exec(errorMessage(error)) ?? [];
+  return { call: syscall, path: failedPath, reason: REASONS[errnoCode(error) ?? ''] ?? words };
+}
+
+function failure(message: string, cause: unknown): StateletError {
+  return new StateletError(errnoCode(cause) === 'ENOENT' ? 'NotFound' : 'Internal', message, { cause });
+}

@@ -1,0 +1,145 @@
+import { randomBytes } from 'node:crypto';
+import { mkdirSync, rmSync } from 'node:fs';
+import { join } from 'node:path';
+import { StateletError } from '../../../types/errors.ts';
+import type { TerminalSize } from '../../service/streaming-runtime.ts';
+import type { Container } from '../containers/container.ts';
+import { makePipes, userOf } from '../containers/launch.ts';
+import type { RuntimeLayout, StreamName } from '../layout.ts';
+import type { OpenedStreams, StreamsRequest } from '../monitor/protocol.ts';
+import { AttachedClient } from './attached-client.ts';
+import { StreamedCommand } from './streamed-command.ts';
+import { requireTerminals } from './pseudo-terminal.ts';
+
+/** How long a client may take to open its ends of the pipes. */
+const OPENING_MS = 30_000;
+const OPENING_MAX = 1000;
+
+/** A command, or an attached client. */
+type Streams = StreamedCommand | AttachedClient;
+
+/** Streams whose pipes are open on this side, but which do not run yet. */
+interface Opening {
+  readonly streams: Streams;
+  readonly run: (signal: AbortSignal) => Promise<number>;
+  readonly timer: NodeJS.Timeout;
+}
+
+/**
+ * The commands with streams and the attached clients of a monitor. Their data does not pass through the monitor's socket: it
+ * makes named pipes, the client opens its ends of them, and then asks to run.
+ */
+export class StreamDesk {
+  readonly #layout: RuntimeLayout;
+  readonly #container: (id: string) => Container;
+  readonly #opening = new Map<string, Opening>();
+  readonly #running = new Map<string, Streams>();
+
+  /** Removes what an earlier monitor has left. */
+  constructor(layout: RuntimeLayout, container: (id: string) => Container) {
+    this.#layout = layout;
+    this.#container = container;
+    rmSync(layout.streamsDir, { recursive: true, force: true });
+    mkdirSync(layout.streamsDir, { mode: 0o700 });
+  }
+
+  /** Makes the pipes for a command (`request.command`), or for a client of the main process. */
+  async open(containerId: string, request: StreamsRequest): Promise<OpenedStreams> {
+    const container = this.#container(containerId);
+    container.requireRunning();
+    if (request.command && request.tty) requireTerminals('the command');
+    if (this.#opening.size >= OPENING_MAX) throw tooMany();
+    const id = randomBytes(16).toString('hex');
+    mkdirSync(this.#dir(id), { mode: 0o700 });
+    try {
+      const pipes = streamsOf(request).map((stream) => this.#layout.streamPipe(id, stream));
+      const user = request.command ? userOf(container.record.config) : undefined;
+      if (pipes.length > 0) await makePipes(pipes, user);
+      const streams = this.#prepare(container, request, (stream) => this.#layout.streamPipe(id, stream));
+      this.#opening.set(id, { ...streams, timer: setTimeout(() => this.#giveUp(id), OPENING_MS).unref() });
+    } catch (error) {
+      this.#removePipes(id);
+      throw error;
+    }
+    const stdin = request.command ? this.#layout.streamPipe(id, 'stdin') : container.inputPipe;
+    return request.stdin && stdin !== undefined ? { id, stdin } : { id };
+  }
+
+  /**
+   * Runs what was opened, once the client has opened its ends. Resolves with the exit code: of the command, or 0 when the
+   * container's output has ended.
+   */
+  async run(id: string, signal: AbortSignal): Promise<number> {
+    const opening = this.#opening.get(id);
+    if (!opening) throw unknown(id);
+    clearTimeout(opening.timer);
+    this.#opening.delete(id);
+    this.#removePipes(id);
+    this.#running.set(id, opening.streams);
+    try {
+      return await opening.run(signal);
+    } finally {
+      opening.streams.close();
+      this.#running.delete(id);
+    }
+  }
+
+  async resize(id: string, size: TerminalSize): Promise<void> {
+    await this.#running.get(id)?.resize(size);
+  }
+
+  /** The client has closed its end of the standard input. */
+  endInput(id: string): void {
+    const streams = this.#running.get(id);
+    if (streams instanceof AttachedClient) streams.endInput();
+  }
+
+  #prepare(
+    container: Container,
+    request: StreamsRequest,
+    pipe: (stream: StreamName) => string,
+  ): Omit<Opening, 'timer'> {
+    const { command } = request;
+    if (!command) {
+      const client = new AttachedClient(container, request, pipe);
+      return { streams: client, run: (signal) => client.run(signal) };
+    }
+    const streamed = new StreamedCommand(request, pipe);
+    return { streams: streamed, run: (signal) => container.runStreamed(streamed, command, signal) };
+  }
+
+  #giveUp(id: string): void {
+    this.#opening.get(id)?.streams.close();
+    this.#opening.delete(id);
+    this.#removePipes(id);
+  }
+
+  #removePipes(id: string): void {
+    rmSync(this.#dir(id), { recursive: true, force: true });
+  }
+
+  #dir(id: string): string {
+    return join(this.#layout.streamsDir, id);
+  }
+}
+
+function streamsOf({ command, stdin, stdout, stderr, tty }: StreamsRequest): StreamName[] {
+  const streams: StreamName[] = [];
+  // A terminal needs something that it can read from. An attached client writes into the pipe of the container.
+  if (command && (stdin || tty)) streams.push('stdin');
+  if (stdout) streams.push('stdout');
+  if (stderr && !tty) streams.push('stderr');
+  return streams;
+}
+
+const unknown = (id: string): StateletError =>
+  new StateletError(
+    'NotFound',
+    `there are no opened streams ${id}: they are removed after ${OPENING_MS / 1000} s`,
+  );
+
+const tooMany = (): StateletError =>
+  new StateletError(
+    'ResourceExhausted',
+    `${OPENING_MAX} commands and attached clients are about to start already: try again later`,
+  );

@@ -1,0 +1,127 @@
+import { mkdir, readdir, realpath, rmdir, stat } from 'node:fs/promises';
+import { dirname, join, relative } from 'node:path';
+import { failedStep } from '../../../policies/volumes/claims/mount-problems.ts';
+import { podFsGroup } from '../../../policies/volumes/volume-ownership.ts';
+import { PLUGIN_FOLDERS } from '../../../policies/volumes/volume-source.ts';
+import { errnoCode, ifThere } from '../../../system/system-errors.ts';
+import type { Clock } from '../../../types/clock.ts';
+import { StateletError } from '../../../types/errors.ts';
+import type { EventRecorder } from '../../../types/event-recorder.ts';
+import type { Pod } from '../../../types/kubernetes.ts';
+import { podFields, type Logger } from '../../../types/logger.ts';
+import { bindMount, mountedPaths } from '../mounter.ts';
+import { PLUGIN_FOLDER_MODE, PRIVATE_FOLDER_MODE, type PodPaths } from '../pod-paths.ts';
+import { giveToGroup } from './give-to-group.ts';
+import { SlowChange } from './slow-change.ts';
+
+export interface LocalVolumeDeps {
+  readonly clock: Clock;
+  readonly recorder: EventRecorder;
+  readonly logger: Logger;
+}
+
+export interface LocalVolume {
+  /** The name of the PersistentVolume, and of the volume's folder. */
+  readonly name: string;
+  /** The folder of the node. */
+  readonly path: string;
+  readonly mountOptions: readonly string[];
+  readonly isReadOnly: boolean;
+  readonly pod: Pod;
+  readonly paths: PodPaths;
+}
+
+/**
+ * Mounts a folder of the node into the pod's folder. The pod's group gets its files before that: of an agent that is killed meanwhile,
+ * the next one begins again.
+ */
+export async function setUpLocalVolume(
+  volume: LocalVolume,
+  deps: LocalVolumeDeps,
+  signal: AbortSignal,
+): Promise<void> {
+  const { name, path, mountOptions, isReadOnly, paths } = volume;
+  const folder = paths.volume('local', name);
+  const mounted = await mountedPaths();
+  if (mounted.has(folder)) return;
+  await checkFolder(volume);
+  await giveToPod(volume, [...mounted].filter(isOtherMountOf(volume)), deps, signal);
+  signal.throwIfAborted();
+  await mkdir(dirname(dirname(folder)), { recursive: true, mode: PRIVATE_FOLDER_MODE });
+  await mkdir(dirname(folder), { recursive: true, mode: PLUGIN_FOLDER_MODE });
+  await mkdir(folder, { recursive: true, mode: PRIVATE_FOLDER_MODE });
+  await bindMount(path, folder, [...(isReadOnly ? ['ro'] : []), ...mountOptions]);
+}
+
+/** Mounts of the same PersistentVolume in the folders of other pods. */
+function isOtherMountOf({ name, paths }: LocalVolume): (path: string) => boolean {
+  const end = join('/volumes', PLUGIN_FOLDERS.local, name);
+  const podsDir = `${dirname(paths.podDir)}/`;
+  return (path) => path.startsWith(podsDir) && path.endsWith(end) && !path.startsWith(`${paths.podDir}/`);
+}
+
+/** The kubelet would make a file system on a block device, too. */
+async function checkFolder({ name, path }: LocalVolume): Promise<void> {
+  const found = await ifThere(stat(path));
+  const problem =
+    found === undefined
+      ? `path "${path}" does not exist`
+      : found.isBlockDevice()
+        ? `${path} is a block device, which is not supported: mount its file system, and name that folder`
+        : found.isDirectory()
+          ? undefined
+          : 'only directory and block device are supported';
+  if (problem !== undefined) {
+    const step = 'MountVolume.NewMounter initialization';
+    throw failedStep(step, name, new StateletError('FailedPrecondition', problem));
+  }
+  if (path.split('/').includes('..'))
+    throw new StateletError('InvalidArgument', `invalid path: ${path} must not contain '..'`);
+}
+
+/** As with the kubelet, only the first of several pods with one volume changes the group of its files. */
+async function giveToPod(
+  { name, path, isReadOnly, pod, paths }: LocalVolume,
+  others: readonly string[],
+  deps: LocalVolumeDeps,
+  signal: AbortSignal,
+): Promise<void> {
+  const fsGroup = podFsGroup(pod);
+  if (fsGroup === undefined) return;
+  if (others.length > 0) {
+    const { gid } = await stat(path);
+    if (gid === fsGroup) return;
+    const message = `The requested fsGroup is ${fsGroup}, but the volume ${name} has GID ${gid}. The volume may not be shareable.`;
+    deps.recorder.event(pod.metadata, 'Warning', 'AlreadyMountedVolume', message);
+    return;
+  }
+  if (isReadOnly) return;
+  const progress = new SlowChange(pod, relative(dirname(paths.podDir), paths.volume('local', name)), deps);
+  const changePolicy = pod.spec.securityContext?.fsGroupChangePolicy;
+  try {
+    const request = { fsGroup, changePolicy, onFile: () => progress.count() };
+    const problem = await giveToGroup(await realpath(path), request, signal);
+    if (problem === undefined) return;
+    const what = `cannot give ${problem.count} files of a volume to the group ${fsGroup}`;
+    deps.logger.warn({ ...podFields(pod.metadata), path: problem.path }, `${what}: ${problem.problem}`);
+  } finally {
+    progress.stop();
+  }
+}
+
+/**
+ * Removes the folders on which local volumes were mounted. Only empty folders are removed, whatever the table of mounts says: the files
+ * of a volume belong to the user.
+ */
+export async function removeLocalVolumes(volumesDir: string): Promise<void> {
+  const pluginDir = join(volumesDir, PLUGIN_FOLDERS.local);
+  for (const name of (await ifThere(readdir(pluginDir))) ?? []) {
+    try {
+      await rmdir(join(pluginDir, name));
+    } catch (error) {
+      if (errnoCode(error) === 'ENOENT') continue;
+      const message = `the folder of the local volume ${name} is not empty, it is left as it is`;
+      throw new StateletError('FailedPrecondition', message, { cause: error });
+    }
+  }
+}

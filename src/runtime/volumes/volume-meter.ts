@@ -1,0 +1,46 @@
+import {
+  kindOfFiles,
+  pluginName,
+  type Volume,
+  volumeKind,
+  type VolumeKind,
+} from '../../policies/volumes/volume-source.ts';
+import type { Stopwatch, VolumeMeasurements } from '../../types/measurements.ts';
+
+/** Measures what the kubelet would count as mounting and unmounting a volume. Without measurements it remembers nothing. */
+export class VolumeMeter {
+  readonly #measurements: VolumeMeasurements | undefined;
+  /** The kinds of the volumes that are mounted, by the UIDs of pods and the names of the volumes. */
+  readonly #mounted = new Map<string, Map<string, string>>();
+
+  constructor(measurements: VolumeMeasurements | undefined) {
+    this.#measurements = measurements;
+  }
+
+  /** Undefined where the volume is mounted already. `claimed`: the kind of volume that its claim leads to. */
+  mounting(uid: string, volume: Volume, claimed?: VolumeKind): Stopwatch | undefined {
+    if (this.#measurements === undefined) return undefined;
+    const kind = claimed ?? volumeKind(volume);
+    const mounted = this.#mounted.get(uid) ?? new Map<string, string>();
+    if (mounted.has(volume.name) && kindOfFiles(volume) === undefined) return undefined;
+    const plugin = pluginName(kind);
+    const end = this.#measurements.volumeOperation('volume_mount', plugin);
+    return (outcome) => {
+      if (outcome !== 'failure') this.#mounted.set(uid, mounted.set(volume.name, plugin));
+      end(outcome);
+    };
+  }
+
+  /** All volumes of the pod are unmounted in one go: each of them takes as long as all. */
+  unmounting(uid: string): Stopwatch | undefined {
+    const mounted = this.#mounted.get(uid);
+    if (mounted === undefined) return undefined;
+    const ends = [...mounted.values()].flatMap(
+      (plugin) => this.#measurements?.volumeOperation('volume_unmount', plugin) ?? [],
+    );
+    return (outcome) => {
+      if (outcome !== 'failure') this.#mounted.delete(uid);
+      for (const end of ends) end(outcome);
+    };
+  }
+}

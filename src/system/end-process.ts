@@ -1,0 +1,24 @@
+import { existsSync } from 'node:fs';
+
+const SHELL = '/bin/sh';
+
+/**
+ * Ends this process at once; output that is not written yet is lost. `process.exit` waits until V8's threads have ended, and one that
+ * compiles may wait for the main thread to collect garbage: then the process hangs for ever (nodejs/node issue 54918, seen with Node
+ * 24). A shell that takes the place of this process ends it without waiting.
+ */
+export function endProcess(code: number): never {
+  if (process.execve && existsSync(SHELL)) process.execve(SHELL, ['sh', '-c', `exit ${code}`], {});
+  process.exit(code);
+}
+
+/** Ends this process when its output is written, or its reader is gone. */
+export async function endAfterOutput(code: number): Promise<never> {
+  await Promise.all([process.stdout, process.stderr].map(written));
+  return endProcess(code);
+}
+
+/** A write that fails counts as well: the output has no reader any more. */
+function written(stream: NodeJS.WritableStream): Promise<void> {
+  return new Promise((resolve) => void stream.write('', () => resolve()));
+}

@@ -1,0 +1,77 @@
+import { mkdtempSync, readdirSync, readlinkSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
+import {
+  descriptorsMax,
+  HeldFiles,
+  heldFilesMax,
+} from '../../../../src/runtime/stats/cadvisor/held-files.ts';
+
+let folder: string;
+beforeEach(() => {
+  folder = mkdtempSync(join(tmpdir(), 'statelet-held-'));
+});
+afterEach(() => rmSync(folder, { recursive: true }));
+
+const file = (name: string, text: string) => {
+  writeFileSync(join(folder, name), text);
+  return join(folder, name);
+};
+
+/** The descriptors of this process that are of files in the folder. */
+function open(): number {
+  const targets = readdirSync('/proc/self/fd').flatMap((fd) => {
+    try {
+      return readlinkSync(`/proc/self/fd/${fd}`);
+    } catch {
+      // The descriptor of the listing itself.
+      return [];
+    }
+  });
+  return targets.filter((target) => target.startsWith(folder)).length;
+}
+
+describe('held files', () => {
+  test('stay open, and are read from their beginning each time', () => {
+    const held = new HeldFiles(10);
+    const path = file('a', '1');
+    expect([held.read(path), open()]).toEqual(['1', 1]);
+    file('a', '23');
+    expect([held.read(path), open()]).toEqual(['23', 1]);
+    held.close();
+    expect([held.size, open()]).toEqual([0, 0]);
+  });
+
+  test('are not more than so many; the others are opened each time', () => {
+    const held = new HeldFiles(1);
+    const [a, b] = [file('a', '1'), file('b', '2')];
+    expect([held.read(a), held.read(b), held.read(b)]).toEqual(['1', '2', '2']);
+    expect(open()).toBe(1);
+    held.close();
+  });
+
+  test('that cannot be read take no place', () => {
+    const held = new HeldFiles(1);
+    expect(held.read(join(folder, 'missing'))).toBeUndefined();
+    expect(held.size).toBe(0);
+  });
+
+  test('can be closed one by one', () => {
+    const held = new HeldFiles(10);
+    const [a, b] = [file('a', '1'), file('b', '2')];
+    for (const path of [a, b]) held.read(path);
+    held.close([a, join(folder, 'unknown')]);
+    expect([held.size, open()]).toEqual([1, 1]);
+    expect(held.read(a)).toBe('1');
+    held.close();
+    expect(open()).toBe(0);
+  });
+});
+
+test('at most a quarter of the descriptors of the process is held', () => {
+  expect(heldFilesMax(1024)).toBe(256);
+  expect(heldFilesMax(1_000_000)).toBe(4096);
+  expect(heldFilesMax(undefined)).toBe(0);
+  expect(descriptorsMax()).toBeGreaterThan(0);
+});

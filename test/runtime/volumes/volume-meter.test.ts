@@ -1,0 +1,69 @@
+import { beforeEach, describe, expect, test } from '@jest/globals';
+import { VolumeMeter } from '../../../src/runtime/volumes/volume-meter.ts';
+import { RecordedMeasurements } from '../../support/recorded-measurements.ts';
+
+const EMPTY_DIR = { name: 'scratch', emptyDir: {} };
+const SECRET = { name: 'keys', secret: { secretName: 'keys' } };
+
+let measurements: RecordedMeasurements;
+let meter: VolumeMeter;
+beforeEach(() => {
+  measurements = new RecordedMeasurements();
+  meter = new VolumeMeter(measurements);
+});
+const told = () => measurements.told.splice(0);
+
+describe('mounting', () => {
+  test('is measured once for a volume whose content is the containers’ own', () => {
+    meter.mounting('u', EMPTY_DIR)?.('success');
+    expect(told()).toEqual([
+      'volume_mount kubernetes.io/empty-dir begins',
+      'volume_mount kubernetes.io/empty-dir ends',
+    ]);
+    expect(meter.mounting('u', EMPTY_DIR)).toBeUndefined();
+    expect(meter.mounting('other pod', EMPTY_DIR)).toBeDefined();
+  });
+
+  test('is measured each time for a volume whose files are brought up to date', () => {
+    meter.mounting('u', SECRET)?.('success');
+    expect(meter.mounting('u', SECRET)).toBeDefined();
+  });
+
+  test('is measured again after a failure', () => {
+    meter.mounting('u', EMPTY_DIR)?.('failure');
+    expect(told().at(-1)).toBe('volume_mount kubernetes.io/empty-dir ends in failure');
+    expect(meter.mounting('u', EMPTY_DIR)).toBeDefined();
+  });
+});
+
+describe('unmounting', () => {
+  test('is measured for each volume of the pod that was mounted', () => {
+    for (const volume of [EMPTY_DIR, SECRET]) meter.mounting('u', volume)?.('success');
+    told();
+    meter.unmounting('u')?.('success');
+    expect(told()).toEqual([
+      'volume_unmount kubernetes.io/empty-dir begins',
+      'volume_unmount kubernetes.io/secret begins',
+      'volume_unmount kubernetes.io/empty-dir ends',
+      'volume_unmount kubernetes.io/secret ends',
+    ]);
+    expect(meter.unmounting('u')).toBeUndefined();
+    expect(meter.mounting('u', EMPTY_DIR)).toBeDefined();
+  });
+
+  test('is measured again after a failure', () => {
+    meter.mounting('u', EMPTY_DIR)?.('success');
+    meter.unmounting('u')?.('failure');
+    expect(meter.unmounting('u')).toBeDefined();
+  });
+
+  test('of a pod without volumes is not measured', () => {
+    expect(meter.unmounting('u')).toBeUndefined();
+  });
+});
+
+test('without measurements nothing is measured', () => {
+  const unmeasured = new VolumeMeter(undefined);
+  expect(unmeasured.mounting('u', EMPTY_DIR)).toBeUndefined();
+  expect(unmeasured.unmounting('u')).toBeUndefined();
+});
